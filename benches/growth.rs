@@ -16,12 +16,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use smp_files::{MemoryTree, RecordingTree};
-use smp_inspect::check::{CheckConfig, CheckedTarget, Conclusion, LocalFiles, RuleSelection, look_at};
+use smp_inspect::check::{CheckConfig, CheckedTarget, Conclusion, LocalFiles, RuleSelection, check_target};
 use smp_inspect::explain::{Blamer, MarginStyle, TreeLines, blamed_yaml, build_tree, tree_to_text};
 use smp_merge::patch::parse_json_patch;
-use smp_overlay::overlay::{BuildOptions, Builder, Built, ChainUse, Histories, Targets};
+use smp_overlay::overlay::{BuildOptions, Builder, Built, ChainPurpose, Histories, Targets};
 use smp_overlay::resource::Resource;
-use smp_overlay::schema_chain::{Links, SchemaChain, SchemaChoice};
+use smp_overlay::schema_chain::{ChainSources, SchemaChain, SchemaChoice};
 use smp_text::diagnostic::{Coloring, Diagnostic, MessageFormat, MessageRenderer};
 use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{self, Node, ParseOptions, parse_documents};
@@ -392,8 +392,8 @@ fn build_at(
         let mut options = BuildOptions::default().tree(tree.clone());
         options.offline = true;
         let chain = |used| {
-            let hermetic = used == ChainUse::Kustomizations;
-            SchemaChain::new(&SchemaChoice::Auto, Links { hermetic, offline: true, ..Links::default() })
+            let hermetic = used == ChainPurpose::Kustomizations;
+            SchemaChain::new(&SchemaChoice::Auto, ChainSources { hermetic, offline: true, ..ChainSources::default() })
         };
         let builder =
             Builder::with_chain(SourceMap::default(), options, Box::new(chain), Targets::One).expect("made");
@@ -444,8 +444,8 @@ fn builder(tree: Arc<MemoryTree>, sources: &SourceMap, histories: bool, targets:
     options.offline = true;
     options.histories = if histories { Histories::Kept } else { Histories::Dropped };
     let chain = |used| {
-        let hermetic = used == ChainUse::Kustomizations;
-        SchemaChain::new(&SchemaChoice::Auto, Links { hermetic, offline: true, ..Links::default() })
+        let hermetic = used == ChainPurpose::Kustomizations;
+        SchemaChain::new(&SchemaChoice::Auto, ChainSources { hermetic, offline: true, ..ChainSources::default() })
     };
     Builder::with_chain(sources.clone(), options, Box::new(chain), targets).expect("made")
 }
@@ -459,12 +459,12 @@ fn check(
 ) {
     let path = Path::new(".");
     let config = Arc::new(CheckConfig::default());
-    let schema = builder.types_of(path, &built.resources).expect("types").value;
+    let schema = builder.schema_for(path, &built.resources).expect("types").value;
     let selection = RuleSelection::default();
-    let target = CheckedTarget::new(path, built, &schema, sources, &config.outside);
+    let target = CheckedTarget::new(path, built, &schema, sources, &config.external);
     let nodes: Vec<Node> = built.resources.iter().map(|resource| resource.node().clone()).collect();
     let options = ValidateOptions::default().with_policies(&nodes);
-    let found = look_at(&target, &selection, &options, config.clone());
+    let found = check_target(&target, &selection, &options, config.clone());
     let files = LocalFiles { tree, fetched: None };
     let conclusion = Conclusion { sources, selection: &selection, renderer, files };
     drop(conclusion.report(vec![found], smp_inspect::check::Baselines::default()));
@@ -562,7 +562,7 @@ fn deps(n: usize) -> Box<dyn Fn()> {
             .map(|i| {
                 let recording = RecordingTree::new(tree.clone());
                 let target = format!("b{i}");
-                builder.build_over(Arc::new(recording.clone()), Path::new(&target)).expect("built");
+                builder.build_from_tree(Arc::new(recording.clone()), Path::new(&target)).expect("built");
                 recording
             })
             .collect();

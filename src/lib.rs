@@ -390,7 +390,7 @@ pub mod schema {
         NamedKind, PatchStrategy, ResourcePath, Schema, SchemaSource, Scope, TypeDef, TypeGraph, TypeKind,
         find_kind, lint, openapi, read_schema,
     };
-    pub use smp_overlay::schema_chain::{Links, LockedSchema, OnFailure, SchemaChain, SchemaChoice};
+    pub use smp_overlay::schema_chain::{ChainSources, LockedSchema, OnFailure, SchemaChain, SchemaChoice};
 }
 
 /// Two-way and three-way strategic merges.
@@ -476,8 +476,8 @@ pub mod resource {
 /// See [Build a directory](crate#build-a-directory).
 pub mod overlay {
     pub use smp_overlay::overlay::{
-        BuildOptions, BuildRules, Builder, Built, ChainUse, FunctionOptions, HelmOptions, Histories, LockUse,
-        MakeChain, RemoteReference, Reorder, SearchedTargets, Targets,
+        BuildOptions, BuildRules, Builder, Built, ChainPurpose, FunctionOptions, HelmOptions, Histories, LockSource,
+        MakeChain, RemoteReference, Reorder, TargetSelection, Targets,
     };
 }
 
@@ -503,7 +503,7 @@ pub mod package {
 pub mod check {
     pub use smp_inspect::check::{
         Baseline, Baselines, CheckConfig, CheckReport, CheckedTarget, Conclusion, FixedFile, LocalFiles,
-        RULES, Rule, RuleGroup, RuleSelection, TargetFindings, fixed_files, look_at, report, rule_of,
+        RULES, Rule, RuleGroup, RuleSelection, TargetFindings, fixed_files, check_target, report, rule_by_code,
     };
 }
 
@@ -533,8 +533,8 @@ pub mod check {
 /// ```
 pub mod explain {
     pub use smp_inspect::explain::{
-        Blame, BlamedField, BlamedPlace, BlamedRemoval, BlamedWrite, Blamer, BuildTree, ReadInput, ReadKind,
-        Removals, ResourceBlame, TargetReads, TreeNode, TreeObject, blame, build_tree, fields_at, reads_of,
+        Blame, BlamedField, BlamedLocation, BlamedRemoval, BlamedWrite, Blamer, BuildTree, ReadInput, ReadKind,
+        Removals, ResourceBlame, TargetReads, TreeNode, TreeObject, blame, build_tree, fields_at, collect_reads,
     };
 }
 
@@ -552,7 +552,7 @@ pub mod cluster {
         AppliedObject, ApplyChange, ApplySetOptions, ApplySummary, Cascade, Cluster, ConnectOptions,
         DeleteOptions, DeleteSummary, DeployEvent, DeployOptions, DeploySummary, DiffOptions, DiffReport,
         DryRun, FieldValidation, LiveSchema, Object, ObjectDiff, ObjectFailure, ObjectStatus, PruneOptions,
-        PruneSummary, Readiness, ServerSideApplyOptions, WaitEnd, WaitOptions, WaitVerdict, apply, delete,
+        PruneSummary, Readiness, ServerSideApplyOptions, WaitEnd, WaitOptions, WaitResult, apply, delete,
         deploy, diff, live_objects, object_status, wait_until_ready,
     };
 }

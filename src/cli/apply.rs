@@ -25,7 +25,7 @@ use smp_cluster::{
     DeployOptions, DeploySummary, DryRun, Event, FIELD_MANAGER, FieldValidation, Object, PARALLEL, PruneMode,
     PruneSummary, ServerSideApplyOptions,
 };
-use smp_inspect::check::Unfinished;
+use smp_inspect::check::IncompleteObjects;
 use smp_merge::schema::Schema;
 use smp_merge::schema::openapi::is_crd;
 use smp_overlay::resource::Resource;
@@ -156,14 +156,14 @@ impl ApplyArgs {
     fn validation<'s>(&self, sources: &'s SourceMap) -> Option<Validation<'s>> {
         let is_local = self.validate == ValidateArg::Local;
         // Objects are sent without further changes, so placeholders are findings.
-        is_local.then(|| Validation::new(self.kubernetes_version, Unfinished::Judged, sources))
+        is_local.then(|| Validation::new(self.kubernetes_version, IncompleteObjects::Validate, sources))
     }
 
     /// Returns the status printed for a pruned object.
     fn pruned_status(&self, set: &ApplySetOptions) -> &'static str {
         match (self.dry_run, set.prune.mode) {
             (DryRunArg::Server, _) => "pruned (server dry run)",
-            (DryRunArg::Client, _) | (_, PruneMode::Show) => "pruned (dry run)",
+            (DryRunArg::Client, _) | (_, PruneMode::Preview) => "pruned (dry run)",
             _ => "pruned",
         }
     }
@@ -335,9 +335,9 @@ fn show_only(
     let connect = args.objects.connect(sources);
     let status = set.as_ref().map(|set| args.pruned_status(set));
     let cluster = set.as_ref().map(|_| Cluster::connect(&connect)).transpose()?;
-    let look = |(cluster, set)| ApplySetRun::look(cluster, set, &mut resources, &apply.waves);
+    let look = |(cluster, set)| ApplySetRun::preview(cluster, set, &mut resources, &apply.waves);
     let set = cluster.as_ref().zip(set).map(look).transpose()?;
-    let planned = smp_cluster::planned_without_server(&resources, &connect, &args.field_manager)?;
+    let planned = smp_cluster::manifests_without_server(&resources, &connect, &args.field_manager)?;
     let planned = planned.into_iter().map(|node| Resource::new(node, &Schema::none()));
     let planned = planned.collect::<Result<Vec<_>, _>>()?;
     match args.output {
@@ -381,7 +381,7 @@ impl<'a> AppliedOutput<'a> {
             Event::Warning(text) => {
                 render::print(&[Diagnostic::warning(Code::ServerWarning, *text)], sources);
             }
-            Event::Remark(text) => {
+            Event::Note(text) => {
                 render::print(&[Diagnostic::warning(Code::ClusterState, *text)], sources);
             }
         }
@@ -403,9 +403,9 @@ impl<'a> AppliedOutput<'a> {
                 return;
             }
             None if matches!(self.args.dry_run, DryRunArg::Server) => {
-                format!("{name} {} (server dry run)", applied.change.word())
+                format!("{name} {} (server dry run)", applied.change.as_str())
             }
-            None => format!("{name} {}", applied.change.word()),
+            None => format!("{name} {}", applied.change.as_str()),
         };
         if self.printed.is_ok() {
             self.printed = print_line(&line);
@@ -441,7 +441,7 @@ impl fmt::Display for Counts {
         let all: usize = self.0.iter().map(|(_, count)| count).sum();
         f.write_str(&counted(all, "object"))?;
         for (i, (change, count)) in self.0.iter().enumerate() {
-            write!(f, "{} {count} {}", if i == 0 { ":" } else { "," }, change.word())?;
+            write!(f, "{} {count} {}", if i == 0 { ":" } else { "," }, change.as_str())?;
         }
         Ok(())
     }

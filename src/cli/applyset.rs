@@ -14,7 +14,7 @@ use super::report::print_json;
 use super::{Failure, Outcome, render};
 use smp_cluster::{
     self, ApplySetEvent, ApplySetOptions, ApplySetTooling, ApplySetView, Cluster, Object, ObjectFailure,
-    OrphanedParent, SetsOf,
+    OrphanedParent, NamespaceScope,
 };
 use smp_text::diagnostic::{Code, Diagnostic, counted, escaped, escaped_line};
 use smp_text::source::SourceMap;
@@ -129,9 +129,9 @@ struct JsonSet<'s> {
 
 fn list(args: &SetListArgs, sources: &SourceMap) -> Outcome {
     let cluster = Cluster::connect(&args.connect.options(sources))?;
-    let scope = if args.all_namespaces { SetsOf::AllNamespaces } else { SetsOf::Namespace };
+    let scope = if args.all_namespaces { NamespaceScope::All } else { NamespaceScope::Current };
     let mut report = |event: ApplySetEvent<'_>| print_event(&event, None, sources);
-    let sets = smp_cluster::applysets(&cluster, scope, &mut report)?;
+    let sets = smp_cluster::list_applysets(&cluster, scope, &mut report)?;
     if args.output == ReportFormat::Json {
         let sets = sets.iter().map(|set| JsonSet {
             parent: set.parent.to_string(),
@@ -179,7 +179,7 @@ struct JsonMember<'v> {
 
 fn view(args: &SetViewArgs, sources: &SourceMap) -> Outcome {
     let cluster = Cluster::connect(&args.connect.options(sources))?;
-    let view = smp_cluster::view(&cluster, &args.parent)?;
+    let view = smp_cluster::describe_applyset(&cluster, &args.parent)?;
     if args.output == ReportFormat::Json {
         print_json(&json_view(&view))?;
         return Ok(ExitCode::SUCCESS);

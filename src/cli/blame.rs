@@ -16,7 +16,7 @@ use smp_cluster::{Cluster, PARALLEL, live_objects};
 use smp_inspect::explain::add_live;
 use smp_inspect::explain::{
     Blame, Blamer, MarginStyle, Removals, ResourceBlame, blame, blame_of_field, blame_of_removal,
-    blame_to_json, blame_to_yaml, blamed_json, blamed_yaml, fields_at, is_named, nearest_field,
+    blame_to_json, blame_to_yaml, blamed_json, blamed_yaml, fields_at, matches_name, nearest_field,
     nearest_object, removals_at, split_field,
 };
 use smp_overlay::overlay::{Built, Histories};
@@ -86,7 +86,7 @@ impl BlameArgs {
     }
 
     fn removals(&self) -> Removals {
-        if self.removed { Removals::Told } else { Removals::Untold }
+        if self.removed { Removals::Shown } else { Removals::Hidden }
     }
 }
 
@@ -120,10 +120,10 @@ fn run_for_object(
     sources: &SourceMap,
 ) -> Outcome {
     let (object, field) = split_field(&all.resources, wanted);
-    if !all.resources.iter().any(|resource| is_named(resource, object)) {
+    if !all.resources.iter().any(|resource| matches_name(resource, object)) {
         return Err(unknown_object(object, wanted, &all.resources).into());
     }
-    all.resources.retain(|resource| is_named(resource, object));
+    all.resources.retain(|resource| matches_name(resource, object));
     add_live_state(args, built, &mut all, sources)?;
     let Some(path) = field else {
         let is_deleted = all.resources.iter().all(|resource| resource.node.is_none());
@@ -153,7 +153,7 @@ fn field_histories(all: &Blame, removals: Removals, sources: &SourceMap) -> Stri
             out.extend([&*escaped_line(&resource.id.to_string()), "\n"]);
         }
         out.extend(resource.fields.iter().map(|field| blame_of_field(field, sources)));
-        if removals == Removals::Told {
+        if removals == Removals::Shown {
             out.extend(resource.removed.iter().map(|removal| blame_of_removal(removal, sources)));
         }
     }
@@ -198,10 +198,10 @@ fn narrow(all: &mut Blame, path: &str, removals: Removals) {
         let removed = removals_at(resource, path).into_iter().cloned().collect();
         resource.fields = fields_at(resource, path).into_iter().cloned().collect();
         resource.removed = removed;
-        resource.unbuilt.clear();
+        resource.live_only.clear();
     }
     let is_shown = |resource: &ResourceBlame| {
-        !resource.fields.is_empty() || (removals == Removals::Told && !resource.removed.is_empty())
+        !resource.fields.is_empty() || (removals == Removals::Shown && !resource.removed.is_empty())
     };
     all.resources.retain(is_shown);
 }

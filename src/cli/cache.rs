@@ -140,7 +140,7 @@ impl EntryText {
     fn new(entry: &CacheEntry) -> Self {
         Self {
             kind: word(entry.kind),
-            source: without_secrets(&entry.what),
+            source: without_secrets(&entry.source),
             version: entry.version.clone(),
             size: entry.size,
             last_used: rfc3339(entry.used),
@@ -159,7 +159,7 @@ fn word(kind: CacheKind) -> &'static str {
 
 /// Describes the source and version of an entry.
 fn description(entry: &CacheEntry) -> String {
-    let source = if entry.what.is_empty() { "unknown".to_string() } else { without_secrets(&entry.what) };
+    let source = if entry.source.is_empty() { "unknown".to_string() } else { without_secrets(&entry.source) };
     let shown = if entry.version.is_empty() { source } else { format!("{source} {}", entry.version) };
     escaped(&shown).into_owned()
 }
@@ -176,7 +176,7 @@ fn report(all: &[Cleared]) -> Outcome {
         writeln!(stdout, "kept {} {} (in use)", word(entry.kind), description(entry))?;
     }
     writeln!(stdout, "{count} removed, {}", format_size(size))?;
-    let refused = all.iter().flat_map(|cleared| &cleared.refused).map(|entry| {
+    let refused = all.iter().flat_map(|cleared| &cleared.denied).map(|entry| {
         let message = format!("cannot remove {} {}", word(entry.kind), description(entry));
         Diagnostic::error(Code::Io, message).help("check its owner and the permissions of its directory")
     });
@@ -237,14 +237,14 @@ mod tests {
     fn entry_that_cannot_be_removed_is_an_error() {
         let entry = || CacheEntry {
             kind: CacheKind::File,
-            what: "https://me:secret@h/a.yaml".into(),
+            source: "https://me:secret@h/a.yaml".into(),
             version: String::new(),
             size: 1,
             used: SystemTime::UNIX_EPOCH,
         };
         let in_use = Cleared { in_use: vec![entry()], ..Cleared::default() };
         assert!(report(std::slice::from_ref(&in_use)).is_ok());
-        let refused = Cleared { refused: vec![entry()], ..Cleared::default() };
+        let refused = Cleared { denied: vec![entry()], ..Cleared::default() };
         let Err(Failure::Problems(problems)) = report(&[in_use, refused]) else { panic!("no failure") };
         let messages: Vec<_> = problems.iter().map(Diagnostic::message).collect();
         assert_eq!(messages.len(), 1);

@@ -22,10 +22,10 @@ use super::target::{ClusterUse, TargetArgs};
 use super::validation::{KubernetesVersion, read_policies, with_policies};
 use super::{Failure, Outcome, render};
 use smp_files::{DiskTree, FileTree as _, Located};
-use smp_inspect::check::report::{CheckForm, render as render_report, summary};
+use smp_inspect::check::report::{ReportFormat, render as render_report, summary};
 use smp_inspect::check::{
     CheckConfig, CheckReport, CheckedTarget, Conclusion, LocalFiles, PlainObjects, RuleSelection,
-    TargetFindings, look_at, tell_twins,
+    TargetFindings, check_target, report_duplicates,
 };
 use smp_overlay::overlay::{Builder, Histories};
 use smp_text::diagnostic::{Diagnostic, Result, Severity};
@@ -55,7 +55,7 @@ pub(super) struct CheckArgs {
 
     /// Output format
     #[arg(short, long, value_parser = one_of(FORMS), value_name = "FORMAT", default_value = "text")]
-    output: CheckForm,
+    output: ReportFormat,
 
     /// Enable additional rules; `all` enables all rules
     #[arg(long = "select", value_name = "CODE", value_delimiter = ',')]
@@ -98,14 +98,14 @@ pub(super) struct CheckArgs {
 }
 
 /// The output formats.
-const FORMS: Choices<CheckForm> = &[
-    ("text", "Findings with excerpts of the files", CheckForm::Text),
-    ("short", "One line per finding: file:line:column: warning[code]: message", CheckForm::Short),
-    ("json", "JSON array of findings", CheckForm::Json),
-    ("sarif", "SARIF 2.1.0, for code scanning", CheckForm::Sarif),
-    ("junit", "JUnit XML", CheckForm::Junit),
-    ("github", "GitHub Actions workflow commands", CheckForm::Github),
-    ("markdown", "Markdown table", CheckForm::Markdown),
+const FORMS: Choices<ReportFormat> = &[
+    ("text", "Findings with excerpts of the files", ReportFormat::Text),
+    ("short", "One line per finding: file:line:column: warning[code]: message", ReportFormat::Short),
+    ("json", "JSON array of findings", ReportFormat::Json),
+    ("sarif", "SARIF 2.1.0, for code scanning", ReportFormat::Sarif),
+    ("junit", "JUnit XML", ReportFormat::Junit),
+    ("github", "GitHub Actions workflow commands", ReportFormat::Github),
+    ("markdown", "Markdown table", ReportFormat::Markdown),
 ];
 
 /// Checks targets, or prints the documentation of rules.
@@ -153,9 +153,9 @@ fn build_report(
     let checked = selection.targets.par_iter().map(|target| checker.check(selection, target));
     let checked: Vec<CheckedOne> = checked.collect::<Result<_>>().map_err(Failure::UsageAt)?;
     let (mut found, objects): (Vec<TargetFindings>, Vec<PlainObjects>) = checked.into_iter().unzip();
-    tell_twins(&mut found, &objects, sources);
+    report_duplicates(&mut found, &objects, sources);
     let renderer = render::location_renderer(sources);
-    let fetched = builder.cache().and_then(|cache| DiskTree.locate(Path::new(""), cache).ok());
+    let fetched = builder.cache_directory().and_then(|cache| DiskTree.locate(Path::new(""), cache).ok());
     let files = LocalFiles { tree: &DiskTree, fetched: fetched.as_ref().map(Located::path) };
     let conclusion = Conclusion { sources, selection: &selected, renderer: &renderer, files };
     let (files, baselines) = known.resolve(&found).map_err(Failure::UsageAt)?;
@@ -163,7 +163,7 @@ fn build_report(
     if args.update_baseline {
         known.update(&files, &mut report, &conclusion)?;
     }
-    Ok((report, builder.cache().map(Path::to_path_buf)))
+    Ok((report, builder.cache_directory().map(Path::to_path_buf)))
 }
 
 /// Converts a problem with the value of a flag to a usage error.
@@ -192,12 +192,12 @@ impl Checker<'_> {
     fn check(&self, selection: &Selection, target: &Path) -> Result<CheckedOne> {
         let config = self.config(target)?;
         let failed = |problem: &Diagnostic| {
-            (TargetFindings::of_failure(target, problem, Arc::clone(&config)), PlainObjects::default())
+            (TargetFindings::from_failure(target, problem, Arc::clone(&config)), PlainObjects::default())
         };
         // Manifests without a base are checked as they are.
         let (mut built, plain) = match selection.manifests(self.builder, target) {
             Ok(Some(built)) => {
-                let plain = PlainObjects::of(&built.resources);
+                let plain = PlainObjects::new(&built.resources);
                 (built, plain)
             }
             Ok(None) => match selection.build(self.builder, target) {
@@ -207,16 +207,16 @@ impl Checker<'_> {
             Err(problem) => return Ok(failed(&problem)),
         };
         let directory = if is_stream(target) { Path::new(".") } else { target };
-        let schema = match self.builder.types_of(directory, &built.resources) {
+        let schema = match self.builder.schema_for(directory, &built.resources) {
             Ok(schema) => schema.note_in(&mut built.warnings),
             Err(problem) => return Ok(failed(&problem)),
         };
-        let rules = config.rules.clone().then(self.selected);
+        let rules = config.rules.clone().overridden_by(self.selected);
         let (built, schema) = (&built, schema.as_ref());
-        let checked = CheckedTarget::new(target, built, schema, self.sources, &config.outside);
+        let checked = CheckedTarget::new(target, built, schema, self.sources, &config.external);
         let objects: Vec<_> = built.resources.iter().collect();
         let options = with_policies(&self.options, &objects, &self.policies);
-        Ok((look_at(&checked, &rules, &options, Arc::clone(&config)), plain))
+        Ok((check_target(&checked, &rules, &options, Arc::clone(&config)), plain))
     }
 
     fn config(&self, target: &Path) -> Result<Arc<CheckConfig>> {

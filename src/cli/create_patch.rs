@@ -17,7 +17,7 @@ use smp_merge::patch::{
     share_namespace, ways_out, with_last_applied,
 };
 use smp_merge::schema::{Cursor, Schema};
-use smp_overlay::overlay::ChainUse;
+use smp_overlay::overlay::ChainPurpose;
 use smp_overlay::package::wrong_types;
 use smp_overlay::schema_chain::SchemaChoice;
 use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
@@ -162,7 +162,7 @@ impl CreatePatchArgs {
         if !is_needed {
             return Ok(Schema::embedded().into());
         }
-        let mut chain = self.schema.chain(sources, ChainUse::Manifests)?;
+        let mut chain = self.schema.chain(sources, ChainPurpose::Manifests)?;
         let value = chain.resolve(gvk_of(modified).as_ref())?;
         Ok(Warned { value, warnings: chain.take_warnings() })
     }

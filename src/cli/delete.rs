@@ -18,8 +18,8 @@ use super::report::print_line;
 use super::signals::stop_at_first_signal;
 use super::{Failure, Outcome, render, signals};
 use smp_cluster::{
-    self, Absent, Cascade, Cluster, DELETE_TIMEOUT, DeleteEvent, DeleteOptions, DeleteSummary, DoneWhen,
-    DryRun, Object, PARALLEL, RemainingObject, TakenAlong,
+    self, MissingObjects, Cascade, Cluster, DELETE_TIMEOUT, DeleteEvent, DeleteOptions, DeleteSummary, CompleteWhen,
+    DryRun, Object, PARALLEL, RemainingObject, AlsoDeleted,
 };
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, by_count, counted};
@@ -64,8 +64,8 @@ impl DeleteArgs {
     fn options(&self) -> DeleteOptions {
         DeleteOptions {
             cascade: self.cascade,
-            absent: if self.ignore_not_found { Absent::Ignored } else { Absent::Failure },
-            done_when: if self.wait { DoneWhen::Gone(self.timeout()) } else { DoneWhen::Accepted },
+            missing: if self.ignore_not_found { MissingObjects::Ignore } else { MissingObjects::Error },
+            complete_when: if self.wait { CompleteWhen::Gone(self.timeout()) } else { CompleteWhen::Accepted },
             dry_run: if self.dry_run == DryRunArg::Server { DryRun::Server } else { DryRun::None },
             parallel: self.concurrency,
             stop: Some(stop_at_first_signal()),
@@ -113,7 +113,7 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
                 DeleteEvent::Failed(failure) => {
                     render::print(std::slice::from_ref(&failure.problem), sources);
                 }
-                DeleteEvent::TakesAlong(taken) => render::print(&[cascade_warning(taken)], sources),
+                DeleteEvent::AlsoDeletes(taken) => render::print(&[cascade_warning(taken)], sources),
                 DeleteEvent::Warning(text) => {
                     render::print(&[Diagnostic::warning(Code::ClusterState, text)], sources);
                 }
@@ -150,14 +150,14 @@ fn show_only(args: &DeleteArgs, resources: &[Resource], sources: &SourceMap) -> 
     Ok(ExitCode::SUCCESS)
 }
 
-fn cascade_warning(taken: &TakenAlong) -> Diagnostic {
+fn cascade_warning(taken: &AlsoDeleted) -> Diagnostic {
     let object = &taken.object;
     let message = match taken.count {
         Some(count) => {
             let (objects, are) = (counted(count, "other object"), by_count(count, "is", "are"));
-            format!("{objects} {are} deleted with {object}: {}", taken.what)
+            format!("{objects} {are} deleted with {object}: {}", taken.description)
         }
-        None => format!("cannot determine which objects are deleted with {object}: {}", taken.what),
+        None => format!("cannot determine which objects are deleted with {object}: {}", taken.description),
     };
     Diagnostic::warning(Code::TakenAlong, message)
 }
@@ -174,12 +174,12 @@ fn counts(summary: &DeleteSummary, done: &str) -> String {
 
 /// Returns the errors for objects that are not deleted, and the summary.
 fn problems(summary: &DeleteSummary, all: usize, timeout: Option<Duration>) -> Vec<Diagnostic> {
-    let mut problems: Vec<Diagnostic> = summary.remaining.iter().map(|one| remaining(one, timeout)).collect();
-    let left = summary.failures.len() + summary.remaining.len() + summary.skipped.len();
+    let mut problems: Vec<Diagnostic> = summary.timed_out.iter().map(|one| remaining(one, timeout)).collect();
+    let left = summary.failures.len() + summary.timed_out.len() + summary.skipped.len();
     let mut last = Diagnostic::error(Code::Summary, format!("{left} of {all} objects are not deleted"));
     if !summary.skipped.is_empty() {
         last = last.note(format!("not attempted: {}", list_names(&summary.skipped, qualified_name)));
-        if !summary.remaining.is_empty() {
+        if !summary.timed_out.is_empty() {
             last = last
                 .help("remaining objects may need these until they are deleted: run the command again then");
         }
@@ -192,7 +192,7 @@ fn problems(summary: &DeleteSummary, all: usize, timeout: Option<Duration>) -> V
 fn remaining(one: &RemainingObject, timeout: Option<Duration>) -> Diagnostic {
     let after = timeout.map_or_else(String::new, |timeout| format!(" after {}", format_duration(timeout)));
     let problem = Diagnostic::error(Code::NotReady, format!("{}{after}", still_exists(one)));
-    with_blockers(one, problem).help(if one.held_by.iter().any(|holder| holder.starts_with("finalizer")) {
+    with_blockers(one, problem).help(if one.blocked_by.iter().any(|holder| holder.starts_with("finalizer")) {
         "check that the controller of the finalizer is running: it removes the finalizer when it is done"
     } else {
         "the object is deleted after its grace period; use --timeout to wait longer"

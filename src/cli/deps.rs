@@ -13,7 +13,7 @@ use super::target::TargetArgs;
 use super::{Failure, Outcome, render};
 use smp_files::{DiskTree, FileTree as _, RecordingTree};
 use smp_inspect::explain::{
-    TargetReads, reads_of, reads_to_argocd, reads_to_json, reads_to_lines, reads_to_make,
+    TargetReads, collect_reads, reads_to_argocd, reads_to_json, reads_to_lines, reads_to_make,
 };
 use smp_overlay::overlay::{Builder, RemoteReference};
 use smp_text::diagnostic::{Diagnostic, quoted_path, unreadable};
@@ -94,7 +94,7 @@ fn build_all(args: &DepsArgs, selection: &Selection, sources: &SourceMap) -> Res
     let own = |target: &PathBuf| build_separately(args, selection, target, sources);
     let reads = |target: &PathBuf| if is_stream(target) { own(target) } else { shared.reads(target) };
     let read = targets.par_iter().map(reads).collect();
-    if targets.len() > 1 && !shared.builder.used().is_empty() {
+    if targets.len() > 1 && !shared.builder.used_references().is_empty() {
         // A shared builder does not know which target used which remote reference, so each gets its own builder.
         return Ok(targets.par_iter().map(own).collect());
     }
@@ -118,7 +118,7 @@ impl BuiltTarget {
     }
 
     fn reads(&self, here: &Path) -> TargetReads {
-        let reads = reads_of(&RecordingTree::read_set_of(&self.trees), &self.used, here);
+        let reads = collect_reads(&RecordingTree::read_set_of(&self.trees), &self.used, here);
         TargetReads { target: self.target.clone(), directory: self.directory.clone(), reads }
     }
 }
@@ -143,8 +143,8 @@ impl<'t> SharedBuilder<'t> {
 
     fn reads(&self, target: &Path) -> Read {
         let own = RecordingTree::new(Arc::new(DiskTree));
-        let built = self.builder.build_over(Arc::new(own.clone()), target)?;
-        Ok((BuiltTarget::new(target, [own, self.common.clone()], self.builder.used()), built.warnings))
+        let built = self.builder.build_from_tree(Arc::new(own.clone()), target)?;
+        Ok((BuiltTarget::new(target, [own, self.common.clone()], self.builder.used_references()), built.warnings))
     }
 }
 
@@ -153,7 +153,7 @@ fn build_separately(args: &DepsArgs, selection: &Selection, target: &Path, sourc
     let tree = RecordingTree::new(Arc::new(DiskTree));
     let builder = args.target.builder_over(Arc::new(tree.clone()), sources, &[target.to_path_buf()])?;
     let built = selection.build(&builder, target)?;
-    Ok((BuiltTarget::new(target, [tree.clone(), tree], builder.used()), built.warnings))
+    Ok((BuiltTarget::new(target, [tree.clone(), tree], builder.used_references()), built.warnings))
 }
 
 /// Returns the real path of a directory target, or of the parent directory of a file.
@@ -175,7 +175,7 @@ fn text(args: &DepsArgs, all: &[BuiltTarget]) -> Result<String, Diagnostic> {
         // A shared input is listed once, so it need not be known which targets read it.
         let read = RecordingTree::read_set_of(all.iter().flat_map(|target| &target.trees));
         let used = all.iter().flat_map(|target| target.used.clone()).collect();
-        let reads = reads_of(&read, &used, &here);
+        let reads = collect_reads(&read, &used, &here);
         return Ok(reads_to_lines(&[TargetReads { target: String::new(), directory: None, reads }]));
     }
     let all: Vec<TargetReads> = all.par_iter().map(|target| target.reads(&here)).collect();

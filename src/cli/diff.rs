@@ -14,7 +14,7 @@ use smp_cluster::{
     self, ApplyConflict, ApplySetOptions, ApplySetRun, Cluster, DiffOptions, DiffReport, FIELD_MANAGER,
     Object, ObjectDiff, PARALLEL, ServerSideApplyOptions,
 };
-use smp_inspect::check::Unfinished;
+use smp_inspect::check::IncompleteObjects;
 use smp_merge::diff::unified;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, counted, escaped, guarded};
@@ -75,7 +75,7 @@ pub(super) fn run(args: &DiffArgs, sources: &SourceMap) -> Outcome {
 fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     let set = args.set.options(args.objects.is_selective())?;
     // Objects are compared without further changes, so placeholders are findings.
-    let validation = args.validate.validation(Unfinished::Judged, sources);
+    let validation = args.validate.validation(IncompleteObjects::Validate, sources);
     let mut resources = args.objects.load_validated(validation.as_ref(), sources)?;
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
     let options = DiffOptions {
@@ -88,10 +88,10 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     };
     let removed = set.map(|set| pruned(&cluster, set, &mut resources, sources)).transpose()?;
     let mut compared = smp_cluster::diff(&cluster, &resources, &options)?;
-    let removed = removed.map(|removed| smp_cluster::removals(&cluster, &removed, &options)).transpose()?;
+    let removed = removed.map(|removed| smp_cluster::deletion_diffs(&cluster, &removed, &options)).transpose()?;
     add_removals(&mut compared, removed.unwrap_or_default());
     let server_warnings = compared.warnings.iter().map(|text| Diagnostic::warning(Code::ServerWarning, text));
-    let remarks = compared.remarks.iter().map(|text| Diagnostic::warning(Code::ClusterState, text));
+    let remarks = compared.notes.iter().map(|text| Diagnostic::warning(Code::ClusterState, text));
     render::print(&server_warnings.chain(remarks).collect::<Vec<_>>(), sources);
     render::print(&compared.conflicts.iter().map(ApplyConflict::warning).collect::<Vec<_>>(), sources);
     compared.objects.sort_by_cached_key(|diff| diff.object.file_name());
@@ -113,7 +113,7 @@ fn pruned(
     sources: &SourceMap,
 ) -> Result<Vec<Object>, Diagnostic> {
     let waves = ServerSideApplyOptions::default().waves;
-    let set = ApplySetRun::look(cluster, set, resources, &waves)?;
+    let set = ApplySetRun::preview(cluster, set, resources, &waves)?;
     set.prune(&mut |event| prune::print_event(&event, None, sources)).map(|summary| summary.pruned)
 }
 
@@ -164,7 +164,7 @@ fn summary(compared: &DiffReport) -> String {
 /// Prints the differences. Returns true if there are any.
 fn print_differences(objects: &[ObjectDiff]) -> Result<bool, Failure> {
     if let Some(program) = std::env::var("KUBECTL_EXTERNAL_DIFF").ok().filter(|program| !program.is_empty()) {
-        return Ok(smp_cluster::external_diff(&program, objects)?);
+        return Ok(smp_cluster::run_external_diff(&program, objects)?);
     }
     let mut stdout = io::stdout().lock();
     let color = render::has_color(&stdout);

@@ -45,7 +45,7 @@ pub(super) fn waiting_lines(remaining: &[RemainingObject]) -> Vec<String> {
     let count = remaining.len();
     let head = format!("waiting until {} {} deleted", counted(count, "object"), by_count(count, "is", "are"));
     let each = remaining.iter().flat_map(|one| {
-        let blockers = one.held_by.iter().map(|blocker| format!("    {blocker}"));
+        let blockers = one.blocked_by.iter().map(|blocker| format!("    {blocker}"));
         std::iter::once(format!("  {}", qualified_name(&one.object))).chain(blockers)
     });
     std::iter::once(head).chain(each).collect()
@@ -58,5 +58,5 @@ pub(super) fn still_exists(one: &RemainingObject) -> String {
 
 /// Adds the finalizers and dependents that block the deletion of an object to a problem.
 pub(super) fn with_blockers(one: &RemainingObject, problem: Diagnostic) -> Diagnostic {
-    one.held_by.iter().fold(problem, |problem, blocker| problem.note(format!("blocked by {blocker}")))
+    one.blocked_by.iter().fold(problem, |problem, blocker| problem.note(format!("blocked by {blocker}")))
 }

@@ -20,7 +20,7 @@ use smp_merge::schema::Gvk;
 use smp_merge::schema::is_built_in;
 #[cfg(feature = "cluster")]
 use smp_overlay::overlay::Built;
-use smp_overlay::overlay::{LOCK_FILE, LockFile, LockUse};
+use smp_overlay::overlay::{LOCK_FILE, LockFile, LockSource};
 use smp_overlay::schema_chain::LockedSchema;
 use smp_text::diagnostic::{Code, Diagnostic, counted, unreadable};
 use smp_text::source::SourceMap;
@@ -113,7 +113,7 @@ fn lock_of(
     (selection, targets): (&Selection, &[PathBuf]),
     sources: &SourceMap,
 ) -> Result<LockFile, Failure> {
-    let builder = args.target.builder_with_lock(LockUse::Ignore, sources, targets, ClusterUse::Optional)?;
+    let builder = args.target.builder_with_lock(LockSource::Ignore, sources, targets, ClusterUse::Optional)?;
     let (mut built, mut problems) = (Vec::new(), Vec::new());
     for target in targets {
         match selection.build(&builder, target) {
@@ -128,7 +128,7 @@ fn lock_of(
     if !problems.is_empty() {
         return Err(Failure::Problems(problems));
     }
-    let remotes = builder.used();
+    let remotes = builder.used_references();
     #[cfg(feature = "cluster")]
     if let Some(SchemasFrom::Cluster) = args.schemas {
         return Ok(LockFile { remotes, schemas: schemas_of_cluster(args, &built, sources)? });
@@ -139,7 +139,7 @@ fn lock_of(
 /// Returns the schemas that the lock file already has. A file that is not a lock file, or has a
 /// newer version, is an error and not overwritten.
 fn kept_schemas(file: &Path, sources: &SourceMap) -> smp_text::diagnostic::Result<Vec<LockedSchema>> {
-    if !DiskTree.has(file) {
+    if !DiskTree.exists(file) {
         return Ok(Vec::new());
     }
     let read = DiskTree.read(file).map_err(|error| unreadable(displayed(file).display(), &error));

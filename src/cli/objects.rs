@@ -11,7 +11,7 @@ use super::target::{ClusterUse, TargetArgs, has_kustomization};
 use super::validation::{Validation, histories_for};
 use super::{Failure, render};
 use smp_cluster::ConnectOptions;
-use smp_files::{DiskTree, FileKind, FileTree as _, Hidden, LinkPolicy, NO_FILE, TreeWalk, WalkOptions};
+use smp_files::{DiskTree, FileKind, FileTree as _, Hidden, LinkPolicy, SPECIAL_FILE, TreeWalk, WalkOptions};
 use smp_merge::schema::Schema;
 use smp_overlay::overlay::{Builder, Histories, Remotes, is_remote_file, without_secrets};
 use smp_overlay::resource::{LabelSelector, Resource, flatten_lists};
@@ -90,7 +90,7 @@ impl ObjectArgs {
     /// Removes the cached schemas of a server, which are out of date.
     pub(super) fn forget_schemas(&self, server: &ServerId) {
         if let Some(cache) = SchemaCache::open(self.target.cache()) {
-            cache.forget(server);
+            cache.remove_index(server);
         }
     }
 
@@ -182,7 +182,7 @@ impl ObjectArgs {
             match walked.kind {
                 FileKind::File => files.push(Input::InDirectory(path.join(walked.path))),
                 FileKind::Other => {
-                    let message = format!("{} is {NO_FILE}", path.join(walked.path).display());
+                    let message = format!("{} is {SPECIAL_FILE}", path.join(walked.path).display());
                     return Err(Diagnostic::error(Code::Io, message).help("remove it from the directory"));
                 }
                 FileKind::Directory | FileKind::Link => {}

@@ -14,7 +14,7 @@ use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use smp_files::{DiskTree, FileTree as _, Located, replace_file};
 use smp_merge::schema::{Gvk, Schema, kustomization_files};
-use smp_overlay::overlay::ChainUse;
+use smp_overlay::overlay::ChainPurpose;
 use smp_overlay::package::{
     ChangedPackage, ConflictWriting, OriginKeeping, Package, recover_target, write_copy, write_files,
 };
@@ -64,7 +64,7 @@ impl WriteArgs {
         let is_directory = |path: &&&Path| DiskTree.is_directory(path);
         let usage = |message: String| Err(Failure::Usage(message));
         if let Some(directory) = inputs.iter().find(is_directory)
-            && let Some(dest) = inputs.last().filter(|dest| DiskTree.has(dest) && !is_directory(dest))
+            && let Some(dest) = inputs.last().filter(|dest| DiskTree.exists(dest) && !is_directory(dest))
         {
             let (dest, directory) = (dest.display(), directory.display());
             return usage(format!(
@@ -76,7 +76,7 @@ impl WriteArgs {
             if path.to_string_lossy().ends_with('/') || DiskTree.is_directory(path) {
                 return usage(format!("{name} is a directory: use --output-dir {name}"));
             }
-            if path.extension().is_none() && path.components().count() == 1 && !DiskTree.has(path) {
+            if path.extension().is_none() && path.components().count() == 1 && !DiskTree.exists(path) {
                 return usage(format!(
                     "`--output` takes a file: use ./{name} to write to a file of that name"
                 ));
@@ -219,7 +219,7 @@ pub(super) fn resolve_schema(
     sources: &SourceMap,
 ) -> Result<Warned<Schema>> {
     let file = args.file(sources)?;
-    let mut chain = args.chain_with(file.clone(), ChainUse::Manifests, sources)?;
+    let mut chain = args.chain_with(file.clone(), ChainPurpose::Manifests, sources)?;
     let mut own = Schema::none();
     // Each package is added before the previous ones.
     packages.iter().rev().for_each(|package| package.add_types(&mut own));

@@ -18,7 +18,7 @@ use smp_overlay::package::{
     ChangeKind, ChangedPackage, CustomKinds, Package, PackagePatchOptions, Patches, patch_package,
     recover_target, write_files,
 };
-use smp_overlay::resource::{LabelSelector, ObjectWords};
+use smp_overlay::resource::{LabelSelector, ObjectArg};
 use smp_overlay::schema_chain::SchemaChoice;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::{Reading, SourceMap, Span};
@@ -195,8 +195,8 @@ impl PatchArgs {
     }
 
     /// Returns the object that `--name KIND/NAME` names, or `None` for a name without a kind.
-    fn object(&self) -> Option<ObjectWords<'_>> {
-        self.name.as_deref().and_then(ObjectWords::parse)
+    fn object(&self) -> Option<ObjectArg<'_>> {
+        self.name.as_deref().and_then(ObjectArg::parse)
     }
 
     fn options(&self) -> Result<PackagePatchOptions> {
@@ -208,7 +208,7 @@ impl PatchArgs {
         options.selection.all = self.all;
         #[cfg(feature = "cluster")]
         options.selection.namespace.clone_from(&self.schema.connect.namespace().map(Into::into));
-        if let Some(ObjectWords { kind, namespace, name }) = self.object() {
+        if let Some(ObjectArg { kind, namespace, name }) = self.object() {
             let selection = &mut options.selection;
             (selection.kind, selection.name) = (Some(kind.into()), Some(name.into()));
             selection.namespace = namespace.map(Into::into).or(selection.namespace.take());

@@ -33,7 +33,7 @@ pub(super) fn parent_name(text: &str) -> Result<String, String> {
 
 /// Parses a kind whose objects are not pruned while they contain others.
 fn protected_kind(word: &str) -> Result<String, String> {
-    smp_cluster::check_holding_kind(word).map(|()| word.to_string()).map_err(|problem| one_line(&problem))
+    smp_cluster::check_protected_kind(word).map(|()| word.to_string()).map_err(|problem| one_line(&problem))
 }
 
 /// Formats a problem with its help as one line.
@@ -98,7 +98,7 @@ impl SetArgs {
         }
         let mut options = ApplySetOptions::new(parent.as_str());
         options.tooling = self.applyset_tooling;
-        options.prune.holding.clone_from(&self.prune_nonempty);
+        options.prune.unprotected_kinds.clone_from(&self.prune_nonempty);
         Ok(Some(options))
     }
 }
@@ -127,8 +127,8 @@ impl PruneArgs {
 
     fn prune_options(&self, set: &ApplySetOptions) -> PruneOptions {
         PruneOptions {
-            mode: if self.prune_dry_run { PruneMode::Show } else { PruneMode::Delete },
-            holding: set.prune.holding.clone(),
+            mode: if self.prune_dry_run { PruneMode::Preview } else { PruneMode::Delete },
+            unprotected_kinds: set.prune.unprotected_kinds.clone(),
             cascade: self.cascade,
             ..set.prune.clone()
         }
@@ -172,11 +172,11 @@ pub(super) fn print_event(event: &ApplySetEvent<'_>, pruned_status: Option<&str>
             render::print(&[failure_at_object(failure)], sources);
             None
         }
-        ApplySetEvent::Ending(one) => {
+        ApplySetEvent::Terminating(one) => {
             render::print(&[still_deleting(one)], sources);
             None
         }
-        ApplySetEvent::Remaining(one) => {
+        ApplySetEvent::TimedOut(one) => {
             let problem = Diagnostic::error(Code::NotReady, still_exists(one));
             render::print(&[with_blockers(one, problem).help(STAYS_MEMBER)], sources);
             None
@@ -185,7 +185,7 @@ pub(super) fn print_event(event: &ApplySetEvent<'_>, pruned_status: Option<&str>
             render::print(&[Diagnostic::warning(Code::ApplySet, *text)], sources);
             None
         }
-        ApplySetEvent::Detail(text) => {
+        ApplySetEvent::Verbose(text) => {
             render::print_if_verbose(text);
             None
         }
@@ -206,7 +206,7 @@ fn still_deleting(one: &RemainingObject) -> Diagnostic {
 fn not_pruned_warning(kept: &KeptObject) -> Diagnostic {
     let problem =
         Diagnostic::warning(Code::ApplySet, format!("{} is not pruned: {}", kept.object, kept.reason));
-    match &kept.way_out {
+    match &kept.help {
         Some(way_out) => problem.note("the object stays a member of the ApplySet").help(way_out),
         None => problem,
     }
@@ -243,7 +243,7 @@ pub(super) fn counts(summary: &PruneSummary, pruned_status: &str) -> String {
     let mut text = String::new();
     let all = [
         (summary.pruned.len(), pruned_status),
-        (summary.ending.len(), "still being deleted"),
+        (summary.terminating.len(), "still being deleted"),
         (summary.kept.len(), "not pruned"),
     ];
     for (count, what) in all.into_iter().filter(|(count, _)| *count > 0) {
@@ -254,7 +254,7 @@ pub(super) fn counts(summary: &PruneSummary, pruned_status: &str) -> String {
 
 /// Returns the error for an incomplete pruning.
 pub(super) fn not_pruned(summary: &PruneSummary, pruned_status: &str) -> Diagnostic {
-    let left = summary.failures.len() + summary.skipped.len() + summary.remaining.len();
+    let left = summary.failures.len() + summary.skipped.len() + summary.timed_out.len();
     let (objects, were) = (counted(left, "object"), by_count(left, "was", "were"));
     let mut problem = Diagnostic::error(
         Code::Summary,

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::Outcome;
 use super::report::print_line;
-use smp_files::{Recovery, Waiting, recover};
+use smp_files::{Recovery, LockMode, recover};
 use smp_text::diagnostic::counted;
 
 /// Finish or roll back an interrupted write.
@@ -20,11 +20,11 @@ pub(super) struct RecoverArgs {
 
 pub(super) fn run(args: &RecoverArgs) -> Outcome {
     let shown = args.directory.display();
-    let done = match recover(&args.directory, Waiting::Never)? {
+    let done = match recover(&args.directory, LockMode::Try)? {
         Recovery::Nothing => "nothing to recover".to_string(),
-        Recovery::Dropped => "no file was partially written; temporary files were removed".to_string(),
+        Recovery::Discarded => "no file was partially written; temporary files were removed".to_string(),
         Recovery::Finished(count) => format!("finished the write of {}", counted(count, "file")),
-        Recovery::TakenBack(count) => format!("rolled back the write of {}", counted(count, "file")),
+        Recovery::RolledBack(count) => format!("rolled back the write of {}", counted(count, "file")),
     };
     print_line(&format!("{shown}: {done}"))?;
     Ok(ExitCode::SUCCESS)

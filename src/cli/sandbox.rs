@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::target::TargetArgs;
 use super::{Failure, render};
-use smp_files::{Closed, Sandbox};
+use smp_files::{SandboxStatus, Sandbox};
 use smp_overlay::overlay::Builder;
 use smp_overlay::schema_chain::cache::SchemaCache;
 
@@ -118,13 +118,13 @@ impl SandboxedBuild<'_> {
     /// Sandboxes this thread and the worker threads, which it starts.
     fn close(&self, sandbox: &Sandbox, confinement: Confinement, threads: usize) -> Result<(), Failure> {
         let reason = match sandbox.close() {
-            Ok(Closed::Not) => "this system does not support Landlock".to_string(),
+            Ok(SandboxStatus::Unsupported) => "this system does not support Landlock".to_string(),
             Err(error) => format!("cannot create the sandbox: {error}"),
             Ok(closed) => {
                 start_threads(threads);
-                self.builder.run_no_programs();
+                self.builder.disable_programs();
                 let partly = " (only partially supported by this kernel)";
-                let how = if closed == Closed::Fully { "" } else { partly };
+                let how = if closed == SandboxStatus::Enforced { "" } else { partly };
                 render::print_if_verbose(&format!("building in a sandbox{how}"));
                 return Ok(());
             }
@@ -138,8 +138,8 @@ impl SandboxedBuild<'_> {
 
     fn sandbox(&self, directories: Vec<PathBuf>) -> Sandbox {
         let schemas = SchemaCache::open(self.args.cache()).map(|schemas| schemas.directory().to_path_buf());
-        let caches = self.builder.cache().map(Path::to_path_buf).into_iter().chain(schemas);
-        Sandbox::closed().read(directories).read(caches)
+        let caches = self.builder.cache_directory().map(Path::to_path_buf).into_iter().chain(schemas);
+        Sandbox::new().allow_read(directories).allow_read(caches)
     }
 }
 

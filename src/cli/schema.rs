@@ -13,7 +13,7 @@ use super::target::SchemaArgs;
 use super::{Outcome, render};
 use smp_files::{DiskTree, FileKind, FileTree as _, replace_file};
 use smp_merge::schema::{Gvk, Model, NamedKind, Scope, compile, is_compiled, lint, read_model, show};
-use smp_overlay::overlay::ChainUse;
+use smp_overlay::overlay::ChainPurpose;
 use smp_text::diagnostic::{Code, Diagnostic, Result, Severity, counted, escaped_line, unreadable};
 use smp_text::source::SourceMap;
 #[cfg(feature = "cluster")]
@@ -122,7 +122,7 @@ pub(super) fn run(args: &SchemaCommand, sources: &SourceMap) -> Outcome {
 
 fn show_path(args: &ShowArgs, sources: &SourceMap) -> Outcome {
     args.schema.check_no_namespace()?;
-    let mut chain = args.schema.chain(sources, ChainUse::Manifests)?;
+    let mut chain = args.schema.chain(sources, ChainPurpose::Manifests)?;
     let mut path = args.path.clone();
     // A kind that no local source has is looked up by its full name.
     let (word, rest) = path.split_at(path.find(['.', '[']).unwrap_or(path.len()));
@@ -167,7 +167,7 @@ struct ListedKind {
 
 fn list_kinds(args: &ListArgs, sources: &SourceMap) -> Outcome {
     args.schema.check_no_namespace()?;
-    let mut chain = args.schema.chain(sources, ChainUse::Manifests)?;
+    let mut chain = args.schema.chain(sources, ChainPurpose::Manifests)?;
     let is_requested =
         |kind: &NamedKind| args.kinds.is_empty() || args.kinds.iter().any(|word| kind.is_called(word));
     let kinds = chain.kinds()?.into_iter().filter(|(_, kind)| is_requested(kind));
@@ -206,7 +206,7 @@ fn list_kinds(args: &ListArgs, sources: &SourceMap) -> Outcome {
 
 #[cfg(feature = "cluster")]
 fn fetch(args: &FetchArgs, sources: &SourceMap) -> Outcome {
-    use smp_cluster::{FetchedFrom, LiveSchema};
+    use smp_cluster::{FetchSource, LiveSchema};
     use smp_merge::schema::SchemaSource as _;
     use smp_overlay::schema_chain::cache::SchemaCache;
 
@@ -236,8 +236,8 @@ fn fetch(args: &FetchArgs, sources: &SourceMap) -> Outcome {
             }
         };
         let from = match from {
-            FetchedFrom::Cache => "unchanged",
-            FetchedFrom::Server => "fetched",
+            FetchSource::Cache => "unchanged",
+            FetchSource::Server => "fetched",
         };
         let kinds = graph.kinds().count();
         writeln!(stdout, "{}", escaped_line(&format!("{version}: {kinds} kinds, {from}")))?;

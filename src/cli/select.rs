@@ -10,7 +10,7 @@ use super::document::read_stdin;
 use super::target::has_kustomization;
 use super::{Failure, render};
 use smp_files::{DiskTree, FileKind, FileTree as _};
-use smp_overlay::overlay::{Builder, Built, SearchedTargets, TargetSearch};
+use smp_overlay::overlay::{Builder, Built, TargetSelection, TargetSearch};
 use smp_text::diagnostic::{Diagnostic, Result, Severity};
 use smp_text::source::{SourceMap, is_kustomization};
 
@@ -117,7 +117,7 @@ impl SelectArgs {
             named.iter().try_for_each(|target| check_bases(bases, target))?;
             return Ok(Selection { targets: named, stream });
         }
-        let wanted = if self.flags.leaves { SearchedTargets::Leaves } else { SearchedTargets::All };
+        let wanted = if self.flags.leaves { TargetSelection::Leaves } else { TargetSelection::All };
         let search = TargetSearch::new(Arc::new(DiskTree), sources.clone(), bases.to_vec())?;
         let mut targets = Vec::new();
         for directory in named {
@@ -127,7 +127,7 @@ impl SelectArgs {
                 check_bases(bases, &directory)?;
                 targets.push(directory);
             } else {
-                targets.extend(search.below(&directory, wanted)?);
+                targets.extend(search.find_below(&directory, wanted)?);
             }
         }
         Ok(Selection { targets, stream })
@@ -192,7 +192,7 @@ impl Selection {
     /// As [`Builder::manifests`].
     pub(super) fn manifests(&self, builder: &Builder, target: &Path) -> Result<Option<Built>> {
         match &self.stream {
-            Some(text) if is_stream(target) => builder.manifests_of_stream(Path::new("<stdin>"), text),
+            Some(text) if is_stream(target) => builder.manifests_from_stream(Path::new("<stdin>"), text),
             _ => builder.manifests(target),
         }
     }

@@ -13,12 +13,12 @@ use smp_files::{DiskTree, FileTree};
 use smp_merge::merge::{Exceptions, MergeRules};
 use smp_merge::schema::{TypeGraph, read_schema};
 use smp_overlay::overlay::{
-    BuildOptions, BuildRules, Builder, ChainUse, Histories, LockUse, Reorder, Targets,
+    BuildOptions, BuildRules, Builder, ChainPurpose, Histories, LockSource, Reorder, Targets,
 };
 use smp_overlay::schema_chain::cache::SchemaCache;
 #[cfg(feature = "cluster")]
 use smp_overlay::schema_chain::cache::ServerId;
-use smp_overlay::schema_chain::{Links, OnFailure, SchemaChain, SchemaChoice};
+use smp_overlay::schema_chain::{ChainSources, OnFailure, SchemaChain, SchemaChoice};
 #[cfg(feature = "cluster")]
 use smp_text::diagnostic::Code;
 use smp_text::diagnostic::{Diagnostic, unreadable};
@@ -87,7 +87,7 @@ pub(super) struct SchemaArgs {
 impl SchemaArgs {
     /// Returns the chain of schema sources. For kustomizations, cache and cluster are used only if they
     /// are selected.
-    pub(super) fn chain(&self, sources: &SourceMap, used: ChainUse) -> Result<SchemaChain, Diagnostic> {
+    pub(super) fn chain(&self, sources: &SourceMap, used: ChainPurpose) -> Result<SchemaChain, Diagnostic> {
         self.chain_with(self.file(sources)?, used, sources)
     }
 
@@ -95,10 +95,10 @@ impl SchemaArgs {
     pub(super) fn chain_with(
         &self,
         file: Option<Arc<TypeGraph>>,
-        used: ChainUse,
+        used: ChainPurpose,
         sources: &SourceMap,
     ) -> Result<SchemaChain, Diagnostic> {
-        self.chain_over(file, used, &ClusterLink::Live(OnFailure::PassOver), sources)
+        self.chain_over(file, used, &ClusterLink::Live(OnFailure::Skip), sources)
     }
 
     /// Rejects `--namespace` for a command that sends nothing to a cluster.
@@ -139,13 +139,13 @@ impl SchemaArgs {
     fn chain_over(
         &self,
         file: Option<Arc<TypeGraph>>,
-        used: ChainUse,
+        used: ChainPurpose,
         cluster: &ClusterLink,
         sources: &SourceMap,
     ) -> Result<SchemaChain, Diagnostic> {
         let cache = SchemaCache::open(self.cache.root());
-        let hermetic = used == ChainUse::Kustomizations;
-        let links = Links { file, cache, offline: self.offline, hermetic, ..Links::default() };
+        let hermetic = used == ChainPurpose::Kustomizations;
+        let links = ChainSources { file, cache, offline: self.offline, hermetic, ..ChainSources::default() };
         #[cfg(feature = "cluster")]
         let links = self.with_cluster(links, cluster, sources)?;
         #[cfg(not(feature = "cluster"))]
@@ -157,17 +157,17 @@ impl SchemaArgs {
     #[cfg(feature = "cluster")]
     fn with_cluster(
         &self,
-        links: Links,
+        links: ChainSources,
         cluster: &ClusterLink,
         sources: &SourceMap,
-    ) -> Result<Links, Diagnostic> {
+    ) -> Result<ChainSources, Diagnostic> {
         use smp_cluster::LiveSchema;
         use smp_merge::schema::SchemaSource;
         let auto = self.schema == SchemaChoice::Auto;
         let may_use = matches!(self.schema, SchemaChoice::Auto | SchemaChoice::Cache | SchemaChoice::Cluster);
         let uses_cluster = may_use && !(auto && links.hermetic);
         let options = self.connect.options(sources);
-        if !uses_cluster && !options.names_something() {
+        if !uses_cluster && !options.requires_kubeconfig() {
             return Ok(links);
         }
         let server = match cluster {
@@ -177,7 +177,7 @@ impl SchemaArgs {
         let is_unconfigured = server.as_ref().is_err_and(|error| error.code() == Code::Remote);
         if let Err(error) = &server
             && !is_unconfigured
-            && (options.names_something() || !auto)
+            && (options.requires_kubeconfig() || !auto)
         {
             return Err(error.clone());
         }
@@ -187,22 +187,22 @@ impl SchemaArgs {
         if auto && is_unconfigured {
             // Without a configured cluster, the cache is used silently. If a kubeconfig was named but is
             // missing, cached schemas of another cluster must not be used instead.
-            let cache = links.cache.filter(|_| !options.lacks_kubeconfig());
-            return Ok(Links { cache, ..links });
+            let cache = links.cache.filter(|_| !options.has_missing_kubeconfig());
+            return Ok(ChainSources { cache, ..links });
         }
         let (live, on_failure): (Box<dyn SchemaSource>, _) = match cluster {
             ClusterLink::Live(on_failure) => {
                 let live = LiveSchema::new(options, links.cache.clone());
                 // A required schema may take some seconds. With `--schema auto`, the build uses the cluster only for
                 // unknown kinds; it continues with a warning instead of waiting for a slow server.
-                let live = if *on_failure == OnFailure::Fail { live.awaiting_changes() } else { live };
+                let live = if *on_failure == OnFailure::Fail { live.waiting_for_changes() } else { live };
                 (Box::new(live), *on_failure)
             }
-            ClusterLink::Forbidden(_) => (Box::new(ForbiddenCluster), OnFailure::PassOver),
+            ClusterLink::Forbidden(_) => (Box::new(ForbiddenCluster), OnFailure::Skip),
         };
         // Cache records cannot be attributed to a server with an unknown id.
         let cache = links.cache.filter(|_| server.is_ok() || is_unconfigured);
-        Ok(Links { server: server.ok(), live: Some(live), cache, on_failure, ..links })
+        Ok(ChainSources { server: server.ok(), live: Some(live), cache, on_failure, ..links })
     }
 }
 
@@ -271,7 +271,7 @@ const RESTRICTORS: Choices<bool> =
 const ORDERS: Choices<Reorder> = &[("legacy", "", Reorder::Legacy), ("none", "", Reorder::None)];
 
 pub(super) fn has_kustomization(target: &Path) -> bool {
-    KUSTOMIZATION_FILES.iter().any(|name| DiskTree.has(&target.join(name)))
+    KUSTOMIZATION_FILES.iter().any(|name| DiskTree.exists(&target.join(name)))
 }
 
 impl TargetArgs {
@@ -306,8 +306,8 @@ impl TargetArgs {
         self.builder_with(options, sources, targets, ClusterUse::Optional)
     }
 
-    fn lock(&self) -> LockUse {
-        self.lock_file.clone().map_or(LockUse::Nearest, LockUse::File)
+    fn lock(&self) -> LockSource {
+        self.lock_file.clone().map_or(LockSource::Nearest, LockSource::File)
     }
 
     /// Creates a builder with another lock file than the flags select.
@@ -316,7 +316,7 @@ impl TargetArgs {
     /// As [`TargetArgs::builder`].
     pub(super) fn builder_with_lock(
         &self,
-        lock: LockUse,
+        lock: LockSource,
         sources: &SourceMap,
         targets: &[PathBuf],
         cluster: ClusterUse,
@@ -358,11 +358,11 @@ impl TargetArgs {
             ClusterUse::Forbidden => ClusterLink::Forbidden(schema.connect.options(sources).server_id()),
             #[cfg(feature = "cluster")]
             ClusterUse::Required => ClusterLink::Live(OnFailure::Fail),
-            _ => ClusterLink::Live(OnFailure::PassOver),
+            _ => ClusterLink::Live(OnFailure::Skip),
         };
         let texts = sources.clone();
         let make_chain = Box::new(move |used| schema.chain_over(file.clone(), used, &cluster, &texts));
-        Ok(Builder::with_chain(sources.clone(), options, make_chain, Targets::count(targets.len()))?)
+        Ok(Builder::with_chain(sources.clone(), options, make_chain, Targets::from_count(targets.len()))?)
     }
 
     /// Returns the bases that are given.
@@ -396,7 +396,7 @@ impl TargetArgs {
         self.schema.cache.root()
     }
 
-    fn options(&self, lock: LockUse) -> BuildOptions {
+    fn options(&self, lock: LockSource) -> BuildOptions {
         BuildOptions {
             tree: Arc::new(DiskTree),
             bases: self.base.clone(),

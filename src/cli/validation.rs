@@ -9,7 +9,7 @@ use clap::Args;
 use rustc_hash::FxHashSet;
 
 use super::select::is_stream;
-use smp_inspect::check::{ObjectJudgement, Unfinished};
+use smp_inspect::check::{ObjectValidation, IncompleteObjects};
 use smp_merge::schema::{Schema, is_built_in_group};
 use smp_overlay::overlay::{Builder, Histories};
 use smp_overlay::package::Package;
@@ -35,7 +35,7 @@ impl ValidateArgs {
     /// Returns the validation if it is enabled.
     pub(super) fn validation<'s>(
         &self,
-        unfinished: Unfinished,
+        unfinished: IncompleteObjects,
         sources: &'s SourceMap,
     ) -> Option<Validation<'s>> {
         self.validate.then(|| Validation::new(self.kubernetes_version, unfinished, sources))
@@ -140,7 +140,7 @@ fn check_expressions(policy: &Node) -> Result<(), Diagnostic> {
 #[derive(Debug)]
 pub(super) struct Validation<'s> {
     options: ValidateOptions,
-    unfinished: Unfinished,
+    unfinished: IncompleteObjects,
     sources: &'s SourceMap,
     /// The messages about unknown kinds so far.
     unknown: Mutex<FxHashSet<String>>,
@@ -149,7 +149,7 @@ pub(super) struct Validation<'s> {
 impl<'s> Validation<'s> {
     pub(super) fn new(
         version: Option<KubernetesVersion>,
-        unfinished: Unfinished,
+        unfinished: IncompleteObjects,
         sources: &'s SourceMap,
     ) -> Self {
         let options = KubernetesVersion::options(version);
@@ -173,9 +173,9 @@ impl<'s> Validation<'s> {
         let mut found = Vec::new();
         let all: Vec<&Resource> = all.into_iter().collect();
         let options = with_policies(&self.options, &all, &[]);
-        let schema = builder.types_of(directory, all).map_err(|problem| vec![problem])?.note_in(&mut found);
+        let schema = builder.schema_for(directory, all).map_err(|problem| vec![problem])?.note_in(&mut found);
         let (schema, sources) = (schema.as_ref(), self.sources);
-        let judgement = ObjectJudgement { schema, sources, options: &options, unfinished: self.unfinished };
+        let judgement = ObjectValidation { schema, sources, options: &options, incomplete: self.unfinished };
         let mut unknown = FxHashSet::default();
         let validated = validated.inspect(|resource| {
             let gvk = &resource.id().gvk;
@@ -183,7 +183,7 @@ impl<'s> Validation<'s> {
                 found.push(not_validated(resource));
             }
         });
-        let invalid = judgement.of(validated);
+        let invalid = judgement.diagnostics(validated);
         found.extend(invalid);
         let is_invalid = found.iter().any(|problem| problem.severity() == Severity::Error);
         if is_invalid { Err(found) } else { Ok(found) }

@@ -18,8 +18,8 @@ use super::report::print_line;
 use super::signals::stop_at_first_signal;
 use super::{Failure, Outcome, render, signals};
 use smp_cluster::{
-    Cluster, FAILURE_GRACE, Strictness, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitVerdict,
-    WaitedObject, check_awaited_kinds, wait_until_ready,
+    Cluster, FAILURE_GRACE, ReadinessLevel, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitResult,
+    WaitedObject, check_wait_kinds, wait_until_ready,
 };
 use smp_text::diagnostic::{Code, Diagnostic, by_count, counted, escaped_json};
 use smp_text::source::SourceMap;
@@ -79,7 +79,7 @@ impl WaitFlags {
             kinds: kinds.to_vec(),
             timeout: self.timeout(),
             failure_grace: self.failure_grace_period.unwrap_or(FAILURE_GRACE),
-            strictness: if self.strict_wait { Strictness::ControllerSeen } else { Strictness::Kstatus },
+            level: if self.strict_wait { ReadinessLevel::RequireController } else { ReadinessLevel::Kstatus },
             stop: Some(stop_at_first_signal()),
         }
     }
@@ -89,7 +89,7 @@ impl WaitFlags {
 pub(super) fn run(args: &WaitArgs, sources: &SourceMap) -> Outcome {
     let resources = args.objects.load(sources)?;
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
-    check_awaited_kinds(&cluster, &resources, "--kinds", &args.kinds).map_err(Failure::from_server)?;
+    check_wait_kinds(&cluster, &resources, "--kinds", &args.kinds).map_err(Failure::from_server)?;
     let options = args.wait.options(&args.kinds);
     let format = if args.output.is_some() { ReportFormat::Json } else { ReportFormat::Text };
     let mut output = WaitOutput::new(format, options.timeout, sources);
@@ -151,7 +151,7 @@ impl<'a> WaitOutput<'a> {
     }
 
     /// Prints the result and sets the exit status.
-    pub(super) fn finish(&mut self, verdict: &WaitVerdict) {
+    pub(super) fn finish(&mut self, verdict: &WaitResult) {
         self.progress.clear();
         if verdict.is_ready() {
             let are = by_count(verdict.ready, "is", "are");
@@ -159,7 +159,7 @@ impl<'a> WaitOutput<'a> {
         }
         render::print(&problems(verdict, self.timeout), self.sources);
         self.status =
-            if verdict.end == WaitEnd::Stopped { signals::interrupted_status() } else { ExitCode::FAILURE };
+            if verdict.end == WaitEnd::Interrupted { signals::interrupted_status() } else { ExitCode::FAILURE };
     }
 }
 
@@ -189,7 +189,7 @@ fn details(object: &WaitedObject) -> Vec<String> {
         let time = warning.time.map_or_else(String::new, |time| format!(", {}", format_age(time)));
         format!("last warning event{time}: {}: {}", warning.reason, warning.message)
     });
-    let troubles = object.troubles.iter().map(|trouble| format!("Pod {trouble}"));
+    let troubles = object.problems.iter().map(|trouble| format!("Pod {trouble}"));
     created.into_iter().chain(restarts).chain(troubles).chain(warning).collect()
 }
 
@@ -206,17 +206,17 @@ fn json_line(waited: &WaitedObject) -> serde_json::Value {
     };
     json!({
         "apiVersion": version, "kind": object.gvk.kind.as_str(), "namespace": object.namespace.as_str(),
-        "name": object.name.as_str(), "status": status.readiness.word(), "reason": status.reason,
+        "name": object.name.as_str(), "status": status.readiness.as_str(), "reason": status.reason,
         "message": status.message,
     })
 }
 
 /// Returns the last JSON lines if not all objects are ready: one line with details per object that
 /// is not, and a summary.
-fn result_lines(verdict: &WaitVerdict, timeout: Duration) -> Vec<serde_json::Value> {
+fn result_lines(verdict: &WaitResult, timeout: Duration) -> Vec<serde_json::Value> {
     let outcome = match verdict.end {
         WaitEnd::TimedOut => "TimedOut",
-        WaitEnd::Stopped => "Interrupted",
+        WaitEnd::Interrupted => "Interrupted",
         _ => "Failed",
     };
     let with_details = |object: &WaitedObject, outcome: &str| {
@@ -227,14 +227,14 @@ fn result_lines(verdict: &WaitVerdict, timeout: Duration) -> Vec<serde_json::Val
         line["outcome"] = outcome.into();
         line["created"] = json!(object.created.map(rfc3339));
         line["restarts"] = json!(object.restarts);
-        line["podProblems"] = json!(object.troubles);
+        line["podProblems"] = json!(object.problems);
         line["lastWarningEvent"] = json!(warning);
         line
     };
     let failed = verdict.failed.iter().map(|object| with_details(object, "Failed"));
     // The other objects did not fail themselves.
     let unready = match verdict.end {
-        WaitEnd::TimedOut | WaitEnd::Stopped => outcome,
+        WaitEnd::TimedOut | WaitEnd::Interrupted => outcome,
         _ => "NotReady",
     };
     let unready = verdict.unready.iter().map(|object| with_details(object, unready));
@@ -246,11 +246,11 @@ fn result_lines(verdict: &WaitVerdict, timeout: Duration) -> Vec<serde_json::Val
 }
 
 /// Returns the errors for objects that are not ready, and the summary.
-fn problems(verdict: &WaitVerdict, timeout: Duration) -> Vec<Diagnostic> {
+fn problems(verdict: &WaitResult, timeout: Duration) -> Vec<Diagnostic> {
     let error = |object: &WaitedObject, state: &str| {
         let message = format!("{} {state}: {}", qualified_name(&object.object), status(object));
         let problem = Diagnostic::error(Code::NotReady, message);
-        let problem = object.rule.into_iter().fold(problem, Diagnostic::at);
+        let problem = object.rule_span.into_iter().fold(problem, Diagnostic::at);
         details(object).into_iter().fold(problem, Diagnostic::note)
     };
     let failed = verdict.failed.iter().map(|object| error(object, "failed"));
@@ -260,7 +260,7 @@ fn problems(verdict: &WaitVerdict, timeout: Duration) -> Vec<Diagnostic> {
     let end = match verdict.end {
         WaitEnd::TimedOut if timeout.is_zero() => String::new(),
         WaitEnd::TimedOut => format!(" after {}", format_duration(timeout)),
-        WaitEnd::Stopped => " (interrupted)".to_string(),
+        WaitEnd::Interrupted => " (interrupted)".to_string(),
         _ => " because of failed objects".to_string(),
     };
     let message = format!("{not_ready} of {} objects are not ready{end}", not_ready + verdict.ready);

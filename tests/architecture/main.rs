@@ -3,6 +3,7 @@
 
 mod circles;
 mod file_access;
+mod language;
 mod promises;
 mod source;
 

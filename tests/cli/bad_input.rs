@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::{folder, run};
+use kubectl_smp_testing::program::{temp_dir, run};
 
 /// What is wrong, the files, the arguments.
 type Case = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
@@ -514,7 +514,7 @@ const BUILD: &[&str] = &["build"];
 fn every_bad_input_is_explained() {
     assert!(CASES.len() >= 40);
     for (name, files, args) in CASES {
-        let directory = folder(files);
+        let directory = temp_dir(files);
         let output = run(directory.path(), args);
         let stderr = String::from_utf8(output.stderr).expect("text");
         assert!(!output.status.success(), "{name} must fail:\n{stderr}");
@@ -526,7 +526,7 @@ fn every_bad_input_is_explained() {
 
 #[test]
 fn bytes_that_are_no_text_are_explained() {
-    let directory = folder(&[K]);
+    let directory = temp_dir(&[K]);
     fs::write(directory.path().join("a.yaml"), b"kind: A\nx: \xff\n").expect("a file");
     let output = run(directory.path(), &["build"]);
     assert_eq!(output.status.code(), Some(1));

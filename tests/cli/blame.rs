@@ -5,7 +5,7 @@ mod elsewhere;
 use std::fs;
 use std::path::Path;
 
-use kubectl_smp_testing::program::{folder, printed, run};
+use kubectl_smp_testing::program::{temp_dir, run_ok, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -117,7 +117,7 @@ patchesStrategicMerge:
 ";
 
 fn home() -> TempDir {
-    folder(&[
+    temp_dir(&[
         ("base/web.yaml", WEB),
         ("base/kustomization.yaml", BASE),
         ("component/kustomization.yaml", COMPONENT),
@@ -127,7 +127,7 @@ fn home() -> TempDir {
 }
 
 fn blamed(home: &Path) -> Vec<Value> {
-    let text = printed(home, &["blame", "prod", "-o", "json"]);
+    let text = run_ok(home, &["blame", "prod", "-o", "json"]);
     serde_json::from_str::<Value>(&text).expect("JSON").as_array().expect("an array").clone()
 }
 
@@ -223,7 +223,7 @@ fn what_is_gone_is_told() {
     let gone = all.iter().find(|object| object["name"] == "gone").expect("the deleted one");
     assert_eq!(gone["fields"], Value::Array(Vec::new()));
     assert_eq!(removed(gone, "/data/x"), Some(("y".into(), "patches[2]".into())));
-    let text = printed(home.path(), &["blame", "prod", "--removed"]);
+    let text = run_ok(home.path(), &["blame", "prod", "--removed"]);
     let line =
         "# removed by patches[0] prod/kustomization.yaml:9:9: /spec/paused was true base/web.yaml:7:11";
     assert!(text.lines().any(|one| one == line), "{text}");
@@ -233,8 +233,8 @@ fn what_is_gone_is_told() {
 #[test]
 fn the_text_is_what_build_prints() {
     let home = home();
-    let built = printed(home.path(), &["build", "prod"]);
-    let blamed = printed(home.path(), &["blame", "prod", "--removed"]);
+    let built = run_ok(home.path(), &["build", "prod"]);
+    let blamed = run_ok(home.path(), &["blame", "prod", "--removed"]);
     let mut without = String::new();
     for line in blamed.lines().filter(|line| !line.starts_with('#')) {
         without.push_str(line.split("  # ").next().expect("a part").trim_end());
@@ -271,7 +271,7 @@ fn the_text_is_what_build_prints() {
      = help: did you mean `deployment.apps/p-web`?
     warning: 3 warnings
     ");
-    let story = printed(
+    let story = run_ok(
         home.path(),
         &["why", "prod", "deployment/p-web:spec.template.spec.containers[name=app].image"],
     );
@@ -330,7 +330,7 @@ metadata:
         )
     };
     for entry in ["patchesStrategicMerge: [p.yaml]", "patches: [{path: p.yaml, target: {kind: ConfigMap}}]"] {
-        let home = folder(&[
+        let home = temp_dir(&[
             ("prod/a.yaml", &labelled("y")),
             ("prod/p.yaml", &labelled("z")),
             (
@@ -376,13 +376,13 @@ data:
 
 #[test]
 fn comments_are_in_no_text() {
-    let home = folder(&[("app/texts.yaml", TEXTS), ("app/kustomization.yaml", "resources: [texts.yaml]")]);
-    let (built, blamed) = (printed(home.path(), &["build", "app"]), printed(home.path(), &["blame", "app"]));
+    let home = temp_dir(&[("app/texts.yaml", TEXTS), ("app/kustomization.yaml", "resources: [texts.yaml]")]);
+    let (built, blamed) = (run_ok(home.path(), &["build", "app"]), run_ok(home.path(), &["blame", "app"]));
     let line = blamed.lines().find(|line| line.starts_with("  literal: ")).expect("the text");
     insta::assert_snapshot!(line, @"  literal: |                                         # app/texts.yaml:7:5");
     assert_eq!(blamed.matches("  # app/texts.yaml:").count(), 13, "{blamed}");
     fs::write(home.path().join("app/texts.yaml"), &blamed).expect("written");
-    assert_eq!(printed(home.path(), &["build", "app"]), built, "{blamed}");
+    assert_eq!(run_ok(home.path(), &["build", "app"]), built, "{blamed}");
 }
 
 /// What blame says was written in a file changes when that is changed there, and nothing else does it.

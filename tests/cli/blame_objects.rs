@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kubectl_smp_testing::program::{folder, printed, run};
+use kubectl_smp_testing::program::{temp_dir, run_ok, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -79,7 +79,7 @@ secretGenerator:
 ";
 
 fn home() -> TempDir {
-    folder(&[("prod/all.yaml", ALL), ("prod/kustomization.yaml", PROD), ("outer/kustomization.yaml", OUTER)])
+    temp_dir(&[("prod/all.yaml", ALL), ("prod/kustomization.yaml", PROD), ("outer/kustomization.yaml", OUTER)])
 }
 
 /// What is proposed where nothing is found.
@@ -106,13 +106,13 @@ fn resources_are_named_as_for_kubectl() {
         ("clusterrole/system:web-s:kind", &[""]),
     ];
     for (words, want) in table {
-        let text = printed(home.path(), &["blame", "prod", words, "-o", "json"]);
+        let text = run_ok(home.path(), &["blame", "prod", words, "-o", "json"]);
         let all: Vec<Value> = serde_json::from_str(&text).expect("JSON");
         let mut found: Vec<_> = all.iter().map(|one| one["namespace"].as_str().unwrap_or_default()).collect();
         found.sort_unstable();
         assert_eq!(found, want, "{words}");
     }
-    let story = printed(home.path(), &["blame", "prod", "deploy/web-s:spec.replicas"]);
+    let story = run_ok(home.path(), &["blame", "prod", "deploy/web-s:spec.replicas"]);
     insta::assert_snapshot!(story, @r"
     Deployment.apps web-s in namespace other
     /spec/replicas
@@ -127,9 +127,9 @@ fn resources_are_named_as_for_kubectl() {
             5 |   replicas: 1
          by resources[0] prod/kustomization.yaml:1:13
     ");
-    let as_kubectl = printed(home.path(), &["blame", "-k", "prod", "deploy/web-s:spec.replicas"]);
+    let as_kubectl = run_ok(home.path(), &["blame", "-k", "prod", "deploy/web-s:spec.replicas"]);
     assert_eq!(as_kubectl, story);
-    assert_eq!(printed(home.path(), &["blame", "-k", "prod"]), printed(home.path(), &["blame", "prod"]));
+    assert_eq!(run_ok(home.path(), &["blame", "-k", "prod"]), run_ok(home.path(), &["blame", "prod"]));
     assert_eq!(run(home.path(), &["blame", "-k", "prod", "prod", "svc/web-s"]).status.code(), Some(2));
     assert_eq!(run(home.path(), &["blame"]).status.code(), Some(2));
     #[cfg(feature = "cluster")]
@@ -183,12 +183,12 @@ fn the_nearest_names_are_proposed() {
 fn dots_of_names_need_no_backslash() {
     let home = home();
     let all: Value =
-        serde_json::from_str(&printed(home.path(), &["blame", "prod", "-o", "json"])).expect("JSON");
+        serde_json::from_str(&run_ok(home.path(), &["blame", "prod", "-o", "json"])).expect("JSON");
     let is_it = |one: &&Value| one["kind"] == "ConfigMap";
     let name = all.as_array().expect("all").iter().find(is_it).expect("there")["name"].clone();
     for path in ["data.a.b.conf", "data.a\\.b\\.conf", "/data/a.b.conf"] {
         let words = format!("cm/{}:{path}", name.as_str().expect("a name"));
-        let story = printed(home.path(), &["blame", "prod", &words]);
+        let story = run_ok(home.path(), &["blame", "prod", &words]);
         assert!(story.starts_with("/data/a.b.conf\n  is 1\n"), "{story}");
     }
 }
@@ -196,7 +196,7 @@ fn dots_of_names_need_no_backslash() {
 #[test]
 fn removed_fields_are_found() {
     let home = home();
-    let story = printed(home.path(), &["blame", "prod", "deploy/shop/web-s:spec.paused", "--removed"]);
+    let story = run_ok(home.path(), &["blame", "prod", "deploy/shop/web-s:spec.paused", "--removed"]);
     assert_eq!(
         story,
         "\
@@ -209,7 +209,7 @@ fn removed_fields_are_found() {
 "
     );
     let entry = "deploy/shop/web-s:spec.template.spec.containers[name=side]";
-    let story = printed(home.path(), &["blame", "prod", entry, "--removed"]);
+    let story = run_ok(home.path(), &["blame", "prod", entry, "--removed"]);
     insta::assert_snapshot!(story, @r"
     /spec/template/spec/containers/1/name
       removed by patches[0] prod/kustomization.yaml:5:5
@@ -227,7 +227,7 @@ fn removed_fields_are_found() {
     assert!(!story.contains("paused"), "{story}");
     let narrowed = |path: &str| -> Vec<Value> {
         let words = format!("deploy/shop/web-s:{path}");
-        let text = printed(home.path(), &["blame", "prod", &words, "--removed", "-o", "json"]);
+        let text = run_ok(home.path(), &["blame", "prod", &words, "--removed", "-o", "json"]);
         let all: Value = serde_json::from_str(&text).expect("JSON");
         all[0]["removed"].as_array().expect("a list").clone()
     };
@@ -240,7 +240,7 @@ fn removed_fields_are_found() {
 #[test]
 fn chains_say_in_which_file() {
     let home = home();
-    let text = printed(home.path(), &["blame", "prod", "svc/web-s:metadata.name", "-o", "json"]);
+    let text = run_ok(home.path(), &["blame", "prod", "svc/web-s:metadata.name", "-o", "json"]);
     let all: Value = serde_json::from_str(&text).expect("JSON");
     let older = &all[0]["fields"][0]["chain"][0];
     assert_eq!((&older["value"], &older["in"]), (&"web".into(), &"prod/kustomization.yaml".into()));
@@ -250,12 +250,12 @@ fn chains_say_in_which_file() {
 fn former_values_of_secrets_are_not_shown() {
     let home = home();
     for target in ["prod", "outer"] {
-        let built = printed(home.path(), &["build", target]);
+        let built = run_ok(home.path(), &["build", target]);
         for args in [&["--removed"] as &[&str], &["-o", "json"], &["--removed", "-o", "json"]] {
             let all = [&["blame", target], args].concat();
-            let text = printed(home.path(), &all);
+            let text = run_ok(home.path(), &all);
             let again =
-                printed(home.path(), &[&["blame", target, "secret/token-s:stringData"], args].concat());
+                run_ok(home.path(), &[&["blame", target, "secret/token-s:stringData"], args].concat());
             for text in [text, again] {
                 for word in ["former-word", "removed-word", "deleted-word", "bWFkZS13b3Jk", "made-word"] {
                     assert!(built.contains(word) || !text.contains(word), "{all:?} {word}\n{text}");
@@ -264,7 +264,7 @@ fn former_values_of_secrets_are_not_shown() {
             }
         }
     }
-    let whole = printed(home.path(), &["blame", "outer", "--removed"]);
+    let whole = run_ok(home.path(), &["blame", "outer", "--removed"]);
     assert!(whole.contains("/data/k was ***"), "{whole}");
 }
 
@@ -290,7 +290,7 @@ patches:
 - patch: '{apiVersion: v1, kind: Secret, metadata: {name: s}, $patch: delete}'
 - patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, $patch: delete}'
 ";
-    let home = folder(&[
+    let home = temp_dir(&[
         ("base/kustomization.yaml", base),
         ("replaced/kustomization.yaml", replaced),
         ("deleted/kustomization.yaml", &format!("{deleted}configMapGenerator: [{{name: x}}]")),
@@ -300,7 +300,7 @@ patches:
         for args in
             [&["--removed"] as &[&str], &["-o", "json", "--removed"], &["configmap/c:data", "--removed"]]
         {
-            let text = printed(home, &[&["blame", target], args].concat());
+            let text = run_ok(home, &[&["blame", target], args].concat());
             assert!(!text.contains("bGVhay1tZQ") && !text.contains("leak-me"), "{target} {args:?}\n{text}");
             assert!(text.contains("***"), "{target} {args:?}\n{text}");
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use kubectl_smp_testing::program::{folder, run};
+use kubectl_smp_testing::program::{temp_dir, run};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{ParseOptions, parse_documents, to_documents};
 
@@ -37,7 +37,7 @@ fn texts() -> Vec<String> {
 }
 
 fn holds(files: &[(&str, &str)]) {
-    let home = folder(files);
+    let home = temp_dir(files);
     let built = printed(home.path(), &["build", "."]);
     let blamed = printed(home.path(), &["blame", "."]);
     assert_eq!(printed_again(&blamed), built);

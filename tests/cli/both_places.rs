@@ -1,6 +1,6 @@
 //! Warnings and errors of what does not fit name both places: what asks for it, and what is perhaps meant.
 
-use kubectl_smp_testing::program::{folder, run};
+use kubectl_smp_testing::program::{temp_dir, run};
 
 const WEB: &str = "\
 apiVersion: apps/v1
@@ -24,7 +24,7 @@ spec: {image: 'other:1'}
 /// What `build` says of a kustomization with these fields.
 fn told(fields: &str) -> String {
     let kustomization = format!("resources: [web.yaml]\n{fields}");
-    let home = folder(&[("app/web.yaml", WEB), ("app/kustomization.yaml", &kustomization)]);
+    let home = temp_dir(&[("app/web.yaml", WEB), ("app/kustomization.yaml", &kustomization)]);
     let output = run(home.path(), &["build", "app", "--message-format", "json"]);
     String::from_utf8(output.stderr).expect("a text")
 }

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use smp_files::MemoryTree;
 use smp_merge::patch::parse_json_patch;
-use smp_overlay::overlay::{BuildOptions, Builder, ChainUse, LockUse, Targets};
+use smp_overlay::overlay::{BuildOptions, Builder, ChainPurpose, LockSource, Targets};
 use smp_overlay::resource::Resource;
-use smp_overlay::schema_chain::{Links, SchemaChain, SchemaChoice};
+use smp_overlay::schema_chain::{ChainSources, SchemaChain, SchemaChoice};
 use smp_text::diagnostic::{Code, Result};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, ParseOptions, parse_documents, to_documents, to_json};
@@ -32,10 +32,10 @@ fn builder(files: Files, targets: Targets) -> Builder {
     let mut options = BuildOptions::default().tree(tree);
     options.offline = true;
     options.cache = Some("/nonexistent".into());
-    options.lock = LockUse::Ignore;
+    options.lock = LockSource::Ignore;
     let chain = |used| {
-        let hermetic = used == ChainUse::Kustomizations;
-        SchemaChain::new(&SchemaChoice::Auto, Links { hermetic, offline: true, ..Links::default() })
+        let hermetic = used == ChainPurpose::Kustomizations;
+        SchemaChain::new(&SchemaChoice::Auto, ChainSources { hermetic, offline: true, ..ChainSources::default() })
     };
     Builder::with_chain(SourceMap::default(), options, Box::new(chain), targets).expect("made")
 }

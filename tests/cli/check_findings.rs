@@ -6,7 +6,7 @@ mod operations;
 mod references;
 mod targets;
 
-use kubectl_smp_testing::program::{folder, run};
+use kubectl_smp_testing::program::{temp_dir, run};
 use serde_json::Value;
 
 const POD: &str = "\
@@ -64,7 +64,7 @@ spec:
 
 /// A target of one file.
 fn target_of(manifests: &str) -> tempfile::TempDir {
-    folder(&[("kustomization.yaml", "resources: [all.yaml]"), ("all.yaml", manifests)])
+    temp_dir(&[("kustomization.yaml", "resources: [all.yaml]"), ("all.yaml", manifests)])
 }
 
 /// The codes and messages of what is found in a target of one file.

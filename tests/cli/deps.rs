@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::Output;
 
-use kubectl_smp_testing::program::{self, command, folder, folder_with, run};
+use kubectl_smp_testing::program::{self, command, temp_dir, temp_dir_with, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -64,7 +64,7 @@ kind: ConfigMap
 metadata: {name: web}
 data: {b: c}
 ";
-    folder_with(
+    temp_dir_with(
         &[
             ("overlays/prod/kustomization.yaml", KUSTOMIZATION),
             ("overlays/prod/web.yaml", &config_map("web")),
@@ -201,7 +201,7 @@ fn json_tells_what_each_path_is() {
 
 #[test]
 fn plain_directories_are_listed() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("base/a.yaml", &config_map("a")),
         ("over/b.yaml", &config_map("b")),
         ("over/sub/c.yaml", &config_map("c")),
@@ -224,7 +224,7 @@ over/sub/c.yaml
 fn links_are_told_and_what_they_lead_to() {
     use std::os::unix::fs::symlink;
 
-    let home = folder(&[
+    let home = temp_dir(&[
         ("k/kustomization.yaml", "resources: [a.yaml, ../link]"),
         ("k/real.yaml", &config_map("a")),
         ("dir/base/kustomization.yaml", "resources: [b.yaml]"),
@@ -277,7 +277,7 @@ fn argo_cd_watches_each_input_and_little_else() {
 
 #[test]
 fn what_lies_above_an_application_is_told_alone() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("apps/a/kustomization.yaml", "resources: [../../b;c/base, ../../common.yaml]"),
         ("apps/b/x.yaml", ""),
         ("common.yaml", &config_map("common")),

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use kubectl_smp_testing::needs::needed;
+use kubectl_smp_testing::requirements::required_env;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -57,7 +57,7 @@ fn both_outputs_are_as_written_down() {
 #[test]
 #[ignore = "needs kustomize, see .ci/tools"]
 fn kustomize_prints_what_is_said_of_it() {
-    let kustomize = needed("SMP_TEST_KUSTOMIZE", "kustomize");
+    let kustomize = required_env("SMP_TEST_KUSTOMIZE", "kustomize");
     for case in cases() {
         let theirs = wanted(&case, "kustomize.out");
         assert_eq!(shown(&run(&kustomize, &["build", "."], &case)), theirs, "{}", case.display());

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use kubectl_smp_testing::program::{folder, run};
+use kubectl_smp_testing::program::{temp_dir, run};
 use regex::Regex;
 use serde_json::Value;
 use smp_text::yaml::Node;
@@ -47,7 +47,7 @@ fn the_hook_checks_what_it_says() {
     let command: Vec<&str> = hook["entry"].as_str().expect("a command").split(' ').collect();
     let [program, args @ ..] = &command[..] else { panic!("a program") };
     assert_eq!(*program, "kubectl-smp");
-    let home = folder(&[("app/pod.yaml", POD), ("app/kustomization.yaml", "resources: [pod.yaml]")]);
+    let home = temp_dir(&[("app/pod.yaml", POD), ("app/kustomization.yaml", "resources: [pod.yaml]")]);
     let status = |home: &Path| run(home, &[args, &words(&hook["args"])].concat()).status.code();
     assert_eq!(status(home.path()), Some(0));
     fs::write(home.path().join("app/kustomization.yaml"), "resources: [none.yaml]\n").expect("written");
@@ -60,7 +60,7 @@ fn the_problem_matcher_matches_lines_of_findings() {
     let pattern = &matcher["problemMatcher"][0]["pattern"][0];
     let regexp = Regex::new(pattern["regexp"].as_str().expect("a pattern")).expect("a pattern");
     let group = |name: &str| usize::try_from(pattern[name].as_u64().expect("a group")).expect("small");
-    let home = folder(&[("a b/pod.yaml", POD), ("a b/kustomization.yaml", UNMATCHED)]);
+    let home = temp_dir(&[("a b/pod.yaml", POD), ("a b/kustomization.yaml", UNMATCHED)]);
     let output = run(home.path(), &["check", "-R", ".", "-o", "short"]);
     let printed = String::from_utf8(output.stdout).expect("text");
     let lines: Vec<&str> = printed.lines().collect();
@@ -87,7 +87,7 @@ fn the_commands_of_the_workflow_run() {
     let bin = Path::new(env!("CARGO_BIN_EXE_kubectl-smp")).parent().expect("a directory");
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").expect("a path"));
     let statuses = |kustomization: &str| {
-        let home = folder(&[("app/pod.yaml", POD), ("app/kustomization.yaml", kustomization)]);
+        let home = temp_dir(&[("app/pod.yaml", POD), ("app/kustomization.yaml", kustomization)]);
         let status = |command: &&str| {
             let mut shell = Command::new("sh");
             shell.args(["-e", "-c", command]).current_dir(home.path()).env("PATH", &path);

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use kubectl_smp_testing::{needs, program};
+use kubectl_smp_testing::{requirements, program};
 
 /// What may never be printed.
 const SECRET: &str = "top-secret";
@@ -148,7 +148,7 @@ impl Ended {
 
 /// What the real kustomize prints.
 fn kustomize(directory: &Path) -> String {
-    let program = needs::needed("SMP_TEST_KUSTOMIZE", "kustomize");
+    let program = requirements::required_env("SMP_TEST_KUSTOMIZE", "kustomize");
     let output = Command::new(program).arg("build").arg(directory).output().expect("kustomize");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("UTF-8")

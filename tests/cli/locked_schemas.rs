@@ -8,7 +8,7 @@ use kubectl_smp_testing::program;
 use serde_json::json;
 use smp_files::MemoryTree;
 use smp_merge::schema::{Gvk, NamedKind, Schema, SchemaSource, TypeGraph};
-use smp_overlay::overlay::{BuildOptions, Builder, Built, ChainUse, LockFile, LockUse, Targets};
+use smp_overlay::overlay::{BuildOptions, Builder, Built, ChainPurpose, LockFile, LockSource, Targets};
 use smp_overlay::schema_chain::{LockedSchema, SchemaChain};
 use smp_text::diagnostic::{Code, Diagnostic, Severity};
 use smp_text::source::SourceMap;
@@ -130,8 +130,8 @@ fn build_plain(lock: Option<&str>, locked: bool, is_stream: bool) -> Result<Buil
     options.locked = locked;
     options.bases = vec!["base".into()];
     let make_chain = |used| {
-        let chain = SchemaChain::of(Schema::embedded());
-        Ok(if used == ChainUse::Manifests { chain.then(Elsewhere) } else { chain })
+        let chain = SchemaChain::from_schema(Schema::embedded());
+        Ok(if used == ChainPurpose::Manifests { chain.with_source(Elsewhere) } else { chain })
     };
     let builder = Builder::with_chain(SourceMap::default(), options, Box::new(make_chain), Targets::One)?;
     if is_stream { builder.build_stream(Path::new("-"), PATCH) } else { builder.build(Path::new("over")) }
@@ -175,7 +175,7 @@ spec: {template: {spec: {containers: [{name: web, image: b}]}}}
 fn a_locked_schema_of_a_built_in_kind_is_an_error() {
     let lock = lock_of_deployments();
     let line = 1 + lock.lines().position(|line| line.contains("\"gvk\"")).expect("an entry");
-    let home = program::folder(&[
+    let home = program::temp_dir(&[
         ("base/web.yaml", DEPLOYMENT),
         ("over/web.yaml", NEW_IMAGE),
         ("over/smp.lock", &lock),
@@ -279,10 +279,10 @@ patches: [{path: patch.yaml}]
     for (target, want) in [("over", &[noted][..]), ("k", &[noted]), ("unpatched", &[]), ("own", &[])] {
         assert_eq!(notes(target, BuildOptions::default()), want, "{target}");
     }
-    let named = BuildOptions { lock: LockUse::File("/smp.lock".into()), ..BuildOptions::default() };
+    let named = BuildOptions { lock: LockSource::File("/smp.lock".into()), ..BuildOptions::default() };
     assert!(notes("k", named).is_empty(), "the user named it");
 
-    let home = program::folder(&files);
+    let home = program::temp_dir(&files);
     let output = program::run(home.path(), &["build", "k", "over", "--strict"]);
     let said = String::from_utf8(output.stderr).expect("text");
     assert!(output.status.success(), "a note: {said}");

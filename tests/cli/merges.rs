@@ -5,11 +5,11 @@ use std::fs;
 use std::path::Path;
 
 use kubectl_smp_testing::program;
-use kubectl_smp_testing::program::{folder, folder_of};
+use kubectl_smp_testing::program::{temp_dir, temp_dir_from_text};
 
 /// What it prints, and says.
 fn run(folder: &Path, args: &[&str]) -> (String, String) {
-    let output = program::run(folder, args);
+    let output = program::run(temp_dir, args);
     let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("text"));
     assert!(output.status.success(), "{args:?}: {stderr}");
     (stdout, stderr)
@@ -19,14 +19,14 @@ fn run(folder: &Path, args: &[&str]) -> (String, String) {
 fn merge3(original: &str, updated: &str, dest: &str, args: &[&str]) -> (String, String) {
     let files = [("original.yaml", original), ("updated.yaml", updated), ("dest.yaml", dest)];
     let sides = ["merge3", "--original=original.yaml", "--updated=updated.yaml", "--dest=dest.yaml"];
-    run(folder(&files).path(), &[&sides[..], args].concat())
+    run(temp_dir(&files).path(), &[&sides[..], args].concat())
 }
 
 /// Merges a text with itself, in both ways.
 fn is_itself(text: &str) {
     let (merged, told) = merge3(text, text, text, &[]);
     assert_eq!((merged.as_str(), told.as_str()), (text, "nothing changed\n"));
-    let (merged, told) = run(folder(&[("x.yaml", text)]).path(), &["merge", "x.yaml", "x.yaml"]);
+    let (merged, told) = run(temp_dir(&[("x.yaml", text)]).path(), &["merge", "x.yaml", "x.yaml"]);
     assert_eq!((merged.as_str(), told.as_str()), (text, "nothing changed\n"));
 }
 
@@ -200,7 +200,7 @@ spec:
 
     let files = [("original.yaml", &original), ("updated.yaml", &updated), ("dest.yaml", &dest)];
     let files = files.map(|(name, text)| (name, text.as_str()));
-    let by_file = folder(&[&files[..], &[("crd.yaml", GATEWAY_CRD)]].concat());
+    let by_file = temp_dir(&[&files[..], &[("crd.yaml", GATEWAY_CRD)]].concat());
     let sides = ["merge3", "--original=original.yaml", "--updated=updated.yaml", "--dest=dest.yaml"];
     let (merged, told) = run(by_file.path(), &[&sides[..], &["--schema=crd.yaml"]].concat());
     assert_eq!(sorted_entries(&merged), sorted_entries(&want));
@@ -215,7 +215,7 @@ spec:
         .flat_map(|([crd, g], text)| [(crd.as_str(), GATEWAY_CRD), (g.as_str(), text.as_str())])
         .collect();
     let sides = ["merge3", "--original=original", "--updated=updated", "--dest=dest", "--in-place"];
-    let in_package = folder(&files);
+    let in_package = temp_dir(&files);
     let (_, told) = run(in_package.path(), &sides);
     assert!(!told.contains("warning"), "{told}");
     let merged = fs::read_to_string(in_package.path().join("dest/g.yaml")).expect("there");
@@ -274,7 +274,7 @@ spec:
 ";
     assert_eq!(merged, service(want));
     assert!(!told.contains("warning"), "{told}");
-    let files = folder(&[("updated.yaml", &updated), ("dest.yaml", &dest)]);
+    let files = temp_dir(&[("updated.yaml", &updated), ("dest.yaml", &dest)]);
     assert_eq!(run(files.path(), &["merge", "updated.yaml", "dest.yaml"]).0, service(want));
 }
 
@@ -349,7 +349,7 @@ spec:
 
 #[test]
 fn a_change_of_type_is_told() {
-    let files = folder_of(
+    let files = temp_dir_from_text(
         r"
 -- source.yaml --
 a:

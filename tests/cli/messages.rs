@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use kubectl_smp_testing::program::{command, folder, run, stderr};
+use kubectl_smp_testing::program::{command, temp_dir, run, stderr};
 use serde_json::Value;
 use smp_text::diagnostic::Code;
 use tempfile::TempDir;
@@ -37,7 +37,7 @@ nope: 1
 ];
 
 fn home() -> TempDir {
-    folder(FILES)
+    temp_dir(FILES)
 }
 
 /// The page that documents all codes.

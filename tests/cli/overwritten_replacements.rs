@@ -1,6 +1,6 @@
 //! Replacements that put another value where another one has put one.
 
-use kubectl_smp_testing::program::{folder, run};
+use kubectl_smp_testing::program::{temp_dir, run};
 
 const MAPS: &str = "\
 apiVersion: v1
@@ -42,7 +42,7 @@ replacements:
 {}",
         replacements.concat()
     );
-    let home = folder(&[("app/maps.yaml", MAPS), ("app/kustomization.yaml", &kustomization)]);
+    let home = temp_dir(&[("app/maps.yaml", MAPS), ("app/kustomization.yaml", &kustomization)]);
     let output = run(home.path(), &[command, "app"]);
     (output.status.success(), String::from_utf8(output.stderr).expect("a text"))
 }
@@ -156,7 +156,7 @@ replacements:
     };
     let base = kustomization("maps.yaml", copied(("a", "data.x"), ("c", "data.x"), ""));
     let over = kustomization("../base", copied(("b", "data.x"), ("c", "data.x"), ""));
-    let home = folder(&[
+    let home = temp_dir(&[
         ("base/maps.yaml", MAPS),
         ("base/kustomization.yaml", &base),
         ("app/kustomization.yaml", &over),

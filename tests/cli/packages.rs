@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::{folder, folder_of, folder_with, run};
+use kubectl_smp_testing::program::{temp_dir, temp_dir_from_text, temp_dir_with, run};
 
 const ORIGINAL: &str = "\
 kind: Web
@@ -29,7 +29,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 fn three_sides() -> tempfile::TempDir {
-    folder(&[("original/web.yaml", ORIGINAL), ("updated/web.yaml", UPDATED), ("dest/web.yaml", DEST)])
+    temp_dir(&[("original/web.yaml", ORIGINAL), ("updated/web.yaml", UPDATED), ("dest/web.yaml", DEST)])
 }
 
 const MERGE3: [&str; 7] = ["merge3", "--original", "original", "--updated", "updated", "--dest", "dest"];
@@ -193,7 +193,7 @@ fn manifests_that_cannot_be_read_stop_nothing_else() {
 
 #[test]
 fn two_way_merges_infer_keys_and_order_lists() {
-    let files = folder_of(
+    let files = temp_dir_from_text(
         r"
 -- source.yaml --
 l:
@@ -263,7 +263,7 @@ dest.yaml: document 1: changed l[mountPath=/b].v, l[mountPath=/c]
 
 #[test]
 fn patches_are_applied_to_files() {
-    let files = folder_with(
+    let files = temp_dir_with(
         &[("dir/web.yaml", DEST)],
         r"
 -- dir/b.yaml --

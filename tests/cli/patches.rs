@@ -13,7 +13,7 @@ mod warnings;
 use std::fs;
 use std::path::Path;
 
-use kubectl_smp_testing::program::{folder, folder_of, folder_with, run};
+use kubectl_smp_testing::program::{temp_dir, temp_dir_from_text, temp_dir_with, run};
 use tempfile::TempDir;
 
 /// What it prints, and what it says.
@@ -48,7 +48,7 @@ spec:
 
 /// A directory as people have them: manifests beside what only looks so.
 fn application() -> TempDir {
-    folder_with(
+    temp_dir_with(
         &[("app/db.yaml", &WEB.replace("web", "db").replace("front", "back")), ("app/web.yaml", WEB)],
         r"
 -- app/kustomization.yaml --

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Output;
 
-use kubectl_smp_testing::program::{folder, folder_with, run};
+use kubectl_smp_testing::program::{temp_dir, temp_dir_with, run};
 
 const CONFIG_MAP: &str = "\
 apiVersion: v1
@@ -35,7 +35,7 @@ vars:
     kind: ConfigMap
     name: setings
 ";
-    let home = folder(&[("kustomization.yaml", kustomization), ("a.yaml", CONFIG_MAP)]);
+    let home = temp_dir(&[("kustomization.yaml", kustomization), ("a.yaml", CONFIG_MAP)]);
     let [stdout, told] = texts(run(home.path(), &["build"]));
     assert_eq!(stdout, "");
     insta::assert_snapshot!(told, @r"
@@ -75,7 +75,7 @@ patches:
         )
     };
     let (typo, known) = (patch("/spec/replica"), patch("/spec/replicas"));
-    let home = folder(&[
+    let home = temp_dir(&[
         ("typo/kustomization.yaml", typo.as_str()),
         ("typo/a.yaml", deployment),
         ("known/kustomization.yaml", known.as_str()),
@@ -122,7 +122,7 @@ metadata: {name: s}
 spec: {ports: text}
 ";
     let service = wrong.replace("text", "[]");
-    let home = folder(&[("w.yaml", widget), ("v.yaml", &changed), ("s.yaml", &service), ("t.yaml", wrong)]);
+    let home = temp_dir(&[("w.yaml", widget), ("v.yaml", &changed), ("s.yaml", &service), ("t.yaml", wrong)]);
     for args in [
         &["create-patch", "--dialect", "overlay", "w.yaml", "v.yaml"][..],
         &["create-patch", "--type", "merge", "s.yaml", "t.yaml"],
@@ -143,7 +143,7 @@ mod with_a_cluster {
 
     #[test]
     fn a_namespace_is_used_or_refused() {
-        let home = folder(&[("kustomization.yaml", "resources: [a.yaml]"), ("a.yaml", CONFIG_MAP)]);
+        let home = temp_dir(&[("kustomization.yaml", "resources: [a.yaml]"), ("a.yaml", CONFIG_MAP)]);
         let refusing: [&[&str]; 9] = [
             &["build", "."],
             &["lock", "."],
@@ -224,7 +224,7 @@ clusters:
             ),
         ];
         for (text, error, place, help) in table {
-            let home = folder(&[("config", &text), ("a.yaml", CONFIG_MAP)]);
+            let home = temp_dir(&[("config", &text), ("a.yaml", CONFIG_MAP)]);
             let output = run(home.path(), &["diff", "-f", "a.yaml", "--kubeconfig", "config"]);
             let [stdout, told] = texts(output);
             assert_eq!(stdout, "");
@@ -241,7 +241,7 @@ kind: Widget
 metadata: {name: w}
 spec: {list: [a]}
 ";
-        let home = folder(&[("base/w.yaml", widget), ("over/w.yaml", &format!("# mine\n{widget}"))]);
+        let home = temp_dir(&[("base/w.yaml", widget), ("over/w.yaml", &format!("# mine\n{widget}"))]);
         let args = ["build", "over", "--base", "base", "--server", "http://127.0.0.1:1"];
         let [_, told] = texts(run(home.path(), &args));
         says(
@@ -265,7 +265,7 @@ configMapGenerator:
 - name: made
   options: {annotations: {true: a}}
 ";
-    let home = folder(&[("kustomization.yaml", kustomization), ("a.yaml", CONFIG_MAP)]);
+    let home = temp_dir(&[("kustomization.yaml", kustomization), ("a.yaml", CONFIG_MAP)]);
     let output = run(home.path(), &["build"]);
     assert_eq!(output.status.code(), Some(1));
     let [stdout, told] = texts(output);
@@ -295,7 +295,7 @@ resources: [a.yaml]
 patchesStrategicMerge: [empty.yaml, p.yaml, empty.yaml]
 ";
     let patch = CONFIG_MAP.replace("a: b", "a: c");
-    let home = folder(&[
+    let home = temp_dir(&[
         ("k/kustomization.yaml", kustomization),
         ("k/a.yaml", CONFIG_MAP),
         ("k/p.yaml", patch.as_str()),
@@ -345,7 +345,7 @@ spec: [{{x: {value}}}]
         ("\"\\uffff\"", "the character U+FFFF cannot be written as YAML"),
     ];
     for (value, message) in table {
-        let home = folder(&[
+        let home = temp_dir(&[
             ("k/kustomization.yaml", "resources: [r.yaml]"),
             ("k/r.yaml", manifest(value).as_str()),
             ("plain/of/objects/r.yaml", manifest(value).as_str()),
@@ -380,7 +380,7 @@ x:
     ];
     for (field, message, place) in table {
         let manifest = format!("{CONFIG_MAP}{field}");
-        let home = folder_with(
+        let home = temp_dir_with(
             &[("k/a.yaml", manifest.as_str()), ("p/a.yaml", manifest.as_str()), ("p/c.yaml", CONFIG_MAP)],
             r"
 -- k/kustomization.yaml --

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use kubectl_smp_testing::program::{command, folder, folder_with, run_with_stdin};
+use kubectl_smp_testing::program::{command, temp_dir, temp_dir_with, run_with_stdin};
 use tempfile::TempDir;
 
 fn cm(name: &str, value: &str) -> String {
@@ -37,7 +37,7 @@ fn stderr(output: &Output) -> String {
 #[test]
 fn a_kustomization_file_stands_for_its_directory() {
     for name in ["kustomization.yaml", "kustomization.yml", "Kustomization"] {
-        let home = folder(&[
+        let home = temp_dir(&[
             (
                 &format!("app/{name}"),
                 "\
@@ -63,7 +63,7 @@ metadata:
 
 #[test]
 fn targets_are_taken_in_the_order_of_the_command_line() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("a/kustomization.yaml", "resources: [a.yaml]"),
         ("a/a.yaml", &cm("a", "1")),
         ("b/kustomization.yaml", "resources: [b.yaml]"),
@@ -94,7 +94,7 @@ metadata:
 data:
   b: c
 ";
-    let home = folder(&[
+    let home = temp_dir(&[
         ("base/all.yaml", &format!("{}---\n{}", cm("one", "x"), cm("two", "x"))),
         ("prod/one.yaml", one),
         ("prod/two.yaml", &cm("two", "y")),
@@ -118,7 +118,7 @@ data:
       name: two
     ");
     assert!(!built.contains("a: v"), "{built}");
-    let far = self::folder(&[("deep/er/alone/web.yaml", &cm("web", "z"))]);
+    let far = self::temp_dir(&[("deep/er/alone/web.yaml", &cm("web", "z"))]);
     let built = stdout(&run(far.path(), &["build", "deep/er/alone/web.yaml"], ""));
     insta::assert_snapshot!(built, @r"
     apiVersion: v1
@@ -132,7 +132,7 @@ data:
 
 #[test]
 fn a_manifest_beside_a_kustomization_is_refused() {
-    let home = folder(&[("app/kustomization.yaml", "resources: [a.yaml]"), ("app/a.yaml", &cm("a", "b"))]);
+    let home = temp_dir(&[("app/kustomization.yaml", "resources: [a.yaml]"), ("app/a.yaml", &cm("a", "b"))]);
     let told = stderr(&run(home.path(), &["build", "app/a.yaml"], ""));
     insta::assert_snapshot!(told, @r"
     error[invalid-value]: app/a.yaml lies beside a kustomization
@@ -143,7 +143,7 @@ fn a_manifest_beside_a_kustomization_is_refused() {
 
 #[test]
 fn a_stream_is_a_target() {
-    let home = folder(&[("base/a.yaml", &cm("one", "x"))]);
+    let home = temp_dir(&[("base/a.yaml", &cm("one", "x"))]);
     let stream = format!("{}---\n{}", cm("two", "v"), cm("one", "z"));
     let built = stdout(&run(home.path(), &["build", "-"], &stream));
     insta::assert_snapshot!(built, @r"
@@ -206,7 +206,7 @@ data: {b: c}
 
 /// A tree with everything that a search meets.
 fn tree() -> TempDir {
-    let home = folder_with(
+    let home = temp_dir_with(
         &[
             ("apps/web/base/a.yaml", &cm("web", "x")),
             ("apps/web/prod/files/plain.yaml", &cm("no", "target")),

@@ -5,7 +5,7 @@ mod output;
 use std::fs;
 use std::path::Path;
 
-use kubectl_smp_testing::program::{command, folder, folder_with, run, run_with_stdin};
+use kubectl_smp_testing::program::{command, temp_dir, temp_dir_with, run, run_with_stdin};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -130,7 +130,7 @@ data: {{a: b}}
 }
 
 fn shop() -> TempDir {
-    folder(&[
+    temp_dir(&[
         ("base/web.yaml", WEB),
         ("base/kustomization.yaml", BASE),
         ("base/fields.yaml", "nameReference: []"),
@@ -242,7 +242,7 @@ fn json_has_a_node_for_each_part() {
 #[test]
 fn plain_overlays_have_files() {
     let (a, b) = (config_map("a"), config_map("b"));
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("app/base/all.yaml", &format!("{a}---\n{b}")), ("app/over/c.yaml", &config_map("c"))],
         r"
 -- app/over/sub/a.yaml --
@@ -311,7 +311,7 @@ sum: 2 objects, 1 deleted on the way
 
 #[test]
 fn a_plain_overlay_of_a_kustomization_has_its_parts() {
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("base/a.yaml", &config_map("a"))],
         r"
 -- base/kustomization.yaml --
@@ -340,7 +340,7 @@ sum: 1 object
 
 #[test]
 fn what_is_used_twice_is_shown_once() {
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("leaf/c.yaml", &config_map("leaf"))],
         r"
 -- leaf/kustomization.yaml --
@@ -379,7 +379,7 @@ sum: 2 objects
 
 #[test]
 fn diamonds_do_not_double_and_deep_trees_end() {
-    let home = folder(&[("0/kustomization.yaml", "resources: [c.yaml]"), ("0/c.yaml", &config_map("c"))]);
+    let home = temp_dir(&[("0/kustomization.yaml", "resources: [c.yaml]"), ("0/c.yaml", &config_map("c"))]);
     let write = |name: &str, text: String| {
         fs::create_dir(home.path().join(name)).expect("made");
         fs::write(home.path().join(name).join("kustomization.yaml"), text).expect("written");

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Output;
 
 use kubectl_smp_testing::program;
-use kubectl_smp_testing::program::{folder, folder_with, run};
+use kubectl_smp_testing::program::{temp_dir, temp_dir_with, run};
 
 const GOOD: &str = "\
 apiVersion: v1
@@ -53,7 +53,7 @@ fn build(home: &Path, args: &[&str]) -> (Option<i32>, String, Vec<String>) {
 
 #[test]
 fn what_would_be_refused_is_not_printed() {
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("bad.yaml", BAD)],
         r"
 -- kustomization.yaml --
@@ -71,7 +71,7 @@ namePrefix: my-
 
 #[test]
 fn all_targets_are_looked_at_before_anything_is_printed_or_written() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("a/good.yaml", GOOD),
         ("a/kustomization.yaml", "resources: [good.yaml]"),
         ("b/bad.yaml", BAD),
@@ -91,7 +91,7 @@ fn all_targets_are_looked_at_before_anything_is_printed_or_written() {
 
 #[test]
 fn what_is_only_deprecated_stays_a_warning() {
-    let home = folder(&[("old.yaml", OLD), ("kustomization.yaml", "resources: [old.yaml]")]);
+    let home = temp_dir(&[("old.yaml", OLD), ("kustomization.yaml", "resources: [old.yaml]")]);
     let home = home.path();
     let (status, printed, said) = build(home, &["--validate", "--kubernetes", "1.24"]);
     assert_eq!((status, printed.is_empty()), (Some(0), false));
@@ -123,7 +123,7 @@ spec:
       openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}}}}}
 ";
     let other = WIDGET.replace("name: web", "name: other");
-    let home = folder(&[
+    let home = temp_dir(&[
         ("a/widget.yaml", WIDGET),
         ("a/other.yaml", &other),
         ("a/kustomization.yaml", "resources: [other.yaml, widget.yaml]"),
@@ -143,7 +143,7 @@ spec:
 
 #[test]
 fn what_is_filled_in_later_is_not_judged_before_it_is_sent() {
-    let home = folder(&[("open.yaml", OPEN), ("kustomization.yaml", "resources: [open.yaml]")]);
+    let home = temp_dir(&[("open.yaml", OPEN), ("kustomization.yaml", "resources: [open.yaml]")]);
     assert_eq!(build(home.path(), &["--validate"]).0, Some(0));
 }
 
@@ -158,7 +158,7 @@ mod sent {
 
     #[test]
     fn objects_are_judged_before_the_cluster_is_asked() {
-        let home = folder(&[("bad.yaml", BAD), ("good.yaml", GOOD), ("open.yaml", OPEN)]);
+        let home = temp_dir(&[("bad.yaml", BAD), ("good.yaml", GOOD), ("open.yaml", OPEN)]);
         let home = home.path();
         fs::create_dir(home.join("app")).expect("made");
         fs::write(home.join("app/kustomization.yaml"), "resources: [bad.yaml]\n").expect("written");
@@ -182,7 +182,7 @@ mod sent {
     #[test]
     fn only_objects_that_are_sent_are_judged() {
         let labelled = GOOD.replace("name: good", "name: good, labels: {app: web}");
-        let home = folder(&[("all.yaml", &format!("{labelled}---\n{BAD}"))]);
+        let home = temp_dir(&[("all.yaml", &format!("{labelled}---\n{BAD}"))]);
         let all = ["apply", "--dry-run=client", "--validate=local", "-f", "all.yaml"];
         assert_eq!(short(home.path(), &all).0, Some(1));
         let (status, printed, _) = short(home.path(), &[&all[..], &["-l", "app=web"]].concat());
@@ -191,7 +191,7 @@ mod sent {
 
     #[test]
     fn a_release_needs_something_to_judge() {
-        let home = folder(&[("old.yaml", OLD)]);
+        let home = temp_dir(&[("old.yaml", OLD)]);
         let apply = |more: &[&str]| {
             let args =
                 [&["apply", "--dry-run=client", "-f", "old.yaml", "--kubernetes", "1.24"], more].concat();
@@ -231,7 +231,7 @@ spec:
   versions:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 ";
-    let home = folder(&[
+    let home = temp_dir(&[
         ("all.yaml", DEFINITION_OF_DEFINITIONS),
         ("wrong.yaml", wrong),
         ("kustomization.yaml", "resources: [all.yaml, wrong.yaml]"),
@@ -242,7 +242,7 @@ spec:
         let place = format!("wrong.yaml:{line}:");
         assert!(said.iter().any(|said| said.starts_with(&place) && said.contains(code)), "{said:?}");
     }
-    let (found, status) = program::found(home.path(), &["."]);
+    let (found, status) = program::check_findings(home.path(), &["."]);
     assert_eq!(status, Some(1));
     assert!(found.contains(&"unknown-field wrong.yaml:8".to_string()), "{found:?}");
 }

@@ -14,8 +14,8 @@ use base64::engine::general_purpose::STANDARD;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use kubectl_smp_testing::corpus::{Dice, builder, clean, files_of, kustomizations};
-use kubectl_smp_testing::needs;
+use kubectl_smp_testing::corpus::{Dice, builder, normalize, files_read_by_build, kustomizations};
+use kubectl_smp_testing::requirements;
 use smp_files::MemoryTree;
 use smp_inspect::explain::{Blame, BlamedField, MarginStyle, ResourceBlame, blame, blame_to_yaml};
 use smp_text::diagnostic::{MessageFormat, MessageRenderer};
@@ -49,7 +49,7 @@ struct Overlay {
 
 impl Overlay {
     fn read(target: &Path) -> Option<Self> {
-        Some(Self { target: target.into(), files: files_of(target, LARGEST)? })
+        Some(Self { target: target.into(), files: files_read_by_build(target, LARGEST)? })
     }
 
     fn here(&self) -> &Path {
@@ -70,7 +70,7 @@ impl Overlay {
 
     /// The file that a text is called by, seen from where it was built.
     fn file(&self, name: &Path) -> Option<&(PathBuf, String)> {
-        let path = clean(&self.here().join(name));
+        let path = normalize(&self.here().join(name));
         self.files.iter().find(|(known, _)| *known == path)
     }
 }
@@ -295,7 +295,7 @@ fn try_one(
 #[test]
 #[ignore = "needs SMP_TEST_REALWORLD, a folder with repositories"]
 fn real_overlays_change_where_blame_points() {
-    let folder = PathBuf::from(needs::needed("SMP_TEST_REALWORLD", "CONTRIBUTING.md"));
+    let folder = PathBuf::from(requirements::required_env("SMP_TEST_REALWORLD", "CONTRIBUTING.md"));
     let number = |name: &str, default: usize| {
         env::var(name).map_or(default, |text| text.parse::<usize>().expect("a number"))
     };

@@ -13,11 +13,11 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use kubectl_smp_testing::corpus::{Dice, builder, clean, files_of, kustomizations};
-use kubectl_smp_testing::needs;
+use kubectl_smp_testing::corpus::{Dice, builder, normalize, files_read_by_build, kustomizations};
+use kubectl_smp_testing::requirements;
 use smp_files::{FileTree, MemoryTree};
 use smp_inspect::check::{
-    Baselines, CheckConfig, CheckedTarget, Conclusion, LocalFiles, RuleSelection, TargetFindings, look_at,
+    Baselines, CheckConfig, CheckedTarget, Conclusion, LocalFiles, RuleSelection, TargetFindings, check_target,
 };
 use smp_merge::schema::{Gvk, Schema};
 use smp_overlay::overlay::{Builder, Built};
@@ -165,7 +165,7 @@ impl Change<'_> {
 
 impl Overlay {
     fn read(target: &Path) -> Option<Self> {
-        let files = files_of(target, LARGEST)?;
+        let files = files_read_by_build(target, LARGEST)?;
         let [patches, contents] = named_files(&files);
         let known = Checked::default();
         let mut overlay = Self { target: target.into(), files, known, patches, contents };
@@ -191,7 +191,7 @@ impl Overlay {
         let built = builder.build(&self.target);
         let found = match &built {
             Ok(built) => self.look(built, &builder, &selection, &config),
-            Err(problem) => TargetFindings::of_failure(&self.target, problem, config),
+            Err(problem) => TargetFindings::from_failure(&self.target, problem, config),
         };
         let renderer = MessageRenderer::new(&sources, MessageFormat::Short);
         let files = LocalFiles { tree: &*tree, fetched: None };
@@ -199,7 +199,7 @@ impl Overlay {
         let report = conclusion.report(vec![found], Baselines::default());
         let told = report.findings.iter().map(|finding| {
             let places = renderer.places(finding).into_iter();
-            let places = places.map(|place| (clean(&self.here().join(&place.file)), place.line)).collect();
+            let places = places.map(|place| (normalize(&self.here().join(&place.file)), place.line)).collect();
             Told { code: finding.code().name().into(), message: finding.message().into(), places }
         });
         let findings = told.collect();
@@ -214,9 +214,9 @@ impl Overlay {
         selection: &RuleSelection,
         config: &Arc<CheckConfig>,
     ) -> TargetFindings {
-        let schema = builder.types_of(&self.target, &built.resources).expect("types").value;
-        let target = CheckedTarget::new(&self.target, built, &schema, builder.sources(), &config.outside);
-        look_at(&target, selection, &ValidateOptions::default(), Arc::clone(config))
+        let schema = builder.schema_for(&self.target, &built.resources).expect("types").value;
+        let target = CheckedTarget::new(&self.target, built, &schema, builder.sources(), &config.external);
+        check_target(&target, selection, &ValidateOptions::default(), Arc::clone(config))
     }
 
     /// Whether what is built has an object of that kind and name.
@@ -251,7 +251,7 @@ fn named_files(files: &[(PathBuf, String)]) -> [FxHashSet<PathBuf>; 2] {
     let (mut patches, mut contents) = (FxHashSet::default(), FxHashSet::default());
     for (path, text) in files.iter().filter(|(path, _)| is_kustomization(path)) {
         let directory = path.parent().expect("a file");
-        let file = |node: &Node| node.as_str().map(|text| clean(&directory.join(text)));
+        let file = |node: &Node| node.as_str().map(|text| normalize(&directory.join(text)));
         for node in parsed(text) {
             let list = |of: &Node, field: &str| {
                 let entries = of.get(field).and_then(Node::as_list).into_iter().flatten();
@@ -264,7 +264,7 @@ fn named_files(files: &[(PathBuf, String)]) -> [FxHashSet<PathBuf>; 2] {
                 let named = ["files", "envs"].iter().flat_map(|field| list(&generator, field));
                 let paths = named.filter_map(|entry| entry.as_str().map(str::to_string));
                 let paths = paths.map(|text| text.rsplit('=').next().unwrap_or_default().to_string());
-                contents.extend(paths.map(|text| clean(&directory.join(text))));
+                contents.extend(paths.map(|text| normalize(&directory.join(text))));
             }
         }
     }
@@ -688,7 +688,7 @@ fn make(overlay: &Overlay, first: usize, tries: usize, seed: u64) -> Tally {
 #[test]
 #[ignore = "needs SMP_TEST_REALWORLD, a folder with repositories"]
 fn mistakes_in_real_overlays_are_told_where_they_are() {
-    let folder = PathBuf::from(needs::needed("SMP_TEST_REALWORLD", "CONTRIBUTING.md"));
+    let folder = PathBuf::from(requirements::required_env("SMP_TEST_REALWORLD", "CONTRIBUTING.md"));
     let number = |name: &str, default: usize| {
         env::var(name).map_or(default, |text| text.parse::<usize>().expect("a number"))
     };

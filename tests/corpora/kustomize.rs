@@ -11,14 +11,14 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Instant;
 
-use kubectl_smp_testing::needs::needed;
+use kubectl_smp_testing::requirements::required_env;
 use kubectl_smp_testing::overlays;
 use kubectl_smp_testing::seeds;
 use rayon::prelude::*;
 use tempfile::TempDir;
 
 fn kustomize() -> String {
-    needed("SMP_TEST_KUSTOMIZE", "kustomize")
+    required_env("SMP_TEST_KUSTOMIZE", "kustomize")
 }
 
 fn build(program: &str, directory: &Path, args: &[&str]) -> Output {

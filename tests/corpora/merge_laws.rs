@@ -10,7 +10,7 @@ mod check;
 mod real;
 
 use check::{Verdict, laws_of, read};
-use kubectl_smp_testing::generate::{Dice, Distinct, Generator, Options};
+use kubectl_smp_testing::generate::{Dice, EntryUniqueness, Generator, Options};
 use kubectl_smp_testing::seeds;
 use rayon::prelude::*;
 use smp_merge::schema::Schema;
@@ -34,7 +34,7 @@ fn versions(generator: &mut Generator<'_>, schema: &Schema) -> Verdict {
     let (mut updated, dest) = (generator.changed(&original), generator.changed(&original));
     if generator.dice.one_in(8) {
         // Directives of patches are fields like any other. What is no object of a kind any more, has no schema.
-        generator.direct(&mut updated);
+        generator.add_patch_directives(&mut updated);
         for name in ["apiVersion", "kind"] {
             if let (Some(map), Some(value)) = (updated.as_map_mut(), dest.get(name)) {
                 map.insert(name, value.clone());
@@ -50,17 +50,17 @@ fn versions(generator: &mut Generator<'_>, schema: &Schema) -> Verdict {
 
 #[test]
 fn random_versions_keep_the_laws() {
-    check(Options { distinct: Distinct::AllKeys, wrong: false });
+    check(Options { distinct: EntryUniqueness::AllKeys, wrong_values: false });
 }
 
 #[test]
 fn random_versions_with_few_entries_alike_keep_the_laws() {
-    check(Options { distinct: Distinct::MergeKey, wrong: false });
+    check(Options { distinct: EntryUniqueness::MergeKey, wrong_values: false });
 }
 
 #[test]
 fn random_versions_with_equal_keys_and_wrong_types_keep_the_laws() {
-    check(Options { distinct: Distinct::Nothing, wrong: true });
+    check(Options { distinct: EntryUniqueness::Any, wrong_values: true });
 }
 
 #[test]

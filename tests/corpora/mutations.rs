@@ -15,9 +15,9 @@ use std::{env, fs, thread};
 use kubectl_smp_testing::corpus::{Dice, kustomizations};
 use kubectl_smp_testing::overlays;
 use smp_files::{DiskTree, FileTree, MemoryTree, RecordingTree};
-use smp_overlay::overlay::{BuildOptions, Builder, Built, ChainUse, LockUse, Targets};
+use smp_overlay::overlay::{BuildOptions, Builder, Built, ChainPurpose, LockSource, Targets};
 use smp_overlay::resource::Resource;
-use smp_overlay::schema_chain::{Links, SchemaChain, SchemaChoice};
+use smp_overlay::schema_chain::{ChainSources, SchemaChain, SchemaChoice};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{
     DuplicateKeys, Entry, Map, Node, ParseOptions, Value, parse_documents, to_documents,
@@ -69,10 +69,10 @@ fn build(tree: Arc<dyn FileTree>, target: &Path) -> Option<Built> {
     options.restrict_loads = false;
     options.offline = true;
     options.cache = Some("/nonexistent".into());
-    options.lock = LockUse::Ignore;
+    options.lock = LockSource::Ignore;
     let chain = |used| {
-        let hermetic = used == ChainUse::Kustomizations;
-        SchemaChain::new(&SchemaChoice::Auto, Links { hermetic, offline: true, ..Links::default() })
+        let hermetic = used == ChainPurpose::Kustomizations;
+        SchemaChain::new(&SchemaChoice::Auto, ChainSources { hermetic, offline: true, ..ChainSources::default() })
     };
     Builder::with_chain(SourceMap::default(), options, Box::new(chain), Targets::One).ok()?.build(target).ok()
 }

@@ -11,7 +11,7 @@ mod three_versions;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use kubectl_smp_testing::generate::{Dice, Distinct, Generator, Options};
+use kubectl_smp_testing::generate::{Dice, EntryUniqueness, Generator, Options};
 use kubectl_smp_testing::seeds;
 use rayon::prelude::*;
 use smp_merge::merge::association::{Association, ListPolicy};
@@ -35,8 +35,8 @@ fn check(options: Options, law: impl Fn(&mut Generator<'_>, &Schema) -> Verdict 
     }
 }
 
-fn right(distinct: Distinct) -> Options {
-    Options { distinct, wrong: false }
+fn right(distinct: EntryUniqueness) -> Options {
+    Options { distinct, wrong_values: false }
 }
 
 /// The value, or what went wrong with it.
@@ -125,7 +125,7 @@ fn arrives(a: &Node, b: &Node, cursor: Cursor<'_>, rules: PatchRules) -> Verdict
 
 #[test]
 fn patches_of_the_server_get_there() {
-    check(right(Distinct::MergeKey), |generator, _| {
+    check(right(EntryUniqueness::MergeKey), |generator, _| {
         let (mut a, mut b) = two(generator);
         let cursor = generator.root;
         sort_merged_scalars(&mut a, cursor);
@@ -136,7 +136,7 @@ fn patches_of_the_server_get_there() {
 
 #[test]
 fn patches_of_overlays_get_there() {
-    check(right(Distinct::AllKeys), |generator, _| {
+    check(right(EntryUniqueness::AllKeys), |generator, _| {
         let (a, b) = two(generator);
         arrives(&a, &b, generator.root, PatchRules::Overlay)?;
         // As a patch, an object changes what it says and, a second time, nothing more.
@@ -148,7 +148,7 @@ fn patches_of_overlays_get_there() {
 
 #[test]
 fn three_way_patches_do_what_the_owner_wants_and_nothing_more() {
-    check(right(Distinct::MergeKey), |generator, _| {
+    check(right(EntryUniqueness::MergeKey), |generator, _| {
         let original = generator.object();
         let (mut modified, mut current) = (generator.changed(&original), generator.changed(&original));
         let mut original = original;
@@ -221,7 +221,7 @@ fn only_set(node: &mut Node, at: Cursor<'_>) -> bool {
 #[test]
 fn patches_that_overwrite_nothing_leave_what_others_set() {
     let made = AtomicUsize::new(0);
-    check(right(Distinct::MergeKey), |generator, _| {
+    check(right(EntryUniqueness::MergeKey), |generator, _| {
         let original = generator.object();
         let (modified, current) = (generator.changed(&original), generator.changed(&original));
         let cursor = generator.root;

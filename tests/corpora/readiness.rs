@@ -14,9 +14,9 @@ use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 use kubectl_smp_testing::dice::Dice;
-use kubectl_smp_testing::needs;
+use kubectl_smp_testing::requirements;
 use serde_json::{Map, Value, json};
-use smp_cluster::{Readiness, WithoutStatus, object_status};
+use smp_cluster::{Readiness, MissingStatus, object_status};
 use smp_merge::schema::Gvk;
 use smp_text::yaml::Node;
 
@@ -221,7 +221,7 @@ fn is_suspended(object: &Value) -> bool {
 }
 
 fn theirs(objects: &[Value]) -> Vec<Value> {
-    let program = needs::needed("SMP_TEST_ORACLE", "oracle");
+    let program = requirements::required_env("SMP_TEST_ORACLE", "oracle");
     let mut child = Command::new(&program)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -258,7 +258,7 @@ fn random_objects_are_as_far_as_for_kstatus() {
     for (object, answer) in objects.iter().zip(&answers) {
         let text = |field: &str| object[field].as_str().expect("a text");
         let gvk = Gvk::from_manifest(text("apiVersion"), text("kind"));
-        let ours = object_status(&gvk, &Node::from(object), WithoutStatus::Current, now);
+        let ours = object_status(&gvk, &Node::from(object), MissingStatus::Current, now);
         if ours.message == "it is suspended" {
             assert!(is_suspended(object), "seed {seed}: {object:#}");
             continue;
@@ -267,7 +267,7 @@ fn random_objects_are_as_far_as_for_kstatus() {
         let their_word =
             result["status"].as_str().unwrap_or_else(|| panic!("seed {seed}: {answer}\n{object:#}"));
         let their_word = if their_word == "Error" { "Unknown" } else { their_word };
-        assert_eq!(ours.readiness.word(), their_word, "seed {seed}: {ours:?}\n{object:#}");
+        assert_eq!(ours.readiness.as_str(), their_word, "seed {seed}: {ours:?}\n{object:#}");
         if matches!(ours.readiness, Readiness::InProgress | Readiness::Failed) {
             assert_eq!(ours.reason, result["reason"].as_str().unwrap_or_default(), "seed {seed}\n{object:#}");
         }
@@ -285,7 +285,7 @@ fn the_listed_difference_is_one() {
         "metadata": {"name": "a", "generation": 2}, "status": {"observedGeneration": "1"}});
     assert_eq!(theirs(std::slice::from_ref(&object))[0]["result"]["status"], "Error");
     let gvk = Gvk::from_manifest("example.com/v1", "Widget");
-    let ours = object_status(&gvk, &Node::from(&object), WithoutStatus::Current, SystemTime::now());
+    let ours = object_status(&gvk, &Node::from(&object), MissingStatus::Current, SystemTime::now());
     assert_eq!(
         (ours.readiness, ours.reason.as_str()),
         (Readiness::InProgress, "LatestGenerationNotObserved")

@@ -15,9 +15,9 @@ use kubectl_smp_testing::overlays;
 use rayon::iter::Either;
 use rayon::prelude::*;
 use smp_files::{DiskTree, FileKind, FileTree, MemoryTree, ReadSet, RecordingTree};
-use smp_overlay::overlay::{BuildOptions, Builder, Built, ChainUse, Targets};
+use smp_overlay::overlay::{BuildOptions, Builder, Built, ChainPurpose, Targets};
 use smp_overlay::resource::Resource;
-use smp_overlay::schema_chain::{Links, SchemaChain, SchemaChoice};
+use smp_overlay::schema_chain::{ChainSources, SchemaChain, SchemaChoice};
 use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 use smp_text::yaml;
@@ -56,8 +56,8 @@ fn options(tree: Arc<dyn FileTree>) -> BuildOptions {
 
 fn built(options: BuildOptions, target: &Path, sources: &SourceMap) -> Result<Built> {
     let chain = |used| {
-        let hermetic = used == ChainUse::Kustomizations;
-        SchemaChain::new(&SchemaChoice::Auto, Links { hermetic, offline: true, ..Links::default() })
+        let hermetic = used == ChainPurpose::Kustomizations;
+        SchemaChain::new(&SchemaChoice::Auto, ChainSources { hermetic, offline: true, ..ChainSources::default() })
     };
     Builder::with_chain(sources.clone(), options, Box::new(chain), Targets::One)?.build(target)
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use smp_files::MemoryTree;
 use smp_inspect::check::{
     Baselines, CheckConfig, CheckedTarget, Conclusion, ExampleFiles, LocalFiles, RULES, Rule, RuleGroup,
-    RuleSelection, look_at,
+    RuleSelection, check_target,
 };
 use smp_overlay::overlay::{BuildOptions, Builder, Histories};
 use smp_text::diagnostic::{Code, MessageFormat, MessageRenderer};
@@ -26,11 +26,11 @@ fn found(example: ExampleFiles) -> Vec<&'static str> {
         Ok(built) => built,
         Err(problem) => return vec![problem.code().name()],
     };
-    let schema = builder.types_of(target, &built.resources).expect("types").value;
+    let schema = builder.schema_for(target, &built.resources).expect("types").value;
     let (sources, config) = (builder.sources(), Arc::new(CheckConfig::default()));
-    let checked = CheckedTarget::new(target, &built, &schema, sources, &config.outside);
+    let checked = CheckedTarget::new(target, &built, &schema, sources, &config.external);
     let selection = RuleSelection::new(["all"], []).expect("a selection");
-    let findings = look_at(&checked, &selection, &ValidateOptions::default(), Arc::clone(&config));
+    let findings = check_target(&checked, &selection, &ValidateOptions::default(), Arc::clone(&config));
     let renderer = MessageRenderer::new(sources, MessageFormat::Short);
     let files = LocalFiles { tree: &*tree, fetched: None };
     let conclusion = Conclusion { sources, selection: &selection, renderer: &renderer, files };
@@ -46,8 +46,8 @@ fn found(example: ExampleFiles) -> Vec<&'static str> {
 #[test]
 fn examples_are_what_they_say() {
     for rule in RULES.iter().filter(|rule| cfg!(feature = "cel") || rule.code.name() != "cel") {
-        assert_eq!(found(rule.wrong_example()), [rule.code.name()], "the wrong example of {}", rule.code);
-        assert_eq!(found(rule.right_example()), [""; 0], "the right example of {}", rule.code);
+        assert_eq!(found(rule.bad_example()), [rule.code.name()], "the wrong example of {}", rule.code);
+        assert_eq!(found(rule.good_example()), [""; 0], "the right example of {}", rule.code);
     }
 }
 
@@ -65,7 +65,7 @@ fn rules_have_codes_of_their_own() {
 #[test]
 fn no_sentence_is_on_several_pages_of_validation_rules() {
     let mut sentences = BTreeMap::new();
-    for rule in RULES.iter().filter(|rule| rule.group == RuleGroup::WouldBeRefused) {
+    for rule in RULES.iter().filter(|rule| rule.group == RuleGroup::RejectedByServer) {
         let page = rule.page();
         let texts = page.lines().filter(|line| line.contains(". ") || line.ends_with('.'));
         for sentence in
@@ -90,7 +90,7 @@ What `kubectl smp check` looks for. `kubectl smp check --explain CODE` shows the
     .to_string();
     for group in RuleGroup::ALL {
         page.extend(["\n## ", group.title(), "\n\n"]);
-        if group == RuleGroup::WouldBeRefused {
+        if group == RuleGroup::RejectedByServer {
             page.push_str(
                 "An API server rejects such objects when it validates fields strictly, or the next release will. A \
                  finding in a base is reported only if all targets that use the base have it.\n\n",

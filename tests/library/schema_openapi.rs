@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use kubectl_smp_testing::needs::needed;
-use kubectl_smp_testing::openapi::{CHANGED_IN_1_37, DIRECTIVES, Documents, check_kinds, count};
+use kubectl_smp_testing::requirements::required_env;
+use kubectl_smp_testing::openapi::{CHANGED_IN_1_37, DIRECTIVES, Documents, check_kinds, compare_directives};
 use smp_merge::schema::Schema;
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -21,7 +21,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 
 /// The documents of the folder whose path has `part` in it.
 fn documents(part: &str) -> Documents {
-    let folder = needed("SMP_TEST_OPENAPI", "openapi");
+    let folder = required_env("SMP_TEST_OPENAPI", "openapi");
     let mut paths = Vec::new();
     files(Path::new(&folder), &mut paths);
     paths.retain(|path| path.to_string_lossy().contains(part));
@@ -41,7 +41,7 @@ fn the_embedded_table_has_what_the_servers_documents_say() {
         let documents = documents(part);
         check_kinds(&documents, &Schema::embedded());
         assert!(documents.kinds.len() > 130, "{} kinds", documents.kinds.len());
-        let counts = count(&documents, &Schema::embedded());
+        let counts = compare_directives(&documents, &Schema::embedded());
         assert_eq!(counts.differences, CHANGED_IN_1_37, "{part}");
         assert!(counts.fields > 3000, "{} fields", counts.fields);
         for directive in DIRECTIVES {
@@ -60,7 +60,7 @@ fn the_embedded_table_has_what_the_servers_documents_say() {
 fn the_kustomize_table_has_what_the_definitions_of_1_21_say() {
     let documents = documents("1.21-definitions");
     check_kinds(&documents, &Schema::kustomize());
-    let counts = count(&documents, &Schema::kustomize());
+    let counts = compare_directives(&documents, &Schema::kustomize());
     assert_eq!(counts.differences, [""; 0]);
     assert_eq!(counts.documents, counts.table);
     let unknown = documents.kinds.iter().filter(|gvk| Schema::embedded().kind(gvk).is_none());

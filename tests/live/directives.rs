@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kubectl_smp_testing::openapi::{CHANGED_IN_1_37, DIRECTIVES, Documents, check_kinds, count};
+use kubectl_smp_testing::openapi::{CHANGED_IN_1_37, DIRECTIVES, Documents, check_kinds, compare_directives};
 use serde_json::Value;
 use smp_merge::schema::Schema;
 
@@ -36,7 +36,7 @@ fn the_embedded_schema_says_what_the_server_says() {
     let documents = documents(&Rig::new());
     check_kinds(&documents, &Schema::embedded());
     assert!(documents.kinds.len() > 130, "{} kinds", documents.kinds.len());
-    let counts = count(&documents, &Schema::embedded());
+    let counts = compare_directives(&documents, &Schema::embedded());
     // All that differs, with the version in which it changed.
     assert_eq!(counts.differences, CHANGED_IN_1_37);
     assert!(counts.fields > 3000, "{} fields", counts.fields);

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use kubectl_smp_testing::needs::needed;
+use kubectl_smp_testing::requirements::required_env;
 use kubectl_smp_testing::program;
 
 /// A test's own corner of the cluster: a name that nobody else uses, a folder, a cache.
@@ -62,7 +62,7 @@ impl Rig {
     #[track_caller]
     pub fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let kubeconfig = needed("SMP_TEST_KUBECONFIG", "server");
+        let kubeconfig = required_env("SMP_TEST_KUBECONFIG", "server");
         let since = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("a clock").as_millis();
         let name = format!("smp-{since:x}-{}", COUNT.fetch_add(1, Ordering::Relaxed));
         Self { kubeconfig: kubeconfig.into(), name, folder: tempfile::tempdir().expect("a folder") }

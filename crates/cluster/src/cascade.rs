@@ -15,7 +15,7 @@ pub enum Cascade {
 
 impl Cascade {
     /// The value of the API field `propagationPolicy`.
-    pub(super) fn policy(self) -> &'static str {
+    pub(super) fn propagation_policy(self) -> &'static str {
         match self {
             Self::Background => "Background",
             Self::Foreground => "Foreground",

@@ -9,11 +9,11 @@ use kube::client::ClientBuilder;
 use kube::{Client, Config};
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use super::exec::{Asked, user_with_credentials};
-use super::failure::{Endpoint, no_answer};
+use super::exec::{CredentialCache, user_with_credentials};
+use super::errors::{Endpoint, connection_error};
 use super::kubeconfig::ConnectOptions;
-use super::mapping::Discovery;
-use super::patience::Patience;
+use super::mapping::DiscoveryCache;
+use super::timeout::RequestTimeout;
 use smp_overlay::schema_chain::cache::ServerId;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
@@ -37,20 +37,20 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 pub struct Cluster {
     /// None only while the value is dropped.
     runtime: Option<Runtime>,
-    client: Mutex<LoggedIn>,
-    login: Login,
+    client: Mutex<AuthenticatedClient>,
+    login: ClientConfig,
     /// Held while credentials are refreshed, so that parallel requests refresh them once.
     logging_in: tokio::sync::Mutex<()>,
     pub(super) endpoint: Endpoint,
     id: ServerId,
     namespace: String,
     /// True if the namespace was set explicitly, so that objects must not use another one.
-    enforced: bool,
-    pub(super) patience: Patience,
+    namespace_is_explicit: bool,
+    pub(super) timeouts: RequestTimeout,
     stop: OnceLock<Arc<AtomicBool>>,
     /// True once the server has responded. Requests to such a server are retried longer.
     pub(super) has_answered: AtomicBool,
-    pub(super) discovery: Discovery,
+    pub(super) discovery: DiscoveryCache,
 }
 
 impl std::fmt::Debug for Cluster {
@@ -81,49 +81,49 @@ impl Cluster {
             .enable_all()
             .build()
             .map_err(|error| Diagnostic::error(Code::Io, format!("cannot initialize networking: {error}")))?;
-        let patience = Patience::new(options.request_timeout);
-        let login = Login { config: access.config, endpoint: endpoint.clone(), limit: patience.total() };
-        let client = block_on(&runtime, login.client(Asked::Once))?;
+        let patience = RequestTimeout::new(options.request_timeout);
+        let login = ClientConfig { config: access.config, endpoint: endpoint.clone(), limit: patience.total() };
+        let client = block_on(&runtime, login.client(CredentialCache::Use))?;
         Ok(Self {
             runtime: Some(runtime),
-            client: Mutex::new(LoggedIn { client, times: 1 }),
+            client: Mutex::new(AuthenticatedClient { client, generation: 1 }),
             login,
             logging_in: tokio::sync::Mutex::default(),
             endpoint,
             id,
             namespace: access.namespace,
-            enforced: options.namespace.is_some(),
-            patience,
+            namespace_is_explicit: options.namespace.is_some(),
+            timeouts: patience,
             stop: OnceLock::new(),
             has_answered: AtomicBool::new(false),
-            discovery: Discovery::default(),
+            discovery: DiscoveryCache::default(),
         })
     }
 
-    pub(super) fn logged_in(&self) -> LoggedIn {
+    pub(super) fn authenticated(&self) -> AuthenticatedClient {
         self.client.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Replaces credentials that the server rejected. Returns false if no credential plugin is configured.
-    pub(super) async fn log_in_again(&self, rejected: u32) -> Result<bool> {
+    pub(super) async fn refresh_credentials(&self, rejected: u32) -> Result<bool> {
         if self.login.config.auth_info.exec.is_none() {
             return Ok(false);
         }
         let _guard = self.logging_in.lock().await;
-        if self.logged_in().times == rejected {
-            let client = self.login.client(Asked::Anew).await?;
+        if self.authenticated().generation == rejected {
+            let client = self.login.client(CredentialCache::Refresh).await?;
             let mut current = self.client.lock().unwrap_or_else(PoisonError::into_inner);
-            *current = LoggedIn { client, times: rejected + 1 };
+            *current = AuthenticatedClient { client, generation: rejected + 1 };
         }
         Ok(true)
     }
 
     /// Sets the interrupt flag: once it is true, requests are no longer retried.
-    pub(super) fn stop_when(&self, stop: &Arc<AtomicBool>) {
+    pub(super) fn set_interrupt(&self, stop: &Arc<AtomicBool>) {
         let _first_wins = self.stop.set(Arc::clone(stop));
     }
 
-    pub(super) fn is_stopped(&self) -> bool {
+    pub(super) fn is_interrupted(&self) -> bool {
         self.stop.get().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
@@ -153,12 +153,12 @@ impl Cluster {
 
     /// Returns true if the namespace was set explicitly, so that objects must not use another one.
     #[must_use]
-    pub fn namespace_is_enforced(&self) -> bool {
-        self.enforced
+    pub fn namespace_is_explicit(&self) -> bool {
+        self.namespace_is_explicit
     }
 
     /// Runs a future to completion on this cluster's runtime.
-    pub(super) fn wait<T: Send>(&self, future: impl Future<Output = Result<T>> + Send) -> Result<T> {
+    pub(super) fn block_on<T: Send>(&self, future: impl Future<Output = Result<T>> + Send) -> Result<T> {
         let Some(runtime) = &self.runtime else {
             return Err(Diagnostic::error(Code::Remote, "connection closed"));
         };
@@ -180,26 +180,26 @@ fn block_on<T: Send>(runtime: &Runtime, future: impl Future<Output = Result<T>> 
 
 /// A client and the number of times that credentials were obtained.
 #[derive(Clone)]
-pub(super) struct LoggedIn {
+pub(super) struct AuthenticatedClient {
     pub(super) client: Client,
-    pub(super) times: u32,
+    pub(super) generation: u32,
 }
 
 /// The configuration for creating clients.
-struct Login {
+struct ClientConfig {
     config: Config,
     endpoint: Endpoint,
     /// Time limit of the credential plugin.
     limit: Option<Duration>,
 }
 
-impl Login {
+impl ClientConfig {
     /// Creates a client with credentials. Must be called within a runtime, since kube spawns a task for each
     /// client.
-    async fn client(&self, asked: Asked) -> Result<Client> {
+    async fn client(&self, asked: CredentialCache) -> Result<Client> {
         let mut config = self.config.clone();
         config.auth_info = user_with_credentials(config.auth_info, asked, self.limit, &self.endpoint).await?;
-        let builder = ClientBuilder::try_from(config).map_err(|error| no_answer(&self.endpoint, &error))?;
+        let builder = ClientBuilder::try_from(config).map_err(|error| connection_error(&self.endpoint, &error))?;
         Ok(builder.build())
     }
 }

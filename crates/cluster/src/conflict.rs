@@ -1,6 +1,6 @@
 //! Server-side apply conflicts: fields that another field manager owns.
 
-use super::failure::{FailureCause, Refusal};
+use super::errors::{ErrorCause, ApiError};
 use super::plan::Object;
 use smp_merge::patch::LAST_APPLIED;
 use smp_text::diagnostic::{Code, Diagnostic};
@@ -42,7 +42,7 @@ const NON_APPLY_MANAGERS: [&str; 6] = [
 
 impl ApplyConflict {
     /// Parses the conflict of a server's error response. Returns none if the error is no field manager conflict.
-    pub(super) fn read(object: &Object, api_error: &Refusal) -> Option<Self> {
+    pub(super) fn from_error(object: &Object, api_error: &ApiError) -> Option<Self> {
         let causes = api_error.details.iter().flat_map(|details| &details.causes);
         let causes = causes.filter(|cause| cause.reason == "FieldManagerConflict");
         let fields: Vec<_> = causes.map(FieldConflict::read).collect();
@@ -113,7 +113,7 @@ impl ApplyConflict {
 
 impl FieldConflict {
     /// Parses `conflict with "manager" using apps/v1 at 2026-01-02T03:04:05Z`. The manager is quoted as in Go.
-    fn read(cause: &FailureCause) -> Self {
+    fn read(cause: &ErrorCause) -> Self {
         let rest = cause.message.strip_prefix("conflict with ").unwrap_or(&cause.message);
         // A JSON parser finds the end of the quoted text; Go escapes hardly more than JSON does.
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
@@ -131,8 +131,8 @@ mod tests {
     use super::*;
     use smp_merge::schema::Gvk;
 
-    fn cause(message: &str, field: &str) -> FailureCause {
-        FailureCause { reason: "FieldManagerConflict".into(), message: message.into(), field: field.into() }
+    fn cause(message: &str, field: &str) -> ErrorCause {
+        ErrorCause { reason: "FieldManagerConflict".into(), message: message.into(), field: field.into() }
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
         let body = br#"{"message":"Apply failed","reason":"ApplyConflict","details":{"causes":[
             {"reason":"FieldManagerConflict","message":"conflict with \"hpa\"","field":".spec.replicas"},
             {"reason":"FieldManagerConflict","message":"conflict with \"ci\" using apps/v1","field":".spec.paused"}]}}"#;
-        let conflict = ApplyConflict::read(&object, &Refusal::read(409, body)).expect("a conflict");
+        let conflict = ApplyConflict::from_error(&object, &ApiError::parse(409, body)).expect("a conflict");
         let error = conflict.error();
         assert_eq!(error.message(), "deployment.apps/web: 2 fields are owned by `ci`, `hpa`");
         assert_eq!(
@@ -193,6 +193,6 @@ mod tests {
             ["spec.replicas: owned by `hpa`", "spec.paused: owned by `ci` using apps/v1"]
         );
         let stale = br#"{"message":"the object has been modified","reason":"ApplyConflict","details":{}}"#;
-        assert_eq!(ApplyConflict::read(&object, &Refusal::read(409, stale)), None);
+        assert_eq!(ApplyConflict::from_error(&object, &ApiError::parse(409, stale)), None);
     }
 }

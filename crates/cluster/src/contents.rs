@@ -11,11 +11,11 @@ use smol_str::SmolStr;
 use tokio::time::sleep;
 
 use super::client::Cluster;
-use super::exchange::{Ask, unordered};
-use super::failure::Refusal;
+use super::request::{ApiRequest, unordered};
+use super::errors::ApiError;
 use super::json;
-use super::listing::metadata_of;
-use super::mapping::{DEFINITIONS, Mapping, definition_path};
+use super::listing::list_metadata;
+use super::mapping::{CRDS, ResourceMapping, crd_path};
 use smp_merge::schema::Gvk;
 use smp_text::diagnostic::Result;
 
@@ -28,23 +28,23 @@ pub(super) fn content_key(gvk: &Gvk, namespace: &str, name: &str) -> ContentKey 
 
 /// Objects that are deleted anyway, including all dependents.
 #[derive(Debug, Default)]
-pub(super) struct Leaving {
+pub(super) struct DeletedObjects {
     /// UIDs.
     pub(super) uids: FxHashSet<String>,
     pub(super) names: FxHashSet<ContentKey>,
 }
 
 /// The contents of a namespace or CRD, or the reason why they cannot be listed completely.
-pub(super) type WhatIsHeld = std::result::Result<HeldContents, String>;
+pub(super) type ContentsResult = std::result::Result<Contents, String>;
 
 /// Contained objects, sorted by name.
 #[derive(Debug)]
-pub(super) struct HeldContents(Vec<HeldContent>);
+pub(super) struct Contents(Vec<ContainedObject>);
 
 /// Maximum number of objects that are named in a message.
 const MAX_NAMED: usize = 3;
 
-impl HeldContents {
+impl Contents {
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
@@ -54,7 +54,7 @@ impl HeldContents {
     }
 
     /// `configmap/a, configmap/b, pod/c and 2 more`
-    pub(super) fn named(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         let named: Vec<_> = self.0.iter().take(MAX_NAMED).map(|content| content.name.as_str()).collect();
         let more = match self.0.len().saturating_sub(MAX_NAMED) {
             0 => String::new(),
@@ -71,10 +71,10 @@ impl HeldContents {
 pub(super) async fn namespace_contents(
     cluster: &Cluster,
     name: &str,
-    leaving: &Leaving,
-) -> Result<WhatIsHeld> {
+    leaving: &DeletedObjects,
+) -> Result<ContentsResult> {
     cluster.discover_all().await?;
-    if let Some(reason) = cluster.untold() {
+    if let Some(reason) = cluster.discovery_failure() {
         return Ok(Err(format!("cannot list what it still contains: {reason}")));
     }
     let mut contents = Vec::new();
@@ -82,7 +82,7 @@ pub(super) async fn namespace_contents(
         Ok(found) => contents.extend(found),
         Err(reason) => return Ok(Err(reason)),
     }
-    let mut best: FxHashMap<(SmolStr, SmolStr), Mapping> = FxHashMap::default();
+    let mut best: FxHashMap<(SmolStr, SmolStr), ResourceMapping> = FxHashMap::default();
     let known = cluster.known_mappings().into_iter();
     for mapping in known.filter(|mapping| mapping.namespaced && mapping.can_be_listed()) {
         let key = (mapping.gvk.group.clone(), mapping.gvk.kind.clone());
@@ -93,13 +93,13 @@ pub(super) async fn namespace_contents(
         }
     }
     let lists = best.into_values().map(|mapping| async move {
-        let listed = metadata_of(cluster, &mapping.collection(name), "").await;
+        let listed = list_metadata(cluster, &mapping.collection(name), "").await;
         (mapping, listed)
     });
     let mut lists = unordered(lists, super::apply::PARALLEL);
     while let Some((mapping, listed)) = lists.next().await {
         match listed? {
-            Ok(items) => contents.extend(items.iter().filter_map(|item| HeldContent::of(&mapping.gvk, item))),
+            Ok(items) => contents.extend(items.iter().filter_map(|item| ContainedObject::of(&mapping.gvk, item))),
             // Objects of resources without list requests are not stored.
             Err(api_error) if api_error.http == 405 => {}
             // The CRD was just deleted with its objects.
@@ -115,15 +115,15 @@ pub(super) async fn namespace_contents(
 /// Discovery of a busy server lists a kind for seconds after its CRD is gone. During that time a list request
 /// fails with a 404 that is not a `Status`; a proxy could have sent it. In that case the CRD must be absent as
 /// well.
-async fn is_gone(cluster: &Cluster, mapping: &Mapping, api_error: &Refusal) -> bool {
-    let definition = Ask::object(mapping.definition_path());
+async fn is_gone(cluster: &Cluster, mapping: &ResourceMapping, api_error: &ApiError) -> bool {
+    let definition = ApiRequest::object(mapping.crd_path());
     for _ in 0..GONE_ATTEMPTS {
         let is_absent = match cluster.find_json::<Value>(&definition).await {
             Ok(Some(definition)) if has_deletion_time(&definition) => return true,
             Ok(definition) => definition.is_none(),
             Err(_) => false,
         };
-        let is_lost = || cluster.has_lost(&mapping.gvk.group, &mapping.gvk.kind);
+        let is_lost = || cluster.is_kind_removed(&mapping.gvk.group, &mapping.gvk.kind);
         if (is_absent || api_error.is_not_found()) && is_lost().await.unwrap_or_default() {
             return true;
         }
@@ -143,19 +143,19 @@ fn has_deletion_time(object: &Value) -> bool {
 pub(super) async fn definition_contents(
     cluster: &Cluster,
     definition: &Value,
-    leaving: &Leaving,
-) -> Result<WhatIsHeld> {
+    leaving: &DeletedObjects,
+) -> Result<ContentsResult> {
     // Without a namespace in the path, all namespaces are listed.
     Ok(listed_by(cluster, definition, "").await?.and_then(|contents| remaining(contents, leaving)))
 }
 
 /// Objects of a list, or the reason why they cannot be listed.
-type ListResult = std::result::Result<Vec<HeldContent>, String>;
+type ListResult = std::result::Result<Vec<ContainedObject>, String>;
 
 /// Returns the objects in a namespace whose CRDs are missing from discovery, because they are not served or not
 /// yet. Their objects are stored nevertheless and are deleted with the namespace.
-async fn unserved(cluster: &Cluster, namespace: &str, leaving: &Leaving) -> Result<ListResult> {
-    let definitions = match metadata_of(cluster, DEFINITIONS, "").await? {
+async fn unserved(cluster: &Cluster, namespace: &str, leaving: &DeletedObjects) -> Result<ListResult> {
+    let definitions = match list_metadata(cluster, CRDS, "").await? {
         Ok(definitions) => definitions,
         // A server without CRD support has none.
         Err(api_error) if api_error.is_not_found() => return Ok(Ok(Vec::new())),
@@ -187,15 +187,15 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Returns the objects in a namespace of a CRD that is missing from discovery.
 async fn unserved_by(cluster: &Cluster, name: &str, namespace: &str) -> Result<ListResult> {
-    let request = Ask::object(definition_path(name));
+    let request = ApiRequest::object(crd_path(name));
     let mut listing = Ok(Vec::new());
     for _ in 0..ATTEMPTS {
-        let response = match cluster.ask(&request).await?.accepted() {
+        let response = match cluster.send(&request).await?.into_result() {
             Ok(response) => response,
             Err(api_error) if api_error.is_not_found() => return Ok(Ok(Vec::new())),
             Err(api_error) => return Ok(Err(cannot_list_of(name, &api_error.message))),
         };
-        let definition: Value = cluster.read_with(json::decode, &response)?;
+        let definition: Value = cluster.parse_response(json::decode, &response)?;
         // The objects of a CRD that is being deleted are deleted with it.
         if has_deletion_time(&definition)
             || definition["spec"]["scope"] != "Namespaced"
@@ -227,9 +227,9 @@ async fn listed_by(cluster: &Cluster, definition: &Value, namespace: &str) -> Re
     if version.is_none() {
         return Ok(Err(cannot_list(&gvk, "no version of the CRD is served")));
     }
-    let mapping = Mapping::new(gvk, plural, !namespace.is_empty());
-    Ok(match metadata_of(cluster, &mapping.collection(namespace), "").await? {
-        Ok(items) => Ok(items.iter().filter_map(|item| HeldContent::of(&mapping.gvk, item)).collect()),
+    let mapping = ResourceMapping::new(gvk, plural, !namespace.is_empty());
+    Ok(match list_metadata(cluster, &mapping.collection(namespace), "").await? {
+        Ok(items) => Ok(items.iter().filter_map(|item| ContainedObject::of(&mapping.gvk, item)).collect()),
         Err(api_error) => Err(cannot_list(&mapping.gvk, &api_error.message)),
     })
 }
@@ -251,7 +251,7 @@ fn cannot_list(gvk: &Gvk, why: &str) -> String {
 
 /// A contained object.
 #[derive(Debug, Clone)]
-pub(super) struct HeldContent {
+pub(super) struct ContainedObject {
     /// `configmap/a`
     name: String,
     key: ContentKey,
@@ -261,7 +261,7 @@ pub(super) struct HeldContent {
     is_ignored: bool,
 }
 
-impl HeldContent {
+impl ContainedObject {
     fn of(gvk: &Gvk, item: &Value) -> Option<Self> {
         let metadata = item.get("metadata")?;
         let text = |field: &str| metadata.get(field).and_then(Value::as_str);
@@ -301,7 +301,7 @@ fn is_in_every_namespace(gvk: &Gvk, name: &str, metadata: &Value) -> bool {
 }
 
 /// Returns the objects that remain after `leaving` objects and all their dependents are gone.
-fn remaining(mut contents: Vec<HeldContent>, leaving: &Leaving) -> WhatIsHeld {
+fn remaining(mut contents: Vec<ContainedObject>, leaving: &DeletedObjects) -> ContentsResult {
     let mut gone = leaving.uids.clone();
     // An object may be served by several API groups, and be in `leaving` under one of them.
     let named = contents.iter().filter(|content| leaving.names.contains(&content.key));
@@ -317,7 +317,7 @@ fn remaining(mut contents: Vec<HeldContent>, leaving: &Leaving) -> WhatIsHeld {
         });
         contents = staying;
         if going.is_empty() {
-            return Ok(HeldContents(contents));
+            return Ok(Contents(contents));
         }
         gone.extend(going.into_iter().map(|content| content.uid));
     }
@@ -329,8 +329,8 @@ mod tests {
 
     use super::*;
 
-    fn content(kind: &str, metadata: &Value) -> HeldContent {
-        HeldContent::of(&Gvk::from_manifest("v1", kind), &json!({"metadata": metadata})).expect("an object")
+    fn content(kind: &str, metadata: &Value) -> ContainedObject {
+        ContainedObject::of(&Gvk::from_manifest("v1", kind), &json!({"metadata": metadata})).expect("an object")
     }
 
     #[test]
@@ -353,15 +353,15 @@ mod tests {
                 &json!({"name": "held", "uid": "held", "deletionTimestamp": "now", "finalizers": ["a/b"]}),
             ),
         ];
-        let left = |leaving: &Leaving| match remaining(contents.clone(), leaving) {
-            Ok(left) => (left.len(), left.named()),
+        let left = |leaving: &DeletedObjects| match remaining(contents.clone(), leaving) {
+            Ok(left) => (left.len(), left.summary()),
             Err(why) => panic!("{why}"),
         };
         let uids = FxHashSet::from_iter(["deployment".to_string()]);
-        let mut leaving = Leaving { uids, ..Leaving::default() };
+        let mut leaving = DeletedObjects { uids, ..DeletedObjects::default() };
         assert_eq!(left(&leaving), (3, "configmap/mine, pod/other, secret/held".into()));
         leaving.names.insert(content_key(&Gvk::from_manifest("v1", "ConfigMap"), "", "mine"));
         assert_eq!(left(&leaving), (2, "pod/other, secret/held".into()));
-        assert_eq!(left(&Leaving::default()).1, "configmap/mine, pod/other, pod/pod and 2 more");
+        assert_eq!(left(&DeletedObjects::default()).1, "configmap/mine, pod/other, pod/pod and 2 more");
     }
 }

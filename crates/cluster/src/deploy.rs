@@ -4,12 +4,12 @@
 //! `apply`, `ready` and `applyset`.
 
 use super::apply::{ApplySummary, Event, ServerSideApplyOptions, apply};
-use super::applyset::{ApplySetEvent, ApplySetOptions, ApplySetRun, PruneSummary, parent_of};
+use super::applyset::{ApplySetEvent, ApplySetOptions, ApplySetRun, PruneSummary, find_parent_by_id};
 use super::client::Cluster;
-use super::delete::DoneWhen;
+use super::delete::CompleteWhen;
 use super::plan::Object;
 use super::ready::{
-    WaitEvent, WaitOptions, WaitVerdict, check_awaited_kinds, check_ready_rules, wait_until_ready,
+    WaitEvent, WaitOptions, WaitResult, check_wait_kinds, check_ready_rules, wait_until_ready,
 };
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::Result;
@@ -39,7 +39,7 @@ impl DeployOptions {
             set.prune.stop = set.prune.stop.take().or_else(|| stop.clone());
             options.apply.last_applied = set.tooling.last_applied();
             if let Some(wait) = &options.wait {
-                set.prune.done_when = DoneWhen::Gone(wait.timeout);
+                set.prune.done_when = CompleteWhen::Gone(wait.timeout);
             }
         }
         options
@@ -57,7 +57,7 @@ pub enum DeployEvent<'e> {
     /// Progress of the wait.
     Wait(WaitEvent<'e>),
     /// The wait has ended.
-    Waited(&'e WaitVerdict),
+    Waited(&'e WaitResult),
     /// Objects were members of another ApplySet and no longer are.
     LeftSet(&'e LeftSet),
     /// Progress of the ApplySet, such as pruned objects.
@@ -83,7 +83,7 @@ pub struct DeploySummary {
     /// Result of the apply.
     pub applied: ApplySummary,
     /// Result of the wait; none if it was not requested or not all objects were applied.
-    pub waited: Option<Result<WaitVerdict>>,
+    pub waited: Option<Result<WaitResult>>,
     /// Result of the prune; none without an ApplySet, and if not all objects were applied and ready.
     pub pruned: Option<Result<PruneSummary>>,
 }
@@ -99,7 +99,7 @@ impl DeploySummary {
     /// Returns true if all objects were applied and, if waited for, are ready.
     fn is_ready(&self) -> bool {
         self.applied.is_success()
-            && self.waited.as_ref().is_none_or(|end| end.as_ref().is_ok_and(WaitVerdict::is_ready))
+            && self.waited.as_ref().is_none_or(|end| end.as_ref().is_ok_and(WaitResult::is_ready))
     }
 }
 
@@ -142,14 +142,14 @@ pub fn deploy(
     let DeployOptions { apply: how, wait, set } = options.resolved();
     if let Some(wait) = &wait {
         check_ready_rules(resources)?;
-        check_awaited_kinds(cluster, resources, "--wait", &wait.kinds)?;
+        check_wait_kinds(cluster, resources, "--wait", &wait.kinds)?;
     }
     let mut begin =
         |set| ApplySetRun::begin(cluster, set, resources, &how, &mut |event| report(DeployEvent::Set(event)));
     let mut set = set.map(&mut begin).transpose()?;
     let mut applying = |event: Event<'_>| {
         if let Some(set) = &mut set {
-            set.saw(&event);
+            set.record(&event);
         }
         report(DeployEvent::Apply(event));
     };
@@ -159,7 +159,7 @@ pub fn deploy(
         .map(|wait| waited(cluster, resources, &wait, report));
     let summary = applied.map(|applied| DeploySummary { applied, waited, pruned: None });
     if !summary.as_ref().is_ok_and(DeploySummary::is_ready) {
-        set.take().into_iter().for_each(ApplySetRun::give_up);
+        set.take().into_iter().for_each(ApplySetRun::abandon);
     }
     let mut summary = summary?;
     if !matches!(summary.waited, Some(Err(_))) {
@@ -174,7 +174,7 @@ fn waited(
     resources: &[Resource],
     options: &WaitOptions,
     report: DeployReport<'_>,
-) -> Result<WaitVerdict> {
+) -> Result<WaitResult> {
     let verdict =
         wait_until_ready(cluster, resources, options, &mut |event| report(DeployEvent::Wait(event)));
     verdict.inspect(|verdict| report(DeployEvent::Waited(verdict)))
@@ -182,7 +182,7 @@ fn waited(
 
 fn report_left_sets(cluster: &Cluster, applied: &ApplySummary, report: DeployReport<'_>) {
     for (id, objects) in &applied.left_sets {
-        let parent = objects.first().and_then(|first| parent_of(cluster, id, &first.namespace));
+        let parent = objects.first().and_then(|first| find_parent_by_id(cluster, id, &first.namespace));
         report(DeployEvent::LeftSet(&LeftSet { id: id.clone(), parent, objects: objects.clone() }));
     }
 }

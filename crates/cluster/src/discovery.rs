@@ -10,10 +10,10 @@ use serde::Deserialize;
 use smol_str::SmolStr;
 
 use super::client::Cluster;
-use super::exchange::Ask;
-use super::failure::not_understood;
+use super::request::ApiRequest;
+use super::errors::invalid_response;
 use super::json::{self, or_default};
-use super::mapping::{Mapping, encode};
+use super::mapping::{ResourceMapping, encode_segment};
 use smp_merge::schema::{Gvk, priority};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
@@ -39,8 +39,8 @@ impl Cluster {
     ///
     /// # Errors
     /// The server cannot be queried.
-    pub fn resources(&self) -> Result<Vec<Mapping>> {
-        self.wait(self.discover_all())?;
+    pub fn resources(&self) -> Result<Vec<ResourceMapping>> {
+        self.block_on(self.discover_all())?;
         Ok(self.known_mappings())
     }
 
@@ -53,22 +53,22 @@ impl Cluster {
     }
 
     /// Returns the resources discovered so far.
-    pub(super) fn known_mappings(&self) -> Vec<Mapping> {
+    pub(super) fn known_mappings(&self) -> Vec<ResourceMapping> {
         self.discovery.lock().mappings.values().cloned().collect()
     }
 
     /// Returns a path whose discovery failed, with the error; none if discovery is complete.
-    pub(super) fn untold(&self) -> Option<String> {
+    pub(super) fn discovery_failure(&self) -> Option<String> {
         let known = self.discovery.lock();
         known
-            .refused
+            .errors
             .iter()
             .min_by_key(|(path, _)| *path)
             .map(|(path, why)| format!("{path}: {}", why.message()))
     }
 
     /// Returns the resource of a kind in its most stable version, if it was discovered.
-    pub(super) fn mapping_of(&self, group: &str, kind: &str) -> Option<Mapping> {
+    pub(super) fn mapping_of(&self, group: &str, kind: &str) -> Option<ResourceMapping> {
         let known = self.discovery.lock();
         let same = known.mappings.values().filter(|found| found.gvk.group == group && found.gvk.kind == kind);
         same.max_by_key(|found| priority(&found.gvk.version)).cloned()
@@ -76,16 +76,16 @@ impl Cluster {
 
     /// Returns true if the server certainly does not serve a kind. Discovery summaries also lack groups that are
     /// temporarily unavailable, such as those of an aggregated API server.
-    pub(super) async fn has_lost(&self, group: &str, kind: &str) -> Result<bool> {
+    pub(super) async fn is_kind_removed(&self, group: &str, kind: &str) -> Result<bool> {
         let versions = if group.is_empty() {
             vec!["v1".to_string()]
         } else {
-            let response = self.ask(&Ask::get(format!("/apis/{}", encode(group)))).await?;
+            let response = self.send(&ApiRequest::get(format!("/apis/{}", encode_segment(group)))).await?;
             if response.status == 404 {
                 return Ok(true);
             }
-            let response = response.accepted().map_err(|api_error| api_error.diagnostic(&self.endpoint))?;
-            let group: APIGroup = self.read_with(json::decode, &response)?;
+            let response = response.into_result().map_err(|api_error| api_error.diagnostic(&self.endpoint))?;
+            let group: APIGroup = self.parse_response(json::decode, &response)?;
             group.versions.into_iter().map(|version| version.group_version).collect()
         };
         let root = if group.is_empty() { "/api" } else { "/apis" };
@@ -95,19 +95,19 @@ impl Cluster {
             return Ok(false);
         }
         let known = self.discovery.lock();
-        match paths.iter().find_map(|path| known.refused.get(path)) {
+        match paths.iter().find_map(|path| known.errors.get(path)) {
             Some(reason) => Err(reason.clone().note(format!("it may serve {kind}.{group}"))),
             None => Ok(true),
         }
     }
 
     /// Returns the resource of a kind if [`Cluster::discover`] found it.
-    pub(super) fn mapping(&self, gvk: &Gvk) -> Option<Mapping> {
+    pub(super) fn mapping(&self, gvk: &Gvk) -> Option<ResourceMapping> {
         self.discovery.lock().mappings.get(gvk).cloned()
     }
 
     /// Returns the resources of a group that [`Cluster::discover`] found.
-    pub(super) fn mappings_of(&self, group: &str) -> Vec<Mapping> {
+    pub(super) fn group_mappings(&self, group: &str) -> Vec<ResourceMapping> {
         let known = self.discovery.lock();
         known.mappings.values().filter(|mapping| mapping.gvk.group == group).cloned().collect()
     }
@@ -115,7 +115,7 @@ impl Cluster {
     /// Returns the error for a kind that the server does not serve or does not list.
     pub(super) fn unknown_kind(&self, gvk: &Gvk) -> Diagnostic {
         let known = self.discovery.lock();
-        if let Some(reason) = known.refused.get(&path_of_version(gvk)) {
+        if let Some(reason) = known.errors.get(&path_of_version(gvk)) {
             let message = format!("discovery of {} failed", gvk.api_version());
             let error = Diagnostic::error(Code::Remote, message).note(reason.message());
             return error
@@ -139,12 +139,12 @@ impl Cluster {
         paths.sort_unstable();
         paths.dedup();
         let known = self.discovery.lock();
-        paths.into_iter().filter(|path| !known.answered.contains(path)).collect()
+        paths.into_iter().filter(|path| !known.queried.contains(path)).collect()
     }
 
     /// Queries a summary. Returns the paths of versions whose resources it does not contain.
     async fn summary(&self, path: String) -> Result<Vec<String>> {
-        let request = Ask { accept: SUMMARY, ..Ask::get(path.as_str()) };
+        let request = ApiRequest { accept: SUMMARY, ..ApiRequest::get(path.as_str()) };
         let summary: GroupDiscoveryList = self.get_json(&request).await?;
         let groups = summary.groups.iter().flat_map(|group| &group.versions);
         let versions = groups.map(|version| &version.group_version).chain(&summary.versions);
@@ -156,28 +156,28 @@ impl Cluster {
     }
 
     /// Records the response of a path.
-    fn learn(&self, path: String, mappings: impl Iterator<Item = Mapping>) {
+    fn learn(&self, path: String, mappings: impl Iterator<Item = ResourceMapping>) {
         let mut known = self.discovery.lock();
         known.mappings.extend(mappings.map(|mapping| (mapping.gvk.clone(), mapping)));
-        known.answered.insert(path);
+        known.queried.insert(path);
     }
 
     async fn version(&self, path: String) -> Result<()> {
-        let response = self.ask(&Ask::get(path.clone())).await?;
+        let response = self.send(&ApiRequest::get(path.clone())).await?;
         if response.status == 404 {
             self.learn(path, std::iter::empty());
             return Ok(());
         }
-        let response = match response.accepted() {
+        let response = match response.into_result() {
             Ok(response) => response,
             Err(api_error) => {
-                self.discovery.lock().refused.insert(path, api_error.diagnostic(&self.endpoint));
+                self.discovery.lock().errors.insert(path, api_error.diagnostic(&self.endpoint));
                 return Ok(());
             }
         };
-        let list: APIResourceList = self.read_with(json::decode, &response)?;
+        let list: APIResourceList = self.parse_response(json::decode, &response)?;
         if list.group_version.is_empty() {
-            return Err(not_understood(&self.endpoint, &path, &"the group version is missing"));
+            return Err(invalid_response(&self.endpoint, &path, &"the group version is missing"));
         }
         self.learn(path, listed_mappings(list));
         Ok(())
@@ -187,8 +187,8 @@ impl Cluster {
 /// The discovery path of a kind's version.
 fn path_of_version(gvk: &Gvk) -> String {
     match gvk.group.as_str() {
-        "" => format!("/api/{}", encode(&gvk.version)),
-        group => format!("/apis/{}/{}", encode(group), encode(&gvk.version)),
+        "" => format!("/api/{}", encode_segment(&gvk.version)),
+        group => format!("/apis/{}/{}", encode_segment(group), encode_segment(&gvk.version)),
     }
 }
 
@@ -254,7 +254,7 @@ impl GroupDiscovery {
         stale.map(|version| format!("{}/{}", self.metadata.name, version.version))
     }
 
-    fn mappings(self) -> impl Iterator<Item = Mapping> {
+    fn mappings(self) -> impl Iterator<Item = ResourceMapping> {
         let group = self.metadata.name;
         self.versions.into_iter().flat_map(move |version| {
             let (group, number) = (SmolStr::from(&group), SmolStr::from(version.version));
@@ -262,7 +262,7 @@ impl GroupDiscovery {
                 let kind = resource.response_kind?.kind.into();
                 let mut names = resource.short_names;
                 names.extend(Some(resource.singular_resource).filter(|name| !name.is_empty()));
-                Some(Mapping {
+                Some(ResourceMapping {
                     gvk: Gvk { group: group.clone(), version: number.clone(), kind },
                     plural: resource.resource.into(),
                     namespaced: resource.scope == "Namespaced",
@@ -275,11 +275,11 @@ impl GroupDiscovery {
 }
 
 /// Returns the resources of a list without subresources.
-fn listed_mappings(list: APIResourceList) -> impl Iterator<Item = Mapping> {
+fn listed_mappings(list: APIResourceList) -> impl Iterator<Item = ResourceMapping> {
     let resources = list.resources.into_iter().filter(|resource| !resource.name.contains('/'));
     resources.map(move |resource| {
         let names = resource.short_names.unwrap_or_default().into_iter().chain([resource.singular_name]);
-        Mapping {
+        ResourceMapping {
             gvk: Gvk::from_manifest(&list.group_version, &resource.kind),
             plural: resource.name.into(),
             namespaced: resource.namespaced,
@@ -305,7 +305,7 @@ mod tests {
         let gvk = Gvk::from_manifest("apps/v1", "Deployment");
         let names = vec!["deploy".into(), "deployment".into()];
         let verbs = vec!["get".into(), "list".into()];
-        assert_eq!(mappings, [Mapping { gvk, plural: "deployments".into(), namespaced: true, names, verbs }]);
+        assert_eq!(mappings, [ResourceMapping { gvk, plural: "deployments".into(), namespaced: true, names, verbs }]);
         assert!(mappings[0].can_be_listed());
     }
 

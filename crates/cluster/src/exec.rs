@@ -18,7 +18,7 @@ use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
-use super::failure::Endpoint;
+use super::errors::Endpoint;
 use smp_text::diagnostic::{Code, Diagnostic, Result, without_quoted};
 
 /// Credentials of plugins that were run, by command and environment.
@@ -64,11 +64,11 @@ impl Credentials {
 
 /// Handling of cached credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum CredentialCache {
     /// Use cached credentials until they expire.
-    Once,
+    Use,
     /// Ignore cached credentials, because the server rejects them.
-    Anew,
+    Refresh,
 }
 
 /// Returns the user with the credentials of its plugin. Users without a plugin are returned unchanged.
@@ -77,7 +77,7 @@ pub(super) enum Asked {
 /// The plugin cannot be run, fails, takes longer than `limit`, or prints something else.
 pub(super) async fn user_with_credentials(
     user: AuthInfo,
-    cache: Asked,
+    cache: CredentialCache,
     limit: Option<Duration>,
     endpoint: &Endpoint,
 ) -> Result<AuthInfo> {
@@ -95,7 +95,7 @@ pub(super) async fn user_with_credentials(
     let info = exec_info(&exec).map_err(failed)?;
     let key = json!([exec.command, exec.args, exec.env, info]).to_string();
     let known = || CACHE.lock().unwrap_or_else(PoisonError::into_inner);
-    if cache == Asked::Once
+    if cache == CredentialCache::Use
         && let Some(credentials) = known().get(&key).filter(|credentials| credentials.are_valid())
     {
         return Ok(credentials.clone().apply_to(user));
@@ -259,7 +259,7 @@ mod tests {
         AuthInfo { exec: Some(exec), ..AuthInfo::default() }
     }
 
-    fn credentials(script: &str, asked: Asked, limit: Option<Duration>) -> Result<AuthInfo> {
+    fn credentials(script: &str, asked: CredentialCache, limit: Option<Duration>) -> Result<AuthInfo> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(user_with_credentials(user(script), asked, limit, &endpoint()))
     }
@@ -293,18 +293,18 @@ mod tests {
         let count = folder.path().join("count").display().to_string();
         let script = format!("echo x >> {count}; echo '{{\"status\": {{\"token\": \"t\"}}}}'");
         for _ in 0..3 {
-            let user = credentials(&script, Asked::Once, None).expect("a token");
+            let user = credentials(&script, CredentialCache::Use, None).expect("a token");
             assert!(user.token.is_some() && user.exec.is_none());
         }
         let runs = || std::fs::read_to_string(&count).expect("it ran").lines().count();
         assert_eq!(runs(), 1);
-        credentials(&script, Asked::Anew, None).expect("a token");
+        credentials(&script, CredentialCache::Refresh, None).expect("a token");
         assert_eq!(runs(), 2);
         let old = format!(
             "echo x >> {count}; echo '{{\"status\": {{\"token\": \"t\", \"expirationTimestamp\": \"2020-01-01T00:00:00Z\"}}}}'"
         );
         for _ in 0..2 {
-            credentials(&old, Asked::Once, None).expect("a token");
+            credentials(&old, CredentialCache::Use, None).expect("a token");
         }
         assert_eq!(runs(), 4, "expired credentials are refreshed");
     }
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn plugin_failure_is_reported_without_secrets() {
         let message =
-            |script, limit| credentials(script, Asked::Once, limit).expect_err(script).message().to_string();
+            |script, limit| credentials(script, CredentialCache::Use, limit).expect_err(script).message().to_string();
         assert!(message("echo 'log in first' >&2; exit 3", None).ends_with("exit status: 3: log in first"));
         assert!(message("echo '{}'", None).ends_with("the credential plugin returned no credentials"));
         let mut failing = user("echo \"$KEY and $2 of $1\" >&2; exit 1");
@@ -324,13 +324,13 @@ mod tests {
                 .for_each(|args| args.extend(["sh".into(), "--key=hidden".into(), "passw".into()]));
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let failed = runtime.block_on(user_with_credentials(failing, Asked::Once, None, &endpoint()));
+        let failed = runtime.block_on(user_with_credentials(failing, CredentialCache::Use, None, &endpoint()));
         let failed = failed.expect_err("it fails").message().to_string();
         assert!(failed.ends_with(": *** and *** of --key=***"), "{failed}");
         let message = message("sleep 60", Some(Duration::from_millis(100)));
         assert!(message.ends_with("did not finish within 100ms"), "{message}");
         let invalid =
-            credentials("echo '{status: {token: [s3cret]}}'", Asked::Once, None).expect_err("no text");
+            credentials("echo '{status: {token: [s3cret]}}'", CredentialCache::Use, None).expect_err("no text");
         assert!(!invalid.message().contains("s3cret"), "{invalid}");
     }
 }

@@ -15,7 +15,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 ///
 /// # Errors
 /// The files cannot be written, or the program cannot be run or exits with another status.
-pub fn external_diff(program: &str, objects: &[ObjectDiff]) -> Result<bool> {
+pub fn run_external_diff(program: &str, objects: &[ObjectDiff]) -> Result<bool> {
     let (live, merged) = (directory("LIVE-")?, directory("MERGED-")?);
     for diff in objects {
         let name = diff.object.file_name().replace(['/', '\\'], "_");

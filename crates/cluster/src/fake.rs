@@ -33,13 +33,13 @@ pub(super) fn not_found() -> Reply {
     (404, "", "404 page not found".into())
 }
 
-pub(super) struct Fake {
+pub(super) struct FakeServer {
     pub(super) options: ConnectOptions,
     requests: Arc<Mutex<Vec<String>>>,
     _kubeconfig: tempfile::NamedTempFile,
 }
 
-impl Fake {
+impl FakeServer {
     /// Responds to each request, given as `GET /path`, with the result of the function. None closes the
     /// connection.
     pub(super) fn start(response: impl Fn(&str) -> Option<Reply> + Send + Sync + 'static) -> Self {
@@ -68,7 +68,7 @@ impl Fake {
     }
 
     /// Returns the requests since the last call.
-    pub(super) fn take(&self) -> Vec<String> {
+    pub(super) fn take_requests(&self) -> Vec<String> {
         std::mem::take(&mut *self.requests.lock().expect("no panic"))
     }
 }

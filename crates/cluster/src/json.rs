@@ -12,7 +12,7 @@ use smp_text::yaml::{Map, Node};
 ///
 /// # Errors
 /// The text is not JSON, or nests deeper than 128 levels.
-pub(super) fn read(bytes: &[u8]) -> serde_json::Result<Node> {
+pub(super) fn parse(bytes: &[u8]) -> serde_json::Result<Node> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let node = NodeSeed.deserialize(&mut deserializer)?;
     deserializer.end()?;
@@ -23,9 +23,9 @@ pub(super) fn read(bytes: &[u8]) -> serde_json::Result<Node> {
 ///
 /// # Errors
 /// Same as [`read`], and if the value is not an object.
-pub(super) fn read_object(bytes: &[u8]) -> serde_json::Result<Node> {
+pub(super) fn parse_object(bytes: &[u8]) -> serde_json::Result<Node> {
     check_object(bytes)?;
-    read(bytes)
+    parse(bytes)
 }
 
 /// Deserializes a JSON object. On its own, serde accepts lists for structs as well.
@@ -121,13 +121,13 @@ mod tests {
     #[test]
     fn values_keep_their_types() {
         let text = r#"{"a":"1","b":[1,-2,2.5,18446744073709551615,1e30],"c":null,"d":true,"e":{"é":"x\ny"}}"#;
-        let node = read(text.as_bytes()).expect("JSON");
+        let node = parse(text.as_bytes()).expect("JSON");
         let want = text.replace("1e30", "1e+30");
         assert_eq!(to_json(&node).expect("finite"), want);
-        assert!(read(b"{} x").is_err());
+        assert!(parse(b"{} x").is_err());
         for text in ["null", "[]", "[{}]", "\"a\"", "", "<html>"] {
-            assert!(read_object(text.as_bytes()).is_err(), "{text}");
+            assert!(parse_object(text.as_bytes()).is_err(), "{text}");
         }
-        assert!(read_object(b"{}").is_ok());
+        assert!(parse_object(b"{}").is_ok());
     }
 }

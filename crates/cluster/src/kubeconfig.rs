@@ -15,7 +15,7 @@ use http::uri::InvalidUri;
 use kube::Config;
 use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 
-use super::failure::{Endpoint, chain};
+use super::errors::{Endpoint, chain};
 use super::proxy;
 use smp_files::{DiskTree, FileTree as _, OpenFile};
 use smp_overlay::schema_chain::cache::ServerId;
@@ -118,14 +118,14 @@ impl ConnectOptions {
 
     /// Returns true if the options name a kubeconfig, or an entry that a kubeconfig must have.
     #[must_use]
-    pub fn names_something(&self) -> bool {
+    pub fn requires_kubeconfig(&self) -> bool {
         let names = [&self.context, &self.cluster, &self.user];
         self.kubeconfig.is_some() || names.into_iter().any(Option::is_some)
     }
 
     /// Returns true if no cluster is configured because `KUBECONFIG` names only missing files.
     #[must_use]
-    pub fn lacks_kubeconfig(&self) -> bool {
+    pub fn has_missing_kubeconfig(&self) -> bool {
         let named = std::env::var_os("KUBECONFIG").filter(|paths| !paths.is_empty());
         self.kubeconfig.is_none()
             && named.is_some_and(|paths| existing(std::env::split_paths(&paths)).is_empty())
@@ -457,7 +457,7 @@ fn pem_certificates(text: &str) -> Option<Vec<Vec<u8>>> {
 }
 
 fn existing(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
-    paths.into_iter().filter(|path| DiskTree.has(path)).collect()
+    paths.into_iter().filter(|path| DiskTree.exists(path)).collect()
 }
 
 /// Contents of pipes, which can be read only once, while a process may connect several times.

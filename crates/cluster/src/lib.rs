@@ -18,27 +18,27 @@ mod cascade;
 mod client;
 mod conflict;
 mod contents;
-mod definition;
+mod crd_schema;
 mod delete;
 mod deploy;
 mod diff;
 mod discovery;
-mod exchange;
+mod request;
 mod exec;
 mod external;
-mod failure;
+mod errors;
 #[cfg(test)]
 mod fake;
 mod field_set;
-mod follow;
+mod watch;
 mod json;
 mod kubeconfig;
 mod listing;
-mod live;
-mod lock;
+mod live_objects;
+mod locked_schemas;
 mod mapping;
 mod openapi;
-mod patience;
+mod timeout;
 mod plan;
 mod proxy;
 mod ready;
@@ -46,7 +46,7 @@ mod secret;
 mod status;
 #[cfg(test)]
 mod tests;
-mod wait;
+mod crd_wait;
 
 pub use apply::{
     AppliedObject, ApplyChange, ApplyFailure, ApplySummary, DryRun, Event, FIELD_MANAGER, FieldValidation,
@@ -54,28 +54,28 @@ pub use apply::{
 };
 pub use applyset::{
     ApplySetEvent, ApplySetListing, ApplySetOptions, ApplySetRun, ApplySetTooling, ApplySetView, GroupKind,
-    KeptObject, OrphanedParent, PruneMode, PruneOptions, PruneSummary, SetsOf, adopt, applysets,
-    check_holding_kind, check_parent_name, orphan, view,
+    KeptObject, OrphanedParent, PruneMode, PruneOptions, PruneSummary, NamespaceScope, adopt, list_applysets,
+    check_protected_kind, check_parent_name, orphan, describe_applyset,
 };
 pub use cascade::Cascade;
 pub use client::Cluster;
 pub use conflict::{ApplyConflict, FieldConflict};
 pub use delete::{
-    Absent, DELETE_TIMEOUT, DeleteEvent, DeleteOptions, DeleteSummary, DoneWhen, RemainingObject, TakenAlong,
+    MissingObjects, DELETE_TIMEOUT, DeleteEvent, DeleteOptions, DeleteSummary, CompleteWhen, RemainingObject, AlsoDeleted,
     delete, deletion_order,
 };
 pub use deploy::{DeployEvent, DeployOptions, DeploySummary, LeftSet, deploy};
-pub use diff::{DiffOptions, DiffReport, ObjectDiff, diff, removals};
-pub use external::external_diff;
+pub use diff::{DiffOptions, DiffReport, ObjectDiff, diff, deletion_diffs};
+pub use external::run_external_diff;
 pub use k8s_openapi::jiff::Timestamp;
 pub use kubeconfig::ConnectOptions;
-pub use live::live_objects;
-pub use lock::locked_schemas;
-pub use mapping::Mapping;
-pub use openapi::{FetchedFrom, LiveSchema};
-pub use plan::{Object, ObjectFailure, planned_without_server};
+pub use live_objects::live_objects;
+pub use locked_schemas::locked_schemas;
+pub use mapping::ResourceMapping;
+pub use openapi::{FetchSource, LiveSchema};
+pub use plan::{Object, ObjectFailure, manifests_without_server};
 pub use ready::{
-    FAILURE_GRACE, Strictness, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitVerdict, WaitedObject,
-    WarningEvent, check_awaited_kinds, wait_until_ready,
+    FAILURE_GRACE, ReadinessLevel, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitResult, WaitedObject,
+    WarningEvent, check_wait_kinds, wait_until_ready,
 };
-pub use status::{ObjectStatus, READY, Readiness, WithoutStatus, object_status};
+pub use status::{ObjectStatus, READY, Readiness, MissingStatus, object_status};

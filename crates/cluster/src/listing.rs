@@ -6,11 +6,11 @@ use serde_json::Value;
 use smol_str::SmolStr;
 
 use super::client::Cluster;
-use super::exchange::{Ask, JSON, METADATA_LIST, unordered};
-use super::failure::{Refusal, not_understood};
+use super::request::{ApiRequest, JSON, METADATA_LIST, unordered};
+use super::errors::{ApiError, invalid_response};
 use super::json;
-use super::mapping::encode;
-use super::plan::PlannedObject;
+use super::mapping::encode_segment;
+use super::plan::ObjectTarget;
 use smp_text::diagnostic::Result;
 
 /// With at least this many objects in a collection, one list request replaces reading each.
@@ -25,12 +25,12 @@ const PARALLEL_LISTS: usize = 8;
 
 /// The requested part of each object, and the page size.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ListForm {
+pub(super) struct ListOptions {
     pub(super) accept: &'static str,
     pub(super) page: usize,
 }
 
-impl ListForm {
+impl ListOptions {
     /// Metadata only, since objects may be large.
     pub(super) const METADATA: Self = Self { accept: METADATA_LIST, page: 500 };
 
@@ -47,27 +47,27 @@ pub(super) enum ListedObject<T> {
 
 /// The objects that were covered by list requests, by collection path and name.
 #[derive(Debug)]
-pub(super) struct Listed<T>(FxHashMap<(String, SmolStr), ListedObject<T>>);
+pub(super) struct ListedObjects<T>(FxHashMap<(String, SmolStr), ListedObject<T>>);
 
-impl<T> Default for Listed<T> {
+impl<T> Default for ListedObjects<T> {
     fn default() -> Self {
         Self(FxHashMap::default())
     }
 }
 
-impl<T> Listed<T> {
+impl<T> ListedObjects<T> {
     /// Lists the collections that contain many of the objects. Collections that have far more objects than needed,
     /// or that cannot be listed, are left out; their objects are to be read one by one.
     ///
     /// # Errors
     /// There is no response, or an invalid one.
-    pub(super) async fn of(
+    pub(super) async fn list(
         cluster: &Cluster,
-        targets: &[&PlannedObject<'_>],
-        form: ListForm,
-        keep: impl Fn(&PlannedObject<'_>, Value) -> T,
+        targets: &[&ObjectTarget<'_>],
+        form: ListOptions,
+        keep: impl Fn(&ObjectTarget<'_>, Value) -> T,
     ) -> Result<Self> {
-        let mut groups: FxHashMap<String, Vec<&PlannedObject<'_>>> = FxHashMap::default();
+        let mut groups: FxHashMap<String, Vec<&ObjectTarget<'_>>> = FxHashMap::default();
         for target in targets.iter().filter(|target| target.served) {
             if let Some(path) = collection(target) {
                 groups.entry(path).or_default().push(target);
@@ -94,17 +94,17 @@ impl<T> Listed<T> {
     }
 
     /// Removes and returns an object; none if no list covered it.
-    pub(super) fn take(&mut self, target: &PlannedObject<'_>) -> Option<ListedObject<T>> {
+    pub(super) fn take(&mut self, target: &ObjectTarget<'_>) -> Option<ListedObject<T>> {
         self.0.remove(&(collection(target)?, target.object.name.clone()))
     }
 
     /// Returns an object; none if no list covered it.
-    pub(super) fn get(&self, target: &PlannedObject<'_>) -> Option<&ListedObject<T>> {
+    pub(super) fn get(&self, target: &ObjectTarget<'_>) -> Option<&ListedObject<T>> {
         self.0.get(&(collection(target)?, target.object.name.clone()))
     }
 }
 
-fn collection(target: &PlannedObject<'_>) -> Option<String> {
+fn collection(target: &ObjectTarget<'_>) -> Option<String> {
     Some(target.mapping.as_ref()?.collection(&target.object.namespace))
 }
 
@@ -113,7 +113,7 @@ async fn list(
     cluster: &Cluster,
     path: &str,
     names: &FxHashSet<&str>,
-    form: ListForm,
+    form: ListOptions,
 ) -> Result<Option<FxHashMap<SmolStr, Value>>> {
     let (mut found, mut seen) = (FxHashMap::default(), 0);
     let mut pages = Pages::new(cluster, format!("{path}?"), form);
@@ -138,13 +138,13 @@ struct Pages<'c> {
     cluster: &'c Cluster,
     /// The path and query of the collection, to which parameters can be appended.
     path: String,
-    form: ListForm,
+    form: ListOptions,
     /// The parameter for the next page; none after the last one.
     next: Option<String>,
 }
 
 impl<'c> Pages<'c> {
-    fn new(cluster: &'c Cluster, path: String, form: ListForm) -> Self {
+    fn new(cluster: &'c Cluster, path: String, form: ListOptions) -> Self {
         Self { cluster, path, form, next: Some(String::new()) }
     }
 
@@ -152,22 +152,22 @@ impl<'c> Pages<'c> {
     ///
     /// # Errors
     /// No response, or not a list. An HTTP error is returned as the inner result.
-    async fn next(&mut self) -> Result<Option<std::result::Result<Vec<Value>, Refusal>>> {
+    async fn next(&mut self) -> Result<Option<std::result::Result<Vec<Value>, ApiError>>> {
         let Some(next) = self.next.take() else { return Ok(None) };
         let Self { cluster, path, form, .. } = self;
-        let request = Ask { accept: form.accept, ..Ask::get(format!("{path}limit={}{next}", form.page)) };
-        let response = match cluster.ask(&request).await?.accepted() {
+        let request = ApiRequest { accept: form.accept, ..ApiRequest::get(format!("{path}limit={}{next}", form.page)) };
+        let response = match cluster.send(&request).await?.into_result() {
             Ok(response) => response,
             Err(api_error) => return Ok(Some(Err(api_error))),
         };
-        let mut page: Value = cluster.read_with(json::decode, &response)?;
+        let mut page: Value = cluster.parse_response(json::decode, &response)?;
         let token =
             page.pointer("/metadata/continue").and_then(Value::as_str).filter(|token| !token.is_empty());
-        self.next = token.map(|token| format!("&continue={}", encode(token)));
+        self.next = token.map(|token| format!("&continue={}", encode_segment(token)));
         match page.get_mut("items").map(Value::take) {
             Some(Value::Array(items)) => Ok(Some(Ok(items))),
             Some(Value::Null) => Ok(Some(Ok(Vec::new()))),
-            _ => Err(not_understood(&cluster.endpoint, &request.path, &"the response is not a list")),
+            _ => Err(invalid_response(&cluster.endpoint, &request.path, &"the response is not a list")),
         }
     }
 }
@@ -176,26 +176,26 @@ impl<'c> Pages<'c> {
 ///
 /// # Errors
 /// No response, or not a list. An HTTP error is returned as the inner result.
-pub(super) async fn metadata_of(
+pub(super) async fn list_metadata(
     cluster: &Cluster,
     path: &str,
     selector: &str,
-) -> Result<std::result::Result<Vec<Value>, Refusal>> {
-    items_of(cluster, path, selector, ListForm::METADATA).await
+) -> Result<std::result::Result<Vec<Value>, ApiError>> {
+    list_items(cluster, path, selector, ListOptions::METADATA).await
 }
 
 /// Lists the objects of a collection, filtered by a label selector unless that is empty.
 ///
 /// # Errors
 /// No response, or not a list. An HTTP error is returned as the inner result.
-pub(super) async fn items_of(
+pub(super) async fn list_items(
     cluster: &Cluster,
     path: &str,
     selector: &str,
-    form: ListForm,
-) -> Result<std::result::Result<Vec<Value>, Refusal>> {
+    form: ListOptions,
+) -> Result<std::result::Result<Vec<Value>, ApiError>> {
     let mut found = Vec::new();
-    let mut pages = Pages::new(cluster, format!("{path}?labelSelector={}&", encode(selector)), form);
+    let mut pages = Pages::new(cluster, format!("{path}?labelSelector={}&", encode_segment(selector)), form);
     while let Some(page) = pages.next().await? {
         match page {
             Ok(items) => found.extend(items),

@@ -9,12 +9,12 @@ use smp_merge::schema::{Gvk, NamedKind, Scope};
 use smp_text::diagnostic::Diagnostic;
 
 /// The path of CRDs.
-pub(super) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+pub(super) const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// A kind and the API resource that serves it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct Mapping {
+pub struct ResourceMapping {
     /// The kind.
     pub gvk: Gvk,
     /// The resource, such as `deployments`.
@@ -27,7 +27,7 @@ pub struct Mapping {
     pub verbs: Vec<SmolStr>,
 }
 
-impl Mapping {
+impl ResourceMapping {
     /// Returns a mapping without other names and verbs.
     pub(super) fn new(gvk: Gvk, plural: impl Into<SmolStr>, namespaced: bool) -> Self {
         Self { gvk, plural: plural.into(), namespaced, names: Vec::new(), verbs: Vec::new() }
@@ -46,35 +46,35 @@ impl Mapping {
     }
 
     /// Returns the path of the kind's CRD, provided that the kind is a custom one.
-    pub(super) fn definition_path(&self) -> String {
-        definition_path(&format!("{}.{}", self.plural, self.gvk.group))
+    pub(super) fn crd_path(&self) -> String {
+        crd_path(&format!("{}.{}", self.plural, self.gvk.group))
     }
 
     /// Returns the path of an object. The namespace is ignored for cluster-scoped kinds.
     pub(super) fn path(&self, namespace: &str, name: &str) -> String {
-        format!("{}/{}", self.collection(namespace), encode(name))
+        format!("{}/{}", self.collection(namespace), encode_segment(name))
     }
 
     /// Returns the path of all objects, in one namespace for namespaced kinds.
     pub(super) fn collection(&self, namespace: &str) -> String {
         let Gvk { group, version, .. } = &self.gvk;
         let version = match group.as_str() {
-            "" => format!("/api/{}", encode(version)),
-            group => format!("/apis/{}/{}", encode(group), encode(version)),
+            "" => format!("/api/{}", encode_segment(version)),
+            group => format!("/apis/{}/{}", encode_segment(group), encode_segment(version)),
         };
         let namespace =
-            if self.namespaced { format!("/namespaces/{}", encode(namespace)) } else { String::new() };
-        format!("{version}{namespace}/{}", encode(&self.plural))
+            if self.namespaced { format!("/namespaces/{}", encode_segment(namespace)) } else { String::new() };
+        format!("{version}{namespace}/{}", encode_segment(&self.plural))
     }
 }
 
 /// Returns the path of a CRD.
-pub(super) fn definition_path(name: &str) -> String {
-    format!("{DEFINITIONS}/{}", encode(name))
+pub(super) fn crd_path(name: &str) -> String {
+    format!("{CRDS}/{}", encode_segment(name))
 }
 
 /// Escapes characters that are not allowed in a path segment. Names of roles may contain colons.
-pub(super) fn encode(text: &str) -> String {
+pub(super) fn encode_segment(text: &str) -> String {
     text.bytes().fold(String::with_capacity(text.len()), |out, byte| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b':' => {
             out + char::from(byte).encode_utf8(&mut [0; 4])
@@ -85,24 +85,24 @@ pub(super) fn encode(text: &str) -> String {
 
 /// The resources discovered so far.
 #[derive(Debug, Default)]
-pub(super) struct Discovery(Mutex<KnownMappings>);
+pub(super) struct DiscoveryCache(Mutex<KnownMappings>);
 
 #[derive(Debug, Default)]
 pub(super) struct KnownMappings {
-    pub(super) mappings: FxHashMap<Gvk, Mapping>,
+    pub(super) mappings: FxHashMap<Gvk, ResourceMapping>,
     /// The paths that were queried successfully, including those not found.
-    pub(super) answered: FxHashSet<String>,
+    pub(super) queried: FxHashSet<String>,
     /// Errors of other paths, for example of groups whose aggregated API server is down.
-    pub(super) refused: FxHashMap<String, Diagnostic>,
+    pub(super) errors: FxHashMap<String, Diagnostic>,
 }
 
-impl Discovery {
+impl DiscoveryCache {
     pub(super) fn lock(&self) -> MutexGuard<'_, KnownMappings> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Forgets everything, since the server may serve more kinds by now.
-    pub(super) fn forget(&self) {
+    pub(super) fn clear(&self) {
         *self.lock() = KnownMappings::default();
     }
 }
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn object_paths_are_escaped() {
-        let mapping = |api_version, kind, plural: &str, namespaced| Mapping {
+        let mapping = |api_version, kind, plural: &str, namespaced| ResourceMapping {
             gvk: Gvk::from_manifest(api_version, kind),
             plural: plural.into(),
             namespaced,

@@ -13,12 +13,12 @@ use sha2::{Digest as _, Sha256, Sha512};
 use tokio::time::{Instant, sleep};
 
 use super::client::Cluster;
-use super::definition::{PublishedDefinition, schema_by_definition};
-use super::exchange::Ask;
-use super::failure::not_understood;
+use super::crd_schema::{CrdSchema, crd_schema};
+use super::request::ApiRequest;
+use super::errors::invalid_response;
 use super::json::{self, or_default};
 use super::kubeconfig::ConnectOptions;
-use super::mapping::Mapping;
+use super::mapping::ResourceMapping;
 use smp_files::hex;
 use smp_merge::schema::openapi::read_document;
 use smp_merge::schema::{Gvk, NamedKind, SchemaSource, TypeGraph};
@@ -49,7 +49,7 @@ struct KnownSchemas {
     /// Schemas by `apiVersion`, or a single one for [`ALL_GROUPS`].
     graphs: BTreeMap<String, Arc<TypeGraph>>,
     /// Schemas of kinds from their CRDs.
-    definitions: BTreeMap<Gvk, PublishedDefinition>,
+    crd_schemas: BTreeMap<Gvk, CrdSchema>,
     /// Time of the first request.
     since: Option<Instant>,
     /// True once the index was fetched late enough to contain all changes before the first request.
@@ -89,7 +89,7 @@ impl LiveSchema {
     /// change of the CRD. For objects that are merged with live ones or sent, since an outdated schema loses list
     /// entries.
     #[must_use]
-    pub fn awaiting_changes(self) -> Self {
+    pub fn waiting_for_changes(self) -> Self {
         Self { waits_for_changes: true, ..self }
     }
 
@@ -112,12 +112,12 @@ impl LiveSchema {
     ///
     /// # Errors
     /// The server cannot be queried, or its response is invalid.
-    pub fn fetch(&self, api_version: &str) -> Result<Option<(FetchedFrom, Arc<TypeGraph>)>> {
+    pub fn fetch(&self, api_version: &str) -> Result<Option<(FetchSource, Arc<TypeGraph>)>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let before = known.fetched;
         let graph = self.graph(&mut known, api_version)?;
         let is_new = known.fetched > before || api_version == ALL_GROUPS;
-        let from = if is_new { FetchedFrom::Server } else { FetchedFrom::Cache };
+        let from = if is_new { FetchSource::Server } else { FetchSource::Cache };
         Ok(graph.map(|graph| (from, graph)))
     }
 
@@ -148,7 +148,7 @@ impl LiveSchema {
             if fetched.digests.contains(&address.hash) {
                 self.keep(api_version, &address.hash, &graph);
             } else if !address.hash.is_empty() {
-                self.keep(api_version, &cluster.id().own_hash(&address.hash), &graph);
+                self.keep(api_version, &cluster.id().server_hash(&address.hash), &graph);
             }
             self.record_addresses(cluster, known);
             graph
@@ -166,7 +166,7 @@ impl LiveSchema {
         address: &DocumentAddress,
     ) -> Option<Arc<TypeGraph>> {
         let cache = self.cache.as_ref().filter(|_| !address.hash.is_empty())?;
-        cache.get_of(cluster.id(), api_version, &address.hash)
+        cache.get_for_server(cluster.id(), api_version, &address.hash)
     }
 
     /// Fetches the index, replacing the known addresses.
@@ -191,16 +191,16 @@ impl LiveSchema {
             if !known.is_up_to_date {
                 sleep_for(cluster, pause)?;
                 self.index_into(known, cluster)?;
-                cluster.discovery.forget();
+                cluster.discovery.clear();
             }
             known.is_up_to_date = true;
             if let Some(published) = self.published(known, gvk)? {
                 return Ok(Some(published));
             }
-            if let PublishedDefinition::Found(graph) = schema_by_definition(cluster, gvk, None)? {
+            if let CrdSchema::Found(graph) = crd_schema(cluster, gvk, None)? {
                 return Ok(Some(graph));
             }
-            cluster.wait(cluster.discover(std::slice::from_ref(gvk)))?;
+            cluster.block_on(cluster.discover(std::slice::from_ref(gvk)))?;
             if cluster.mapping(gvk).is_none() {
                 return Ok(None);
             }
@@ -241,7 +241,7 @@ impl LiveSchema {
     fn record(&self, cluster: &Cluster, hashes: BTreeMap<String, String>) {
         if let Some(cache) = &self.cache {
             let names = cache.index(cluster.id()).map(|before| before.names).unwrap_or_default();
-            let index = ServerIndex { names, ..ServerIndex::now(cluster.id().clone(), hashes) };
+            let index = ServerIndex { names, ..ServerIndex::new(cluster.id().clone(), hashes) };
             let _ = cache.put_index(&index);
         }
     }
@@ -249,7 +249,7 @@ impl LiveSchema {
     /// Records the names of kinds for offline use.
     fn record_names(&self, cluster: &Cluster, kinds: &[NamedKind]) {
         if let Some(cache) = &self.cache {
-            let now = ServerIndex::now(cluster.id().clone(), BTreeMap::new());
+            let now = ServerIndex::new(cluster.id().clone(), BTreeMap::new());
             let mut index = cache.index(cluster.id()).unwrap_or(now);
             let names = kinds.iter().map(|kind| (ServerIndex::kind_key(&kind.gvk), kind.names.clone()));
             index.names = names.collect();
@@ -270,33 +270,33 @@ impl SchemaSource for LiveSchema {
         if !gvk.group.contains('.') {
             return Ok(published);
         }
-        let defined = if let Some(defined) = known.definitions.get(gvk) {
+        let defined = if let Some(defined) = known.crd_schemas.get(gvk) {
             defined.clone()
         } else {
             let plural = published.as_ref().and_then(|graph| graph.plural(gvk));
-            schema_by_definition(self.cluster()?, gvk, plural)?
+            crd_schema(self.cluster()?, gvk, plural)?
         };
-        known.definitions.insert(gvk.clone(), defined.clone());
+        known.crd_schemas.insert(gvk.clone(), defined.clone());
         match defined {
-            PublishedDefinition::Found(graph) => Ok(Some(graph)),
-            PublishedDefinition::Missing if published.is_some() => Ok(published),
-            PublishedDefinition::Missing | PublishedDefinition::Hidden if self.waits_for_changes => {
+            CrdSchema::Found(graph) => Ok(Some(graph)),
+            CrdSchema::Missing if published.is_some() => Ok(published),
+            CrdSchema::Missing | CrdSchema::Unknown if self.waits_for_changes => {
                 self.up_to_date(&mut known, gvk)
             }
-            PublishedDefinition::Missing | PublishedDefinition::Hidden => Ok(published),
+            CrdSchema::Missing | CrdSchema::Unknown => Ok(published),
         }
     }
 
     fn kinds(&self) -> Result<Vec<NamedKind>> {
         let cluster = self.cluster()?;
-        let kinds: Vec<NamedKind> = cluster.resources()?.iter().map(Mapping::named_kind).collect();
+        let kinds: Vec<NamedKind> = cluster.resources()?.iter().map(ResourceMapping::named_kind).collect();
         self.record_names(cluster, &kinds);
         Ok(kinds)
     }
 }
 
 fn sleep_for(cluster: &Cluster, pause: Duration) -> Result<()> {
-    cluster.wait(async {
+    cluster.block_on(async {
         sleep(pause).await;
         Ok(())
     })
@@ -312,7 +312,7 @@ fn missing_schema(cluster: &Cluster, gvk: &Gvk) -> Diagnostic {
 
 /// The source of a schema that [`LiveSchema::fetch`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FetchedFrom {
+pub enum FetchSource {
     /// The cache contained the server's current document.
     Cache,
     /// The document was fetched from the server.
@@ -321,12 +321,12 @@ pub enum FetchedFrom {
 
 /// Fetches the index of OpenAPI v3 documents. Returns none if the server has no such index.
 pub(super) fn document_index(cluster: &Cluster) -> Result<Option<Documents>> {
-    let answer = cluster.wait(cluster.ask(&Ask::get("/openapi/v3")))?;
+    let answer = cluster.block_on(cluster.send(&ApiRequest::get("/openapi/v3")))?;
     if answer.status == 404 {
         return Ok(None);
     }
-    let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&cluster.endpoint))?;
-    cluster.read_with(json::decode, &answer).map(|index: OpenApiIndex| Some(index.documents()))
+    let answer = answer.into_result().map_err(|refusal| refusal.diagnostic(&cluster.endpoint))?;
+    cluster.parse_response(json::decode, &answer).map(|index: OpenApiIndex| Some(index.documents()))
 }
 
 /// A fetched document.
@@ -341,9 +341,9 @@ struct Fetched {
 
 /// Fetches and compiles a document.
 fn document(cluster: &Cluster, path: &str) -> Result<Fetched> {
-    let answer = cluster.wait(async { cluster.answer(&Ask::get(path)).await })?;
-    let invalid = |error: &dyn std::fmt::Display| not_understood(&cluster.endpoint, path, error);
-    let node = json::read(&answer.body).map_err(|error| invalid(&error))?;
+    let answer = cluster.block_on(async { cluster.get(&ApiRequest::get(path)).await })?;
+    let invalid = |error: &dyn std::fmt::Display| invalid_response(&cluster.endpoint, path, error);
+    let node = json::parse(&answer.body).map_err(|error| invalid(&error))?;
     let graph = read_document(&node).and_then(|model| model.compile()).map_err(|error| invalid(&error))?;
     let digests = [hex(&Sha512::digest(&answer.body)).to_uppercase(), hex(&Sha256::digest(&answer.body))];
     Ok(Fetched { graph, digests, path: answer.path })

@@ -12,7 +12,7 @@ use smol_str::SmolStr;
 use super::client::Cluster;
 use super::json;
 use super::kubeconfig::ConnectOptions;
-use super::mapping::Mapping;
+use super::mapping::ResourceMapping;
 use smp_merge::patch::{LAST_APPLIED, with_last_applied};
 use smp_merge::schema::openapi::defined_kinds;
 use smp_merge::schema::{Gvk, NamedKind, Schema, Scope};
@@ -67,16 +67,16 @@ const MAX_ANNOTATIONS: usize = 256 << 10;
 
 /// An object of a run.
 #[derive(Debug)]
-pub(super) struct PlannedObject<'r> {
+pub(super) struct ObjectTarget<'r> {
     pub(super) resource: &'r Resource,
     pub(super) object: Object,
     /// None if neither the server nor a CRD among the objects defines the kind.
-    pub(super) mapping: Option<Mapping>,
+    pub(super) mapping: Option<ResourceMapping>,
     /// True if the server already serves the kind.
     pub(super) served: bool,
 }
 
-impl PlannedObject<'_> {
+impl ObjectTarget<'_> {
     /// Returns the path of the object, or none if its kind is unknown.
     pub(super) fn path(&self) -> Option<String> {
         Some(self.mapping.as_ref()?.path(&self.object.namespace, &self.object.name))
@@ -114,8 +114,8 @@ impl PlannedObject<'_> {
 
     /// Parses the object in a response. A response with another object is an error, since it could pass for an
     /// applied or unchanged one.
-    pub(super) fn read(&self, response: &[u8]) -> serde_json::Result<Node> {
-        let object = json::read_object(response)?;
+    pub(super) fn parse_response(&self, response: &[u8]) -> serde_json::Result<Node> {
+        let object = json::parse_object(response)?;
         let text = |path: &[&str]| object.get_path(path).and_then(Node::as_str);
         let is_expected = text(&["kind"]) == Some(self.object.gvk.kind.as_str())
             && text(&["metadata", "name"]) == Some(self.object.name.as_str());
@@ -167,11 +167,11 @@ impl PlannedObject<'_> {
 /// The objects of a run, in order.
 #[derive(Debug)]
 pub(super) struct ObjectPlan<'r> {
-    pub(super) targets: Vec<PlannedObject<'r>>,
+    pub(super) targets: Vec<ObjectTarget<'r>>,
     /// The names of the namespaces among the objects.
     pub(super) namespaces: FxHashSet<SmolStr>,
     /// The kinds that CRDs among the objects define, with the names of these CRDs.
-    pub(super) defined: FxHashMap<Gvk, (Mapping, SmolStr)>,
+    pub(super) crd_kinds: FxHashMap<Gvk, (ResourceMapping, SmolStr)>,
 }
 
 impl<'r> ObjectPlan<'r> {
@@ -180,21 +180,21 @@ impl<'r> ObjectPlan<'r> {
     /// # Errors
     /// The server cannot be queried; objects without API version or name, or in another namespace than the
     /// explicit one.
-    pub(super) async fn make(cluster: &Cluster, resources: &'r [Resource]) -> Result<Self> {
+    pub(super) async fn resolve(cluster: &Cluster, resources: &'r [Resource]) -> Result<Self> {
         let kinds: FxHashSet<&Gvk> = resources.iter().map(|r| &r.id().gvk).collect();
         let kinds: Vec<Gvk> = kinds.into_iter().filter(|gvk| !gvk.version.is_empty()).cloned().collect();
         cluster.discover(&kinds).await?;
         let defined = defined_kinds_of(resources);
         let destination = Destination {
             namespace: cluster.namespace(),
-            is_enforced: cluster.namespace_is_enforced(),
+            is_enforced: cluster.namespace_is_explicit(),
             served: &|gvk| cluster.mapping(gvk),
         };
         let targets = planned(resources, &destination, &defined)?;
         let is_namespace = |o: &&Object| o.gvk.group.is_empty() && o.gvk.kind == "Namespace";
         let namespaces =
             targets.iter().map(|t| &t.object).filter(is_namespace).map(|o| o.name.clone()).collect();
-        Ok(Self { targets, namespaces, defined })
+        Ok(Self { targets, namespaces, crd_kinds: defined })
     }
 
     /// Resolves the objects without a server, by the built-in kinds and the CRDs among the objects.
@@ -204,7 +204,7 @@ impl<'r> ObjectPlan<'r> {
     pub(super) fn without_server(resources: &'r [Resource], options: &ConnectOptions) -> Result<Self> {
         let defined = defined_kinds_of(resources);
         let targets = planned_by_schema(resources, options, &defined)?;
-        Ok(Self { targets, namespaces: FxHashSet::default(), defined })
+        Ok(Self { targets, namespaces: FxHashSet::default(), crd_kinds: defined })
     }
 
     /// Checks that the kind of every object is known.
@@ -230,7 +230,7 @@ struct Destination<'d> {
     /// True if objects must not use another namespace.
     is_enforced: bool,
     /// Returns the resource of a kind, as far as it is known without CRDs.
-    served: &'d dyn Fn(&Gvk) -> Option<Mapping>,
+    served: &'d dyn Fn(&Gvk) -> Option<ResourceMapping>,
 }
 
 /// Returns the objects as they would be sent, as far as it is known without a server: by the built-in kinds and
@@ -239,7 +239,7 @@ struct Destination<'d> {
 /// # Errors
 /// As for an apply: objects without API version or name, in another namespace than the explicit one, or
 /// duplicates.
-pub fn planned_without_server(
+pub fn manifests_without_server(
     resources: &[Resource],
     options: &ConnectOptions,
     manager: &str,
@@ -251,12 +251,12 @@ pub fn planned_without_server(
 fn planned_by_schema<'r>(
     resources: &'r [Resource],
     options: &ConnectOptions,
-    defined: &FxHashMap<Gvk, (Mapping, SmolStr)>,
-) -> Result<Vec<PlannedObject<'r>>> {
+    defined: &FxHashMap<Gvk, (ResourceMapping, SmolStr)>,
+) -> Result<Vec<ObjectTarget<'r>>> {
     let (namespace, schema) = (options.default_namespace()?, Schema::embedded());
     let built_in = |gvk: &Gvk| {
         let namespaced = schema.scope(gvk)? == Scope::Namespaced;
-        Some(Mapping::new(gvk.clone(), "", namespaced))
+        Some(ResourceMapping::new(gvk.clone(), "", namespaced))
     };
     let is_enforced = options.namespace.is_some();
     let destination = Destination { namespace: &namespace, is_enforced, served: &built_in };
@@ -266,8 +266,8 @@ fn planned_by_schema<'r>(
 fn planned<'r>(
     resources: &'r [Resource],
     destination: &Destination<'_>,
-    defined: &FxHashMap<Gvk, (Mapping, SmolStr)>,
-) -> Result<Vec<PlannedObject<'r>>> {
+    defined: &FxHashMap<Gvk, (ResourceMapping, SmolStr)>,
+) -> Result<Vec<ObjectTarget<'r>>> {
     let mut problems = Problems::default();
     let targets = resources.iter().map(|resource| target(destination, resource, defined));
     let targets: Vec<_> = targets.filter_map(|target| problems.value_of(target)).collect();
@@ -286,8 +286,8 @@ pub(super) fn nothing_sent(problems: Problems) -> Result<()> {
 fn target<'r>(
     destination: &Destination<'_>,
     resource: &'r Resource,
-    defined: &FxHashMap<Gvk, (Mapping, SmolStr)>,
-) -> Result<PlannedObject<'r>> {
+    defined: &FxHashMap<Gvk, (ResourceMapping, SmolStr)>,
+) -> Result<ObjectTarget<'r>> {
     let id = resource.id();
     let start = resource.node().span().at_start();
     for (field, value) in [("apiVersion", &id.gvk.version), ("metadata.name", &id.name)] {
@@ -308,7 +308,7 @@ fn target<'r>(
         None => id.namespace.clone(),
     };
     let object = Object { gvk: id.gvk.clone(), namespace, name: id.name.clone() };
-    Ok(PlannedObject { resource, object, mapping, served })
+    Ok(ObjectTarget { resource, object, mapping, served })
 }
 
 /// Checks that an identifying field is a string, as servers require: for them `y` is a boolean and `1.0` a number.
@@ -342,14 +342,14 @@ fn namespace(destination: &Destination<'_>, resource: &Resource) -> Result<SmolS
 
 /// Returns an error for each duplicate object, since the last one would win. Objects with different versions of a
 /// kind are duplicates as well.
-fn duplicates(targets: &[PlannedObject<'_>]) -> Vec<Diagnostic> {
+fn duplicates(targets: &[ObjectTarget<'_>]) -> Vec<Diagnostic> {
     let mut seen = FxHashMap::default();
     let again = targets.iter().filter_map(|target| {
         let Object { gvk, namespace, name } = &target.object;
         let first = *seen.entry((identity_group(gvk), &gvk.kind, namespace, name)).or_insert(target.resource);
         (!std::ptr::eq(first, target.resource)).then_some((first, target))
     });
-    let error = |(first, target): (&Resource, &PlannedObject<'_>)| {
+    let error = |(first, target): (&Resource, &ObjectTarget<'_>)| {
         let message = format!("duplicate object {}", target.object);
         target
             .located(Diagnostic::error(Code::DuplicateResource, message))
@@ -369,7 +369,7 @@ fn identity_group(gvk: &Gvk) -> &str {
 
 /// Returns the kinds that CRDs among the resources define, each with the name of its CRD. Invalid CRDs are
 /// skipped, since the server reports their errors.
-fn defined_kinds_of(resources: &[Resource]) -> FxHashMap<Gvk, (Mapping, SmolStr)> {
+fn defined_kinds_of(resources: &[Resource]) -> FxHashMap<Gvk, (ResourceMapping, SmolStr)> {
     let crds = resources.iter().filter(|resource| resource.id().gvk.is_crd());
     let defined = crds.flat_map(|crd| {
         let kinds = defined_kinds(crd.node()).unwrap_or_default().into_iter();
@@ -378,11 +378,11 @@ fn defined_kinds_of(resources: &[Resource]) -> FxHashMap<Gvk, (Mapping, SmolStr)
     defined.collect()
 }
 
-fn mapping_from(kind: NamedKind) -> Mapping {
+fn mapping_from(kind: NamedKind) -> ResourceMapping {
     let mut names = kind.names.into_iter();
     let plural = names.next().unwrap_or_default();
     let namespaced = kind.scope == Some(Scope::Namespaced);
-    Mapping { names: names.collect(), ..Mapping::new(kind.gvk, plural, namespaced) }
+    ResourceMapping { names: names.collect(), ..ResourceMapping::new(kind.gvk, plural, namespaced) }
 }
 
 /// Kinds that other objects refer to when they are created, so they are sent before them.
@@ -414,21 +414,21 @@ const LAST: [&str; 7] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     Namespaces,
-    Definitions,
-    First,
-    Rest,
-    Last,
+    Crds,
+    Dependencies,
+    Other,
+    Admission,
 }
 
 impl Phase {
-    pub(super) fn of(gvk: &Gvk) -> Self {
+    pub(super) fn from_gvk(gvk: &Gvk) -> Self {
         let built_in = gvk.group.is_empty() || gvk.group.ends_with(".k8s.io") || gvk.group == "policy";
         match gvk.kind.as_str() {
             "Namespace" if gvk.group.is_empty() => Self::Namespaces,
-            _ if gvk.is_crd() => Self::Definitions,
-            kind if built_in && FIRST.contains(&kind) => Self::First,
-            kind if built_in && LAST.contains(&kind) => Self::Last,
-            _ => Self::Rest,
+            _ if gvk.is_crd() => Self::Crds,
+            kind if built_in && FIRST.contains(&kind) => Self::Dependencies,
+            kind if built_in && LAST.contains(&kind) => Self::Admission,
+            _ => Self::Other,
         }
     }
 }
@@ -479,7 +479,7 @@ mod tests {
         let options = ConnectOptions { namespace: Some("a".into()), ..ConnectOptions::default() };
         for (one, other, is_same) in table {
             let objects = [one, other].map(|(version, kind)| resource(&text(version, kind)));
-            let problem = planned_without_server(&objects, &options, "x").err();
+            let problem = manifests_without_server(&objects, &options, "x").err();
             assert_eq!(
                 problem.is_some_and(|p| p.code() == Code::DuplicateResource),
                 is_same,
@@ -490,14 +490,14 @@ mod tests {
 
     #[test]
     fn dependencies_are_sent_first() {
-        let phase = |api_version, kind| Phase::of(&Gvk::from_manifest(api_version, kind));
+        let phase = |api_version, kind| Phase::from_gvk(&Gvk::from_manifest(api_version, kind));
         let table = [
             ("v1", "Namespace", Phase::Namespaces),
-            ("apiextensions.k8s.io/v1", "CustomResourceDefinition", Phase::Definitions),
-            ("rbac.authorization.k8s.io/v1", "Role", Phase::First),
-            ("example.com/v1", "Role", Phase::Rest),
-            ("rbac.authorization.k8s.io/v1", "RoleBinding", Phase::Rest),
-            ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", Phase::Last),
+            ("apiextensions.k8s.io/v1", "CustomResourceDefinition", Phase::Crds),
+            ("rbac.authorization.k8s.io/v1", "Role", Phase::Dependencies),
+            ("example.com/v1", "Role", Phase::Other),
+            ("rbac.authorization.k8s.io/v1", "RoleBinding", Phase::Other),
+            ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", Phase::Admission),
         ];
         for (api_version, kind, want) in table {
             assert_eq!(phase(api_version, kind), want, "{api_version} {kind}");

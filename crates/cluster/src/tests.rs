@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::fake::{Fake, Reply, not_found, object, ok};
+use super::fake::{FakeServer, Reply, not_found, object, ok};
 use super::{
-    Absent, ApplySummary, Cluster, ConnectOptions, DeleteOptions, DeployOptions, DiffOptions, Event,
+    MissingObjects, ApplySummary, Cluster, ConnectOptions, DeleteOptions, DeployOptions, DiffOptions, Event,
     LiveSchema, ServerSideApplyOptions, WaitOptions, apply, delete, deploy, diff,
 };
 use smp_merge::schema::SchemaSource;
@@ -43,9 +43,9 @@ fn run(
     let mut events = Vec::new();
     let summary = apply(cluster, resources, options, &mut |event| {
         events.push(match event {
-            Event::Applied(applied) => format!("{} {}", applied.object, applied.change.word()),
+            Event::Applied(applied) => format!("{} {}", applied.object, applied.change.as_str()),
             Event::Failed(failure) => format!("failed {}: {}", failure.object, failure.problem.message()),
-            Event::Warning(text) | Event::Remark(text) => format!("warning {text}"),
+            Event::Warning(text) | Event::Note(text) => format!("warning {text}"),
         });
     });
     (summary, events)
@@ -57,7 +57,7 @@ fn one_at_a_time() -> ServerSideApplyOptions {
 
 #[test]
 fn servers_without_aggregated_discovery_are_queried_by_version() {
-    let fake = Fake::start(|request| {
+    let fake = FakeServer::start(|request| {
         Some(match request {
             "GET /api" | "GET /apis" => ok(r#"{"kind":"APIGroupList","groups":[]}"#),
             "GET /apis/apps/v1" => ok(r#"{"groupVersion":"apps/v1","resources":[
@@ -73,19 +73,19 @@ fn servers_without_aggregated_discovery_are_queried_by_version() {
     let want = "PATCH /apis/apps/v1/namespaces/default/deployments/d?fieldManager=kubectl-smp&force=false\
                 &fieldValidation=Strict";
     let before = "GET /apis/apps/v1/namespaces/default/deployments/d";
-    assert_eq!(fake.take(), ["GET /apis", "GET /apis/apps/v1", before, want]);
+    assert_eq!(fake.take_requests(), ["GET /apis", "GET /apis/apps/v1", before, want]);
 
     let old = resources("apiVersion: apps/v1beta1\nkind: Deployment\nmetadata: {name: d}\n");
     let error = run(&cluster, &old, &ServerSideApplyOptions::default()).0.expect_err("no such version");
     assert_eq!(error.code(), Code::NoMatch);
     assert_eq!(error.help_text(), Some("the server has Deployment in apps/v1"));
-    assert_eq!(fake.take(), ["GET /apis/apps/v1beta1"], "known versions are not queried again");
+    assert_eq!(fake.take_requests(), ["GET /apis/apps/v1beta1"], "known versions are not queried again");
 }
 
 #[test]
 fn requests_to_busy_servers_are_retried() {
     let failures = AtomicUsize::new(3);
-    let fake = Fake::start(move |request| {
+    let fake = FakeServer::start(move |request| {
         let busy = failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok();
         Some(match request {
             _ if busy => (429, "retry-after: 0\r\n", "{}".into()),
@@ -96,7 +96,7 @@ fn requests_to_busy_servers_are_retried() {
     let (summary, events) = run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default());
     assert!(summary.expect("a response").is_success());
     assert_eq!(events, ["configmap/c0 configured"]);
-    assert_eq!(fake.take().len(), 6, "three retries, discovery, the live object, the apply");
+    assert_eq!(fake.take_requests().len(), 6, "three retries, discovery, the live object, the apply");
 }
 
 /// Responses that no API server sends for an object.
@@ -106,7 +106,7 @@ const INVALID_RESPONSES: [&str; 7] =
 #[test]
 fn invalid_response_to_an_apply_is_an_error() {
     for invalid in INVALID_RESPONSES {
-        let fake = Fake::start(move |request| Some(ok(if request == "GET /api" { CORE } else { invalid })));
+        let fake = FakeServer::start(move |request| Some(ok(if request == "GET /api" { CORE } else { invalid })));
         let (summary, events) = run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default());
         let summary = summary.expect("the kinds are known");
         assert_eq!((summary.applied, summary.failures.len()), (0, 1), "{invalid}: {events:?}");
@@ -121,13 +121,13 @@ fn invalid_response_to_a_dry_run_is_an_error() {
     let others = [object_named("Secret", "c0"), object_named("ConfigMap", "c1"), "{}".to_string()];
     for invalid in INVALID_RESPONSES.map(String::from).into_iter().chain(others) {
         let shown = invalid.clone();
-        let fake = Fake::start(move |request| Some(ok(if request == "GET /api" { CORE } else { &invalid })));
+        let fake = FakeServer::start(move |request| Some(ok(if request == "GET /api" { CORE } else { &invalid })));
         let report = diff(&fake.connect(), &config_maps(1), &DiffOptions::default()).expect("a response");
         assert_eq!((report.objects.len(), report.problems.len()), (0, 1), "{shown}");
         assert!(report.problems[0].message().contains("invalid response"), "{shown}");
     }
     let same = object_named("ConfigMap", "c0");
-    let fake = Fake::start(move |request| Some(ok(if request == "GET /api" { CORE } else { &same })));
+    let fake = FakeServer::start(move |request| Some(ok(if request == "GET /api" { CORE } else { &same })));
     let report = diff(&fake.connect(), &config_maps(1), &DiffOptions::default()).expect("a response");
     assert_eq!((report.objects.len(), report.problems.len()), (1, 0));
 }
@@ -135,14 +135,14 @@ fn invalid_response_to_a_dry_run_is_an_error() {
 #[test]
 fn invalid_schemas_and_discovery_are_errors() {
     for invalid in INVALID_RESPONSES {
-        let fake = Fake::start(move |_| Some(ok(invalid)));
+        let fake = FakeServer::start(move |_| Some(ok(invalid)));
         let error = run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default()).0;
         assert_eq!(error.expect_err(invalid).code(), Code::Remote, "{invalid}");
         let error =
             LiveSchema::new(fake.options.clone(), None).lookup(&Gvk::from_manifest("ex.io/v1", "Foo"));
         assert_eq!(error.expect_err(invalid).code(), Code::Remote, "{invalid}");
     }
-    let fake = Fake::start(|_| Some(ok("{}")));
+    let fake = FakeServer::start(|_| Some(ok("{}")));
     let error = LiveSchema::new(fake.options.clone(), None).lookup(&Gvk::from_manifest("ex.io/v1", "Foo"));
     let message = error.expect_err("no index").message().to_string();
     assert!(message.contains("missing field"), "{message}");
@@ -159,7 +159,7 @@ fn endless_response_is_an_error() {
         let chunk = vec![b' '; 1 << 20];
         while client.write_all(&chunk).is_ok() {}
     });
-    let fake = Fake::start(|_| None);
+    let fake = FakeServer::start(|_| None);
     let options = ConnectOptions { server: Some(format!("http://{address}")), ..fake.options.clone() };
     let cluster = Cluster::connect(&options).expect("no request is sent yet");
     let error = run(&cluster, &config_maps(1), &ServerSideApplyOptions::default()).0.expect_err("endless");
@@ -169,25 +169,25 @@ fn endless_response_is_an_error() {
 
 #[test]
 fn retries_end_if_the_server_stays_down() {
-    let mut fake = Fake::start(|_| Some((503, "", "down for the day".into())));
+    let mut fake = FakeServer::start(|_| Some((503, "", "down for the day".into())));
     fake.options.request_timeout = Some(Duration::from_secs(1));
     let error =
         run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default()).0.expect_err("refused");
     assert_eq!(error.message(), "down for the day (HTTP 503)");
     assert_eq!(
-        fake.take().len(),
+        fake.take_requests().len(),
         4,
         "the first, after 100, 200 and 400 ms; another 800 ms would exceed the timeout"
     );
-    let fake = Fake::start(|_| Some((501, "", "never".into())));
+    let fake = FakeServer::start(|_| Some((501, "", "never".into())));
     let error = run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default()).0;
     assert_eq!(error.expect_err("refused").message(), "never (HTTP 501)");
-    assert_eq!(fake.take().len(), 1, "a permanent error is not retried");
+    assert_eq!(fake.take_requests().len(), 1, "a permanent error is not retried");
 }
 
 #[test]
 fn late_response_is_a_timeout() {
-    let mut fake = Fake::start(|_| {
+    let mut fake = FakeServer::start(|_| {
         std::thread::sleep(Duration::from_secs(2));
         Some(ok(CORE))
     });
@@ -200,16 +200,16 @@ fn late_response_is_a_timeout() {
 #[test]
 fn dropped_request_is_retried_without_stopping_others() {
     let drops = AtomicUsize::new(2);
-    let fake = Fake::start(move |request| {
+    let fake = FakeServer::start(move |request| {
         let is_dropped = request.contains("/c1?")
             && drops.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok();
         (!is_dropped).then(|| if request == "GET /api" { ok(CORE) } else { object(request) })
     });
     let (summary, events) = run(&fake.connect(), &config_maps(3), &one_at_a_time());
     assert!(summary.expect("a response").is_success(), "{events:?}");
-    assert_eq!(fake.take().iter().filter(|request| request.contains("/c1?")).count(), 3);
+    assert_eq!(fake.take_requests().iter().filter(|request| request.contains("/c1?")).count(), 3);
 
-    let mut fake = Fake::start(|request| {
+    let mut fake = FakeServer::start(|request| {
         if request.contains("/c1?") {
             std::thread::sleep(Duration::from_secs(2));
         }
@@ -228,7 +228,7 @@ fn dropped_request_is_retried_without_stopping_others() {
 #[test]
 fn unreachable_server_ends_the_run() {
     let left = AtomicUsize::new(4);
-    let mut fake = Fake::start(move |request| {
+    let mut fake = FakeServer::start(move |request| {
         left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).ok()?;
         Some(if request == "GET /api" { ok(CORE) } else { object(request) })
     });
@@ -254,10 +254,10 @@ kind: Foo
 metadata: {name: f}
 ";
 
-fn crd_server(condition: &'static str, not_yet: usize) -> Fake {
+fn crd_server(condition: &'static str, not_yet: usize) -> FakeServer {
     let not_yet = AtomicUsize::new(not_yet);
     let count_down = move || not_yet.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
-    Fake::start(move |request| -> Option<Reply> {
+    FakeServer::start(move |request| -> Option<Reply> {
         let crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/foos.ex.io";
         Some(match request {
             "GET /apis" => ok(NO_GROUPS),
@@ -279,7 +279,7 @@ fn apply_waits_until_an_established_kind_is_served() {
     let fake = crd_server(established, 2);
     let (summary, events) = run(&fake.connect(), &resources(CRD), &ServerSideApplyOptions::default());
     assert!(summary.expect("a response").is_success(), "{events:?}");
-    let patches = fake.take().iter().filter(|r| r.starts_with("PATCH /apis/ex.io/v1/foos/f?")).count();
+    let patches = fake.take_requests().iter().filter(|r| r.starts_with("PATCH /apis/ex.io/v1/foos/f?")).count();
     assert_eq!(patches, 3);
 }
 
@@ -292,7 +292,7 @@ fn custom_resources_are_not_sent_without_their_crd() {
     assert_eq!((summary.applied, summary.failures.len()), (1, 2), "{events:?}");
     assert!(events[1].contains("the server does not accept the names of the CRD: taken"), "{events:?}");
     assert!(events[2].contains("not sent: its CustomResourceDefinition foos.ex.io"), "{events:?}");
-    assert!(fake.take().iter().all(|request| !request.starts_with("PATCH /apis/ex.io/")));
+    assert!(fake.take_requests().iter().all(|request| !request.starts_with("PATCH /apis/ex.io/")));
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn waiting_for_a_crd_times_out() {
 
 #[test]
 fn servers_without_openapi_v3_have_one_document_for_all_kinds() {
-    let fake = Fake::start(|request| {
+    let fake = FakeServer::start(|request| {
         Some(match request {
             "GET /openapi/v2" => ok(r#"{"definitions":{"io.ex.Foo":{"type":"object",
                 "x-kubernetes-group-version-kind":[{"group":"ex.io","version":"v1","kind":"Foo"}],
@@ -324,14 +324,14 @@ fn servers_without_openapi_v3_have_one_document_for_all_kinds() {
     let graph = live.lookup(&foo).expect("a response").expect("known");
     assert!(graph.kind(&foo).expect("known").has_field("spec"));
     assert!(live.lookup(&Gvk::from_manifest("ex.io/v1", "Bar")).expect("a response").is_none());
-    assert_eq!(fake.take()[..2], ["GET /openapi/v3", "GET /openapi/v2"]);
+    assert_eq!(fake.take_requests()[..2], ["GET /openapi/v3", "GET /openapi/v2"]);
     let server = fake.options.server_id().expect("given");
     assert_eq!(cache.index(&server).map(|index| index.hashes.len()), Some(1));
 }
 
 #[test]
 fn methods_may_be_called_within_another_runtime() {
-    let fake = Fake::start(|request| Some(if request == "GET /api" { ok(CORE) } else { object(request) }));
+    let fake = FakeServer::start(|request| Some(if request == "GET /api" { ok(CORE) } else { object(request) }));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let cluster = Arc::new(fake.connect());
     let summary = runtime.block_on(async move {
@@ -355,7 +355,7 @@ fn foo_with(field: &str) -> String {
 #[test]
 fn redirect_to_a_newer_document_is_followed() {
     let location = "location: /openapi/v3/apis/ex.io/v1?hash=NEW\r\n";
-    let fake = Fake::start(move |request| {
+    let fake = FakeServer::start(move |request| {
         Some(match request {
             "GET /openapi/v3" => ok(INDEX),
             "GET /openapi/v3/apis/ex.io/v1?hash=OLD" => (301, location, String::new()),
@@ -374,11 +374,11 @@ fn redirect_to_a_newer_document_is_followed() {
         ["OLD", "NEW"].iter().all(|hash| cache.get("ex.io/v1", hash).is_none()),
         "the hash is not verified"
     );
-    assert!(cache.get_of(&server, "ex.io/v1", "NEW").is_some());
+    assert!(cache.get_for_server(&server, "ex.io/v1", "NEW").is_some());
     let record = cache.index(&server).expect("kept");
     assert_eq!(record.document("ex.io/v1"), Some(("ex.io/v1", "NEW")));
     assert_eq!(
-        cache.list().iter().map(|entry| entry.what.as_str()).filter(|what| *what == "ex.io/v1").count(),
+        cache.list().iter().map(|entry| entry.source.as_str()).filter(|what| *what == "ex.io/v1").count(),
         1
     );
 }
@@ -386,7 +386,7 @@ fn redirect_to_a_newer_document_is_followed() {
 /// Aggregated API servers may use any hashes.
 #[test]
 fn documents_with_unverified_hashes_are_cached_for_offline_use() {
-    let fake = Fake::start(|request| {
+    let fake = FakeServer::start(|request| {
         Some(match request {
             "GET /openapi/v3" => ok(INDEX
                 .replace("paths\":{", "paths\":{\"apis/ex.org/v1\":{\"serverRelativeURL\":\"/x?hash=1\"},")),
@@ -406,7 +406,7 @@ fn documents_with_unverified_hashes_are_cached_for_offline_use() {
         for kind in kinds {
             assert!(live.lookup(kind).expect("a response").is_some());
         }
-        requests.push(fake.take().iter().filter(|request| request.contains("hash=")).count());
+        requests.push(fake.take_requests().iter().filter(|request| request.contains("hash=")).count());
         let offline = CacheSource::new(cache.clone(), fake.options.server_id().ok());
         for kind in &foos {
             assert!(
@@ -421,28 +421,28 @@ fn documents_with_unverified_hashes_are_cached_for_offline_use() {
 #[test]
 fn redirects_to_other_servers_are_rejected() {
     for location in ["location: https://evil.example/x\r\n", "location: //evil.example/x\r\n"] {
-        let fake = Fake::start(move |request| {
+        let fake = FakeServer::start(move |request| {
             Some(if request == "GET /openapi/v3" { ok(INDEX) } else { (301, location, "moved".into()) })
         });
         let live = LiveSchema::new(fake.options.clone(), None);
         let error = live.lookup(&Gvk::from_manifest("ex.io/v1", "Foo")).expect_err("refused");
         assert_eq!((error.code(), error.message()), (Code::Remote, "moved (HTTP 301)"));
-        assert_eq!(fake.take().len(), 2);
+        assert_eq!(fake.take_requests().len(), 2);
     }
     let endless = "location: /openapi/v3/apis/ex.io/v1?hash=OLD\r\n";
-    let fake = Fake::start(move |request| {
+    let fake = FakeServer::start(move |request| {
         Some(if request == "GET /openapi/v3" { ok(INDEX) } else { (301, endless, "moved".into()) })
     });
     let live = LiveSchema::new(fake.options.clone(), None);
     assert!(live.lookup(&Gvk::from_manifest("ex.io/v1", "Foo")).is_err());
-    assert_eq!(fake.take().len(), 12, "an index, a document, ten redirects");
+    assert_eq!(fake.take_requests().len(), 12, "an index, a document, ten redirects");
 }
 
 #[test]
 fn each_run_fetches_the_current_documents() {
     let changed = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&changed);
-    let fake = Fake::start(move |request| {
+    let fake = FakeServer::start(move |request| {
         let hash = if seen.load(Ordering::SeqCst) == 0 { "A" } else { "B" };
         Some(match request {
             "GET /openapi/v3" => ok(INDEX.replace("OLD", hash)),
@@ -461,7 +461,7 @@ fn each_run_fetches_the_current_documents() {
         graph.kind(&foo).expect("known").has_field(field)
     };
     assert!(has("a") && has("a"));
-    let documents = fake.take().iter().filter(|request| request.contains("?hash=")).count();
+    let documents = fake.take_requests().iter().filter(|request| request.contains("?hash=")).count();
     assert_eq!(documents, 1, "the document is fetched once");
     changed.store(1, Ordering::SeqCst);
     assert!(has("b"));
@@ -480,7 +480,7 @@ fn applied_client_side(is_migrated: bool) -> Reply {
 #[test]
 fn migration_with_a_lost_response_is_completed() {
     let migrated = AtomicUsize::new(0);
-    let fake = Fake::start(move |request| {
+    let fake = FakeServer::start(move |request| {
         Some(match request {
             "GET /api" => ok(CORE),
             // The first request succeeded, but its response was lost.
@@ -493,14 +493,14 @@ fn migration_with_a_lost_response_is_completed() {
     });
     let (summary, events) = run(&fake.connect(), &config_maps(1), &one_at_a_time());
     assert!(summary.expect("a response").is_success(), "{events:?}");
-    let applied = fake.take().iter().filter(|request| request.contains("force=")).count();
+    let applied = fake.take_requests().iter().filter(|request| request.contains("force=")).count();
     assert_eq!(applied, 2, "the second apply removes fields of client-side apply");
 }
 
 #[test]
 fn failed_migration_is_reported() {
     for response in [(403, "", r#"{"message":"no"}"#.to_string()), (409, "", "{}".to_string())] {
-        let fake = Fake::start(move |request| {
+        let fake = FakeServer::start(move |request| {
             Some(match request {
                 "GET /api" => ok(CORE),
                 patch if patch.starts_with("PATCH") && !patch.contains("force") => response.clone(),
@@ -519,7 +519,7 @@ fn object_that_cannot_be_read_does_not_count_as_gone() {
     let reads = AtomicUsize::new(0);
     let immutable = r#"{"message":"no","details":{"causes":[{"reason":"FieldValueInvalid","field":"data",
         "message":"Invalid value: 1: field is immutable"}]}}"#;
-    let fake = Fake::start(move |request| {
+    let fake = FakeServer::start(move |request| {
         let is_read = request.starts_with("GET /api/v1");
         Some(match request {
             "GET /api" => ok(CORE),
@@ -538,7 +538,7 @@ fn object_that_cannot_be_read_does_not_count_as_gone() {
     let problem = &summary.failures[0].problem;
     assert!(problem.message().contains("the object still exists after 500ms"), "{problem}");
     assert_eq!(problem.notes(), ["the object was deleted to be recreated, but could not be created"]);
-    let sent = fake.take().iter().filter(|request| request.starts_with("PATCH")).count();
+    let sent = fake.take_requests().iter().filter(|request| request.starts_with("PATCH")).count();
     assert_eq!(sent, 1, "nothing is applied while the object may still exist");
 }
 
@@ -553,9 +553,9 @@ fn document(list_type: &str) -> String {
 }
 
 /// A server that serves Foo, whose CRD cannot be read, and publishes `later` some time after the first request.
-fn late_server(first: &'static str, later: &'static str, after: Duration) -> Fake {
+fn late_server(first: &'static str, later: &'static str, after: Duration) -> FakeServer {
     let start = std::sync::OnceLock::new();
-    Fake::start(move |request| {
+    FakeServer::start(move |request| {
         let is_late = start.get_or_init(std::time::Instant::now).elapsed() >= after;
         let now = if is_late { later } else { first };
         Some(match request {
@@ -584,11 +584,11 @@ fn schema_published_late_is_used_without_access_to_crds() {
     };
     for first in ["atomic", "none"] {
         let fake = late_server(first, "set", Duration::from_secs(1));
-        let live = LiveSchema::new(fake.options.clone(), None).awaiting_changes();
+        let live = LiveSchema::new(fake.options.clone(), None).waiting_for_changes();
         assert_eq!(list_type(&live), Some(smp_merge::schema::ListType::Set), "{first}");
-        let requests = fake.take().iter().filter(|request| *request == "GET /openapi/v3").count();
+        let requests = fake.take_requests().iter().filter(|request| *request == "GET /openapi/v3").count();
         assert_eq!(list_type(&live), Some(smp_merge::schema::ListType::Set), "{first}");
-        assert_eq!((requests, fake.take().len()), (2, 0), "the wait happens once");
+        assert_eq!((requests, fake.take_requests().len()), (2, 0), "the wait happens once");
     }
     let fake = late_server("atomic", "set", Duration::from_secs(60));
     let live = LiveSchema::new(fake.options.clone(), None);
@@ -599,7 +599,7 @@ fn schema_published_late_is_used_without_access_to_crds() {
 fn served_kind_without_a_schema_is_rejected() {
     let foo = Gvk::from_manifest("ex.io/v1", "Foo");
     let fake = late_server("none", "none", Duration::ZERO);
-    let live = LiveSchema::new(fake.options.clone(), None).awaiting_changes();
+    let live = LiveSchema::new(fake.options.clone(), None).waiting_for_changes();
     let problem = live.lookup(&foo).expect_err("it has no schema");
     assert_eq!(problem.code(), Code::NoSchema);
     assert!(problem.message().contains("has no schema for it"), "{problem}");
@@ -610,7 +610,7 @@ fn served_kind_without_a_schema_is_rejected() {
 #[test]
 fn not_found_page_of_a_proxy_leaves_the_object_unknown() {
     let page = || (404, "", "<html>not found</html>".to_string());
-    let fake = Fake::start(move |request| {
+    let fake = FakeServer::start(move |request| {
         Some(match request {
             "GET /api" => ok(CORE),
             get if get.starts_with("GET ") => page(),
@@ -630,10 +630,10 @@ fn last_applied_annotation_is_sent_only_by_kubectl() {
                 {kubectl.kubernetes.io/last-applied-configuration: '{}'}}\n";
     let objects = resources(text);
     let mut fake =
-        Fake::start(|request| Some(if request == "GET /api" { ok(CORE) } else { object(request) }));
+        FakeServer::start(|request| Some(if request == "GET /api" { ok(CORE) } else { object(request) }));
     fake.options.namespace = Some("a".into());
     for (manager, is_sent) in [("kubectl-smp", false), ("kubectl", true)] {
-        let planned = super::planned_without_server(&objects, &fake.options, manager).expect("planned");
+        let planned = super::manifests_without_server(&objects, &fake.options, manager).expect("planned");
         assert_eq!(planned[0].get_path(&["metadata", "annotations"]).is_some(), is_sent, "{manager}");
         let options = ServerSideApplyOptions { field_manager: manager.into(), ..Default::default() };
         let (_, events) = run(&fake.connect(), &objects, &options);
@@ -641,7 +641,7 @@ fn last_applied_annotation_is_sent_only_by_kubectl() {
         assert_eq!(is_warned, !is_sent, "{events:?}");
         let options = DiffOptions { field_manager: manager.into(), ..Default::default() };
         let report = diff(&fake.connect(), &objects, &options).expect("a response");
-        assert_eq!(report.remarks.is_empty(), is_sent, "{:?}", report.remarks);
+        assert_eq!(report.notes.is_empty(), is_sent, "{:?}", report.notes);
         assert!(report.warnings.is_empty(), "no warning of the server: {:?}", report.warnings);
     }
 }
@@ -658,10 +658,10 @@ fn names_that_are_not_strings_are_errors_before_anything_is_sent() {
         let resource = |node| Resource::new(node, &Schema::none()).expect("a resource");
         let objects: Vec<_> = nodes.into_iter().map(resource).chain(config_maps(1)).collect();
         let fake =
-            Fake::start(|request| Some(if request == "GET /api" { ok(CORE) } else { object(request) }));
+            FakeServer::start(|request| Some(if request == "GET /api" { ok(CORE) } else { object(request) }));
         let (summary, _) = run(&fake.connect(), &objects, &ServerSideApplyOptions::default());
         assert_eq!(summary.is_ok(), is_string, "{field}");
-        assert_eq!(fake.take().iter().any(|request| request.starts_with("PATCH")), is_string, "{field}");
+        assert_eq!(fake.take_requests().iter().any(|request| request.starts_with("PATCH")), is_string, "{field}");
     }
 }
 
@@ -686,7 +686,7 @@ fn truncated_response_is_retried() {
                     .write_all(format!("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{body}").as_bytes());
             }
         });
-        let fake = Fake::start(|_| None);
+        let fake = FakeServer::start(|_| None);
         let timeout = Some(Duration::from_secs(1));
         let options = ConnectOptions { server: Some(url), request_timeout: timeout, ..fake.options.clone() };
         let cluster = Cluster::connect(&options).expect("no request is sent yet");
@@ -708,7 +708,7 @@ fn group_of_an_unavailable_server_is_not_removed() {
     for (version, is_complete, removed) in
         [((503, "", "down".to_string()), false, None), (ok(served), true, Some(true))]
     {
-        let fake = Fake::start(move |request| {
+        let fake = FakeServer::start(move |request| {
             Some(match request {
                 "GET /api" => ok(CORE),
                 "GET /apis" => ok(STALE),
@@ -721,8 +721,8 @@ fn group_of_an_unavailable_server_is_not_removed() {
         options.request_timeout = Some(Duration::from_secs(2));
         let cluster = Cluster::connect(&options).expect("no request is sent yet");
         cluster.resources().expect("the other groups are listed");
-        assert_eq!(cluster.untold().is_none(), is_complete, "{:?}", cluster.untold());
-        let is_removed = cluster.wait(cluster.has_lost("e.com", "Foo"));
+        assert_eq!(cluster.discovery_failure().is_none(), is_complete, "{:?}", cluster.discovery_failure());
+        let is_removed = cluster.block_on(cluster.is_kind_removed("e.com", "Foo"));
         assert_eq!(is_removed.ok(), removed);
     }
 }
@@ -731,14 +731,14 @@ fn group_of_an_unavailable_server_is_not_removed() {
 fn not_found_page_of_a_proxy_does_not_count_as_deleted() {
     let none = r#"{"kind":"Status","apiVersion":"v1","reason":"NotFound","message":"none","code":404}"#;
     for (body, absent, failed) in [("404 page not found", 0, 1), (none, 1, 0)] {
-        let fake = Fake::start(move |request| {
+        let fake = FakeServer::start(move |request| {
             Some(match request {
                 "GET /api" => ok(CORE),
                 "GET /apis" => ok(NO_GROUPS),
                 _ => (404, "", body.to_string()),
             })
         });
-        let options = DeleteOptions { absent: Absent::Ignored, ..DeleteOptions::default() };
+        let options = DeleteOptions { missing: MissingObjects::Ignore, ..DeleteOptions::default() };
         let summary = delete(&fake.connect(), &config_maps(1), &options, &mut |_| {}).expect("a summary");
         assert_eq!((summary.absent.len(), summary.failures.len()), (absent, failed), "{body}");
     }
@@ -747,7 +747,7 @@ fn not_found_page_of_a_proxy_does_not_count_as_deleted() {
 #[test]
 fn deploy_waits_only_if_all_objects_were_applied() {
     for is_applied in [true, false] {
-        let fake = Fake::start(move |request| {
+        let fake = FakeServer::start(move |request| {
             Some(match request {
                 "GET /api" => ok(CORE),
                 patch if patch.starts_with("PATCH") && !is_applied => {
@@ -762,6 +762,6 @@ fn deploy_waits_only_if_all_objects_were_applied() {
         let options = DeployOptions { wait: Some(WaitOptions::default()), ..DeployOptions::default() };
         let summary = deploy(&fake.connect(), &mut config_maps(1), &options, &mut |_| {}).expect("answers");
         assert_eq!((summary.is_success(), summary.waited.is_some()), (is_applied, is_applied));
-        assert_eq!(fake.take().iter().any(|request| request.contains("fieldSelector=")), is_applied);
+        assert_eq!(fake.take_requests().iter().any(|request| request.contains("fieldSelector=")), is_applied);
     }
 }

@@ -9,27 +9,27 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-static REGISTERED: Mutex<BTreeMap<PathBuf, Leftover>> = Mutex::new(BTreeMap::new());
+static REGISTERED: Mutex<BTreeMap<PathBuf, TemporaryKind>> = Mutex::new(BTreeMap::new());
 
 /// The kind of a temporary path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Leftover {
+pub(super) enum TemporaryKind {
     /// A file, or a directory with its content.
-    Whole,
+    FileOrDirectory,
     /// A directory that is only removed if it is empty, since others may have put files there.
     EmptyDirectory,
 }
 
 /// The registered paths. While this is held, [`end`] waits.
-pub(super) struct Notes(MutexGuard<'static, BTreeMap<PathBuf, Leftover>>);
+pub(super) struct RegisteredPaths(MutexGuard<'static, BTreeMap<PathBuf, TemporaryKind>>);
 
 /// Locks the registered paths.
-pub(super) fn notes() -> Notes {
-    Notes(REGISTERED.lock().unwrap_or_else(PoisonError::into_inner))
+pub(super) fn lock_registered() -> RegisteredPaths {
+    RegisteredPaths(REGISTERED.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-impl Notes {
-    pub(super) fn add(&mut self, path: &Path, leftover: Leftover) {
+impl RegisteredPaths {
+    pub(super) fn add(&mut self, path: &Path, leftover: TemporaryKind) {
         self.0.insert(path.to_path_buf(), leftover);
     }
 
@@ -38,16 +38,16 @@ impl Notes {
     }
 
     #[cfg(test)]
-    pub(super) fn has(&self, path: &Path) -> bool {
+    pub(super) fn contains(&self, path: &Path) -> bool {
         self.0.contains_key(path)
     }
 }
 
 /// Creates a file or directory and registers its path under the lock, so that it is never unregistered.
-pub(super) fn make<T>(make: impl FnOnce() -> io::Result<T>, path: impl FnOnce(&T) -> &Path) -> io::Result<T> {
-    let mut notes = notes();
+pub(super) fn create<T>(make: impl FnOnce() -> io::Result<T>, path: impl FnOnce(&T) -> &Path) -> io::Result<T> {
+    let mut notes = lock_registered();
     let made = make()?;
-    notes.add(path(&made), Leftover::Whole);
+    notes.add(path(&made), TemporaryKind::FileOrDirectory);
     Ok(made)
 }
 
@@ -56,14 +56,14 @@ pub(super) fn make<T>(make: impl FnOnce() -> io::Result<T>, path: impl FnOnce(&T
 /// A running commit of a journal is finished first. While the returned value is held, no temporary files can
 /// be created and no files can be changed, so hold it until the program exits.
 #[must_use = "removed files could be created again"]
-pub fn end() -> impl Sized {
-    let notes = notes();
+pub fn remove_all() -> impl Sized {
+    let notes = lock_registered();
     // The content of a directory comes after the directory.
     for (path, leftover) in notes.0.iter().rev() {
         match leftover {
-            Leftover::Whole => remove_whole(path),
+            TemporaryKind::FileOrDirectory => remove_whole(path),
             // Files that others put there are kept.
-            Leftover::EmptyDirectory => drop(fs::remove_dir(path)),
+            TemporaryKind::EmptyDirectory => drop(fs::remove_dir(path)),
         }
     }
     notes

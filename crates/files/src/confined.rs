@@ -100,24 +100,24 @@ fn kind_of(file_type: FileType) -> FileKind {
 
 /// The error for paths outside of a [`ConfinedTree`].
 #[derive(Debug)]
-struct LeadsOut;
+struct OutsideError;
 
-impl std::fmt::Display for LeadsOut {
+impl std::fmt::Display for OutsideError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("the path is outside of the fetched files")
     }
 }
 
-impl std::error::Error for LeadsOut {}
+impl std::error::Error for OutsideError {}
 
 fn outside_error() -> io::Error {
-    io::Error::new(ErrorKind::PermissionDenied, LeadsOut)
+    io::Error::new(ErrorKind::PermissionDenied, OutsideError)
 }
 
 /// Returns true if a path was rejected because it is outside of a [`ConfinedTree`].
 #[must_use]
-pub fn leads_out(error: &io::Error) -> bool {
-    matches!(error.get_ref(), Some(why) if why.is::<LeadsOut>())
+pub fn is_outside_error(error: &io::Error) -> bool {
+    matches!(error.get_ref(), Some(why) if why.is::<OutsideError>())
 }
 
 /// Converts the error with which cap-std rejects paths outside of the directory, which is not an error of the

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::disk::DiskTree;
 use super::tree::{DirectoryEntry, FileTree, Located, OpenFile};
 use super::walk::{TreeWalk, WalkOptions};
-use super::write::check_finished;
+use super::write::check_no_pending_write;
 use smp_text::diagnostic::Result;
 
 /// A directory of a tree. Its owner can look up and read files from there.
@@ -58,8 +58,8 @@ impl Directory {
     }
 
     /// Records that results of this directory depend on everything that is read from another one.
-    pub fn uses(&self, other: &Self) {
-        self.tree.uses(&other.tree);
+    pub fn record_dependency(&self, other: &Self) {
+        self.tree.record_dependency(&other.tree);
     }
 
     /// Returns true if other programs can access the directory by its path.
@@ -93,8 +93,8 @@ impl Directory {
     }
 
     /// Records that another program gets access to a file or directory, by a path relative to this directory.
-    pub fn give(&self, path: impl AsRef<Path>) {
-        self.tree.give(&self.path.join(path));
+    pub fn record_program_access(&self, path: impl AsRef<Path>) {
+        self.tree.record_program_access(&self.path.join(path));
     }
 
     /// Checks that no interrupted write is pending in a directory of the same tree.
@@ -102,7 +102,7 @@ impl Directory {
     /// # Errors
     /// Same as [`check_finished`].
     pub fn check_finished(&self, path: &Path) -> Result<()> {
-        check_finished(&*self.tree, path)
+        check_no_pending_write(&*self.tree, path)
     }
 
     /// Walks the directory recursively.

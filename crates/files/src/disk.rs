@@ -33,7 +33,7 @@ impl FileTree for DiskTree {
     }
 
     fn open_stream(&self, path: &Path) -> io::Result<OpenFile> {
-        Handle::wait_for(path).map(OpenFile::stream)
+        Handle::open_blocking(path).map(OpenFile::stream)
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>> {

@@ -54,7 +54,7 @@ impl FileTree for EditedTree {
         self.tree.is_on_disk()
     }
 
-    fn give(&self, path: &Path) {
-        self.tree.give(path);
+    fn record_program_access(&self, path: &Path) {
+        self.tree.record_program_access(path);
     }
 }

@@ -62,7 +62,7 @@ impl Handle {
     }
 
     /// Opens a path and waits for the writer of a pipe.
-    pub(super) fn wait_for(path: &Path) -> io::Result<Self> {
+    pub(super) fn open_blocking(path: &Path) -> io::Result<Self> {
         Ok(Self { file: File::open(path)?, path: OpenedPath::Unresolved(path.to_path_buf()) })
     }
 

@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 /// Removes `.` and `..` from a path. Leading `..` of a relative path are kept.
-pub fn clean(path: &Path) -> PathBuf {
+pub fn clean_path(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match (part, out.components().next_back()) {
@@ -31,7 +31,7 @@ mod tests {
             ("./a/", "a"),
             ("a/..", ""),
         ] {
-            assert_eq!(clean(Path::new(path)), Path::new(clear), "{path}");
+            assert_eq!(clean_path(Path::new(path)), Path::new(clear), "{path}");
         }
     }
 }

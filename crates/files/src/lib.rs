@@ -43,34 +43,34 @@ mod tree;
 mod walk;
 mod write;
 
-pub use cleanup::end as end_temporaries;
+pub use cleanup::remove_all as end_temporaries;
 pub use confined::ConfinedTree;
-pub use confined::leads_out;
+pub use confined::is_outside_error;
 pub use directory::Directory;
 pub use disk::DiskTree;
 pub use edited::EditedTree;
-pub use lexical::clean;
-pub use lock::Waiting;
+pub use lexical::clean_path;
+pub use lock::LockMode;
 pub use memory::MemoryTree;
-pub use nearest::{Distrust, nearest_file};
+pub use nearest::{RejectedFile, nearest_file};
 pub use read_set::{ReadSet, RecordingTree};
 #[cfg(feature = "sandbox")]
-pub use sandbox::{Closed, Sandbox};
-pub use seal::{About, hex};
+pub use sandbox::{SandboxStatus, Sandbox};
+pub use seal::{Description, hex};
 pub use stamp::FileStamp;
 pub use store::user_cache;
 pub use store::{CacheEntry, CacheKind, Cleared};
-pub use store::{HeldDirectory, KeptDirectory, Removal, Staging, Store, StoredEntry, UNUSED, is_key, key};
+pub use store::{HeldDirectory, CachedDirectory, Removal, Staging, Store, StoredEntry, MAX_UNUSED_AGE, is_cache_key, cache_key};
 pub use temporary::{TemporaryDirectory, TemporaryFile, UnnamedFile};
-pub use tree::NO_FILE;
+pub use tree::SPECIAL_FILE;
 #[cfg(feature = "sandbox")]
 pub use tree::read_bounded;
 pub use tree::{DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_SIZE, OpenFile};
 pub use walk::Hidden;
-pub use walk::{LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
+pub use walk::{LinkPolicy, TreeWalk, WalkError, WalkOptions, WalkEntry};
 pub use write::JOURNAL;
 pub use write::{Expected, FileChange};
-pub use write::{Recovery, change_files, check_finished, end_unfinished, recover, replace_file};
+pub use write::{Recovery, change_files, check_no_pending_write, recover_directory_and_parents, recover, replace_file};
 
 #[cfg(test)]
 mod tests;

@@ -8,11 +8,11 @@ use same_file::Handle;
 
 /// The behavior if another process holds the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waiting {
+pub enum LockMode {
     /// Wait until the lock is released.
-    UntilFree,
+    Wait,
     /// Do not wait.
-    Never,
+    Try,
 }
 
 /// Locks a file, and creates it if it does not exist. Returns `None` if another process holds the lock and
@@ -20,7 +20,7 @@ pub enum Waiting {
 ///
 /// The previous holder may have removed the file before it released the lock. Then a new file is created and
 /// locked.
-pub(super) fn lock(path: &Path, waiting: Waiting) -> io::Result<Option<File>> {
+pub(super) fn lock(path: &Path, waiting: LockMode) -> io::Result<Option<File>> {
     loop {
         let file =
             without_links(&mut OpenOptions::new()).create(true).truncate(false).write(true).open(path)?;
@@ -34,10 +34,10 @@ pub(super) fn lock(path: &Path, waiting: Waiting) -> io::Result<Option<File>> {
 }
 
 /// Locks an open file. Returns false if another process holds the lock and `waiting` is `Never`.
-pub(super) fn lock_open(file: &File, waiting: Waiting) -> io::Result<bool> {
+pub(super) fn lock_open(file: &File, waiting: LockMode) -> io::Result<bool> {
     match waiting {
-        Waiting::UntilFree => file.lock().map(|()| true),
-        Waiting::Never => match file.try_lock() {
+        LockMode::Wait => file.lock().map(|()| true),
+        LockMode::Try => match file.try_lock() {
             Ok(()) => Ok(true),
             Err(TryLockError::WouldBlock) => Ok(false),
             Err(TryLockError::Error(error)) => Err(error),

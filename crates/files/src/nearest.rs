@@ -7,20 +7,20 @@ use super::tree::{FileKind, FileTree};
 
 /// The reason why the nearest file is rejected.
 #[derive(Debug)]
-pub enum Distrust {
+pub enum RejectedFile {
     /// The file is a symlink, a directory or the like. A repository must not be able to choose another file
     /// to be read.
-    NoFile(PathBuf),
+    NotRegular(PathBuf),
     /// The file is in a parent directory and belongs to another user, who may have placed it there for others.
-    OfAnother(PathBuf),
+    OtherOwner(PathBuf),
 }
 
-impl Distrust {
+impl RejectedFile {
     /// Returns the message about the file that was found from a directory.
     pub fn message(&self, directory: &Path) -> String {
         match self {
-            Self::NoFile(file) => format!("{} is not a regular file", file.display()),
-            Self::OfAnother(file) => {
+            Self::NotRegular(file) => format!("{} is not a regular file", file.display()),
+            Self::OtherOwner(file) => {
                 format!("{} and {} have different owners", file.display(), directory.display())
             }
         }
@@ -28,16 +28,16 @@ impl Distrust {
 }
 
 /// Finds the nearest file with a name in a real directory and its parents.
-pub fn nearest_file(tree: &dyn FileTree, directory: &Path, name: &str) -> Result<Option<PathBuf>, Distrust> {
-    let exists = |path: &PathBuf| tree.has(path) || (tree.is_on_disk() && DiskTree::is_link(path));
+pub fn nearest_file(tree: &dyn FileTree, directory: &Path, name: &str) -> Result<Option<PathBuf>, RejectedFile> {
+    let exists = |path: &PathBuf| tree.exists(path) || (tree.is_on_disk() && DiskTree::is_link(path));
     let Some(file) = directory.ancestors().map(|above| above.join(name)).find(exists) else {
         return Ok(None);
     };
     let found = tree.locate(Path::new(""), &file);
     if !found.is_ok_and(|found| found.path() == file && found.kind() == FileKind::File) {
-        return Err(Distrust::NoFile(file));
+        return Err(RejectedFile::NotRegular(file));
     }
     let is_trusted =
         !tree.is_on_disk() || file.parent() == Some(directory) || DiskTree::is_trusted(&file, directory);
-    if is_trusted { Ok(Some(file)) } else { Err(Distrust::OfAnother(file)) }
+    if is_trusted { Ok(Some(file)) } else { Err(RejectedFile::OtherOwner(file)) }
 }

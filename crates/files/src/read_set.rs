@@ -21,7 +21,7 @@ pub struct ReadSet {
     /// Files that were read, by real path.
     pub files: BTreeSet<PathBuf>,
     /// Files that other programs could read, by real path. Whether they did is unknown.
-    pub given: BTreeSet<PathBuf>,
+    pub program_files: BTreeSet<PathBuf>,
     /// Directories that were listed, by real path.
     pub directories: BTreeSet<PathBuf>,
     /// Other paths that were looked up and exist, by real path.
@@ -38,7 +38,7 @@ const MAX_LINKS: usize = 40;
 impl ReadSet {
     fn add(&mut self, other: &Self) {
         self.files.extend(other.files.iter().cloned());
-        self.given.extend(other.given.iter().cloned());
+        self.program_files.extend(other.program_files.iter().cloned());
         self.directories.extend(other.directories.iter().cloned());
         self.found.extend(other.found.iter().map(|(path, kind)| (path.clone(), *kind)));
         self.absent.extend(other.absent.iter().cloned());
@@ -194,7 +194,7 @@ impl FileTree for RecordingTree {
         Some(Arc::new(part))
     }
 
-    fn uses(&self, part: &Arc<dyn FileTree>) {
+    fn record_dependency(&self, part: &Arc<dyn FileTree>) {
         let part = part.recording().and_then(|part| part.downcast::<Self>().ok());
         if let Some(part) = part.filter(|part| !Arc::ptr_eq(&part.read, &self.read)) {
             self.record_part(*part);
@@ -205,17 +205,17 @@ impl FileTree for RecordingTree {
         Some(Box::new(self.clone()))
     }
 
-    fn give(&self, path: &Path) {
+    fn record_program_access(&self, path: &Path) {
         let Ok(found) = self.locate(Path::new(""), path) else { return };
         if !found.is_directory() {
-            self.recorded().given.insert(found.into_path());
+            self.recorded().program_files.insert(found.into_path());
             return;
         }
         let options = WalkOptions { links: LinkPolicy::Follow, ..WalkOptions::default() };
         for walked in TreeWalk::new(self, found.path(), options).flatten() {
             if walked.kind == FileKind::File {
-                let real = walked.led_to.unwrap_or_else(|| found.path().join(walked.path));
-                self.recorded().given.insert(real);
+                let real = walked.link_target.unwrap_or_else(|| found.path().join(walked.path));
+                self.recorded().program_files.insert(real);
             }
         }
     }

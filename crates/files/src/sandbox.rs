@@ -15,14 +15,14 @@ pub struct Sandbox {
 
 /// The status of a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Closed {
+pub enum SandboxStatus {
     /// No other files can be read, and no files can be written.
-    Fully,
+    Enforced,
     /// Enforced as far as this kernel supports it. Older kernels do not support all access rights.
-    Partly,
+    PartiallyEnforced,
     /// This system has no sandbox. Nothing has changed.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "other systems have no sandbox"))]
-    Not,
+    Unsupported,
 }
 
 /// The locations of trusted certificates and of the configuration for name resolution.
@@ -44,7 +44,7 @@ const SYSTEM: [&str; 13] = [
 
 impl Sandbox {
     /// Creates a sandbox in which only certificates and the configuration for name resolution can be read.
-    pub fn closed() -> Self {
+    pub fn new() -> Self {
         let given = ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().filter_map(std::env::var_os);
         let readable = SYSTEM.iter().map(PathBuf::from).chain(given.map(PathBuf::from)).collect();
         Self { readable }
@@ -52,7 +52,7 @@ impl Sandbox {
 
     /// Allows reading files, or directories recursively.
     #[must_use]
-    pub fn read(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+    pub fn allow_read(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         self.readable.extend(paths);
         self
     }
@@ -62,18 +62,18 @@ impl Sandbox {
     /// # Errors
     /// The system supports sandboxes but rejects this one.
     #[cfg(target_os = "linux")]
-    pub fn close(&self) -> io::Result<Closed> {
+    pub fn close(&self) -> io::Result<SandboxStatus> {
         self.restrict().map_err(io::Error::other)
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(crate) fn close(&self) -> io::Result<Closed> {
+    pub(crate) fn close(&self) -> io::Result<SandboxStatus> {
         let _ = self;
-        Ok(Closed::Not)
+        Ok(SandboxStatus::Unsupported)
     }
 
     #[cfg(target_os = "linux")]
-    fn restrict(&self) -> Result<Closed, landlock::RulesetError> {
+    fn restrict(&self) -> Result<SandboxStatus, landlock::RulesetError> {
         use landlock::{
             ABI, Access as _, AccessFs, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
             RulesetCreatedAttr as _, RulesetStatus,
@@ -88,9 +88,9 @@ impl Sandbox {
             ruleset = ruleset.add_rule(PathBeneath::new(open, rights))?;
         }
         Ok(match ruleset.restrict_self()?.ruleset {
-            RulesetStatus::FullyEnforced => Closed::Fully,
-            RulesetStatus::PartiallyEnforced => Closed::Partly,
-            RulesetStatus::NotEnforced => Closed::Not,
+            RulesetStatus::FullyEnforced => SandboxStatus::Enforced,
+            RulesetStatus::PartiallyEnforced => SandboxStatus::PartiallyEnforced,
+            RulesetStatus::NotEnforced => SandboxStatus::Unsupported,
         })
     }
 }
@@ -110,10 +110,10 @@ mod tests {
         for path in [&inside, &outside] {
             fs::create_dir(path).and_then(|()| fs::write(path.join("a"), "a")).expect("written");
         }
-        let sandbox = Sandbox::closed().read([inside.clone()]);
+        let sandbox = Sandbox::new().allow_read([inside.clone()]);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                assert_ne!(sandbox.close().expect("closed"), Closed::Not);
+                assert_ne!(sandbox.close().expect("closed"), SandboxStatus::Unsupported);
                 let denied = |done: io::Result<()>| {
                     done.is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
                 };

@@ -18,10 +18,10 @@ use sha2::{Digest as _, Sha256};
 use super::disk::DiskTree;
 use super::handle::Handle;
 use super::tree::{FileKind, may_run};
-use super::walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
+use super::walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, WalkEntry};
 
 /// The description of sealed content, as names and values that the owner of the cache chooses.
-pub type About = BTreeMap<String, String>;
+pub type Description = BTreeMap<String, String>;
 
 /// A checksum with the description of its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub(crate) struct Seal {
     /// The version of the checksum algorithm.
     version: u32,
     /// The description of the content.
-    pub about: About,
+    pub about: Description,
     /// The size of the content in bytes.
     pub size: u64,
     sha256: String,
@@ -39,7 +39,7 @@ const VERSION: u32 = 1;
 
 impl Seal {
     /// Computes the seal of a file's content.
-    pub(super) fn of_bytes(about: About, content: &[u8]) -> Self {
+    pub(super) fn of_bytes(about: Description, content: &[u8]) -> Self {
         let size = u64::try_from(content.len()).unwrap_or(u64::MAX);
         Self::new(about, size, &Sha256::digest(content))
     }
@@ -49,7 +49,7 @@ impl Seal {
     ///
     /// # Errors
     /// The directory cannot be read, or contains something other than files, directories and symlinks.
-    pub(super) fn of_directory(about: About, directory: &Path) -> io::Result<Self> {
+    pub(super) fn of_directory(about: Description, directory: &Path) -> io::Result<Self> {
         let entries = entries(directory)?;
         let (mut all, mut size) = (Sha256::new(), 0);
         for (entry, content) in entries.iter().zip(contents(directory, &entries)?) {
@@ -63,7 +63,7 @@ impl Seal {
         Ok(Self::new(about, size, &all.finalize()))
     }
 
-    fn new(about: About, size: u64, content: &[u8]) -> Self {
+    fn new(about: Description, size: u64, content: &[u8]) -> Self {
         let mut sealed = Sha256::new();
         for (name, value) in &about {
             for part in [name, value] {
@@ -83,7 +83,7 @@ impl Seal {
     }
 
     /// Parses such a line. Returns `None` for anything else.
-    pub(super) fn read(line: &[u8]) -> Option<Self> {
+    pub(super) fn parse(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line).ok().filter(|seal: &Self| seal.version == VERSION)
     }
 }
@@ -98,7 +98,7 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 /// Returns all entries of a directory, recursively and by name. A directory comes before its content.
-fn entries(directory: &Path) -> io::Result<Vec<Walked>> {
+fn entries(directory: &Path) -> io::Result<Vec<WalkEntry>> {
     let options = WalkOptions { links: LinkPolicy::Keep, hidden: Hidden::Keep, max_depth: usize::MAX };
     let walk = TreeWalk::new(&DiskTree, directory, options);
     let failed = |error| match error {
@@ -120,7 +120,7 @@ const ENTRIES_PER_THREAD: usize = 128;
 
 /// Computes the contents of entries, in their order. All threads have ended on return, because a later
 /// sandbox would not apply to running threads.
-fn contents(directory: &Path, entries: &[Walked]) -> io::Result<Vec<SealedContent>> {
+fn contents(directory: &Path, entries: &[WalkEntry]) -> io::Result<Vec<SealedContent>> {
     let threads =
         thread::available_parallelism().map_or(1, usize::from).min(entries.len() / ENTRIES_PER_THREAD);
     if threads < 2 {
@@ -142,12 +142,12 @@ fn contents(directory: &Path, entries: &[Walked]) -> io::Result<Vec<SealedConten
 }
 
 /// Computes the contents of a chunk of entries with one buffer.
-fn contents_of_chunk(directory: &Path, entries: &[Walked]) -> io::Result<Vec<SealedContent>> {
+fn contents_of_chunk(directory: &Path, entries: &[WalkEntry]) -> io::Result<Vec<SealedContent>> {
     let mut buffer = vec![0; 1 << 16];
     entries.iter().map(|entry| content(directory, entry, &mut buffer)).collect()
 }
 
-fn content(directory: &Path, entry: &Walked, buffer: &mut [u8]) -> io::Result<SealedContent> {
+fn content(directory: &Path, entry: &WalkEntry, buffer: &mut [u8]) -> io::Result<SealedContent> {
     let path = directory.join(&entry.path);
     match entry.kind {
         FileKind::Directory => Ok(SealedContent { kind: b"directory", sha256: Vec::new(), size: 0 }),
@@ -191,7 +191,7 @@ fn file_content(path: &Path, buffer: &mut [u8]) -> io::Result<SealedContent> {
 mod tests {
     use super::*;
 
-    fn about() -> About {
+    fn about() -> Description {
         [("commit".to_string(), "a".repeat(40))].into()
     }
 
@@ -278,9 +278,9 @@ mod tests {
         let seal = Seal::of_bytes(about(), b"text");
         let line = seal.to_line().expect("text");
         assert_eq!(line.iter().position(|byte| *byte == b'\n'), Some(line.len() - 1));
-        assert_eq!(Seal::read(&line), Some(seal));
+        assert_eq!(Seal::parse(&line), Some(seal));
         let later = String::from_utf8(line).expect("text").replace("\"version\":1", "\"version\":2");
-        assert_eq!(Seal::read(later.as_bytes()), None);
-        assert_eq!(Seal::read(b"{}\n"), None);
+        assert_eq!(Seal::parse(later.as_bytes()), None);
+        assert_eq!(Seal::parse(b"{}\n"), None);
     }
 }

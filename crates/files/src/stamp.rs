@@ -32,18 +32,18 @@ pub struct FileStamp(String);
 
 impl FileStamp {
     /// Creates the stamp of an open file. Taken before reading, it shows later whether the file has changed.
-    pub(super) fn of(metadata: &fs::Metadata) -> Self {
-        Self(of_content(metadata))
+    pub(super) fn new(metadata: &fs::Metadata) -> Self {
+        Self(stamp_of(metadata))
     }
 
     /// Returns true if the file is still the same and unchanged.
-    pub(super) fn is_of(&self, metadata: &fs::Metadata) -> bool {
-        self.0 == of_content(metadata)
+    pub(super) fn matches(&self, metadata: &fs::Metadata) -> bool {
+        self.0 == stamp_of(metadata)
     }
 }
 
 /// Returns the stamp of a file and its content, as far as size, mode and modification time identify it.
-pub(super) fn of_content(metadata: &fs::Metadata) -> String {
+pub(super) fn stamp_of(metadata: &fs::Metadata) -> String {
     #[cfg(not(target_family = "wasm"))]
     let metadata = &Metadata::from_just_metadata(metadata.clone());
     of_metadata(metadata)
@@ -51,13 +51,13 @@ pub(super) fn of_content(metadata: &fs::Metadata) -> String {
 
 /// Returns the stamp of an open file.
 #[cfg(not(target_family = "wasm"))]
-pub(super) fn of_open(file: &File) -> io::Result<String> {
+pub(super) fn stamp_of_open(file: &File) -> io::Result<String> {
     file.metadata().map(|metadata| of_metadata(&metadata))
 }
 
 /// Returns the stamp of a path in a directory, or `None` if it does not exist.
 #[cfg(not(target_family = "wasm"))]
-pub(super) fn at(directory: &Dir, path: &Path) -> io::Result<Option<String>> {
+pub(super) fn stamp_at(directory: &Dir, path: &Path) -> io::Result<Option<String>> {
     match directory.symlink_metadata(path) {
         Ok(metadata) => Ok(Some(of_metadata(&metadata))),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {

@@ -4,7 +4,7 @@
 //! can share it. Entries are sealed: a changed or damaged entry counts as missing. Symlinks in a store are
 //! never followed. This module does not depend on the cached content.
 
-mod tidy;
+mod prune;
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -15,12 +15,12 @@ use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
 
-pub use self::tidy::{CacheEntry, CacheKind, Cleared};
-pub use self::tidy::{Removal, StoredEntry, UNUSED};
+pub use self::prune::{CacheEntry, CacheKind, Cleared};
+pub use self::prune::{Removal, StoredEntry, MAX_UNUSED_AGE};
 use super::disk::DiskTree;
 use super::handle::Handle;
-use super::lock::{self, Waiting};
-use super::seal::{About, Seal, hex};
+use super::lock::{self, LockMode};
+use super::seal::{Description, Seal, hex};
 use super::temporary::TemporaryDirectory;
 use super::tree::{DirectoryEntry, FileTree as _};
 use super::write::{create_directories, replace_file_with};
@@ -49,7 +49,7 @@ pub struct Store {
 }
 
 /// Returns a cache key: a hash of the parts that is long enough to be unique.
-pub fn key(parts: &[&[u8]]) -> String {
+pub fn cache_key(parts: &[&[u8]]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
         hasher.update(part.len().to_le_bytes());
@@ -59,7 +59,7 @@ pub fn key(parts: &[&[u8]]) -> String {
 }
 
 /// Returns true if a name has the form of [`key`].
-pub fn is_key(name: &str) -> bool {
+pub fn is_cache_key(name: &str) -> bool {
     name.len() == 32 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
@@ -106,13 +106,13 @@ impl Staging {
 
 /// The result of looking up a cached directory.
 #[derive(Debug)]
-pub enum KeptDirectory {
+pub enum CachedDirectory {
     /// The directory is unchanged.
-    Whole(HeldDirectory),
+    Valid(HeldDirectory),
     /// The entry is damaged or of another description.
     Damaged,
     /// There is no such entry.
-    Absent,
+    Missing,
 }
 
 /// A cached directory in use. It is not removed as long as this value exists.
@@ -146,25 +146,25 @@ impl Store {
     }
 
     /// Stores a file, given in parts, and creates its folder.
-    pub fn keep(&self, name: &Path, parts: &[&[u8]]) -> io::Result<()> {
+    pub fn put(&self, name: &Path, parts: &[&[u8]]) -> io::Result<()> {
         self.make_folder(name.parent().unwrap_or(Path::new("")))?;
         replace_file_with(&self.directory.join(name), parts, STAGING)
     }
 
     /// Stores a file with a seal.
-    pub fn keep_sealed(&self, name: &Path, about: About, content: &[u8]) -> io::Result<()> {
+    pub fn put_sealed(&self, name: &Path, about: Description, content: &[u8]) -> io::Result<()> {
         let seal = Seal::of_bytes(about, content).to_line()?;
-        self.keep(name, &[&seal, content])
+        self.put(name, &[&seal, content])
     }
 
     /// Reads a file with a seal, if it is unchanged, and marks it as used.
-    pub fn read_sealed(&self, name: &Path, about: &About) -> Option<Vec<u8>> {
+    pub fn read_sealed(&self, name: &Path, about: &Description) -> Option<Vec<u8>> {
         let content = self.whole_file(name, about)?;
         self.touch(name);
         Some(content)
     }
 
-    fn whole_file(&self, name: &Path, about: &About) -> Option<Vec<u8>> {
+    fn whole_file(&self, name: &Path, about: &Description) -> Option<Vec<u8>> {
         let (seal, reader) = self.open_sealed(name)?;
         let mut content = Vec::new();
         // The file may have grown since.
@@ -179,13 +179,13 @@ impl Store {
         let length = file.metadata().ok()?.len();
         let (mut reader, mut line) = (BufReader::new(file), Vec::new());
         (&mut reader).take(LONGEST_SEAL).read_until(b'\n', &mut line).ok()?;
-        let seal = Seal::read(&line).filter(|seal| seal.size <= LARGEST_FILE)?;
+        let seal = Seal::parse(&line).filter(|seal| seal.size <= LARGEST_FILE)?;
         let whole = u64::try_from(line.len()).ok()?.checked_add(seal.size)?;
         (length == whole).then_some((seal, reader))
     }
 
     /// Removes a file, if it exists and can be removed.
-    pub fn drop_file(&self, name: &Path) {
+    pub fn remove_file(&self, name: &Path) {
         // Another program may have removed or replaced it at the same time.
         let _ = fs::remove_file(self.directory.join(name));
     }
@@ -219,7 +219,7 @@ impl Store {
     ///
     /// If a valid entry exists, it is kept, so that other programs that use it are not disturbed. An invalid
     /// one is replaced.
-    pub fn keep_directory(&self, staging: &Staging, name: &Path, about: &About) -> io::Result<HeldDirectory> {
+    pub fn put_directory(&self, staging: &Staging, name: &Path, about: &Description) -> io::Result<HeldDirectory> {
         let seal = Seal::of_directory(about.clone(), &staging.entry().join(CONTENT))?;
         staging.directory.write(&format!("entry/{SEAL}"), &seal.to_line()?)?;
         // Locked before it is visible to other programs, so that none can remove it in between.
@@ -242,11 +242,11 @@ impl Store {
 
     /// Moves the entry of a staging directory to its final path. Returns the existing entry if there is a
     /// valid one.
-    fn move_entry(&self, staging: &Staging, name: &Path, about: &About) -> io::Result<Option<HeldDirectory>> {
+    fn move_entry(&self, staging: &Staging, name: &Path, about: &Description) -> io::Result<Option<HeldDirectory>> {
         let folder = name.parent().unwrap_or(Path::new(""));
         self.make_folder(folder)?;
         let _one_at_a_time = lock_in(&self.directory.join(folder))?;
-        if let KeptDirectory::Whole(held) = self.open_directory(name, about) {
+        if let CachedDirectory::Valid(held) = self.open_directory(name, about) {
             return Ok(Some(held));
         }
         let kept = self.directory.join(name);
@@ -258,23 +258,23 @@ impl Store {
     }
 
     /// Looks up a cached directory, verifies its seal, and marks it as used.
-    pub fn open_directory(&self, name: &Path, about: &About) -> KeptDirectory {
+    pub fn open_directory(&self, name: &Path, about: &Description) -> CachedDirectory {
         match self.hold(name, about) {
             Ok(held) => {
                 self.touch(name);
-                KeptDirectory::Whole(held)
+                CachedDirectory::Valid(held)
             }
-            Err(_) if fs::symlink_metadata(self.directory.join(name)).is_ok() => KeptDirectory::Damaged,
-            Err(_) => KeptDirectory::Absent,
+            Err(_) if fs::symlink_metadata(self.directory.join(name)).is_ok() => CachedDirectory::Damaged,
+            Err(_) => CachedDirectory::Missing,
         }
     }
 
-    fn hold(&self, name: &Path, about: &About) -> io::Result<HeldDirectory> {
+    fn hold(&self, name: &Path, about: &Description) -> io::Result<HeldDirectory> {
         let hold = self.hold_seal(name)?;
         let damaged = || io::Error::from(io::ErrorKind::InvalidData);
         let mut line = Vec::new();
         (&hold).take(LONGEST_SEAL).read_to_end(&mut line)?;
-        let seal = Seal::read(&line).filter(|seal| seal.about == *about).ok_or_else(damaged)?;
+        let seal = Seal::parse(&line).filter(|seal| seal.about == *about).ok_or_else(damaged)?;
         let content = self.without_links(&name.join(CONTENT))?;
         if Seal::of_directory(about.clone(), &content)? != seal {
             return Err(damaged());
@@ -338,7 +338,7 @@ impl Store {
 /// # Errors
 /// The directory does not exist any more.
 fn lock_in(directory: &Path) -> io::Result<Option<File>> {
-    match lock::lock(&directory.join(STORE_LOCK), Waiting::UntilFree) {
+    match lock::lock(&directory.join(STORE_LOCK), LockMode::Wait) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
         // Without file locks, entries are just not protected from other programs.
         locked => Ok(locked.ok().flatten()),

@@ -17,12 +17,12 @@ pub struct TemporaryDirectory(TempDir);
 impl TemporaryDirectory {
     /// Creates an empty directory in the system's temporary directory, with a name that starts with `prefix`.
     pub fn new(prefix: &str) -> io::Result<Self> {
-        cleanup::make(|| Builder::new().prefix(prefix).tempdir(), TempDir::path).map(Self)
+        cleanup::create(|| Builder::new().prefix(prefix).tempdir(), TempDir::path).map(Self)
     }
 
     /// Creates an empty directory in another directory.
     pub(crate) fn new_in(directory: &Path, prefix: &str) -> io::Result<Self> {
-        cleanup::make(|| Builder::new().prefix(prefix).tempdir_in(directory), TempDir::path).map(Self)
+        cleanup::create(|| Builder::new().prefix(prefix).tempdir_in(directory), TempDir::path).map(Self)
     }
 
     /// Returns the path of the directory.
@@ -44,7 +44,7 @@ impl TemporaryDirectory {
 impl Drop for TemporaryDirectory {
     /// Removes the directory. [`cleanup::end`] waits for it.
     fn drop(&mut self) {
-        let mut notes = cleanup::notes();
+        let mut notes = cleanup::lock_registered();
         let _ = fs::remove_dir_all(self.path());
         notes.remove(self.path());
     }
@@ -56,8 +56,8 @@ pub struct TemporaryFile(NamedTempFile);
 
 impl TemporaryFile {
     /// Creates a file with content, with a name that starts with `prefix`.
-    pub fn with(prefix: &str, content: &[u8]) -> io::Result<Self> {
-        let file = cleanup::make(|| Builder::new().prefix(prefix).tempfile(), NamedTempFile::path)?;
+    pub fn with_content(prefix: &str, content: &[u8]) -> io::Result<Self> {
+        let file = cleanup::create(|| Builder::new().prefix(prefix).tempfile(), NamedTempFile::path)?;
         let mut file = Self(file);
         file.0.write_all(content)?;
         Ok(file)
@@ -72,7 +72,7 @@ impl TemporaryFile {
 impl Drop for TemporaryFile {
     /// Removes the file. [`cleanup::end`] waits for it.
     fn drop(&mut self) {
-        let mut notes = cleanup::notes();
+        let mut notes = cleanup::lock_registered();
         let _ = fs::remove_file(self.path());
         notes.remove(self.path());
     }
@@ -89,7 +89,7 @@ impl UnnamedFile {
     }
 
     /// Creates a file with content, positioned at its start.
-    pub fn with(content: &[u8]) -> io::Result<Self> {
+    pub fn with_content(content: &[u8]) -> io::Result<Self> {
         let mut file = tempfile::tempfile()?;
         file.write_all(content)?;
         file.rewind()?;

@@ -58,7 +58,7 @@ pub trait FileTree: fmt::Debug + Send + Sync {
 
     /// Records that another program gets access to a file, or to a directory with its content. Only recording
     /// trees do anything.
-    fn give(&self, _path: &Path) {}
+    fn record_program_access(&self, _path: &Path) {}
 
     /// Returns the same files for a part of a result that other results may share.
     ///
@@ -68,7 +68,7 @@ pub trait FileTree: fmt::Debug + Send + Sync {
     }
 
     /// Records that a result depends on everything that was or will be read from a [part](FileTree::part).
-    fn uses(&self, _part: &Arc<dyn FileTree>) {}
+    fn record_dependency(&self, _part: &Arc<dyn FileTree>) {}
 
     /// Returns the recording of reads from this tree, if there is one.
     fn recording(&self) -> Option<Box<dyn Any>> {
@@ -89,7 +89,7 @@ pub trait FileTree: fmt::Debug + Send + Sync {
     }
 
     /// Returns true if a path exists.
-    fn has(&self, path: &Path) -> bool {
+    fn exists(&self, path: &Path) -> bool {
         self.kind(path).is_ok()
     }
 
@@ -264,7 +264,7 @@ impl OpenFile {
         match &self.0 {
             OpenContent::Memory(..) => None,
             OpenContent::Disk(handle) | OpenContent::Stream(handle) => {
-                handle.metadata().ok().filter(Metadata::is_file).map(|metadata| FileStamp::of(&metadata))
+                handle.metadata().ok().filter(Metadata::is_file).map(|metadata| FileStamp::new(&metadata))
             }
         }
     }
@@ -319,10 +319,10 @@ pub fn read_bounded(stream: impl io::Read, mut content: Vec<u8>) -> io::Result<V
 }
 
 /// The description of a [`FileKind::Other`] in errors that require a file.
-pub const NO_FILE: &str = "a pipe, a device or a socket, not a file";
+pub const SPECIAL_FILE: &str = "a pipe, a device or a socket, not a file";
 
 fn not_a_file() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, format!("it is {NO_FILE}"))
+    io::Error::new(io::ErrorKind::InvalidInput, format!("it is {SPECIAL_FILE}"))
 }
 
 fn too_large() -> io::Error {

@@ -46,7 +46,7 @@ impl Default for WalkOptions {
 
 /// A file or directory that a walk found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Walked {
+pub struct WalkEntry {
     /// The path relative to the top directory. Symlinks in it are not resolved.
     pub path: PathBuf,
     /// The number of names in the path.
@@ -54,7 +54,7 @@ pub struct Walked {
     /// The kind; a symlink only with [`LinkPolicy::Keep`].
     pub kind: FileKind,
     /// The real path of the target, for a symlink that was followed.
-    pub led_to: Option<PathBuf>,
+    pub link_target: Option<PathBuf>,
 }
 
 /// An error for a directory or symlink target that cannot be walked.
@@ -178,7 +178,7 @@ impl<'t> TreeWalk<'t> {
 }
 
 impl Iterator for TreeWalk<'_> {
-    type Item = Result<Walked, WalkError>;
+    type Item = Result<WalkEntry, WalkError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -204,7 +204,7 @@ impl Iterator for TreeWalk<'_> {
             if kind == FileKind::Directory && depth < self.options.max_depth {
                 self.next = Some((path.clone(), real));
             }
-            return Some(Ok(Walked { path, depth, kind, led_to }));
+            return Some(Ok(WalkEntry { path, depth, kind, link_target: led_to }));
         }
     }
 }

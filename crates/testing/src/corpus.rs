@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use smp_files::{DiskTree, FileTree, RecordingTree};
 use smp_overlay::overlay::{BuildOptions, Builder, ChainPurpose, Histories, LockSource, Targets};
-use smp_overlay::schema_chain::{Links, SchemaChain, SchemaChoice};
+use smp_overlay::schema_chain::{ChainSources, SchemaChain, SchemaChoice};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 
 /// Collects all directories with a kustomization, at any depth.
@@ -31,14 +31,14 @@ pub fn builder(tree: Arc<dyn FileTree>, sources: &SourceMap) -> Option<Builder> 
     options.histories = Histories::Kept;
     let chain = |used| {
         let hermetic = used == ChainPurpose::Kustomizations;
-        SchemaChain::new(&SchemaChoice::Auto, Links { hermetic, offline: true, ..Links::default() })
+        SchemaChain::new(&SchemaChoice::Auto, ChainSources { hermetic, offline: true, ..ChainSources::default() })
     };
     Builder::with_chain(sources.clone(), options, Box::new(chain), Targets::One).ok()
 }
 
 /// Returns the files that the build of a target reads, with their texts. Returns none if the build fails or the
 /// files are larger than `largest` bytes in total.
-pub fn files_of(target: &Path, largest: usize) -> Option<Vec<(PathBuf, String)>> {
+pub fn files_read_by_build(target: &Path, largest: usize) -> Option<Vec<(PathBuf, String)>> {
     let tree = Arc::new(RecordingTree::new(Arc::new(DiskTree)));
     builder(tree.clone(), &SourceMap::default())?.build(target).ok()?;
     let read = tree.read_set().files.into_iter();
@@ -49,7 +49,7 @@ pub fn files_of(target: &Path, largest: usize) -> Option<Vec<(PathBuf, String)>>
 }
 
 /// Returns an absolute path without `.` and `..`.
-pub fn clean(path: &Path) -> PathBuf {
+pub fn normalize(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {
         match part {

@@ -1,7 +1,7 @@
 //! Random objects and patches that match the embedded schema.
 
 mod change;
-mod direct;
+mod directives;
 
 use std::collections::HashSet;
 
@@ -28,21 +28,21 @@ pub const KINDS: [(&str, &str); 12] = [
 
 /// Uniqueness of the entries of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Distinct {
+pub enum EntryUniqueness {
     /// Entries have distinct patch merge keys, as the API server requires.
     MergeKey,
     /// Entries have distinct list map keys, including schema defaults, as overlays require.
     AllKeys,
     /// Entries may be equal.
-    Nothing,
+    Any,
 }
 
 /// Options for generated objects.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    pub distinct: Distinct,
+    pub distinct: EntryUniqueness,
     /// Occasionally generate nulls and values of wrong types.
-    pub wrong: bool,
+    pub wrong_values: bool,
 }
 
 /// Generator of objects of one kind.
@@ -151,7 +151,7 @@ impl<'s> Generator<'s> {
 
     fn value(&mut self, name: &str, at: Cursor<'s>, depth: usize) -> Node {
         self.budget = self.budget.saturating_sub(1);
-        if self.options.wrong && self.dice.one_in(300) {
+        if self.options.wrong_values && self.dice.one_in(300) {
             return self.wrong(name, at);
         }
         match at.type_kind() {
@@ -198,7 +198,7 @@ impl<'s> Generator<'s> {
             _ => WORDS,
         };
         // kyaml treats an empty key as missing.
-        let special = if self.options.wrong || !KEY_FIELDS.contains(&name) {
+        let special = if self.options.wrong_values || !KEY_FIELDS.contains(&name) {
             SPECIAL_WORDS
         } else {
             &SPECIAL_WORDS[1..]
@@ -280,11 +280,11 @@ impl<'s> Generator<'s> {
 
     /// Drops duplicates of earlier entries.
     fn distinct(&mut self, mut entries: Vec<Node>, list: Cursor<'s>) -> Vec<Node> {
-        if self.options.distinct == Distinct::Nothing && self.dice.one_in(3) {
+        if self.options.distinct == EntryUniqueness::Any && self.dice.one_in(3) {
             return entries;
         }
         let keys: Vec<&str> = match (self.options.distinct, list.patch_merge_key()) {
-            (Distinct::MergeKey, Some(key)) => vec![key],
+            (EntryUniqueness::MergeKey, Some(key)) => vec![key],
             _ => keys(list),
         };
         let mut seen = HashSet::new();

@@ -7,7 +7,7 @@ pub mod corpus;
 pub mod dice;
 pub mod fake_server;
 pub mod generate;
-pub mod needs;
+pub mod requirements;
 pub mod openapi;
 pub mod overlays;
 pub mod program;

@@ -133,7 +133,7 @@ fn compare(documents: &Documents, schema: &Value, cursor: Cursor<'_>, path: &str
     }
 }
 
-pub fn count(documents: &Documents, schema: &Schema) -> Counts {
+pub fn compare_directives(documents: &Documents, schema: &Schema) -> Counts {
     let mut counts = Counts::default();
     for (name, definition) in &documents.definitions {
         let cursor = schema.named(name).unwrap_or_else(|| panic!("{name} is missing in the embedded schema"));

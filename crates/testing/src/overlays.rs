@@ -16,14 +16,14 @@ mod mistakes;
 mod patches;
 mod plugins;
 mod replacements;
-mod thing;
+mod resource_model;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use dice::Dice;
 use layer::{Layer, Position};
-use manifests::Habits;
+use manifests::ManifestStyle;
 
 /// Writes a line to a string.
 macro_rules! line {
@@ -37,12 +37,12 @@ use line;
 /// Writes the overlays of a seed to a directory. Returns the directory to build.
 pub fn write(seed: u64, root: &Path) -> PathBuf {
     let mut dice = Dice::new(seed);
-    let habits = Habits { protocols: dice.chance(50), nulls: dice.chance(60) };
+    let habits = ManifestStyle { port_protocols: dice.chance(50), null_annotations: dice.chance(60) };
     let has_mistake = dice.chance(9);
-    let mut forest = Forest {
+    let mut forest = OverlayGenerator {
         dice,
         habits,
-        flaw: has_mistake,
+        has_mistake,
         root: root.into(),
         layers: Vec::new(),
         serial: 0,
@@ -54,11 +54,11 @@ pub fn write(seed: u64, root: &Path) -> PathBuf {
 }
 
 /// The generator and the layers that it has written.
-struct Forest {
+struct OverlayGenerator {
     dice: Dice,
-    habits: Habits,
+    habits: ManifestStyle,
     /// True if the top layer gets a mistake.
-    flaw: bool,
+    has_mistake: bool,
     root: PathBuf,
     /// The layers so far. A later layer may use any of them as a base.
     layers: Vec<Layer>,
@@ -67,7 +67,7 @@ struct Forest {
     variables: Vec<&'static str>,
 }
 
-impl Forest {
+impl OverlayGenerator {
     /// Returns an unused number for names.
     fn number(&mut self) -> usize {
         self.serial += 1;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Creates a directory with files. A text of one line gets a final line break.
-pub fn folder(files: &[(&str, &str)]) -> TempDir {
+pub fn temp_dir(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for (path, text) in files {
         write(&folder.path().join(path), text);
@@ -25,12 +25,12 @@ pub fn write(path: &Path, text: &str) {
 }
 
 /// Creates a directory with the files of one text, where each file starts with a line `-- path --`.
-pub fn folder_of(text: &str) -> TempDir {
-    folder_with(&[], text)
+pub fn temp_dir_from_text(text: &str) -> TempDir {
+    temp_dir_with(&[], text)
 }
 
 /// Creates a directory with files, and those of a text as in [`folder_of`].
-pub fn folder_with(files: &[(&str, &str)], text: &str) -> TempDir {
+pub fn temp_dir_with(files: &[(&str, &str)], text: &str) -> TempDir {
     let mut rest = text.strip_prefix('\n').unwrap_or(text);
     let mut all = files.to_vec();
     while !rest.is_empty() {
@@ -47,7 +47,7 @@ pub fn folder_with(files: &[(&str, &str)], text: &str) -> TempDir {
         all.push((path, text));
         rest = next;
     }
-    folder(&all)
+    temp_dir(&all)
 }
 
 /// Returns the path of the program, which Cargo builds before the tests, next to the directory of the test binary.
@@ -92,14 +92,14 @@ pub fn stderr(output: &Output) -> String {
 
 /// Returns the stdout of a command that must succeed.
 #[track_caller]
-pub fn printed(home: &Path, args: &[&str]) -> String {
+pub fn run_ok(home: &Path, args: &[&str]) -> String {
     let output = run(home, args);
     assert!(output.status.success(), "{args:?}: {}", stderr(&output));
     stdout(&output)
 }
 
 /// Returns each finding of `check` as `code file:line`, and the exit status.
-pub fn found(home: &Path, args: &[&str]) -> (Vec<String>, Option<i32>) {
+pub fn check_findings(home: &Path, args: &[&str]) -> (Vec<String>, Option<i32>) {
     let output = run(home, &[&["check", "-o", "json"], args].concat());
     let findings: Vec<Value> = serde_json::from_slice(&output.stdout).expect("an array");
     let lines = findings.iter().map(|finding| {

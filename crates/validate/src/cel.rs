@@ -34,11 +34,11 @@ impl std::fmt::Debug for Expression {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CelOutcome {
     /// The expression is true.
-    Kept,
+    True,
     /// The expression is false.
-    Broken,
+    False,
     /// A key is missing, so that a server cannot evaluate the expression.
-    Missing {
+    MissingKey {
         key: String,
         /// True if the expression contains the key. Other keys may be copied from secret values.
         is_named: bool,
@@ -51,12 +51,12 @@ pub(super) enum CelOutcome {
 
 impl CelOutcome {
     /// Returns the reason why there is no result.
-    pub(super) fn why(&self) -> String {
+    pub(super) fn reason(&self) -> String {
         match self {
-            Self::Missing { key, is_named: true } => format!("no such key: `{key}`"),
-            Self::Missing { .. } => "a key is missing".to_string(),
+            Self::MissingKey { key, is_named: true } => format!("no such key: `{key}`"),
+            Self::MissingKey { .. } => "a key is missing".to_string(),
             Self::Failed(why) | Self::Unknown(why) => why.clone(),
-            Self::Kept | Self::Broken => String::new(),
+            Self::True | Self::False => String::new(),
         }
     }
 }
@@ -104,8 +104,8 @@ impl Expression {
     /// Evaluates a boolean expression. Any other value counts as false, as in the API server.
     pub(super) fn outcome(&self, variables: &Variables<'_>) -> CelOutcome {
         match self.value(variables) {
-            Ok(CelValue::Bool(true)) => CelOutcome::Kept,
-            Ok(_) => CelOutcome::Broken,
+            Ok(CelValue::Bool(true)) => CelOutcome::True,
+            Ok(_) => CelOutcome::False,
             Err(outcome) => outcome,
         }
     }
@@ -114,7 +114,7 @@ impl Expression {
     fn failure(&self, error: ExecutionError, is_plain: bool) -> CelOutcome {
         match error {
             ExecutionError::NoSuchKey(key) => {
-                CelOutcome::Missing { is_named: names_key(&self.text, &key), key: key.to_string() }
+                CelOutcome::MissingKey { is_named: names_key(&self.text, &key), key: key.to_string() }
             }
             ExecutionError::IndexOutOfBounds(_) => CelOutcome::Failed("index out of bounds".into()),
             ExecutionError::DivisionByZero(_) | ExecutionError::RemainderByZero(_) => {
@@ -178,7 +178,7 @@ pub(super) fn compile_rules(rules: &[CelRule]) -> Vec<CompiledRule> {
 }
 
 /// A rule that failed or could not be evaluated.
-pub(super) struct UnkeptRule<'r> {
+pub(super) struct FailedRule<'r> {
     pub(super) rule: &'r CelRule,
     pub(super) outcome: CelOutcome,
     /// The message from the CRD, if any.
@@ -186,18 +186,18 @@ pub(super) struct UnkeptRule<'r> {
 }
 
 /// Evaluates the rules of a value, and returns those that do not hold.
-pub(super) fn unkept<'r>(rules: &'r [CompiledRule], node: &Node, cursor: Cursor<'_>) -> Vec<UnkeptRule<'r>> {
+pub(super) fn failed_rules<'r>(rules: &'r [CompiledRule], node: &Node, cursor: Cursor<'_>) -> Vec<FailedRule<'r>> {
     let mut variables = Variables::with_functions();
     if !rules.is_empty() {
         variables.add("self", value_of(node, cursor));
     }
     let outcomes = rules.iter().map(|compiled| (compiled, compiled.expression.outcome(&variables)));
-    let unkept = outcomes.filter(|(_, outcome)| *outcome != CelOutcome::Kept);
+    let unkept = outcomes.filter(|(_, outcome)| *outcome != CelOutcome::True);
     let reported = unkept.map(|(compiled, outcome)| {
         let rule = &compiled.rule;
         let made = compiled.message.as_ref().and_then(|message| message.message(&variables));
         let plain = || Some(rule.message.trim().to_string()).filter(|message| !message.is_empty());
-        UnkeptRule { rule, outcome, message: made.or_else(plain) }
+        FailedRule { rule, outcome, message: made.or_else(plain) }
     });
     reported.collect()
 }
@@ -314,13 +314,13 @@ mod tests {
 
     #[test]
     fn expressions_hold_fail_or_are_unknown() {
-        assert_eq!(outcome("self.a < 3", "{a: 1}"), CelOutcome::Kept);
-        assert_eq!(outcome("self.a < 3", "{a: 5}"), CelOutcome::Broken);
-        assert_eq!(outcome("!has(self.b) || self.b == 'x'", "{a: 5}"), CelOutcome::Kept);
-        assert_eq!(outcome("self.l.all(x, x.startsWith('a'))", "{l: [ab, ac]}"), CelOutcome::Kept);
-        assert_eq!(outcome("quantity(self.q).isGreaterThan(quantity('1Gi'))", "{q: 2Gi}"), CelOutcome::Kept);
-        assert_eq!(outcome("size(self.t) == 2 && self.t.size() == 2", "{t: \u{e4}\u{f6}}"), CelOutcome::Kept);
-        let missing = |key: &str| CelOutcome::Missing { key: key.into(), is_named: true };
+        assert_eq!(outcome("self.a < 3", "{a: 1}"), CelOutcome::True);
+        assert_eq!(outcome("self.a < 3", "{a: 5}"), CelOutcome::False);
+        assert_eq!(outcome("!has(self.b) || self.b == 'x'", "{a: 5}"), CelOutcome::True);
+        assert_eq!(outcome("self.l.all(x, x.startsWith('a'))", "{l: [ab, ac]}"), CelOutcome::True);
+        assert_eq!(outcome("quantity(self.q).isGreaterThan(quantity('1Gi'))", "{q: 2Gi}"), CelOutcome::True);
+        assert_eq!(outcome("size(self.t) == 2 && self.t.size() == 2", "{t: \u{e4}\u{f6}}"), CelOutcome::True);
+        let missing = |key: &str| CelOutcome::MissingKey { key: key.into(), is_named: true };
         assert_eq!(outcome("self.b == 1", "{a: 1}"), missing("b"));
         for text in [
             "size(self.b)",
@@ -328,7 +328,7 @@ mod tests {
             "size(self.a) > 0 || size(self.b) > 0",
             "self.b > 0 || self.c > 0",
         ] {
-            assert!(matches!(outcome(text, "{a: []}"), CelOutcome::Missing { .. }), "{text}");
+            assert!(matches!(outcome(text, "{a: []}"), CelOutcome::MissingKey { .. }), "{text}");
         }
         for text in
             ["int(self.a) > 3", "self.a.b == 1", "self.l[2] == 1", "1 / size(self.l) == 1", "self.a < 3"]
@@ -337,7 +337,7 @@ mod tests {
             assert!(matches!(outcome, CelOutcome::Failed(_)), "{text} {outcome:?}");
         }
         assert!(matches!(outcome("self.a.matches('[')", "{a: x}"), CelOutcome::Unknown(_)));
-        assert_eq!(outcome("self.a", "{a: x}"), CelOutcome::Broken, "a server takes it for false");
+        assert_eq!(outcome("self.a", "{a: x}"), CelOutcome::False, "a server takes it for false");
         assert!(matches!(outcome("nobody(self)", "{a: 1}"), CelOutcome::Unknown(_)));
         assert!(matches!(outcome("self.a +", "{a: 1}"), CelOutcome::Unknown(_)));
         assert!(matches!(outcome(&"(".repeat(100_000), "{}"), CelOutcome::Unknown(_)));
@@ -405,13 +405,13 @@ mod tests {
     #[test]
     fn messages_quote_no_values() {
         for text in ["self.password + 1 == 2", "int(self.password) == 2", "self.password[0] == 'h'"] {
-            let why = outcome(text, "{password: hunter2}").why();
+            let why = outcome(text, "{password: hunter2}").reason();
             assert!(!why.is_empty() && !why.contains("hunter2"), "{text}: {why}");
         }
         for text in ["{'gold': 1}[self.password] == 1", "{'hunter': 1, 'hunter22': 2}[self.password] == 1"] {
-            assert_eq!(outcome(text, "{password: hunter2}").why(), "a key is missing", "{text}");
+            assert_eq!(outcome(text, "{password: hunter2}").reason(), "a key is missing", "{text}");
         }
-        assert_eq!(outcome("self['name'] == 1", "{password: hunter2}").why(), "no such key: `name`");
+        assert_eq!(outcome("self['name'] == 1", "{password: hunter2}").reason(), "no such key: `name`");
     }
 
     #[test]

@@ -40,8 +40,8 @@ mod cel_meter;
 #[cfg(feature = "cel")]
 mod cel_worker;
 mod defaults;
-mod demands;
-mod depth;
+mod constraints;
+mod misplaced_field;
 mod formats;
 mod labels;
 mod lists;
@@ -55,7 +55,7 @@ mod rules;
 mod scalar;
 #[cfg(feature = "cel")]
 mod server_fields;
-mod step;
+mod walk_step;
 #[cfg(feature = "cel")]
 pub mod timed_cel;
 mod unenforced;
@@ -92,13 +92,13 @@ pub fn validate(node: &Node, schema: &Schema, options: &ValidateOptions) -> Vec<
     if gvk.kind.ends_with("List") && node.get("items").is_some() {
         return Vec::new();
     }
-    let mut found: Vec<Violation> = versions::judge(node, &gvk, schema, options).into_iter().collect();
+    let mut found: Vec<Violation> = versions::check(node, &gvk, schema, options).into_iter().collect();
     if let Some(cursor) = schema.kind(&gvk) {
         found.extend(walk::walk(node, cursor, versions::decoding(&gvk), options));
     }
     #[cfg(feature = "cel")]
     if let Some(policies) = &options.policies {
-        found.extend(policies.judge(node, schema));
+        found.extend(policies.validate(node, schema));
     }
     found
 }

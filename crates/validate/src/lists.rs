@@ -5,15 +5,15 @@ use smp_merge::schema::{Cursor, ListType};
 use smp_text::yaml::Node;
 
 /// Returns true if the API server rejects a second entry with the same key in the list of this field.
-pub(super) fn refuses_equal_keys(object: &Node, field: &str, (cursor, entry): (Cursor<'_>, &Node)) -> bool {
+pub(super) fn rejects_duplicate_keys(object: &Node, field: &str, (cursor, entry): (Cursor<'_>, &Node)) -> bool {
     if field == "volumes" && is_claim(object, entry) {
         return false;
     }
     let element = cursor.element().type_name().and_then(|name| name.rsplit('.').next()).unwrap_or_default();
     match cursor.list_type() {
         // Most sets of strings are not validated.
-        Some(ListType::Set) => REFUSED_SETS.contains(&field),
-        _ => !TAKEN.contains(&(element, field)),
+        Some(ListType::Set) => STRICT_SETS.contains(&field),
+        _ => !ACCEPTED_DUPLICATES.contains(&(element, field)),
     }
 }
 
@@ -25,10 +25,10 @@ fn is_claim(object: &Node, volume: &Node) -> bool {
 }
 
 /// Sets in which the API server rejects duplicates: of Nodes, policy bindings and Jobs.
-const REFUSED_SETS: [&str; 3] = ["podCIDRs", "validationActions", "values"];
+const STRICT_SETS: [&str; 3] = ["podCIDRs", "validationActions", "values"];
 
 /// Lists in which the API server accepts duplicate keys: the type of the entries and the field.
-const TAKEN: [(&str, &str); 7] = [
+const ACCEPTED_DUPLICATES: [(&str, &str); 7] = [
     ("ContainerPort", "ports"),
     ("EnvVar", "env"),
     ("HostAlias", "hostAliases"),

@@ -4,17 +4,17 @@ use std::sync::{Arc, RwLock};
 
 use rustc_hash::FxHashMap;
 
-use super::demands::Demands;
+use super::constraints::CompiledConstraints;
 #[cfg(feature = "cel")]
 use super::policy::AdmissionPolicies;
 #[cfg(feature = "cel")]
 use smp_text::yaml::Node;
 
 /// The newest Kubernetes release that is supported.
-pub(super) const NEWEST: (u32, u32) = (1, 37);
+pub(super) const NEWEST_RELEASE: (u32, u32) = (1, 37);
 
 /// The oldest release since which all removals are known.
-pub(super) const OLDEST: (u32, u32) = (1, 16);
+pub(super) const OLDEST_RELEASE: (u32, u32) = (1, 16);
 
 /// The options of validation. Regular expressions and CEL rules are compiled once and shared by all clones.
 #[derive(Debug, Clone, Default)]
@@ -24,7 +24,7 @@ pub struct ValidateOptions {
     pub kubernetes: Option<(u32, u32)>,
     #[cfg(feature = "cel")]
     pub(super) policies: Option<Arc<AdmissionPolicies>>,
-    compiled: Arc<RwLock<FxHashMap<Box<str>, Arc<Demands>>>>,
+    compiled: Arc<RwLock<FxHashMap<Box<str>, Arc<CompiledConstraints>>>>,
 }
 
 impl ValidateOptions {
@@ -37,7 +37,7 @@ impl ValidateOptions {
     /// Returns the oldest and the newest known Kubernetes release.
     #[must_use]
     pub fn known_releases() -> [(u32, u32); 2] {
-        [OLDEST, NEWEST]
+        [OLDEST_RELEASE, NEWEST_RELEASE]
     }
 
     /// Also evaluates the admission policies among these manifests, which must contain their bindings and
@@ -45,14 +45,14 @@ impl ValidateOptions {
     #[cfg(feature = "cel")]
     #[must_use]
     pub fn with_policies(self, manifests: &[Node]) -> Self {
-        Self { policies: Some(Arc::new(AdmissionPolicies::of(manifests))), ..self }
+        Self { policies: Some(Arc::new(AdmissionPolicies::new(manifests))), ..self }
     }
 
     /// Returns the compiled form of constraints; equal texts are compiled once.
-    pub(super) fn demands(&self, text: &str) -> Arc<Demands> {
+    pub(super) fn compiled_constraints(&self, text: &str) -> Arc<CompiledConstraints> {
         let known = self.compiled.read().ok().and_then(|compiled| compiled.get(text).cloned());
         known.unwrap_or_else(|| {
-            let demands = Arc::new(Demands::compile(text));
+            let demands = Arc::new(CompiledConstraints::compile(text));
             if let Ok(mut compiled) = self.compiled.write() {
                 compiled.insert(text.into(), Arc::clone(&demands));
             }

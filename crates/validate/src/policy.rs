@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use kube_cel::cel::Value as CelValue;
 use rustc_hash::FxHashMap;
 
-use self::created::{Created, OtherObject, labels, list, map_of, text};
+use self::created::{CreateRequest, ParameterObject, labels, list, map_of, text};
 use self::matching::Match;
 use super::cel::{CelOutcome, Expression};
 use super::labels::selects;
@@ -30,7 +30,7 @@ use smp_text::yaml::Node;
 pub struct AdmissionPolicies {
     policies: Vec<AdmissionPolicy>,
     /// Parameters and namespaces.
-    others: Vec<OtherObject>,
+    others: Vec<ParameterObject>,
     /// The indexes of namespaces in `others`, by name.
     namespaces: FxHashMap<String, usize>,
     /// The indexes of all `others`, by `apiVersion` and `kind`.
@@ -65,7 +65,7 @@ struct PolicyValidation {
 impl AdmissionPolicies {
     /// Collects the policies among manifests. The other manifests may be their parameters.
     #[must_use]
-    pub fn of(manifests: &[Node]) -> Self {
+    pub fn new(manifests: &[Node]) -> Self {
         let is = |node: &&Node, kind: &str| {
             text(node, &["kind"]) == kind
                 && text(node, &["apiVersion"]).starts_with("admissionregistration.k8s.io/")
@@ -94,13 +94,13 @@ impl AdmissionPolicies {
             let of_kind = all.kinds.entry(kind).or_default();
             of_kind.all.push(i);
             of_kind.by_name.entry(name.to_string()).or_default().push(i);
-            all.others.push(OtherObject { node: node.clone(), value: OnceLock::new() });
+            all.others.push(ParameterObject { node: node.clone(), value: OnceLock::new() });
         }
         all
     }
 
     /// Evaluates the policies for an object.
-    pub(super) fn judge(&self, object: &Node, schema: &Schema) -> Vec<Violation> {
+    pub(super) fn validate(&self, object: &Node, schema: &Schema) -> Vec<Violation> {
         if self.policies.is_empty() {
             return Vec::new();
         }
@@ -116,7 +116,7 @@ impl AdmissionPolicies {
         let name = text(object, &["metadata", "name"]);
         let namespace_object = namespace.and_then(|name| self.others.get(*self.namespaces.get(name)?));
         let variables = OnceCell::new();
-        let mut created = Created {
+        let mut created = CreateRequest {
             object,
             gvk,
             cursor,
@@ -129,10 +129,10 @@ impl AdmissionPolicies {
         };
         created.namespace_labels = created.labels_of_namespace();
         let created = created;
-        self.policies.iter().flat_map(|policy| self.judge_one(policy, &created)).collect()
+        self.policies.iter().flat_map(|policy| self.validate_with_policy(policy, &created)).collect()
     }
 
-    fn judge_one(&self, policy: &AdmissionPolicy, created: &Created<'_>) -> Vec<Violation> {
+    fn validate_with_policy(&self, policy: &AdmissionPolicy, created: &CreateRequest<'_>) -> Vec<Violation> {
         let constraints = policy.spec.get("matchConstraints");
         let of_policy = constraints.map_or(Match::No, |constraints| created.matches(constraints, true));
         if of_policy == Match::No {
@@ -145,10 +145,10 @@ impl AdmissionPolicies {
             let Some(severity) = severity(binding) else { continue };
             match of_policy.min(of_binding) {
                 Match::No => {}
-                Match::Yes => found.extend(self.judge_bound(policy, binding, created, severity)),
+                Match::Yes => found.extend(self.validate_with_binding(policy, binding, created, severity)),
                 // Unknown labels do not matter if the policy accepts the object anyway.
                 Match::Unknown => {
-                    is_unknown |= !self.judge_bound(policy, binding, created, severity).is_empty();
+                    is_unknown |= !self.validate_with_binding(policy, binding, created, severity).is_empty();
                 }
             }
         }
@@ -159,11 +159,11 @@ impl AdmissionPolicies {
     }
 
     /// Evaluates a policy with the parameters of a binding.
-    fn judge_bound(
+    fn validate_with_binding(
         &self,
         policy: &AdmissionPolicy,
         binding: &Node,
-        created: &Created<'_>,
+        created: &CreateRequest<'_>,
         severity: Severity,
     ) -> Vec<Violation> {
         match self.parameters(policy, binding, created) {
@@ -180,8 +180,8 @@ impl AdmissionPolicies {
         &self,
         policy: &AdmissionPolicy,
         binding: &Node,
-        created: &Created<'_>,
-    ) -> Result<Vec<Option<&OtherObject>>, &'static str> {
+        created: &CreateRequest<'_>,
+    ) -> Result<Vec<Option<&ParameterObject>>, &'static str> {
         let (Some(kind), Some(param_ref)) = (policy.spec.get("paramKind"), binding.get("paramRef")) else {
             return Ok(vec![None]);
         };
@@ -190,7 +190,7 @@ impl AdmissionPolicies {
             name => name,
         };
         let name = text(param_ref, &["name"]);
-        let is_meant = |object: &&OtherObject| {
+        let is_meant = |object: &&ParameterObject| {
             let node = &object.node;
             let own = text(node, &["metadata", "namespace"]);
             (own.is_empty() || own == namespace)
@@ -203,7 +203,7 @@ impl AdmissionPolicies {
             name => of_kind.and_then(|of_kind| of_kind.by_name.get(name)),
         };
         let named = named.into_iter().flatten().filter_map(|position| self.others.get(*position));
-        let found: Vec<Option<&OtherObject>> = named.filter(is_meant).map(Some).collect();
+        let found: Vec<Option<&ParameterObject>> = named.filter(is_meant).map(Some).collect();
         match found.is_empty() {
             true if text(param_ref, &["parameterNotFoundAction"]) == "Allow" => Ok(found),
             true => Err("no parameter object among the manifests"),
@@ -244,12 +244,12 @@ impl AdmissionPolicy {
 
     fn evaluate(
         &self,
-        created: &Created<'_>,
-        parameter: Option<&OtherObject>,
+        created: &CreateRequest<'_>,
+        parameter: Option<&ParameterObject>,
         severity: Severity,
     ) -> Vec<Violation> {
         let mut variables = created.variables().inner();
-        variables.add("params", parameter.map_or(CelValue::Null, OtherObject::value));
+        variables.add("params", parameter.map_or(CelValue::Null, ParameterObject::value));
         let failed = self.bind_variables(&mut variables);
         self.evaluate_in(&PolicyInput { variables, failed, created }, severity)
     }
@@ -273,16 +273,16 @@ impl AdmissionPolicy {
     fn evaluate_in(&self, input: &PolicyInput<'_, '_>, severity: Severity) -> Vec<Violation> {
         for condition in &self.conditions {
             match input.outcome(condition) {
-                CelOutcome::Kept => {}
-                CelOutcome::Broken => return Vec::new(),
+                CelOutcome::True => {}
+                CelOutcome::False => return Vec::new(),
                 outcome => return vec![self.unevaluated(input.created, &outcome, severity)],
             }
         }
         let mut found = Vec::new();
         for validation in &self.validations {
             match input.outcome(&validation.expression) {
-                CelOutcome::Kept => {}
-                CelOutcome::Broken => {
+                CelOutcome::True => {}
+                CelOutcome::False => {
                     let expression = || format!("failed expression: `{}`", validation.text);
                     // A message that is computed from a Secret is never shown.
                     let made = validation.made.as_ref().filter(|_| input.created.gvk.kind != "Secret");
@@ -300,10 +300,10 @@ impl AdmissionPolicy {
 
     /// Reports an expression without a value. The server then rejects the object, unless `failurePolicy` is
     /// `Ignore`.
-    fn unevaluated(&self, created: &Created<'_>, outcome: &CelOutcome, severity: Severity) -> Violation {
-        let why = outcome.why();
+    fn unevaluated(&self, created: &CreateRequest<'_>, outcome: &CelOutcome, severity: Severity) -> Violation {
+        let why = outcome.reason();
         match outcome {
-            CelOutcome::Missing { .. } | CelOutcome::Failed(_) => {
+            CelOutcome::MissingKey { .. } | CelOutcome::Failed(_) => {
                 let is_ignored = text(&self.spec, &["failurePolicy"]) == "Ignore";
                 let (ending, severity) = if is_ignored {
                     (" (`failurePolicy` is `Ignore`)", Severity::Note)
@@ -318,13 +318,13 @@ impl AdmissionPolicy {
         }
     }
 
-    fn unchecked(&self, created: &Created<'_>, why: &str) -> Violation {
+    fn unchecked(&self, created: &CreateRequest<'_>, why: &str) -> Violation {
         let message = format!("ValidatingAdmissionPolicy {} was not checked: {why}", self.name);
         self.violation(created, message, Severity::Warning)
     }
 
     #[expect(clippy::unused_self, reason = "keeps the calls uniform")]
-    fn violation(&self, created: &Created<'_>, message: String, severity: Severity) -> Violation {
+    fn violation(&self, created: &CreateRequest<'_>, message: String, severity: Severity) -> Violation {
         let at = created.object.span();
         Violation::error(&rules::cel::RULE, FieldPath::root(), at, message).severity(severity)
     }
@@ -335,15 +335,15 @@ struct PolicyInput<'s, 'o> {
     variables: Variables<'s>,
     /// The variables without a value, and the reasons.
     failed: Vec<(&'s str, CelOutcome)>,
-    created: &'s Created<'o>,
+    created: &'s CreateRequest<'o>,
 }
 
 impl PolicyInput<'_, '_> {
     /// Evaluates a boolean expression. A missing key that the API server may set makes the result unknown.
     fn outcome(&self, expression: &Expression) -> CelOutcome {
         match cause_of(expression.outcome(&self.variables), &self.failed) {
-            CelOutcome::Missing { key, is_named } if may_be_filled_in(&self.created.gvk, &key) => {
-                let why = CelOutcome::Missing { key, is_named }.why();
+            CelOutcome::MissingKey { key, is_named } if may_be_filled_in(&self.created.gvk, &key) => {
+                let why = CelOutcome::MissingKey { key, is_named }.reason();
                 CelOutcome::Unknown(format!("{why}, but the API server may set it"))
             }
             outcome => outcome,
@@ -354,7 +354,7 @@ impl PolicyInput<'_, '_> {
 /// Returns the failure of the variable that an expression uses, or the outcome itself.
 fn cause_of(outcome: CelOutcome, failed: &[(&str, CelOutcome)]) -> CelOutcome {
     let cause = match &outcome {
-        CelOutcome::Missing { key, .. } => failed.iter().find(|(name, _)| name == key),
+        CelOutcome::MissingKey { key, .. } => failed.iter().find(|(name, _)| name == key),
         _ => None,
     };
     cause.map_or(outcome, |(_, cause)| cause.clone())

@@ -39,7 +39,7 @@ impl Quantity {
     }
 
     /// Parses a scalar.
-    pub(super) fn of(value: &Node) -> Option<Self> {
+    pub(super) fn from_node(value: &Node) -> Option<Self> {
         Self::parse(value.as_str().or_else(|| value.scalar_text().map(SmolStr::as_str))?)
     }
 

@@ -140,33 +140,33 @@ impl PartialEq for ValidationRule {
 impl Eq for ValidationRule {}
 
 /// A predicate on strings, and the description of what it accepts.
-pub(super) type TextForm = (fn(&str) -> bool, &'static str);
+pub(super) type StringFormat = (fn(&str) -> bool, &'static str);
 
 /// A check of the values of a type, or of some of its fields.
 #[derive(Clone, Copy)]
 pub(super) enum Check {
     /// A function over the values of the type.
-    Type(fn(Subject<'_>, &mut Faults)),
+    Type(fn(Subject<'_>, &mut RuleViolations)),
     /// A function over the values of the type, and the name of the field.
-    Field(fn(Subject<'_>, &str, &mut Faults)),
+    Field(fn(Subject<'_>, &str, &mut RuleViolations)),
     /// A string in this format. An empty string counts as absent.
-    Text(TextForm),
+    OptionalString(StringFormat),
     /// A string in this format.
-    AnyText(TextForm),
+    AnyString(StringFormat),
     /// A string in this format. An empty string violates `missing-required`.
-    FilledText(TextForm),
+    RequiredString(StringFormat),
     /// A list of strings in this format.
-    Texts(TextForm),
+    StringList(StringFormat),
     /// One of these strings.
-    Words(&'static [&'static str]),
+    OneOf(&'static [&'static str]),
     /// An integer within limits.
-    Int(i64, i64),
+    IntRange(i64, i64),
     /// A string that is not empty.
-    Filled,
+    NonEmptyString,
     /// A list or map that is not empty.
-    Entries,
+    NonEmpty,
     /// A field that is required although the schema does not say so.
-    Needed,
+    Required,
 }
 
 /// A value that rules check.
@@ -177,7 +177,7 @@ pub(super) struct Subject<'n> {
     /// The object that contains the value.
     pub(super) object: &'n Node,
     /// True if the value is the object itself.
-    pub(super) is_whole: bool,
+    pub(super) is_object: bool,
 }
 
 impl<'n> Subject<'n> {
@@ -238,7 +238,7 @@ impl<'n> Subject<'n> {
     }
 
     /// Returns the location of a field, or of the value if the field is absent.
-    pub(super) fn place(self, field: &str) -> Span {
+    pub(super) fn location(self, field: &str) -> Span {
         self.get(field).unwrap_or(self.node).span()
     }
 }
@@ -264,7 +264,7 @@ pub(super) fn quoted(words: &[&str]) -> String {
 }
 
 /// A violation, with its path relative to the checked value.
-pub(super) struct RuleFault {
+pub(super) struct RuleViolation {
     pub(super) rule: &'static ValidationRule,
     pub(super) path: FieldPath,
     pub(super) at: Span,
@@ -272,48 +272,48 @@ pub(super) struct RuleFault {
 }
 
 /// Collects the violations of a rule.
-pub(super) struct Faults {
+pub(super) struct RuleViolations {
     /// The rule whose checks run.
     pub(super) rule: &'static ValidationRule,
-    pub(super) found: Vec<RuleFault>,
+    pub(super) found: Vec<RuleViolation>,
 }
 
-impl Faults {
+impl RuleViolations {
     /// Reports a field, which may be absent.
-    pub(super) fn field(&mut self, subject: Subject<'_>, field: &str, message: impl Into<String>) {
-        self.below(&[Below::Field(field)], subject.place(field), message);
+    pub(super) fn report_field(&mut self, subject: Subject<'_>, field: &str, message: impl Into<String>) {
+        self.report_at(&[PathStep::Field(field)], subject.location(field), message);
     }
 
     /// Reports the value itself.
-    pub(super) fn value(&mut self, subject: Subject<'_>, message: impl Into<String>) {
-        self.below(&[], subject.node.span(), message);
+    pub(super) fn report_value(&mut self, subject: Subject<'_>, message: impl Into<String>) {
+        self.report_at(&[], subject.node.span(), message);
     }
 
     /// Reports a path below the value, at the last step of it that exists.
-    pub(super) fn at(&mut self, subject: Subject<'_>, path: &[Below<'_>], message: impl Into<String>) {
-        let below = |node: &mut &'_ Node, step: &Below<'_>| {
+    pub(super) fn report_path(&mut self, subject: Subject<'_>, path: &[PathStep<'_>], message: impl Into<String>) {
+        let below = |node: &mut &'_ Node, step: &PathStep<'_>| {
             *node = match step {
-                Below::Field(name) => node.get(name),
-                Below::Entry(index) => node.as_list()?.get(*index),
+                PathStep::Field(name) => node.get(name),
+                PathStep::Entry(index) => node.as_list()?.get(*index),
             }?;
             Some(node.span())
         };
         let at = path.iter().scan(subject.node, below).last();
-        self.below(path, at.unwrap_or(subject.node.span()), message);
+        self.report_at(path, at.unwrap_or(subject.node.span()), message);
     }
 
     /// Reports a path below the value at a location.
-    pub(super) fn below(&mut self, path: &[Below<'_>], at: Span, message: impl Into<String>) {
+    pub(super) fn report_at(&mut self, path: &[PathStep<'_>], at: Span, message: impl Into<String>) {
         let path = path.iter().map(|step| step.element()).collect();
-        self.found.push(RuleFault { rule: self.rule, path, at, message: message.into() });
+        self.found.push(RuleViolation { rule: self.rule, path, at, message: message.into() });
     }
 
     /// Reports lists that contain `*` and other entries.
-    pub(super) fn stars(&mut self, subject: Subject<'_>, fields: &[&str]) {
+    pub(super) fn check_wildcards(&mut self, subject: Subject<'_>, fields: &[&str]) {
         for field in fields {
             let entries = subject.list(field);
             if entries.len() > 1 && entries.iter().any(|entry| entry.as_str() == Some("*")) {
-                self.field(subject, field, "`*` matches everything and must be the only entry");
+                self.report_field(subject, field, "`*` matches everything and must be the only entry");
             }
         }
     }
@@ -321,12 +321,12 @@ impl Faults {
 
 /// A step to a value below the checked one.
 #[derive(Clone, Copy)]
-pub(super) enum Below<'n> {
+pub(super) enum PathStep<'n> {
     Field(&'n str),
     Entry(usize),
 }
 
-impl Below<'_> {
+impl PathStep<'_> {
     fn element(self) -> PathElement {
         match self {
             Self::Field(name) => PathElement::Field(name.into()),

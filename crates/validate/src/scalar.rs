@@ -9,7 +9,7 @@ use smp_text::gocompat::time::parse_duration;
 use smp_text::yaml::Resolved;
 
 /// A scalar that is rejected: the rule, and the expected value.
-pub(super) type RefusedScalar = (&'static ValidationRule, &'static str);
+pub(super) type RejectedScalar = (&'static ValidationRule, &'static str);
 
 const INT32: &str = "a 32-bit integer";
 const INT64: &str = "a 64-bit integer";
@@ -31,7 +31,7 @@ pub(super) fn decode(
     value: Resolved<'_>,
     cursor: Cursor<'_>,
     format: Option<&str>,
-) -> Result<(), RefusedScalar> {
+) -> Result<(), RejectedScalar> {
     let check = |fits: bool, rule, expected| if fits { Ok(()) } else { Err((rule, expected)) };
     if let Some(special) = special(cursor) {
         return match (special, value) {
@@ -67,7 +67,7 @@ pub(super) fn text_of(value: Resolved<'_>) -> Option<&str> {
     }
 }
 
-fn time(value: Resolved<'_>, form: fn(&str) -> bool, expected: &'static str) -> Result<(), RefusedScalar> {
+fn time(value: Resolved<'_>, form: fn(&str) -> bool, expected: &'static str) -> Result<(), RejectedScalar> {
     match text_of(value) {
         Some(text) if form(text) => Ok(()),
         Some(_) => Err((&format::RULE, expected)),
@@ -75,7 +75,7 @@ fn time(value: Resolved<'_>, form: fn(&str) -> bool, expected: &'static str) -> 
     }
 }
 
-fn int_or_string(value: Resolved<'_>) -> Result<(), RefusedScalar> {
+fn int_or_string(value: Resolved<'_>) -> Result<(), RejectedScalar> {
     match integer(value) {
         Some(number) if i32::try_from(number).is_ok() => Ok(()),
         _ if text_of(value).is_some() => Ok(()),
@@ -94,7 +94,7 @@ pub(super) fn integer(value: Resolved<'_>) -> Option<i128> {
     }
 }
 
-fn plain(value: Resolved<'_>, kind: TypeKind, format: Option<&str>) -> Result<(), RefusedScalar> {
+fn plain(value: Resolved<'_>, kind: TypeKind, format: Option<&str>) -> Result<(), RejectedScalar> {
     let wrong = |expected| Err((&wrong_type::RULE, expected));
     match kind {
         TypeKind::Any => Ok(()),
@@ -132,7 +132,7 @@ fn in_range(number: i128, format: Option<&str>) -> bool {
 }
 
 /// Checks a scalar that is not null against a field of a custom resource.
-pub(super) fn structural(value: Resolved<'_>, kind: TypeKind) -> Result<(), RefusedScalar> {
+pub(super) fn structural(value: Resolved<'_>, kind: TypeKind) -> Result<(), RejectedScalar> {
     let wrong = |expected| Err((&wrong_type::RULE, expected));
     match kind {
         TypeKind::IntOrString if integer(value).is_some() || text_of(value).is_some() => Ok(()),

@@ -3,12 +3,12 @@
 use smp_merge::schema::Cursor;
 
 /// Returns true if the API server accepts an object of this type without the field.
-pub(super) fn is_free(cursor: Cursor<'_>, field: &str) -> bool {
+pub(super) fn is_optional(cursor: Cursor<'_>, field: &str) -> bool {
     is_listed(FREE, cursor, field)
 }
 
 /// Returns true if the API server accepts an empty string in an enumeration instead of an absent value.
-pub(super) fn is_empty_free(cursor: Cursor<'_>, field: &str) -> bool {
+pub(super) fn accepts_empty_string(cursor: Cursor<'_>, field: &str) -> bool {
     is_listed(EMPTY_FREE, cursor, field)
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::options::{NEWEST, ValidateOptions};
+use super::options::{NEWEST_RELEASE, ValidateOptions};
 use super::rules;
 use super::violation::Violation;
 use super::walk::Decoding;
@@ -17,12 +17,12 @@ pub(super) fn decoding(gvk: &Gvk) -> Decoding {
 }
 
 /// Validates the kind and API version of an object.
-pub(super) fn judge(node: &Node, gvk: &Gvk, schema: &Schema, options: &ValidateOptions) -> Option<Violation> {
+pub(super) fn check(node: &Node, gvk: &Gvk, schema: &Schema, options: &ValidateOptions) -> Option<Violation> {
     if gvk.kind.is_empty() || !is_built_in_group(&gvk.group) {
         return None;
     }
-    let release = options.kubernetes.unwrap_or(NEWEST);
-    let end = ENDS.iter().find(|end| end.is_of(gvk));
+    let release = options.kubernetes.unwrap_or(NEWEST_RELEASE);
+    let end = ENDS_OF_LIFE.iter().find(|end| end.applies_to(gvk));
     // An entry for a whole version applies to known kinds only.
     if let Some(end) = end.filter(|end| end.kind.is_some() || schema.kind(gvk).is_some()) {
         return end.judge(node, release);
@@ -57,7 +57,7 @@ pub(super) fn judge(node: &Node, gvk: &Gvk, schema: &Schema, options: &ValidateO
 }
 
 /// The end of life of an API version.
-struct End {
+struct EndOfLife {
     group: &'static str,
     version: &'static str,
     /// None for all kinds of the version.
@@ -68,7 +68,7 @@ struct End {
     instead: &'static str,
 }
 
-impl End {
+impl EndOfLife {
     fn parse(line: &'static str) -> Option<Self> {
         let mut words = line.splitn(5, ' ');
         let version = words.next()?;
@@ -78,7 +78,7 @@ impl End {
         Some(Self { group, version, kind, deprecated, removed, instead: words.next().unwrap_or_default() })
     }
 
-    fn is_of(&self, gvk: &Gvk) -> bool {
+    fn applies_to(&self, gvk: &Gvk) -> bool {
         gvk.group == self.group
             && gvk.version == self.version
             && self.kind.is_none_or(|kind| gvk.kind == kind)
@@ -179,10 +179,10 @@ v1 Endpoints 33 - discovery.k8s.io/v1 EndpointSlice
 settings.k8s.io/v1alpha1 * 19 20
 ";
 
-static ENDS: LazyLock<Vec<End>> = LazyLock::new(|| GUIDE.lines().filter_map(End::parse).collect());
+static ENDS_OF_LIFE: LazyLock<Vec<EndOfLife>> = LazyLock::new(|| GUIDE.lines().filter_map(EndOfLife::parse).collect());
 
 #[cfg(test)]
 #[test]
 fn each_line_of_the_guide_is_parsed() {
-    assert_eq!(ENDS.len(), GUIDE.lines().count());
+    assert_eq!(ENDS_OF_LIFE.len(), GUIDE.lines().count());
 }

@@ -4,12 +4,12 @@
 use rustc_hash::FxHashMap;
 
 use super::defaults::filled;
-use super::demands::{Demands, equal_entries};
-use super::depth;
+use super::constraints::{CompiledConstraints, duplicate_entries};
+use super::misplaced_field;
 use super::options::ValidateOptions;
-use super::rule::{RuleFault, Subject, ValidationRule};
+use super::rule::{RuleViolation, Subject, ValidationRule};
 use super::scalar;
-use super::step::{WalkStep, key_value};
+use super::walk_step::{WalkStep, key_value};
 use super::violation::Violation;
 use super::{lists, rules, unenforced};
 use smp_merge::schema::{Cursor, ListType, TypeKind};
@@ -60,7 +60,7 @@ pub(super) fn walk(
     let (steps, found) = (Vec::new(), Vec::new());
     let mut walk = SchemaWalk { decoding, options, object: node, steps, found, in_status: false };
     walk.value(node, cursor);
-    walk.faults(rules::judge_object(node, decoding == Decoding::BuiltIn));
+    walk.faults(rules::check_object(node, decoding == Decoding::BuiltIn));
     walk.found
 }
 
@@ -141,7 +141,7 @@ impl<'n> SchemaWalk<'n> {
             return;
         }
         let text = cursor.constraints_text();
-        if text.is_none_or(|text| !self.options.demands(text).own.nullable) {
+        if text.is_none_or(|text| !self.options.compiled_constraints(text).own.nullable) {
             let message = format!("this must be {}, but is null", expected(cursor));
             self.report(&rules::null_value::RULE, node.span(), message).help =
                 Some("remove the field, or set a value".into());
@@ -154,7 +154,7 @@ impl<'n> SchemaWalk<'n> {
         let decoded = match self.decoding {
             Decoding::BuiltIn => {
                 let text = cursor.constraints_text();
-                let demands = text.map(|text| self.options.demands(text));
+                let demands = text.map(|text| self.options.compiled_constraints(text));
                 scalar::decode(value, cursor, demands.as_ref().and_then(|d| d.own.format.as_deref()))
             }
             Decoding::Structural => scalar::structural(value, cursor.type_kind()),
@@ -177,10 +177,10 @@ impl<'n> SchemaWalk<'n> {
     fn constraints(&mut self, node: &'n Node, cursor: Cursor<'n>) {
         let is_skipped = self.in_status || self.decoding == Decoding::Types;
         let Some(text) = cursor.constraints_text().filter(|_| !is_skipped) else { return };
-        let demands = self.options.demands(text);
+        let demands = self.options.compiled_constraints(text);
         let unmet = match self.decoding {
             Decoding::BuiltIn if node.as_str() == Some("") && self.is_empty_free() => Vec::new(),
-            Decoding::Structural => demands.unmet(node),
+            Decoding::Structural => demands.violations(node),
             Decoding::BuiltIn | Decoding::Types => demands.enumeration(node).into_iter().collect(),
         };
         for (rule, message) in unmet {
@@ -190,7 +190,7 @@ impl<'n> SchemaWalk<'n> {
             self.report(rule, node.span(), message).help = help;
         }
         if self.decoding == Decoding::Structural {
-            self.unread(node, &demands);
+            self.invalid_patterns(node, &demands);
             if !demands.own.rules.is_empty() {
                 self.expressions(node, cursor, &demands);
             }
@@ -198,8 +198,8 @@ impl<'n> SchemaWalk<'n> {
     }
 
     /// Reports patterns that cannot be compiled, once per object.
-    fn unread(&mut self, node: &Node, demands: &Demands) {
-        for (pattern, why) in &demands.unread {
+    fn invalid_patterns(&mut self, node: &Node, demands: &CompiledConstraints) {
+        for (pattern, why) in &demands.invalid_patterns {
             let message = format!("pattern `{pattern}` was not checked: {why}");
             if self.found.iter().all(|violation| violation.message != message) {
                 let violation = self.report(&rules::pattern::RULE, node.span(), message);
@@ -212,23 +212,23 @@ impl<'n> SchemaWalk<'n> {
     /// Returns true if an empty string counts as absent here. In lists it never does.
     fn is_empty_free(&self) -> bool {
         match self.steps.last() {
-            Some(WalkStep::Field { name, parent }) => unenforced::is_empty_free(*parent, name),
+            Some(WalkStep::Field { name, parent }) => unenforced::accepts_empty_string(*parent, name),
             _ => false,
         }
     }
 
     /// Evaluates the CEL rules of a CRD for a value.
     #[cfg(feature = "cel")]
-    fn expressions(&mut self, node: &'n Node, cursor: Cursor<'n>, demands: &Demands) {
-        use super::cel::{CelOutcome, unkept};
-        for unkept in unkept(&demands.rules, node, cursor) {
+    fn expressions(&mut self, node: &'n Node, cursor: Cursor<'n>, demands: &CompiledConstraints) {
+        use super::cel::{CelOutcome, failed_rules};
+        for unkept in failed_rules(&demands.rules, node, cursor) {
             let expression = &unkept.rule.rule;
             let text = || unkept.message.clone().unwrap_or_else(|| format!("failed rule: `{expression}`"));
             let (message, severity) = match unkept.outcome {
-                CelOutcome::Kept => continue,
-                CelOutcome::Broken => (text(), Severity::Error),
-                outcome @ (CelOutcome::Missing { .. } | CelOutcome::Failed(_)) => {
-                    let why = outcome.why();
+                CelOutcome::True => continue,
+                CelOutcome::False => (text(), Severity::Error),
+                outcome @ (CelOutcome::MissingKey { .. } | CelOutcome::Failed(_)) => {
+                    let why = outcome.reason();
                     (format!("rule `{expression}` cannot be evaluated: {why}"), Severity::Error)
                 }
                 CelOutcome::Unknown(why) => {
@@ -241,7 +241,7 @@ impl<'n> SchemaWalk<'n> {
 
     /// Reports the number of CEL rules that were not checked.
     #[cfg(not(feature = "cel"))]
-    fn expressions(&mut self, node: &'n Node, _: Cursor<'n>, demands: &Demands) {
+    fn expressions(&mut self, node: &'n Node, _: Cursor<'n>, demands: &CompiledConstraints) {
         let count = demands.own.rules.len();
         let message = format!("{count} CEL rules of the CRD were not checked: this build has no CEL support");
         self.report(&rules::cel::RULE, node.span(), message).severity = Severity::Warning;
@@ -283,10 +283,10 @@ impl<'n> SchemaWalk<'n> {
     }
 
     fn names(&mut self, metadata: &'n Node, cursor: Cursor<'n>) {
-        let demands = cursor.constraints_text().map(|text| self.options.demands(text));
+        let demands = cursor.constraints_text().map(|text| self.options.compiled_constraints(text));
         for (name, demands) in demands.iter().flat_map(|demands| &demands.properties) {
             let Some(value) = metadata.get(name) else { continue };
-            for (rule, message) in demands.unmet(value) {
+            for (rule, message) in demands.violations(value) {
                 let path = self.path().field(name.clone());
                 self.found.push(Violation::error(rule, path, value.span(), message));
             }
@@ -298,7 +298,7 @@ impl<'n> SchemaWalk<'n> {
         let is_open = || cursor.fields().next().is_none() && !cursor.additional().is_known();
         let free_fields = || {
             let text = cursor.constraints_text();
-            text.is_some_and(|text| self.options.demands(text).own.free_fields)
+            text.is_some_and(|text| self.options.compiled_constraints(text).own.free_fields)
         };
         match self.decoding {
             _ if cursor.preserves_unknown_fields() => true,
@@ -339,7 +339,7 @@ impl<'n> SchemaWalk<'n> {
             WalkStep::Field { parent, .. } => Some((path(depth), *parent)),
             WalkStep::Entry { .. } => None,
         }));
-        let path = depth::right_path(&around, name)?;
+        let path = misplaced_field::find_declaring_path(&around, name)?;
         let location =
             if path.is_empty() { "at the top level of the object".into() } else { format!("under `{path}`") };
         Some(format!("`{name}` belongs {location}"))
@@ -353,7 +353,7 @@ impl<'n> SchemaWalk<'n> {
             };
             let counts = match self.decoding {
                 Decoding::Structural => true,
-                Decoding::BuiltIn => !unenforced::is_free(cursor, name),
+                Decoding::BuiltIn => !unenforced::is_optional(cursor, name),
                 Decoding::Types => cursor.field(name).default().is_none(),
             };
             if missing && counts {
@@ -370,7 +370,7 @@ impl<'n> SchemaWalk<'n> {
         let Some(name) = cursor.type_name().filter(|_| self.decoding == Decoding::BuiltIn) else { return };
         let name = name.rsplit('.').next().unwrap_or_default();
         let is_whole = self.steps.is_empty();
-        let faults = rules::judge(name, Subject { node, map, object: self.object, is_whole });
+        let faults = rules::check_type(name, Subject { node, map, object: self.object, is_object: is_whole });
         let before = self.found.len();
         self.faults(faults);
         // A CronJob is accepted with any metadata of its jobs, but the jobs are rejected. Metric selectors are not
@@ -383,7 +383,7 @@ impl<'n> SchemaWalk<'n> {
         }
     }
 
-    fn faults(&mut self, faults: Vec<RuleFault>) {
+    fn faults(&mut self, faults: Vec<RuleViolation>) {
         for fault in faults {
             let steps = self.path();
             let path = steps.elements().iter().chain(fault.path.elements()).cloned().collect();
@@ -403,7 +403,7 @@ impl<'n> SchemaWalk<'n> {
             _ if self.in_status => {}
             Some(ListType::Map) if !is_typed => self.equal_keys(list, cursor),
             Some(ListType::Set) => {
-                for index in equal_entries(list).take(if is_typed { usize::MAX } else { 1 }) {
+                for index in duplicate_entries(list).take(if is_typed { usize::MAX } else { 1 }) {
                     self.equal_entries(list, index, cursor, "duplicate value in a set".into());
                 }
             }
@@ -434,7 +434,7 @@ impl<'n> SchemaWalk<'n> {
 
     fn equal_entries(&mut self, list: &'n [Node], index: usize, cursor: Cursor<'n>, message: String) {
         let is_rejected = self.decoding == Decoding::Structural
-            || lists::refuses_equal_keys(self.object, self.last_field(), (cursor, &list[index]));
+            || lists::rejects_duplicate_keys(self.object, self.last_field(), (cursor, &list[index]));
         self.steps.push(WalkStep::Entry { index, entry: &list[index], keys: cursor });
         let violation = self.report(&rules::duplicate_key::RULE, list[index].span(), message);
         if !is_rejected {

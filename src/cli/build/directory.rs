@@ -10,7 +10,7 @@ use smol_str::SmolStr;
 
 use crate::cli::format::OutputFormat;
 use smp_files::{
-    DiskTree, Expected, FileChange, FileStamp, FileTree as _, change_files, end_unfinished, hex,
+    DiskTree, Expected, FileChange, FileStamp, FileTree as _, change_files, recover_directory_and_parents, hex,
 };
 use smp_overlay::resource::{ResId, Resource, ResourceSet};
 use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
@@ -166,7 +166,7 @@ impl OutputDirectory {
     /// A file cannot be written; in this case none is written.
     pub(super) fn write(self) -> Result<()> {
         // An interrupted write may have changed the list of earlier files: complete it first.
-        end_unfinished(&self.path)?;
+        recover_directory_and_parents(&self.path)?;
         let stale = self.stale_files()?;
         let paths: Vec<_> = self.files.iter().map(|file| self.path.join(&file.path)).collect();
         let texts = self.files.iter().map(|file| file.text.as_bytes());
@@ -193,7 +193,7 @@ impl OutputDirectory {
     /// changed or replaced since are not listed and so never removed.
     fn stale_files(&self) -> Result<BTreeMap<PathBuf, StaleFile>> {
         let path = self.path.join(WRITTEN);
-        if self.stale == StaleFiles::Untracked || !DiskTree.has(&path) {
+        if self.stale == StaleFiles::Untracked || !DiskTree.exists(&path) {
             return Ok(BTreeMap::new());
         }
         let wrong = |error: &(dyn std::error::Error + 'static)| {

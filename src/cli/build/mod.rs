@@ -14,7 +14,7 @@ use super::select::{SelectArgs, Selection, exit_status, with_target};
 use super::target::{ClusterUse, TargetArgs};
 use super::validation::{ValidateArgs, Validation, histories_for};
 use super::{Failure, Outcome, render};
-use smp_inspect::check::{Unfinished, unsilenced};
+use smp_inspect::check::{IncompleteObjects, without_suppressed};
 use smp_overlay::overlay::{Builder, Built};
 use smp_text::diagnostic::Diagnostic;
 use smp_text::source::SourceMap;
@@ -53,7 +53,7 @@ pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
     let confinement = args.sandbox.confinement(&args.target, targets)?;
     let cluster = if confinement == Confinement::None { ClusterUse::Optional } else { ClusterUse::Forbidden };
     // The output may contain placeholders that are filled in before it is applied.
-    let validation = args.validate.validation(Unfinished::Spared, sources);
+    let validation = args.validate.validation(IncompleteObjects::Skip, sources);
     let histories = histories_for(validation.as_ref());
     let builder = args.target.builder(histories, sources, targets, cluster)?;
     let sandboxed = SandboxedBuild { builder: &builder, args: &args.target, targets };
@@ -160,7 +160,7 @@ fn add(
     built: Built,
     sources: &SourceMap,
 ) -> Result<(), Failure> {
-    render::print_or_reject(&with_target(unsilenced(built.warnings, sources), target, count), sources)?;
+    render::print_or_reject(&with_target(without_suppressed(built.warnings, sources), target, count), sources)?;
     sink.add(target, &built.resources)?;
     if count == 1 {
         // The program is about to exit: dropping a large set would only take time.

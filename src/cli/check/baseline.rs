@@ -74,7 +74,7 @@ impl<'a> KnownFindings<'a> {
         report: &mut CheckReport,
         conclusion: &Conclusion<'_>,
     ) -> Result<()> {
-        if !report.unbuilt.is_empty() {
+        if !report.failed.is_empty() {
             let message = "the baseline was not updated, because not all targets build";
             render::print_conclusion(Severity::Warning, message);
             return Ok(());
@@ -97,18 +97,18 @@ impl<'a> KnownFindings<'a> {
 /// Reads a baseline.
 fn read(file: &Path) -> Result<Baseline> {
     let shown = file.display();
-    if !DiskTree.has(file) {
+    if !DiskTree.exists(file) {
         return Err(Diagnostic::error(Code::Io, format!("the baseline {shown} does not exist"))
             .help("create it with `--update-baseline`, or correct the path"));
     }
     let text = DiskTree.read_text(file).map_err(|error| unreadable(file.display(), &error))?;
-    Baseline::read(&text, BaselineHome::of(&DiskTree, file))
+    Baseline::parse(&text, BaselineHome::new(&DiskTree, file))
         .map_err(|error| error.note(format!("in {shown}")))
 }
 
 /// Checks that an update only overwrites a baseline.
 fn check_replaceable(file: &Path) -> Result<()> {
-    if !DiskTree.has(file) || DiskTree.read_text(file).is_ok_and(|text| text.trim().is_empty()) {
+    if !DiskTree.exists(file) || DiskTree.read_text(file).is_ok_and(|text| text.trim().is_empty()) {
         return Ok(());
     }
     let explain = |error: Diagnostic| error.help("name another file for the baseline, or delete this one");
@@ -122,15 +122,15 @@ fn write(
     conclusion: &Conclusion<'_>,
     is_of_file: impl Fn(&Diagnostic) -> bool,
 ) -> Result<()> {
-    if DiskTree::is_link(file) && !DiskTree.has(file) {
+    if DiskTree::is_link(file) && !DiskTree.exists(file) {
         let message = format!("the baseline {} is a symlink to a file that does not exist", file.display());
         return Err(Diagnostic::error(Code::Io, message).help("remove the symlink, or create its target"));
     }
     let known = report.take(is_of_file);
-    let findings = known.iter().map(|finding| (finding, conclusion.place(finding)));
-    let written = Baseline::of(findings, BaselineHome::of(&DiskTree, file));
+    let findings = known.iter().map(|finding| (finding, conclusion.location(finding)));
+    let written = Baseline::from_findings(findings, BaselineHome::new(&DiskTree, file));
     replace_file(file, written.to_json().as_bytes())?;
-    report.known += written.len();
+    report.in_baseline += written.len();
     Ok(())
 }
 

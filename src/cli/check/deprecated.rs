@@ -102,7 +102,7 @@ fn write(files: BTreeMap<PathBuf, OldFile>, cache: Option<&Path>) -> Result<usiz
             path: shown,
             before,
             after,
-            mended: replaced,
+            fixes: replaced,
         })
         .collect();
     Ok(fix::write(&fixed, cache)?)

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use super::super::report::print;
 use super::super::{Failure, Outcome};
 use smp_inspect::check::{
-    RULES, Rule, RuleGroup, RuleStanding, code_named, message_codes, nearest_code, rule_of,
+    RULES, Rule, RuleGroup, RuleDefault, code_by_name, message_codes, nearest_code, rule_by_code,
 };
 use smp_text::diagnostic::Code;
 
@@ -20,7 +20,7 @@ pub(super) fn print_list() -> Outcome {
             continue;
         }
         let lines = rules.iter().map(|rule| {
-            let disabled = if rule.standing == RuleStanding::Off { " (disabled)" } else { "" };
+            let disabled = if rule.default == RuleDefault::Disabled { " (disabled)" } else { "" };
             format!("  {:width$}  {:7}  {}{disabled}\n", rule.code.name(), rule.severity.name(), rule.title())
         });
         out.extend([group.title(), ":\n", &lines.collect::<String>(), "\n"]);
@@ -36,11 +36,11 @@ pub(super) fn print_list() -> Outcome {
 
 /// Prints the documentation of a code.
 pub(super) fn print_rule(name: &str) -> Outcome {
-    let Some(code) = code_named(name) else {
+    let Some(code) = code_by_name(name) else {
         let near = nearest_code(name).map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
         return Err(Failure::Usage(format!("unknown rule `{name}`{near}")));
     };
-    print(&rule_of(code).map_or_else(|| message(code), Rule::page))?;
+    print(&rule_by_code(code).map_or_else(|| message(code), Rule::page))?;
     Ok(ExitCode::SUCCESS)
 }
 

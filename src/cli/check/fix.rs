@@ -33,10 +33,10 @@ pub(super) fn write(files: &[FixedFile], cache: Option<&Path>) -> Result<usize> 
         files.iter().map(|(path, file)| FileChange::new(path, Some(file.after.as_bytes()))).collect();
     change_files(&directory, &changes)?;
     for (_, file) in &files {
-        let findings = counted(file.mended, "finding");
+        let findings = counted(file.fixes, "finding");
         render::print_change(&format!("{}: {findings} fixed", file.path.display()));
     }
-    Ok(files.iter().map(|(_, file)| file.mended).sum())
+    Ok(files.iter().map(|(_, file)| file.fixes).sum())
 }
 
 /// Returns the real path of a file after checking that it did not change since it was read.

@@ -6,13 +6,13 @@ use std::process::Command;
 
 #[cfg(feature = "cluster")]
 use kubectl_smp_testing::fake_server;
-use kubectl_smp_testing::needs;
-use kubectl_smp_testing::program::{folder, folder_of};
+use kubectl_smp_testing::requirements;
+use kubectl_smp_testing::program::{temp_dir, temp_dir_from_text};
 use serde_json::Value;
 #[cfg(feature = "cluster")]
 use tempfile::TempDir;
 
-use super::{origin, printed};
+use super::{origin, run_ok};
 
 const CHART: [(&str, &str); 5] = [
     (
@@ -56,7 +56,7 @@ items: [{apiVersion: v1, kind: Pod, metadata: {name: p}}]
 #[test]
 #[ignore = "needs helm"]
 fn charts_name_their_templates() {
-    let helm = needs::needed("SMP_TEST_HELM", "helm");
+    let helm = requirements::required_env("SMP_TEST_HELM", "helm");
     let generated = [
         (
             "kustomization.yaml",
@@ -78,9 +78,9 @@ releaseName: r
     ];
     let apart: Vec<_> = CHART[1..].iter().chain(&generated).copied().collect();
     for (files, entry) in [(CHART.to_vec(), "helmCharts[0]"), (apart, "generators[0]")] {
-        let home = folder(&files);
+        let home = temp_dir(&files);
         let text =
-            printed(home.path(), &["blame", ".", "-o", "json", "--enable-helm", "--helm-command", &helm]);
+            run_ok(home.path(), &["blame", ".", "-o", "json", "--enable-helm", "--helm-command", &helm]);
         let all: Vec<Value> = serde_json::from_str(&text).expect("JSON");
         let table = [("ConfigMap", "one", "two"), ("Secret", "two", "two"), ("Pod", "p", "list")];
         for (kind, name, template) in table {
@@ -110,7 +110,7 @@ fn committed(repository: &Path) -> String {
 
 #[test]
 fn files_of_fetched_repositories_are_told_by_their_address() {
-    let home = folder_of(
+    let home = temp_dir_from_text(
         r"
 -- repository/base/kustomization.yaml --
 resources: [deep/web.yaml]
@@ -138,7 +138,7 @@ nameSuffix: -s
     )
     .expect("written");
     for (target, suffix) in [("own".to_string(), " < "), (format!("{url}//base?ref=main"), "")] {
-        let text = printed(home.path(), &["blame", &target, "-o", "json"]);
+        let text = run_ok(home.path(), &["blame", &target, "-o", "json"]);
         let all: Vec<Value> = serde_json::from_str(&text).expect("JSON");
         let there = |path: &str| format!("{url}//base/{path}?ref={commit}");
         assert_eq!(
@@ -151,14 +151,14 @@ nameSuffix: -s
         let prefixed = format!("\"p-web\" {}:2:13 namePrefix < ", there("kustomization.yaml"));
         assert!(name.contains(&prefixed) && name.contains(suffix), "{name}");
     }
-    let text = printed(home.path(), &["blame", "own"]);
+    let text = run_ok(home.path(), &["blame", "own"]);
     assert!(text.contains(&format!("//base/deep/web.yaml?ref={commit}:4:11")), "{text}");
 }
 
 /// Objects of which a server has two, otherwise.
 #[cfg(feature = "cluster")]
 fn managed() -> TempDir {
-    folder_of(
+    temp_dir_from_text(
         r"
 -- kustomization.yaml --
 resources: [all.yaml]
@@ -186,7 +186,7 @@ metadata: {name: missing}
 fn live_objects_say_who_manages_what() {
     let server = fake_server::start(|body| (200, String::new(), body.into()));
     let home = managed();
-    let text = printed(home.path(), &["blame", ".", "-o", "json", "--live", "--server", &server]);
+    let text = run_ok(home.path(), &["blame", ".", "-o", "json", "--live", "--server", &server]);
     let all: Vec<Value> = serde_json::from_str(&text).expect("JSON");
     let named = |name: &str| all.iter().find(|object| object["name"] == name).expect("the object");
     let live = |name: &str, pointer: &str| {
@@ -208,7 +208,7 @@ fn live_objects_say_who_manages_what() {
     assert_eq!(live("held", "/data/a")["value"], "***");
     assert_eq!(named("held")["unbuilt"][0]["value"], "***");
     assert!(!text.contains("b3RoZXI="), "{text}");
-    let plain = printed(home.path(), &["blame", ".", "-o", "json"]);
+    let plain = run_ok(home.path(), &["blame", ".", "-o", "json"]);
     assert!(!plain.contains("\"live\""), "{plain}");
 }
 
@@ -217,7 +217,7 @@ fn live_objects_say_who_manages_what() {
 fn live_objects_are_told_in_the_margin() {
     let server = fake_server::start(|body| (200, String::new(), body.into()));
     let home = managed();
-    let text = printed(home.path(), &["blame", ".", "--live", "--server", &server]);
+    let text = run_ok(home.path(), &["blame", ".", "--live", "--server", &server]);
     for line in [
         "  b: \"2\"  # all.yaml:4:19  live other, managed by later, first",
         "  c: \"3\"  # all.yaml:4:27  not live",
@@ -228,7 +228,7 @@ fn live_objects_are_told_in_the_margin() {
         let is_there = |one: &str| one.split_whitespace().collect::<String>().contains(&line);
         assert!(text.lines().any(is_there), "{line}\n{text}");
     }
-    let story = printed(home.path(), &["blame", ".", "configmap/web:data.b", "--live", "--server", &server]);
+    let story = run_ok(home.path(), &["blame", ".", "configmap/web:data.b", "--live", "--server", &server]);
     insta::assert_snapshot!(story, @r"
     /data/b
       is 2

@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::{folder, found, run, stdout};
+use kubectl_smp_testing::program::{temp_dir, check_findings, run, stdout};
 
 use super::{POD, UNMATCHED, UPDATE};
 
 #[test]
 fn a_missing_baseline_is_an_error_that_names_the_flag() {
-    let home = folder(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED), ("conf/.smp.yaml", "")]);
+    let home = temp_dir(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED), ("conf/.smp.yaml", "")]);
     let home = home.path();
     let output = run(home, &["check", "--baseline", "known.json"]);
     let said = String::from_utf8_lossy(&output.stderr);
@@ -25,9 +25,9 @@ fn a_missing_baseline_is_an_error_that_names_the_flag() {
 
 #[test]
 fn a_baseline_of_a_target_that_does_not_build_is_left_alone() {
-    let home = folder(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
+    let home = temp_dir(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
     let home = home.path();
-    assert_eq!(found(home, &["--baseline", "known.json", UPDATE]).0, [""; 0]);
+    assert_eq!(check_findings(home, &["--baseline", "known.json", UPDATE]).0, [""; 0]);
     let written = fs::read_to_string(home.join("known.json")).expect("read");
     fs::write(home.join("kustomization.yaml"), "resources: [none.yaml]\n").expect("written");
     let output = run(home, &["check", "--baseline", "known.json", UPDATE]);
@@ -41,7 +41,7 @@ fn a_baseline_of_a_target_that_does_not_build_is_left_alone() {
 
 #[test]
 fn update_baseline_overwrites_only_baselines_and_empty_files() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("pod.yaml", POD),
         ("kustomization.yaml", UNMATCHED),
         ("empty.json", ""),
@@ -63,7 +63,7 @@ fn update_baseline_overwrites_only_baselines_and_empty_files() {
         assert_eq!(fs::read_to_string(home.join(file)).expect("read"), before);
     }
     for _ in 0..2 {
-        assert_eq!(found(home, &["--baseline", "empty.json", UPDATE]).0, [""; 0]);
+        assert_eq!(check_findings(home, &["--baseline", "empty.json", UPDATE]).0, [""; 0]);
         assert!(fs::read_to_string(home.join("empty.json")).expect("read").contains("unmatched-image"));
     }
 }
@@ -71,7 +71,7 @@ fn update_baseline_overwrites_only_baselines_and_empty_files() {
 #[cfg(unix)]
 #[test]
 fn a_dangling_symlink_is_no_place_for_a_baseline() {
-    let home = folder(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
+    let home = temp_dir(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
     let home = home.path();
     std::os::unix::fs::symlink("elsewhere.json", home.join("known.json")).expect("linked");
     for words in [&[][..], &[UPDATE]] {
@@ -84,7 +84,7 @@ fn a_dangling_symlink_is_no_place_for_a_baseline() {
 #[test]
 fn configurations_name_baselines_and_require_reasons() {
     let other = UNMATCHED.replace("ngnix", "other");
-    let home = folder(&[
+    let home = temp_dir(&[
         ("a/.smp.yaml", "check: {baseline: known/a.json}"),
         ("a/known/README", ""),
         ("a/pod.yaml", POD),
@@ -111,11 +111,11 @@ fn configurations_name_baselines_and_require_reasons() {
       |
       = help: create it with `--update-baseline`, or correct the path
     ");
-    assert_eq!(found(home, &["a", "b", "c", UPDATE]).0, ["unmatched-image c/kustomization.yaml:3"]);
-    assert_eq!(found(home, &["a", "b"]).0, [""; 0]);
-    assert_eq!(found(&home.join("a"), &["."]).0, [""; 0]);
+    assert_eq!(check_findings(home, &["a", "b", "c", UPDATE]).0, ["unmatched-image c/kustomization.yaml:3"]);
+    assert_eq!(check_findings(home, &["a", "b"]).0, [""; 0]);
+    assert_eq!(check_findings(&home.join("a"), &["."]).0, [""; 0]);
     fs::copy(home.join("b/b.json"), home.join("a/known/a.json")).expect("copied");
-    assert_eq!(found(home, &["a", "b"]).0, ["unmatched-image a/kustomization.yaml:3"]);
+    assert_eq!(check_findings(home, &["a", "b"]).0, ["unmatched-image a/kustomization.yaml:3"]);
     assert_eq!(run(home, &["check", "out", UPDATE]).status.code(), Some(2), "it leads out of its directory");
     assert!(!home.join("out.json").exists());
 
@@ -135,9 +135,9 @@ fn configurations_name_baselines_and_require_reasons() {
 
 #[test]
 fn a_baseline_holds_what_is_known() {
-    let home = folder(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
+    let home = temp_dir(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
     let home = home.path();
-    assert_eq!(found(home, &["--baseline", "known.json", UPDATE]).0, [""; 0], "written");
+    assert_eq!(check_findings(home, &["--baseline", "known.json", UPDATE]).0, [""; 0], "written");
     // Lines move.
     fs::write(
         home.join("kustomization.yaml"),
@@ -149,9 +149,9 @@ fn a_baseline_holds_what_is_known() {
         ),
     )
     .expect("written");
-    assert_eq!(found(home, &["--baseline", "known.json"]).0, ["unmatched-image kustomization.yaml:6"]);
-    assert_eq!(found(home, &["--baseline", "known.json", "--update-baseline"]).0, [""; 0]);
-    assert_eq!(found(home, &["--baseline", "known.json"]).0, [""; 0]);
+    assert_eq!(check_findings(home, &["--baseline", "known.json"]).0, ["unmatched-image kustomization.yaml:6"]);
+    assert_eq!(check_findings(home, &["--baseline", "known.json", "--update-baseline"]).0, [""; 0]);
+    assert_eq!(check_findings(home, &["--baseline", "known.json"]).0, [""; 0]);
     fs::write(home.join("known.json"), "{}").expect("written");
     let output = run(home, &["check", "--baseline", "known.json"]);
     assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::{folder, folder_with, found, run, stdout};
+use kubectl_smp_testing::program::{temp_dir, temp_dir_with, check_findings, run, stdout};
 
 use super::{MISSPELLED, POD};
 
@@ -37,7 +37,7 @@ vars:
 - name: A
   objref: {apiVersion: v1, kind: Pod, name: web}
 ";
-    let home = folder(&[
+    let home = temp_dir(&[
         ("base/pod.yaml", POD),
         ("base/kustomization.yaml", base),
         ("app/patch.yaml", patch),
@@ -103,7 +103,7 @@ spec:
   replicas: null
   selector: null
 ";
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("patch.yaml", patch)],
         r"
 -- web.yaml --
@@ -133,7 +133,7 @@ patches: [{path: patch.yaml}]
     ");
     assert!(!said.contains("`replicas`"), "{said}");
     assert_eq!(run(home, &["build", "--strict"]).status.code(), Some(1));
-    assert_eq!(found(home, &["."]).0, ["missing-required patch.yaml:6"], "reported once");
+    assert_eq!(check_findings(home, &["."]).0, ["missing-required patch.yaml:6"], "reported once");
     // The final object counts: a patch of another kustomization may set the field again.
     let head = "\
 apiVersion: apps/v1
@@ -170,7 +170,7 @@ patches: [{path: patch.yaml, target: {kind: Deployment}}]
 #[test]
 fn what_is_certain_is_mended_and_nothing_else_changes() {
     let pod = format!("{POD}  - {{name: log, image: log}}\n");
-    let home = folder(&[("pod.yaml", &pod), ("kustomization.yaml", MISSPELLED)]);
+    let home = temp_dir(&[("pod.yaml", &pod), ("kustomization.yaml", MISSPELLED)]);
     let output = run(home.path(), &["check", "--fix"]);
     let mended = fs::read_to_string(home.path().join("kustomization.yaml")).expect("read");
     assert_eq!(mended, MISSPELLED.replace("$pacth", "$patch"));
@@ -199,7 +199,7 @@ images:
 - name: other
   newTag: "2"
 "#;
-    let home = folder_with(
+    let home = temp_dir_with(
         &[
             ("base/pod.yaml", POD),
             ("part/kustomization.yaml", component),
@@ -214,13 +214,13 @@ resources: [../changed]
 components: [../part]
 ",
     );
-    assert_eq!(found(home.path(), &["one"]).0, ["unmatched-image part/kustomization.yaml:4"]);
-    assert_eq!(found(home.path(), &["one", "two"]).0, [""; 0], "it does something in one of them");
+    assert_eq!(check_findings(home.path(), &["one"]).0, ["unmatched-image part/kustomization.yaml:4"]);
+    assert_eq!(check_findings(home.path(), &["one", "two"]).0, [""; 0], "it does something in one of them");
 }
 
 /// A manifest that kustomize reads, and the same as kubectl does: in a directory without a kustomization.
 fn judged(manifest: &str) -> [Vec<String>; 2] {
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("app/object.yaml", manifest), ("base/object.yaml", manifest)],
         r"
 -- app/kustomization.yaml --
@@ -232,13 +232,13 @@ metadata: {name: other}
 ",
     );
     let told = |found: Vec<String>| {
-        found
+        check_findings
             .into_iter()
             .map(|line| line.replace("app/object.yaml", "").replace("base/object.yaml", ""))
             .collect()
     };
-    let plain = found(home.path(), &["plain", "--base", "base"]).0;
-    [told(found(home.path(), &["app"]).0), told(plain)]
+    let plain = check_findings(home.path(), &["plain", "--base", "base"]).0;
+    [told(check_findings(home.path(), &["app"]).0), told(plain)]
 }
 
 #[test]
@@ -330,7 +330,7 @@ patches:
 - patch: "{apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {d: 6}}"
 "#;
     let kustomization = format!("resources: [objects.yaml]{patch}");
-    let home = folder(&[("objects.yaml", wrong), ("kustomization.yaml", &kustomization)]);
+    let home = temp_dir(&[("objects.yaml", wrong), ("kustomization.yaml", &kustomization)]);
     let output = run(home.path(), &["check", "--fix"]);
     let read = |name: &str| fs::read_to_string(home.path().join(name)).expect("read");
     assert_eq!(read("objects.yaml"), right);
@@ -340,7 +340,7 @@ patches:
         "quotes end a text in quotes"
     );
     assert_eq!(output.status.code(), Some(1), "one is left: {}", stdout(&output));
-    assert_eq!(found(home.path(), &[]).0, ["wrong-type kustomization.yaml:5"]);
+    assert_eq!(check_findings(home.path(), &[]).0, ["wrong-type kustomization.yaml:5"]);
 }
 
 #[test]
@@ -368,7 +368,7 @@ replacements:
   - select: {kind: ConfigMap}
     fieldPaths: [data.count]
 ";
-    let home = folder(&[("objects.yaml", objects), ("kustomization.yaml", kustomization)]);
+    let home = temp_dir(&[("objects.yaml", objects), ("kustomization.yaml", kustomization)]);
     let _ = run(home.path(), &["check", "--fix"]);
     assert_eq!(fs::read_to_string(home.path().join("objects.yaml")).expect("read"), objects);
 }
@@ -383,7 +383,7 @@ stringData:
   pin: 0471
   code: 4711
 ";
-    let home = folder(&[("secret.yaml", secret), ("kustomization.yaml", "resources: [secret.yaml]")]);
+    let home = temp_dir(&[("secret.yaml", secret), ("kustomization.yaml", "resources: [secret.yaml]")]);
     for form in ["text", "short", "json", "sarif", "junit", "github", "markdown"] {
         let output = run(home.path(), &["check", "-o", form]);
         let said = stdout(&output) + &String::from_utf8_lossy(&output.stderr);

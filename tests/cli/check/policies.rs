@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::{folder, found, run, stdout};
+use kubectl_smp_testing::program::{temp_dir, check_findings, run, stdout};
 
 const POLICY: &str = "\
 apiVersion: admissionregistration.k8s.io/v1
@@ -43,7 +43,7 @@ spec:
 #[test]
 fn policy_with_a_syntax_error_is_an_error_at_the_policy() {
     let wrong = POLICY.replace("object.spec.replicas <= 5", "object.spec.replicas <=");
-    let home = folder(&[
+    let home = temp_dir(&[
         ("app/kustomization.yaml", "resources: [web.yaml]"),
         ("app/web.yaml", DEPLOYMENT),
         ("both/kustomization.yaml", "resources: [../app, policy.yaml]"),
@@ -75,7 +75,7 @@ fn policy_with_a_syntax_error_is_an_error_at_the_policy() {
 
 #[test]
 fn policies_are_asked_that_are_built_or_named() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("app/kustomization.yaml", "resources: [web.yaml]"),
         ("app/web.yaml", DEPLOYMENT),
         ("both/kustomization.yaml", "resources: [../app, policy.yaml]"),
@@ -85,11 +85,11 @@ fn policies_are_asked_that_are_built_or_named() {
         ("other/web.yaml", DEPLOYMENT),
     ]);
     let home = home.path();
-    assert_eq!(found(home, &["app"]).0, [""; 0]);
-    let (told, status) = found(home, &["app", "--policies", "policies"]);
+    assert_eq!(check_findings(home, &["app"]).0, [""; 0]);
+    let (told, status) = check_findings(home, &["app", "--policies", "policies"]);
     assert_eq!((told.len(), status), (1, Some(1)), "{told:?}");
     insta::assert_snapshot!(told[0], @"cel app/web.yaml:1");
-    assert_eq!(found(home, &["both"]).0, told);
+    assert_eq!(check_findings(home, &["both"]).0, told);
     assert_eq!(run(home, &["check", "app", "--policies", "empty"]).status.code(), Some(2));
     assert_eq!(run(home, &["check", "app", "--policies", "other"]).status.code(), Some(2), "no policy");
     // What a server refuses is an error, and what cannot be judged counts under `--strict`.

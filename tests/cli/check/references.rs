@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use kubectl_smp_testing::program::{folder, folder_with, found, run, stdout};
+use kubectl_smp_testing::program::{temp_dir, temp_dir_with, check_findings, run, stdout};
 
 use super::{POD, UNMATCHED};
 
@@ -35,7 +35,7 @@ apiVersion: v1
 kind: Pod
 metadata: {name: x}
 ";
-    folder_with(
+    temp_dir_with(
         &[
             ("app/pod.yaml", POD),
             ("app/kustomization.yaml", app),
@@ -84,9 +84,9 @@ resources: [app/above.yaml]
 fn manifests_that_nothing_references_are_told_where_that_is_asked() {
     let home = beside();
     let of_rule = |args: &[&str]| {
-        let (mut found, _) = found(home.path(), args);
-        found.retain(|finding| finding.starts_with("unreferenced-file"));
-        found
+        let (mut found, _) = check_findings(home.path(), args);
+        check_findings.retain(|finding| finding.starts_with("unreferenced-file"));
+        check_findings
     };
     let told = ["unreferenced-file app/forgotten.yaml:1"];
     assert_eq!(of_rule(&["app"]), told);
@@ -117,7 +117,7 @@ kind: NotImportant
 metadata: {name: web}
 spec: {paused: true}
 ";
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("a/service.yaml", service), ("a/web.yaml", deployment), ("a/patch.yaml", patch)],
         r#"
 -- a/kustomization.yaml --
@@ -136,7 +136,7 @@ check: {ignore: [{code: unknown-kind, files: ["*service.yaml"]}]}
 "#,
     );
     let home = home.path();
-    let (found, status) = found(home, &["a"]);
+    let (found, status) = check_findings(home, &["a"]);
     let want =
         ["no-match a/kustomization.yaml:5", "unknown-kind a/service.yaml:2", "unknown-field a/web.yaml:5"];
     assert_eq!((found, status), (want.map(String::from).to_vec(), Some(1)));
@@ -168,7 +168,7 @@ spec:
   - {name: web, tty: true}
   - {name: db}
 ";
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("pod.yaml", pod), ("patch.yaml", patch)],
         r"
 -- kustomization.yaml --
@@ -177,7 +177,7 @@ patches: [{path: patch.yaml}]
 ",
     );
     let want = ["container-without-image patch.yaml:7", "container-without-image pod.yaml:6"];
-    assert_eq!(found(home.path(), &[]).0, want);
+    assert_eq!(check_findings(home.path(), &[]).0, want);
 }
 
 #[test]
@@ -212,13 +212,13 @@ spec:
     let told = |role: &str, pod: &str| {
         let account = account.replace("web-server", "web") + "---\n" + account;
         let binding = binding(role);
-        let home = folder(&[
+        let home = temp_dir(&[
             ("kustomization.yaml", "resources: [binding.yaml, pod.yaml, account.yaml]"),
             ("binding.yaml", &binding),
             ("pod.yaml", pod),
             ("account.yaml", &account),
         ]);
-        found(home.path(), &["--offline"]).0
+        check_findings(home.path(), &["--offline"]).0
     };
     assert_eq!(told("cluster-admin", POD), [""; 0]);
     assert_eq!(told("views", POD), [""; 0], "a plural is another word");
@@ -232,7 +232,7 @@ spec:
 #[test]
 fn a_configuration_that_is_a_link_is_refused() {
     let home =
-        folder(&[("app/pod.yaml", POD), ("app/kustomization.yaml", UNMATCHED), ("elsewhere", "check: {}\n")]);
+        temp_dir(&[("app/pod.yaml", POD), ("app/kustomization.yaml", UNMATCHED), ("elsewhere", "check: {}\n")]);
     let home = home.path();
     std::os::unix::fs::symlink("elsewhere", home.join(".smp.yaml")).expect("a link");
     let output = run(home, &["check", "app"]);
@@ -248,11 +248,11 @@ fn a_configuration_that_is_a_link_is_refused() {
 fn a_configuration_that_somebody_else_put_above_is_refused() {
     use std::os::unix::fs::chown;
 
-    let home = folder(&[("app/pod.yaml", POD), ("app/kustomization.yaml", UNMATCHED)]);
+    let home = temp_dir(&[("app/pod.yaml", POD), ("app/kustomization.yaml", UNMATCHED)]);
     let (home, silent) = (home.path(), "check: {ignore: [{code: unmatched-image}, {code: no-effect}]}\n");
     let above = home.join(".smp.yaml");
     fs::write(&above, silent).expect("written");
-    assert!(!found(home, &["app"]).0.iter().any(|finding| finding.starts_with("unmatched-image")));
+    assert!(!check_findings(home, &["app"]).0.iter().any(|finding| finding.starts_with("unmatched-image")));
     chown(&above, Some(12345), None).expect("this needs root");
     let output = run(home, &["check", "app"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("belongs to another user"), "{output:?}");
@@ -293,14 +293,14 @@ patches:
         )
     };
     let (first, second) = (patch("{name: A, value: a}"), patch("{name: B, value: b}"));
-    let home = folder(&[
+    let home = temp_dir(&[
         ("first/pod.yaml", &pod),
         ("first/kustomization.yaml", &first),
         ("second/pod.yaml", &pod),
         ("second/kustomization.yaml", &second),
     ]);
-    assert_eq!(found(home.path(), &["first"]).0, ["no-effect first/kustomization.yaml:4"]);
-    assert_eq!(found(home.path(), &["second"]).0, [""; 0], "B is the first one now");
+    assert_eq!(check_findings(home.path(), &["first"]).0, ["no-effect first/kustomization.yaml:4"]);
+    assert_eq!(check_findings(home.path(), &["second"]).0, [""; 0], "B is the first one now");
 }
 
 #[test]
@@ -318,14 +318,14 @@ configMapGenerator:
     options: {create: true}
 "#;
     let both = format!("{generator}{replaced}");
-    let home = folder(&[
+    let home = temp_dir(&[
         ("a/pod.yaml", POD),
         ("a/kustomization.yaml", generator),
         ("b/pod.yaml", POD),
         ("b/kustomization.yaml", &both),
     ]);
-    assert_eq!(found(home.path(), &["a"]).0, ["unused-generator a/kustomization.yaml:3"]);
-    assert_eq!(found(home.path(), &["b"]).0, [""; 0]);
+    assert_eq!(check_findings(home.path(), &["a"]).0, ["unused-generator a/kustomization.yaml:3"]);
+    assert_eq!(check_findings(home.path(), &["b"]).0, [""; 0]);
     let variable = "\
 vars:
 - {name: A, objref: {kind: ConfigMap, name: source, apiVersion: v1}, fieldref: {fieldpath: data.a}}
@@ -333,7 +333,7 @@ vars:
     fs::write(home.path().join("b/kustomization.yaml"), format!("{generator}{variable}")).expect("written");
     fs::write(home.path().join("b/pod.yaml"), POD.replace("image: nginx", "image: nginx, args: [$(A)]"))
         .expect("written");
-    let (used, _) = found(home.path(), &["b"]);
+    let (used, _) = check_findings(home.path(), &["b"]);
     assert!(!used.iter().any(|finding| finding.starts_with("unused-generator")), "{used:?}");
 }
 
@@ -351,16 +351,16 @@ spec:
   valuesFrom: [{kind: ConfigMap, name: source}]
 ";
     let with = |file: &str| format!("resources: [{file}]\n{generator}");
-    let home = folder(&[
+    let home = temp_dir(&[
         ("alone/kustomization.yaml", generator),
         ("named/kustomization.yaml", &with("release.yaml")),
         ("named/release.yaml", release),
         ("other/kustomization.yaml", &with("pod.yaml")),
         ("other/pod.yaml", POD),
     ]);
-    assert_eq!(found(home.path(), &["alone"]).0, [""; 0], "others may use it");
-    assert_eq!(found(home.path(), &["named"]).0, [""; 0], "it is named without its hash");
-    assert_eq!(found(home.path(), &["other"]).0, ["unused-generator other/kustomization.yaml:3"]);
+    assert_eq!(check_findings(home.path(), &["alone"]).0, [""; 0], "others may use it");
+    assert_eq!(check_findings(home.path(), &["named"]).0, [""; 0], "it is named without its hash");
+    assert_eq!(check_findings(home.path(), &["other"]).0, ["unused-generator other/kustomization.yaml:3"]);
 }
 
 #[test]
@@ -379,7 +379,7 @@ spec:
         )
     };
     let (elected, other) = (service("operator: leader"), service("tier: front"));
-    let home = folder(&[
+    let home = temp_dir(&[
         ("a/kustomization.yaml", "resources: [pod.yaml, service.yaml]"),
         ("a/pod.yaml", &pod),
         ("a/service.yaml", &elected),
@@ -387,14 +387,14 @@ spec:
         ("b/pod.yaml", &pod),
         ("b/service.yaml", &other),
     ]);
-    assert_eq!(found(home.path(), &["a"]).0, [""; 0]);
-    assert_eq!(found(home.path(), &["b"]).0, ["unmatched-selector b/service.yaml:6"]);
+    assert_eq!(check_findings(home.path(), &["a"]).0, [""; 0]);
+    assert_eq!(check_findings(home.path(), &["b"]).0, ["unmatched-selector b/service.yaml:6"]);
 }
 
 #[test]
 #[cfg(unix)]
 fn reports_escape_names_by_their_form() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("k/kustomization.yaml", "resources: [\"a\\\\b`|\\e[31m\\u202e\\r.yaml\"]"),
         (
             "k/a\\b`|\u{1b}[31m\u{202e}\r.yaml",

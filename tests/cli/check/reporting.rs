@@ -3,14 +3,14 @@
 use std::fs;
 use std::process::Command;
 
-use kubectl_smp_testing::program::{folder, folder_with, found, run, stdout};
+use kubectl_smp_testing::program::{temp_dir, temp_dir_with, check_findings, run, stdout};
 use serde_json::Value;
 
 use super::{MISSPELLED, POD, UNMATCHED, UPDATE};
 
 #[test]
 fn warnings_end_well_and_errors_do_not() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("a/pod.yaml", POD),
         ("a/kustomization.yaml", UNMATCHED),
         ("b/pod.yaml", POD),
@@ -20,21 +20,21 @@ fn warnings_end_well_and_errors_do_not() {
         ("d/kustomization.yaml", "resources: [none.yaml]"),
     ]);
     let home = home.path();
-    assert_eq!(found(home, &["a"]), (vec!["unmatched-image a/kustomization.yaml:3".into()], Some(0)));
-    assert_eq!(found(home, &["a", "--strict"]).1, Some(1));
-    assert_eq!(found(home, &["b"]).1, Some(1));
-    assert_eq!(found(home, &["c", "--strict"]), (vec![], Some(0)));
-    assert_eq!(found(home, &["d"]), (vec!["io d/kustomization.yaml:1".into()], Some(1)));
+    assert_eq!(check_findings(home, &["a"]), (vec!["unmatched-image a/kustomization.yaml:3".into()], Some(0)));
+    assert_eq!(check_findings(home, &["a", "--strict"]).1, Some(1));
+    assert_eq!(check_findings(home, &["b"]).1, Some(1));
+    assert_eq!(check_findings(home, &["c", "--strict"]), (vec![], Some(0)));
+    assert_eq!(check_findings(home, &["d"]), (vec!["io d/kustomization.yaml:1".into()], Some(1)));
     assert_eq!(run(home, &["check", "a", "--select", "nope"]).status.code(), Some(2));
     assert_eq!(run(home, &["check", "--explain", "nope"]).status.code(), Some(2));
     // What builds is looked at though another target does not build.
-    let (all, status) = found(home, &["-R", "."]);
+    let (all, status) = check_findings(home, &["-R", "."]);
     assert_eq!((all.len(), status), (3, Some(1)), "{all:?}");
 }
 
 #[test]
 fn each_form_has_all_findings() {
-    let home = folder(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
+    let home = temp_dir(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
     let told = |form| stdout(&run(home.path(), &["check", "-o", form]));
     insta::assert_snapshot!(told("text"), @r"
     warning[unmatched-image]: no image is called `ngnix`, so this entry changes nothing
@@ -87,7 +87,7 @@ fn what_is_silenced_is_not_told() {
     let by_comment = UNMATCHED.replace("ngnix", "ngnix # smp:ignore unmatched-image later");
     let above = UNMATCHED.replace("- name", "# smp:ignore unmatched-image,no-effect later\n- name");
     let unknown = UNMATCHED.replace("ngnix", "ngnix # smp:ignore unmatched-imge");
-    let home = folder_with(
+    let home = temp_dir_with(
         &[
             ("a/pod.yaml", POD),
             ("a/kustomization.yaml", &by_comment),
@@ -111,11 +111,11 @@ check: {ignored: []}
 "#,
     );
     let home = home.path();
-    assert_eq!(found(home, &["a"]).0, [""; 0]);
-    assert_eq!(found(home, &["b"]).0, [""; 0]);
+    assert_eq!(check_findings(home, &["a"]).0, [""; 0]);
+    assert_eq!(check_findings(home, &["b"]).0, [""; 0]);
     let want = ["unmatched-image c/kustomization.yaml:3", "unused-silence c/kustomization.yaml:3"];
-    assert_eq!(found(home, &["c"]).0, want);
-    assert_eq!(found(home, &["d/app"]).0, ["unused-silence d/.smp.yaml:4"]);
+    assert_eq!(check_findings(home, &["c"]).0, want);
+    assert_eq!(check_findings(home, &["d/app"]).0, ["unused-silence d/.smp.yaml:4"]);
     let wrong = run(home, &["check", "e"]);
     assert_eq!((wrong.status.code(), stdout(&wrong)), (Some(2), String::new()), "a field that nobody knows");
 }
@@ -163,7 +163,7 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: web}
 ";
-    let home = folder(&[
+    let home = temp_dir(&[
         ("a/pod.yaml", POD),
         ("a/kustomization.yaml", &joined),
         ("b/pod.yaml", POD),
@@ -174,10 +174,10 @@ metadata: {name: web}
         ("d/kustomization.yaml", in_patch),
     ]);
     let home = home.path();
-    assert_eq!(found(home, &["a"]).0, ["unmatched-image a/kustomization.yaml:3"]);
-    assert_eq!(found(home, &["b"]).0, [""; 0], "a comment of an inline patch");
-    assert_eq!(found(home, &["c"]).0, ["wrong-type c/map.yaml:8"]);
-    let told = found(home, &["d"]).0;
+    assert_eq!(check_findings(home, &["a"]).0, ["unmatched-image a/kustomization.yaml:3"]);
+    assert_eq!(check_findings(home, &["b"]).0, [""; 0], "a comment of an inline patch");
+    assert_eq!(check_findings(home, &["c"]).0, ["wrong-type c/map.yaml:8"]);
+    let told = check_findings(home, &["d"]).0;
     assert_eq!(told[..1], ["absent-deletion d/kustomization.yaml:11"], "{told:?}");
 }
 
@@ -185,7 +185,7 @@ metadata: {name: web}
 fn comments_of_rules_that_nobody_asks_are_not_called_idle() {
     let by_comment = UNMATCHED.replace("ngnix", "ngnix # smp:ignore unmatched-image later");
     let off = "resources: [pod.yaml] # smp:ignore external-reference later\n";
-    let home = folder(&[
+    let home = temp_dir(&[
         ("a/pod.yaml", POD),
         ("a/kustomization.yaml", &by_comment),
         ("b/pod.yaml", POD),
@@ -193,30 +193,30 @@ fn comments_of_rules_that_nobody_asks_are_not_called_idle() {
         ("c/kustomization.yaml", "resources: [none.yaml]"),
     ]);
     let home = home.path();
-    assert_eq!(found(home, &["a", "--ignore", "unmatched-image"]).0, [""; 0]);
-    assert_eq!(found(home, &["b"]).0, [""; 0]);
+    assert_eq!(check_findings(home, &["a", "--ignore", "unmatched-image"]).0, [""; 0]);
+    assert_eq!(check_findings(home, &["b"]).0, [""; 0]);
     let idle = ["unused-silence b/kustomization.yaml:1"];
-    assert_eq!(found(home, &["b", "--select", "external-reference"]).0, idle);
-    let (told, _) = found(home, &["b", "c", "--select", "external-reference"]);
+    assert_eq!(check_findings(home, &["b", "--select", "external-reference"]).0, idle);
+    let (told, _) = check_findings(home, &["b", "c", "--select", "external-reference"]);
     assert_eq!(told, ["io c/kustomization.yaml:1"], "what does not build may need it");
 }
 
 #[test]
 fn nothing_hides_that_a_target_does_not_build() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("kustomization.yaml", "resources: [none.yaml] # smp:ignore io later"),
         (".smp.yaml", "check: {ignore: [{code: io}]}"),
     ]);
-    let (told, status) = found(home.path(), &[".", "--ignore", "io", "--baseline", "known.json", UPDATE]);
+    let (told, status) = check_findings(home.path(), &[".", "--ignore", "io", "--baseline", "known.json", UPDATE]);
     assert_eq!((told, status), (vec!["io kustomization.yaml:1".to_string()], Some(1)));
     assert!(!home.path().join("known.json").exists());
     fs::write(home.path().join("known.json"), "{\"version\": 1, \"findings\": []}").expect("written");
     for words in [&[][..], &[UPDATE]] {
         let (told, status) =
-            found(home.path(), &[&[".", "--ignore", "io", "--baseline", "known.json"], words].concat());
+            check_findings(home.path(), &[&[".", "--ignore", "io", "--baseline", "known.json"], words].concat());
         assert_eq!((told, status), (vec!["io kustomization.yaml:1".to_string()], Some(1)));
     }
-    let (told, status) = found(home.path(), &["nowhere", "--baseline", "other.json", UPDATE]);
+    let (told, status) = check_findings(home.path(), &["nowhere", "--baseline", "other.json", UPDATE]);
     assert_eq!((told.len(), status), (1, Some(1)));
     assert!(!home.path().join("other.json").exists());
 }
@@ -224,7 +224,7 @@ fn nothing_hides_that_a_target_does_not_build() {
 #[test]
 fn fetched_files_and_streams_are_not_mended() {
     let home =
-        folder(&[("repository/base/pod.yaml", POD), ("repository/base/kustomization.yaml", MISSPELLED)]);
+        temp_dir(&[("repository/base/pod.yaml", POD), ("repository/base/kustomization.yaml", MISSPELLED)]);
     let repository = home.path().join("repository");
     for words in [&["init", "-q", "-b", "main"][..], &["add", "-A"], &["commit", "-qm", "a"]] {
         let mut git = Command::new("git");

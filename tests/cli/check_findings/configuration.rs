@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::{self, folder, folder_of, folder_with, found, run, stdout};
+use kubectl_smp_testing::program::{self, temp_dir, temp_dir_from_text, temp_dir_with, check_findings, run, stdout};
 
 use super::{POD, UNMATCHED, WEB, target_of, told_of};
 
@@ -47,7 +47,7 @@ data:
 #[cfg(unix)]
 #[test]
 fn a_file_behind_two_links_is_mended_once() {
-    let home = folder_of(
+    let home = temp_dir_from_text(
         r"
 -- p/patch.yaml --
 apiVersion: v1
@@ -128,7 +128,7 @@ spec: {replicas: 2}
         all.sort();
         (all, status)
     };
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("one/all.yaml", wrong), ("k/all.yaml", wrong), ("over/base/pod.yaml", POD)],
         r"
 -- k/kustomization.yaml --
@@ -141,34 +141,34 @@ spec: {nodeName: a}
 ",
     );
     let home = home.path();
-    assert_eq!(sorted(found(home, &["one/all.yaml"])), (want("one/all.yaml"), Some(1)));
-    assert_eq!(sorted(found(home, &["one"])), (want("one/all.yaml"), Some(1)));
-    assert_eq!(sorted(found(home, &["k"])), (want("k/all.yaml"), Some(1)));
+    assert_eq!(sorted(check_findings(home, &["one/all.yaml"])), (want("one/all.yaml"), Some(1)));
+    assert_eq!(sorted(check_findings(home, &["one"])), (want("one/all.yaml"), Some(1)));
+    assert_eq!(sorted(check_findings(home, &["k"])), (want("k/all.yaml"), Some(1)));
     // What is over a base is what it is.
-    assert_eq!(found(home, &["over/prod"]), (vec![], Some(0)));
-    assert_eq!(found(home, &["over/prod/pod.yaml"]), (vec![], Some(0)));
-    assert_eq!(found(home, &["over/base"]), (vec![], Some(0)));
+    assert_eq!(check_findings(home, &["over/prod"]), (vec![], Some(0)));
+    assert_eq!(check_findings(home, &["over/prod/pod.yaml"]), (vec![], Some(0)));
+    assert_eq!(check_findings(home, &["over/base"]), (vec![], Some(0)));
 }
 
 #[test]
 fn objects_that_stand_twice_are_told() {
     let twice = format!("{POD}---\n{}", POD.replace("image: nginx", "imag: nginx"));
     let home =
-        folder(&[("a/twice.yaml", &twice), ("b/one.yaml", POD), ("b/two.yaml", POD), ("c/one.yaml", POD)]);
+        temp_dir(&[("a/twice.yaml", &twice), ("b/one.yaml", POD), ("b/two.yaml", POD), ("c/one.yaml", POD)]);
     let home = home.path();
     let want = [
         "duplicate-resource a/twice.yaml:8",
         "container-without-image a/twice.yaml:13",
         "unknown-field a/twice.yaml:13",
     ];
-    assert_eq!(found(home, &["a/twice.yaml"]), (want.map(String::from).to_vec(), Some(1)));
+    assert_eq!(check_findings(home, &["a/twice.yaml"]), (want.map(String::from).to_vec(), Some(1)));
     assert_eq!(
-        found(home, &["b/one.yaml", "b/two.yaml"]),
+        check_findings(home, &["b/one.yaml", "b/two.yaml"]),
         (vec!["duplicate-resource b/two.yaml:1".into()], Some(1))
     );
-    assert_eq!(found(home, &["b"]), (vec!["duplicate-resource b/two.yaml:1".into()], Some(1)));
-    assert_eq!(found(home, &["b/one.yaml", "b/one.yaml", "c/one.yaml"]), (vec![], Some(0)));
-    let (all, _) = found(home, &["b/one.yaml", "b/two.yaml", "--ignore", "duplicate-resource"]);
+    assert_eq!(check_findings(home, &["b"]), (vec!["duplicate-resource b/two.yaml:1".into()], Some(1)));
+    assert_eq!(check_findings(home, &["b/one.yaml", "b/one.yaml", "c/one.yaml"]), (vec![], Some(0)));
+    let (all, _) = check_findings(home, &["b/one.yaml", "b/two.yaml", "--ignore", "duplicate-resource"]);
     assert_eq!(all, [""; 0]);
     let output = program::run_with_stdin(program::command(home, &["check", "-o", "short", "-"]), &twice);
     insta::assert_snapshot!(stdout(&output), @r"
@@ -200,7 +200,7 @@ replicas:
 "#
         )
     };
-    let home = folder(&[
+    let home = temp_dir(&[
         ("a/web.yaml", WEB),
         ("a/kustomization.yaml", &patch("{containers: {a: b}}")),
         ("b/web.yaml", WEB),
@@ -208,16 +208,16 @@ replicas:
     ]);
     let home = home.path();
     let want = ["wrong-type a/kustomization.yaml:7", "no-match a/kustomization.yaml:15"];
-    assert_eq!(found(home, &["a"]).0, want);
+    assert_eq!(check_findings(home, &["a"]).0, want);
     let want = ["missing-merge-key b/kustomization.yaml:7", "no-match b/kustomization.yaml:15"];
-    assert_eq!(found(home, &["b"]).0, want);
+    assert_eq!(check_findings(home, &["b"]).0, want);
     let said = String::from_utf8(run(home, &["build", "b"]).stderr).expect("text");
     assert!(!said.contains("`web`") && !said.contains("unmatched-image"), "{said}");
 }
 
 #[test]
 fn all_that_can_be_said_is_listed_and_explained() {
-    let home = folder(&[]);
+    let home = temp_dir(&[]);
     let list = stdout(&run(home.path(), &["check", "--list"]));
     for code in [
         "image",
@@ -263,7 +263,7 @@ kind: Pod
 
 #[test]
 fn builds_warn_of_nothing_that_comments_silence() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("a/pod.yaml", POD),
         ("a/kustomization.yaml", &UNMATCHED.replace("ngnix", "ngnix # smp:ignore unmatched-image later")),
         ("b/pod.yaml", POD),
@@ -299,11 +299,11 @@ data:
   no.x: z
 "#;
     let home =
-        folder(&[("map.yaml", map), ("k/map.yaml", map), ("k/kustomization.yaml", "resources: [map.yaml]")]);
+        temp_dir(&[("map.yaml", map), ("k/map.yaml", map), ("k/kustomization.yaml", "resources: [map.yaml]")]);
     let want = ["yaml-surprise map.yaml:5", "yaml-surprise map.yaml:7"];
-    assert_eq!(found(home.path(), &["map.yaml"]), (want.map(String::from).to_vec(), Some(0)));
+    assert_eq!(check_findings(home.path(), &["map.yaml"]), (want.map(String::from).to_vec(), Some(0)));
     // A build puts them in quotes.
-    assert_eq!(found(home.path(), &["k"]), (vec![], Some(0)));
+    assert_eq!(check_findings(home.path(), &["k"]), (vec![], Some(0)));
     insta::assert_snapshot!(stdout(&run(home.path(), &["build", "k"])), @r#"
     apiVersion: v1
     data:
@@ -320,7 +320,7 @@ data:
 
 #[test]
 fn wrong_configurations_are_wrong_use() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("a/pod.yaml", POD),
         ("a/kustomization.yaml", "resources: [pod.yaml]"),
         ("broken.json", "{"),
@@ -365,7 +365,7 @@ check:
             ),
         )
         .expect("written");
-        found(home.path(), &["."]).0
+        check_findings(home.path(), &["."]).0
     };
     assert_eq!(
         declared("  - {kind: ConfigMap, name: 'web-conf??'}\n"),
@@ -388,9 +388,9 @@ check:
 
 #[test]
 fn a_baseline_means_the_same_wherever_it_is_used() {
-    let home = folder(&[("app/pod.yaml", POD), ("app/kustomization.yaml", UNMATCHED), ("known/x", "")]);
+    let home = temp_dir(&[("app/pod.yaml", POD), ("app/kustomization.yaml", UNMATCHED), ("known/x", "")]);
     let home = home.path();
-    assert_eq!(found(home, &["app", "--baseline", "known/b.json", "--update-baseline"]).0, [""; 0]);
+    assert_eq!(check_findings(home, &["app", "--baseline", "known/b.json", "--update-baseline"]).0, [""; 0]);
     let text = fs::read_to_string(home.join("known/b.json")).expect("a file");
     insta::assert_snapshot!(text, @r#"
     {
@@ -405,5 +405,5 @@ fn a_baseline_means_the_same_wherever_it_is_used() {
       ]
     }
     "#);
-    assert_eq!(found(&home.join("app"), &[".", "--baseline", "../known/b.json"]).0, [""; 0]);
+    assert_eq!(check_findings(&home.join("app"), &[".", "--baseline", "../known/b.json"]).0, [""; 0]);
 }

@@ -1,13 +1,13 @@
 //! Findings in kustomizations and patches name the operation that caused them.
 
-use kubectl_smp_testing::program::{folder, folder_with, found, run, stdout};
+use kubectl_smp_testing::program::{temp_dir, temp_dir_with, check_findings, run, stdout};
 use serde_json::Value;
 
 use super::{POD, TWICE, WEB};
 
 #[test]
 fn what_a_kustomization_says_twice_is_told_with_both_places() {
-    let home = folder(&[("pod.yaml", POD), ("kustomization.yaml", TWICE)]);
+    let home = temp_dir(&[("pod.yaml", POD), ("kustomization.yaml", TWICE)]);
     let home = home.path();
     let want = [
         "duplicate-key kustomization.yaml:5",
@@ -15,7 +15,7 @@ fn what_a_kustomization_says_twice_is_told_with_both_places() {
         "duplicate-key kustomization.yaml:8",
         "ignored-document kustomization.yaml:11",
     ];
-    assert_eq!(found(home, &["."]), (want.map(String::from).to_vec(), Some(0)));
+    assert_eq!(check_findings(home, &["."]), (want.map(String::from).to_vec(), Some(0)));
     let told: Value = serde_json::from_str(&stdout(&run(home, &["check", "-o", "json"]))).expect("JSON");
     assert_eq!(told[0]["places"][1]["line"], 2);
     let built = run(home, &["build", "."]);
@@ -54,7 +54,7 @@ labels:
 - pairs: {x: "2"}"#,
         "# smp:ignore duplicate-key later\nnamespace: a",
     );
-    let home = folder_with(
+    let home = temp_dir_with(
         &[
             ("a/pod.yaml", POD),
             ("a/kustomization.yaml", operations),
@@ -71,10 +71,10 @@ resources: [pod.yaml]
 ",
     );
     let home = home.path();
-    assert_eq!(found(home, &["a"]).0, ["duplicate-key a/kustomization.yaml:8"]);
-    assert_eq!(found(home, &["b"]).0, [""; 0]);
+    assert_eq!(check_findings(home, &["a"]).0, ["duplicate-key a/kustomization.yaml:8"]);
+    assert_eq!(check_findings(home, &["b"]).0, [""; 0]);
     let want = ["duplicate-key c/kustomization.yaml:7", "ignored-document c/kustomization.yaml:10"];
-    assert_eq!(found(home, &["c"]).0, want);
+    assert_eq!(check_findings(home, &["c"]).0, want);
 }
 
 const OPERATIONS: &str = "\
@@ -99,7 +99,7 @@ patches:
 /// A base, and an overlay with these files.
 fn over_web(files: &[(&str, &str)]) -> tempfile::TempDir {
     let base = [("base/web.yaml", WEB), ("base/kustomization.yaml", "resources: [web.yaml]")];
-    folder(&[&base, files].concat())
+    temp_dir(&[&base, files].concat())
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn the_operation_that_took_something_away_is_named() {
   path: /spec/ports
 ";
     let home = over_web(&[("a/kustomization.yaml", OPERATIONS), ("a/ports.yaml", ports)]);
-    let (all, _) = found(home.path(), &["a"]);
+    let (all, _) = check_findings(home.path(), &["a"]);
     for want in [
         "container-without-image a/kustomization.yaml:6",
         "volume-mount a/kustomization.yaml:8",
@@ -125,7 +125,7 @@ fn the_operation_that_took_something_away_is_named() {
     assert_eq!(all.len(), 5, "{all:?}");
     let silenced = OPERATIONS.replace("path: /spec/typ", "path: /spec/typ # smp:ignore unknown-field later");
     let home = over_web(&[("a/kustomization.yaml", &silenced), ("a/ports.yaml", ports)]);
-    let (all, _) = found(home.path(), &["a"]);
+    let (all, _) = check_findings(home.path(), &["a"]);
     assert!(!all.iter().any(|told| told.ends_with(":10")), "{all:?}");
     assert_eq!(all.len(), 4, "{all:?}");
 }
@@ -214,7 +214,7 @@ fn what_is_wrong_in_an_operation_is_its_path_or_its_value() {
     ] {
         let home = over_web(&[("a/kustomization.yaml", &operations("Deployment", wrong))]);
         let want: Vec<_> = want.iter().map(|told| told.replace(' ', " a/kustomization.yaml:")).collect();
-        assert_eq!(found(home.path(), &["a"]).0, want, "{wrong}");
+        assert_eq!(check_findings(home.path(), &["a"]).0, want, "{wrong}");
     }
 }
 
@@ -246,8 +246,8 @@ patches:
             ),
             ("b/p.yaml", patch.replace("\n    ", "\n").trim_start()),
         ]);
-        assert_eq!(found(home.path(), &["a"]).0, want, "{patch}");
-        assert_eq!(found(home.path(), &["b"]).0.len(), want.len(), "{patch}");
+        assert_eq!(check_findings(home.path(), &["a"]).0, want, "{patch}");
+        assert_eq!(check_findings(home.path(), &["b"]).0.len(), want.len(), "{patch}");
     }
 }
 
@@ -292,9 +292,9 @@ patches:
         ("b/labels.yaml", labels),
     ]);
     let home = home.path();
-    assert_eq!(found(home, &["a"]).0, ["missing-required a/selector.yaml:5"]);
+    assert_eq!(check_findings(home, &["a"]).0, ["missing-required a/selector.yaml:5"]);
     let want = ["unmatched-selector b/labels.yaml:8", "selector-mismatch b/labels.yaml:8"];
-    assert_eq!(found(home, &["b"]).0, want);
+    assert_eq!(check_findings(home, &["b"]).0, want);
     let text = stdout(&run(home, &["check", "b"]));
     insta::assert_snapshot!(text, @r"
     warning[unmatched-selector]: no Pod of the build has the label `app: web`
@@ -348,7 +348,7 @@ configMapGenerator:
   - "a b=c"
 "#;
     let home = over_web(&[("a/kustomization.yaml", keys)]);
-    let (all, _) = found(home.path(), &["a"]);
+    let (all, _) = check_findings(home.path(), &["a"]);
     assert!(all.iter().all(|told| told.contains("a/kustomization.yaml:")), "{all:?}");
     let lines: Vec<&str> = all.iter().filter_map(|told| told.split(':').next_back()).collect();
     assert!(lines.contains(&"4") && lines.contains(&"6") && lines.contains(&"10"), "{all:?}");

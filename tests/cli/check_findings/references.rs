@@ -1,6 +1,6 @@
 //! Labels, names, keys and ports that refer to nothing.
 
-use kubectl_smp_testing::program::{folder, found, run, stdout};
+use kubectl_smp_testing::program::{temp_dir, check_findings, run, stdout};
 
 use super::{POD, WEB, told_of};
 
@@ -217,7 +217,7 @@ fn found_renamed(manifests: &str, renamings: &[&str]) -> Vec<String> {
     };
     let files: Vec<_> = renamings.iter().enumerate().flat_map(of).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    found(folder(&files).path(), &["-R", "."]).0
+    check_findings(temp_dir(&files).path(), &["-R", "."]).0
 }
 
 #[test]
@@ -277,8 +277,8 @@ web-user
             1,
         ),
     ] {
-        let home = folder(&[("kustomization.yaml", old), ("all.yaml", &manifests), ("old.yaml", DEFAULT)]);
-        assert_eq!(found(home.path(), &["."]).0.len(), want);
+        let home = temp_dir(&[("kustomization.yaml", old), ("all.yaml", &manifests), ("old.yaml", DEFAULT)]);
+        assert_eq!(check_findings(home.path(), &["."]).0.len(), want);
     }
 }
 
@@ -306,8 +306,8 @@ configMapGenerator:
     for (name, want) in
         [("web-envs", &["dangling-reference all.yaml:6"][..]), ("web-env", &[]), ("other", &[])]
     {
-        let home = folder(&[("kustomization.yaml", kustomization), ("all.yaml", &pod(name))]);
-        assert_eq!(found(home.path(), &["."]).0, want, "{name}");
+        let home = temp_dir(&[("kustomization.yaml", kustomization), ("all.yaml", &pod(name))]);
+        assert_eq!(check_findings(home.path(), &["."]).0, want, "{name}");
     }
 }
 
@@ -331,9 +331,9 @@ configMapGenerator:
             let volume = volume.replace("KEY", key).replace("items", &format!("{renaming}items"));
             let pod = NAMES.replace("configMap: {name: web-config}\n", &format!("{volume}\n"));
             let pod = pod.replace("envFrom: [", "envFrom: [{configMapRef: {name: web-made}}, ");
-            let home = folder(&[("kustomization.yaml", generator), ("all.yaml", &pod)]);
+            let home = temp_dir(&[("kustomization.yaml", generator), ("all.yaml", &pod)]);
             let told = ["dangling-key all.yaml:9"];
-            assert_eq!(found(home.path(), &["."]).0, told[..want], "{volume}");
+            assert_eq!(check_findings(home.path(), &["."]).0, told[..want], "{volume}");
         }
     }
     // What a controller fills in, nobody knows.
@@ -402,8 +402,8 @@ fn ports_that_are_not_there_are_told() {
     let told = |wrong: &[(&str, &str)]| {
         let changed = wrong.iter().fold(PORTS.to_string(), |text, (a, b)| text.replacen(a, b, 1));
         assert_ne!(changed, PORTS, "{wrong:?}");
-        let home = folder(&[("kustomization.yaml", "resources: [all.yaml]"), ("all.yaml", &changed)]);
-        found(home.path(), &["."]).0
+        let home = temp_dir(&[("kustomization.yaml", "resources: [all.yaml]"), ("all.yaml", &changed)]);
+        check_findings(home.path(), &["."]).0
     };
     for (right, wrong, line) in [
         (
@@ -460,7 +460,7 @@ data: {{a: b}}
 "
         )
     };
-    let home = folder(&[("all.yaml", &named("5"))]);
+    let home = temp_dir(&[("all.yaml", &named("5"))]);
     let output = run(home.path(), &["check", "-o", "short", "all.yaml"]);
     assert!(!stdout(&output).contains("has no name"), "{}", stdout(&output));
     assert_eq!(told_of("kind: ConfigMap\nmetadata: {name: a}\n").len(), 1);

@@ -1,6 +1,6 @@
 //! Findings that several targets share, and resources that a target drops.
 
-use kubectl_smp_testing::program::{folder, folder_with, found, run, stdout};
+use kubectl_smp_testing::program::{temp_dir, temp_dir_with, check_findings, run, stdout};
 use serde_json::Value;
 
 use super::{POD, target_of};
@@ -36,7 +36,7 @@ patches:
       value: nginx
   target: {kind: Deployment}
 ";
-    let home = folder(&[
+    let home = temp_dir(&[
         ("base/web.yaml", WEB_BASE),
         ("base/kustomization.yaml", "resources: [web.yaml]"),
         ("dev/kustomization.yaml", "resources: [../base]"),
@@ -47,17 +47,17 @@ patches:
     ]);
     let home = home.path();
     for args in [&["prod"] as &[&str], &["prod", "dev", "base"], &["-R", "."]] {
-        let (told, status) = found(home, args);
+        let (told, status) = check_findings(home, args);
         let double: Vec<_> = told.iter().filter(|told| told.starts_with("duplicate-key ")).collect();
         assert_eq!((double.len(), status), (1, Some(1)), "{args:?}: {told:?}");
         assert_eq!(told.len(), 1, "a base may leave something to those that use it: {args:?}: {told:?}");
     }
-    assert_eq!(found(home, &["unfinished"]).0, ["container-without-image unfinished/web.yaml:8"]);
+    assert_eq!(check_findings(home, &["unfinished"]).0, ["container-without-image unfinished/web.yaml:8"]);
 }
 
 #[test]
 fn what_is_misspelled_is_of_the_target_that_it_is_in() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("a/kustomization.yaml", "resources: [none.yaml]"),
         ("b/kustomization.yaml", "resources: [web.yaml, none.yaml]"),
         ("b/web.yaml", &WEB_BASE.replace("  selector", "  replicass: 1\n  selector")),
@@ -70,7 +70,7 @@ fn what_is_misspelled_is_of_the_target_that_it_is_in() {
 
 #[test]
 fn comments_silence_all_warnings_of_builds() {
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("pod.yaml", POD)],
         r"
 -- kustomization.yaml --
@@ -96,7 +96,7 @@ data:
   one: "a # smp:ignore no-effect b" # smp:ignore no-effect here
 "#;
     let home = target_of(map);
-    assert_eq!(found(home.path(), &["."]).0, ["unused-silence all.yaml:9"]);
+    assert_eq!(check_findings(home.path(), &["."]).0, ["unused-silence all.yaml:9"]);
 }
 
 /// A Deployment without an image, which somebody else may give it.
@@ -115,7 +115,7 @@ spec:
 
 #[test]
 fn what_a_base_lacks_is_not_told_while_a_user_does_not_build() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("base/web.yaml", NO_IMAGE),
         ("base/kustomization.yaml", "resources: [web.yaml]"),
         ("middle/kustomization.yaml", "resources: [../base]"),
@@ -123,8 +123,8 @@ fn what_a_base_lacks_is_not_told_while_a_user_does_not_build() {
     ]);
     let home = home.path();
     let of_base = ["container-without-image base/web.yaml:10", "unknown-field base/web.yaml:10"];
-    assert_eq!(found(home, &["base", "middle"]).0, of_base);
-    let (all, _) = found(home, &["-R", "."]);
+    assert_eq!(check_findings(home, &["base", "middle"]).0, of_base);
+    let (all, _) = check_findings(home, &["-R", "."]);
     assert_eq!(all, ["unknown-field base/web.yaml:10", "io prod/kustomization.yaml:1"]);
 }
 
@@ -139,14 +139,14 @@ patches:
     - {op: add, path: /spec/template/spec/containers/-, value: {name: sidecar}}
   target: {kind: DeploymentConfig}
 ";
-    let home = folder(&[
+    let home = temp_dir(&[
         ("a/web.yaml", &object),
         ("a/kustomization.yaml", "resources: [web.yaml]"),
         ("b/web.yaml", &object),
         ("b/kustomization.yaml", patch),
     ]);
-    assert_eq!(found(home.path(), &["a"]).0, [""; 0]);
-    assert_eq!(found(home.path(), &["b"]).0, ["container-without-image b/kustomization.yaml:4"]);
+    assert_eq!(check_findings(home.path(), &["a"]).0, [""; 0]);
+    assert_eq!(check_findings(home.path(), &["b"]).0, ["container-without-image b/kustomization.yaml:4"]);
 }
 
 #[test]
@@ -159,7 +159,7 @@ patches:
     - {op: remove, path: /spec/template/metadata/labels}
   target: {kind: Deployment}
 ";
-    let home = folder(&[
+    let home = temp_dir(&[
         ("base/web.yaml", &base),
         ("base/kustomization.yaml", "resources: [web.yaml]"),
         ("prod/kustomization.yaml", patch),
@@ -212,9 +212,9 @@ data: {a: b}
 
 /// The findings of a kustomization over the base, and what it builds.
 fn over_placeholder(text: &str) -> (Vec<String>, String) {
-    let home = folder(&[&LOCAL_FILES[..], &[("over/kustomization.yaml", text)]].concat());
+    let home = temp_dir(&[&LOCAL_FILES[..], &[("over/kustomization.yaml", text)]].concat());
     let built = stdout(&run(home.path(), &["build", "over"]));
-    (found(home.path(), &["over", "base"]).0, built)
+    (check_findings(home.path(), &["over", "base"]).0, built)
 }
 
 #[test]
@@ -292,7 +292,7 @@ patches:
 - target: {kind: Secret}
   patch: '[{"op": "add", "path": "/metadata/annotations", "value": {"config.kubernetes.io/local-config": "true"}}]'
 "#;
-    let home = folder(&[&LOCAL_FILES[..], &[("over/kustomization.yaml", text)]].concat());
+    let home = temp_dir(&[&LOCAL_FILES[..], &[("over/kustomization.yaml", text)]].concat());
     let tree = stdout(&run(home.path(), &["tree", "over"]));
     insta::assert_snapshot!(tree, @r"
     target over              1 object

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use kubectl_smp_testing::needs;
-use kubectl_smp_testing::program::{folder, folder_with, run};
+use kubectl_smp_testing::requirements;
+use kubectl_smp_testing::program::{temp_dir, temp_dir_with, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -37,7 +37,7 @@ const ODD: [&str; 18] = [
 fn odd() -> TempDir {
     let quoted: Vec<String> = ODD.iter().map(|name| name.replace('\'', "''")).collect();
     let entries: String = quoted.iter().flat_map(|name| ["- '", name, "'\n"]).collect();
-    let home = folder(&[("kustomization.yaml", &format!("resources:\n{entries}"))]);
+    let home = temp_dir(&[("kustomization.yaml", &format!("resources:\n{entries}"))]);
     for (i, name) in ODD.iter().enumerate() {
         fs::write(home.path().join(name), config_map(&format!("n{i}"))).expect("written");
     }
@@ -141,7 +141,7 @@ spec:
   scope: Namespaced
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
 ";
-    let home = folder(&[
+    let home = temp_dir(&[
         ("k/kustomization.yaml", "resources: [a.yaml]"),
         ("k/a.yaml", &config_map("a")),
         ("smp.lock", "{\"version\": 1, \"remotes\": [], \"schemas\": []}\n"),
@@ -161,7 +161,7 @@ smp.lock
 
 #[test]
 fn what_comes_from_elsewhere_is_told_by_its_commit() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("repository/base/kustomization.yaml", "resources: [c.yaml]"),
         ("repository/base/c.yaml", &config_map("c")),
     ]);
@@ -203,7 +203,7 @@ metadata:
     config.kubernetes.io/function: |
       exec: {path: ./same.sh}
 ";
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("c.yaml", &config_map("c")), ("same.yaml", function)],
         r"
 -- kustomization.yaml --
@@ -223,8 +223,8 @@ cat
 #[test]
 #[ignore = "needs helm"]
 fn charts_are_told_as_a_whole() {
-    let helm = needs::needed("SMP_TEST_HELM", "helm");
-    let home = folder_with(
+    let helm = requirements::required_env("SMP_TEST_HELM", "helm");
+    let home = temp_dir_with(
         &[("charts/app/templates/c.yaml", &config_map("{{ .Values.x }}"))],
         r"
 -- kustomization.yaml --
@@ -251,7 +251,7 @@ x: y
 #[test]
 #[ignore = "needs repositories with overlays"]
 fn real_overlays_depend_on_what_is_told() {
-    let top = PathBuf::from(needs::needed("SMP_TEST_REALWORLD", "CONTRIBUTING.md"));
+    let top = PathBuf::from(requirements::required_env("SMP_TEST_REALWORLD", "CONTRIBUTING.md"));
     let (mut targets, mut removed) = (0, 0);
     for repository in fs::read_dir(top).expect("a folder").map(|entry| entry.expect("an entry").path()) {
         let home = tempfile::tempdir().expect("a folder");

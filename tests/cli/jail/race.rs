@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use smp_overlay::overlay::{BuildOptions, Builder, ChainUse, LockUse, Targets};
+use smp_overlay::overlay::{BuildOptions, Builder, ChainPurpose, LockSource, Targets};
 use smp_overlay::resource::Resource;
-use smp_overlay::schema_chain::{Links, SchemaChain, SchemaChoice};
+use smp_overlay::schema_chain::{ChainSources, SchemaChain, SchemaChoice};
 use smp_text::diagnostic::Diagnostic;
 use smp_text::source::SourceMap;
 use smp_text::yaml;
@@ -29,10 +29,10 @@ patches: [{path: d/secret.yaml, target: {kind: ConfigMap}}]
 
 fn builder(sources: &SourceMap) -> Builder {
     let mut options = BuildOptions::default();
-    (options.lock, options.offline) = (LockUse::Ignore, true);
+    (options.lock, options.offline) = (LockSource::Ignore, true);
     let chain = |used| {
-        let hermetic = used == ChainUse::Kustomizations;
-        SchemaChain::new(&SchemaChoice::Embedded, Links { hermetic, offline: true, ..Links::default() })
+        let hermetic = used == ChainPurpose::Kustomizations;
+        SchemaChain::new(&SchemaChoice::Embedded, ChainSources { hermetic, offline: true, ..ChainSources::default() })
     };
     Builder::with_chain(sources.clone(), options, Box::new(chain), Targets::One).expect("a builder")
 }

@@ -1,12 +1,12 @@
 //! Documents of an overlay that match nothing in its base.
 
-use kubectl_smp_testing::program::{folder, folder_with};
+use kubectl_smp_testing::program::{temp_dir, temp_dir_with};
 
 use super::{DEPLOYMENT, cm, refused, says, told};
 
 #[test]
 fn a_plain_overlay_without_manifests_is_an_error() {
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("base/web.yaml", DEPLOYMENT)],
         r"
 -- empty/README.md --
@@ -55,7 +55,7 @@ metadata: {{name: {name}, namespace: {namespace}}}
 "
         )
     };
-    folder_with(
+    temp_dir_with(
         &[
             ("base/web.yaml", DEPLOYMENT),
             ("base/settings.yaml", &config("settings", "shop")),
@@ -154,7 +154,7 @@ spec: {{replicas: 3}}
 "
         )
     };
-    let home = folder(&[
+    let home = temp_dir(&[
         ("base/web.yaml", DEPLOYMENT),
         ("longer/x.yaml", &half("apps/v1", "web-prod")),
         ("other/x.yaml", &half("apps/v1", "api")),
@@ -212,7 +212,7 @@ kind: StatefulSet
 metadata: {name: web, namespace: shop}
 spec: {replicas: 3}
 ";
-    let home = folder_with(
+    let home = temp_dir_with(
         &[
             ("base/web.yaml", DEPLOYMENT),
             ("base/a.yaml", &cm("a")),
@@ -278,7 +278,7 @@ fn ten_thousand_documents_that_match_nothing_are_no_flood_of_work() {
         let manifest = |i| format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {prefix}-{i}}}}}\n");
         (0..10_000).map(manifest).collect::<Vec<_>>().join("---\n")
     };
-    let home = folder(&[("base/a.yaml", &all("some-service")), ("prod/a.yaml", &all("other-things"))]);
+    let home = temp_dir(&[("base/a.yaml", &all("some-service")), ("prod/a.yaml", &all("other-things"))]);
     let begun = std::time::Instant::now();
     assert_eq!(told(home.path(), &["build", "prod"]), "");
     // Each compared with each took minutes.

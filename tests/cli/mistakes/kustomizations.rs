@@ -1,6 +1,6 @@
 //! Mistakes in kustomizations, and resources whose ids become equal.
 
-use kubectl_smp_testing::program::{folder, folder_with, run};
+use kubectl_smp_testing::program::{temp_dir, temp_dir_with, run};
 
 use super::{cm, messages, refused, says, told};
 
@@ -68,7 +68,7 @@ fn directives_are_taken_as_kustomize_takes_them() {
     ];
     for (directive, kustomization, manifest) in table {
         let files = |k: &str, a: &str, p: &str| {
-            folder(&[
+            temp_dir(&[
                 (
                     "app/kustomization.yaml",
                     &format!(
@@ -112,7 +112,7 @@ fn markers_end_documents_alone() {
     ];
     for (marker, want) in table {
         let second = "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n";
-        let home = folder(&[
+        let home = temp_dir(&[
             ("app/kustomization.yaml", "resources: [a.yaml]"),
             ("app/a.yaml", &format!("{}{}", cm("a"), marker.replace("{}", second))),
         ]);
@@ -125,7 +125,7 @@ fn markers_end_documents_alone() {
 
 #[test]
 fn resources_in_messages_have_all_their_parts() {
-    let home = folder(&[("a.yaml", &format!("{}---\n{}", cm("a"), cm("a"))), ("b.yaml", &cm("a"))]);
+    let home = temp_dir(&[("a.yaml", &format!("{}---\n{}", cm("a"), cm("a"))), ("b.yaml", &cm("a"))]);
     let output = run(home.path(), &["merge", "a.yaml", "b.yaml", "--message-format", "json"]);
     let told = messages(&String::from_utf8(output.stderr).expect("text"));
     let want = serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "namespace": "", "name": "a"});
@@ -177,7 +177,7 @@ configMapGenerator:
         ),
     ];
     for (rest, code, want) in table {
-        let home = folder(&[
+        let home = temp_dir(&[
             ("app/kustomization.yaml", &format!("resources: [a.yaml]\n{rest}")),
             ("app/a.yaml", &cm("a")),
         ]);
@@ -191,7 +191,7 @@ configMapGenerator:
 
 #[test]
 fn base_of_a_kustomization_is_wrong_use() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("app/kustomization.yaml", "resources: [a.yaml]"),
         ("app/a.yaml", &cm("a")),
         ("over/b.yaml", &cm("b")),
@@ -224,7 +224,7 @@ fn base_of_a_kustomization_is_wrong_use() {
 
 /// A kustomization with two ConfigMaps, of which `changes` makes one.
 fn colliding(changes: &str) -> tempfile::TempDir {
-    folder_with(
+    temp_dir_with(
         &[
             ("app/kustomization.yaml", &format!("resources: [a.yaml, b.yaml]\n{changes}")),
             ("app/a.yaml", &cm("a")),
@@ -307,7 +307,7 @@ fn generator_that_merges_onto_malformed_string_data_is_rejected() {
         ),
     ];
     for (fields, want) in table {
-        let home = folder_with(
+        let home = temp_dir_with(
             &[(
                 "a.yaml",
                 &format!(

@@ -5,8 +5,8 @@ use std::net::TcpListener;
 use std::process::Command;
 
 #[cfg(feature = "cluster")]
-use kubectl_smp_testing::program::folder_with;
-use kubectl_smp_testing::program::{command, folder, run};
+use kubectl_smp_testing::program::temp_dir_with;
+use kubectl_smp_testing::program::{command, temp_dir, run};
 
 use super::{cm, refused, says, told};
 
@@ -23,7 +23,7 @@ contexts:
 
 #[test]
 fn a_cluster_that_is_named_must_exist() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("kubeconfig", KUBECONFIG),
         ("app/kustomization.yaml", "resources: [a.yaml]"),
         ("app/a.yaml", &cm("a")),
@@ -52,7 +52,7 @@ fn a_cluster_that_is_named_must_exist() {
 #[cfg(unix)]
 #[test]
 fn a_kubeconfig_may_be_a_pipe_and_not_a_directory() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("kubeconfig", KUBECONFIG),
         ("app/kustomization.yaml", "resources: [a.yaml]"),
         ("app/a.yaml", &cm("a")),
@@ -96,7 +96,7 @@ spec: {{list: {list}}}
 "
         )
     };
-    let home = folder(&[
+    let home = temp_dir(&[
         ("base/w.yaml", &widget("[{name: a}, {name: b}, {name: c}]")),
         ("prod/w.yaml", &widget("[{name: a, x: 1}]")),
     ]);
@@ -148,7 +148,7 @@ spec:
                 items: {type: object, properties: {name: {type: string}, x: {type: integer}}}
 ";
     let patch = widget("[{name: a, x: 1}]");
-    let home = folder_with(
+    let home = temp_dir_with(
         &[
             ("base/w.yaml", &widget("[{name: a}, {name: b}]")),
             ("prod/w.yaml", &patch),
@@ -204,7 +204,7 @@ patches: [{path: p.yaml}]
 
 #[test]
 fn a_namespace_for_a_build_is_refused() {
-    let home = folder(&[("app/kustomization.yaml", "resources: [a.yaml]"), ("app/a.yaml", &cm("a"))]);
+    let home = temp_dir(&[("app/kustomization.yaml", "resources: [a.yaml]"), ("app/a.yaml", &cm("a"))]);
     let output = run(home.path(), &["build", "app", "-n", "shop"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
     insta::assert_snapshot!(&String::from_utf8_lossy(&output.stderr), @"error[usage]: `--namespace` says where objects go that are sent to a cluster: what is rendered gets its namespace by `namespace:` in a kustomization, or by its manifests");

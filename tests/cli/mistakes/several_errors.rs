@@ -1,12 +1,12 @@
 //! Several errors are reported at once, each of them once.
 
-use kubectl_smp_testing::program::{folder, folder_with};
+use kubectl_smp_testing::program::{temp_dir, temp_dir_with};
 
 use super::{cm, messages, refused, told};
 
 #[test]
 fn all_errors_of_a_kustomization_are_told() {
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("app/a.yaml", &cm("a")), ("patched/a.yaml", &cm("a")), ("patched/y.yaml", &cm("nobody"))],
         r"
 -- app/kustomization.yaml --
@@ -68,7 +68,7 @@ data: [1]
 
 #[test]
 fn what_is_wrong_in_one_part_hides_no_other() {
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("app/a.yaml", &cm("a")), ("patched/a.yaml", &cm("a"))],
         r#"
 -- app/kustomization.yaml --
@@ -211,7 +211,7 @@ patches:
 - patch: '{"kind": "x"}'
 replacements: [{sourceValue: x}]
 "#;
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("inline/kustomization.yaml", inline)],
         r"
 -- fields/kustomization.yaml --
@@ -250,7 +250,7 @@ fn a_target_that_cannot_be_read_is_told_beside_an_empty_patch() {
 patches: [{{target: {target}, patch: "[]"}}]
 "#
         );
-        let home = folder(&[("app/kustomization.yaml", &kustomization), ("app/a.yaml", &cm("a"))]);
+        let home = temp_dir(&[("app/kustomization.yaml", &kustomization), ("app/a.yaml", &cm("a"))]);
         let told = told(home.path(), &["build", "app", "--message-format", "json"]);
         let told = messages(&told);
         let warnings: Vec<_> = told.iter().filter(|told| told["severity"] == "warning").collect();

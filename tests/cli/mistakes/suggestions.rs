@@ -1,12 +1,12 @@
 //! Names that are misspelled: the message suggests the right one, with its place.
 
-use kubectl_smp_testing::program::{folder, folder_with, run};
+use kubectl_smp_testing::program::{temp_dir, temp_dir_with, run};
 
 use super::{DEPLOYMENT, cm, messages, refused, says, told};
 
 #[test]
 fn a_component_that_is_built_alone_says_so() {
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("part/a.yaml", &cm("a"))],
         r"
 -- part/kustomization.yaml --
@@ -38,7 +38,7 @@ kind: Component
 
 #[test]
 fn deprecated_labels_are_rewritten_with_their_selectors() {
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("app/a.yaml", &cm("a"))],
         r"
 -- app/kustomization.yaml --
@@ -176,7 +176,7 @@ metadata:
   labels: {x: y}
 ",
         );
-        let home = folder(&[
+        let home = temp_dir(&[
             ("app/kustomization.yaml", kustomization),
             ("app/settings.yaml", &a),
             ("app/web.yaml", DEPLOYMENT),
@@ -185,7 +185,7 @@ metadata:
         let told = refused(home.path(), &["build", "app"]);
         says(&told, &[&[part], parts].concat());
     }
-    let home = folder(&[("base/kustomization.yaml", "resources: [a.yaml]"), ("base/a.yaml", &a)]);
+    let home = temp_dir(&[("base/kustomization.yaml", "resources: [a.yaml]"), ("base/a.yaml", &a)]);
     insta::assert_snapshot!(&refused(home.path(), &["build", "bsae"]), @r"
     error[io]: bsae: no such file or directory
      |
@@ -195,7 +195,7 @@ metadata:
 
 #[test]
 fn what_mends_a_mistake_is_data() {
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("fine/a.yaml", &cm("a")), ("new/a.yaml", &cm("a"))],
         r"
 -- app/kustomization.yaml --
@@ -228,7 +228,7 @@ patches: [p.yaml]
 
 #[test]
 fn places_can_be_opened_from_where_the_user_stands() {
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("base/a.yaml", &cm("a"))],
         r"
 -- base/kustomization.yaml --
@@ -302,7 +302,7 @@ fn inline_patches_have_their_places_in_the_kustomization() {
         ),
     ];
     for (patch, want) in table {
-        let home = folder(&[
+        let home = temp_dir(&[
             (
                 "app/kustomization.yaml",
                 &format!(

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::{self, command, folder, folder_with, run};
+use kubectl_smp_testing::program::{self, command, temp_dir, temp_dir_with, run};
 
 use super::{DEPLOYMENT, cm, refused, says, told};
 
@@ -15,7 +15,7 @@ replacements:
   - select: {kind: Deployment}
     fieldPaths: ["spec.template.spec.containers.[name=wbe].image"]
 "#;
-    let home = folder(&[("app/kustomization.yaml", kustomization), ("app/a.yaml", DEPLOYMENT)]);
+    let home = temp_dir(&[("app/kustomization.yaml", kustomization), ("app/a.yaml", DEPLOYMENT)]);
     let told = refused(home.path(), &["build", "app"]);
     insta::assert_snapshot!(told, @r#"
     error[no-match]: the target has no such field
@@ -37,7 +37,7 @@ replacements:
 
 #[test]
 fn targets_that_are_something_else_are_told() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("taken/kustomization.yaml/x", ""),
         ("taken/a.yaml", &cm("a")),
         ("named/kustomize.yaml", "resources: [a.yaml]"),
@@ -74,7 +74,7 @@ fn targets_that_are_something_else_are_told() {
 
 #[test]
 fn patches_of_what_is_not_there_name_what_is_meant() {
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("a.yaml", DEPLOYMENT)],
         r"
 -- kustomization.yaml --
@@ -115,7 +115,7 @@ patches:
 
 #[test]
 fn wrong_command_lines_are_messages_like_others() {
-    let home = folder(&[]);
+    let home = temp_dir(&[]);
     let told = refused(home.path(), &["a\nerror: forged"]);
     insta::assert_snapshot!(told, @r"
     error[usage]: unrecognized subcommand 'a\nerror: forged'
@@ -132,7 +132,7 @@ fn wrong_command_lines_are_messages_like_others() {
 #[test]
 fn no_message_is_a_flood() {
     let path = "a/".repeat(100_000) + "a";
-    let home = folder_with(
+    let home = temp_dir_with(
         &[
             ("c.yaml", &format!("commonLabels: [{{path: {path}, create: true}}]")),
             ("a.yaml", &cm("a")),
@@ -155,7 +155,7 @@ commonLabels: {x: y}
 
 #[test]
 fn a_file_that_is_too_large_passes_a_limit() {
-    let home = folder(&[("kustomization.yaml", "resources: [a.yaml]")]);
+    let home = temp_dir(&[("kustomization.yaml", "resources: [a.yaml]")]);
     let file = fs::File::create(home.path().join("a.yaml")).expect("made");
     file.set_len((1 << 30) + 1).expect("sparse");
     let large = |name: &str| {
@@ -194,7 +194,7 @@ replicas: [{name: x, count: 1}]
     ));
     files.push(("b300/a.yaml".into(), cm("a")));
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let home = folder(&files);
+    let home = temp_dir(&files);
     let told = refused(home.path(), &["build", "b0"]);
     insta::assert_snapshot!(told, @r"
     error[no-match]: no resource with replicas is named `x`
@@ -219,7 +219,7 @@ replicas: [{name: x, count: 1}]
 #[test]
 fn long_lines_are_shown_around_the_place() {
     let list = "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa', ".repeat(500);
-    let home = folder(&[(
+    let home = temp_dir(&[(
         "app/kustomization.yaml",
         &format!(
             "\
@@ -244,14 +244,14 @@ resources: [{list}]
 
 #[test]
 fn a_target_that_fails_prints_no_list() {
-    let home = folder(&[("app/kustomization.yaml", "resources: [a.yaml]")]);
+    let home = temp_dir(&[("app/kustomization.yaml", "resources: [a.yaml]")]);
     refused(home.path(), &["build", "app", "-o", "json"]);
     refused(home.path(), &["build", "app", "app", "-o", "json"]);
 }
 
 #[test]
 fn locks_are_made_of_all_that_builds_take() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("a/kustomization.yaml", "resources: [a.yaml]"),
         ("a/a.yaml", &cm("a")),
         ("b/kustomization.yaml", "resources: [../a]"),
@@ -286,7 +286,7 @@ a: |
     {{ $labels.pod }}
   b: [",
     );
-    let home = folder(&[
+    let home = temp_dir(&[
         ("base/x.yaml", &cm("x")),
         ("conflict/a.yaml", conflict),
         ("expression/a.yaml", &expression),
@@ -327,7 +327,7 @@ spec:
     spec:
       containers: [{name: web, image: 'web:1', hostNetwork: true}]
 ";
-    let home = folder(&[("k/kustomization.yaml", "resources: [a.yaml]"), ("k/a.yaml", wrong)]);
+    let home = temp_dir(&[("k/kustomization.yaml", "resources: [a.yaml]"), ("k/a.yaml", wrong)]);
     let output = run(home.path(), &["check", "k"]);
     let told = String::from_utf8(output.stdout).expect("text");
     insta::assert_snapshot!(told, @r"
@@ -391,7 +391,7 @@ spec:
 
 #[test]
 fn a_wrong_directory_names_the_nearest_ones() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("apps/base/kustomization.yaml", "resources: [x.yaml]"),
         ("apps/base/x.yaml", &cm("x")),
         ("apps/overlays/dev/kustomization.yaml", "resources: [../../base]"),
@@ -423,7 +423,7 @@ spec:
   $patchMergeKey: [name]
   replicas: 2
 ";
-    let home = folder_with(
+    let home = temp_dir_with(
         &[
             ("base/web.yaml", DEPLOYMENT),
             ("over/web.yaml", patch),
@@ -506,7 +506,7 @@ spec:
         (format!("[{{name: web, $patch: delete}}, {}]", replaced.replace("web", "new")), false),
         ("[{$patch: replace}, {name: web, image: 'web:2'}]".to_string(), false),
     ] {
-        let home = folder_with(
+        let home = temp_dir_with(
             &[("web.yaml", DEPLOYMENT), ("patch.yaml", &patch(&containers))],
             r"
 -- kustomization.yaml --

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::folder;
+use kubectl_smp_testing::program::temp_dir;
 
 use super::{APPLIED, LIVE, NEW, TYPES, WEB, fail, made_of, succeed};
 
@@ -18,7 +18,7 @@ metadata: {{name: a}}
 "
         )
     };
-    let files = folder(&[
+    let files = temp_dir(&[
         ("a.yaml", &thing("")),
         ("map.yaml", &thing("z: {q: null}")),
         ("field.yaml", &thing("z: null")),
@@ -68,7 +68,7 @@ spec:
             ),
         )
     };
-    let files = folder(&[("a.yaml", &config("1")), ("b.yaml", &config("2"))]);
+    let files = temp_dir(&[("a.yaml", &config("1")), ("b.yaml", &config("2"))]);
     let said = fail(files.path(), &["create-patch", "a.yaml", "b.yaml"]);
     insta::assert_snapshot!(said, @r"
     error[unknown-field]: the schema has no field `nope` here, so it cannot be merged
@@ -132,7 +132,7 @@ status: {replicas: 1}
 
 #[test]
 fn what_is_null_or_empty_in_a_manifest_is_no_conflict() {
-    let files = folder(&[
+    let files = temp_dir(&[
         ("applied.yaml", DRY_RUN),
         ("new.yaml", &DRY_RUN.replace("web:1", "web:2")),
         ("live.yaml", CREATED),
@@ -185,7 +185,7 @@ fn what_is_null_or_empty_in_a_manifest_is_no_conflict() {
 
 #[test]
 fn maps_are_merged_key_by_key_where_a_patch_can_name_keys() {
-    let files = folder(&[
+    let files = temp_dir(&[
         ("applied.yaml", DRY_RUN),
         (
             "new.yaml",
@@ -208,7 +208,7 @@ fn maps_are_merged_key_by_key_where_a_patch_can_name_keys() {
 #[test]
 fn conflicts_name_the_flag_that_undoes_them() {
     let changed = LIVE.replace("paused: true\n  template", "paused: false\n  template");
-    let files = folder(&[("live.yaml", &changed), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
+    let files = temp_dir(&[("live.yaml", &changed), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
     let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];
     for of in TYPES {
         let said = fail(files.path(), &[&create[..], of].concat());

@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::folder;
+use kubectl_smp_testing::program::temp_dir;
 
 use super::{WEB, succeed};
 
 #[test]
 fn what_is_added_looks_like_what_stands_beside_it() {
-    let files = folder(&[("web.yaml", WEB)]);
+    let files = temp_dir(&[("web.yaml", WEB)]);
     let patch = r#"{"spec": {"paused": true, "minReadySeconds": 5, "template": {"spec": {"nodeName": "on", "containers":
         [{"name": "web", "args": ["-v", "1"], "env": [{"name": "A", "value": "a\nb\n"}]}]}}}}"#;
     let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
@@ -34,7 +34,7 @@ fn what_is_added_looks_like_what_stands_beside_it() {
     assert_eq!(patched, format!("{WEB}  strategy:\n    type: Recreate\n"));
     // In JSON it is JSON.
     let json = "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"data\": {\"a\": \"b\"}}\n";
-    let files = folder(&[("a.json", json)]);
+    let files = temp_dir(&[("a.json", json)]);
     let (patched, _) = succeed(
         files.path(),
         &[
@@ -50,7 +50,7 @@ data:
     );
     assert_eq!(patched, json.replace("\"b\"}", "\"b\", \"c\": \"d\"}"));
     // Who writes a patch in YAML has chosen a style.
-    let files = folder(&[("web.yaml", WEB)]);
+    let files = temp_dir(&[("web.yaml", WEB)]);
     let (patched, _) = succeed(
         files.path(),
         &[
@@ -77,7 +77,7 @@ fn what_is_added_stands_in_brackets_where_its_neighbours_do() {
       - {name: A, emptyDir: {}}
 ",
     );
-    let files = folder(&[("web.yaml", &manifest)]);
+    let files = temp_dir(&[("web.yaml", &manifest)]);
     let patch = |patch: &str, kind: &str| {
         succeed(files.path(), &["patch", "-f", "web.yaml", "--type", kind, "-p", patch]).0
     };
@@ -133,7 +133,7 @@ spec:
 
 #[test]
 fn aliases_that_say_what_is_wanted_stay() {
-    let files = folder(&[("web.yaml", ANCHORED)]);
+    let files = temp_dir(&[("web.yaml", ANCHORED)]);
     let patch = "{spec: {template: {spec: {containers: [{name: web, image: c}]}}}}";
     let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
     let want = ANCHORED.replace("image: a\n", "image: c\n").replace(

@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::folder;
+use kubectl_smp_testing::program::temp_dir;
 
 use super::{CRD, CUSTOM, WEB, fail, succeed};
 
 #[test]
 fn values_that_the_schema_forbids_are_warned_of() {
-    let files = folder(&[("web.yaml", &WEB.replace("replicas: 1", "replicas: one"))]);
+    let files = temp_dir(&[("web.yaml", &WEB.replace("replicas: 1", "replicas: one"))]);
     let patch = |text: &str, kind: &str| {
         succeed(files.path(), &["patch", "-f", "web.yaml", "-p", text, "--type", kind]).1
     };
@@ -59,7 +59,7 @@ fn what_the_schema_requires_is_missed() {
         (WEB, "strategic", "spec: {selector: null}", ""),
     ];
     for (manifest, kind, patch, field) in table {
-        let files = folder(&[("web.yaml", manifest)]);
+        let files = temp_dir(&[("web.yaml", manifest)]);
         let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", kind, "-p", patch]);
         if field.is_empty() {
             // That there was none is all that is told.
@@ -87,7 +87,7 @@ fn a_value_that_stands_twice_in_a_set_is_warned_of() {
         )
     };
     for (finalizers, want) in [("a.io/x, a.io/y", "metadata.finalizers[2]"), ("a.io/x, a.io/x", "")] {
-        let files = folder(&[("web.yaml", &with(finalizers))]);
+        let files = temp_dir(&[("web.yaml", &with(finalizers))]);
         let add = "[{op: add, path: /metadata/finalizers/-, value: a.io/x}]";
         let other = "[{op: add, path: /metadata/finalizers/0, value: a.io/z}]";
         let patch = if want.is_empty() { other } else { add };
@@ -117,7 +117,7 @@ fn a_deletion_in_a_list_that_does_not_merge_is_warned_of() {
         ),
         (WEB, "makes a new list, without this entry", "tolerations: []"),
     ] {
-        let files = folder(&[("web.yaml", manifest)]);
+        let files = temp_dir(&[("web.yaml", manifest)]);
         let patch = "{spec: {template: {spec: {tolerations: [{$patch: delete, key: a}]}}}}";
         let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
         assert!(said.contains("takes nothing out of this list") && said.contains(becomes), "{said}");
@@ -127,7 +127,7 @@ fn a_deletion_in_a_list_that_does_not_merge_is_warned_of() {
 
 #[test]
 fn kinds_that_are_not_built_in_are_refused_as_the_server_refuses_them() {
-    let files = folder(&[("d/a.yaml", CUSTOM), ("d/crd.yaml", CRD), ("crd.yaml", CRD)]);
+    let files = temp_dir(&[("d/a.yaml", CUSTOM), ("d/crd.yaml", CRD), ("crd.yaml", CRD)]);
     let args = ["patch", "-f", "d", "-p", "{kind: Thing, spec: {l: [{id: 2, x: 2}]}}"];
     let said = fail(files.path(), &args);
     insta::assert_snapshot!(said, @r"

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::folder;
+use kubectl_smp_testing::program::temp_dir;
 use tempfile::TempDir;
 
 use super::{WEB, application, config, fail, succeed};
@@ -39,7 +39,7 @@ kind: Kustomization
 ";
     for head in ["", kinds] {
         let text = format!("{head}{KUSTOMIZATION}");
-        let files = folder(&[("kustomization.yaml", &text)]);
+        let files = temp_dir(&[("kustomization.yaml", &text)]);
         let patch = "{\"images\": [{\"name\": \"web\", \"newTag\": \"9\"}], \"resources\": [\"b.yaml\"]}";
         let (stdout, _) = succeed(files.path(), &["patch", "-f", "kustomization.yaml", "-p", patch]);
         let want = text.replace("\"1\"", "\"9\"").replace("[a.yaml]", "[a.yaml, b.yaml]");
@@ -49,7 +49,7 @@ kind: Kustomization
 
 #[test]
 fn removed_list_entries_are_counted() {
-    let files = folder(&[("kustomization.yaml", KUSTOMIZATION)]);
+    let files = temp_dir(&[("kustomization.yaml", KUSTOMIZATION)]);
     let patch = "{images: [{name: web, newTag: \"9\"}]}";
     let args = ["patch", "-f", "kustomization.yaml", "--type=merge", "--in-place", "-p", patch];
     let (_, stderr) = succeed(files.path(), &args);
@@ -102,7 +102,7 @@ fn a_patch_that_names_a_namespace_moves_no_manifest_into_it() {
         format!("{{kind: ConfigMap, metadata: {{name: c, namespace: {namespace}}}, data: {{a: new}}}}")
     };
     let of = |name: &str, files: &TempDir| fs::read_to_string(files.path().join(name)).expect("there");
-    let both = || folder(&[("app/none.yaml", &config("", "old")), ("app/prod.yaml", &config("prod", "old"))]);
+    let both = || temp_dir(&[("app/none.yaml", &config("", "old")), ("app/prod.yaml", &config("prod", "old"))]);
 
     let files = both();
     succeed(files.path(), &["patch", "-f", "app", "--in-place", "-p", &patch("prod")]);
@@ -158,7 +158,7 @@ fn a_patch_leaves_an_object_what_it_is() {
   namespace: shop
   labels",
     );
-    let files = folder(&[("web.yaml", &shop), ("bare.yaml", "a: b")]);
+    let files = temp_dir(&[("web.yaml", &shop), ("bare.yaml", "a: b")]);
     for (patch_type, patch, want) in table {
         let stderr = fail(files.path(), &["patch", "-f", "web.yaml", "--type", patch_type, "-p", patch]);
         let place = want.split_once(": this").map_or(want, |(field, _)| field);
@@ -172,7 +172,7 @@ fn a_patch_leaves_an_object_what_it_is() {
 
 #[test]
 fn operations_that_the_server_forgives_are_warned_of() {
-    let files = folder(&[("web.yaml", WEB)]);
+    let files = temp_dir(&[("web.yaml", WEB)]);
     let patch =
         |patch: &str| succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
     for (text, want, wrong) in [

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::{folder, folder_of, run};
+use kubectl_smp_testing::program::{temp_dir, temp_dir_from_text, run};
 use tempfile::TempDir;
 
 use super::{APPLIED, CRD, CUSTOM, LIVE, NEW, TYPES, fail, succeed};
@@ -18,7 +18,7 @@ fn applied(files: &TempDir, create: &[&str], of: &[&str]) -> serde_json::Value {
 
 #[test]
 fn three_way_patches_of_all_types_keep_what_others_added() {
-    let files = folder(&[("live.yaml", LIVE), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
+    let files = temp_dir(&[("live.yaml", LIVE), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
     let want = serde_json::json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "status": {"replicas": 3},
         "metadata": {
@@ -49,7 +49,7 @@ fn three_way_patches_of_all_types_keep_what_others_added() {
 #[test]
 fn what_others_changed_is_undone_only_when_asked() {
     let changed = LIVE.replace("paused: true\n  template", "paused: false\n  template");
-    let files = folder(&[("live.yaml", &changed), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
+    let files = temp_dir(&[("live.yaml", &changed), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
     for of in TYPES {
         let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];
         let said = fail(files.path(), &[&create[..], of].concat());
@@ -77,7 +77,7 @@ spec:
 "
         )
     };
-    let files = folder(&[("live.yaml", &ports("b")), ("new.yaml", &ports("c"))]);
+    let files = temp_dir(&[("live.yaml", &ports("b")), ("new.yaml", &ports("c"))]);
     for create in [
         &["create-patch", "live.yaml", "new.yaml"][..],
         &["create-patch", "live.yaml", "new.yaml", "--current", "live.yaml"],
@@ -92,7 +92,7 @@ spec:
     }
     // Two equal ones, which no key tells apart.
     let twice = ports("b").replace("UDP", "TCP");
-    let files = folder(&[("live.yaml", &twice), ("new.yaml", &twice.replace("name: a", "name: x"))]);
+    let files = temp_dir(&[("live.yaml", &twice), ("new.yaml", &twice.replace("name: a", "name: x"))]);
     for of in &TYPES[1..] {
         let ports = &applied(&files, &["create-patch", "live.yaml", "new.yaml"], of)["spec"]["ports"];
         assert_eq!((&ports[0]["name"], &ports[1]["name"]), (&"x".into(), &"b".into()), "{of:?}");
@@ -110,7 +110,7 @@ definitions:
         x-kubernetes-patch-merge-key: a
         x-kubernetes-recommended-patch-merge-key: b,a
 ";
-    let files = folder(&[("crd.yaml", CRD), ("wrong.yaml", wrong), ("a.yaml", CUSTOM)]);
+    let files = temp_dir(&[("crd.yaml", CRD), ("wrong.yaml", wrong), ("a.yaml", CUSTOM)]);
     let (stdout, stderr) = succeed(files.path(), &["schema", "lint", "crd.yaml"]);
     assert_eq!((stdout.as_str(), stderr.as_str()), ("crd.yaml: 0 errors, 0 warnings\n", ""));
     let output = run(files.path(), &["schema", "lint", "wrong.yaml", "crd.yaml"]);
@@ -175,7 +175,7 @@ definitions:
 
 #[test]
 fn compiling_writes_over_nothing_but_compiled_schemas() {
-    let files = folder(&[("w.yaml", CRD), ("notes.txt", "mine"), ("empty", "")]);
+    let files = temp_dir(&[("w.yaml", CRD), ("notes.txt", "mine"), ("empty", "")]);
     for (output, why) in [
         ("w.yaml", "w.yaml is a source"),
         ("./w.yaml", "w.yaml is a source"),
@@ -193,7 +193,7 @@ fn compiling_writes_over_nothing_but_compiled_schemas() {
 
 #[test]
 fn compiled_schemas_are_sources_as_any_others() {
-    let files = folder(&[("w.yaml", CRD)]);
+    let files = temp_dir(&[("w.yaml", CRD)]);
     succeed(files.path(), &["schema", "compile", "w.yaml", "-o", "one"]);
     for sources in [&["one"] as &[&str], &["one", "w.yaml"], &["w.yaml", "one"]] {
         succeed(files.path(), &[&["schema", "compile", "-o", "two"], sources].concat());
@@ -226,7 +226,7 @@ fn what_lint_calls_an_error_is_not_compiled() {
             "have no field `odd`",
         ),
     ] {
-        let files = folder(&[("s.yaml", &with_list(&words))]);
+        let files = temp_dir(&[("s.yaml", &with_list(&words))]);
         let stderr = fail(files.path(), &["schema", "compile", "s.yaml", "-o", "out"]);
         assert!(stderr.contains(why), "{words}: {stderr}");
         assert!(!files.path().join("out").exists());
@@ -237,7 +237,7 @@ fn what_lint_calls_an_error_is_not_compiled() {
 
 #[test]
 fn selectors_that_say_nothing_are_refused() {
-    let files = folder_of(
+    let files = temp_dir_from_text(
         r"
 -- a.yaml --
 kind: ConfigMap
@@ -270,7 +270,7 @@ data:
         )
     };
     let both = format!("{}---\n{}", config("prod"), config("staging"));
-    let files = folder(&[("a.yaml", &both)]);
+    let files = temp_dir(&[("a.yaml", &both)]);
     let patch = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: new}}";
     let (got, _) = succeed(files.path(), &["patch", "-f", "a.yaml", "-n", "staging", "-p", patch]);
     assert_eq!(got, format!("{}---\n{}", config("prod"), config("staging").replace("old", "new")));

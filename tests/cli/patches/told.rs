@@ -1,6 +1,6 @@
 //! What is said of patches, where, and what of them is shown.
 
-use super::{fail, folder, folder_of, succeed};
+use super::{fail, temp_dir, temp_dir_from_text, succeed};
 
 const CONFIG: &str = "\
 apiVersion: v1
@@ -37,12 +37,12 @@ spec:
 
 /// What is said of a patch of one file.
 fn said(manifests: &str, args: &[&str]) -> String {
-    let files = folder(&[("a.yaml", manifests)]);
+    let files = temp_dir(&[("a.yaml", manifests)]);
     succeed(files.path(), &[&["patch", "-f", "a.yaml"], args].concat()).1
 }
 
 fn refused(manifests: &str, args: &[&str]) -> String {
-    let files = folder(&[("a.yaml", manifests)]);
+    let files = temp_dir(&[("a.yaml", manifests)]);
     fail(files.path(), &[&["patch", "-f", "a.yaml"], args].concat())
 }
 
@@ -176,7 +176,7 @@ spec:
 
 #[test]
 fn documents_that_stand_for_paths_are_not_shown() {
-    let files = folder(&[("a.yaml", CONFIG)]);
+    let files = temp_dir(&[("a.yaml", CONFIG)]);
     let document = r#"{"stringData": {"a": "marked"}}"#;
     for args in [["-f", "a.yaml", "--patch-file", document], ["-f", document, "-p", "{}"]] {
         let told = fail(files.path(), &[&["patch"], &args[..]].concat());
@@ -198,7 +198,7 @@ fn an_empty_patch_has_a_place() {
 
 #[test]
 fn copies_stand_in_brackets_among_entries_in_brackets() {
-    let files = folder_of(
+    let files = temp_dir_from_text(
         r"
 -- a.yaml --
 apiVersion: v1
@@ -235,7 +235,7 @@ spec:
 
 #[test]
 fn the_text_of_a_file_entry_is_not_shown() {
-    let files = folder(&[("kustomization.yaml", "secretGenerator: [{name: a, files: [\"a=b=marked\"]}]\n")]);
+    let files = temp_dir(&[("kustomization.yaml", "secretGenerator: [{name: a, files: [\"a=b=marked\"]}]\n")]);
     let told = fail(files.path(), &["build", "."]);
     insta::assert_snapshot!(told, @r"
     error[invalid-value]: this entry has more than one `=`
@@ -252,7 +252,7 @@ fn the_text_of_a_file_entry_is_not_shown() {
 #[test]
 fn a_resource_is_named_with_its_kind() {
     let other = WORKLOAD.replace("kind: Deployment", "kind: StatefulSet");
-    let home = folder(&[("all.yaml", &format!("{WORKLOAD}---\n{other}"))]);
+    let home = temp_dir(&[("all.yaml", &format!("{WORKLOAD}---\n{other}"))]);
     for named in [&["--name", "deploy/web"][..], &["--name", "web", "--kind", "deployments.apps"]] {
         let args = [&["patch", "-f", "all.yaml", "-p", "{spec: {replicas: 7}}"], named].concat();
         let (stdout, _) = succeed(home.path(), &args);

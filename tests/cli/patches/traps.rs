@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{CRD, TYPES, WEB, config, fail, folder, folder_of, made_of, run, succeed};
+use super::{CRD, TYPES, WEB, config, fail, temp_dir, temp_dir_from_text, made_of, run, succeed};
 
 const SERVICE: &str = "\
 apiVersion: v1
@@ -17,7 +17,7 @@ spec:
 
 #[test]
 fn what_kustomize_loses_is_told() {
-    let files = folder(&[("dns.yaml", SERVICE)]);
+    let files = temp_dir(&[("dns.yaml", SERVICE)]);
     let patch = |patch: &str| {
         succeed(files.path(), &["patch", "-f", "dns.yaml", "--dialect", "kustomize", "-p", patch]).1
     };
@@ -135,7 +135,7 @@ spec:
     ];
     for (list, entry, lost) in table {
         let manifest = format!("{thing}{list}");
-        let files = folder(&[("thing.yaml", &manifest), ("types.yaml", &types)]);
+        let files = temp_dir(&[("thing.yaml", &manifest), ("types.yaml", &types)]);
         let patch = format!("{{spec: {{l: [{entry}]}}}}");
         let (_, said) = succeed(
             files.path(),
@@ -192,7 +192,7 @@ const REFUSED_OPERATIONS: [(&str, &[&str]); 8] = [
 
 #[test]
 fn operations_that_cannot_be_done_say_what_was_meant() {
-    let files = folder(&[("web.yaml", WEB)]);
+    let files = temp_dir(&[("web.yaml", WEB)]);
     for (patch, want) in REFUSED_OPERATIONS {
         let said = fail(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
         for words in want {
@@ -209,7 +209,7 @@ fn below_an_entry_that_moved_away_there_is_the_next_one() {
       - name: web
 ",
     );
-    let files = folder(&[("web.yaml", &two)]);
+    let files = temp_dir(&[("web.yaml", &two)]);
     let containers = "/spec/template/spec/containers";
     let patch = format!("[{{op: move, from: {containers}/0, path: {containers}/0/x}}]");
     let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", &patch]);
@@ -229,7 +229,7 @@ fn below_an_entry_that_moved_away_there_is_the_next_one() {
 
 #[test]
 fn a_group_that_is_another_one_is_named() {
-    let files = folder(&[("web.yaml", WEB), ("service.yaml", SERVICE)]);
+    let files = temp_dir(&[("web.yaml", WEB), ("service.yaml", SERVICE)]);
     for (kind, meant) in [("Deployment.extensions", "Deployment.apps"), ("Service.apps", "Service")] {
         let said = fail(files.path(), &["patch", "-f", ".", "--kind", kind, "-p", "{spec: {paused: true}}"]);
         assert!(said.contains(&format!("did you mean `{meant}`?")), "{said}");
@@ -247,7 +247,7 @@ apiVersion: e.io/v1
 kind: B
 metadata: {name: b}
 ";
-    let files = folder(&[("two.yaml", two)]);
+    let files = temp_dir(&[("two.yaml", two)]);
     let said = fail(files.path(), &["patch", "-f", "two.yaml", "--all", "-p", "{spec: {paused: true}}"]);
     for (kind, place) in [("A", "two.yaml:1:1"), ("B", "two.yaml:5:1")] {
         let refused =
@@ -259,7 +259,7 @@ metadata: {name: b}
 
 #[test]
 fn a_null_merge_key_is_warned_of() {
-    let files = folder(&[("web.yaml", WEB)]);
+    let files = temp_dir(&[("web.yaml", WEB)]);
     let null = "{spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}";
     let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", null]);
     insta::assert_snapshot!(said, @r"
@@ -290,7 +290,7 @@ fn an_entry_that_is_deleted_and_added_again_has_no_nulls() {
     let container =
         |fields: &str| WEB.replace("        image: web:1\n", &format!("        image: web:1\n{fields}"));
     let other = WEB.replace("- name: web\n", "- name: other\n");
-    let files = folder(&[
+    let files = temp_dir(&[
         ("original.yaml", &container("        tty: true\n")),
         ("modified.yaml", WEB),
         ("current.yaml", &other),
@@ -322,7 +322,7 @@ fn an_entry_that_is_deleted_and_added_again_has_no_nulls() {
 
 #[test]
 fn entries_that_match_twice_are_told_apart_by_more_keys() {
-    let files = folder(&[("dns.yaml", SERVICE)]);
+    let files = temp_dir(&[("dns.yaml", SERVICE)]);
     let patch = "{spec: {ports: [{$patchMergeKey: [port], port: 53, name: x}]}}";
     for dialect in ["apiserver", "overlay"] {
         let said = fail(files.path(), &["patch", "-f", "dns.yaml", "-p", patch, "--dialect", dialect]);
@@ -335,7 +335,7 @@ fn entries_that_match_twice_are_told_apart_by_more_keys() {
 fn null_in_the_live_object_is_nobodys_change() {
     let null = config("", "null");
     let files =
-        folder(&[("original.yaml", &null), ("current.yaml", &null), ("modified.yaml", &config("", "'1'"))]);
+        temp_dir(&[("original.yaml", &null), ("current.yaml", &null), ("modified.yaml", &config("", "'1'"))]);
     let create = ["create-patch", "original.yaml", "modified.yaml", "--current", "current.yaml"];
     for of in TYPES {
         assert_eq!(made_of(&files, "current.yaml", &create, of)["data"]["a"], "1", "{of:?}");
@@ -355,7 +355,7 @@ fn null_in_the_live_object_is_nobodys_change() {
 
 #[test]
 fn what_is_read_as_no_string_is_warned_of() {
-    let files = folder(&[("a.yaml", WEB), ("b.yaml", &WEB.replace("- name: web", "- name: Y"))]);
+    let files = temp_dir(&[("a.yaml", WEB), ("b.yaml", &WEB.replace("- name: web", "- name: Y"))]);
     let (patch, said) = succeed(files.path(), &["create-patch", "a.yaml", "b.yaml"]);
     insta::assert_snapshot!(patch, @r"
     spec:
@@ -383,7 +383,7 @@ fn what_is_read_as_no_string_is_warned_of() {
 
 #[test]
 fn suggestions_name_something() {
-    let files = folder(&[("app/a.yaml", WEB), ("app/b.yaml", "a: b\n")]);
+    let files = temp_dir(&[("app/a.yaml", WEB), ("app/b.yaml", "a: b\n")]);
     let said = fail(files.path(), &["patch", "-f", "app", "-p", "{}", "--kind", "X"]);
     assert!(!said.contains("did you mean ``"), "{said}");
     let said = fail(files.path(), &["patch", "-f", "app", "-p", "{kind: X, a: b}", "--all"]);
@@ -402,7 +402,7 @@ kind: Thing
 metadata: {name: t}
 spec: {l: [{id: 1, x: 1}, {id: 2, x: 1}]}
 ";
-    let files = folder(&[("crd.yaml", &crd), ("a.yaml", object)]);
+    let files = temp_dir(&[("crd.yaml", &crd), ("a.yaml", object)]);
     let patch = "{spec: {$setElementOrder/l: [{id: 2}, {id: 1}]}}";
     for dialect in ["overlay", "apiserver"] {
         let args = ["patch", "-f", "a.yaml", "--schema", "crd.yaml", "--dialect", dialect, "-p", patch];
@@ -413,7 +413,7 @@ spec: {l: [{id: 1, x: 1}, {id: 2, x: 1}]}
 
 #[test]
 fn standard_input_is_read_once() {
-    let files = folder(&[("a.yaml", WEB)]);
+    let files = temp_dir(&[("a.yaml", WEB)]);
     for args in [
         &["patch", "-f", "-", "--patch-file", "-"] as &[&str],
         &["create-patch", "-", "-"],
@@ -438,7 +438,7 @@ fn what_was_applied_last_is_of_the_same_object() {
             ),
         )
     };
-    let files = folder(&[("new.yaml", WEB)]);
+    let files = temp_dir(&[("new.yaml", WEB)]);
     for (last, why) in [
         (
             r#"{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"x"}}"#,
@@ -461,7 +461,7 @@ fn what_was_applied_last_is_of_the_same_object() {
 
 #[test]
 fn warnings_are_about_what_the_patch_brings() {
-    let files = folder(&[(
+    let files = temp_dir(&[(
         "web.yaml",
         &format!(
             "\
@@ -499,7 +499,7 @@ spec:
   - {port: 53, name: a}
 ";
     let files =
-        folder(&[("a.yaml", ONE), ("tcp.yaml", &ONE.replace("name: a}\n", "name: a, protocol: TCP}\n"))]);
+        temp_dir(&[("a.yaml", ONE), ("tcp.yaml", &ONE.replace("name: a}\n", "name: a, protocol: TCP}\n"))]);
     let keys = "$patchMergeKey: [port, protocol], port: 53";
     for (file, entry, warned) in [
         ("a.yaml", "protocol: TCP, name: b", true),
@@ -517,7 +517,7 @@ spec:
 
 #[test]
 fn words_of_directives_in_secrets_are_not_told() {
-    let files = folder_of(
+    let files = temp_dir_from_text(
         r"
 -- a.yaml --
 apiVersion: v1
@@ -543,7 +543,7 @@ metadata: {name: a}
 
 #[test]
 fn what_yaml_cannot_hold_is_printed_as_json() {
-    let files = folder(&[("a.yaml", "a: x\n"), ("b.yaml", "a: \"x\\x7f\"\n")]);
+    let files = temp_dir(&[("a.yaml", "a: x\n"), ("b.yaml", "a: \"x\\x7f\"\n")]);
     let args = ["create-patch", "a.yaml", "b.yaml", "--type", "merge"];
     let said = fail(files.path(), &args);
     insta::assert_snapshot!(said, @r#"
@@ -613,7 +613,7 @@ fn entries_that_name_their_keys_are_warned_of_only_for_mistakes() {
         (two, "{$patchMergeKey: [foo, bar], foo: a, bar: c, $patch: delete}", Some("no such entry")),
     ];
     for (list, entry, warned) in table {
-        let files = folder(&[("a.yaml", &thing(list)), ("types.yaml", RECOMMENDED)]);
+        let files = temp_dir(&[("a.yaml", &thing(list)), ("types.yaml", RECOMMENDED)]);
         for dialect in ["apiserver", "overlay"] {
             let patch = format!("{{list: [{entry}]}}");
             let args = ["patch", "-f", "a.yaml", "--schema=types.yaml", "--dialect", dialect, "-p", &patch];
@@ -641,7 +641,7 @@ fn created_patches_with_recommended_keys_apply_without_a_warning() {
     for old in versions {
         for new in versions.iter().filter(|new| **new != old) {
             let files =
-                folder(&[("old.yaml", &thing(old)), ("new.yaml", &thing(new)), ("types.yaml", RECOMMENDED)]);
+                temp_dir(&[("old.yaml", &thing(old)), ("new.yaml", &thing(new)), ("types.yaml", RECOMMENDED)]);
             for dialect in ["apiserver", "overlay"] {
                 let create = ["create-patch", "old.yaml", "new.yaml", "--strict", "--schema=types.yaml"];
                 let (patch, _) = succeed(files.path(), &[&create[..], &["--dialect", dialect]].concat());
@@ -661,7 +661,7 @@ fn named_keys_in_a_list_that_does_not_merge_are_warned_of() {
       - {key: a}
 ";
     for live in [WEB.to_string(), format!("{WEB}{tolerations}")] {
-        let files = folder(&[("web.yaml", &live)]);
+        let files = temp_dir(&[("web.yaml", &live)]);
         let patch = "{spec: {template: {spec: {tolerations: [{$patchMergeKey: [key], key: b}]}}}}";
         let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
         assert!(said.contains("warning[directive]: `$patchMergeKey` names no entry of this list"), "{said}");

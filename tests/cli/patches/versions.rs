@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{fail, folder, folder_of, run, succeed};
+use super::{fail, temp_dir, temp_dir_from_text, run, succeed};
 
 /// A kind with a list whose recommended keys an entry may lack, and one with several merge keys.
 const CRD: &str = "\
@@ -58,7 +58,7 @@ spec:
 
 fn things([original, modified, current]: [&str; 3]) -> tempfile::TempDir {
     let [o, m, c] = [original, modified, current].map(thing);
-    folder(&[("crd.yaml", CRD), ("o.yaml", &o), ("m.yaml", &m), ("c.yaml", &c)])
+    temp_dir(&[("crd.yaml", CRD), ("o.yaml", &o), ("m.yaml", &m), ("c.yaml", &c)])
 }
 
 const CREATE: [&str; 7] = ["create-patch", "o.yaml", "m.yaml", "--current", "c.yaml", "--schema", "crd.yaml"];
@@ -130,7 +130,7 @@ data: {{a: '{value}'}}
     let annotated = format!(
         ", namespace: d, annotations: {{kubectl.kubernetes.io/last-applied-configuration: '{last}'}}"
     );
-    let files = folder(&[
+    let files = temp_dir(&[
         ("live.yaml", &config(&annotated, "1")),
         ("applied.yaml", &config(", namespace: d", "1")),
         ("new.yaml", &config("", "2")),
@@ -157,7 +157,7 @@ data: {{a: '{value}'}}
 
 #[test]
 fn entries_of_a_list_that_is_replaced_have_all_of_several_keys() {
-    let files = folder(&[
+    let files = temp_dir(&[
         ("crd.yaml", CRD),
         ("t.yaml", &thing("[]").replace("list: []", "comma: [{foo: b, bar: x}]")),
     ]);
@@ -185,7 +185,7 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: c}
 ";
-    let files = folder(&[("d/s.yaml", secret), ("d/c.yaml", config), ("s.yaml", secret)]);
+    let files = temp_dir(&[("d/s.yaml", secret), ("d/c.yaml", config), ("s.yaml", secret)]);
     let operations = r#"[{"op":"add","path":"/stringdata/password","value":"hunter2"}]"#;
     let table: [&[&str]; 6] = [
         &["-f", "s.yaml", "-p", "{stringdata: {tls.pem: hunter2}}"],
@@ -227,7 +227,7 @@ metadata: {{name: web{namespace}}}
 "
         )
     };
-    let files = folder(&[
+    let files = temp_dir(&[
         ("d/a.yaml", &web(", namespace: a")),
         ("d/b.yaml", &web(", namespace: b")),
         ("d/none.yaml", &web("")),
@@ -254,7 +254,7 @@ metadata: {{name: web{namespace}}}
 
 #[test]
 fn a_document_without_an_api_version_gets_one() {
-    let files = folder_of(
+    let files = temp_dir_from_text(
         r"
 -- c.yaml --
 kind: ConfigMap
@@ -273,7 +273,7 @@ data: {a: '1'}
 
 /// Where a three-way patch between such versions says that there is a conflict: `file:line:column`, one for each type.
 fn conflict_of(modified: &str, live: &str) -> Vec<String> {
-    let files = folder(&[("applied.yaml", APPLIED), ("new.yaml", modified), ("live.yaml", live)]);
+    let files = temp_dir(&[("applied.yaml", APPLIED), ("new.yaml", modified), ("live.yaml", live)]);
     let types: [&[&str]; 4] =
         [&["--type=strategic"], &["--type=merge"], &["--type=json"], &["--dialect=overlay"]];
     let place = |of: &[&str]| {

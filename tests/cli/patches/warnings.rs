@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::folder;
+use kubectl_smp_testing::program::temp_dir;
 
 use super::{CUSTOM, WEB, application, fail, succeed};
 
@@ -36,7 +36,7 @@ fn directives_that_do_something_else_are_warned_of() {
             false,
         ),
     ];
-    let files = folder(&[("web.yaml", WEB)]);
+    let files = temp_dir(&[("web.yaml", WEB)]);
     for (patch, want, is_common) in table {
         let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch]);
         assert!(said.contains(want), "{patch}: {said}");
@@ -64,14 +64,14 @@ image: web:1
         resources: {requests: {cpu: '2'}}
 ",
         );
-        let files = folder(&[("web.yaml", &with)]);
+        let files = temp_dir(&[("web.yaml", &with)]);
         assert_eq!(succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch]).1, "", "{patch}");
     }
 }
 
 #[test]
 fn an_entry_whose_key_is_null_is_added_by_the_server_alone() {
-    let files = folder(&[("web.yaml", WEB)]);
+    let files = temp_dir(&[("web.yaml", WEB)]);
     let null = "{spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}";
     let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", null]);
     insta::assert_snapshot!(patched, @r"
@@ -170,7 +170,7 @@ spec: {replicas: {a: 1}, nope: {}}
 
 #[test]
 fn errors_of_orders_name_keys() {
-    let files = folder(&[("web.yaml", WEB)]);
+    let files = temp_dir(&[("web.yaml", WEB)]);
     let patch = |order: &str| {
         let spec =
             format!("{{$setElementOrder/containers: {order}, containers: [{{name: web, image: 'web:2'}}]}}");
@@ -227,11 +227,11 @@ fn what_a_patch_deletes_is_told() {
     let two = format!("{WEB}---\n{}", WEB.replace("name: web\n  labels", "name: db\n  labels"));
     let delete = "{kind: Deployment, metadata: {name: web}, $patch: delete}";
     for in_place in [&[][..], &["--in-place"]] {
-        let files = folder(&[("a.yaml", &two)]);
+        let files = temp_dir(&[("a.yaml", &two)]);
         let (_, said) =
             succeed(files.path(), &[&["patch", "-f", "a.yaml", "-p", delete][..], in_place].concat());
         assert!(said.contains("Deployment.apps web: removed") && !said.contains("the file"), "{said}");
-        let files = folder(&[("a.yaml", WEB)]);
+        let files = temp_dir(&[("a.yaml", WEB)]);
         let (_, said) =
             succeed(files.path(), &[&["patch", "-f", "a.yaml", "-p", delete][..], in_place].concat());
         let file = if in_place.is_empty() { "the file would be removed" } else { "the file was removed" };
@@ -242,7 +242,7 @@ fn what_a_patch_deletes_is_told() {
 
 #[test]
 fn numbers_stay_what_they_are() {
-    let files = folder(&[("a.yaml", CUSTOM)]);
+    let files = temp_dir(&[("a.yaml", CUSTOM)]);
     for (patch, of) in [
         (r#"{"spec": {"x": 1e400}}"#, "merge"),
         (r#"[{"op": "add", "path": "/spec/x", "value": 1e400}]"#, "json"),
@@ -277,7 +277,7 @@ image: web:1
         - containerPort: 80
 ",
     );
-    let files = folder(&[("web.yaml", &ports)]);
+    let files = temp_dir(&[("web.yaml", &ports)]);
     let patch =
         "{spec: {template: {spec: {containers: [{name: web, ports: [{containerPort: 80.0, name: x}]}]}}}}";
     let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);

@@ -3,15 +3,15 @@
 use std::fs;
 use std::process::Command;
 
-use kubectl_smp_testing::needs;
-use kubectl_smp_testing::program::{command, folder, folder_with, run};
+use kubectl_smp_testing::requirements;
+use kubectl_smp_testing::program::{command, temp_dir, temp_dir_with, run};
 use tempfile::TempDir;
 
 use super::{config_map, json, shop, tree};
 
 /// A folder whose names try to end texts, and to steer terminals.
 fn odd() -> TempDir {
-    folder(&[
+    temp_dir(&[
         ("k/kustomization.yaml", "resources: [\"a\\\"];<b>\\\\n#&`\\u001B[31m/x.yaml\"]"),
         ("k/a\"];<b>\\n#&`\u{1b}[31m/x.yaml", &config_map("x")),
     ])
@@ -89,7 +89,7 @@ metadata:
     config.kubernetes.io/function: |
       exec: {path: ./up.sh}
 ";
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("c.yaml", &config_map("c")), ("d.yaml", &config_map("d")), ("up.yaml", function)],
         r"
 -- kustomization.yaml --
@@ -130,7 +130,7 @@ awk '/^- apiVersion/{n++} /^functionConfig/{n=0; print "- {apiVersion: v1, kind:
 
 #[test]
 fn what_comes_from_elsewhere_says_its_commit() {
-    let home = folder(&[
+    let home = temp_dir(&[
         ("repository/base/kustomization.yaml", "resources: [c.yaml]"),
         ("repository/base/c.yaml", &config_map("c")),
     ]);
@@ -159,8 +159,8 @@ fn what_comes_from_elsewhere_says_its_commit() {
 #[test]
 #[ignore = "needs helm"]
 fn charts_say_what_they_made() {
-    let helm = needs::needed("SMP_TEST_HELM", "helm");
-    let home = folder_with(
+    let helm = requirements::required_env("SMP_TEST_HELM", "helm");
+    let home = temp_dir_with(
         &[("charts/app/templates/c.yaml", &config_map("{{ .Release.Name }}-c"))],
         r"
 -- kustomization.yaml --
@@ -184,7 +184,7 @@ x: y
 
 #[test]
 fn what_cannot_be_built_has_no_tree() {
-    let home = folder(&[("kustomization.yaml", "resources: [missing.yaml]")]);
+    let home = temp_dir(&[("kustomization.yaml", "resources: [missing.yaml]")]);
     let output = run(home.path(), &["tree"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
     insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @r"
@@ -208,7 +208,7 @@ metadata: {name: p}
 prefix: t-
 fieldSpecs: [{path: metadata/name}]
 ";
-    let home = folder_with(
+    let home = temp_dir_with(
         &[("a.yaml", &config_map("a")), ("plugins/plugin.yaml", plugin)],
         r"
 -- kustomization.yaml --
@@ -237,7 +237,7 @@ sum: 1 object
 #[test]
 fn plain_bases_say_what_they_do() {
     let more = config_map("a").replace("a: b", "c: d");
-    let home = folder(&[
+    let home = temp_dir(&[
         ("one/a.yaml", &config_map("a").replace("a: b", "e: f")),
         ("two/b.yaml", &config_map("a")),
         ("three/c.yaml", &more),

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use kubectl_smp_testing::needs::needed;
+use kubectl_smp_testing::requirements::required_env;
 use serde_json::Value as Json;
 use smp_text::diagnostic::Result;
 
@@ -32,7 +32,7 @@ const TRIES: usize = 300;
 impl Oracle {
     /// The one that `SMP_TEST_ORACLE` names.
     pub fn start() -> Self {
-        let program = needed("SMP_TEST_ORACLE", "oracle");
+        let program = required_env("SMP_TEST_ORACLE", "oracle");
         let mut process = Command::new(&program)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

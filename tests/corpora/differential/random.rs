@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use kubectl_smp_testing::generate::{Dice, Distinct, Generator, Options};
+use kubectl_smp_testing::generate::{Dice, EntryUniqueness, Generator, Options};
 use smp_merge::merge::PatchRules;
 use smp_merge::patch::create;
 use smp_merge::schema::Cursor;
@@ -14,8 +14,8 @@ use super::case::{Case, Operation, Schemas};
 pub fn case(seed: u64, schemas: &Schemas) -> Case {
     let mut dice = Dice::new(seed);
     let operation = dice.pick(&Operation::ALL);
-    let distinct = dice.pick(&[Distinct::MergeKey, Distinct::MergeKey, Distinct::AllKeys, Distinct::Nothing]);
-    let options = Options { distinct, wrong: !dice.one_in(3) };
+    let distinct = dice.pick(&[EntryUniqueness::MergeKey, EntryUniqueness::MergeKey, EntryUniqueness::AllKeys, EntryUniqueness::Any]);
+    let options = Options { distinct, wrong_values: !dice.one_in(3) };
     let overwrite = !dice.one_in(4);
     let prepend = dice.one_in(2);
     let infer = inferred_keys(&mut dice);
@@ -74,8 +74,8 @@ fn patch_sides(operation: Operation, generator: &mut Generator<'_>) -> Vec<Node>
 /// Of two entries with one key the second is merged into the first as it was written, with directives
 /// in its own lists. An empty list of scalars is joined with the live one without a copy, so that
 /// removing doubles, where there may be any, changes the live order as well.
-fn avoid_written_entries(node: &mut Node, at: Cursor<'_>, distinct: Distinct) {
-    let doubles = distinct == Distinct::Nothing;
+fn avoid_written_entries(node: &mut Node, at: Cursor<'_>, distinct: EntryUniqueness) {
+    let doubles = distinct == EntryUniqueness::Any;
     match &mut node.value {
         Value::Map(map) => {
             map.entries_mut().retain(|field| {
@@ -129,7 +129,7 @@ fn patch_of(original: Node, modified: Node, generator: &mut Generator<'_>) -> (N
         return (live, patch);
     }
     let mut patch = if generator.dice.one_in(3) { generator.object() } else { modified };
-    generator.direct(&mut patch);
+    generator.add_patch_directives(&mut patch);
     (original, patch)
 }
 
@@ -141,7 +141,7 @@ fn merge_sides(operation: Operation, generator: &mut Generator<'_>) -> Vec<Node>
         sides.push(other);
     }
     if operation == Operation::Merge2 && generator.dice.one_in(2) {
-        generator.direct(&mut sides[1]);
+        generator.add_patch_directives(&mut sides[1]);
     }
     let unknown = generator.dice.one_in(4);
     let nulls: &[&str] = if sides.iter().any(has_brackets) { &["null", "~"] } else { &["null", "~", ""] };

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use kubectl_smp_testing::needs::needed;
+use kubectl_smp_testing::requirements::required_env;
 use smp_merge::merge::PatchRules;
 use smp_merge::patch::{ApplyOptions, CreateOptions, PatchSides, PatchType, apply, create_verified};
 use smp_merge::schema::{Cursor, Gvk, Schema};
@@ -62,7 +62,7 @@ fn of_kind(kind: &str, all: &[Node], count: usize) -> Vec<Triple> {
 }
 
 fn manifests_by_kind() -> BTreeMap<String, Vec<Node>> {
-    let folder = needed("SMP_TEST_REALWORLD", "a folder of repositories");
+    let folder = required_env("SMP_TEST_REALWORLD", "a folder of repositories");
     let mut kinds: BTreeMap<String, Vec<Node>> = BTreeMap::new();
     for entry in walkdir::WalkDir::new(folder).sort_by_file_name() {
         let path = entry.expect("readable").into_path();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Debug;
 
-use kubectl_smp_testing::generate::{Dice, Distinct, Generator, Options};
+use kubectl_smp_testing::generate::{Dice, EntryUniqueness, Generator, Options};
 use smp_merge::merge::association::{Association, ListPolicy, is_atomic};
 use smp_merge::merge::directive::is_directive;
 use smp_merge::merge::{
@@ -245,14 +245,14 @@ fn three_way_round_trip(generator: &mut Generator<'_>, way: Way, policy: ListPol
 
 #[test]
 fn three_way_patches_of_the_server_arrive() {
-    check(right(Distinct::MergeKey), |generator, _| {
+    check(right(EntryUniqueness::MergeKey), |generator, _| {
         three_way_round_trip(generator, SERVERS, ListPolicy::Apiserver)
     });
 }
 
 #[test]
 fn three_way_patches_of_all_other_kinds_arrive() {
-    check(right(Distinct::AllKeys), |generator, _| {
+    check(right(EntryUniqueness::AllKeys), |generator, _| {
         OTHERS.into_iter().try_for_each(|way| three_way_round_trip(generator, way, ListPolicy::Overlay))
     });
 }
@@ -260,7 +260,7 @@ fn three_way_patches_of_all_other_kinds_arrive() {
 #[test]
 fn created_patches_arrive_or_are_refused() {
     // Nothing tells entries apart.
-    check(Options { distinct: Distinct::Nothing, wrong: false }, |generator, _| {
+    check(Options { distinct: EntryUniqueness::Any, wrong_values: false }, |generator, _| {
         let (a, b) = two(generator);
         let cursor = generator.root;
         let sides = PatchSides { original: &a, modified: &b, current: None };
@@ -290,7 +290,7 @@ fn created_patches_arrive_or_are_refused() {
 #[test]
 fn three_way_patches_arrive_or_are_refused() {
     // Nothing tells entries apart.
-    check(Options { distinct: Distinct::Nothing, wrong: false }, |generator, _| {
+    check(Options { distinct: EntryUniqueness::Any, wrong_values: false }, |generator, _| {
         let original = generator.object();
         let (modified, current) = (generator.changed(&original), generator.changed(&original));
         let cursor = generator.root;
@@ -378,12 +378,12 @@ fn shown(error: &str, what: impl Debug, inputs: &[&Node]) -> String {
 
 #[test]
 fn results_have_no_directives_and_their_values_come_from_the_inputs() {
-    check(Options { distinct: Distinct::Nothing, wrong: true }, |generator, schema| {
+    check(Options { distinct: EntryUniqueness::Any, wrong_values: true }, |generator, schema| {
         let sources = SourceMap::default();
         let (a, mut b) = two(generator);
         let third = written(&sources, &generator.changed(&a))?;
         let updated = written(&sources, &b)?;
-        generator.direct(&mut b);
+        generator.add_patch_directives(&mut b);
         let (a, b) = (written(&sources, &a)?, written(&sources, &b)?);
         for rules in [PatchRules::Apiserver, PatchRules::Overlay] {
             // Wrong patches are refused.

@@ -20,7 +20,7 @@ pub enum Event<'e> {
     /// A warning of the server. Each text is reported once.
     Warning(&'e str),
     /// A note of this program rather than of the server. Each text is reported once.
-    Remark(&'e str),
+    Note(&'e str),
 }
 
 /// The change that an apply made to an object.
@@ -42,7 +42,7 @@ pub enum ApplyChange {
 impl ApplyChange {
     /// The word that kubectl prints, as for client-side apply.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
             Self::Configured => "configured",

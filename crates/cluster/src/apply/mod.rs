@@ -3,42 +3,42 @@
 //! Namespaces are sent first, then CRDs, which are waited for, then all other objects in parallel. Events are
 //! reported in the order in which objects are sent, whatever order the server responds in.
 
-mod before;
+mod previous_object;
 mod events;
-mod kind_words;
-mod migrate;
-mod one;
+mod kind_filter;
+mod migration;
+mod apply_object;
 mod options;
 mod report;
 mod request;
 mod run;
 mod steps;
-mod takeover;
+mod ownership;
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
 use super::client::Cluster;
-use super::listing::Listed;
+use super::listing::ListedObjects;
 use super::plan::{ObjectPlan, nothing_sent};
 use events::ApplyReport;
 pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
-pub(super) use kind_words::KindWords;
-use kind_words::is_meant;
-pub(super) use migrate::{applied_by, client_side_appliers, left_behind, own_entry};
-pub(super) use one::{immutable_fields, is_being_deleted};
+pub(super) use kind_filter::KindFilter;
+use kind_filter::is_called;
+pub(super) use migration::{applied_fields, client_side_appliers, fields_removed_by_migration, own_entry};
+pub(super) use apply_object::{immutable_fields, is_being_deleted};
 pub use options::{
     DryRun, FIELD_MANAGER, FieldValidation, LastApplied, PARALLEL, ServerSideApplyOptions, WAVE,
 };
 use report::Reporter;
 pub(super) use request::{APPLY, ApplyRequest, Force, patch_request};
 use run::ApplyRun;
-pub(super) use run::GONE;
+pub(super) use run::UNANSWERED_LIMIT;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 use smp_text::yaml::suggestion;
 pub(super) use steps::{ApplyStep, steps};
-pub(super) use takeover::kubectl_would_get;
+pub(super) use ownership::kubectl_can_take;
 
 /// Applies objects server-side.
 ///
@@ -53,16 +53,16 @@ pub fn apply(
     options: &ServerSideApplyOptions,
     report: ApplyReport<'_>,
 ) -> Result<ApplySummary> {
-    options.stop.iter().for_each(|stop| cluster.stop_when(stop));
-    cluster.wait(async {
-        let plan = ObjectPlan::make(cluster, resources).await?;
-        let (steps, bodies) = checked(cluster, &plan, options).await?;
+    options.stop.iter().for_each(|stop| cluster.set_interrupt(stop));
+    cluster.block_on(async {
+        let plan = ObjectPlan::resolve(cluster, resources).await?;
+        let (steps, bodies) = prepare(cluster, &plan, options).await?;
         let (unanswered, listed, sent) =
-            (AtomicUsize::new(0), Mutex::new(Listed::default()), Mutex::default());
-        let replaceable = KindWords::of(&options.replace_immutable, &plan);
-        let run = ApplyRun { cluster, options, plan: &plan, bodies, replaceable, unanswered, listed, sent };
+            (AtomicUsize::new(0), Mutex::new(ListedObjects::default()), Mutex::default());
+        let replaceable = KindFilter::new(&options.replace_immutable, &plan);
+        let run = ApplyRun { cluster, options, plan: &plan, bodies, replaceable, unanswered_requests: unanswered, listed, sent };
         let order = steps.iter().flat_map(|step| step.objects.iter().copied()).collect();
-        Ok(run.all(&steps, &mut Reporter::new(&plan, order, report)).await)
+        Ok(run.run(&steps, &mut Reporter::new(&plan, order, report)).await)
     })
 }
 
@@ -70,15 +70,15 @@ pub fn apply(
 ///
 /// # Errors
 /// Returns the error that stops a run before anything is sent.
-pub(super) async fn checked(
+pub(super) async fn prepare(
     cluster: &Cluster,
     plan: &ObjectPlan<'_>,
     options: &ServerSideApplyOptions,
 ) -> Result<(Vec<ApplyStep>, Vec<Vec<u8>>)> {
     plan.require_mappings(cluster)?;
     let mut problems = Problems::default();
-    for word in KindWords::of(&options.replace_immutable, plan).strange {
-        unheard(cluster, "--replace-immutable", &word)
+    for word in KindFilter::new(&options.replace_immutable, plan).unmatched {
+        check_kind_exists(cluster, "--replace-immutable", &word)
             .await?
             .into_iter()
             .for_each(|problem| problems.add(problem));
@@ -90,10 +90,10 @@ pub(super) async fn checked(
 }
 
 /// Returns an error if no kind of the server has a name. For names that match none of the objects.
-pub(super) async fn unheard(cluster: &Cluster, flag: &str, word: &str) -> Result<Option<Diagnostic>> {
+pub(super) async fn check_kind_exists(cluster: &Cluster, flag: &str, word: &str) -> Result<Option<Diagnostic>> {
     cluster.discover_all().await?;
     let known = cluster.known_mappings();
-    if known.iter().any(|mapping| is_meant(word, mapping)) {
+    if known.iter().any(|mapping| is_called(word, mapping)) {
         return Ok(None);
     }
     let problem = Diagnostic::error(Code::Usage, format!("{flag}: no such kind: `{word}`"));

@@ -29,7 +29,7 @@ pub enum FieldValidation {
 }
 
 impl FieldValidation {
-    pub(super) fn name(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Strict => "Strict",
             Self::Warn => "Warn",
@@ -44,10 +44,10 @@ impl FieldValidation {
 pub enum LastApplied {
     /// Removes it: it would go stale.
     #[default]
-    Dropped,
+    Remove,
     /// Updates it with the applied configuration where it exists, as servers do for the manager of `kubectl apply
     /// --server-side`. A later client-side apply by kubectl then knows which fields it may remove.
-    Kept,
+    Update,
 }
 
 /// The default field manager.
@@ -102,7 +102,7 @@ impl Default for ServerSideApplyOptions {
             parallel: PARALLEL,
             crd_timeout: Duration::from_secs(60),
             replace_immutable: Vec::new(),
-            last_applied: LastApplied::Dropped,
+            last_applied: LastApplied::Remove,
             delete_timeout: Duration::from_secs(60),
             waves: vec![WAVE.into()],
             stop: None,

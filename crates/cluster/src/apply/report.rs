@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 
 use super::events::{AppliedObject, ApplyChange, ApplyFailure, ApplyReport, ApplySummary, Event};
 use crate::conflict::ApplyConflict;
-use crate::failure::Refusal;
+use crate::errors::ApiError;
 use crate::plan::{Object, ObjectPlan};
 use smp_text::diagnostic::Diagnostic;
 use smp_text::yaml::Node;
@@ -33,15 +33,15 @@ pub(super) enum ApplyOutcome {
 }
 
 /// The reason why an object is not applied.
-pub(super) enum Unapplied {
+pub(super) enum ApplyError {
     /// The server did not respond.
-    Unanswered(Diagnostic),
-    Refused(Refusal),
+    NoResponse(Diagnostic),
+    Rejected(ApiError),
     Problem(Diagnostic),
 }
 
 /// CRDs that failed, so that their custom resources cannot be sent, and why.
-pub(super) type Broken = FxHashMap<SmolStr, Diagnostic>;
+pub(super) type FailedCrds = FxHashMap<SmolStr, Diagnostic>;
 
 /// Reports results in the order of the objects.
 pub(super) struct Reporter<'a> {
@@ -54,18 +54,18 @@ pub(super) struct Reporter<'a> {
     warned: FxHashSet<String>,
     pub(super) summary: ApplySummary,
     /// CRDs that were not established.
-    pub(super) broken_crds: Broken,
+    pub(super) failed_crds: FailedCrds,
 }
 
 impl<'a> Reporter<'a> {
     pub(super) fn new(plan: &'a ObjectPlan<'a>, order: Vec<usize>, report: ApplyReport<'a>) -> Self {
         let waiting = plan.targets.iter().map(|_| None).collect();
         let (warned, summary) = (FxHashSet::default(), ApplySummary::default());
-        let broken_crds = Broken::default();
-        Self { plan, report, order, waiting, next: 0, warned, summary, broken_crds }
+        let broken_crds = FailedCrds::default();
+        Self { plan, report, order, waiting, next: 0, warned, summary, failed_crds: broken_crds }
     }
 
-    pub(super) fn done(&mut self, index: usize, outcome: ApplyOutcome) {
+    pub(super) fn record(&mut self, index: usize, outcome: ApplyOutcome) {
         self.waiting[index] = Some(outcome);
         while let Some(index) = self.order.get(self.next).copied()
             && let Some(outcome) = self.waiting[index].take()
@@ -86,7 +86,7 @@ impl<'a> Reporter<'a> {
                     (self.report)(Event::Warning(text));
                 }
                 for text in remarks.iter().filter(|text| self.warned.insert((*text).clone())) {
-                    (self.report)(Event::Remark(text));
+                    (self.report)(Event::Note(text));
                 }
                 self.summary.applied += 1;
                 (self.report)(Event::Applied(&AppliedObject { object: object.clone(), change, live }));
@@ -104,13 +104,13 @@ impl<'a> Reporter<'a> {
     }
 
     /// Counts CRDs that were accepted but not established as failed.
-    pub(super) fn broken(&mut self, plan: &ObjectPlan<'_>, broken: Broken) {
+    pub(super) fn fail_crds(&mut self, plan: &ObjectPlan<'_>, broken: FailedCrds) {
         for target in plan.targets.iter().filter(|t| t.object.gvk.is_crd()) {
             let Some(reason) = broken.get(&target.object.name) else { continue };
             if !self.summary.failures.iter().any(|f| f.object == target.object) {
                 self.fail(&target.object, reason.clone().resource(target.resource.id()), None);
             }
         }
-        self.broken_crds.extend(broken);
+        self.failed_crds.extend(broken);
     }
 }

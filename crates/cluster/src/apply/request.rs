@@ -4,9 +4,9 @@ use http::Method;
 use serde_json::Value;
 
 use super::options::{DryRun, FieldValidation};
-use crate::exchange::Ask;
-use crate::mapping::encode;
-use crate::plan::PlannedObject;
+use crate::request::ApiRequest;
+use crate::mapping::encode_segment;
+use crate::plan::ObjectTarget;
 
 /// The media type of server-side apply. JSON is valid here as well, since it is a subset of YAML.
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
@@ -19,10 +19,10 @@ pub(crate) enum Force {
 }
 
 /// Returns a patch request. An apply patch takes ownership of its fields.
-pub(crate) fn patch_request(path: &str, manager: &str, patch: &Value, content_type: &'static str) -> Ask {
+pub(crate) fn patch_request(path: &str, manager: &str, patch: &Value, content_type: &'static str) -> ApiRequest {
     let force = if content_type == APPLY { "&force=true" } else { "" };
-    let path = format!("{path}?fieldManager={}{force}", encode(manager));
-    Ask::change(Method::PATCH, path, content_type, patch)
+    let path = format!("{path}?fieldManager={}{force}", encode_segment(manager));
+    ApiRequest::change(Method::PATCH, path, content_type, patch)
 }
 
 /// A server-side apply request without its object.
@@ -35,15 +35,15 @@ pub(crate) struct ApplyRequest<'a> {
 
 impl ApplyRequest<'_> {
     /// Returns the request for an object, or none if its resource is unknown.
-    pub(crate) fn ask(&self, target: &PlannedObject<'_>, body: Vec<u8>) -> Option<Ask> {
+    pub(crate) fn build(&self, target: &ObjectTarget<'_>, body: Vec<u8>) -> Option<ApiRequest> {
         let path = format!(
             "{}?fieldManager={}&force={}&fieldValidation={}{}",
             target.path()?,
-            encode(self.field_manager),
+            encode_segment(self.field_manager),
             self.force == Force::Yes,
-            self.field_validation.name(),
+            self.field_validation.as_str(),
             if self.dry_run == DryRun::Server { "&dryRun=All" } else { "" }
         );
-        Some(Ask { method: Method::PATCH, content_type: APPLY, body, ..Ask::object(path) })
+        Some(ApiRequest { method: Method::PATCH, content_type: APPLY, body, ..ApiRequest::object(path) })
     }
 }

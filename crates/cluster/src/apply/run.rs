@@ -12,16 +12,16 @@ use serde_json::Value;
 use smol_str::SmolStr;
 use tokio::time::{Instant, sleep};
 
-use super::before::Before;
+use super::previous_object::PreviousObject;
 use super::events::ApplySummary;
-use super::kind_words::KindWords;
-use super::one::OneObject;
+use super::kind_filter::KindFilter;
+use super::apply_object::ObjectApply;
 use super::options::{DryRun, ServerSideApplyOptions};
-use super::report::{ApplyOutcome, Broken, Reporter};
+use super::report::{ApplyOutcome, FailedCrds, Reporter};
 use super::steps::ApplyStep;
 use crate::client::Cluster;
-use crate::exchange::unordered;
-use crate::listing::{ListForm, Listed};
+use crate::request::unordered;
+use crate::listing::{ListOptions, ListedObjects};
 use crate::plan::{ObjectPlan, Phase};
 use smp_text::diagnostic::{Code, Diagnostic};
 
@@ -31,17 +31,17 @@ pub(super) struct ApplyRun<'a> {
     pub(super) options: &'a ServerSideApplyOptions,
     pub(super) plan: &'a ObjectPlan<'a>,
     pub(super) bodies: Vec<Vec<u8>>,
-    pub(super) replaceable: KindWords,
+    pub(super) replaceable: KindFilter,
     /// Number of consecutive requests without response.
-    pub(super) unanswered: AtomicUsize,
-    pub(super) listed: Mutex<Listed<Value>>,
+    pub(super) unanswered_requests: AtomicUsize,
+    pub(super) listed: Mutex<ListedObjects<Value>>,
     /// The objects that were sent, whether or not the server responded.
     pub(super) sent: Mutex<FxHashSet<usize>>,
 }
 
 /// After this many consecutive requests without response, each sent several times, the server counts as
 /// unreachable.
-pub(crate) const GONE: usize = 10;
+pub(crate) const UNANSWERED_LIMIT: usize = 10;
 
 /// Maximum time to wait for pending responses after an interrupt.
 const PENDING_TIMEOUT: Duration = Duration::from_secs(5);
@@ -55,7 +55,7 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl ApplyRun<'_> {
     /// Sends all objects. If an object fails, the objects of later waves are not sent.
-    pub(super) async fn all(&self, steps: &[ApplyStep], reporter: &mut Reporter<'_>) -> ApplySummary {
+    pub(super) async fn run(&self, steps: &[ApplyStep], reporter: &mut Reporter<'_>) -> ApplySummary {
         let mut wave = None;
         let mut is_blocked = false;
         for step in steps {
@@ -63,7 +63,7 @@ impl ApplyRun<'_> {
                 is_blocked = !reporter.summary.failures.is_empty();
             }
             if is_blocked {
-                step.objects.iter().for_each(|index| reporter.done(*index, ApplyOutcome::Skipped));
+                step.objects.iter().for_each(|index| reporter.record(*index, ApplyOutcome::Skipped));
             } else {
                 self.step(step, reporter).await;
             }
@@ -75,7 +75,7 @@ impl ApplyRun<'_> {
     async fn step(&self, step: &ApplyStep, reporter: &mut Reporter<'_>) {
         let mut abandoned = pin!(self.abandoned());
         select(pin!(self.list(&step.objects)), abandoned.as_mut()).await;
-        let broken = &reporter.broken_crds.clone();
+        let broken = &reporter.failed_crds.clone();
         let outcomes =
             step.objects.iter().map(|&index| async move { (index, self.outcome(index, broken).await) });
         let mut outcomes = unordered(outcomes, self.options.parallel);
@@ -84,18 +84,18 @@ impl ApplyRun<'_> {
             select(outcomes.next(), abandoned.as_mut()).await
         {
             left.remove(&index);
-            reporter.done(index, outcome);
+            reporter.record(index, outcome);
         }
         for index in left {
             let is_sent = lock(&self.sent).contains(&index);
-            reporter.done(index, if is_sent { ApplyOutcome::Unknown } else { ApplyOutcome::Skipped });
+            reporter.record(index, if is_sent { ApplyOutcome::Unknown } else { ApplyOutcome::Skipped });
         }
-        let defines = step.phase == Phase::Definitions && self.options.dry_run == DryRun::None;
+        let defines = step.phase == Phase::Crds && self.options.dry_run == DryRun::None;
         if defines
             && !self.is_finished()
             && let Either::Left((broken, _)) = select(pin!(self.establish(step)), abandoned).await
         {
-            reporter.broken(self.plan, broken);
+            reporter.fail_crds(self.plan, broken);
         }
     }
 
@@ -117,7 +117,7 @@ impl ApplyRun<'_> {
     async fn list(&self, due: &[usize]) {
         if self.options.dry_run == DryRun::None && !self.is_finished() {
             let targets: Vec<_> = due.iter().map(|i| &self.plan.targets[*i]).collect();
-            let listed = Listed::of(self.cluster, &targets, ListForm::METADATA, |_, metadata| metadata).await;
+            let listed = ListedObjects::list(self.cluster, &targets, ListOptions::METADATA, |_, metadata| metadata).await;
             let listed = listed.unwrap_or_default();
             *lock(&self.listed) = listed;
         }
@@ -126,23 +126,23 @@ impl ApplyRun<'_> {
     /// Returns true if no more requests are sent.
     fn is_finished(&self) -> bool {
         let is_stopped = self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
-        is_stopped || self.unanswered.load(Ordering::Relaxed) >= GONE
+        is_stopped || self.unanswered_requests.load(Ordering::Relaxed) >= UNANSWERED_LIMIT
     }
 
-    async fn outcome(&self, index: usize, broken: &Broken) -> ApplyOutcome {
+    async fn outcome(&self, index: usize, broken: &FailedCrds) -> ApplyOutcome {
         if self.is_finished() {
             return ApplyOutcome::Skipped;
         }
         let target = &self.plan.targets[index];
-        let crd = self.plan.defined.get(&target.object.gvk).map(|(_, crd)| crd);
-        let known = lock(&self.listed).take(target).map(Before::listed);
-        let one = OneObject {
+        let crd = self.plan.crd_kinds.get(&target.object.gvk).map(|(_, crd)| crd);
+        let known = lock(&self.listed).take(target).map(PreviousObject::from_listed);
+        let one = ObjectApply {
             cluster: self.cluster,
             options: self.options,
             namespaces: &self.plan.namespaces,
             target,
             has_new_crd: crd.is_some(),
-            is_replaceable: self.replaceable.has(&target.object.gvk),
+            is_replaceable: self.replaceable.contains(&target.object.gvk),
         };
         if let Some((crd, reason)) = crd.and_then(|crd| broken.get_key_value(crd)) {
             let message = format!("not sent: its CustomResourceDefinition {crd} is not established");
@@ -151,30 +151,30 @@ impl ApplyRun<'_> {
         lock(&self.sent).insert(index);
         let (outcome, is_answered) = one.apply(&self.bodies[index], known).await;
         if is_answered {
-            self.unanswered.store(0, Ordering::Relaxed);
+            self.unanswered_requests.store(0, Ordering::Relaxed);
         } else {
-            self.unanswered.fetch_add(1, Ordering::Relaxed);
+            self.unanswered_requests.fetch_add(1, Ordering::Relaxed);
         }
         outcome
     }
 
     /// Waits for the CRDs of a step. Returns those that were not established.
-    async fn establish(&self, step: &ApplyStep) -> Broken {
+    async fn establish(&self, step: &ApplyStep) -> FailedCrds {
         let names: FxHashSet<&SmolStr> =
             step.objects.iter().map(|&index| &self.plan.targets[index].object.name).collect();
-        let crds = self.plan.defined.values().map(|(_, crd)| crd).filter(|crd| names.contains(crd));
+        let crds = self.plan.crd_kinds.values().map(|(_, crd)| crd).filter(|crd| names.contains(crd));
         let crds: FxHashSet<SmolStr> = crds.cloned().collect();
         if crds.is_empty() {
-            return Broken::default();
+            return FailedCrds::default();
         }
         let limit = self.options.crd_timeout;
         let waits = crds.into_iter().map(|crd| async move {
-            let problem = self.cluster.established(&crd, limit).await.err()?;
+            let problem = self.cluster.wait_until_established(&crd, limit).await.err()?;
             Some((crd, problem))
         });
         let waits = unordered(waits, self.options.parallel);
         let broken = waits.filter_map(std::future::ready).collect().await;
-        self.cluster.discovery.forget();
+        self.cluster.discovery.clear();
         broken
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::plan::{ObjectPlan, Phase, PlannedObject, nothing_sent};
+use crate::plan::{ObjectPlan, Phase, ObjectTarget, nothing_sent};
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 
 /// Objects that are sent in parallel, by index.
@@ -24,12 +24,12 @@ pub(crate) fn steps(plan: &ObjectPlan<'_>, annotations: &[String]) -> Result<Vec
     nothing_sent(problems)?;
     let mut steps: BTreeMap<(i32, Phase), Vec<usize>> = BTreeMap::new();
     for (index, (target, wave)) in plan.targets.iter().zip(waves).enumerate() {
-        steps.entry((wave, Phase::of(&target.object.gvk))).or_default().push(index);
+        steps.entry((wave, Phase::from_gvk(&target.object.gvk))).or_default().push(index);
     }
     Ok(steps.into_iter().map(|((wave, phase), objects)| ApplyStep { wave, phase, objects }).collect())
 }
 
-fn wave(target: &PlannedObject<'_>, annotations: &[String]) -> Result<i32> {
+fn wave(target: &ObjectTarget<'_>, annotations: &[String]) -> Result<i32> {
     let node = target.resource.node();
     let found = annotations.iter().find_map(|name| {
         Some((name, node.get_path(&["metadata", "annotations", name])?)).filter(|(_, value)| !value.is_null())

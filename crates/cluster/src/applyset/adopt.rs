@@ -3,17 +3,17 @@
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 
-use super::claim::SetWork;
+use super::lock_record::SetStep;
 use super::events::{ApplySetEvent, ApplySetOptions, SetReport};
-use super::hold::SetHold;
+use super::set_lock::SetLock;
 use super::id::PART_OF;
 use super::parent::SetParent;
 use super::parent_ref::ParentRef;
-use super::run::{refuse_members_of_others, scope_of, unsent};
+use super::run::{reject_members_of_other_sets, scope_of, with_nothing_sent_note};
 use crate::apply::patch_request;
 use crate::client::Cluster;
-use crate::exchange::{Ask, MERGE_PATCH, in_order};
-use crate::mapping::Mapping;
+use crate::request::{ApiRequest, MERGE_PATCH, in_order};
+use crate::mapping::ResourceMapping;
 use crate::plan::{Object, ObjectFailure, ObjectPlan};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
@@ -31,14 +31,14 @@ pub fn adopt(
     resources: &[Resource],
     report: SetReport<'_>,
 ) -> Result<Vec<ObjectFailure>> {
-    cluster.wait(async {
-        let parent_ref = ParentRef::resolve(cluster, &options.parent).await.map_err(unsent)?;
-        let parent = SetParent { at: parent_ref, tooling: options.tooling };
-        let (id, plan) = (parent.at.id(), ObjectPlan::make(cluster, resources).await?);
+    cluster.block_on(async {
+        let parent_ref = ParentRef::resolve(cluster, &options.parent).await.map_err(with_nothing_sent_note)?;
+        let parent = SetParent { parent_ref, tooling: options.tooling };
+        let (id, plan) = (parent.parent_ref.id(), ObjectPlan::resolve(cluster, resources).await?);
         plan.require_mappings(cluster)?;
-        refuse_members_of_others(cluster, &plan, &id, options.parallel).await?;
-        let hold = SetHold::take(cluster, &parent, SetWork::Applying, &scope_of(&plan), report).await;
-        let hold = hold.map_err(unsent)?;
+        reject_members_of_other_sets(cluster, &plan, &id, options.parallel).await?;
+        let hold = SetLock::acquire(cluster, &parent, SetStep::Applying, &scope_of(&plan), report).await;
+        let hold = hold.map_err(with_nothing_sent_note)?;
         let adopter = Adopter { cluster, id: &id, manager: options.tooling.field_manager() };
         let labelled = plan.targets.iter().filter_map(|target| {
             let (adopter, mapping) = (&adopter, target.mapping.as_ref()?);
@@ -56,7 +56,7 @@ pub fn adopt(
                 }
             }
         }
-        hold.end().await?;
+        hold.release_unchanged().await?;
         Ok(failures)
     })
 }
@@ -69,9 +69,9 @@ struct Adopter<'a> {
 
 impl Adopter<'_> {
     /// Labels an existing object, unless another set has taken it.
-    async fn label(&self, mapping: &Mapping, object: &Object) -> Result<()> {
+    async fn label(&self, mapping: &ResourceMapping, object: &Object) -> Result<()> {
         let path = mapping.path(&object.namespace, &object.name);
-        let request = Ask::metadata(path.as_str());
+        let request = ApiRequest::metadata(path.as_str());
         for _ in 0..5 {
             let now: Option<Value> = self.cluster.find_json(&request).await?;
             let now = now.ok_or_else(|| not_found(object))?;
@@ -88,7 +88,7 @@ impl Adopter<'_> {
                 "labels": {PART_OF: self.id},
             }});
             let patch = patch_request(&path, self.manager, &body, MERGE_PATCH);
-            match self.cluster.ask(&patch).await?.accepted() {
+            match self.cluster.send(&patch).await?.into_result() {
                 Ok(_) => return Ok(()),
                 Err(api_error) if api_error.http == 409 => {}
                 Err(api_error) if api_error.is_not_found() => return Err(not_found(object)),

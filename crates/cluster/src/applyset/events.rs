@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use super::tooling::ApplySetTooling;
 use crate::apply::PARALLEL;
 use crate::cascade::Cascade;
-use crate::delete::{DoneWhen, RemainingObject};
+use crate::delete::{CompleteWhen, RemainingObject};
 use crate::plan::{Object, ObjectFailure};
 
 /// Options of an ApplySet operation.
@@ -41,7 +41,7 @@ pub enum PruneMode {
     /// Server-side dry run: the server validates each deletion. The objects stay in the set.
     ServerDryRun,
     /// Reports the objects only. They stay in the set.
-    Show,
+    Preview,
 }
 
 /// Prune options.
@@ -51,12 +51,12 @@ pub struct PruneOptions {
     pub mode: PruneMode,
     /// Kinds that are pruned although their objects may still contain others or data: Namespace,
     /// CustomResourceDefinition, PersistentVolumeClaim, PersistentVolume, or their plural or short names.
-    pub holding: Vec<String>,
+    pub unprotected_kinds: Vec<String>,
     /// Deletion propagation to dependent objects.
     pub cascade: Cascade,
     /// Condition for completing a step. With [accepted](DoneWhen::Accepted), deleted objects are still watched for
     /// a moment: those that still exist stay in the set, and so do the objects that contain them.
-    pub done_when: DoneWhen,
+    pub done_when: CompleteWhen,
     /// Interrupt: pending deletions may still finish, and nothing else is deleted.
     pub stop: Option<Arc<AtomicBool>>,
 }
@@ -71,9 +71,9 @@ pub enum ApplySetEvent<'e> {
     /// An object that left the set is gone, or would be deleted in a dry run.
     Pruned(&'e Object),
     /// An object is terminating and not waited for. It stays in the set until it is gone.
-    Ending(&'e RemainingObject),
+    Terminating(&'e RemainingObject),
     /// An object is still terminating after the wait timed out.
-    Remaining(&'e RemainingObject),
+    TimedOut(&'e RemainingObject),
     /// Sent about once a second: the objects that are still terminating.
     Waiting(&'e [RemainingObject]),
     /// An existing object was added to the set.
@@ -87,7 +87,7 @@ pub enum ApplySetEvent<'e> {
     /// A warning.
     Warning(&'e str),
     /// Verbose output.
-    Detail(&'e str),
+    Verbose(&'e str),
 }
 
 /// An object that was not pruned.
@@ -99,7 +99,7 @@ pub struct KeptObject {
     /// The reason, such as `it still contains configmap/a`.
     pub reason: String,
     /// A way to prune it the next time, if there is one.
-    pub way_out: Option<String>,
+    pub help: Option<String>,
 }
 
 /// Result of a prune.
@@ -109,9 +109,9 @@ pub struct PruneSummary {
     /// Objects that are gone, or would be deleted in a dry run.
     pub pruned: Vec<Object>,
     /// Objects that are terminating and not waited for. They stay in the set until they are gone.
-    pub ending: Vec<RemainingObject>,
+    pub terminating: Vec<RemainingObject>,
     /// Objects that were still terminating when the wait timed out.
-    pub remaining: Vec<RemainingObject>,
+    pub timed_out: Vec<RemainingObject>,
     /// Objects that were not pruned.
     pub kept: Vec<KeptObject>,
     /// Objects that could not be deleted.
@@ -124,6 +124,6 @@ impl PruneSummary {
     /// Returns true if everything that should be pruned was deleted.
     #[must_use]
     pub fn is_success(&self) -> bool {
-        self.failures.is_empty() && self.skipped.is_empty() && self.remaining.is_empty()
+        self.failures.is_empty() && self.skipped.is_empty() && self.timed_out.is_empty()
     }
 }

@@ -8,9 +8,9 @@ use smol_str::SmolStr;
 use super::id::PART_OF;
 use super::scope::{GroupKind, SetScope};
 use crate::client::Cluster;
-use crate::exchange::in_order;
-use crate::listing::metadata_of;
-use crate::mapping::{DEFINITIONS, Mapping};
+use crate::request::in_order;
+use crate::listing::list_metadata;
+use crate::mapping::{CRDS, ResourceMapping};
 use crate::plan::Object;
 use smp_merge::patch::LAST_APPLIED;
 use smp_text::diagnostic::Result;
@@ -21,7 +21,7 @@ const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
 #[derive(Debug, Clone)]
 pub(super) struct SetMember {
     pub(super) object: Object,
-    pub(super) mapping: Mapping,
+    pub(super) mapping: ResourceMapping,
     pub(super) uid: String,
     /// The object's whole metadata.
     pub(super) metadata: Value,
@@ -33,11 +33,11 @@ impl SetMember {
     }
 
     pub(super) fn group_kind(&self) -> GroupKind {
-        GroupKind::of(&self.object.gvk)
+        GroupKind::from_gvk(&self.object.gvk)
     }
 
     /// The name of the CRD of its kind, if the kind is a custom one.
-    pub(super) fn definition(&self) -> String {
+    pub(super) fn crd_name(&self) -> String {
         format!("{}.{}", self.mapping.plural, self.mapping.gvk.group)
     }
 
@@ -63,7 +63,7 @@ impl SetMember {
     }
 
     /// The ID of its set.
-    pub(super) fn set(&self) -> &str {
+    pub(super) fn set_id(&self) -> &str {
         label(&self.metadata).unwrap_or_default()
     }
 
@@ -78,7 +78,7 @@ impl SetMember {
         SetScope { kinds: [self.group_kind()].into(), namespaces: namespace.into_iter().collect() }
     }
 
-    fn of(mapping: &Mapping, mut item: Value) -> Option<Self> {
+    fn from_item(mapping: &ResourceMapping, mut item: Value) -> Option<Self> {
         let metadata = item.get_mut("metadata")?.take();
         let text = |field: &str| metadata.get(field).and_then(Value::as_str).map(SmolStr::from);
         let object = Object {
@@ -100,7 +100,7 @@ pub(super) fn label(metadata: &Value) -> Option<&str> {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum MemberQuery<'q> {
     /// The members of one set.
-    Of(&'q str),
+    OfSet(&'q str),
     /// The members of any set.
     Any,
 }
@@ -108,17 +108,17 @@ pub(super) enum MemberQuery<'q> {
 impl MemberQuery<'_> {
     fn selector(self) -> String {
         match self {
-            Self::Of(id) => format!("{PART_OF}={id}"),
+            Self::OfSet(id) => format!("{PART_OF}={id}"),
             Self::Any => PART_OF.into(),
         }
     }
 }
 
 /// The objects of a kind in a namespace. The namespace is empty for cluster-scoped kinds.
-pub(super) type SetCollection = (Mapping, SmolStr);
+pub(super) type SetCollection = (ResourceMapping, SmolStr);
 
 /// Returns the collections of a scope for the kinds that are served.
-pub(super) fn collections(mappings: &[Mapping], namespaces: &SetScope) -> Vec<SetCollection> {
+pub(super) fn collections(mappings: &[ResourceMapping], namespaces: &SetScope) -> Vec<SetCollection> {
     let mut all = Vec::new();
     for mapping in mappings {
         if mapping.namespaced {
@@ -144,13 +144,13 @@ pub(super) async fn members(
     let lists = collections.iter().map(|(mapping, namespace)| {
         let (path, selector) = (mapping.collection(namespace), &selector);
         async move {
-            match metadata_of(cluster, &path, selector).await? {
-                Ok(items) => Ok(items.into_iter().filter_map(|item| SetMember::of(mapping, item)).collect()),
+            match list_metadata(cluster, &path, selector).await? {
+                Ok(items) => Ok(items.into_iter().filter_map(|item| SetMember::from_item(mapping, item)).collect()),
                 // The kind is no longer served because it was removed with its objects, or because a part of the
                 // server is down.
                 Err(refusal)
                     if refusal.http == 404
-                        && cluster.has_lost(&mapping.gvk.group, &mapping.gvk.kind).await? =>
+                        && cluster.is_kind_removed(&mapping.gvk.group, &mapping.gvk.kind).await? =>
                 {
                     Ok(Vec::new())
                 }
@@ -167,14 +167,14 @@ pub(super) async fn members(
 
 /// Returns the unserved kinds whose API group is no longer defined by any CRD or APIService. Their objects were
 /// removed with the CRD and cannot return.
-pub(super) async fn undefined(cluster: &Cluster, lost: &[GroupKind]) -> Vec<GroupKind> {
+pub(super) async fn removed_kinds(cluster: &Cluster, lost: &[GroupKind]) -> Vec<GroupKind> {
     if lost.is_empty() {
         return Vec::new();
     }
     let mut names: Vec<String> = Vec::new();
-    for path in [DEFINITIONS, API_SERVICES] {
+    for path in [CRDS, API_SERVICES] {
         // Definitions that cannot be read may define any group.
-        let Ok(Ok(items)) = metadata_of(cluster, path, "").await else { return Vec::new() };
+        let Ok(Ok(items)) = list_metadata(cluster, path, "").await else { return Vec::new() };
         let name = |item: &Value| item.pointer("/metadata/name")?.as_str().map(String::from);
         names.extend(items.iter().filter_map(name));
     }

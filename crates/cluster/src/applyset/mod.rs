@@ -18,11 +18,11 @@
 //! - Objects that are still terminating stay members.
 
 mod adopt;
-mod catalogue;
-mod claim;
+mod inventory;
+mod lock_record;
 mod events;
-mod hold;
-mod holding;
+mod set_lock;
+mod protection;
 pub(super) mod id;
 mod members;
 mod orphan;
@@ -36,9 +36,9 @@ mod tests;
 mod tooling;
 
 pub use adopt::adopt;
-pub use catalogue::{ApplySetListing, ApplySetView, SetsOf, applysets, parent_of, view};
+pub use inventory::{ApplySetListing, ApplySetView, NamespaceScope, list_applysets, find_parent_by_id, describe_applyset};
 pub use events::{ApplySetEvent, ApplySetOptions, KeptObject, PruneMode, PruneOptions, PruneSummary};
-pub use holding::check_holding_kind;
+pub use protection::check_protected_kind;
 pub use orphan::{OrphanedParent, orphan};
 pub use parent_ref::check_parent_name;
 pub use run::ApplySetRun;

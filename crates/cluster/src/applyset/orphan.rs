@@ -2,20 +2,20 @@
 
 use serde_json::{Value, json};
 
-use super::catalogue::no_set;
-use super::claim::{CLAIM, SetWork};
+use super::inventory::not_an_applyset;
+use super::lock_record::{LOCK_ANNOTATION, SetStep};
 use super::events::{ApplySetEvent, ApplySetOptions, SetReport};
-use super::hold::SetHold;
+use super::set_lock::SetLock;
 use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, NAMESPACES, PART_OF, TOOLING};
-use super::members::{MemberQuery, SetMember, collections, members, undefined};
+use super::members::{MemberQuery, SetMember, collections, members, removed_kinds};
 use super::parent::SetParent;
 use super::parent_ref::ParentRef;
-use super::run::unsent;
+use super::run::with_nothing_sent_note;
 use super::scope::SetScope;
 use crate::apply::patch_request;
 use crate::client::Cluster;
-use crate::exchange::{Ask, JSON_PATCH, MERGE_PATCH};
-use crate::mapping::Mapping;
+use crate::request::{ApiRequest, JSON_PATCH, MERGE_PATCH};
+use crate::mapping::ResourceMapping;
 use crate::plan::ObjectFailure;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 use smp_text::path::push_step;
@@ -41,22 +41,22 @@ pub fn orphan(
     parent_becomes: OrphanedParent,
     report: SetReport<'_>,
 ) -> Result<Vec<ObjectFailure>> {
-    cluster.wait(async {
+    cluster.block_on(async {
         let parent_ref = ParentRef::resolve(cluster, &options.parent).await?;
-        let parent = SetParent { at: parent_ref, tooling: options.tooling };
-        let live = parent.read(cluster).await?.ok_or_else(|| no_set(&parent.at.object()))?;
+        let parent = SetParent { parent_ref, tooling: options.tooling };
+        let live = parent.read(cluster).await?.ok_or_else(|| not_an_applyset(&parent.parent_ref.object()))?;
         refuse_unserved(cluster, &parent, &live.state.scope).await?;
         let mut hold =
-            SetHold::take(cluster, &parent, SetWork::Pruning, &SetScope::default(), report).await?;
+            SetLock::acquire(cluster, &parent, SetStep::Pruning, &SetScope::default(), report).await?;
         let failures = match unlabelled(cluster, &parent, &mut hold, options, report).await {
             Ok(failures) => failures,
             Err(problem) => {
-                drop(hold.end().await);
+                drop(hold.release_unchanged().await);
                 return Err(problem);
             }
         };
         match parent_becomes {
-            _ if !failures.is_empty() => hold.end().await.map(drop)?,
+            _ if !failures.is_empty() => hold.release_unchanged().await.map(drop)?,
             OrphanedParent::Kept => hold.release(&SetScope::default()).await.map(drop)?,
             OrphanedParent::Removed => remove(cluster, &parent, &hold, report).await?,
         }
@@ -67,19 +67,19 @@ pub fn orphan(
 async fn unlabelled(
     cluster: &Cluster,
     parent: &SetParent,
-    hold: &mut SetHold<'_>,
+    hold: &mut SetLock<'_>,
     options: &ApplySetOptions,
     report: SetReport<'_>,
 ) -> Result<Vec<ObjectFailure>> {
     let kinds = hold.scope().kinds.iter();
-    let mappings: Vec<Mapping> =
+    let mappings: Vec<ResourceMapping> =
         kinds.filter_map(|kind| cluster.mapping_of(&kind.group, &kind.kind)).collect();
-    let id = parent.at.id();
+    let id = parent.parent_ref.id();
     let searched = collections(&mappings, hold.scope());
-    let found = members(cluster, &searched, MemberQuery::Of(&id), options.parallel).await?;
+    let found = members(cluster, &searched, MemberQuery::OfSet(&id), options.parallel).await?;
     let mut failures = Vec::new();
     for member in &found {
-        hold.keep().await?;
+        hold.renew_if_due().await?;
         match remove_label(cluster, member, &id, options.tooling.field_manager()).await {
             Ok(()) => report(ApplySetEvent::Orphaned(&member.object)),
             Err(problem) => {
@@ -98,23 +98,23 @@ async fn refuse_unserved(cluster: &Cluster, parent: &SetParent, scope: &SetScope
     let mut lost = Vec::new();
     for kind in &scope.kinds {
         if cluster.mapping_of(&kind.group, &kind.kind).is_none()
-            && cluster.has_lost(&kind.group, &kind.kind).await?
+            && cluster.is_kind_removed(&kind.group, &kind.kind).await?
         {
             lost.push(kind.clone());
         }
     }
-    let gone = undefined(cluster, &lost).await;
+    let gone = removed_kinds(cluster, &lost).await;
     let mut problems = Problems::default();
     for kind in lost.iter().filter(|kind| !gone.contains(kind)) {
         let message =
             format!("the server does not serve the kind {kind}, but the ApplySet may have members of it");
         let help = format!(
             "retry once it is served; if it has no members, remove it from the annotation {GROUP_KINDS} of {}",
-            parent.at.object()
+            parent.parent_ref.object()
         );
         problems.add(Diagnostic::error(Code::ApplySet, message).help(help));
     }
-    problems.or(()).map_err(unsent)
+    problems.or(()).map_err(with_nothing_sent_note)
 }
 
 /// Removes the label from an object if it still has the same UID and is still in the set.
@@ -128,13 +128,13 @@ async fn remove_label(cluster: &Cluster, member: &SetMember, id: &str, manager: 
     ]);
     let path = member.path();
     let request = patch_request(&path, manager, &patch, JSON_PATCH);
-    let api_error = match cluster.ask(&request).await?.accepted() {
+    let api_error = match cluster.send(&request).await?.into_result() {
         Ok(_) => return Ok(()),
         Err(api_error) if api_error.is_not_found() => return Ok(()),
         Err(api_error) => api_error,
     };
     // A patch that is repeated because its response was lost finds no label.
-    let now: Option<Value> = cluster.find_json(&Ask::object(path)).await?;
+    let now: Option<Value> = cluster.find_json(&ApiRequest::object(path)).await?;
     let labels = now.as_ref().and_then(|now| now.pointer("/metadata/labels"));
     match labels.and_then(|labels| labels.get(PART_OF)) {
         Some(label) if label == id => Err(api_error.diagnostic(&cluster.endpoint)),
@@ -146,11 +146,11 @@ async fn remove_label(cluster: &Cluster, member: &SetMember, id: &str, manager: 
 async fn remove(
     cluster: &Cluster,
     parent: &SetParent,
-    hold: &SetHold<'_>,
+    hold: &SetLock<'_>,
     report: SetReport<'_>,
 ) -> Result<()> {
-    let path = parent.at.path();
-    let object: Option<Value> = cluster.find_json(&Ask::object(path.as_str())).await?;
+    let path = parent.parent_ref.path();
+    let object: Option<Value> = cluster.find_json(&ApiRequest::object(path.as_str())).await?;
     let Some(object) = object else { return Ok(()) };
     if object.pointer("/metadata/uid").and_then(Value::as_str) != Some(hold.parent_uid()) {
         return Err(Diagnostic::error(
@@ -160,11 +160,11 @@ async fn remove(
     }
     let holds = |field: &str| object.get(field).and_then(Value::as_object).is_some_and(|map| !map.is_empty());
     let version = &object["metadata"]["resourceVersion"];
-    let request = if parent.at.is_built_in() && !holds("data") && !holds("binaryData") {
+    let request = if parent.parent_ref.is_built_in() && !holds("data") && !holds("binaryData") {
         let preconditions = json!({"uid": hold.parent_uid(), "resourceVersion": version});
-        Ask::delete(path, json!({"preconditions": preconditions}))
+        ApiRequest::delete(path, json!({"preconditions": preconditions}))
     } else {
-        let text = format!("{} is kept, but is no longer the parent of an ApplySet", parent.at.object());
+        let text = format!("{} is kept, but is no longer the parent of an ApplySet", parent.parent_ref.object());
         report(ApplySetEvent::Warning(&text));
         clear_parent(parent, hold, version)
     };
@@ -173,13 +173,13 @@ async fn remove(
 }
 
 /// Returns the request that removes the ApplySet label and annotations from the parent.
-fn clear_parent(parent: &SetParent, hold: &SetHold<'_>, version: &Value) -> Ask {
+fn clear_parent(parent: &SetParent, hold: &SetLock<'_>, version: &Value) -> ApiRequest {
     let nothing = Value::Null;
     let body = json!({"metadata": {
         "uid": hold.parent_uid(), "resourceVersion": version, "labels": {ID: nothing},
         "annotations": {
-            TOOLING: nothing, GROUP_KINDS: nothing, GROUP_RESOURCES: nothing, NAMESPACES: nothing, CLAIM: nothing,
+            TOOLING: nothing, GROUP_KINDS: nothing, GROUP_RESOURCES: nothing, NAMESPACES: nothing, LOCK_ANNOTATION: nothing,
         },
     }});
-    patch_request(&parent.at.path(), parent.tooling.field_manager(), &body, MERGE_PATCH)
+    patch_request(&parent.parent_ref.path(), parent.tooling.field_manager(), &body, MERGE_PATCH)
 }

@@ -9,24 +9,24 @@ use http::Method;
 use serde_json::{Map, Value, json};
 use smol_str::SmolStr;
 
-use super::claim::{CLAIM, SetClaim};
+use super::lock_record::{LOCK_ANNOTATION, LockRecord};
 use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, NAMESPACES, TOOLING};
 use super::parent_ref::ParentRef;
-use super::scope::{GroupKind, SetScope, entries};
+use super::scope::{GroupKind, SetScope, split_annotation};
 use super::tooling::{ApplySetTooling, tool_name};
 use crate::apply::APPLY;
 use crate::client::Cluster;
 use crate::conflict::ApplyConflict;
-use crate::exchange::{Answer, Ask};
-use crate::failure::{Refusal, not_understood};
+use crate::request::{ApiResponse, ApiRequest};
+use crate::errors::{ApiError, invalid_response};
 use crate::json;
-use crate::mapping::encode;
+use crate::mapping::encode_segment;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// A parent, and the tool that works on its set.
 #[derive(Debug, Clone)]
 pub(super) struct SetParent {
-    pub(super) at: ParentRef,
+    pub(super) parent_ref: ParentRef,
     pub(super) tooling: ApplySetTooling,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct SetParent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ParentState {
     pub(super) scope: SetScope,
-    pub(super) claim: Option<SetClaim>,
+    pub(super) claim: Option<LockRecord>,
 }
 
 /// An existing parent.
@@ -60,19 +60,19 @@ impl SetParent {
     /// It cannot be read, is missing and cannot be created, belongs to another tool, or is not the parent of this
     /// set.
     pub(super) async fn read(&self, cluster: &Cluster) -> Result<Option<LiveParent>> {
-        match self.look(cluster).await? {
+        match self.get(cluster).await? {
             Some(response) => self.parse(cluster, &response).map(Some),
             None => Ok(None),
         }
     }
 
     /// Reads the parent without validating it.
-    pub(super) async fn look(&self, cluster: &Cluster) -> Result<Option<Answer>> {
-        match cluster.ask(&Ask::metadata(self.at.path())).await?.accepted() {
+    pub(super) async fn get(&self, cluster: &Cluster) -> Result<Option<ApiResponse>> {
+        match cluster.send(&ApiRequest::metadata(self.parent_ref.path())).await?.into_result() {
             Ok(response) => Ok(Some(response)),
-            Err(api_error) if api_error.is_not_found() && self.at.is_built_in() => Ok(None),
+            Err(api_error) if api_error.is_not_found() && self.parent_ref.is_built_in() => Ok(None),
             Err(api_error) if api_error.is_not_found() => {
-                let message = format!("the parent {} of the ApplySet does not exist", self.at.object());
+                let message = format!("the parent {} of the ApplySet does not exist", self.parent_ref.object());
                 let what = "create it first, since a custom resource may require more than a name";
                 Err(Diagnostic::error(Code::NoMatch, message)
                     .help(format!("{what}, and {}", self.required_metadata())))
@@ -83,7 +83,7 @@ impl SetParent {
 
     /// Describes the label and annotations of a parent that the user creates.
     fn required_metadata(&self) -> String {
-        let (id, tooling) = (self.at.id(), self.tooling.text());
+        let (id, tooling) = (self.parent_ref.id(), self.tooling.annotation());
         format!(
             "a parent has the label {ID}: {id} and the annotations {TOOLING}: {tooling} and {GROUP_KINDS}: \"\""
         )
@@ -104,13 +104,13 @@ impl SetParent {
         for force in [false, true] {
             let path = format!(
                 "{}?fieldManager={}&force={force}",
-                self.at.path(),
-                encode(self.tooling.field_manager())
+                self.parent_ref.path(),
+                encode_segment(self.tooling.field_manager())
             );
-            match cluster.ask(&Ask::change(Method::PATCH, path, APPLY, &body)).await?.accepted() {
+            match cluster.send(&ApiRequest::change(Method::PATCH, path, APPLY, &body)).await?.into_result() {
                 Ok(response) => return self.parse(cluster, &response).map(ParentWrite::Done),
                 // kubectl also takes ownership, with a warning: no other manager needs these fields.
-                Err(other) if ApplyConflict::read(&self.at.object(), &other).is_some() => {
+                Err(other) if ApplyConflict::from_error(&self.parent_ref.object(), &other).is_some() => {
                     api_error = Some(other);
                 }
                 Err(other) if other.http == 409 => return self.after_conflict(cluster, state).await,
@@ -125,9 +125,9 @@ impl SetParent {
     /// intended.
     async fn after_conflict(&self, cluster: &Cluster, intended: &ParentState) -> Result<ParentWrite> {
         let now = self.read(cluster).await?;
-        let own = self.at.namespace.as_str();
+        let own = self.parent_ref.namespace.as_str();
         let said = |state: &ParentState| {
-            (state.scope.kinds_text(), state.scope.namespaces_text(own), state.claim.clone())
+            (state.scope.kinds_annotation(), state.scope.namespaces_annotation(own), state.claim.clone())
         };
         let is_done = now.filter(|now| said(&now.state) == said(intended));
         Ok(is_done.map_or(ParentWrite::Changed, ParentWrite::Done))
@@ -135,37 +135,37 @@ impl SetParent {
 
     /// Returns the label and annotations as kubectl applies them, and the lock annotation.
     fn manifest(&self, basis: Option<&LiveParent>, state: &ParentState) -> Value {
-        let gvk = &self.at.mapping.gvk;
+        let gvk = &self.parent_ref.mapping.gvk;
         let mut annotations = Map::new();
-        annotations.insert(TOOLING.into(), self.tooling.text().into());
-        annotations.insert(GROUP_KINDS.into(), state.scope.kinds_text().into());
-        annotations.insert(NAMESPACES.into(), state.scope.namespaces_text(&self.at.namespace).into());
+        annotations.insert(TOOLING.into(), self.tooling.annotation().into());
+        annotations.insert(GROUP_KINDS.into(), state.scope.kinds_annotation().into());
+        annotations.insert(NAMESPACES.into(), state.scope.namespaces_annotation(&self.parent_ref.namespace).into());
         if let Some(claim) = &state.claim {
-            annotations.insert(CLAIM.into(), claim.to_string().into());
+            annotations.insert(LOCK_ANNOTATION.into(), claim.to_string().into());
         }
         let mut metadata = Map::new();
-        metadata.insert("name".into(), self.at.name.as_str().into());
-        if !self.at.namespace.is_empty() {
-            metadata.insert("namespace".into(), self.at.namespace.as_str().into());
+        metadata.insert("name".into(), self.parent_ref.name.as_str().into());
+        if !self.parent_ref.namespace.is_empty() {
+            metadata.insert("namespace".into(), self.parent_ref.namespace.as_str().into());
         }
         if let Some(basis) = basis {
             metadata.insert("uid".into(), basis.uid.as_str().into());
             metadata.insert("resourceVersion".into(), basis.version.as_str().into());
         }
-        metadata.insert("labels".into(), json!({ID: self.at.id()}));
+        metadata.insert("labels".into(), json!({ID: self.parent_ref.id()}));
         metadata.insert("annotations".into(), Value::Object(annotations));
         json!({"apiVersion": gvk.api_version().as_str(), "kind": gvk.kind.as_str(), "metadata": metadata})
     }
 
-    fn parse(&self, cluster: &Cluster, response: &Answer) -> Result<LiveParent> {
+    fn parse(&self, cluster: &Cluster, response: &ApiResponse) -> Result<LiveParent> {
         let invalid =
-            |error: &dyn std::fmt::Display| not_understood(&cluster.endpoint, &self.at.path(), error);
+            |error: &dyn std::fmt::Display| invalid_response(&cluster.endpoint, &self.parent_ref.path(), error);
         let object: Value = json::decode(&response.body).map_err(|error| invalid(&error))?;
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).map(str::to_string);
         let (Some(uid), Some(version)) = (text("/metadata/uid"), text("/metadata/resourceVersion")) else {
             return Err(invalid(&"the response is not an object"));
         };
-        if text("/metadata/name").as_deref() != Some(self.at.name.as_str()) {
+        if text("/metadata/name").as_deref() != Some(self.parent_ref.name.as_str()) {
             return Err(invalid(&"the response contains another object"));
         }
         let state = self.state(cluster, &object)?;
@@ -177,9 +177,9 @@ impl SetParent {
         let annotation = |key: &str| metadata_entry(object, "annotations", key);
         self.check(annotation(TOOLING), metadata_entry(object, "labels", ID))?;
         let kinds = match (annotation(GROUP_KINDS), annotation(GROUP_RESOURCES)) {
-            (Some(kinds), _) => entries(kinds).map(GroupKind::read).collect(),
+            (Some(kinds), _) => split_annotation(kinds).map(GroupKind::parse).collect(),
             (None, Some(resources)) if !resources.is_empty() => {
-                entries(resources).map(|one| self.kind_of(cluster, one)).collect::<Result<_>>()?
+                split_annotation(resources).map(|one| self.kind_of(cluster, one)).collect::<Result<_>>()?
             }
             _ => {
                 let problem = self.invalid_parent(&format!("lacks the annotation {GROUP_KINDS}"));
@@ -189,9 +189,9 @@ impl SetParent {
             }
         };
         let mut namespaces: BTreeSet<_> =
-            annotation(NAMESPACES).into_iter().flat_map(entries).map(SmolStr::from).collect();
-        namespaces.extend(Some(self.at.namespace.clone()).filter(|own| !own.is_empty()));
-        let claim = annotation(CLAIM).map(SetClaim::read);
+            annotation(NAMESPACES).into_iter().flat_map(split_annotation).map(SmolStr::from).collect();
+        namespaces.extend(Some(self.parent_ref.namespace.clone()).filter(|own| !own.is_empty()));
+        let claim = annotation(LOCK_ANNOTATION).map(LockRecord::parse);
         Ok(ParentState { scope: SetScope { kinds, namespaces }, claim })
     }
 
@@ -200,7 +200,7 @@ impl SetParent {
         let Some(tooling) = tooling else {
             let problem = self.invalid_parent(&format!("already exists and lacks the annotation {TOOLING}"));
             let choose = || "choose another name: the object is not the parent of an ApplySet".to_string();
-            return Err(problem.help(if self.at.is_built_in() {
+            return Err(problem.help(if self.parent_ref.is_built_in() {
                 choose()
             } else {
                 self.required_metadata()
@@ -216,9 +216,9 @@ impl SetParent {
             }));
         }
         match id {
-            Some(id) if id == self.at.id() => Ok(()),
+            Some(id) if id == self.parent_ref.id() => Ok(()),
             Some(id) => {
-                let want = self.at.id();
+                let want = self.parent_ref.id();
                 Err(self.invalid_parent(&format!("has the label {ID}: {id} instead of {want}")).help(
                     "it was copied or renamed: choose another name, or remove its ApplySet label and annotations",
                 ))
@@ -242,14 +242,14 @@ impl SetParent {
     }
 
     fn invalid_parent(&self, what: &str) -> Diagnostic {
-        Diagnostic::error(Code::Conflict, format!("the parent {} of the ApplySet {what}", self.at.object()))
+        Diagnostic::error(Code::Conflict, format!("the parent {} of the ApplySet {what}", self.parent_ref.object()))
     }
 
-    fn rejected(&self, cluster: &Cluster, api_error: &Refusal) -> Diagnostic {
+    fn rejected(&self, cluster: &Cluster, api_error: &ApiError) -> Diagnostic {
         let problem = api_error
             .diagnostic(&cluster.endpoint)
-            .note(format!("the request was for the parent {}", self.at.object()));
-        if api_error.lacks_namespace(&self.at.namespace) {
+            .note(format!("the request was for the parent {}", self.parent_ref.object()));
+        if api_error.lacks_namespace(&self.parent_ref.namespace) {
             return problem.help("create the namespace of the ApplySet's parent first");
         }
         problem

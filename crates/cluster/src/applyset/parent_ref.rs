@@ -8,15 +8,15 @@ use smol_str::SmolStr;
 use super::id::{IS_PARENT_TYPE, set_id};
 use super::scope::GroupKind;
 use crate::client::Cluster;
-use crate::exchange::Ask;
-use crate::mapping::Mapping;
+use crate::request::ApiRequest;
+use crate::mapping::ResourceMapping;
 use crate::plan::Object;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// An object that is, or will be, a parent.
 #[derive(Debug, Clone)]
 pub(super) struct ParentRef {
-    pub(super) mapping: Mapping,
+    pub(super) mapping: ResourceMapping,
     /// Empty for a cluster-scoped kind.
     pub(super) namespace: SmolStr,
     pub(super) name: SmolStr,
@@ -33,7 +33,7 @@ impl ParentRef {
         let (word, name) = text.split_once('/').unwrap_or(("secrets", text));
         cluster.discover_all().await?;
         let mapping = named(cluster, word)?;
-        if mapping.namespaced && !cluster.namespace_is_enforced() {
+        if mapping.namespaced && !cluster.namespace_is_explicit() {
             let message = format!("the parent {text} of the ApplySet requires a namespace");
             return Err(Diagnostic::error(Code::InvalidValue, message)
                 .help(format!(
@@ -68,14 +68,14 @@ impl ParentRef {
         if self.is_built_in() {
             return Ok(());
         }
-        let definition: Option<Value> = cluster.find_json(&Ask::get(self.mapping.definition_path())).await?;
+        let definition: Option<Value> = cluster.find_json(&ApiRequest::get(self.mapping.crd_path())).await?;
         let labels = definition.as_ref().and_then(|definition| definition.pointer("/metadata/labels"));
         let label = labels.and_then(|labels| labels.get(IS_PARENT_TYPE));
         if label.is_some() { Ok(()) } else { Err(self.invalid_kind()) }
     }
 
     fn invalid_kind(&self) -> Diagnostic {
-        let kind = GroupKind::of(&self.mapping.gvk);
+        let kind = GroupKind::from_gvk(&self.mapping.gvk);
         Diagnostic::error(Code::InvalidValue, format!("a {kind} cannot be the parent of an ApplySet")).help(
             format!(
                 "use a Secret, a ConfigMap, or a custom resource whose CRD has the label {IS_PARENT_TYPE}"
@@ -98,12 +98,12 @@ pub fn check_parent_name(text: &str) -> Result<()> {
         .help("use NAME for a Secret, or RESOURCE[.GROUP]/NAME, such as configmaps/shop"))
 }
 
-pub(super) fn is_built_in(mapping: &Mapping) -> bool {
+pub(super) fn is_built_in(mapping: &ResourceMapping) -> bool {
     mapping.gvk.group.is_empty() && matches!(mapping.gvk.kind.as_str(), "Secret" | "ConfigMap")
 }
 
 /// Finds a resource by name, in its most stable version. Without a group, the core group takes precedence.
-fn named(cluster: &Cluster, word: &str) -> Result<Mapping> {
+fn named(cluster: &Cluster, word: &str) -> Result<ResourceMapping> {
     let (name, group) = word.split_once('.').map_or((word, None), |(name, group)| (name, Some(group)));
     let known = cluster.known_mappings().into_iter().filter(|mapping| {
         mapping.named_kind().is_called(name) && group.is_none_or(|group| mapping.gvk.group == group)

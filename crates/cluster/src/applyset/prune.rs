@@ -12,15 +12,15 @@ use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::claim::RENEW;
+use super::lock_record::RENEW_INTERVAL;
 use super::events::{ApplySetEvent, KeptObject, PruneMode, PruneOptions, PruneSummary, SetReport};
-use super::hold::SetHold;
-use super::holding::{HoldingKind, Needed, reason_to_stay};
+use super::set_lock::SetLock;
+use super::protection::{ProtectedKind, RequiredObjects, reason_not_to_prune};
 use super::members::{SetMember, label};
 use crate::client::Cluster;
-use crate::contents::Leaving;
-use crate::delete::{DeleteEvent, DoneWhen, DyingObject, Patient, RemainingObject, gone, identity};
-use crate::exchange::{Ask, in_order};
+use crate::contents::DeletedObjects;
+use crate::delete::{DeleteEvent, CompleteWhen, TerminatingObject, WaitLimit, RemainingObject, wait_until_gone, uid_of};
+use crate::request::{ApiRequest, in_order};
 use crate::json;
 use crate::plan::{Object, ObjectFailure, Phase};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
@@ -32,8 +32,8 @@ pub(super) fn steps(members: Vec<SetMember>, waves: &[String]) -> Vec<Vec<SetMem
     let definitions = definitions(&members);
     let mut steps: BTreeMap<Reverse<(i32, Phase, bool)>, Vec<SetMember>> = BTreeMap::new();
     for member in members {
-        let (wave, phase) = (wave(&member.metadata, waves), Phase::of(&member.object.gvk));
-        let loses_kind = definitions.contains(&member.definition());
+        let (wave, phase) = (wave(&member.metadata, waves), Phase::from_gvk(&member.object.gvk));
+        let loses_kind = definitions.contains(&member.crd_name());
         steps.entry(Reverse((wave, phase, loses_kind))).or_default().push(member);
     }
     for step in steps.values_mut() {
@@ -91,20 +91,20 @@ const SHORT_WATCH: Duration = Duration::from_secs(2);
 pub(super) struct PruneRun<'p, 'c> {
     pub(super) cluster: &'p Cluster,
     pub(super) options: &'p PruneOptions,
-    pub(super) holding: Vec<HoldingKind>,
+    pub(super) unprotected: Vec<ProtectedKind>,
     /// Namespaces and CRDs that the run's objects require.
-    pub(super) needed: &'p Needed,
+    pub(super) required: &'p RequiredObjects,
     pub(super) parallel: usize,
     /// The ApplySet lock; none for dry runs.
-    pub(super) hold: Option<&'p mut SetHold<'c>>,
+    pub(super) lock: Option<&'p mut SetLock<'c>>,
     pub(super) summary: PruneSummary,
     /// Objects that are gone, or would be in a dry run.
-    pub(super) gone: Leaving,
+    pub(super) gone: DeletedObjects,
     /// A terminating custom resource whose CRD is to be deleted. Objects of later steps may include the controller
     /// that it needs.
-    pub(super) hanging: Option<Object>,
+    pub(super) stuck_resource: Option<Object>,
     /// True if a wait timed out.
-    pub(super) is_late: bool,
+    pub(super) has_timed_out: bool,
 }
 
 impl PruneRun<'_, '_> {
@@ -112,11 +112,11 @@ impl PruneRun<'_, '_> {
     ///
     /// # Errors
     /// The lock was lost.
-    pub(super) async fn all(&mut self, steps: Vec<Vec<SetMember>>, report: SetReport<'_>) -> Result<()> {
+    pub(super) async fn run(&mut self, steps: Vec<Vec<SetMember>>, report: SetReport<'_>) -> Result<()> {
         let definitions: FxHashSet<String> = steps.iter().flat_map(|step| definitions(step)).collect();
         let until = match self.options.done_when {
-            DoneWhen::Gone(limit) => Some(Instant::now() + limit.max(SHORT_WATCH)),
-            DoneWhen::Accepted => None,
+            CompleteWhen::Gone(limit) => Some(Instant::now() + limit.max(SHORT_WATCH)),
+            CompleteWhen::Accepted => None,
         };
         for step in steps {
             let (mut due, mut dying) = (Vec::new(), Vec::new());
@@ -130,10 +130,10 @@ impl PruneRun<'_, '_> {
                 }
             }
             let left = self.taken((due, dying), until, report).await?;
-            let loses_kind = |member: &SetMember| definitions.contains(&member.definition());
+            let loses_kind = |member: &SetMember| definitions.contains(&member.crd_name());
             let hanging = left.into_iter().find(loses_kind);
-            let is_free = self.holding.contains(&HoldingKind::Definition);
-            self.hanging = self.hanging.take().or(hanging.filter(|_| !is_free).map(|member| member.object));
+            let is_free = self.unprotected.contains(&ProtectedKind::Crd);
+            self.stuck_resource = self.stuck_resource.take().or(hanging.filter(|_| !is_free).map(|member| member.object));
         }
         Ok(())
     }
@@ -150,11 +150,11 @@ impl PruneRun<'_, '_> {
             PruneMode::Delete => {
                 dying.append(&mut self.delete(due, report).await?);
                 let left = self.watch(dying, until, report).await?;
-                self.is_late |= until.is_some() && !left.is_empty();
+                self.has_timed_out |= until.is_some() && !left.is_empty();
                 return Ok(left);
             }
             PruneMode::ServerDryRun => drop(self.delete(due, report).await?),
-            PruneMode::Show => {
+            PruneMode::Preview => {
                 for member in due {
                     self.done(member, PruneDeletion::Done, report);
                 }
@@ -165,28 +165,28 @@ impl PruneRun<'_, '_> {
 
     fn is_finished(&self) -> bool {
         let is_stopped = self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
-        is_stopped || self.is_late || !self.summary.failures.is_empty()
+        is_stopped || self.has_timed_out || !self.summary.failures.is_empty()
     }
 
     /// Returns true if an object may be pruned: it contains no others, or its kind is allowed.
     async fn may_be_pruned(&mut self, member: &SetMember, report: SetReport<'_>) -> bool {
-        if let Some(hanging) = &self.hanging {
+        if let Some(hanging) = &self.stuck_resource {
             let reason = format!("{hanging} is still terminating and may need it");
             self.keep(member, reason, Some("apply again when that object is gone".into()), report);
             return false;
         }
-        let Some(kind) = HoldingKind::of(&member.object.gvk) else { return true };
-        if let Some(what) = self.needed.within(kind, &member.object.name) {
+        let Some(kind) = ProtectedKind::from_gvk(&member.object.gvk) else { return true };
+        if let Some(what) = self.required.required_by(kind, &member.object.name) {
             self.keep(member, format!("it contains {what}"), None, report);
             return false;
         }
-        if self.holding.contains(&kind) {
+        if self.unprotected.contains(&kind) {
             return true;
         }
-        match reason_to_stay(self.cluster, member, kind, &self.gone).await {
+        match reason_not_to_prune(self.cluster, member, kind, &self.gone).await {
             Ok(None) => return true,
             Ok(Some(reason)) => {
-                let way_out = Some(format!("allow it with --prune-nonempty={}", kind.word()));
+                let way_out = Some(format!("allow it with --prune-nonempty={}", kind.name()));
                 self.keep(member, reason, way_out, report);
             }
             Err(problem) => self.fail(member, problem, report),
@@ -229,7 +229,7 @@ impl PruneRun<'_, '_> {
     ) -> Result<Vec<SetMember>> {
         let followed = dying.iter().map(|member| {
             let (object, mapping) = (member.object.clone(), member.mapping.clone());
-            DyingObject { object, mapping, uid: member.uid.as_str().into() }
+            TerminatingObject { object, mapping, uid: member.uid.as_str().into() }
         });
         let short_watch = Instant::now() + SHORT_WATCH;
         let remaining = self.until_gone(followed.collect(), until.unwrap_or(short_watch), report).await?;
@@ -241,11 +241,11 @@ impl PruneRun<'_, '_> {
             };
             left.push(member);
             if until.is_some() {
-                report(ApplySetEvent::Remaining(one));
-                self.summary.remaining.push(one.clone());
+                report(ApplySetEvent::TimedOut(one));
+                self.summary.timed_out.push(one.clone());
             } else {
-                report(ApplySetEvent::Ending(one));
-                self.summary.ending.push(one.clone());
+                report(ApplySetEvent::Terminating(one));
+                self.summary.terminating.push(one.clone());
             }
         }
         Ok(left)
@@ -254,25 +254,25 @@ impl PruneRun<'_, '_> {
     /// Waits until objects are gone while renewing the lock. Returns those that still exist.
     async fn until_gone(
         &mut self,
-        dying: Vec<DyingObject>,
+        dying: Vec<TerminatingObject>,
         until: Instant,
         report: SetReport<'_>,
     ) -> Result<Vec<RemainingObject>> {
         let (cluster, options) = (self.cluster, self.options);
-        let patient = Patient { until, stop: options.stop.as_deref() };
+        let patient = WaitLimit { until, stop: options.stop.as_deref() };
         let mut forward = |event: DeleteEvent<'_>| match event {
             DeleteEvent::Waiting(remaining) => report(ApplySetEvent::Waiting(remaining)),
             DeleteEvent::Warning(text) => report(ApplySetEvent::Warning(text)),
             _ => {}
         };
-        self.while_renewing(gone(cluster, dying, &patient, &mut forward)).await
+        self.while_renewing(wait_until_gone(cluster, dying, &patient, &mut forward)).await
     }
 
     /// Awaits a future while renewing the lock.
     async fn while_renewing<T>(&mut self, work: impl Future<Output = T>) -> Result<T> {
         let mut work = pin!(work);
         loop {
-            match select(work.as_mut(), pin!(sleep(RENEW))).await {
+            match select(work.as_mut(), pin!(sleep(RENEW_INTERVAL))).await {
                 Either::Left((done, _)) => return Ok(done),
                 Either::Right(_) => self.renew_lock().await?,
             }
@@ -282,8 +282,8 @@ impl PruneRun<'_, '_> {
     /// Renews the lock if a renewal is due.
     async fn renew_lock(&mut self) -> Result<()> {
         // A dry run has no lock.
-        let Some(hold) = &mut self.hold else { return Ok(()) };
-        hold.keep().await
+        let Some(hold) = &mut self.lock else { return Ok(()) };
+        hold.renew_if_due().await
     }
 
     fn done(&mut self, member: SetMember, deletion: PruneDeletion, report: SetReport<'_>) {
@@ -302,7 +302,7 @@ impl PruneRun<'_, '_> {
     }
 
     fn keep(&mut self, member: &SetMember, reason: String, way_out: Option<String>, report: SetReport<'_>) {
-        let kept = KeptObject { object: member.object.clone(), reason, way_out };
+        let kept = KeptObject { object: member.object.clone(), reason, help: way_out };
         report(ApplySetEvent::Kept(&kept));
         self.summary.kept.push(kept);
     }
@@ -326,12 +326,12 @@ impl MemberDeleter<'_> {
     async fn delete(&self, member: &SetMember) -> PruneDeletion {
         let mut metadata = member.metadata.clone();
         for _ in 0..ATTEMPTS {
-            let response = self.cluster.ask(&self.request(member, &metadata)).await;
-            match response.map(crate::exchange::Answer::accepted) {
+            let response = self.cluster.send(&self.request(member, &metadata)).await;
+            match response.map(crate::request::ApiResponse::into_result) {
                 Err(problem) => return PruneDeletion::Unanswered(problem),
                 Ok(Ok(_)) if self.options.mode == PruneMode::ServerDryRun => return PruneDeletion::Done,
                 // A response with the object means that it may still exist; a Status means that it is gone.
-                Ok(Ok(response)) if identity(&response).is_some_and(|uid| uid == member.uid) => {
+                Ok(Ok(response)) if uid_of(&response).is_some_and(|uid| uid == member.uid) => {
                     return PruneDeletion::Taken;
                 }
                 Ok(Ok(_)) => return PruneDeletion::Done,
@@ -351,34 +351,34 @@ impl MemberDeleter<'_> {
         )
     }
 
-    fn request(&self, member: &SetMember, metadata: &Value) -> Ask {
+    fn request(&self, member: &SetMember, metadata: &Value) -> ApiRequest {
         let mut options = json!({
-            "propagationPolicy": self.options.cascade.policy(),
+            "propagationPolicy": self.options.cascade.propagation_policy(),
             "preconditions": {"uid": member.uid, "resourceVersion": metadata.get("resourceVersion")},
         });
         if self.options.mode == PruneMode::ServerDryRun {
             options["dryRun"] = json!(["All"]);
         }
-        Ask::delete(member.path(), options)
+        ApiRequest::delete(member.path(), options)
     }
 
     /// Returns the current metadata if the object is still to be deleted, otherwise the result.
     async fn metadata_now(&self, member: &SetMember) -> std::result::Result<Value, PruneDeletion> {
-        let request = Ask::metadata(member.path());
-        let response = match self.cluster.ask(&request).await.map_err(PruneDeletion::Unanswered)?.accepted() {
+        let request = ApiRequest::metadata(member.path());
+        let response = match self.cluster.send(&request).await.map_err(PruneDeletion::Unanswered)?.into_result() {
             Ok(response) => response,
             Err(api_error) if api_error.is_not_found() => return Err(PruneDeletion::Done),
             Err(api_error) => {
                 return Err(PruneDeletion::Failed(api_error.diagnostic(&self.cluster.endpoint)));
             }
         };
-        let object = self.cluster.read_with(json::decode, &response);
+        let object = self.cluster.parse_response(json::decode, &response);
         let mut object: Value = object.map_err(PruneDeletion::Failed)?;
         let metadata = object.get_mut("metadata").map(Value::take).unwrap_or_default();
         if metadata.get("uid").and_then(Value::as_str) != Some(&member.uid) {
             return Err(PruneDeletion::Stays("it was deleted and recreated meanwhile".into()));
         }
-        if label(&metadata) != Some(member.set()) {
+        if label(&metadata) != Some(member.set_id()) {
             return Err(PruneDeletion::Stays("it was removed from the set meanwhile".into()));
         }
         if metadata.get("deletionTimestamp").is_some_and(|time| !time.is_null()) {
@@ -391,12 +391,12 @@ impl MemberDeleter<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mapping::Mapping;
+    use crate::mapping::ResourceMapping;
     use smp_merge::schema::Gvk;
 
     fn member(api_version: &str, kind: &str, name: &str, wave: Option<&str>) -> SetMember {
         let gvk = Gvk::from_manifest(api_version, kind);
-        let mapping = Mapping {
+        let mapping = ResourceMapping {
             gvk: gvk.clone(),
             plural: format!("{}s", kind.to_lowercase()).into(),
             namespaced: false,

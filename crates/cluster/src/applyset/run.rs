@@ -5,22 +5,22 @@ use std::collections::BTreeSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use super::claim::SetWork;
+use super::lock_record::SetStep;
 use super::events::{ApplySetEvent, ApplySetOptions, PruneMode, PruneSummary, SetReport};
-use super::hold::{SetHold, StillHeld, cover, taken};
-use super::holding::{HoldingKind, Needed};
+use super::set_lock::{SetLock, LockState, extend_scope, lock_lost};
+use super::protection::{ProtectedKind, RequiredObjects};
 use super::id::{GROUP_KINDS, PART_OF};
-use super::members::{MemberQuery, SetCollection, SetMember, collections, members, undefined};
+use super::members::{MemberQuery, SetCollection, SetMember, collections, members, removed_kinds};
 use super::parent::SetParent;
 use super::parent_ref::ParentRef;
 use super::prune::{PruneRun, steps};
 use super::scope::{GroupKind, SetScope};
-use crate::apply::{DryRun, Event, ServerSideApplyOptions, checked};
+use crate::apply::{DryRun, Event, ServerSideApplyOptions, prepare};
 use crate::cascade::Cascade;
 use crate::client::Cluster;
-use crate::contents::Leaving;
-use crate::mapping::Mapping;
-use crate::plan::{Object, ObjectPlan, PlannedObject};
+use crate::contents::DeletedObjects;
+use crate::mapping::ResourceMapping;
+use crate::plan::{Object, ObjectPlan, ObjectTarget};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 use smp_text::yaml::{Map, Node};
@@ -40,17 +40,17 @@ pub struct ApplySetRun<'c> {
     options: ApplySetOptions,
     parent: SetParent,
     /// Kinds and namespaces of the resources.
-    new: SetScope,
+    new_scope: SetScope,
     keys: FxHashSet<ObjectKey>,
     /// UIDs of the applied objects.
     uids: FxHashSet<String>,
     waves: Vec<String>,
-    holding: Vec<HoldingKind>,
-    needed: Needed,
+    unprotected: Vec<ProtectedKind>,
+    required: RequiredObjects,
     /// The parent's scope before the run.
-    before: SetScope,
+    previous_scope: SetScope,
     /// The ApplySet lock; none for a dry run.
-    hold: Option<SetHold<'c>>,
+    lock: Option<SetLock<'c>>,
 }
 
 impl<'c> ApplySetRun<'c> {
@@ -67,14 +67,14 @@ impl<'c> ApplySetRun<'c> {
         apply: &ServerSideApplyOptions,
         report: SetReport<'_>,
     ) -> Result<Self> {
-        apply.stop.iter().for_each(|stop| cluster.stop_when(stop));
-        cluster.wait(async {
+        apply.stop.iter().for_each(|stop| cluster.set_interrupt(stop));
+        cluster.block_on(async {
             let mut run = Self::list_set(cluster, options, &mut *resources, apply.waves.clone()).await?;
             if apply.dry_run == DryRun::None {
-                let plan = ObjectPlan::make(cluster, resources).await?;
-                checked(cluster, &plan, apply).await?;
-                let taken = SetHold::take(cluster, &run.parent, SetWork::Applying, &run.new, report).await;
-                run.hold = Some(taken.map_err(unsent)?);
+                let plan = ObjectPlan::resolve(cluster, resources).await?;
+                prepare(cluster, &plan, apply).await?;
+                let taken = SetLock::acquire(cluster, &run.parent, SetStep::Applying, &run.new_scope, report).await;
+                run.lock = Some(taken.map_err(with_nothing_sent_note)?);
             } else if run.options.prune.mode == PruneMode::Delete {
                 run.options.prune.mode = PruneMode::ServerDryRun;
             }
@@ -87,13 +87,13 @@ impl<'c> ApplySetRun<'c> {
     /// # Errors
     /// The parent cannot be used or belongs to another tool; an object belongs to another set; the members cannot
     /// be listed.
-    pub fn look(
+    pub fn preview(
         cluster: &'c Cluster,
         options: ApplySetOptions,
         resources: &mut [Resource],
         waves: &[String],
     ) -> Result<Self> {
-        cluster.wait(Self::list_set(cluster, options, resources, waves.to_vec()))
+        cluster.block_on(Self::list_set(cluster, options, resources, waves.to_vec()))
     }
 
     async fn list_set(
@@ -102,34 +102,34 @@ impl<'c> ApplySetRun<'c> {
         resources: &mut [Resource],
         waves: Vec<String>,
     ) -> Result<Self> {
-        let holding = HoldingKind::named(&options.prune.holding)?;
-        let parent_ref = ParentRef::resolve(cluster, &options.parent).await.map_err(unsent)?;
-        let parent = SetParent { at: parent_ref, tooling: options.tooling };
-        add_label(resources, &parent.at.id())?;
-        let plan = ObjectPlan::make(cluster, resources).await?;
-        reject_parent(&plan, &parent.at.object())?;
+        let holding = ProtectedKind::parse_all(&options.prune.unprotected_kinds)?;
+        let parent_ref = ParentRef::resolve(cluster, &options.parent).await.map_err(with_nothing_sent_note)?;
+        let parent = SetParent { parent_ref, tooling: options.tooling };
+        add_label(resources, &parent.parent_ref.id())?;
+        let plan = ObjectPlan::resolve(cluster, resources).await?;
+        reject_parent(&plan, &parent.parent_ref.object())?;
         let new = scope_of(&plan);
         let keys = plan.targets.iter().map(|target| object_key(&target.object)).collect();
-        let needed = Needed::of(&plan, &parent.at);
-        let live = parent.read(cluster).await.map_err(unsent)?;
+        let needed = RequiredObjects::new(&plan, &parent.parent_ref);
+        let live = parent.read(cluster).await.map_err(with_nothing_sent_note)?;
         let before = live.map(|live| live.state.scope).unwrap_or_default();
-        refuse_members_of_others(cluster, &plan, &parent.at.id(), options.parallel).await?;
+        reject_members_of_other_sets(cluster, &plan, &parent.parent_ref.id(), options.parallel).await?;
         let run = Self {
             cluster,
             options,
             parent,
-            new,
+            new_scope: new,
             keys,
             uids: FxHashSet::default(),
             waves,
-            holding,
-            needed,
-            before,
-            hold: None,
+            unprotected: holding,
+            required: needed,
+            previous_scope: before,
+            lock: None,
         };
         // Members must be listable before the apply; afterwards an error would come too late.
-        let (mappings, _) = run.served(&run.before).await.map_err(unsent)?;
-        let members = run.listed(&mappings, &run.before).await.map_err(unsent)?;
+        let (mappings, _) = run.served(&run.previous_scope).await.map_err(with_nothing_sent_note)?;
+        let members = run.listed(&mappings, &run.previous_scope).await.map_err(with_nothing_sent_note)?;
         run.reject_required(&members)?;
         Ok(run)
     }
@@ -140,9 +140,9 @@ impl<'c> ApplySetRun<'c> {
         let is_pruned =
             |one: &&SetMember| !self.keys.contains(&object_key(&one.object)) && !one.is_being_deleted();
         for member in members.iter().filter(is_pruned) {
-            let kind = HoldingKind::of(&member.object.gvk).filter(|kind| self.holding.contains(kind));
+            let kind = ProtectedKind::from_gvk(&member.object.gvk).filter(|kind| self.unprotected.contains(kind));
             let Some((kind, what)) =
-                kind.and_then(|kind| Some((kind, self.needed.within(kind, &member.object.name)?)))
+                kind.and_then(|kind| Some((kind, self.required.required_by(kind, &member.object.name)?)))
             else {
                 continue;
             };
@@ -150,13 +150,13 @@ impl<'c> ApplySetRun<'c> {
                 format!("{} left the ApplySet but cannot be pruned: it contains {what}", member.object);
             let help = "add it to the manifests, or omit";
             let problem = Diagnostic::error(Code::ApplySet, message);
-            problems.add(problem.help(format!("{help} --prune-nonempty={}", kind.word())));
+            problems.add(problem.help(format!("{help} --prune-nonempty={}", kind.name())));
         }
-        problems.or(()).map_err(unsent)
+        problems.or(()).map_err(with_nothing_sent_note)
     }
 
     /// Records an applied object, so that it is not pruned.
-    pub(crate) fn saw(&mut self, event: &Event<'_>) {
+    pub(crate) fn record(&mut self, event: &Event<'_>) {
         if let Event::Applied(applied) = event {
             let uid = applied.live.get_path(&["metadata", "uid"]).and_then(Node::as_str);
             self.uids.extend(uid.map(str::to_string));
@@ -164,9 +164,9 @@ impl<'c> ApplySetRun<'c> {
     }
 
     /// Ends the run without pruning because not all objects were applied. A later run finds those that were.
-    pub(crate) fn give_up(self) {
-        let Some(hold) = self.hold else { return };
-        let ended = self.cluster.wait(hold.end());
+    pub(crate) fn abandon(self) {
+        let Some(hold) = self.lock else { return };
+        let ended = self.cluster.block_on(hold.release_unchanged());
         // The parent already lists all kinds and namespaces, and a leftover lock annotation blocks no other run.
         drop(ended);
     }
@@ -178,29 +178,29 @@ impl<'c> ApplySetRun<'c> {
     /// Another run took the lock, or the members cannot be listed. Objects that were deleted before were reported.
     pub fn prune(mut self, report: SetReport<'_>) -> Result<PruneSummary> {
         let cluster = self.cluster;
-        cluster.wait(async {
-            let hold = self.hold.take();
+        cluster.block_on(async {
+            let hold = self.lock.take();
             if let Some(hold) = hold {
                 return self.prune_held(hold, report).await;
             }
             if self.options.prune.mode == PruneMode::Delete {
-                self.options.prune.mode = PruneMode::Show;
+                self.options.prune.mode = PruneMode::Preview;
             }
-            let before = self.before.clone();
+            let before = self.previous_scope.clone();
             self.pruned(&before, None, report).await.map(|(summary, _)| summary)
         })
     }
 
-    async fn prune_held(&self, mut hold: SetHold<'c>, report: SetReport<'_>) -> Result<PruneSummary> {
+    async fn prune_held(&self, mut hold: SetLock<'c>, report: SetReport<'_>) -> Result<PruneSummary> {
         let deletes = self.options.prune.mode == PruneMode::Delete;
-        if deletes && hold.renew(SetWork::Pruning).await? == StillHeld::No {
-            cover(self.cluster, &self.parent, &self.new).await?;
-            return Err(taken());
+        if deletes && hold.renew(SetStep::Pruning).await? == LockState::Lost {
+            extend_scope(self.cluster, &self.parent, &self.new_scope).await?;
+            return Err(lock_lost());
         }
         let scope = hold.scope().clone();
         match self.pruned(&scope, Some(&mut hold), report).await {
             Ok((summary, rest)) if deletes => {
-                let left = self.new.with(&rest).with(&hold.added());
+                let left = self.new_scope.union(&rest).union(&hold.added_scope());
                 hold.release(&left).await.map_err(|problem| {
                     problem.note(
                         "applying and pruning succeeded, but the parent of the ApplySet lists unused kinds or namespaces",
@@ -209,7 +209,7 @@ impl<'c> ApplySetRun<'c> {
                 Ok(summary)
             }
             outcome => {
-                let ended = hold.end().await;
+                let ended = hold.release_unchanged().await;
                 outcome.and_then(|(summary, _)| ended.map(|_| summary))
             }
         }
@@ -220,7 +220,7 @@ impl<'c> ApplySetRun<'c> {
     async fn pruned(
         &self,
         scope: &SetScope,
-        hold: Option<&mut SetHold<'c>>,
+        hold: Option<&mut SetLock<'c>>,
         report: SetReport<'_>,
     ) -> Result<(PruneSummary, SetScope)> {
         // CRDs of this run may have added kinds.
@@ -241,30 +241,30 @@ impl<'c> ApplySetRun<'c> {
         let mut run = PruneRun {
             cluster: self.cluster,
             options: &self.options.prune,
-            holding: self.holding.clone(),
-            needed: &self.needed,
+            unprotected: self.unprotected.clone(),
+            required: &self.required,
             parallel: self.options.parallel,
-            hold,
+            lock: hold,
             summary: PruneSummary::default(),
-            gone: Leaving::default(),
-            hanging: None,
-            is_late: false,
+            gone: DeletedObjects::default(),
+            stuck_resource: None,
+            has_timed_out: false,
         };
-        run.all(steps(pruned_members, &self.waves), report).await?;
+        run.run(steps(pruned_members, &self.waves), report).await?;
         let summary = run.summary;
         let kept = summary.kept.iter().map(|kept| &kept.object);
         let left = kept.chain(summary.failures.iter().map(|failure| &failure.object)).chain(&summary.skipped);
-        let left = left.chain(summary.ending.iter().chain(&summary.remaining).map(|one| &one.object));
+        let left = left.chain(summary.terminating.iter().chain(&summary.timed_out).map(|one| &one.object));
         // The namespaces of objects of unserved kinds are unknown.
         let namespaces = if lost.is_empty() { BTreeSet::new() } else { scope.namespaces.clone() };
         let lost = SetScope { kinds: lost.into_iter().collect(), namespaces };
-        let rest = left.filter_map(|object| scopes.get(object)).fold(lost, |all, one| all.with(one));
+        let rest = left.filter_map(|object| scopes.get(object)).fold(lost, |all, one| all.union(one));
         Ok((summary, rest))
     }
 
     /// Returns the unserved kinds that stay in the annotation, and reports all of them.
     async fn kept_kinds(&self, mut lost: Vec<GroupKind>, report: SetReport<'_>) -> Vec<GroupKind> {
-        let gone = undefined(self.cluster, &lost).await;
+        let gone = removed_kinds(self.cluster, &lost).await;
         for kind in &lost {
             let warning = if gone.contains(kind) { gone_with_group(kind) } else { self.lost(kind) };
             report(ApplySetEvent::Warning(&warning));
@@ -276,7 +276,7 @@ impl<'c> ApplySetRun<'c> {
     /// Returns the warning for a kind that is no longer served. It stays in the annotation, because it may be
     /// served again with its objects.
     fn lost(&self, kind: &GroupKind) -> String {
-        let parent = self.parent.at.object();
+        let parent = self.parent.parent_ref.object();
         format!(
             "the server no longer serves the kind {kind}, which had members in the ApplySet: each run searches for \
              it until it is removed from the annotation {GROUP_KINDS} of {parent}"
@@ -284,22 +284,22 @@ impl<'c> ApplySetRun<'c> {
     }
 
     /// Returns the resources that serve the kinds of a scope, and the kinds that are no longer served.
-    async fn served(&self, scope: &SetScope) -> Result<(Vec<Mapping>, Vec<GroupKind>)> {
+    async fn served(&self, scope: &SetScope) -> Result<(Vec<ResourceMapping>, Vec<GroupKind>)> {
         let (mut mappings, mut lost) = (Vec::new(), Vec::new());
         for kind in &scope.kinds {
             match self.cluster.mapping_of(&kind.group, &kind.kind) {
                 Some(mapping) => mappings.push(mapping),
-                None if self.cluster.has_lost(&kind.group, &kind.kind).await? => lost.push(kind.clone()),
+                None if self.cluster.is_kind_removed(&kind.group, &kind.kind).await? => lost.push(kind.clone()),
                 None => mappings.extend(self.cluster.mapping_of(&kind.group, &kind.kind)),
             }
         }
         Ok((mappings, lost))
     }
 
-    async fn listed(&self, mappings: &[Mapping], scope: &SetScope) -> Result<Vec<SetMember>> {
-        let id = self.parent.at.id();
+    async fn listed(&self, mappings: &[ResourceMapping], scope: &SetScope) -> Result<Vec<SetMember>> {
+        let id = self.parent.parent_ref.id();
         let collections = collections(mappings, scope);
-        members(self.cluster, &collections, MemberQuery::Of(&id), self.options.parallel).await
+        members(self.cluster, &collections, MemberQuery::OfSet(&id), self.options.parallel).await
     }
 }
 
@@ -333,7 +333,7 @@ fn without_controller_owned(
             let is_controlled = stays.next().unwrap_or_default();
             if is_controlled {
                 let text = format!("{} is not pruned: it belongs to a controller", member.object);
-                report(ApplySetEvent::Detail(&text));
+                report(ApplySetEvent::Verbose(&text));
             }
             !is_controlled
         });
@@ -341,17 +341,17 @@ fn without_controller_owned(
 }
 
 pub(super) fn object_key(object: &Object) -> ObjectKey {
-    (GroupKind::of(&object.gvk), object.namespace.clone(), object.name.clone())
+    (GroupKind::from_gvk(&object.gvk), object.namespace.clone(), object.name.clone())
 }
 
-pub(super) fn unsent(problem: Diagnostic) -> Diagnostic {
+pub(super) fn with_nothing_sent_note(problem: Diagnostic) -> Diagnostic {
     problem.note("nothing was sent to the cluster")
 }
 
 /// Returns the kinds and namespaces of objects.
 pub(super) fn scope_of(plan: &ObjectPlan<'_>) -> SetScope {
     let mut scope = SetScope::default();
-    for PlannedObject { object, .. } in &plan.targets {
+    for ObjectTarget { object, .. } in &plan.targets {
         let (kind, namespace, _) = object_key(object);
         scope.kinds.insert(kind);
         scope.namespaces.extend(Some(namespace).filter(|namespace| !namespace.is_empty()));
@@ -382,7 +382,7 @@ fn add_label(resources: &mut [Resource], id: &str) -> Result<()> {
             }
         }
     }
-    problems.or(()).map_err(unsent)
+    problems.or(()).map_err(with_nothing_sent_note)
 }
 
 /// Returns an error if the parent is a member of its own set, since it would be pruned with it.
@@ -393,13 +393,13 @@ fn reject_parent(plan: &ObjectPlan<'_>, parent: &Object) -> Result<()> {
         Some(target) => {
             let message = format!("{parent} is the parent of the ApplySet and cannot be one of its members");
             let problem = target.located(Diagnostic::error(Code::InvalidValue, message));
-            Err(unsent(problem.help("remove it from the manifests, or choose another parent")))
+            Err(with_nothing_sent_note(problem.help("remove it from the manifests, or choose another parent")))
         }
     }
 }
 
 /// Returns an error if objects are members of other sets, which would prune them.
-pub(super) async fn refuse_members_of_others(
+pub(super) async fn reject_members_of_other_sets(
     cluster: &Cluster,
     plan: &ObjectPlan<'_>,
     id: &str,
@@ -410,10 +410,10 @@ pub(super) async fn refuse_members_of_others(
         .filter_map(|target| Some((target.mapping.clone()?, target.object.namespace.clone())))
         .collect();
     let collections: Vec<SetCollection> = collections.into_iter().collect();
-    let found = members(cluster, &collections, MemberQuery::Any, parallel).await.map_err(unsent)?;
+    let found = members(cluster, &collections, MemberQuery::Any, parallel).await.map_err(with_nothing_sent_note)?;
     let others: FxHashMap<ObjectKey, SetMember> = found
         .into_iter()
-        .filter(|member| member.set() != id)
+        .filter(|member| member.set_id() != id)
         .map(|member| (object_key(&member.object), member))
         .collect();
     let mut problems = Problems::default();
@@ -426,8 +426,8 @@ pub(super) async fn refuse_members_of_others(
             namespace => format!(" -n {namespace}"),
         };
         let help = format!("kubectl label{namespace} {} {PART_OF}-", target.object);
-        let problem = problem.note(format!("its label {PART_OF} is {}", other.set()));
+        let problem = problem.note(format!("its label {PART_OF} is {}", other.set_id()));
         problems.add(problem.help(format!("apply it with that ApplySet, or remove the label: {help}")));
     }
-    problems.or(()).map_err(unsent)
+    problems.or(()).map_err(with_nothing_sent_note)
 }

@@ -25,12 +25,12 @@ impl fmt::Display for GroupKind {
 }
 
 impl GroupKind {
-    pub(super) fn of(gvk: &Gvk) -> Self {
+    pub(super) fn from_gvk(gvk: &Gvk) -> Self {
         Self { kind: gvk.kind.clone(), group: gvk.group.clone() }
     }
 
     /// Parses `Deployment.apps`.
-    pub(super) fn read(text: &str) -> Self {
+    pub(super) fn parse(text: &str) -> Self {
         let (kind, group) = text.split_once('.').unwrap_or((text, ""));
         Self { kind: kind.into(), group: group.into() }
     }
@@ -50,14 +50,14 @@ impl SetScope {
     }
 
     /// Returns the union.
-    pub(super) fn with(&self, other: &Self) -> Self {
+    pub(super) fn union(&self, other: &Self) -> Self {
         let mut all = self.clone();
         all.extend(other);
         all
     }
 
     /// Returns the difference: what `self` has and `other` lacks.
-    pub(super) fn beyond(&self, other: &Self) -> Self {
+    pub(super) fn difference(&self, other: &Self) -> Self {
         Self {
             kinds: self.kinds.difference(&other.kinds).cloned().collect(),
             namespaces: self.namespaces.difference(&other.namespaces).cloned().collect(),
@@ -69,20 +69,20 @@ impl SetScope {
     }
 
     /// The value of the annotation with the kinds, sorted as text.
-    pub(super) fn kinds_text(&self) -> String {
+    pub(super) fn kinds_annotation(&self) -> String {
         let texts: BTreeSet<String> = self.kinds.iter().map(ToString::to_string).collect();
         texts.into_iter().collect::<Vec<_>>().join(",")
     }
 
     /// The value of the annotation with the namespaces, without that of the parent.
-    pub(super) fn namespaces_text(&self, own: &str) -> String {
+    pub(super) fn namespaces_annotation(&self, own: &str) -> String {
         let others = self.namespaces.iter().map(SmolStr::as_str).filter(|namespace| *namespace != own);
         others.collect::<Vec<_>>().join(",")
     }
 }
 
 /// Splits the value of such an annotation. An empty value has no entries.
-pub(super) fn entries(annotation: &str) -> impl Iterator<Item = &str> {
+pub(super) fn split_annotation(annotation: &str) -> impl Iterator<Item = &str> {
     annotation.split(',').map(str::trim).filter(|entry| !entry.is_empty())
 }
 
@@ -92,27 +92,27 @@ mod tests {
 
     fn scope(kinds: &str, namespaces: &str) -> SetScope {
         SetScope {
-            kinds: entries(kinds).map(GroupKind::read).collect(),
-            namespaces: entries(namespaces).map(SmolStr::from).collect(),
+            kinds: split_annotation(kinds).map(GroupKind::parse).collect(),
+            namespaces: split_annotation(namespaces).map(SmolStr::from).collect(),
         }
     }
 
     #[test]
     fn annotations_are_sorted_and_omit_the_parents_namespace() {
         let all = scope("Ingress.networking.k8s.io,Deployment.apps,ConfigMap,ConfigMap", "shop,a,b");
-        assert_eq!(all.kinds_text(), "ConfigMap,Deployment.apps,Ingress.networking.k8s.io");
-        assert_eq!(all.namespaces_text("a"), "b,shop");
-        assert_eq!(all.namespaces_text(""), "a,b,shop");
-        assert_eq!(scope("", "").kinds_text(), "");
+        assert_eq!(all.kinds_annotation(), "ConfigMap,Deployment.apps,Ingress.networking.k8s.io");
+        assert_eq!(all.namespaces_annotation("a"), "b,shop");
+        assert_eq!(all.namespaces_annotation(""), "a,b,shop");
+        assert_eq!(scope("", "").kinds_annotation(), "");
         // Sorted as text: sorting by kind and then group would swap the first two.
-        assert_eq!(scope("Foo.z,Foo,Foo-a.b", "").kinds_text(), "Foo,Foo-a.b,Foo.z");
+        assert_eq!(scope("Foo.z,Foo,Foo-a.b", "").kinds_annotation(), "Foo,Foo-a.b,Foo.z");
     }
 
     #[test]
     fn scopes_have_union_and_difference() {
         let (old, new) = (scope("ConfigMap,Secret", "a"), scope("ConfigMap,Role.rbac.x", "b"));
-        assert_eq!(old.with(&new), scope("ConfigMap,Secret,Role.rbac.x", "a,b"));
-        assert_eq!(old.beyond(&new), scope("Secret", "a"));
-        assert!(old.beyond(&old).is_empty() && !old.is_empty());
+        assert_eq!(old.union(&new), scope("ConfigMap,Secret,Role.rbac.x", "a,b"));
+        assert_eq!(old.difference(&new), scope("Secret", "a"));
+        assert!(old.difference(&old).is_empty() && !old.is_empty());
     }
 }

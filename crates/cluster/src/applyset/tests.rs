@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::id::set_id;
 use super::{ApplySetEvent, ApplySetOptions, ApplySetRun};
 use crate::ServerSideApplyOptions;
-use crate::fake::{Fake, Reply, not_found, ok};
+use crate::fake::{FakeServer, Reply, not_found, ok};
 use smp_merge::schema::Schema;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::Code;
@@ -42,7 +42,7 @@ fn members() -> Reply {
 /// Begins a run and prunes at once. Returns the requests that change something, and the result.
 fn run(write: impl Fn(usize) -> Reply + Send + Sync + 'static) -> (Vec<String>, Result<usize, Code>) {
     let writes = AtomicUsize::new(0);
-    let mut fake = Fake::start(move |request| {
+    let mut fake = FakeServer::start(move |request| {
         Some(match request.split('?').next().unwrap_or(request) {
             "GET /api" => ok(CORE),
             "GET /apis" => ok(r#"{"kind":"APIGroupDiscoveryList","items":[]}"#),
@@ -65,7 +65,7 @@ fn run(write: impl Fn(usize) -> Reply + Send + Sync + 'static) -> (Vec<String>, 
     let outcome = set.expect("it begins").prune(&mut report);
     let labels = resources[0].labels().count();
     assert_eq!(labels, 1, "applied objects have the label");
-    let changes = fake.take().into_iter().filter(|request| !request.starts_with("GET "));
+    let changes = fake.take_requests().into_iter().filter(|request| !request.starts_with("GET "));
     let changes =
         changes.filter_map(|request| request.split(['?', ' ']).next().map(str::to_string)).collect();
     (changes, outcome.map(|summary| summary.pruned.len().min(pruned)).map_err(|problem| problem.code()))

@@ -29,7 +29,7 @@ impl ApplySetTooling {
 
     /// The value of the tooling annotation.
     #[must_use]
-    pub fn text(self) -> &'static str {
+    pub fn annotation(self) -> &'static str {
         match self {
             Self::Kubectl => "kubectl/v1.36",
             Self::Smp => concat!("kubectl-smp/v", env!("CARGO_PKG_VERSION")),
@@ -41,8 +41,8 @@ impl ApplySetTooling {
     #[must_use]
     pub fn last_applied(self) -> LastApplied {
         match self {
-            Self::Kubectl => LastApplied::Kept,
-            Self::Smp => LastApplied::Dropped,
+            Self::Kubectl => LastApplied::Update,
+            Self::Smp => LastApplied::Remove,
         }
     }
 
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn tools_are_compared_by_name() {
         for tooling in [ApplySetTooling::Kubectl, ApplySetTooling::Smp] {
-            assert_eq!(tool_name(tooling.text()), tooling.name());
+            assert_eq!(tool_name(tooling.annotation()), tooling.name());
             assert_eq!(tooling.field_manager(), format!("{}-applyset", tooling.name()));
         }
         for (annotation, name) in [("helm/v3", "helm"), ("a/b/v1", "a/b"), ("bare", "bare"), ("", "")] {

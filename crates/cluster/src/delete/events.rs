@@ -16,7 +16,7 @@ pub enum DeleteEvent<'e> {
     /// Sent about once a second: the objects that still exist.
     Waiting(&'e [RemainingObject]),
     /// Objects that are not in the manifests will be deleted with one that is about to be deleted.
-    TakesAlong(&'e TakenAlong),
+    AlsoDeletes(&'e AlsoDeleted),
     /// A warning, for example that waiting takes longer.
     Warning(&'e str),
 }
@@ -24,13 +24,13 @@ pub enum DeleteEvent<'e> {
 /// Objects beyond those of the run that are deleted with a namespace or CRD.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct TakenAlong {
+pub struct AlsoDeleted {
     /// The namespace or CRD.
     pub object: Object,
     /// Number of objects; none if unknown.
     pub count: Option<usize>,
     /// Names of some of the objects, or the reason why they are unknown.
-    pub what: String,
+    pub description: String,
 }
 
 /// An object whose deletion was accepted and that still exists.
@@ -40,7 +40,7 @@ pub struct RemainingObject {
     /// The object.
     pub object: Object,
     /// Blockers of its deletion: finalizers with their owners, and the remaining contents of a namespace.
-    pub held_by: Vec<String>,
+    pub blocked_by: Vec<String>,
 }
 
 /// Result of a deletion.
@@ -54,7 +54,7 @@ pub struct DeleteSummary {
     /// Objects that were not deleted.
     pub failures: Vec<ObjectFailure>,
     /// Objects that still existed when the wait timed out.
-    pub remaining: Vec<RemainingObject>,
+    pub timed_out: Vec<RemainingObject>,
     /// Objects that were not tried: the run was interrupted, the server stopped responding, or the wait for
     /// objects that may need them timed out.
     pub skipped: Vec<Object>,
@@ -64,6 +64,6 @@ impl DeleteSummary {
     /// Returns true if all objects were deleted.
     #[must_use]
     pub fn is_success(&self) -> bool {
-        self.failures.is_empty() && self.remaining.is_empty() && self.skipped.is_empty()
+        self.failures.is_empty() && self.timed_out.is_empty() && self.skipped.is_empty()
     }
 }

@@ -6,11 +6,11 @@
 //! them.
 
 mod events;
-mod gone;
-mod holders;
-mod one;
+mod wait;
+mod blockers;
+mod delete_object;
 mod options;
-mod taken_along;
+mod also_deleted;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -19,20 +19,20 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 use tokio::time::Instant;
 
-use super::apply::{ApplyStep, DryRun, GONE, steps};
+use super::apply::{ApplyStep, DryRun, UNANSWERED_LIMIT, steps};
 use super::client::Cluster;
-use super::exchange::in_order;
+use super::request::in_order;
 use super::kubeconfig::ConnectOptions;
 use super::plan::{Object, ObjectFailure, ObjectPlan, Phase};
 use events::DeleteReport;
-pub use events::{DeleteEvent, DeleteSummary, RemainingObject, TakenAlong};
-pub(super) use gone::{DyingObject, Patient, gone};
-pub(super) use one::identity;
-use one::{Deletion, absent, delete_one};
-pub use options::{Absent, DELETE_TIMEOUT, DeleteOptions, DoneWhen};
+pub use events::{DeleteEvent, DeleteSummary, RemainingObject, AlsoDeleted};
+pub(super) use wait::{TerminatingObject, WaitLimit, wait_until_gone};
+pub(super) use delete_object::uid_of;
+use delete_object::{DeleteOutcome, not_found, delete_object};
+pub use options::{MissingObjects, DELETE_TIMEOUT, DeleteOptions, CompleteWhen};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
-use taken_along::taken_along;
+use also_deleted::also_deleted;
 
 /// Deletes objects.
 ///
@@ -54,13 +54,13 @@ pub fn delete(
     options: &DeleteOptions,
     report: DeleteReport<'_>,
 ) -> Result<DeleteSummary> {
-    options.stop.iter().for_each(|stop| cluster.stop_when(stop));
-    cluster.wait(async {
-        let plan = ObjectPlan::make(cluster, resources).await?;
+    options.stop.iter().for_each(|stop| cluster.set_interrupt(stop));
+    cluster.block_on(async {
+        let plan = ObjectPlan::resolve(cluster, resources).await?;
         let steps = deletion_steps(&plan, &options.waves)?;
-        let until = match options.done_when {
-            DoneWhen::Gone(limit) if options.dry_run == DryRun::None => Some(Instant::now() + limit),
-            DoneWhen::Gone(_) | DoneWhen::Accepted => None,
+        let until = match options.complete_when {
+            CompleteWhen::Gone(limit) if options.dry_run == DryRun::None => Some(Instant::now() + limit),
+            CompleteWhen::Gone(_) | CompleteWhen::Accepted => None,
         };
         let (summary, kept) = (DeleteSummary::default(), FxHashSet::default());
         let mut run = DeleteRun {
@@ -98,7 +98,7 @@ pub fn deletion_order(
 /// Returns the steps of an apply in reverse. Custom resources whose CRD is among the objects go before the others
 /// of their step, which may include the controller that removes their finalizers.
 fn deletion_steps(plan: &ObjectPlan<'_>, waves: &[String]) -> Result<Vec<ApplyStep>> {
-    let loses_kind = |index: &usize| plan.defined.contains_key(&plan.targets[*index].object.gvk);
+    let loses_kind = |index: &usize| plan.crd_kinds.contains_key(&plan.targets[*index].object.gvk);
     let split = steps(plan, waves)?.into_iter().rev().flat_map(|step| {
         let (first, then) = step.objects.into_iter().partition(loses_kind);
         [first, then].map(|objects| ApplyStep { objects, wave: step.wave, phase: step.phase })
@@ -124,51 +124,51 @@ struct DeleteRun<'a> {
 
 impl DeleteRun<'_> {
     async fn step(&mut self, step: &ApplyStep, report: DeleteReport<'_>) {
-        if matches!(step.phase, Phase::Definitions | Phase::Namespaces) && !self.is_finished() {
+        if matches!(step.phase, Phase::Crds | Phase::Namespaces) && !self.is_finished() {
             let targets = step.objects.iter().map(|&index| &self.plan.targets[index]);
-            for taken in taken_along(self.cluster, self.plan, targets).await {
-                report(DeleteEvent::TakesAlong(&taken));
+            for taken in also_deleted(self.cluster, self.plan, targets).await {
+                report(DeleteEvent::AlsoDeletes(&taken));
             }
         }
         let this = &*self;
         let outcomes =
             step.objects.iter().map(|&index| async move { (index, this.outcome(step, index).await) });
-        let outcomes: Vec<(usize, Deletion)> = in_order(outcomes, this.options.parallel).collect().await;
+        let outcomes: Vec<(usize, DeleteOutcome)> = in_order(outcomes, this.options.parallel).collect().await;
         let mut dying = Vec::new();
         for (index, outcome) in outcomes {
             let target = &self.plan.targets[index];
-            if let (Deletion::Taken(uid), Some(mapping)) = (&outcome, &target.mapping) {
+            if let (DeleteOutcome::Accepted(uid), Some(mapping)) = (&outcome, &target.mapping) {
                 let (object, mapping) = (target.object.clone(), mapping.clone());
-                dying.push(DyingObject { object, mapping, uid: uid.clone() });
+                dying.push(TerminatingObject { object, mapping, uid: uid.clone() });
             }
             self.report_outcome(index, outcome, report);
         }
         let Some(until) = self.until else { return };
-        let patient = Patient { until, stop: self.options.stop.as_deref() };
-        let remaining = gone(self.cluster, dying, &patient, report).await;
+        let patient = WaitLimit { until, stop: self.options.stop.as_deref() };
+        let remaining = wait_until_gone(self.cluster, dying, &patient, report).await;
         self.is_late |= !remaining.is_empty();
-        self.summary.remaining.extend(remaining);
+        self.summary.timed_out.extend(remaining);
     }
 
     fn is_finished(&self) -> bool {
         let is_stopped = self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
-        is_stopped || self.is_late || self.unanswered.load(Ordering::Relaxed) >= GONE
+        is_stopped || self.is_late || self.unanswered.load(Ordering::Relaxed) >= UNANSWERED_LIMIT
     }
 
-    async fn outcome(&self, step: &ApplyStep, index: usize) -> Deletion {
+    async fn outcome(&self, step: &ApplyStep, index: usize) -> DeleteOutcome {
         let target = &self.plan.targets[index];
         if self.is_finished() {
-            return Deletion::Skipped;
+            return DeleteOutcome::Skipped;
         }
-        if step.phase == Phase::Definitions && self.kept.contains(&target.object.name) {
+        if step.phase == Phase::Crds && self.kept.contains(&target.object.name) {
             let message = "not deleted: some of its custom resources still exist";
-            return Deletion::Failed(
+            return DeleteOutcome::Failed(
                 Diagnostic::error(Code::Remote, message)
                     .help("they would be deleted with it: delete it again when they are gone"),
             );
         }
-        let outcome = delete_one(self.cluster, target, self.options).await;
-        if matches!(outcome, Deletion::Unanswered(_)) {
+        let outcome = delete_object(self.cluster, target, self.options).await;
+        if matches!(outcome, DeleteOutcome::NoResponse(_)) {
             self.unanswered.fetch_add(1, Ordering::Relaxed);
         } else {
             self.unanswered.store(0, Ordering::Relaxed);
@@ -176,23 +176,23 @@ impl DeleteRun<'_> {
         outcome
     }
 
-    fn report_outcome(&mut self, index: usize, outcome: Deletion, report: DeleteReport<'_>) {
+    fn report_outcome(&mut self, index: usize, outcome: DeleteOutcome, report: DeleteReport<'_>) {
         let target = &self.plan.targets[index];
         let object = &target.object;
         match outcome {
-            Deletion::Gone | Deletion::Taken(_) => {
+            DeleteOutcome::Deleted | DeleteOutcome::Accepted(_) => {
                 self.summary.deleted += 1;
                 report(DeleteEvent::Deleted(object));
             }
-            Deletion::Absent if self.options.absent == Absent::Ignored => {
+            DeleteOutcome::Absent if self.options.missing == MissingObjects::Ignore => {
                 self.summary.absent.push(object.clone());
             }
-            Deletion::Absent => self.fail(index, absent(target), report),
-            Deletion::Failed(problem) | Deletion::Unanswered(problem) => {
+            DeleteOutcome::Absent => self.fail(index, not_found(target), report),
+            DeleteOutcome::Failed(problem) | DeleteOutcome::NoResponse(problem) => {
                 self.keep_definition(object);
                 self.fail(index, problem, report);
             }
-            Deletion::Skipped => {
+            DeleteOutcome::Skipped => {
                 self.keep_definition(object);
                 self.summary.skipped.push(object.clone());
             }
@@ -200,7 +200,7 @@ impl DeleteRun<'_> {
     }
 
     fn keep_definition(&mut self, object: &Object) {
-        if let Some((_, crd)) = self.plan.defined.get(&object.gvk) {
+        if let Some((_, crd)) = self.plan.crd_kinds.get(&object.gvk) {
             self.kept.insert(crd.clone());
         }
     }

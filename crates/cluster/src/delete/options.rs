@@ -13,18 +13,18 @@ pub const DELETE_TIMEOUT: Duration = Duration::from_secs(300);
 /// Handling of objects that do not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Absent {
+pub enum MissingObjects {
     /// Report an error; other objects are still deleted.
     #[default]
-    Failure,
+    Error,
     /// Ignore them.
-    Ignored,
+    Ignore,
 }
 
 /// Condition for completing a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum DoneWhen {
+pub enum CompleteWhen {
     /// The server accepted the deletion.
     #[default]
     Accepted,
@@ -38,9 +38,9 @@ pub struct DeleteOptions {
     /// Deletion propagation to dependent objects.
     pub cascade: Cascade,
     /// Handling of objects that do not exist.
-    pub absent: Absent,
+    pub missing: MissingObjects,
     /// Condition for completing a deletion.
-    pub done_when: DoneWhen,
+    pub complete_when: CompleteWhen,
     /// Dry run mode.
     pub dry_run: DryRun,
     /// Maximum number of parallel requests; at least one.
@@ -55,8 +55,8 @@ impl Default for DeleteOptions {
     fn default() -> Self {
         Self {
             cascade: Cascade::Background,
-            absent: Absent::Failure,
-            done_when: DoneWhen::Gone(DELETE_TIMEOUT),
+            missing: MissingObjects::Error,
+            complete_when: CompleteWhen::Gone(DELETE_TIMEOUT),
             dry_run: DryRun::None,
             parallel: PARALLEL,
             waves: vec![WAVE.into()],

@@ -10,9 +10,9 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::client::Cluster;
-use crate::exchange::{Ask, JSON};
-use crate::listing::{ListForm, items_of};
-use crate::mapping::Mapping;
+use crate::request::{ApiRequest, JSON};
+use crate::listing::{ListOptions, list_items};
+use crate::mapping::ResourceMapping;
 use smp_merge::schema::{Gvk, Schema};
 use smp_text::diagnostic::Result;
 
@@ -36,14 +36,14 @@ pub(super) struct Admission {
 
 impl Admission {
     /// Lists all webhooks and policies.
-    pub(super) async fn of(cluster: &Cluster) -> Result<Self> {
+    pub(super) async fn load(cluster: &Cluster) -> Result<Self> {
         let kinds = KINDS[..2].iter().map(|kind| Gvk::from_manifest(&format!("{GROUP}/v1"), kind));
         let kinds: Vec<Gvk> = kinds.collect();
         cluster.discover(&kinds).await?;
         if kinds.iter().any(|kind| cluster.mapping(kind).is_none()) {
             return Ok(Self { rules: None });
         }
-        let lists = cluster.mappings_of(GROUP).into_iter();
+        let lists = cluster.group_mappings(GROUP).into_iter();
         let lists = lists.filter(|mapping| KINDS.contains(&mapping.gvk.kind.as_str()));
         let all = try_join_all(lists.map(|mapping| rules(cluster, mapping))).await?;
         let all: Option<Vec<Vec<Value>>> = all.into_iter().collect();
@@ -52,7 +52,7 @@ impl Admission {
 
     /// Returns true if no webhook or policy handles updates of a kind. Always false for custom resources, since
     /// their schema may have become stricter after an object was stored.
-    pub(super) fn leaves_alone(&self, mapping: &Mapping) -> bool {
+    pub(super) fn is_bypassed(&self, mapping: &ResourceMapping) -> bool {
         let is_built_in = BUILT_IN.scope(&mapping.gvk).is_some() && mapping.plural != "pods";
         let rules = self.rules.as_ref().filter(|_| is_built_in);
         rules.is_some_and(|rules| !rules.iter().any(|rule| matches_update(rule, mapping)))
@@ -60,8 +60,8 @@ impl Admission {
 }
 
 /// Returns the rules of all objects of a kind, or none if they cannot be read.
-async fn rules(cluster: &Cluster, mapping: Mapping) -> Result<Option<Vec<Value>>> {
-    let Ok(items) = items_of(cluster, &mapping.collection(""), "", ListForm::WHOLE).await? else {
+async fn rules(cluster: &Cluster, mapping: ResourceMapping) -> Result<Option<Vec<Value>>> {
+    let Ok(items) = list_items(cluster, &mapping.collection(""), "", ListOptions::WHOLE).await? else {
         return Ok(None);
     };
     let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
@@ -76,7 +76,7 @@ async fn rules(cluster: &Cluster, mapping: Mapping) -> Result<Option<Vec<Value>>
 
 /// Returns true if a rule matches updates of the resource, in any version and for some objects. A rule for the
 /// resource in another group counts as well, since several groups may serve the same objects.
-fn matches_update(rule: &Value, mapping: &Mapping) -> bool {
+fn matches_update(rule: &Value, mapping: &ResourceMapping) -> bool {
     let texts = |field: &str| {
         let list = rule.get(field).and_then(Value::as_array);
         list.into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>()
@@ -92,7 +92,7 @@ fn matches_update(rule: &Value, mapping: &Mapping) -> bool {
 }
 
 /// Returns true if the user has permission to apply all objects of a resource in a namespace.
-pub(super) async fn may_patch(cluster: &Cluster, mapping: &Mapping, namespace: &str) -> Result<bool> {
+pub(super) async fn may_patch(cluster: &Cluster, mapping: &ResourceMapping, namespace: &str) -> Result<bool> {
     let Gvk { group, version, .. } = &mapping.gvk;
     let resource = json!({
         "verb": "patch", "group": group, "version": version, "resource": mapping.plural, "namespace": namespace,
@@ -100,8 +100,8 @@ pub(super) async fn may_patch(cluster: &Cluster, mapping: &Mapping, namespace: &
     let (kind, version) = ("SelfSubjectAccessReview", "authorization.k8s.io/v1");
     let review = json!({"apiVersion": version, "kind": kind, "spec": {"resourceAttributes": resource}});
     let path = format!("/apis/{version}/selfsubjectaccessreviews");
-    let request = Ask::change(Method::POST, path, JSON, &review);
-    let Ok(response) = cluster.ask(&request).await?.accepted() else { return Ok(false) };
+    let request = ApiRequest::change(Method::POST, path, JSON, &review);
+    let Ok(response) = cluster.send(&request).await?.into_result() else { return Ok(false) };
     let response: Value = serde_json::from_slice(&response.body).unwrap_or_default();
     Ok(response.pointer("/status/allowed") == Some(&Value::Bool(true)))
 }
@@ -110,9 +110,9 @@ pub(super) async fn may_patch(cluster: &Cluster, mapping: &Mapping, namespace: &
 mod tests {
     use super::*;
 
-    fn mapping(api_version: &str, kind: &str, plural: &str) -> Mapping {
+    fn mapping(api_version: &str, kind: &str, plural: &str) -> ResourceMapping {
         let gvk = Gvk::from_manifest(api_version, kind);
-        Mapping { gvk, plural: plural.into(), namespaced: true, names: Vec::new(), verbs: Vec::new() }
+        ResourceMapping { gvk, plural: plural.into(), namespaced: true, names: Vec::new(), verbs: Vec::new() }
     }
 
     #[test]
@@ -133,16 +133,16 @@ mod tests {
         for ([group, resource, operation], want) in table {
             let rule = json!({"apiGroups": [group], "resources": [resource], "operations": [operation]});
             let admission = Admission { rules: Some(vec![rule.clone()]) };
-            assert_eq!(admission.leaves_alone(&deployments), !want, "{rule}");
+            assert_eq!(admission.is_bypassed(&deployments), !want, "{rule}");
         }
     }
 
     #[test]
     fn unknown_kinds_and_unreadable_rules_count_as_matched() {
         let none = Admission { rules: Some(Vec::new()) };
-        assert!(none.leaves_alone(&mapping("v1", "ConfigMap", "configmaps")));
-        assert!(!none.leaves_alone(&mapping("v1", "Pod", "pods")));
-        assert!(!none.leaves_alone(&mapping("example.com/v1", "Gadget", "gadgets")));
-        assert!(!Admission { rules: None }.leaves_alone(&mapping("v1", "ConfigMap", "configmaps")));
+        assert!(none.is_bypassed(&mapping("v1", "ConfigMap", "configmaps")));
+        assert!(!none.is_bypassed(&mapping("v1", "Pod", "pods")));
+        assert!(!none.is_bypassed(&mapping("example.com/v1", "Gadget", "gadgets")));
+        assert!(!Admission { rules: None }.is_bypassed(&mapping("v1", "ConfigMap", "configmaps")));
     }
 }

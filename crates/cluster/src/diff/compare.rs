@@ -6,21 +6,21 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::known::{KnownObject, KnownObjects};
-use super::moving::Moving;
+use super::migration::PendingMigration;
 use super::predecessor::Predecessors;
 use super::report::{DiffOptions, ObjectDiff};
 use crate::apply::{
     ApplyRequest, DryRun, FieldValidation, Force, LastApplied, immutable_fields, is_being_deleted,
-    kubectl_would_get,
+    kubectl_can_take,
 };
 use crate::client::Cluster;
 use crate::conflict::ApplyConflict;
-use crate::exchange::{Answer, Ask};
-use crate::failure::{Refusal, not_understood};
+use crate::request::{ApiResponse, ApiRequest};
+use crate::errors::{ApiError, invalid_response};
 use crate::json;
 use crate::listing::ListedObject;
-use crate::mapping::encode;
-use crate::plan::{Object, ObjectPlan, PlannedObject};
+use crate::mapping::encode_segment;
+use crate::plan::{Object, ObjectPlan, ObjectTarget};
 use crate::secret;
 use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::yaml::{Node, to_json};
@@ -35,9 +35,9 @@ pub(super) struct DiffRun<'a> {
 }
 
 /// The comparison of one object.
-pub(super) struct CompareOne<'a> {
+pub(super) struct ObjectComparison<'a> {
     pub(super) run: &'a DiffRun<'a>,
-    pub(super) target: &'a PlannedObject<'a>,
+    pub(super) target: &'a ObjectTarget<'a>,
 }
 
 /// Result of comparing one object.
@@ -46,31 +46,31 @@ pub(super) struct Compared {
     pub(super) conflict: Option<ApplyConflict>,
     pub(super) warnings: Vec<String>,
     /// Notes of this program rather than of the server.
-    pub(super) remarks: Vec<String>,
+    pub(super) notes: Vec<String>,
 }
 
 /// The reason why an object could not be compared.
-pub(super) enum Stop {
+pub(super) enum CompareError {
     Object(Diagnostic),
     /// The server did not respond.
-    Unanswered(Diagnostic),
+    NoResponse(Diagnostic),
 }
 
 /// Response to the dry run of an apply.
-struct DryRunAnswer {
-    response: std::result::Result<Answer, Refusal>,
+struct DryRunResult {
+    response: std::result::Result<ApiResponse, ApiError>,
     /// Fields that would change and that other managers own.
     conflict: Option<ApplyConflict>,
 }
 
 /// The live object as JSON, if it exists, or the server's error.
-type LiveObject = std::result::Result<Option<Vec<u8>>, Refusal>;
+type LiveObject = std::result::Result<Option<Vec<u8>>, ApiError>;
 
-impl CompareOne<'_> {
-    pub(super) async fn compare(&self) -> std::result::Result<Compared, Stop> {
+impl ObjectComparison<'_> {
+    pub(super) async fn compare(&self) -> std::result::Result<Compared, CompareError> {
         let (cluster, object) = (self.run.cluster, &self.target.object);
         let Some(path) = self.target.served_path() else {
-            return if self.run.plan.defined.contains_key(&object.gvk) {
+            return if self.run.plan.crd_kinds.contains_key(&object.gvk) {
                 Ok(self.addition())
             } else {
                 Err(self.stop(cluster.unknown_kind(&object.gvk)))
@@ -79,7 +79,7 @@ impl CompareOne<'_> {
         let body = self.target.body(&self.run.options.field_manager).map_err(|problem| self.stop(problem))?;
         let known = self.run.known.get(self.target);
         if let Some(ListedObject::Present(known)) = known
-            && self.run.known.stays(self.target, known)
+            && self.run.known.is_unchanged(self.target, known)
         {
             return self.unchanged(&path, &known.json);
         }
@@ -104,7 +104,7 @@ impl CompareOne<'_> {
 
     /// Reads the live object as JSON; none if it does not exist.
     async fn live(&self, path: &str) -> Result<LiveObject> {
-        Ok(match self.run.cluster.ask(&Ask::object(path)).await?.accepted() {
+        Ok(match self.run.cluster.send(&ApiRequest::object(path)).await?.into_result() {
             Ok(response) => Ok(Some(response.body)),
             Err(api_error) if api_error.is_not_found() => Ok(None),
             Err(api_error) => Err(api_error),
@@ -116,8 +116,8 @@ impl CompareOne<'_> {
         &self,
         path: &str,
         body: Vec<u8>,
-    ) -> (Result<LiveObject>, Result<DryRunAnswer>) {
-        if self.run.options.last_applied == LastApplied::Dropped {
+    ) -> (Result<LiveObject>, Result<DryRunResult>) {
+        if self.run.options.last_applied == LastApplied::Remove {
             return join(self.live(path), self.dry_run(body)).await;
         }
         // The request body depends on the live object.
@@ -133,7 +133,7 @@ impl CompareOne<'_> {
         path: &str,
         known: &ListedObject<KnownObject>,
         body: Vec<u8>,
-    ) -> (Result<LiveObject>, Result<DryRunAnswer>) {
+    ) -> (Result<LiveObject>, Result<DryRunResult>) {
         let known = match known {
             ListedObject::Absent => None,
             ListedObject::Present(known) => Some(known.json.as_slice()),
@@ -148,17 +148,17 @@ impl CompareOne<'_> {
     /// Returns the request body for an existing object whose last-applied annotation is kept.
     fn annotated(&self, live: Option<&[u8]>, body: Vec<u8>) -> Vec<u8> {
         let manager = &self.run.options.field_manager;
-        let live = live.filter(|_| self.run.options.last_applied == LastApplied::Kept);
+        let live = live.filter(|_| self.run.options.last_applied == LastApplied::Update);
         let live = live.and_then(|live| json::decode::<Value>(live).ok());
         live.and_then(|live| self.target.annotated_body(manager, &live)).unwrap_or(body)
     }
 
     /// Returns the result for an object that applying would not change.
-    fn unchanged(&self, path: &str, live: &[u8]) -> std::result::Result<Compared, Stop> {
+    fn unchanged(&self, path: &str, live: &[u8]) -> std::result::Result<Compared, CompareError> {
         let live = self.read(path, live).map_err(|problem| self.stop(problem))?;
         let remarks = self.termination_note(&live).into_iter().collect();
         let diff = self.tidy(Some(live.clone()), live);
-        Ok(Compared { diff, conflict: None, warnings: Vec::new(), remarks })
+        Ok(Compared { diff, conflict: None, warnings: Vec::new(), notes: remarks })
     }
 
     fn termination_note(&self, live: &Node) -> Option<String> {
@@ -170,19 +170,19 @@ impl CompareOne<'_> {
         &self,
         path: &str,
         live: Option<&[u8]>,
-        merged: Answer,
+        merged: ApiResponse,
         conflict: Option<ApplyConflict>,
-    ) -> std::result::Result<Compared, Stop> {
+    ) -> std::result::Result<Compared, CompareError> {
         let texts = merged.warnings.iter();
         let warnings = texts.map(|text| secret::without_values(text, self.target.resource)).collect();
         let read = |json: &[u8]| self.read(path, json).map_err(|problem| self.stop(problem));
-        let moving = live.and_then(|live| Moving::of(live, &merged, self.run.options));
+        let moving = live.and_then(|live| PendingMigration::detect(live, &merged, self.run.options));
         let (merged, conflict) = match moving {
             None => (read(&merged.body)?, conflict),
             Some(moving) => {
                 let conflict =
-                    self.remaining_conflict(conflict.and_then(|conflict| moving.without_own(conflict))).await;
-                let moved = moving.moved(read(&merged.body)?);
+                    self.remaining_conflict(conflict.and_then(|conflict| moving.without_migrated(conflict))).await;
+                let moved = moving.apply(read(&merged.body)?);
                 let response =
                     self.update(path, &moved).await.map_err(|problem| self.no_response(problem))?;
                 (response.map_or(Ok(moved), |response| read(&response.body))?, conflict)
@@ -192,35 +192,35 @@ impl CompareOne<'_> {
         let warning = self.target.warning(&self.run.options.field_manager);
         let remarks =
             warning.into_iter().chain(live.as_ref().and_then(|live| self.termination_note(live))).collect();
-        Ok(Compared { diff: self.tidy(live, merged), conflict, warnings, remarks })
+        Ok(Compared { diff: self.tidy(live, merged), conflict, warnings, notes: remarks })
     }
 
     /// Returns the conflict, unless kubectl could take the fields without force.
     async fn remaining_conflict(&self, conflict: Option<ApplyConflict>) -> Option<ApplyConflict> {
         let conflict = conflict?;
         let body = self.target.body(&self.run.options.field_manager).ok()?;
-        let is_got = kubectl_would_get(self.run.cluster, self.target, &body, &conflict).await;
+        let is_got = kubectl_can_take(self.run.cluster, self.target, &body, &conflict).await;
         (!is_got).then_some(conflict)
     }
 
-    fn stop(&self, problem: Diagnostic) -> Stop {
+    fn stop(&self, problem: Diagnostic) -> CompareError {
         let problem = problem.reworded(|text| secret::without_values(text, self.target.resource));
-        Stop::Object(self.target.located(problem))
+        CompareError::Object(self.target.located(problem))
     }
 
-    fn no_response(&self, problem: Diagnostic) -> Stop {
+    fn no_response(&self, problem: Diagnostic) -> CompareError {
         match self.stop(problem) {
-            Stop::Object(problem) | Stop::Unanswered(problem) => Stop::Unanswered(problem),
+            CompareError::Object(problem) | CompareError::NoResponse(problem) => CompareError::NoResponse(problem),
         }
     }
 
-    fn rejected(&self, api_error: &Refusal) -> Stop {
+    fn rejected(&self, api_error: &ApiError) -> CompareError {
         let problem = api_error.diagnostic(&self.run.cluster.endpoint);
         self.stop(immutable_fields(problem, api_error, &self.target.object))
     }
 
     /// Sends a dry run that takes ownership of all fields.
-    async fn dry_run(&self, body: Vec<u8>) -> Result<DryRunAnswer> {
+    async fn dry_run(&self, body: Vec<u8>) -> Result<DryRunResult> {
         let request = |force| ApplyRequest {
             field_manager: &self.run.options.field_manager,
             force,
@@ -231,41 +231,41 @@ impl CompareOne<'_> {
         let mut force = if self.run.options.force_conflicts { Force::Yes } else { Force::No };
         let mut conflict = None;
         loop {
-            let Some(request) = request(force).ask(self.target, body.clone()) else {
+            let Some(request) = request(force).build(self.target, body.clone()) else {
                 return Err(self.run.cluster.unknown_kind(&self.target.object.gvk));
             };
-            let response = self.run.cluster.ask(&request).await?.accepted();
+            let response = self.run.cluster.send(&request).await?.into_result();
             if force == Force::No
                 && let Err(api_error) = &response
             {
-                let found = ApplyConflict::read(&self.target.object, api_error);
+                let found = ApplyConflict::from_error(&self.target.object, api_error);
                 if found.is_some() {
                     conflict = found.and_then(ApplyConflict::without_last_applied);
                     force = Force::Yes;
                     continue;
                 }
             }
-            return Ok(DryRunAnswer { response, conflict });
+            return Ok(DryRunResult { response, conflict });
         }
     }
 
     /// Sends an object as a dry-run update, for example to add defaults. Returns none if the server rejects it.
-    async fn update(&self, path: &str, object: &Node) -> Result<Option<Answer>> {
+    async fn update(&self, path: &str, object: &Node) -> Result<Option<ApiResponse>> {
         let Ok(body) = to_json(object) else { return Ok(None) };
-        let path = format!("{path}?dryRun=All&fieldManager={}", encode(&self.run.options.field_manager));
-        let request = Ask { method: Method::PUT, body: body.into_bytes(), ..Ask::object(path) };
-        Ok(self.run.cluster.ask(&request).await?.accepted().ok())
+        let path = format!("{path}?dryRun=All&fieldManager={}", encode_segment(&self.run.options.field_manager));
+        let request = ApiRequest { method: Method::PUT, body: body.into_bytes(), ..ApiRequest::object(path) };
+        Ok(self.run.cluster.send(&request).await?.into_result().ok())
     }
 
     fn read(&self, path: &str, json: &[u8]) -> Result<Node> {
-        let invalid = |error| not_understood(&self.run.cluster.endpoint, path, &error);
-        self.target.read(json).map_err(invalid)
+        let invalid = |error| invalid_response(&self.run.cluster.endpoint, path, &error);
+        self.target.parse_response(json).map_err(invalid)
     }
 
     /// Returns an object that does not exist yet as its manifest has it.
     fn addition(&self) -> Compared {
         let diff = self.tidy(None, self.target.manifest(&self.run.options.field_manager));
-        Compared { diff, conflict: None, warnings: Vec::new(), remarks: Vec::new() }
+        Compared { diff, conflict: None, warnings: Vec::new(), notes: Vec::new() }
     }
 
     fn has_new_namespace(&self) -> bool {
@@ -275,7 +275,7 @@ impl CompareOne<'_> {
     fn tidy(&self, mut live: Option<Node>, mut merged: Node) -> ObjectDiff {
         let mut predecessor = None;
         if live.is_none()
-            && let Some(former) = self.run.predecessors.of_object(&self.target.object)
+            && let Some(former) = self.run.predecessors.get(&self.target.object)
         {
             predecessor = former.get_path(&["metadata", "name"]).and_then(Node::as_str).map(str::to_string);
             live = Some(former.clone());
@@ -349,7 +349,7 @@ mod tests {
         let text = r#"{"metadata":{"name":"a","uid":"u","generation":2,"managedFields":[],"labels":{"uid":"x"}},
             "spec":{"uid":1},"status":{"a":1}}"#;
         let stripped = |status, managed_fields| {
-            let mut node = json::read(text.as_bytes()).expect("the test's JSON");
+            let mut node = json::parse(text.as_bytes()).expect("the test's JSON");
             strip(&mut node, Shown { status, managed_fields });
             to_json(&node).expect("JSON")
         };

@@ -3,21 +3,21 @@
 mod admission;
 mod compare;
 mod known;
-mod moving;
+mod migration;
 mod predecessor;
 mod report;
-mod settled;
+mod unchanged;
 
 use futures::{StreamExt as _, TryStreamExt as _};
 use rustc_hash::FxHashSet;
 
-use super::apply::GONE;
+use super::apply::UNANSWERED_LIMIT;
 use super::client::Cluster;
 use super::conflict::ApplyConflict;
-use super::exchange::{Ask, in_order};
+use super::request::{ApiRequest, in_order};
 use super::json;
 use super::plan::{Object, ObjectPlan};
-use compare::{CompareOne, Compared, DiffRun, Stop, removal};
+use compare::{ObjectComparison, Compared, DiffRun, CompareError, removal};
 use known::KnownObjects;
 use predecessor::Predecessors;
 pub use report::{DiffOptions, ObjectDiff};
@@ -36,7 +36,7 @@ pub struct DiffReport {
     /// Warnings of the server. Each text is listed once.
     pub warnings: Vec<String>,
     /// Notes of this program. Each text is listed once.
-    pub remarks: Vec<String>,
+    pub notes: Vec<String>,
     /// Errors of objects that could not be compared.
     pub problems: Vec<Diagnostic>,
     warned: FxHashSet<String>,
@@ -56,13 +56,13 @@ pub struct DiffReport {
 /// # Errors
 /// The server cannot be reached, or an object cannot be sent.
 pub fn diff(cluster: &Cluster, resources: &[Resource], options: &DiffOptions) -> Result<DiffReport> {
-    cluster.wait(async {
-        let plan = ObjectPlan::make(cluster, resources).await?;
-        let predecessors = &Predecessors::of(cluster, &plan).await?;
-        let known = &KnownObjects::of(cluster, &plan, options).await;
+    cluster.block_on(async {
+        let plan = ObjectPlan::resolve(cluster, resources).await?;
+        let predecessors = &Predecessors::load(cluster, &plan).await?;
+        let known = &KnownObjects::list(cluster, &plan, options).await;
         let run = DiffRun { cluster, options, plan: &plan, predecessors, known };
         let compared = plan.targets.iter().map(|target| {
-            let one = CompareOne { run: &run, target };
+            let one = ObjectComparison { run: &run, target };
             async move { one.compare().await }
         });
         let mut compared = in_order(compared, options.parallel);
@@ -73,13 +73,13 @@ pub fn diff(cluster: &Cluster, resources: &[Resource], options: &DiffOptions) ->
                     unanswered = 0;
                     report.add(compared);
                 }
-                Err(Stop::Object(problem)) => {
+                Err(CompareError::Object(problem)) => {
                     unanswered = 0;
                     report.problems.push(problem);
                 }
-                Err(Stop::Unanswered(problem)) => {
+                Err(CompareError::NoResponse(problem)) => {
                     unanswered += 1;
-                    if unanswered >= GONE {
+                    if unanswered >= UNANSWERED_LIMIT {
                         return Err(problem);
                     }
                     report.problems.push(problem);
@@ -94,15 +94,15 @@ pub fn diff(cluster: &Cluster, resources: &[Resource], options: &DiffOptions) ->
 ///
 /// # Errors
 /// An object cannot be read.
-pub fn removals(cluster: &Cluster, objects: &[Object], options: &DiffOptions) -> Result<Vec<ObjectDiff>> {
-    cluster.wait(async {
+pub fn deletion_diffs(cluster: &Cluster, objects: &[Object], options: &DiffOptions) -> Result<Vec<ObjectDiff>> {
+    cluster.block_on(async {
         let kinds: FxHashSet<&Gvk> = objects.iter().map(|object| &object.gvk).collect();
         cluster.discover(&kinds.into_iter().cloned().collect::<Vec<_>>()).await?;
         let read = objects.iter().map(|object| async move {
             let Some(mapping) = cluster.mapping(&object.gvk) else { return Ok(None) };
             let path = mapping.path(&object.namespace, &object.name);
-            let Some(response) = cluster.find(&Ask::object(path)).await? else { return Ok(None) };
-            let live = cluster.read_with(json::read_object, &response)?;
+            let Some(response) = cluster.find(&ApiRequest::object(path)).await? else { return Ok(None) };
+            let live = cluster.parse_response(json::parse_object, &response)?;
             Ok(Some(removal(object, live, options)))
         });
         let read = in_order(read, options.parallel);
@@ -117,8 +117,8 @@ impl DiffReport {
         let mut new = |texts: Vec<String>| -> Vec<String> {
             texts.into_iter().filter(|text| self.warned.insert(text.clone())).collect()
         };
-        let (warnings, remarks) = (new(compared.warnings), new(compared.remarks));
+        let (warnings, remarks) = (new(compared.warnings), new(compared.notes));
         self.warnings.extend(warnings);
-        self.remarks.extend(remarks);
+        self.notes.extend(remarks);
     }
 }

@@ -5,9 +5,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use crate::client::Cluster;
-use crate::exchange::Ask;
+use crate::request::ApiRequest;
 use crate::json;
-use crate::plan::{Object, ObjectPlan, PlannedObject};
+use crate::plan::{Object, ObjectPlan, ObjectTarget};
 use smp_overlay::transform::content_hash;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Node, Value};
@@ -25,8 +25,8 @@ pub(super) struct Predecessors(FxHashMap<Object, Node>);
 impl Predecessors {
     /// Lists the kinds of objects with hash suffixes, once for each namespace. Kinds that cannot be listed have no
     /// predecessors.
-    pub(super) async fn of(cluster: &Cluster, plan: &ObjectPlan<'_>) -> Result<Self> {
-        let mut collections: FxHashMap<String, Vec<&PlannedObject<'_>>> = FxHashMap::default();
+    pub(super) async fn load(cluster: &Cluster, plan: &ObjectPlan<'_>) -> Result<Self> {
+        let mut collections: FxHashMap<String, Vec<&ObjectTarget<'_>>> = FxHashMap::default();
         for target in plan.targets.iter().filter(|target| target.served && stem(target).is_some()) {
             if let Some(mapping) = &target.mapping {
                 collections.entry(mapping.collection(&target.object.namespace)).or_default().push(target);
@@ -34,8 +34,8 @@ impl Predecessors {
         }
         let mut found = Self::default();
         for (path, targets) in collections {
-            let Ok(response) = cluster.ask(&Ask::get(path.as_str())).await?.accepted() else { continue };
-            let mut list = cluster.read_with(json::read_object, &response)?;
+            let Ok(response) = cluster.send(&ApiRequest::get(path.as_str())).await?.into_result() else { continue };
+            let mut list = cluster.parse_response(json::parse_object, &response)?;
             let Some(Node { value: Value::List(items), .. }) =
                 list.as_map_mut().and_then(|list| list.remove("items"))
             else {
@@ -47,12 +47,12 @@ impl Predecessors {
     }
 
     /// Returns the live object that a new object replaces.
-    pub(super) fn of_object(&self, object: &Object) -> Option<&Node> {
+    pub(super) fn get(&self, object: &Object) -> Option<&Node> {
         self.0.get(object)
     }
 
     /// Records the newest object of each name without hash that is not itself in the manifests.
-    fn take_newest(&mut self, items: Vec<Node>, targets: &[&PlannedObject<'_>]) {
+    fn take_newest(&mut self, items: Vec<Node>, targets: &[&ObjectTarget<'_>]) {
         let applied: FxHashSet<&str> = targets.iter().map(|target| target.object.name.as_str()).collect();
         let mut newest: FxHashMap<SmolStr, (String, Node)> = FxHashMap::default();
         for item in items {
@@ -79,7 +79,7 @@ impl Predecessors {
 }
 
 /// Returns the name without the hash suffix, if the object has one that matches its content.
-fn stem<'t>(target: &'t PlannedObject<'_>) -> Option<&'t str> {
+fn stem<'t>(target: &'t ObjectTarget<'_>) -> Option<&'t str> {
     let stem = without_hash(&target.object.name)?;
     let is_generated = target.resource.generated.is_some_and(|generated| generated.name_hash);
     let hash = &target.object.name[stem.len() + 1..];

@@ -31,7 +31,7 @@ impl Default for DiffOptions {
             force_conflicts: false,
             show_secrets: false,
             show_managed_fields: false,
-            last_applied: LastApplied::Dropped,
+            last_applied: LastApplied::Remove,
             parallel: PARALLEL,
         }
     }

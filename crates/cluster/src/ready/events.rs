@@ -27,7 +27,7 @@ pub struct WaitedObject {
     /// The status of the object.
     pub status: ObjectStatus,
     /// The location of its annotation [`READY`](crate::READY) in the manifest, if the status results from it.
-    pub rule: Option<Span>,
+    pub rule_span: Option<Span>,
     /// The time of creation.
     pub created: Option<SystemTime>,
     /// The last event of type Warning about it, its ReplicaSet or its Pods.
@@ -35,7 +35,7 @@ pub struct WaitedObject {
     /// Number of container restarts of its current Pods.
     pub restarts: u64,
     /// Problems of its current Pods, such as `web-5d4: ImagePullBackOff: ...`.
-    pub troubles: Vec<String>,
+    pub problems: Vec<String>,
 }
 
 impl WaitedObject {
@@ -71,13 +71,13 @@ pub enum WaitEnd {
     /// The wait timed out.
     TimedOut,
     /// The wait was interrupted.
-    Stopped,
+    Interrupted,
 }
 
 /// Result of a wait.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct WaitVerdict {
+pub struct WaitResult {
     /// The reason why it ended.
     pub end: WaitEnd,
     /// Number of objects that are ready.
@@ -88,7 +88,7 @@ pub struct WaitVerdict {
     pub unready: Vec<WaitedObject>,
 }
 
-impl WaitVerdict {
+impl WaitResult {
     /// Returns true if all objects are ready.
     #[must_use]
     pub fn is_ready(&self) -> bool {

@@ -3,11 +3,11 @@
 //! The readiness of a single object is computed by `status`; this module collects the required state. Progress is
 //! reported through a callback.
 
-mod companions;
+mod related;
 mod events;
-mod judge;
+mod tracker;
 mod options;
-mod outlook;
+mod collections;
 
 use std::time::Duration;
 
@@ -15,19 +15,19 @@ use rustc_hash::FxHashMap;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, timeout_at};
 
-use super::apply::{KindWords, unheard};
+use super::apply::{KindFilter, check_kind_exists};
 use super::client::Cluster;
-use super::exchange::Ask;
-use super::follow::{Sight, follow};
+use super::request::ApiRequest;
+use super::watch::{WatchEvent, watch_collections};
 use super::json;
-use super::mapping::Mapping;
-use super::plan::{ObjectPlan, PlannedObject, nothing_sent};
-use super::status::{READY, ReadyRule, WithoutStatus};
+use super::mapping::ResourceMapping;
+use super::plan::{ObjectPlan, ObjectTarget, nothing_sent};
+use super::status::{READY, ReadyRule, MissingStatus};
 use events::WaitReport;
-pub use events::{WaitEnd, WaitEvent, WaitVerdict, WaitedObject, WarningEvent};
-use judge::{Judge, JudgeOptions};
-pub use options::{FAILURE_GRACE, Strictness, WAIT_TIMEOUT, WaitOptions};
-use outlook::Outlook;
+pub use events::{WaitEnd, WaitEvent, WaitResult, WaitedObject, WarningEvent};
+use tracker::{ReadinessTracker, TrackerOptions};
+pub use options::{FAILURE_GRACE, ReadinessLevel, WAIT_TIMEOUT, WaitOptions};
+use collections::WatchedCollections;
 use smp_merge::schema::{Gvk, Schema};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
@@ -46,27 +46,27 @@ pub fn wait_until_ready(
     resources: &[Resource],
     options: &WaitOptions,
     report: WaitReport<'_>,
-) -> Result<WaitVerdict> {
-    options.stop.iter().for_each(|stop| cluster.stop_when(stop));
-    cluster.wait(async {
-        let plan = ObjectPlan::make(cluster, resources).await?;
+) -> Result<WaitResult> {
+    options.stop.iter().for_each(|stop| cluster.set_interrupt(stop));
+    cluster.block_on(async {
+        let plan = ObjectPlan::resolve(cluster, resources).await?;
         plan.require_mappings(cluster)?;
         check_ready_rules(resources)?;
-        let kinds = KindWords::of(&options.kinds, &plan);
-        for word in &kinds.strange {
+        let kinds = KindFilter::new(&options.kinds, &plan);
+        for word in &kinds.unmatched {
             report(WaitEvent::Warning(&format!("none of the objects is of the kind `{word}`")));
         }
         let is_selected =
-            |target: &&PlannedObject<'_>| options.kinds.is_empty() || kinds.has(&target.object.gvk);
-        let targets: Vec<&PlannedObject<'_>> = plan.targets.iter().filter(is_selected).collect();
-        if targets.is_empty() && !kinds.strange.is_empty() {
+            |target: &&ObjectTarget<'_>| options.kinds.is_empty() || kinds.contains(&target.object.gvk);
+        let targets: Vec<&ObjectTarget<'_>> = plan.targets.iter().filter(is_selected).collect();
+        if targets.is_empty() && !kinds.unmatched.is_empty() {
             // Otherwise a later prune would treat a misspelt kind as ready.
             return Err(nothing_to_wait_for());
         }
-        let without = without_status(cluster, &targets, options.strictness).await;
-        let outlook = Outlook::over(&targets);
-        let judge = Judge::new(&targets, &outlook, &without, JudgeOptions::of(options), report);
-        Ok(follow(cluster, &outlook.collections, |seen| judged(judge, seen)).await)
+        let without = without_status(cluster, &targets, options.level).await;
+        let outlook = WatchedCollections::new(&targets);
+        let judge = ReadinessTracker::new(&targets, &outlook, &without, TrackerOptions::new(options), report);
+        Ok(watch_collections(cluster, &outlook.collections, |seen| judged(judge, seen)).await)
     })
 }
 
@@ -80,7 +80,7 @@ fn nothing_to_wait_for() -> Diagnostic {
 ///
 /// # Errors
 /// A kind is unknown to both the objects and the server, or none of the objects is of these kinds.
-pub fn check_awaited_kinds(
+pub fn check_wait_kinds(
     cluster: &Cluster,
     resources: &[Resource],
     flag: &str,
@@ -89,14 +89,14 @@ pub fn check_awaited_kinds(
     if kinds.is_empty() {
         return Ok(());
     }
-    cluster.wait(async {
-        let plan = ObjectPlan::make(cluster, resources).await?;
-        let (words, mut problems) = (KindWords::of(kinds, &plan), Problems::default());
-        for word in &words.strange {
-            unheard(cluster, flag, word).await?.into_iter().for_each(|problem| problems.add(problem));
+    cluster.block_on(async {
+        let plan = ObjectPlan::resolve(cluster, resources).await?;
+        let (words, mut problems) = (KindFilter::new(kinds, &plan), Problems::default());
+        for word in &words.unmatched {
+            check_kind_exists(cluster, flag, word).await?.into_iter().for_each(|problem| problems.add(problem));
         }
         nothing_sent(problems)?;
-        let is_awaited = plan.targets.iter().any(|target| words.has(&target.object.gvk));
+        let is_awaited = plan.targets.iter().any(|target| words.contains(&target.object.gvk));
         if is_awaited { Ok(()) } else { Err(nothing_to_wait_for().note("nothing was sent to the cluster")) }
     })
 }
@@ -108,7 +108,7 @@ pub fn check_awaited_kinds(
 pub(crate) fn check_ready_rules(resources: &[Resource]) -> Result<()> {
     let mut problems = Problems::default();
     for resource in resources {
-        let Some(Err(why)) = ReadyRule::of(resource.node()) else { continue };
+        let Some(Err(why)) = ReadyRule::from_annotation(resource.node()) else { continue };
         let span = resource.node().get_path(&["metadata", "annotations", READY]).map(Node::span);
         let message = format!("invalid annotation {READY}: {why}");
         let problem = Diagnostic::error(Code::InvalidValue, message).resource(resource.id());
@@ -120,22 +120,22 @@ pub(crate) fn check_ready_rules(resources: &[Resource]) -> Result<()> {
 /// Interval of evaluations.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-async fn judged(mut judge: Judge<'_>, mut seen: UnboundedReceiver<(usize, Sight)>) -> WaitVerdict {
+async fn judged(mut judge: ReadinessTracker<'_>, mut seen: UnboundedReceiver<(usize, WatchEvent)>) -> WaitResult {
     let mut tick = Instant::now();
     loop {
         if let Ok(Some((collection, sight))) = timeout_at(tick, seen.recv()).await {
-            judge.see(collection, sight);
+            judge.handle(collection, sight);
             // Process all events that have arrived before evaluating.
             while let Ok((collection, sight)) = seen.try_recv() {
-                judge.see(collection, sight);
+                judge.handle(collection, sight);
             }
         }
         if Instant::now() >= tick {
             tick = Instant::now() + POLL_INTERVAL;
-            judge.tick();
+            judge.evaluate();
         }
-        if let Some(end) = judge.end() {
-            return judge.verdict(end);
+        if let Some(end) = judge.end_reason() {
+            return judge.into_result(end);
         }
     }
 }
@@ -143,20 +143,20 @@ async fn judged(mut judge: Judge<'_>, mut seen: UnboundedReceiver<(usize, Sight)
 /// Returns how objects of each kind without status are treated.
 async fn without_status(
     cluster: &Cluster,
-    targets: &[&PlannedObject<'_>],
-    strictness: Strictness,
-) -> FxHashMap<Gvk, WithoutStatus> {
+    targets: &[&ObjectTarget<'_>],
+    strictness: ReadinessLevel,
+) -> FxHashMap<Gvk, MissingStatus> {
     let mut found = FxHashMap::default();
-    if strictness == Strictness::Kstatus {
+    if strictness == ReadinessLevel::Kstatus {
         return found;
     }
     let built_in = Schema::embedded();
     for mapping in targets.iter().filter_map(|target| target.mapping.as_ref()) {
         if !found.contains_key(&mapping.gvk) && built_in.kind(&mapping.gvk).is_none() {
             let without = if has_status(cluster, mapping).await {
-                WithoutStatus::Unknown
+                MissingStatus::Unknown
             } else {
-                WithoutStatus::Current
+                MissingStatus::Current
             };
             found.insert(mapping.gvk.clone(), without);
         }
@@ -165,9 +165,9 @@ async fn without_status(
 }
 
 /// Returns true if the CRD of a kind has a status subresource, or cannot be read.
-async fn has_status(cluster: &Cluster, mapping: &Mapping) -> bool {
-    let Ok(answer) = cluster.answer(&Ask::object(mapping.definition_path())).await else { return true };
-    let Ok(crd) = json::read_object(&answer.body) else { return true };
+async fn has_status(cluster: &Cluster, mapping: &ResourceMapping) -> bool {
+    let Ok(answer) = cluster.get(&ApiRequest::object(mapping.crd_path())).await else { return true };
+    let Ok(crd) = json::parse_object(&answer.body) else { return true };
     let versions = crd.get_path(&["spec", "versions"]).and_then(Node::as_list).into_iter().flatten();
     let mut of_version = versions
         .filter(|version| version.get("name").and_then(Node::as_str) == Some(mapping.gvk.version.as_str()));

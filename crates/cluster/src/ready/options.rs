@@ -13,12 +13,12 @@ pub const FAILURE_GRACE: Duration = Duration::from_secs(60);
 /// Requirements for ready objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Strictness {
+pub enum ReadinessLevel {
     /// Those of kstatus.
     #[default]
     Kstatus,
     /// In addition, the controller of a custom resource must have set its status, if its CRD has one.
-    ControllerSeen,
+    RequireController,
 }
 
 /// Options of [`wait_until_ready`](super::wait_until_ready).
@@ -32,7 +32,7 @@ pub struct WaitOptions {
     /// conditions `Stalled` without observed generation.
     pub failure_grace: Duration,
     /// Requirements for ready objects.
-    pub strictness: Strictness,
+    pub level: ReadinessLevel,
     /// Interrupt: the wait ends.
     pub stop: Option<Arc<AtomicBool>>,
 }
@@ -43,7 +43,7 @@ impl Default for WaitOptions {
             kinds: Vec::new(),
             timeout: WAIT_TIMEOUT,
             failure_grace: FAILURE_GRACE,
-            strictness: Strictness::Kstatus,
+            level: ReadinessLevel::Kstatus,
             stop: None,
         }
     }

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::fields::{StatusCondition, int, is_true, says, text, time};
-use super::object_status::{ObjectStatus, Ruled};
+use super::fields::{StatusCondition, int, is_true, has_condition, text, time};
+use super::object_status::{ObjectStatus, StatusResult};
 use super::workload;
 use smp_merge::schema::Gvk;
 use smp_text::yaml::Node;
@@ -14,7 +14,7 @@ pub(super) fn status(
     object: &Node,
     conditions: &[StatusCondition<'_>],
     now: SystemTime,
-) -> Option<Ruled> {
+) -> Option<StatusResult> {
     Some(match (gvk.group.as_str(), gvk.kind.as_str()) {
         ("", "ConfigMap" | "Secret") | ("batch", "CronJob") => Ok(ObjectStatus::current("always ready")),
         ("policy", "PodDisruptionBudget") => Ok(ObjectStatus::current("observed by its controller")),
@@ -49,11 +49,11 @@ fn claim(object: &Node) -> ObjectStatus {
 /// Time after which a Pod without a node counts as unschedulable.
 const SCHEDULING_TIMEOUT: Duration = Duration::from_secs(15);
 
-fn pod(object: &Node, conditions: &[StatusCondition<'_>], now: SystemTime) -> Ruled {
+fn pod(object: &Node, conditions: &[StatusCondition<'_>], now: SystemTime) -> StatusResult {
     Ok(match text(object, &["status", "phase"], "") {
         "Succeeded" => ObjectStatus::current("completed successfully"),
         "Failed" => ObjectStatus::current("completed unsuccessfully"),
-        "Running" if says(conditions, "Ready", "True") => ObjectStatus::current("ready"),
+        "Running" if has_condition(conditions, "Ready", "True") => ObjectStatus::current("ready"),
         "Running" => match crashing(object) {
             names if names.is_empty() => {
                 ObjectStatus::in_progress("PodRunningNotReady", "running but not ready")
@@ -70,7 +70,7 @@ fn pod(object: &Node, conditions: &[StatusCondition<'_>], now: SystemTime) -> Ru
 }
 
 fn pending(object: &Node, conditions: &[StatusCondition<'_>], now: SystemTime) -> ObjectStatus {
-    let unscheduled = conditions.iter().find(|c| c.kind == "PodScheduled" && c.status == "False");
+    let unscheduled = conditions.iter().find(|c| c.condition_type == "PodScheduled" && c.status == "False");
     let Some(unscheduled) = unscheduled.filter(|c| c.reason == "Unschedulable") else {
         return ObjectStatus::in_progress("PodPending", "pending");
     };
@@ -97,7 +97,7 @@ fn job(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
     let parallel = int(object, &["spec", "parallelism"], 1);
     let wanted = int(object, &["spec", "completions"], parallel);
     for condition in conditions.iter().filter(|condition| condition.status == "True") {
-        match condition.kind {
+        match condition.condition_type {
             "Complete" => {
                 return ObjectStatus::current(format!("{} of {wanted} succeeded", counted("succeeded")));
             }
@@ -113,7 +113,7 @@ fn job(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
         }
     }
     // Its Pods are still terminating; the Job fails afterwards.
-    if let Some(target) = conditions.iter().find(|c| c.kind == "FailureTarget" && c.status == "True") {
+    if let Some(target) = conditions.iter().find(|c| c.condition_type == "FailureTarget" && c.status == "True") {
         let cause = format!("{} {}", target.reason, target.message);
         let message = format!("fails once its Pods have terminated: {}", cause.trim());
         return ObjectStatus::failed("FailureTarget", message.trim_end_matches([':', ' ']));
@@ -127,7 +127,7 @@ fn job(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
 
 fn definition(conditions: &[StatusCondition<'_>]) -> ObjectStatus {
     for condition in conditions {
-        match (condition.kind, condition.status) {
+        match (condition.condition_type, condition.status) {
             ("NamesAccepted", "False") => return ObjectStatus::failed(condition.reason, condition.message),
             ("Established", "False") if condition.reason != "Installing" => {
                 return ObjectStatus::failed(condition.reason, condition.message);

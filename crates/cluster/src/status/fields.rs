@@ -56,7 +56,7 @@ pub(super) fn generation(object: &Node) -> Result<Option<i64>, String> {
 }
 
 /// Returns `status.observedGeneration`, which some controllers write as a string.
-pub(super) fn observed(object: &Node) -> Result<Option<i64>, String> {
+pub(super) fn observed_generation(object: &Node) -> Result<Option<i64>, String> {
     let Some(value) = field(object, &["status", "observedGeneration"])? else { return Ok(None) };
     number(value).map(Some).ok_or_else(|| "status.observedGeneration is not an integer".into())
 }
@@ -73,7 +73,7 @@ fn number(value: &Node) -> Option<i64> {
 /// An entry of `status.conditions`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StatusCondition<'n> {
-    pub(crate) kind: &'n str,
+    pub(crate) condition_type: &'n str,
     /// True, False or Unknown. Other values are ignored.
     pub(crate) status: &'n str,
     pub(super) reason: &'n str,
@@ -104,10 +104,10 @@ fn condition(entry: &Node) -> Result<StatusCondition<'_>, String> {
     };
     let observed = entry.get("observedGeneration").and_then(number);
     let (kind, status) = (text("type")?, text("status")?);
-    Ok(StatusCondition { kind, status, reason: text("reason")?, message: text("message")?, observed })
+    Ok(StatusCondition { condition_type: kind, status, reason: text("reason")?, message: text("message")?, observed })
 }
 
 /// Returns true if a condition has a status.
-pub(crate) fn says(conditions: &[StatusCondition<'_>], kind: &str, status: &str) -> bool {
-    conditions.iter().any(|condition| condition.kind == kind && condition.status == status)
+pub(crate) fn has_condition(conditions: &[StatusCondition<'_>], kind: &str, status: &str) -> bool {
+    conditions.iter().any(|condition| condition.condition_type == kind && condition.status == status)
 }

@@ -41,51 +41,51 @@
 //! [`WithoutStatus::Unknown`].
 
 mod built_in;
-mod condition;
+mod ready_rule;
 #[cfg(feature = "cel")]
-mod expression;
+mod ready_expression;
 mod fields;
 mod object_status;
 mod workload;
 
 use std::time::SystemTime;
 
-pub use condition::READY;
-pub(super) use condition::ReadyRule;
-use fields::{StatusCondition, field, generation, observed};
-pub(super) use fields::{conditions, says, time};
-use object_status::Ruled;
-pub use object_status::{ObjectStatus, Readiness, WithoutStatus};
+pub use ready_rule::READY;
+pub(super) use ready_rule::ReadyRule;
+use fields::{StatusCondition, field, generation, observed_generation};
+pub(super) use fields::{conditions, has_condition, time};
+use object_status::StatusResult;
+pub use object_status::{ObjectStatus, Readiness, MissingStatus};
 
 use smp_merge::schema::Gvk;
 use smp_text::yaml::Node;
 
 /// The reason of a status that results from the annotation [`READY`].
-pub(super) const BY_ANNOTATION: &str = "ReadyAnnotation";
+pub(super) const READY_ANNOTATION_REASON: &str = "ReadyAnnotation";
 
 /// Returns the status of an object. The kind is a parameter, since items of lists do not contain it.
 #[must_use]
-pub fn object_status(gvk: &Gvk, object: &Node, without: WithoutStatus, now: SystemTime) -> ObjectStatus {
+pub fn object_status(gvk: &Gvk, object: &Node, without: MissingStatus, now: SystemTime) -> ObjectStatus {
     let status = by_rules(gvk, object, without, now)
         .unwrap_or_else(|problem| ObjectStatus::new(Readiness::Unknown, "NotUnderstood", problem));
     if status.readiness != Readiness::Current {
         return status;
     }
-    match ReadyRule::of(object) {
+    match ReadyRule::from_annotation(object) {
         None => status,
-        Some(Ok(rule)) => match rule.unmet(object) {
+        Some(Ok(rule)) => match rule.failure_reason(object) {
             Ok(None) => status,
-            Ok(Some(why)) => ObjectStatus::in_progress(BY_ANNOTATION, why),
-            Err(why) => ObjectStatus::failed(BY_ANNOTATION, format!("invalid annotation {READY}: {why}")),
+            Ok(Some(why)) => ObjectStatus::in_progress(READY_ANNOTATION_REASON, why),
+            Err(why) => ObjectStatus::failed(READY_ANNOTATION_REASON, format!("invalid annotation {READY}: {why}")),
         },
         Some(Err(why)) => {
             let message = format!("invalid annotation {READY}: {why}");
-            ObjectStatus::new(Readiness::Unknown, BY_ANNOTATION, message)
+            ObjectStatus::new(Readiness::Unknown, READY_ANNOTATION_REASON, message)
         }
     }
 }
 
-fn by_rules(gvk: &Gvk, object: &Node, without: WithoutStatus, now: SystemTime) -> Ruled {
+fn by_rules(gvk: &Gvk, object: &Node, without: MissingStatus, now: SystemTime) -> StatusResult {
     if let Some(status) = by_metadata(gvk, object)? {
         return Ok(status);
     }
@@ -96,7 +96,7 @@ fn by_rules(gvk: &Gvk, object: &Node, without: WithoutStatus, now: SystemTime) -
     if let Some(status) = built_in::status(gvk, object, &conditions, now) {
         return status;
     }
-    if without == WithoutStatus::Unknown
+    if without == MissingStatus::Unknown
         && let Some(status) = controller_not_seen(object, &conditions)?
     {
         return Ok(status);
@@ -119,7 +119,7 @@ fn by_metadata(gvk: &Gvk, object: &Node) -> Result<Option<ObjectStatus>, String>
         }
     }
     let Some(generation) = generation(object)? else { return Ok(None) };
-    let Some(observed) = observed(object)?.filter(|observed| *observed != generation) else {
+    let Some(observed) = observed_generation(object)?.filter(|observed| *observed != generation) else {
         return Ok(None);
     };
     let message =
@@ -130,7 +130,7 @@ fn by_metadata(gvk: &Gvk, object: &Node) -> Result<Option<ObjectStatus>, String>
 /// Returns the status from the first standard condition, which kinds of any group may have.
 fn standard_condition(conditions: &[StatusCondition<'_>]) -> Option<ObjectStatus> {
     let mut active = conditions.iter().filter(|condition| condition.status == "True");
-    active.find_map(|condition| match condition.kind {
+    active.find_map(|condition| match condition.condition_type {
         "Reconciling" => Some(ObjectStatus::in_progress(condition.reason, condition.message)),
         "Stalled" => Some(ObjectStatus::failed(condition.reason, condition.message)),
         _ => None,
@@ -152,7 +152,7 @@ fn controller_not_seen(
     }
     let now = generation(object)?;
     let is_old = |condition: &&StatusCondition<'_>| {
-        condition.kind == "Ready" && condition.observed.zip(now).is_some_and(|(seen, now)| seen < now)
+        condition.condition_type == "Ready" && condition.observed.zip(now).is_some_and(|(seen, now)| seen < now)
     };
     let old = conditions.iter().find(is_old);
     Ok(old.map(|_| unknown("the condition Ready is of an older generation")))
@@ -165,7 +165,7 @@ fn is_empty(value: &Node) -> bool {
 
 /// Returns the status from the first condition Ready with a valid value.
 fn ready_condition(conditions: &[StatusCondition<'_>]) -> Option<ObjectStatus> {
-    let mut ready = conditions.iter().filter(|condition| condition.kind == "Ready");
+    let mut ready = conditions.iter().filter(|condition| condition.condition_type == "Ready");
     ready.find_map(|condition| match condition.status {
         "True" => Some(ObjectStatus::current("ready")),
         "False" | "Unknown" => Some(ObjectStatus::in_progress(condition.reason, condition.message)),

@@ -22,7 +22,7 @@ pub enum Readiness {
 impl Readiness {
     /// The name of the variant.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Current => "Current",
             Self::InProgress => "InProgress",
@@ -36,7 +36,7 @@ impl Readiness {
 
 impl fmt::Display for Readiness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }
 
@@ -77,7 +77,7 @@ impl ObjectStatus {
 
 /// Readiness of objects whose controller has not set a status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum WithoutStatus {
+pub enum MissingStatus {
     /// Ready, as in kstatus: objects of many kinds never have a status.
     #[default]
     Current,
@@ -86,4 +86,4 @@ pub enum WithoutStatus {
 }
 
 /// A status, or the reason why the object's fields are invalid.
-pub(super) type Ruled = Result<ObjectStatus, String>;
+pub(super) type StatusResult = Result<ObjectStatus, String>;

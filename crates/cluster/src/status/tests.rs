@@ -2,13 +2,13 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::{ObjectStatus, Readiness, WithoutStatus, object_status};
+use super::{ObjectStatus, Readiness, MissingStatus, object_status};
 use smp_merge::schema::Gvk;
 use smp_text::yaml::Node;
 
 use Readiness::{Current, Failed, InProgress, Terminating, Unknown};
 
-fn status_of(text: &str, without: WithoutStatus) -> ObjectStatus {
+fn status_of(text: &str, without: MissingStatus) -> ObjectStatus {
     let object: Node = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
     let field = |name| object.get(name).and_then(Node::as_str).unwrap_or_default();
     let gvk = Gvk::from_manifest(field("apiVersion"), field("kind"));
@@ -24,7 +24,7 @@ fn check(cases: &[Case]) {
     for (kind, rest, readiness, reason) in cases {
         let (version, kind) = kind.rsplit_once(' ').expect("a version and a kind");
         let text = format!("{{apiVersion: {version}, kind: {kind}, {rest}}}");
-        let status = status_of(&text, WithoutStatus::Current);
+        let status = status_of(&text, MissingStatus::Current);
         assert_eq!((status.readiness, status.reason.as_str()), (*readiness, *reason), "{text}: {status:?}");
     }
 }
@@ -155,7 +155,7 @@ fn job_with_failure_target_has_failed() {
     let job = |conditions: &str| {
         let rest =
             format!("status: {{startTime: '2023-11-14T22:13:20Z', active: 2, conditions: [{conditions}]}}");
-        status_of(&format!("{{apiVersion: batch/v1, kind: Job, {rest}}}"), WithoutStatus::Current)
+        status_of(&format!("{{apiVersion: batch/v1, kind: Job, {rest}}}"), MissingStatus::Current)
     };
     let target = "{type: FailureTarget, status: 'True', reason: PodFailurePolicy, message: exit code 3}";
     let status = job(target);
@@ -174,7 +174,7 @@ fn status_of_a_paused_deployment_mentions_it() {
     let deployment = |spec: &str, status: &str| {
         let text =
             format!("{{apiVersion: apps/v1, kind: Deployment, spec: {{{spec}}}, status: {{{status}}}}}");
-        let status = status_of(&text, WithoutStatus::Current);
+        let status = status_of(&text, MissingStatus::Current);
         (status.readiness, status.reason, status.message)
     };
     let rolling = "replicas: 2, updatedReplicas: 1, availableReplicas: 2, readyReplicas: 2";
@@ -201,7 +201,7 @@ fn rules_for_pods_and_jobs() {
     );
     for (rest, readiness, reason) in [(new, InProgress, "PodNotScheduled"), (old, Failed, "PodUnschedulable")]
     {
-        let status = status_of(&format!("{{apiVersion: v1, kind: Pod, {rest}}}"), WithoutStatus::Current);
+        let status = status_of(&format!("{{apiVersion: v1, kind: Pod, {rest}}}"), MissingStatus::Current);
         assert_eq!((status.readiness, status.reason.as_str()), (readiness, reason), "{rest}");
     }
     check(PODS_AND_JOBS);
@@ -399,7 +399,7 @@ fn rules_for_other_built_in_kinds() {
 fn custom_resource_waits_for_its_controller_if_required() {
     let strictly = |rest: &str| {
         let status =
-            status_of(&format!("{{apiVersion: x.io/v1, kind: Mine, {rest}}}"), WithoutStatus::Unknown);
+            status_of(&format!("{{apiVersion: x.io/v1, kind: Mine, {rest}}}"), MissingStatus::Unknown);
         (status.readiness, status.reason)
     };
     let unseen = (Unknown, "ControllerNotSeen".to_string());
@@ -418,7 +418,7 @@ fn custom_resource_waits_for_its_controller_if_required() {
         assert_eq!(strictly(&ready(observed)).0, Current, "{observed}");
     }
     assert_eq!(strictly("status: {phase: Active}").0, Current);
-    let built_in = status_of("{apiVersion: v1, kind: ConfigMap}", WithoutStatus::Unknown);
+    let built_in = status_of("{apiVersion: v1, kind: ConfigMap}", MissingStatus::Unknown);
     assert_eq!(built_in.readiness, Current);
 }
 
@@ -426,10 +426,10 @@ fn custom_resource_waits_for_its_controller_if_required() {
 fn null_conditions_are_ignored() {
     let stalled = "status: {conditions: [null, {type: Stalled, status: 'True', reason: Broken}]}";
     let status =
-        status_of(&format!("{{apiVersion: x.io/v1, kind: Mine, {stalled}}}"), WithoutStatus::Current);
+        status_of(&format!("{{apiVersion: x.io/v1, kind: Mine, {stalled}}}"), MissingStatus::Current);
     assert_eq!((status.readiness, status.reason.as_str()), (Failed, "Broken"));
     let alone =
-        status_of("{apiVersion: x.io/v1, kind: Mine, status: {conditions: [null]}}", WithoutStatus::Current);
+        status_of("{apiVersion: x.io/v1, kind: Mine, status: {conditions: [null]}}", MissingStatus::Current);
     assert_eq!(alone.readiness, Current);
 }
 
@@ -440,7 +440,7 @@ fn ready_annotation_is_an_additional_requirement() {
         let text = format!(
             "{{apiVersion: v1, kind: PersistentVolumeClaim, {annotation}, status: {{phase: {phase}, ok: 1}}}}"
         );
-        status_of(&text, WithoutStatus::Current)
+        status_of(&text, MissingStatus::Current)
     };
     assert_eq!(claim("Bound", "{.status.ok}=1").readiness, Current);
     let status = claim("Bound", "{.status.ok}=2");

@@ -1,7 +1,7 @@
 //! Readiness of workloads, computed from their replica counts.
 
-use super::fields::{StatusCondition, generation, int, is_true, observed, says, text};
-use super::object_status::{ObjectStatus, Readiness, Ruled};
+use super::fields::{StatusCondition, generation, int, is_true, observed_generation, has_condition, text};
+use super::object_status::{ObjectStatus, Readiness, StatusResult};
 use smp_text::yaml::Node;
 
 /// A replica count and its target.
@@ -59,7 +59,7 @@ pub(super) fn deployment(object: &Node, conditions: &[StatusCondition<'_>]) -> O
 
 fn rollout_status(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
     if let Some(late) =
-        conditions.iter().find(|c| c.kind == "Progressing" && c.reason == "ProgressDeadlineExceeded")
+        conditions.iter().find(|c| c.condition_type == "Progressing" && c.reason == "ProgressDeadlineExceeded")
     {
         let message =
             if late.message.is_empty() { "the progress deadline was exceeded" } else { late.message };
@@ -69,7 +69,7 @@ fn rollout_status(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectSt
     let is_rolled_out = deadline == NO_DEADLINE
         || conditions
             .iter()
-            .any(|c| c.kind == "Progressing" && c.status == "True" && c.reason == "NewReplicaSetAvailable");
+            .any(|c| c.condition_type == "Progressing" && c.status == "True" && c.reason == "NewReplicaSetAvailable");
     let desired = desired(object);
     let (actual, updated) = (status(object, "replicas"), status(object, "updatedReplicas"));
     let before = [
@@ -92,14 +92,14 @@ fn rollout_status(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectSt
     if !is_rolled_out {
         return ObjectStatus::in_progress("ReplicaSetNotAvailable", "its new ReplicaSet is not available");
     }
-    if !says(conditions, "Available", "True") {
+    if !has_condition(conditions, "Available", "True") {
         return ObjectStatus::in_progress("DeploymentNotAvailable", "not available");
     }
     ObjectStatus::current(format!("all {actual} replicas are available"))
 }
 
 pub(super) fn replica_set(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
-    if let Some(failure) = conditions.iter().find(|c| c.kind == "ReplicaFailure" && c.status == "True") {
+    if let Some(failure) = conditions.iter().find(|c| c.condition_type == "ReplicaFailure" && c.status == "True") {
         let message = if failure.message.is_empty() { "Pods cannot be created" } else { failure.message };
         return ObjectStatus::in_progress("ReplicaFailure", message);
     }
@@ -145,11 +145,11 @@ pub(super) fn stateful_set(object: &Node) -> ObjectStatus {
     ObjectStatus::current(format!("all {actual} replicas are ready"))
 }
 
-pub(super) fn daemon_set(object: &Node) -> Ruled {
+pub(super) fn daemon_set(object: &Node) -> StatusResult {
     if generation(object)?.is_none() {
         return Ok(ObjectStatus::in_progress("NoGeneration", "metadata.generation is missing"));
     }
-    if observed(object)?.is_none() {
+    if observed_generation(object)?.is_none() {
         let message = "status.observedGeneration is missing: its controller has not observed it";
         return Ok(ObjectStatus::in_progress("NoObservedGeneration", message));
     }

@@ -24,14 +24,14 @@ impl Fixture {
         let content = staging.content().expect("a directory");
         fs::create_dir(content.join("d")).expect("made");
         fs::write(content.join("d/file"), text).expect("written");
-        self.store.keep_directory(&staging, Path::new(name), &about("x")).expect("kept")
+        self.store.put_directory(&staging, Path::new(name), &about("x")).expect("kept")
     }
 
     fn state(&self, name: &str) -> &'static str {
         match self.store.open_directory(Path::new(name), &about("x")) {
-            KeptDirectory::Whole(_) => "whole",
-            KeptDirectory::Damaged => "damaged",
-            KeptDirectory::Absent => "absent",
+            CachedDirectory::Valid(_) => "whole",
+            CachedDirectory::Damaged => "damaged",
+            CachedDirectory::Missing => "absent",
         }
     }
 
@@ -44,7 +44,7 @@ impl Fixture {
     }
 }
 
-fn about(what: &str) -> About {
+fn about(what: &str) -> Description {
     [("what".to_string(), what.to_string())].into()
 }
 
@@ -57,12 +57,12 @@ fn directory_is_stored_and_found() {
     let fixture = Fixture::new();
     assert_eq!(fixture.state("k/a"), "absent");
     fixture.keep("k/a", "1");
-    let KeptDirectory::Whole(held) = fixture.store.open_directory(Path::new("k/a"), &about("x")) else {
+    let CachedDirectory::Valid(held) = fixture.store.open_directory(Path::new("k/a"), &about("x")) else {
         panic!("it is not valid")
     };
     assert_eq!(fs::read_to_string(held.path.join("d/file")).expect("there"), "1");
     let other = fixture.store.open_directory(Path::new("k/a"), &about("y"));
-    assert!(matches!(other, KeptDirectory::Damaged), "another description");
+    assert!(matches!(other, CachedDirectory::Damaged), "another description");
     assert_eq!(fixture.left(), ["k"], "nothing else is left");
 }
 
@@ -175,7 +175,7 @@ fn locked_folder_is_not_removed() {
 fn too_large_file_is_not_read_despite_its_seal() {
     let fixture = Fixture::new();
     let name = Path::new("f/a");
-    fixture.store.keep_sealed(name, about("x"), b"").expect("kept");
+    fixture.store.put_sealed(name, about("x"), b"").expect("kept");
     let size = LARGEST_FILE + 1;
     let mut seal = Seal::of_bytes(about("x"), b"");
     seal.size = size;
@@ -224,7 +224,7 @@ fn sealed_files_are_read_only_if_unchanged() {
     let name = Path::new("f/a");
     let read = |what: &str| fixture.store.read_sealed(name, &about(what));
     assert_eq!(read("x"), None);
-    fixture.store.keep_sealed(name, about("x"), b"line\nline").expect("kept");
+    fixture.store.put_sealed(name, about("x"), b"line\nline").expect("kept");
     assert_eq!(read("x").as_deref(), Some(&b"line\nline"[..]));
     assert_eq!(read("y"), None);
     let good = fs::read(fixture.path("f/a")).expect("there");
@@ -243,7 +243,7 @@ fn sealed_files_are_read_only_if_unchanged() {
         std::os::unix::fs::symlink(fixture.home.path().join("elsewhere"), fixture.path("f/a"))
             .expect("linked");
         assert_eq!(read("x"), None, "a symlink");
-        fixture.store.keep_sealed(name, about("x"), b"2").expect("kept");
+        fixture.store.put_sealed(name, about("x"), b"2").expect("kept");
         assert_eq!(
             fs::read(fixture.home.path().join("elsewhere")).expect("there"),
             good,
@@ -291,7 +291,7 @@ fn only_leftovers_of_killed_programs_are_swept() {
 fn entries_have_descriptions_and_sizes() {
     let fixture = Fixture::new();
     fixture.keep("k/a", "123");
-    fixture.store.keep_sealed(Path::new("k/b"), about("y"), b"12").expect("kept");
+    fixture.store.put_sealed(Path::new("k/b"), about("y"), b"12").expect("kept");
     fs::write(fixture.path("k/c"), "?").expect("written");
     fs::write(fixture.path("k/not ours"), "?").expect("written");
     let entries = fixture.store.entries(Path::new("k"), |name| name.len() == 1);

@@ -6,13 +6,13 @@ mod journal;
 #[path = "../wasm/journal.rs"]
 mod journal;
 mod permission;
-mod place;
-mod problem;
+mod resolve;
+mod error;
 mod replace;
 
 pub use journal::JOURNAL;
-pub use journal::{Expected, FileChange, Recovery, change_files, check_finished, end_unfinished, recover};
-pub use place::create_directories;
+pub use journal::{Expected, FileChange, Recovery, change_files, check_no_pending_write, recover_directory_and_parents, recover};
+pub use resolve::create_directories;
 pub use replace::replace_file;
 pub(super) use replace::replace_file_with;
 

@@ -7,11 +7,11 @@ use std::path::Path;
 use tempfile::{Builder, NamedTempFile};
 
 use super::super::cleanup;
-use super::super::lock::{self, Waiting};
-use super::journal::end_unfinished;
+use super::super::lock::{self, LockMode};
+use super::journal::recover_directory_and_parents;
 use super::permission;
-use super::place::{self, PREFIX, WritePlace, directory_of};
-use super::problem::not_written;
+use super::resolve::{self, PREFIX, WriteTarget, parent_directory};
+use super::error::write_error;
 use smp_text::diagnostic::Result;
 
 /// Writes content to a file, and creates the file if it does not exist. Its directory must exist.
@@ -22,16 +22,16 @@ use smp_text::diagnostic::Result;
 /// # Errors
 /// The file cannot be written or is read-only. Its old content is kept, except for streams.
 pub fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
-    let failed = |error: io::Error| not_written(path, &error);
+    let failed = |error: io::Error| write_error(path, &error);
     // Otherwise the completion of an interrupted write would overwrite this content.
-    end_unfinished(directory_of(path))?;
-    match place::place(path).map_err(failed)? {
-        WritePlace::Stream(stream) => {
+    recover_directory_and_parents(parent_directory(path))?;
+    match resolve::resolve_target(path).map_err(failed)? {
+        WriteTarget::Stream(stream) => {
             let mut open = stream.open().map_err(failed)?;
             open.write_all(content).and_then(|()| open.flush()).map_err(failed)
         }
-        WritePlace::Free(real) => write_and_rename(&real, content, None).map_err(failed),
-        WritePlace::Taken(real, metadata) => {
+        WriteTarget::New(real) => write_and_rename(&real, content, None).map_err(failed),
+        WriteTarget::Existing(real, metadata) => {
             permission::check_writable(&real, &metadata).map_err(failed)?;
             write_and_rename(&real, content, Some(&metadata)).map_err(failed)
         }
@@ -40,7 +40,7 @@ pub fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
 
 /// Replaces a file by one whose content is on disk.
 fn write_and_rename(real: &Path, content: &[u8], old: Option<&Metadata>) -> io::Result<()> {
-    let directory = directory_of(real);
+    let directory = parent_directory(real);
     sweep(directory);
     let mut builder = Builder::new();
     builder.prefix(PREFIX);
@@ -54,7 +54,7 @@ fn write_and_rename(real: &Path, content: &[u8], old: Option<&Metadata>) -> io::
     let written = is_kept.and_then(|()| file.write_all(content));
     let synced = written.and_then(|()| file.as_file().sync_all());
     let (path, renamed) = (file.path().to_path_buf(), synced.and_then(|()| persist(file, real)));
-    cleanup::notes().remove(&path);
+    cleanup::lock_registered().remove(&path);
     renamed?;
     permission::sync_directory(directory);
     Ok(())
@@ -67,13 +67,13 @@ fn persist(file: NamedTempFile, real: &Path) -> io::Result<()> {
 /// Creates a locked temporary file, which other programs do not treat as a leftover.
 fn create_temporary(directory: &Path, builder: &Builder<'_, '_>) -> io::Result<NamedTempFile> {
     loop {
-        let file = cleanup::make(|| builder.tempfile_in(directory), NamedTempFile::path)?;
+        let file = cleanup::create(|| builder.tempfile_in(directory), NamedTempFile::path)?;
         // Without file locks, other programs cannot detect leftovers, either.
-        let is_ours = lock::lock_open(file.as_file(), Waiting::Never).unwrap_or(true);
+        let is_ours = lock::lock_open(file.as_file(), LockMode::Try).unwrap_or(true);
         if is_ours && lock::is_at(file.as_file(), file.path())? {
             return Ok(file);
         }
-        cleanup::notes().remove(file.path());
+        cleanup::lock_registered().remove(file.path());
     }
 }
 
@@ -86,7 +86,7 @@ fn sweep(directory: &Path) {
         let open = lock::without_links(fs::OpenOptions::new().read(true)).open(&path);
         if let Ok(file) = open
             && file.metadata().is_ok_and(|metadata| metadata.is_file())
-            && lock::lock_open(&file, Waiting::Never).unwrap_or(false)
+            && lock::lock_open(&file, LockMode::Try).unwrap_or(false)
         {
             // Another program may have removed it at the same time.
             let _ = fs::remove_file(&path);
@@ -96,9 +96,9 @@ fn sweep(directory: &Path) {
 
 /// Writes content, given in parts, to a file atomically. `prefix` is the prefix of the temporary name.
 pub(in super::super) fn replace_file_with(path: &Path, parts: &[&[u8]], prefix: &str) -> io::Result<()> {
-    let mut file = create_temporary(directory_of(path), Builder::new().prefix(prefix))?;
+    let mut file = create_temporary(parent_directory(path), Builder::new().prefix(prefix))?;
     let written = parts.iter().try_for_each(|part| file.write_all(part));
     let (temporary, renamed) = (file.path().to_path_buf(), written.and_then(|()| persist(file, path)));
-    cleanup::notes().remove(&temporary);
+    cleanup::lock_registered().remove(&temporary);
     renamed
 }

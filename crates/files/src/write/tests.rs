@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::*;
-use crate::{DiskTree, Waiting, check_finished};
+use crate::{DiskTree, LockMode, check_no_pending_write};
 use smp_text::diagnostic::Code;
 
 fn directory(files: &[(&str, &str)]) -> TempDir {
@@ -87,7 +87,7 @@ fn all_changes_are_made_and_the_journal_is_removed() {
     let directory = directory(&OLD);
     change(directory.path()).expect("changed");
     assert_eq!(listing(directory.path()), listing_after_changes(directory.path()));
-    assert_eq!(recover(directory.path(), Waiting::UntilFree), Ok(Recovery::Nothing));
+    assert_eq!(recover(directory.path(), LockMode::Wait), Ok(Recovery::Nothing));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn interrupt(directory: &Path, made: usize, back: Option<usize>) {
     let paths = NEW.map(|(name, _)| directory.join(name));
     let changes =
         paths.iter().zip(NEW).map(|(path, (_, text))| FileChange::new(path, text.map(str::as_bytes)));
-    journal::testing::stop(&root, &changes.collect::<Vec<_>>(), made, back);
+    journal::testing::interrupt(&root, &changes.collect::<Vec<_>>(), made, back);
 }
 
 #[test]
@@ -117,11 +117,11 @@ fn interrupted_write_is_completed() {
     for made in 0..=NEW.len() {
         let directory = directory(&OLD);
         interrupt(directory.path(), made, None);
-        let error = check_finished(&DiskTree, directory.path()).expect_err("in part only");
+        let error = check_no_pending_write(&DiskTree, directory.path()).expect_err("in part only");
         assert!(error.help_text().is_some_and(|help| help.contains("kubectl smp recover")), "{error:?}");
-        assert_eq!(recover(directory.path(), Waiting::UntilFree), Ok(Recovery::Finished(NEW.len())));
+        assert_eq!(recover(directory.path(), LockMode::Wait), Ok(Recovery::Finished(NEW.len())));
         assert_eq!(listing(directory.path()), listing_after_changes(directory.path()), "after {made}");
-        check_finished(&DiskTree, directory.path()).expect("whole");
+        check_no_pending_write(&DiskTree, directory.path()).expect("whole");
     }
 }
 
@@ -131,7 +131,7 @@ fn interrupted_rollback_is_completed() {
         let directory = directory(&OLD);
         let before = listing(directory.path());
         interrupt(directory.path(), made, Some(back));
-        assert_eq!(recover(directory.path(), Waiting::UntilFree), Ok(Recovery::TakenBack(NEW.len())));
+        assert_eq!(recover(directory.path(), LockMode::Wait), Ok(Recovery::RolledBack(NEW.len())));
         assert_eq!(listing(directory.path()), before, "after {made} made and {back} rolled back");
     }
 }
@@ -155,7 +155,7 @@ fn write_that_cannot_be_completed_is_rolled_back() {
     // A file is now at the path of a directory to create.
     fs::remove_dir_all(directory.path().join("made")).expect("removed");
     fs::write(directory.path().join("made"), "").expect("written");
-    assert_eq!(recover(directory.path(), Waiting::UntilFree), Ok(Recovery::TakenBack(NEW.len())));
+    assert_eq!(recover(directory.path(), LockMode::Wait), Ok(Recovery::RolledBack(NEW.len())));
     fs::remove_file(directory.path().join("made")).expect("removed");
     assert_eq!(listing(directory.path()), before);
 }
@@ -170,7 +170,7 @@ fn file_edited_after_an_interruption_is_not_overwritten() {
             let edited = directory.path().join(name);
             fs::write(&edited, "edited by hand").expect("written");
             let before = listing(directory.path());
-            let error = recover(directory.path(), Waiting::UntilFree).expect_err("edited");
+            let error = recover(directory.path(), LockMode::Wait).expect_err("edited");
             assert!(error.message().contains(&edited.display().to_string()), "{error:?}");
             assert!(error.message().contains("changed by another program"), "{error:?}");
             assert_eq!(change(directory.path()).expect_err("still").message(), error.message());
@@ -191,7 +191,7 @@ fn write_in_a_subdirectory_completes_an_interrupted_one_first() {
     let directory = self::directory(&OLD);
     interrupt(directory.path(), 0, None);
     let path = directory.path().join("sub/c");
-    check_finished(&DiskTree, &directory.path().join("sub")).expect_err("in part");
+    check_no_pending_write(&DiskTree, &directory.path().join("sub")).expect_err("in part");
     let change = FileChange::new(&path, Some(b"newer"));
     change_files(&directory.path().join("sub"), &[change]).expect("changed");
     assert_eq!(listing(directory.path()).get(&directory.path().join("e")).map(String::as_str), Some("new e"));
@@ -207,7 +207,7 @@ fn waiting_for_a_journal_does_not_register_it_for_removal() {
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| change(&root));
         std::thread::sleep(std::time::Duration::from_millis(50));
-        assert!(!crate::cleanup::notes().has(&root.join(".kubectl-smp-journal")), "it would be removed");
+        assert!(!crate::cleanup::lock_registered().contains(&root.join(".kubectl-smp-journal")), "it would be removed");
         drop(lock);
         waiting.join().expect("ended").expect("changed");
     });
@@ -248,7 +248,7 @@ fn copied_journal_is_rejected() {
     }
     let before = listing(to.path());
     assert!(
-        recover(to.path(), Waiting::UntilFree).expect_err("copied").message().contains("invalid journal")
+        recover(to.path(), LockMode::Wait).expect_err("copied").message().contains("invalid journal")
     );
     assert!(change(to.path()).is_err());
     assert_eq!(listing(to.path()), before);
@@ -348,7 +348,7 @@ mod unix {
         let paths = ["one", "two"].map(at);
         let changes = paths.each_ref().map(|path| FileChange::new(path, Some(b"new")));
         let root = directory.path().canonicalize().expect("real");
-        journal::testing::stop(&root, &changes, 0, None);
+        journal::testing::interrupt(&root, &changes, 0, None);
         let journal = at(".kubectl-smp-journal");
         assert_eq!(fs::metadata(&journal).expect("there").mode() & 0o777, 0o700);
         for text in ["0.new", "1.new", "0.old", "1.old"] {

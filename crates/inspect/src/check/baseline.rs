@@ -39,7 +39,7 @@ impl Baselines {
 
     /// Consumes a finding from the baseline that applies to a configuration. Returns false if the baseline does
     /// not list it.
-    pub(super) fn take(
+    pub(super) fn consume(
         &mut self,
         config: &CheckConfig,
         finding: &Diagnostic,
@@ -48,7 +48,7 @@ impl Baselines {
         let Self { common, configured } = self;
         let own = config.baseline.as_ref().map(|own| &own.file);
         let known = common.as_mut().or_else(|| own.and_then(|own| configured.get_mut(own)));
-        known.is_some_and(|known| known.takes(finding, location))
+        known.is_some_and(|known| known.consume(finding, location))
     }
 }
 
@@ -57,27 +57,27 @@ impl Baselines {
 #[derive(Debug, Clone, Default)]
 pub struct BaselineHome {
     /// The working directory, to which the paths of findings are relative.
-    here: PathBuf,
+    working_directory: PathBuf,
     directory: PathBuf,
 }
 
 impl BaselineHome {
     /// Returns the home of an existing or future baseline file.
     #[must_use]
-    pub fn of(tree: &dyn FileTree, file: &Path) -> Self {
+    pub fn new(tree: &dyn FileTree, file: &Path) -> Self {
         let here = tree.working_directory().unwrap_or_default();
         let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
         let located = tree.locate(Path::new(""), parent.unwrap_or(Path::new(".")));
-        Self { directory: located.map_or_else(|_| here.clone(), Located::into_path), here }
+        Self { directory: located.map_or_else(|_| here.clone(), Located::into_path), working_directory: here }
     }
 
     /// Converts a displayed path to one relative to the baseline.
-    fn seen(&self, shown: &str) -> String {
-        if self.here == self.directory || shown.is_empty() || shown.starts_with('<') {
+    fn relative(&self, shown: &str) -> String {
+        if self.working_directory == self.directory || shown.is_empty() || shown.starts_with('<') {
             return shown.into();
         }
         let mut path = PathBuf::new();
-        for part in self.here.join(shown).components() {
+        for part in self.working_directory.join(shown).components() {
             match part {
                 Component::ParentDir => _ = path.pop(),
                 Component::CurDir => {}
@@ -116,9 +116,9 @@ struct BaselineEntry {
 const VERSION: u32 = 1;
 
 impl KnownFinding {
-    fn of(finding: &Diagnostic, location: Option<&RenderedPlace>, home: &BaselineHome) -> Self {
+    fn new(finding: &Diagnostic, location: Option<&RenderedPlace>, home: &BaselineHome) -> Self {
         Self {
-            file: location.map(|location| home.seen(&location.file)).unwrap_or_default(),
+            file: location.map(|location| home.relative(&location.file)).unwrap_or_default(),
             code: finding.code().name().into(),
             message: finding.message().into(),
             resource: finding.resource_name().unwrap_or_default().into(),
@@ -130,13 +130,13 @@ impl KnownFinding {
 impl Baseline {
     /// Creates a baseline from the current findings.
     #[must_use]
-    pub fn of<'f>(
+    pub fn from_findings<'f>(
         findings: impl Iterator<Item = (&'f Diagnostic, Option<RenderedPlace>)>,
         home: BaselineHome,
     ) -> Self {
         let mut known = BTreeMap::new();
         for (finding, location) in findings {
-            *known.entry(KnownFinding::of(finding, location.as_ref(), &home)).or_default() += 1;
+            *known.entry(KnownFinding::new(finding, location.as_ref(), &home)).or_default() += 1;
         }
         Self { known, home }
     }
@@ -145,7 +145,7 @@ impl Baseline {
     ///
     /// # Errors
     /// Fails if the text is not a baseline.
-    pub fn read(text: &str, home: BaselineHome) -> Result<Self> {
+    pub fn parse(text: &str, home: BaselineHome) -> Result<Self> {
         let wrong = |what: String| {
             Diagnostic::error(Code::InvalidValue, format!("this is not a baseline file: {what}"))
         };
@@ -188,8 +188,8 @@ impl Baseline {
     }
 
     /// Consumes one occurrence of a finding. Returns false if none is left.
-    pub fn takes(&mut self, finding: &Diagnostic, location: Option<&RenderedPlace>) -> bool {
-        match self.known.get_mut(&KnownFinding::of(finding, location, &self.home)) {
+    pub fn consume(&mut self, finding: &Diagnostic, location: Option<&RenderedPlace>) -> bool {
+        match self.known.get_mut(&KnownFinding::new(finding, location, &self.home)) {
             Some(count) if *count > 0 => {
                 *count -= 1;
                 true
@@ -202,17 +202,17 @@ impl Baseline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::registry::code_named;
+    use crate::check::registry::code_by_name;
 
     #[test]
     fn former_code_in_baseline_matches_renamed_code() {
         let text = r#"{"version": 1, "findings": [
             {"file": "", "code": "yaml-surprise", "message": "m", "count": 1}
         ]}"#;
-        let mut baseline = Baseline::read(text, BaselineHome::default()).expect("valid");
-        let code = code_named("ambiguous-scalar").expect("a rule");
+        let mut baseline = Baseline::parse(text, BaselineHome::default()).expect("valid");
+        let code = code_by_name("ambiguous-scalar").expect("a rule");
         let finding = Diagnostic::warning(code, "m");
-        assert!(baseline.takes(&finding, None));
-        assert!(!baseline.takes(&finding, None), "the count is 1");
+        assert!(baseline.consume(&finding, None));
+        assert!(!baseline.consume(&finding, None), "the count is 1");
     }
 }

@@ -26,7 +26,7 @@ impl<'c> Causes<'c> {
     }
 
     /// Moves a finding about a field to its cause.
-    pub(super) fn told(
+    pub(super) fn at_cause(
         &self,
         finding: Diagnostic,
         cause: ViolationCause,
@@ -43,17 +43,17 @@ impl<'c> Causes<'c> {
         let cause = match cause {
             ViolationCause::Value => None,
             ViolationCause::Removal => history.removed_at(&path),
-            ViolationCause::PodLabels => Self::other_side(&path, resource),
+            ViolationCause::PodLabels => Self::changed_template_label(&path, resource),
             ViolationCause::PodVolume => lost_volume(history, &path),
         };
         match cause {
-            Some(cause) => self.caused(finding, cause),
+            Some(cause) => self.with_cause(finding, cause),
             None => finding,
         }
     }
 
     /// Moves a finding about a missing field to the step that removed the field.
-    pub(super) fn of_missing(
+    pub(super) fn missing_field(
         &self,
         finding: Diagnostic,
         (map, field): (&Node, &str),
@@ -66,13 +66,13 @@ impl<'c> Causes<'c> {
             resource.history.as_deref().filter(|_| is_there)?.removed_at(&path)
         };
         match removal() {
-            Some(cause) => self.caused(finding, cause),
+            Some(cause) => self.with_cause(finding, cause),
             None => finding,
         }
     }
 
     /// Moves a finding to its cause, unless both are in the same file, where the cause is easy to see.
-    pub(super) fn caused(&self, finding: Diagnostic, cause: Span) -> Diagnostic {
+    pub(super) fn with_cause(&self, finding: Diagnostic, cause: Span) -> Diagnostic {
         let file = |span| {
             let source = self.sources.get(self.sources.outermost(span).source)?;
             Some(source.name().to_path_buf())
@@ -98,7 +98,7 @@ impl<'c> Causes<'c> {
     }
 
     /// Returns true if a value was written only once.
-    pub(super) fn is_first(resource: &Resource, path: &[impl AsRef<str>]) -> bool {
+    pub(super) fn is_unchanged(resource: &Resource, path: &[impl AsRef<str>]) -> bool {
         let writes = resource.history.as_deref().and_then(|history| history.leaf(path));
         writes.is_some_and(|writes| writes.len() == 1)
     }
@@ -119,9 +119,9 @@ impl<'c> Causes<'c> {
 
     /// Returns the location of the changed template label that a selector does not match, if the selector itself
     /// was not changed.
-    fn other_side(path: &[SmolStr], resource: &Resource) -> Option<Span> {
+    fn changed_template_label(path: &[SmolStr], resource: &Resource) -> Option<Span> {
         let label = path.last()?;
-        if Self::is_first(resource, path) { Self::changed_label(resource, label) } else { None }
+        if Self::is_unchanged(resource, path) { Self::changed_label(resource, label) } else { None }
     }
 }
 

@@ -6,9 +6,9 @@ use regex::Regex;
 use serde::Deserialize;
 use smol_str::SmolStr;
 
-use super::outside::{ControllerOutput, External, Outside, pattern};
-use super::selection::{RuleSelection, code_of};
-use smp_files::{Distrust, FileTree, nearest_file};
+use super::external::{ControllerOutput, ExternalObject, ExternalObjects, pattern};
+use super::selection::{RuleSelection, parse_code};
+use smp_files::{RejectedFile, FileTree, nearest_file};
 use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
 use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{ParseOptions, Spanned, decode, from_node, parse_one};
@@ -24,7 +24,7 @@ pub struct CheckConfig {
     /// Rules ignored in some files.
     pub ignored: Vec<IgnoredRule>,
     /// Objects that exist although no build defines them.
-    pub outside: Outside,
+    pub external: ExternalObjects,
     /// The baseline.
     pub baseline: Option<ConfiguredBaseline>,
 }
@@ -122,8 +122,8 @@ impl CheckConfig {
         let directory = above.unwrap_or(found.path());
         nearest_file(tree, directory, FILE).map_err(|distrust| {
             let help = match distrust {
-                Distrust::NoFile(_) => "replace it by a regular file",
-                Distrust::OfAnother(_) => "create your own file next to the target",
+                RejectedFile::NotRegular(_) => "replace it by a regular file",
+                RejectedFile::OtherOwner(_) => "create your own file next to the target",
             };
             Diagnostic::error(Code::Io, distrust.message(directory)).help(help)
         })
@@ -153,7 +153,7 @@ impl Section {
         let mut config = CheckConfig::default();
         for code in &self.select {
             let selected = RuleSelection::new([code.as_str()], []).map_err(|error| error.at(code.span))?;
-            config.rules = config.rules.then(&selected);
+            config.rules = config.rules.overridden_by(&selected);
         }
         config.baseline = self.baseline.map(|file| configured_baseline(&file, directory)).transpose()?;
         for entry in self.ignore {
@@ -168,7 +168,7 @@ impl Section {
                         .help(format!("add `{field}: TEXT` to the entry")));
                 }
             }
-            let code = code_of(&entry.code).map_err(|error| error.at(entry.code.span))?;
+            let code = parse_code(&entry.code).map_err(|error| error.at(entry.code.span))?;
             let files = entry.files.iter().map(pattern).collect::<Result<_>>()?;
             let (at, directory) = (entry.code.span, directory.to_path_buf());
             config.ignored.push(IgnoredRule { code, files, at, directory });
@@ -177,12 +177,12 @@ impl Section {
             let (kind, name) = (required(&entry.kind, "kind")?, pattern(&entry.name)?);
             let namespace = Some(entry.namespace).filter(|own| !own.is_empty()).map(SmolStr::from);
             let at = entry.kind.span;
-            config.outside.external.push(External { kind, name, namespace, at });
+            config.external.external.push(ExternalObject { kind, name, namespace, at });
         }
         for entry in self.controllers {
             let (kind, makes) = (required(&entry.kind, "kind")?, required(&entry.creates, "creates")?);
             let name = Some(entry.name).filter(|name| !name.is_empty()).map(SmolStr::from);
-            config.outside.controllers.push(ControllerOutput { kind, makes, name });
+            config.external.controllers.push(ControllerOutput { kind, makes, name });
         }
         Ok(config)
     }
@@ -215,7 +215,7 @@ mod tests {
     use smp_files::MemoryTree;
 
     use super::*;
-    use crate::check::registry::code_named;
+    use crate::check::registry::code_by_name;
 
     #[test]
     fn former_keys_and_codes_are_accepted() {
@@ -228,8 +228,8 @@ mod tests {
             let tree = MemoryTree::new([(".smp.yaml", text)]).expect("a tree");
             let file = Path::new(".smp.yaml");
             let config = CheckConfig::read(&tree, file, file, &SourceMap::default()).expect("valid");
-            assert_eq!(Some(config.ignored[0].code), code_named("ambiguous-scalar"), "{text}");
-            assert_eq!(config.outside.controllers.len(), 1, "{text}");
+            assert_eq!(Some(config.ignored[0].code), code_by_name("ambiguous-scalar"), "{text}");
+            assert_eq!(config.external.controllers.len(), 1, "{text}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use smol_str::SmolStr;
 
-use super::outside::Outside;
+use super::external::ExternalObjects;
 use smp_overlay::resource::Resource;
 use smp_text::yaml::{Node, differ_by_one};
 
@@ -38,7 +38,7 @@ const SERVING_CERTIFICATES: [&str; 2] = [
 ];
 
 /// Returns the kinds and names of the objects that controllers create from an object.
-pub(super) fn made_of(resource: &Resource, outside: &Outside) -> Vec<(SmolStr, SmolStr)> {
+pub(super) fn created_by_controllers(resource: &Resource, outside: &ExternalObjects) -> Vec<(SmolStr, SmolStr)> {
     let (node, kind) = (resource.node(), resource.id().gvk.kind.as_str());
     let text = |path: &[&str]| node.get_path(path).and_then(Node::as_str).map(SmolStr::from);
     let mut made: Vec<(SmolStr, SmolStr)> = Vec::new();
@@ -86,13 +86,13 @@ const CLUSTER_ROLES: [&str; 14] = [
 const ROLES: [&str; 1] = ["extension-apiserver-authentication-reader"];
 
 /// Returns true if every cluster has an object with this name.
-pub(super) fn is_everywhere(kind: &str, name: &str) -> bool {
+pub(super) fn is_in_every_cluster(kind: &str, name: &str) -> bool {
     match kind {
         "ServiceAccount" => matches!(name, "default" | "builder" | "deployer"),
         "ConfigMap" => matches!(name, "kube-root-ca.crt" | "openshift-service-ca.crt"),
         "ClusterRole" | "Role" => {
             let is_known = roles(kind).contains(&name);
-            is_known || (name.starts_with("system:") && similar_everywhere(kind, name).is_none())
+            is_known || (name.starts_with("system:") && similar_in_every_cluster(kind, name).is_none())
         }
         _ => false,
     }
@@ -107,7 +107,7 @@ fn roles(kind: &str) -> &'static [&'static str] {
 }
 
 /// Returns the well-known role whose name differs from this one by a letter. A plural is a different word.
-pub(super) fn similar_everywhere(kind: &str, name: &str) -> Option<&'static str> {
+pub(super) fn similar_in_every_cluster(kind: &str, name: &str) -> Option<&'static str> {
     let is_plural = |known: &str| name.strip_prefix(known) == Some("s");
     roles(kind).iter().copied().find(|known| differ_by_one(name, known) && !is_plural(known))
 }

@@ -16,11 +16,11 @@ pub struct CheckReport {
     /// The paths of the checked targets.
     pub target_names: Vec<PathBuf>,
     /// The targets that do not build. Their findings are not written to baselines.
-    pub unbuilt: FxHashSet<PathBuf>,
+    pub failed: FxHashSet<PathBuf>,
     /// The number of findings that comments and `.smp.yaml` suppress.
-    pub silenced: usize,
+    pub suppressed: usize,
     /// The number of findings that the baseline lists.
-    pub known: usize,
+    pub in_baseline: usize,
 }
 
 impl CheckReport {
@@ -46,6 +46,6 @@ impl CheckReport {
 }
 
 /// Returns the main location of a finding.
-pub(super) fn main_place(finding: &Diagnostic, renderer: &MessageRenderer<'_>) -> Option<RenderedPlace> {
+pub(super) fn main_location(finding: &Diagnostic, renderer: &MessageRenderer<'_>) -> Option<RenderedPlace> {
     renderer.places(finding).into_iter().next()
 }

@@ -17,7 +17,7 @@ pub struct FixedFile {
     /// The content with the fixes.
     pub after: String,
     /// The number of fixed findings.
-    pub mended: usize,
+    pub fixes: usize,
 }
 
 /// The first path and the text of a file, and the replacements in it.
@@ -61,5 +61,5 @@ fn fixed(path: PathBuf, before: String, mut fixes: Vec<(Span, &str)>) -> FixedFi
         mended += 1;
     }
     after.push_str(before.get(from..).unwrap_or_default());
-    FixedFile { path, before, after, mended }
+    FixedFile { path, before, after, fixes: mended }
 }

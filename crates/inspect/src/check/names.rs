@@ -13,7 +13,7 @@ pub(super) fn named_entry(position: usize, entry: &Node) -> PathElement {
 
 /// Returns true if two names differ by a typo rather than by a word or number: `web-config` and `web-confg`, but
 /// not `web-key` and `app-key`, nor `web-1` and `web-2`.
-pub(super) fn is_slip(name: &str, known: &str) -> bool {
+pub(super) fn is_typo(name: &str, known: &str) -> bool {
     let digits = |word: &str| word.chars().filter(char::is_ascii_digit).collect::<String>();
     if name == known || digits(name) != digits(known) {
         return false;
@@ -37,7 +37,7 @@ fn is_near(a: &str, b: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_slip;
+    use super::is_typo;
 
     #[test]
     fn typos_are_distinguished_from_other_names() {
@@ -48,7 +48,7 @@ mod tests {
             ("po-dtmp", "pod-tmp"),
             ("po-tmp-gc", "pod-tmp-gc"),
         ] {
-            assert!(is_slip(name, known), "{name} {known}");
+            assert!(is_typo(name, known), "{name} {known}");
         }
         for (name, known) in [
             ("web-1", "web-2"),
@@ -58,7 +58,7 @@ mod tests {
             ("web-a", "web-b"),
             ("web-a", "web"),
         ] {
-            assert!(!is_slip(name, known), "{name} {known}");
+            assert!(!is_typo(name, known), "{name} {known}");
         }
     }
 }

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use super::names::is_slip;
-use super::outside::Outside;
+use super::names::is_typo;
+use super::external::ExternalObjects;
 use smp_overlay::resource::{ResId, Resource, SimilarNames};
 
 /// A kind and a namespace.
-type KindPlace = (SmolStr, SmolStr);
+type KindInNamespace = (SmolStr, SmolStr);
 
 /// The objects of a kind in a namespace, by name. The value is none for an object that a controller creates.
 type ObjectsByName<'n> = BTreeMap<SmolStr, Option<&'n Resource>>;
@@ -21,7 +21,7 @@ pub(super) enum FoundObject<'n> {
     /// An object of the build.
     Built(&'n Resource),
     /// An object that a controller creates.
-    Made,
+    ControllerOutput,
     /// No object.
     Absent,
 }
@@ -29,9 +29,9 @@ pub(super) enum FoundObject<'n> {
 /// Objects by kind and namespace.
 #[derive(Default)]
 pub(super) struct Objects<'n> {
-    by_kind: FxHashMap<KindPlace, ObjectsByName<'n>>,
+    by_kind: FxHashMap<KindInNamespace, ObjectsByName<'n>>,
     /// Indexes for similar names, built on first use.
-    similar: RefCell<FxHashMap<KindPlace, SimilarNames>>,
+    similar: RefCell<FxHashMap<KindInNamespace, SimilarNames>>,
     namespaces: FxHashMap<(SmolStr, SmolStr), Vec<SmolStr>>,
     /// All namespaces that are part of the build or that its objects are in.
     known_namespaces: FxHashSet<SmolStr>,
@@ -45,9 +45,9 @@ pub(super) struct Objects<'n> {
 #[derive(Default)]
 struct FormerNames {
     /// Former names by current namespace.
-    renamed: FxHashMap<KindPlace, KnownNames>,
+    by_namespace: FxHashMap<KindInNamespace, KnownNames>,
     /// Former names by former namespace, used for references that state a namespace.
-    moved: FxHashMap<KindPlace, KnownNames>,
+    by_former_namespace: FxHashMap<KindInNamespace, KnownNames>,
     /// Former namespaces by kind and former name.
     namespaces: FxHashMap<(SmolStr, SmolStr), Vec<SmolStr>>,
 }
@@ -62,13 +62,13 @@ struct KnownNames {
 
 impl KnownNames {
     /// Returns the name that differs from `name` by a typo, or none if `name` itself is known.
-    fn slip(&self, name: &str) -> Option<SmolStr> {
+    fn find_typo(&self, name: &str) -> Option<SmolStr> {
         if self.exact.contains(name) {
             return None;
         }
         let mut similar = self.similar.borrow_mut();
         let similar = similar.get_or_insert_with(|| self.exact.iter().collect());
-        similar.nearest(name).filter(|near| is_slip(name, near))
+        similar.nearest(name).filter(|near| is_typo(name, near))
     }
 }
 
@@ -78,15 +78,15 @@ impl FormerNames {
         let (id, kind) = (resource.id(), &resource.id().gvk.kind);
         for former in resource.previous.iter() {
             let (is_renamed, is_moved) = (former.name != id.name, !former.same_namespace(id));
-            let note = |names: &mut FxHashMap<KindPlace, KnownNames>, namespace: &str| {
+            let note = |names: &mut FxHashMap<KindInNamespace, KnownNames>, namespace: &str| {
                 let key = (kind.clone(), namespace.into());
                 names.entry(key).or_default().exact.insert(former.name.clone());
             };
             if is_renamed {
-                note(&mut self.renamed, namespace_of(id));
+                note(&mut self.by_namespace, namespace_of(id));
             }
             if is_renamed || is_moved {
-                note(&mut self.moved, namespace_of(former));
+                note(&mut self.by_former_namespace, namespace_of(former));
                 let namespaces = self.namespaces.entry((kind.clone(), former.name.clone())).or_default();
                 namespaces.push(namespace_of(former).into());
             }
@@ -96,7 +96,7 @@ impl FormerNames {
 
 impl<'n> Objects<'n> {
     /// Collects the objects of a build and those that controllers create from them.
-    pub fn of(resources: impl Iterator<Item = &'n Resource>, outside: &Outside) -> Self {
+    pub fn new(resources: impl Iterator<Item = &'n Resource>, outside: &ExternalObjects) -> Self {
         let mut objects = Self::default();
         for resource in resources {
             let (id, namespace) = (resource.id(), namespace_of(resource.id()));
@@ -105,7 +105,7 @@ impl<'n> Objects<'n> {
             if id.gvk.kind == "Namespace" {
                 objects.known_namespaces.insert(id.name.clone());
             }
-            for (kind, name) in super::controllers::made_of(resource, outside) {
+            for (kind, name) in super::controllers::created_by_controllers(resource, outside) {
                 objects.add(kind.as_str(), namespace, &name, None);
                 objects.made.insert((kind, namespace.into(), name));
             }
@@ -129,19 +129,19 @@ impl<'n> Objects<'n> {
         let named = found.and_then(|own| self.by_kind.get(&(kind.into(), own.clone()))?.get(name));
         match named {
             Some(Some(resource)) => FoundObject::Built(resource),
-            Some(None) => FoundObject::Made,
+            Some(None) => FoundObject::ControllerOutput,
             None => FoundObject::Absent,
         }
     }
 
     /// Returns true if a controller writes to an object, so that its content is not fully known.
-    pub fn is_made(&self, id: &ResId) -> bool {
+    pub fn is_controller_output(&self, id: &ResId) -> bool {
         let key = (id.gvk.kind.clone(), namespace_of(id).into(), id.name.clone());
         self.made.contains(&key)
     }
 
     /// Returns the names of the objects of a kind in a namespace.
-    pub fn of_kind(&self, kind: &str, namespace: &str) -> impl Iterator<Item = &SmolStr> {
+    pub fn names_of_kind(&self, kind: &str, namespace: &str) -> impl Iterator<Item = &SmolStr> {
         self.by_kind.get(&(kind.into(), namespace.into())).into_iter().flat_map(|names| names.keys())
     }
 
@@ -157,18 +157,18 @@ impl<'n> Objects<'n> {
         };
         let mut similar = self.similar.borrow_mut();
         let similar = similar.entry(key).or_insert_with(|| names.keys().collect());
-        let near = similar.nearest(name).filter(|near| is_slip(name, near));
+        let near = similar.nearest(name).filter(|near| is_typo(name, near));
         near.or_else(|| behind.filter(has_word).cloned())
     }
 
     /// Returns the former name of an object now in `namespace` that differs from `name` by a typo.
     pub fn similar_former(&self, kind: &str, namespace: &str, name: &str) -> Option<SmolStr> {
-        self.former.renamed.get(&(kind.into(), namespace.into()))?.slip(name)
+        self.former.by_namespace.get(&(kind.into(), namespace.into()))?.find_typo(name)
     }
 
     /// Returns the former name of an object then in `namespace` that differs from `name` by a typo.
     pub fn similar_moved(&self, kind: &str, namespace: &str, name: &str) -> Option<SmolStr> {
-        self.former.moved.get(&(kind.into(), namespace.into()))?.slip(name)
+        self.former.by_former_namespace.get(&(kind.into(), namespace.into()))?.find_typo(name)
     }
 
     /// Returns the namespaces that have an object with this kind and name.

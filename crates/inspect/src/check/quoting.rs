@@ -11,13 +11,13 @@ use smp_text::source::Span;
 
 /// Replaces scalars of a target. A scalar that several resources or fields share, for example through an anchor,
 /// may have another type elsewhere.
-pub(super) struct Quoting<'q, 'c> {
+pub(super) struct ScalarFixes<'q, 'c> {
     target: &'q CheckedTarget<'c>,
     /// The expected type at each location; none if the uses differ.
     expected: OnceCell<FxHashMap<Span, Option<TypeKind>>>,
 }
 
-impl<'q, 'c> Quoting<'q, 'c> {
+impl<'q, 'c> ScalarFixes<'q, 'c> {
     pub(super) fn new(target: &'q CheckedTarget<'c>) -> Self {
         Self { target, expected: OnceCell::new() }
     }
@@ -30,7 +30,7 @@ impl<'q, 'c> Quoting<'q, 'c> {
             return finding;
         }
         let replacement = format!("\"{written}\"");
-        if self.is_only(at, TypeKind::String) && self.takes_quotes(at) {
+        if self.is_expected_everywhere(at, TypeKind::String) && self.takes_quotes(at) {
             finding.certain_fix(at, replacement)
         } else {
             finding.fix(at, replacement)
@@ -44,11 +44,11 @@ impl<'q, 'c> Quoting<'q, 'c> {
         at: Span,
         (by, expected): (&str, TypeKind),
     ) -> Diagnostic {
-        if self.is_only(at, expected) { finding.certain_fix(at, by) } else { finding.fix(at, by) }
+        if self.is_expected_everywhere(at, expected) { finding.certain_fix(at, by) } else { finding.fix(at, by) }
     }
 
     /// Returns true if all uses of the scalar expect the type.
-    fn is_only(&self, at: Span, kind: TypeKind) -> bool {
+    fn is_expected_everywhere(&self, at: Span, kind: TypeKind) -> bool {
         self.expected.get_or_init(|| expected(self.target)).get(&at) == Some(&Some(kind))
             && !self.words_before(at).any(|word| word.starts_with('&'))
     }

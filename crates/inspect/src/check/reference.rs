@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use super::objects::{Objects, namespace_of};
-use super::outside::Outside;
+use super::external::ExternalObjects;
 use smp_merge::cause::Write;
 use smp_overlay::resource::Resource;
 use smp_text::source::Span;
@@ -23,7 +23,7 @@ pub(super) struct ObjectReference<'n> {
     /// is stated.
     pub namespace: SmolStr,
     /// The fields that state the kind and namespace, if any.
-    pub beside: BesideName<'n>,
+    pub stated: StatedFields<'n>,
     /// The referenced keys of the object, with their field paths.
     pub keys: Vec<(&'n Node, String)>,
     /// The referenced port of the object, with its field path.
@@ -34,7 +34,7 @@ pub(super) struct ObjectReference<'n> {
 
 /// The fields next to a name that complete a reference.
 #[derive(Debug, Default)]
-pub(super) struct BesideName<'n> {
+pub(super) struct StatedFields<'n> {
     /// The kind.
     pub kind: Option<&'n Node>,
     /// The namespace.
@@ -165,9 +165,9 @@ impl<'n> ReferenceFinder<'n> {
     fn add(&mut self, kind: &str, name: Option<&'n Node>, field: String) -> Option<&mut ObjectReference<'n>> {
         let namespace = namespace_of(self.from.id()).into();
         let name = name.filter(|name| name.as_str().is_some_and(|text| !text.is_empty()))?;
-        let (beside, keys) = (BesideName::default(), Vec::new());
+        let (beside, keys) = (StatedFields::default(), Vec::new());
         let (from, kind) = (self.from, kind.into());
-        self.found.push(ObjectReference { from, kind, name, namespace, beside, keys, port: None, field });
+        self.found.push(ObjectReference { from, kind, name, namespace, stated: beside, keys, port: None, field });
         self.found.last_mut()
     }
 
@@ -250,7 +250,7 @@ impl<'n> ReferenceFinder<'n> {
         let Some(kind) = stated.and_then(Node::as_str) else { return };
         let name = target.and_then(|target| target.get("name"));
         if let Some(reference) = self.add(kind, name, format!("{path}.name")) {
-            reference.beside.kind = stated;
+            reference.stated.kind = stated;
         }
     }
 
@@ -287,7 +287,7 @@ impl<'n> ReferenceFinder<'n> {
             let stated = subject.get("namespace");
             let reference = self.add("ServiceAccount", subject.get("name"), format!("subjects[{i}].name"));
             if let (Some(namespace), Some(reference)) = (stated.and_then(Node::as_str), reference) {
-                (reference.namespace, reference.beside.namespace) = (namespace.into(), stated);
+                (reference.namespace, reference.stated.namespace) = (namespace.into(), stated);
             }
         }
     }
@@ -317,9 +317,9 @@ pub(super) struct NamedObjects<'n> {
 }
 
 impl<'n> NamedObjects<'n> {
-    pub fn of(resources: std::slice::Iter<'n, Resource>, outside: &Outside) -> Self {
+    pub fn new(resources: std::slice::Iter<'n, Resource>, outside: &ExternalObjects) -> Self {
         let references = resources.clone().flat_map(references).collect();
-        let objects = Objects::of(resources.clone(), outside);
+        let objects = Objects::new(resources.clone(), outside);
         Self { references, objects, texts: mentioned(resources) }
     }
 }

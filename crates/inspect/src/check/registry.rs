@@ -9,7 +9,7 @@ use smp_text::yaml::nearest;
 
 /// All rules, in the order in which they are listed.
 pub static RULES: LazyLock<Vec<&'static Rule>> =
-    LazyLock::new(|| OWN.iter().copied().chain(rules::refused::RULES.iter()).collect());
+    LazyLock::new(|| OWN.iter().copied().chain(rules::validation::RULES.iter()).collect());
 
 /// The rules that are not derived from validation.
 static OWN: &[&Rule] = &[
@@ -19,32 +19,32 @@ static OWN: &[&Rule] = &[
     &rules::unused_variable::RULE,
     &rules::ignored_document::RULE,
     &rules::no_effect::RULE,
-    &rules::absent_deletion::RULE,
+    &rules::unmatched_deletion::RULE,
     &rules::unused_generator::RULE,
     &rules::unreferenced_file::RULE,
     &rules::similar_key::RULE,
     &rules::container_without_image::RULE,
     &rules::misspelled_directive::RULE,
-    &rules::adding_replace::RULE,
+    &rules::replace_missing_field::RULE,
     &rules::changed_selector::RULE,
-    &rules::yaml_surprise::RULE,
+    &rules::ambiguous_scalar::RULE,
     &rules::dangling_reference::RULE,
     &rules::dangling_key::RULE,
     &rules::dangling_port::RULE,
     &rules::external_reference::RULE,
     &rules::unmatched_selector::RULE,
-    &rules::unused_silence::RULE,
+    &rules::unused_suppression::RULE,
 ];
 
 /// Returns the rule with a code.
 #[must_use]
-pub fn rule_of(code: Code) -> Option<&'static Rule> {
+pub fn rule_by_code(code: Code) -> Option<&'static Rule> {
     RULES.iter().copied().find(|rule| rule.code == code)
 }
 
 /// Returns the code with a name: of a rule, or of any other message.
 #[must_use]
-pub fn code_named(name: &str) -> Option<Code> {
+pub fn code_by_name(name: &str) -> Option<Code> {
     let name = current_name(name);
     codes().find(|code| code.name() == name)
 }
@@ -73,7 +73,7 @@ pub fn nearest_code(name: &str) -> Option<&'static str> {
 
 /// Returns the codes that `check` can report besides those of rules: build errors and build warnings.
 pub fn message_codes() -> impl Iterator<Item = Code> {
-    Code::ALL.iter().copied().filter(|code| rule_of(*code).is_none() && !ELSEWHERE.contains(code))
+    Code::ALL.iter().copied().filter(|code| rule_by_code(*code).is_none() && !ELSEWHERE.contains(code))
 }
 
 /// Codes of clusters and of other commands, which `check` never reports.
@@ -99,9 +99,9 @@ mod tests {
     #[test]
     fn former_names_of_codes_are_accepted() {
         for (former, current) in RENAMED {
-            assert_eq!(code_named(former).map(Code::name), Some(current), "{former}");
+            assert_eq!(code_by_name(former).map(Code::name), Some(current), "{former}");
             assert!(codes().all(|code| code.name() != former), "{former}");
         }
-        assert_eq!(code_named("no-such-rule"), None);
+        assert_eq!(code_by_name("no-such-rule"), None);
     }
 }

@@ -16,9 +16,9 @@ pub struct Rule {
     /// The severity of its findings.
     pub severity: Severity,
     /// The default: enabled or disabled.
-    pub standing: RuleStanding,
+    pub default: RuleDefault,
     /// The targets that must agree on a finding before it is reported.
-    pub reach: RuleReach,
+    pub scope: RuleScope,
     /// Why the mistake matters in production, and what the rule looks at: Markdown.
     pub why: &'static str,
     /// The cases in which it is reasonable to suppress a finding: Markdown.
@@ -43,9 +43,9 @@ impl Rule {
     /// Returns the documentation page in Markdown.
     #[must_use]
     pub fn page(&self) -> String {
-        let standing = match self.standing {
-            RuleStanding::On => "enabled by default",
-            RuleStanding::Off => "disabled by default",
+        let standing = match self.default {
+            RuleDefault::Enabled => "enabled by default",
+            RuleDefault::Disabled => "disabled by default",
         };
 
         // The title of a validation rule is the meaning of its code.
@@ -58,8 +58,8 @@ impl Rule {
             self.code,
             self.severity.name(),
             self.why,
-            shown(&self.wrong_example()),
-            shown(&self.right_example()),
+            shown(&self.bad_example()),
+            shown(&self.good_example()),
             self.code.remedy(),
             self.suppress,
             self.documentation,
@@ -68,7 +68,7 @@ impl Rule {
 
     /// Returns the files, by path, of the bad example.
     #[must_use]
-    pub fn wrong_example(&self) -> ExampleFiles {
+    pub fn bad_example(&self) -> ExampleFiles {
         match self.finder {
             Finder::Validation(rule) => manifest(rule, rule.example.into()),
             _ => self.bad.iter().map(|(path, text)| (*path, (*text).to_string())).collect(),
@@ -77,7 +77,7 @@ impl Rule {
 
     /// Returns the files, by path, of the good example.
     #[must_use]
-    pub fn right_example(&self) -> ExampleFiles {
+    pub fn good_example(&self) -> ExampleFiles {
         match self.finder {
             Finder::Validation(rule) => manifest(rule, rule.fixed_example()),
             _ => self.good.iter().map(|(path, text)| (*path, (*text).to_string())).collect(),
@@ -108,57 +108,57 @@ pub type RuleExample = &'static [(&'static str, &'static str)];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RuleGroup {
     /// Configuration that has no effect.
-    DoesNothing,
+    NoEffect,
     /// Configuration that means something else than it seems to.
-    MeansElse,
+    UnintendedResult,
     /// A reference to something that does not exist.
-    PointsNowhere,
+    DanglingReference,
     /// An object that the API server rejects.
-    WouldBeRefused,
+    RejectedByServer,
     /// The suppressions of findings.
-    Checks,
+    Suppressions,
 }
 
 impl RuleGroup {
     /// All groups, in the order of `check --list`.
     pub const ALL: [Self; 5] =
-        [Self::DoesNothing, Self::MeansElse, Self::PointsNowhere, Self::WouldBeRefused, Self::Checks];
+        [Self::NoEffect, Self::UnintendedResult, Self::DanglingReference, Self::RejectedByServer, Self::Suppressions];
 
     /// Returns the title.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
-            Self::DoesNothing => "No effect",
-            Self::MeansElse => "Unintended result",
-            Self::PointsNowhere => "Dangling references",
-            Self::WouldBeRefused => "Rejected by the API server",
-            Self::Checks => "Suppressions",
+            Self::NoEffect => "No effect",
+            Self::UnintendedResult => "Unintended result",
+            Self::DanglingReference => "Dangling references",
+            Self::RejectedByServer => "Rejected by the API server",
+            Self::Suppressions => "Suppressions",
         }
     }
 }
 
 /// The default of a rule: enabled or disabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RuleStanding {
+pub enum RuleDefault {
     /// Enabled by default.
-    On,
+    Enabled,
     /// Disabled by default, since its findings are often intended.
-    Off,
+    Disabled,
 }
 
 /// The targets that must agree on a finding before it is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RuleReach {
+pub enum RuleScope {
     /// The target itself: every finding is reported.
-    Each,
+    Target,
     /// All targets that include the entry in question. An entry without effect in one target may have one in
     /// another.
     Entry,
     /// The target and all overlays that use it. An overlay may fix what is wrong in its base.
-    Users,
+    Overlays,
     /// Like `Users`; in addition, nothing is reported for a target that an overlay which does not build uses. That
     /// overlay may add what its base lacks.
-    BuiltUsers,
+    BuildableOverlays,
 }
 
 /// The way in which a rule finds something.

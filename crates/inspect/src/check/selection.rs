@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashSet;
 
-use super::registry::{RULES, code_named, nearest_code};
-use super::rule::{Rule, RuleStanding};
+use super::registry::{RULES, code_by_name, nearest_code};
+use super::rule::{Rule, RuleDefault};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// A set of explicitly enabled and disabled rules.
@@ -36,7 +36,7 @@ impl RuleSelection {
             for name in names {
                 match name {
                     ALL => codes.extend(RULES.iter().map(|rule| rule.code)),
-                    _ => _ = codes.insert(code_of(name)?),
+                    _ => _ = codes.insert(parse_code(name)?),
                 }
             }
         }
@@ -45,7 +45,7 @@ impl RuleSelection {
 
     /// Returns this selection with another one applied on top; the other one wins.
     #[must_use]
-    pub fn then(mut self, other: &Self) -> Self {
+    pub fn overridden_by(mut self, other: &Self) -> Self {
         self.ignored.retain(|code| !other.selected.contains(code));
         self.selected.retain(|code| !other.ignored.contains(code));
         self.selected.extend(&other.selected);
@@ -55,16 +55,16 @@ impl RuleSelection {
 
     /// Returns true if a rule is enabled.
     #[must_use]
-    pub fn has(&self, rule: &Rule) -> bool {
-        let is_on = rule.standing == RuleStanding::On || self.selected.contains(&rule.code);
+    pub fn is_enabled(&self, rule: &Rule) -> bool {
+        let is_on = rule.default == RuleDefault::Enabled || self.selected.contains(&rule.code);
         is_on && !self.ignored.contains(&rule.code)
     }
 
     /// Returns true if findings with a code are reported.
     #[must_use]
-    pub fn tells(&self, code: Code) -> bool {
-        match super::rule_of(code) {
-            Some(rule) => self.has(rule),
+    pub fn reports(&self, code: Code) -> bool {
+        match super::rule_by_code(code) {
+            Some(rule) => self.is_enabled(rule),
             None => !self.ignored.contains(&code),
         }
     }
@@ -74,8 +74,8 @@ impl RuleSelection {
 ///
 /// # Errors
 /// Fails if there is no such code.
-pub(super) fn code_of(name: &str) -> Result<Code> {
-    code_named(name).ok_or_else(|| {
+pub(super) fn parse_code(name: &str) -> Result<Code> {
+    code_by_name(name).ok_or_else(|| {
         let error = Diagnostic::error(Code::Usage, format!("unknown rule: `{name}`"));
         match nearest_code(name) {
             Some(near) => error.help(format!("did you mean `{near}`?")),

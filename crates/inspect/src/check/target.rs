@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
-use super::outside::Outside;
+use super::external::ExternalObjects;
 use super::reference::NamedObjects;
 use super::walk::{FieldVisit, walk};
 use smp_merge::schema::{Cursor, Schema};
@@ -22,7 +22,7 @@ pub struct CheckedTarget<'c> {
     /// The sources of the run.
     pub sources: &'c SourceMap,
     /// The external objects that `.smp.yaml` declares.
-    pub outside: &'c Outside,
+    pub outside: &'c ExternalObjects,
     /// Computed on first use and shared by all rules about names.
     names: OnceCell<NamedObjects<'c>>,
 }
@@ -36,7 +36,7 @@ impl<'c> CheckedTarget<'c> {
         built: &'c Built,
         schema: &'c Schema,
         sources: &'c SourceMap,
-        outside: &'c Outside,
+        outside: &'c ExternalObjects,
     ) -> Self {
         Self { path, built, schema, sources, outside, names: OnceCell::new() }
     }
@@ -48,7 +48,7 @@ impl<'c> CheckedTarget<'c> {
 
     /// Returns the names of its resources and the references between them.
     pub(super) fn names(&self) -> &NamedObjects<'c> {
-        self.names.get_or_init(|| NamedObjects::of(self.resources(), self.outside))
+        self.names.get_or_init(|| NamedObjects::new(self.resources(), self.outside))
     }
 
     /// Returns the type of a resource, or the unknown type if no schema has it.

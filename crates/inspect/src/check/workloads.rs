@@ -28,7 +28,7 @@ pub(super) struct Workloads<'n> {
 }
 
 impl<'n> Workloads<'n> {
-    pub fn of(resources: impl Iterator<Item = &'n Resource>) -> Self {
+    pub fn new(resources: impl Iterator<Item = &'n Resource>) -> Self {
         let mut workloads = Self::default();
         for resource in resources {
             let Some(template) = pod_template(resource) else { continue };
@@ -50,49 +50,49 @@ impl<'n> Workloads<'n> {
         namespace: &str,
         selector: &[LabelPair<'_>],
     ) -> Option<(usize, WorkloadLabels<'n>)> {
-        let lists = selector.iter().filter_map(|pair| self.labelled(namespace, *pair));
+        let lists = selector.iter().filter_map(|pair| self.with_label(namespace, *pair));
         let fewest = lists.min_by_key(|list| list.len());
-        let candidates = fewest.or_else(|| self.here(namespace))?;
+        let candidates = fewest.or_else(|| self.in_namespace(namespace))?;
         if candidates.len() > CANDIDATES {
             return None;
         }
-        let count = |labels: Option<&Node>| selector.iter().filter(|pair| has(labels, **pair)).count();
+        let count = |labels: Option<&Node>| selector.iter().filter(|pair| has_label(labels, **pair)).count();
         let counted = candidates.iter().map(|i| (count(self.all[*i].0), self.all[*i]));
         counted.max_by_key(|(n, _)| *n)
     }
 
     /// Returns the first workload in a namespace whose labels satisfy a predicate.
-    pub fn any(
+    pub fn find(
         &self,
         namespace: &str,
         is_meant: impl Fn(Option<&Node>) -> bool,
     ) -> Option<WorkloadLabels<'n>> {
-        let here = self.here(namespace).filter(|here| here.len() <= CANDIDATES)?;
+        let here = self.in_namespace(namespace).filter(|here| here.len() <= CANDIDATES)?;
         here.iter().map(|i| self.all[*i]).find(|(labels, _)| is_meant(*labels))
     }
 
     /// Returns all workloads that match a selector, or nothing if there are too many candidates.
-    pub fn selected(&self, namespace: &str, selector: &[LabelPair<'_>]) -> Vec<WorkloadLabels<'n>> {
-        let lists = selector.iter().map(|pair| self.labelled(namespace, *pair).unwrap_or_default());
+    pub fn select(&self, namespace: &str, selector: &[LabelPair<'_>]) -> Vec<WorkloadLabels<'n>> {
+        let lists = selector.iter().map(|pair| self.with_label(namespace, *pair).unwrap_or_default());
         let fewest = lists.min_by_key(|list| list.len()).unwrap_or_default();
         if fewest.len() > CANDIDATES {
             return Vec::new();
         }
         let candidates = fewest.iter().map(|i| self.all[*i]);
-        candidates.filter(|(labels, _)| selector.iter().all(|pair| has(*labels, *pair))).collect()
+        candidates.filter(|(labels, _)| selector.iter().all(|pair| has_label(*labels, *pair))).collect()
     }
 
-    fn labelled<'a>(&'a self, namespace: &'a str, (key, value): LabelPair<'a>) -> Option<&'a [usize]> {
+    fn with_label<'a>(&'a self, namespace: &'a str, (key, value): LabelPair<'a>) -> Option<&'a [usize]> {
         let value = value.scalar_text().map_or("", SmolStr::as_str);
         self.by_label.get(&(namespace, key, value)).map(Vec::as_slice)
     }
 
-    fn here(&self, namespace: &str) -> Option<&[usize]> {
+    fn in_namespace(&self, namespace: &str) -> Option<&[usize]> {
         self.by_namespace.get(namespace).map(Vec::as_slice)
     }
 }
 
 /// Returns true if labels contain a pair.
-pub(super) fn has(labels: Option<&Node>, (key, value): LabelPair<'_>) -> bool {
+pub(super) fn has_label(labels: Option<&Node>, (key, value): LabelPair<'_>) -> bool {
     labels.and_then(|labels| labels.get(key)).and_then(Node::scalar_text) == value.scalar_text()
 }

@@ -24,7 +24,7 @@ pub fn reads_to_argocd(target: &TargetReads) -> Result<String> {
         return Err(Diagnostic::error(Code::InvalidValue, message).help("pass a local directory"));
     };
     let mut paths: Vec<PathBuf> = vec![application.clone()];
-    for read in target.reads.iter().filter(|read| read.kind.is_here()) {
+    for read in target.reads.iter().filter(|read| read.kind.is_local()) {
         let Some(real) = &read.real else { continue };
         let path = if read.kind == ReadKind::Directory { Some(real.as_path()) } else { real.parent() };
         let path = path.filter(|path| !application.starts_with(path)).unwrap_or(real);

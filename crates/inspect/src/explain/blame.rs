@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-use super::live_field::{LiveField, LiveState, UnbuiltField};
+use super::live_field::{LiveField, LiveState, LiveOnlyField};
 use super::secret::{HIDDEN, SecretPlaces, is_held};
 use smp_merge::cause::{Cause, KnownValue, Write};
 use smp_overlay::overlay::{Built, OutlineCheckout};
@@ -20,7 +20,7 @@ use smp_text::yaml::{Node, Value, aliased_scalars};
 
 /// A location in a file, as displayed to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BlamedPlace {
+pub struct BlamedLocation {
     /// The path relative to the working directory.
     pub file: Arc<str>,
     /// The line number, starting at 1.
@@ -37,11 +37,11 @@ pub struct BlamedWrite {
     /// The value.
     pub value: Node,
     /// The location of the value; none if it was computed.
-    pub at: Option<BlamedPlace>,
+    pub at: Option<BlamedLocation>,
     /// The step that wrote the value, such as `patches[0]`.
     pub by: SmolStr,
     /// The location of the entry that caused the write; none for internal steps of a build.
-    pub asked_at: Option<BlamedPlace>,
+    pub caused_at: Option<BlamedLocation>,
 }
 
 /// A leaf of a manifest: a scalar, or an empty map or list.
@@ -65,7 +65,7 @@ pub struct BlamedRemoval {
     /// The step that removed the value.
     pub by: SmolStr,
     /// The location of the entry that caused the removal; none for internal steps of a build.
-    pub asked_at: Option<BlamedPlace>,
+    pub caused_at: Option<BlamedLocation>,
 }
 
 /// A resource with the origin of its values.
@@ -82,7 +82,7 @@ pub struct ResourceBlame {
     /// The presence of the object in the cluster.
     pub live: LiveState,
     /// The values that only the live object has and that have a field manager.
-    pub unbuilt: Vec<UnbuiltField>,
+    pub live_only: Vec<LiveOnlyField>,
 }
 
 /// The result of a build with the origin of its values.
@@ -166,7 +166,7 @@ pub(super) fn file_name(
     checkouts: &[OutlineCheckout],
     renderer: &MessageRenderer<'_>,
 ) -> Option<String> {
-    let address = checkouts.iter().find_map(|checkout| checkout.address_of(source.name()));
+    let address = checkouts.iter().find_map(|checkout| checkout.url_of(source.name()));
     address.map(|address| renderer.shown(&address)).or_else(|| renderer.file(id))
 }
 
@@ -205,7 +205,7 @@ impl<'t> BlameReader<'t> {
             }
         }
         let (id, unbuilt) = (resource.id().clone(), Vec::new());
-        ResourceBlame { id, node: None, fields, removed, live: LiveState::Unasked, unbuilt }
+        ResourceBlame { id, node: None, fields, removed, live: LiveState::Unknown, live_only: unbuilt }
     }
 
     fn deleted(&self, resource: &Resource, by: &Cause) -> ResourceBlame {
@@ -214,7 +214,7 @@ impl<'t> BlameReader<'t> {
             self.removals(history.root(), by, &mut String::new(), &mut removed);
         }
         let (id, fields, unbuilt) = (resource.id().clone(), Vec::new(), Vec::new());
-        ResourceBlame { id, node: None, fields, removed, live: LiveState::Unasked, unbuilt }
+        ResourceBlame { id, node: None, fields, removed, live: LiveState::Unknown, live_only: unbuilt }
     }
 
     fn fields(
@@ -270,7 +270,7 @@ impl<'t> BlameReader<'t> {
                 pointer: pointer.clone(),
                 last: self.write(last, &last.value),
                 by: by.name().clone(),
-                asked_at: self.location(by.at()),
+                caused_at: self.location(by.at()),
             })),
         }
     }
@@ -280,11 +280,11 @@ impl<'t> BlameReader<'t> {
             value: value.clone(),
             at: self.location(write.at),
             by: write.by.name().clone(),
-            asked_at: self.location(write.by.at()),
+            caused_at: self.location(write.by.at()),
         }
     }
 
-    fn location(&self, span: Span) -> Option<BlamedPlace> {
+    fn location(&self, span: Span) -> Option<BlamedLocation> {
         let (location, first) = self.location_of(span)?;
         // For an alias, the location of its anchor is reported.
         let anchored = (first == Some(b'*')).then(|| self.anchored(span)).flatten();
@@ -302,7 +302,7 @@ impl<'t> BlameReader<'t> {
     }
 
     /// Returns a location and the byte at it.
-    fn location_of(&self, span: Span) -> Option<(BlamedPlace, Option<u8>)> {
+    fn location_of(&self, span: Span) -> Option<(BlamedLocation, Option<u8>)> {
         if span.is_none() {
             return None;
         }
@@ -315,7 +315,7 @@ impl<'t> BlameReader<'t> {
         }
         let (line, column) = text.source.line_column(at.start);
         let first = text.source.text().as_bytes().get(at.start as usize).copied();
-        Some((BlamedPlace { file: Arc::clone(text.file.as_ref()?), line, column, span }, first))
+        Some((BlamedLocation { file: Arc::clone(text.file.as_ref()?), line, column, span }, first))
     }
 
     fn text<'k>(&self, known: &'k mut KnownTexts, span: Span) -> Option<&'k KnownText> {

@@ -10,7 +10,7 @@ use smp_text::diagnostic::escaped;
 pub fn tree_to_dot(tree: &BuildTree) -> String {
     let mut out = "digraph target {\n  rankdir=LR;\n  node [shape=box];\n".to_string();
     for (i, node) in tree.nodes.iter().enumerate() {
-        let (title, summary) = (quoted(&title(&node.part)), quoted(&tree.told(node)));
+        let (title, summary) = (quoted(&title(&node.part)), quoted(&tree.describe(node)));
         let line = if summary.is_empty() { "" } else { "\\n" };
         // Writing to a string cannot fail.
         let _ = writeln!(out, "  n{i} [label=\"{title}{line}{summary}\"];");

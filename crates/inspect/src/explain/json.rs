@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::ser::{Formatter as _, PrettyFormatter, Serializer};
 use smol_str::SmolStr;
 
-use super::blame::{Blame, BlamedField, BlamedPlace, BlamedRemoval, BlamedWrite, Blamer, ResourceBlame};
-use super::live_field::{LiveField, LiveState, UnbuiltField};
+use super::blame::{Blame, BlamedField, BlamedLocation, BlamedRemoval, BlamedWrite, Blamer, ResourceBlame};
+use super::live_field::{LiveField, LiveState, LiveOnlyField};
 use smp_text::diagnostic::{Code, Diagnostic, Result, escaped_json};
 use smp_text::yaml::{Node, Resolved};
 
@@ -70,7 +70,7 @@ struct JsonField<'b> {
 #[derive(Serialize)]
 struct JsonWrite<'b> {
     value: JsonValue<'b>,
-    at: Option<JsonBlamedPlace<'b>>,
+    at: Option<JsonLocation<'b>>,
     by: &'b str,
     #[serde(rename = "in")]
     asked_in: Option<&'b str>,
@@ -84,7 +84,7 @@ struct JsonRemoval<'b> {
 }
 
 #[derive(Serialize)]
-struct JsonBlamedPlace<'b> {
+struct JsonLocation<'b> {
     file: &'b str,
     line: usize,
     column: usize,
@@ -151,9 +151,9 @@ fn resource(resource: &ResourceBlame) -> JsonBlame<'_> {
         name: &id.name,
         fields: resource.fields.iter().filter_map(field).collect(),
         removed: resource.removed.iter().map(removal).collect(),
-        live: (resource.live != LiveState::Unasked).then_some(resource.live == LiveState::Present),
+        live: (resource.live != LiveState::Unknown).then_some(resource.live == LiveState::Present),
         unbuilt: (resource.live == LiveState::Present)
-            .then(|| resource.unbuilt.iter().map(unbuilt).collect()),
+            .then(|| resource.live_only.iter().map(unbuilt).collect()),
     }
 }
 
@@ -172,7 +172,7 @@ fn live(live: &LiveField) -> JsonLive<'_> {
     JsonLive { value, differs: live.differs, managers: &live.managers }
 }
 
-fn unbuilt(field: &UnbuiltField) -> JsonUnbuilt<'_> {
+fn unbuilt(field: &LiveOnlyField) -> JsonUnbuilt<'_> {
     JsonUnbuilt { pointer: &field.pointer, value: JsonValue(&field.value), managers: &field.managers }
 }
 
@@ -181,16 +181,16 @@ fn write(write: &BlamedWrite) -> JsonWrite<'_> {
         value: JsonValue(&write.value),
         at: write.at.as_ref().map(location),
         by: &write.by,
-        asked_in: write.asked_at.as_ref().map(|at| &*at.file),
+        asked_in: write.caused_at.as_ref().map(|at| &*at.file),
     }
 }
 
 fn removal(removal: &BlamedRemoval) -> JsonRemoval<'_> {
-    let asked_in = removal.asked_at.as_ref().map(|at| &*at.file);
+    let asked_in = removal.caused_at.as_ref().map(|at| &*at.file);
     let last = JsonWrite { by: &removal.by, asked_in, ..write(&removal.last) };
     JsonRemoval { pointer: &removal.pointer, last }
 }
 
-fn location(location: &BlamedPlace) -> JsonBlamedPlace<'_> {
-    JsonBlamedPlace { file: &location.file, line: location.line, column: location.column }
+fn location(location: &BlamedLocation) -> JsonLocation<'_> {
+    JsonLocation { file: &location.file, line: location.line, column: location.column }
 }

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::blame::{BlamedField, ResourceBlame};
-use super::live_field::{LiveField, LiveState, UnbuiltField};
+use super::live_field::{LiveField, LiveState, LiveOnlyField};
 use super::secret::{HIDDEN, is_held};
 use smp_merge::schema::is_built_in_group;
 use smp_text::path::below;
@@ -42,10 +42,10 @@ pub fn add_live(resource: &mut ResourceBlame, live: Option<&Node>) {
         let absent = || LiveField { differs: !is_left_out(field), ..LiveField::default() };
         field.live = Some(Box::new(found.remove(&field.pointer).unwrap_or_else(absent)));
     }
-    resource.unbuilt = unbuilt;
+    resource.live_only = unbuilt;
     if gvk.group.is_empty() && gvk.kind == "Secret" {
         find_string_data(resource, live);
-        mask(&mut resource.fields, &mut resource.unbuilt);
+        mask(&mut resource.fields, &mut resource.live_only);
     }
 }
 
@@ -60,8 +60,8 @@ fn is_empty(value: &Node) -> bool {
 
 /// Compares `stringData` with the `data` of a live Secret.
 fn find_string_data(resource: &mut ResourceBlame, live: &Node) {
-    let mut unbuilt: FxHashMap<String, UnbuiltField> =
-        resource.unbuilt.drain(..).map(|field| (field.pointer.clone(), field)).collect();
+    let mut unbuilt: FxHashMap<String, LiveOnlyField> =
+        resource.live_only.drain(..).map(|field| (field.pointer.clone(), field)).collect();
     for field in &mut resource.fields {
         let Some(key) = field.pointer.strip_prefix("/stringData/") else { continue };
         let Some(value) = live.get("data").and_then(|data| data.get(key)) else { continue };
@@ -71,12 +71,12 @@ fn find_string_data(resource: &mut ResourceBlame, live: &Node) {
         let managers = known.map(|known| known.managers).unwrap_or_default();
         field.live = Some(Box::new(LiveField { value: Some(value.clone()), differs: !is_same, managers }));
     }
-    resource.unbuilt = unbuilt.into_values().collect();
-    resource.unbuilt.sort_by(|a, b| a.pointer.cmp(&b.pointer));
+    resource.live_only = unbuilt.into_values().collect();
+    resource.live_only.sort_by(|a, b| a.pointer.cmp(&b.pointer));
 }
 
 /// Hides the values of a live Secret, as `diff` does.
-fn mask(fields: &mut [BlamedField], unbuilt: &mut [UnbuiltField]) {
+fn mask(fields: &mut [BlamedField], unbuilt: &mut [LiveOnlyField]) {
     for field in fields.iter_mut().filter(|field| is_held(&field.pointer)) {
         let Some(live) = &mut field.live else { continue };
         let hidden = if live.differs { HIDDEN_BEFORE } else { HIDDEN };
@@ -150,7 +150,7 @@ enum EntryNaming {
 /// A parallel traversal of a live object and its manifest.
 struct LiveWalk {
     fields: FxHashMap<String, LiveField>,
-    unbuilt: Vec<UnbuiltField>,
+    unbuilt: Vec<LiveOnlyField>,
 }
 
 impl LiveWalk {
@@ -212,7 +212,7 @@ impl LiveWalk {
             Value::Map(map) if !map.is_empty() => self.map(None, map, owners, at),
             Value::List(list) if !list.is_empty() => self.list(&[], list, owners, at),
             _ if owners.is_empty() => {}
-            _ => self.unbuilt.push(UnbuiltField {
+            _ => self.unbuilt.push(LiveOnlyField {
                 pointer: at.live.clone(),
                 value: live.clone(),
                 managers: managers(owners),
@@ -360,8 +360,8 @@ status: {ready: true}
             node: Some(node),
             fields,
             removed: Vec::new(),
-            live: LiveState::Unasked,
-            unbuilt: Vec::new(),
+            live: LiveState::Unknown,
+            live_only: Vec::new(),
         };
         add_live(&mut resource, live.map(|live| live.parse::<Node>().expect("YAML")).as_ref());
         resource
@@ -391,7 +391,7 @@ status: {ready: true}
             let sign = if live.differs { "!" } else { "" };
             format!("{} {sign}{value} {}", field.pointer, live.managers.join(","))
         });
-        let unbuilt = resource.unbuilt.iter().map(|field| {
+        let unbuilt = resource.live_only.iter().map(|field| {
             format!("+{} {} {}", field.pointer, field.value.to_json_value(), field.managers.join(","))
         });
         fields.chain(unbuilt).collect()
@@ -440,7 +440,7 @@ status: {ready: true}
             for field in &mut resource.fields {
                 let text = if field.pointer.ends_with("/a") { "x" } else { "new" };
                 let (value, by) = (Node::string(text), SmolStr::default());
-                field.writes = vec![BlamedWrite { value, at: None, by, asked_at: None }];
+                field.writes = vec![BlamedWrite { value, at: None, by, caused_at: None }];
             }
         };
         values(&mut secret);

@@ -17,7 +17,7 @@ pub struct LiveField {
 
 /// A value that only the live object has and that has a field manager.
 #[derive(Debug, Clone)]
-pub struct UnbuiltField {
+pub struct LiveOnlyField {
     /// The JSON pointer in the live object.
     pub pointer: String,
     /// The value.
@@ -31,7 +31,7 @@ pub struct UnbuiltField {
 pub enum LiveState {
     /// The cluster was not queried.
     #[default]
-    Unasked,
+    Unknown,
     /// The object does not exist.
     Absent,
     /// The object exists.

@@ -14,7 +14,7 @@ pub fn reads_to_make(all: &[TargetReads], name: Option<&str>) -> Result<String> 
         out.push_str(&quoted_for_make(name.unwrap_or(&target.target), RuleSide::Target)?);
         out.push(':');
         let mut paths: Vec<&str> =
-            target.reads.iter().filter(|read| read.kind.is_here()).map(|read| read.path.as_str()).collect();
+            target.reads.iter().filter(|read| read.kind.is_local()).map(|read| read.path.as_str()).collect();
         paths.dedup();
         for path in paths {
             out.push(' ');

@@ -10,7 +10,7 @@ use smp_text::diagnostic::escaped;
 pub fn tree_to_mermaid(tree: &BuildTree) -> String {
     let mut out = "flowchart LR\n".to_string();
     for (i, node) in tree.nodes.iter().enumerate() {
-        let (title, summary) = (quoted(&title(&node.part)), quoted(&tree.told(node)));
+        let (title, summary) = (quoted(&title(&node.part)), quoted(&tree.describe(node)));
         let line = if summary.is_empty() { "" } else { "<br/>" };
         // Writing to a string cannot fail.
         let _ = writeln!(out, "  n{i}[\"{title}{line}{summary}\"]");

@@ -3,20 +3,20 @@
 use smol_str::SmolStr;
 
 use super::blame::ResourceBlame;
-use smp_overlay::resource::ObjectWords;
+use smp_overlay::resource::ObjectArg;
 use smp_text::yaml::nearest;
 
 /// Returns true if a name such as `deployment/web`, `deploy.apps/web` or `deployment/shop/web` refers to a
 /// resource.
 #[must_use]
-pub fn is_named(resource: &ResourceBlame, object: &str) -> bool {
-    ObjectWords::parse(object).is_some_and(|words| words.means(&resource.id))
+pub fn matches_name(resource: &ResourceBlame, object: &str) -> bool {
+    ObjectArg::parse(object).is_some_and(|words| words.matches(&resource.id))
 }
 
 /// Splits a resource and one of its fields at a colon. Names of roles may contain colons, too.
 #[must_use]
 pub fn split_field<'w>(resources: &[ResourceBlame], text: &'w str) -> (&'w str, Option<&'w str>) {
-    let is_one = |object: &str| resources.iter().any(|resource| is_named(resource, object));
+    let is_one = |object: &str| resources.iter().any(|resource| matches_name(resource, object));
     if is_one(text) {
         return (text, None);
     }
@@ -30,7 +30,7 @@ pub fn split_field<'w>(resources: &[ResourceBlame], text: &'w str) -> (&'w str, 
 /// one of another kind with the same name.
 #[must_use]
 pub fn nearest_object(resources: &[ResourceBlame], object: &str) -> Option<String> {
-    let words = ObjectWords::parse(object);
+    let words = ObjectArg::parse(object);
     let name = words.as_ref().map_or(object, |words| words.name);
     let is_of_kind = |one: &&ResourceBlame| words.as_ref().is_some_and(|words| words.is_kind(&one.id.gvk));
     let (mut of_kind, others): (Vec<&ResourceBlame>, Vec<&ResourceBlame>) =
@@ -76,7 +76,7 @@ fn named_similarly<'b>(resources: &[&'b ResourceBlame], name: &str) -> Option<&'
 }
 
 /// Returns `deployment.apps/web`, with the namespace if it was given or is needed to identify the resource.
-fn shown(resource: &ResourceBlame, all: &[ResourceBlame], words: Option<&ObjectWords<'_>>) -> String {
+fn shown(resource: &ResourceBlame, all: &[ResourceBlame], words: Option<&ObjectArg<'_>>) -> String {
     let id = &resource.id;
     let needs_namespace = words.is_some_and(|words| words.namespace.is_some())
         || all.iter().filter(|other| other.id.same_gvk_and_name(id)).count() > 1;

@@ -37,7 +37,7 @@ pub enum ReadKind {
 impl ReadKind {
     /// Returns true if the input exists on this machine.
     #[must_use]
-    pub fn is_here(self) -> bool {
+    pub fn is_local(self) -> bool {
         matches!(self, Self::File | Self::Directory | Self::Link | Self::Given)
     }
 }
@@ -71,9 +71,9 @@ pub struct TargetReads {
 /// Collects the inputs of a build from its read set and its remote references with their resolved versions. Paths
 /// are displayed relative to `here`.
 #[must_use]
-pub fn reads_of(read: &ReadSet, remotes: &BTreeMap<RemoteReference, String>, here: &Path) -> Vec<ReadInput> {
+pub fn collect_reads(read: &ReadSet, remotes: &BTreeMap<RemoteReference, String>, here: &Path) -> Vec<ReadInput> {
     let local = |kind| move |path: PathBuf| local(path, kind, here);
-    let given = read.given.difference(&read.files).cloned().map(local(ReadKind::Given));
+    let given = read.program_files.difference(&read.files).cloned().map(local(ReadKind::Given));
     // A journal marks an interrupted change; it is not an input.
     let absent = read.absent.iter().filter(|path| !path.ends_with(JOURNAL));
     let files = read.files.iter().cloned().map(local(ReadKind::File));

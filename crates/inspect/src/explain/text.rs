@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smol_str::SmolStr;
 
-use super::blame::{Blame, BlamedField, BlamedPlace, BlamedRemoval, BlamedWrite, Blamer, ResourceBlame};
+use super::blame::{Blame, BlamedField, BlamedLocation, BlamedRemoval, BlamedWrite, Blamer, ResourceBlame};
 use super::live_field::{LiveField, LiveState};
 use smp_text::diagnostic::{Coloring, Result, escaped};
 use smp_text::path::below;
@@ -29,9 +29,9 @@ pub struct MarginStyle {
 pub enum Removals {
     /// Hide removed values.
     #[default]
-    Untold,
+    Hidden,
     /// Show removed values.
-    Told,
+    Shown,
 }
 
 /// The explanation of the comments.
@@ -59,7 +59,7 @@ const LONGEST: usize = 60;
 pub fn blame_to_yaml(blame: &Blame, style: MarginStyle) -> Result<String> {
     let texts = blame.resources.par_iter().map(|one| annotated(one.node.as_ref(), one, style));
     let texts = texts.collect::<Result<Vec<String>>>()?;
-    let has_live = blame.resources.iter().any(|resource| resource.live != LiveState::Unasked);
+    let has_live = blame.resources.iter().any(|resource| resource.live != LiveState::Unknown);
     Ok(parts_of(texts, if has_live { LIVE_LEGEND } else { "" }).concat())
 }
 
@@ -96,12 +96,12 @@ fn annotated(node: Option<&Node>, resource: &ResourceBlame, style: MarginStyle) 
             comment_line(&format!("not live: {}", escaped(&resource.id.to_string())), style, &mut out);
         }
     }
-    for field in &resource.unbuilt {
+    for field in &resource.live_only {
         let (pointer, value, managers) =
             (escaped(&field.pointer), shown(&field.value), listed(&field.managers));
         comment_line(&format!("only live: {pointer} is {value}, managed by {managers}"), style, &mut out);
     }
-    if style.removals == Removals::Told {
+    if style.removals == Removals::Shown {
         if node.is_none() {
             comment_line(&format!("deleted: {}", escaped(&resource.id.to_string())), style, &mut out);
         }
@@ -244,12 +244,12 @@ fn origin(write: &BlamedWrite) -> String {
     out
 }
 
-fn push_location(location: &BlamedPlace, out: &mut String) {
+fn push_location(location: &BlamedLocation, out: &mut String) {
     // Writing to a string cannot fail.
     let _ = write!(out, "{}:{}:{}", location.file, location.line, location.column);
 }
 
-fn location(location: &BlamedPlace) -> String {
+fn location(location: &BlamedLocation) -> String {
     let mut out = String::new();
     push_location(location, &mut out);
     out
@@ -272,12 +272,12 @@ fn shown(value: &Node) -> String {
 }
 
 fn removal_line(removal: &BlamedRemoval) -> String {
-    let by = by(&removal.by, removal.asked_at.as_ref());
+    let by = by(&removal.by, removal.caused_at.as_ref());
     let (pointer, value) = (escaped(&removal.pointer), shown(&removal.last.value));
     format!("removed by {by}: {pointer} was {value} {}", origin(&removal.last))
 }
 
-fn by(name: &str, asked_at: Option<&BlamedPlace>) -> String {
+fn by(name: &str, asked_at: Option<&BlamedLocation>) -> String {
     match asked_at {
         Some(at) => format!("{} {}", escaped(name), location(at)),
         None => escaped(name).into_owned(),
@@ -301,7 +301,7 @@ pub fn blame_of_field(field: &BlamedField, sources: &SourceMap) -> String {
 #[must_use]
 pub fn blame_of_removal(removal: &BlamedRemoval, sources: &SourceMap) -> String {
     let mut out = format!("{}\n", escaped(&removal.pointer));
-    let _ = writeln!(out, "  removed by {}", by(&removal.by, removal.asked_at.as_ref()));
+    let _ = writeln!(out, "  removed by {}", by(&removal.by, removal.caused_at.as_ref()));
     push_write("was", &removal.last, sources, &mut out);
     out
 }
@@ -318,11 +318,11 @@ fn push_write(word: &str, write: &BlamedWrite, sources: &SourceMap, out: &mut St
         }
         None => out.push_str("     computed\n"),
     }
-    let _ = writeln!(out, "     by {}", by(&write.by, write.asked_at.as_ref()));
+    let _ = writeln!(out, "     by {}", by(&write.by, write.caused_at.as_ref()));
 }
 
 /// Returns the source line at a location, unless it may contain secrets.
-fn line_at(at: &BlamedPlace, sources: &SourceMap) -> Option<String> {
+fn line_at(at: &BlamedLocation, sources: &SourceMap) -> Option<String> {
     let span = sources.outermost(at.span);
     let source = sources.get(span.source)?;
     source.may_show(at.line).then(|| source.line(at.line).to_string())

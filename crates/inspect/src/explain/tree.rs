@@ -16,7 +16,7 @@ use smp_text::source::{SourceMap, Span};
 
 /// The location of the entry that adds a part, as displayed to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PartPlace {
+pub struct PartLocation {
     /// The path relative to the working directory.
     pub file: String,
     /// The line number, starting at 1.
@@ -40,7 +40,7 @@ pub struct TreeNode {
     /// The part.
     pub part: OutlinePart,
     /// The location of its entry; none for the target.
-    pub place: Option<PartPlace>,
+    pub location: Option<PartLocation>,
     /// The objects that it, or a part of it, created, selected or changed, as indexes into [`BuildTree::objects`].
     pub objects: BTreeSet<usize>,
     /// Those of the objects that it, or a part of it, changed.
@@ -55,9 +55,9 @@ pub struct TreeNode {
 
 impl TreeNode {
     /// Creates a node without effects.
-    fn new(part: OutlinePart, place: Option<PartPlace>) -> Self {
+    fn new(part: OutlinePart, place: Option<PartLocation>) -> Self {
         let (objects, altered) = (BTreeSet::new(), BTreeSet::new());
-        Self { part, place, objects, altered, made: 0, deleted: 0, changed: 0 }
+        Self { part, location: place, objects, altered, made: 0, deleted: 0, changed: 0 }
     }
 
     /// Returns a text such as `adds 1 object, deletes 1 object, changes 3 values of 2 objects`.
@@ -85,7 +85,7 @@ pub struct BuildTree {
 impl BuildTree {
     /// Returns the number of descendants of a node.
     #[must_use]
-    pub fn parts_within(&self, position: usize) -> usize {
+    pub fn descendant_count(&self, position: usize) -> usize {
         let Some(node) = self.nodes.get(position) else { return 0 };
         self.nodes[position + 1..].iter().take_while(|other| other.part.depth > node.part.depth).count()
     }
@@ -105,15 +105,15 @@ impl BuildTree {
 
     /// Returns the number of objects in the output.
     #[must_use]
-    pub fn sum(&self) -> usize {
+    pub fn object_count(&self) -> usize {
         self.objects.iter().filter(|object| object.deleted_by.is_none()).count()
     }
 
     /// Describes the objects and changes of a node.
-    pub(super) fn told(&self, node: &TreeNode) -> String {
+    pub(super) fn describe(&self, node: &TreeNode) -> String {
         let objects = || counted(node.objects.len(), "object");
         match node.part.kind {
-            OutlinePartKind::Target => counted(self.sum(), "object"),
+            OutlinePartKind::Target => counted(self.object_count(), "object"),
             OutlinePartKind::Base if node.part.is_repeated => {
                 format!("{} (see above)", counted(node.made, "object"))
             }
@@ -131,7 +131,7 @@ impl BuildTree {
             | OutlinePartKind::Generator
             | OutlinePartKind::Chart => {
                 let values = (node.changed > 0).then(|| format!(": {}", counted(node.changed, "value")));
-                self.named(node) + &values.unwrap_or_default()
+                self.object_names(node) + &values.unwrap_or_default()
             }
             OutlinePartKind::Validator
             | OutlinePartKind::Configuration
@@ -142,7 +142,7 @@ impl BuildTree {
     }
 
     /// Returns the first objects of a node and the number of others.
-    fn named(&self, node: &TreeNode) -> String {
+    fn object_names(&self, node: &TreeNode) -> String {
         let names = node.objects.iter().take(NAMED).map(|&i| {
             let object = &self.objects[i];
             let name = format!("{}/{}", object.id.gvk.kind, object.id.name);
@@ -178,7 +178,7 @@ const NAMED: usize = 4;
 
 /// Returns the title of a node: kind, name, value and entry.
 pub(super) fn title(part: &OutlinePart) -> String {
-    let mut title = format!("{} {}", part.kind.word(), part.name);
+    let mut title = format!("{} {}", part.kind.as_str(), part.name);
     if !part.value.is_empty() {
         title.extend([" ", &part.value]);
     }
@@ -245,12 +245,12 @@ impl<'p> TreeBuilder<'p> {
         TreeNode::new(part, place)
     }
 
-    fn location(&self, span: Span) -> Option<PartPlace> {
+    fn location(&self, span: Span) -> Option<PartLocation> {
         let outer = self.sources.outermost(span);
         let source = self.sources.get(outer.source)?;
         let file = file_name(outer.source, &source, &self.checkouts, self.renderer)?;
         let (line, column) = source.line_column(outer.start);
-        Some(PartPlace { file, line, column })
+        Some(PartLocation { file, line, column })
     }
 
     /// Adds an object to the nodes of all steps that visited it.
@@ -360,7 +360,7 @@ impl<'p> TreeBuilder<'p> {
         let mut inserted: FxHashMap<usize, Vec<TreeNode>> = FxHashMap::default();
         for (directory, node) in found {
             if node.changed > 0 || !node.objects.is_empty() {
-                inserted.entry(directory + tree.parts_within(directory)).or_default().push(node);
+                inserted.entry(directory + tree.descendant_count(directory)).or_default().push(node);
             }
         }
         let mut nodes = Vec::with_capacity(tree.nodes.len());

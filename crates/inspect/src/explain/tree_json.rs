@@ -100,13 +100,13 @@ fn json_node<'t>(tree: &'t BuildTree, node: &'t TreeNode) -> JsonNode<'t> {
     };
     let is_listed =
         |i: &&usize| part.kind != OutlinePartKind::Target || tree.objects[**i].deleted_by.is_none();
-    let location = node.place.as_ref();
+    let location = node.location.as_ref();
     let is_changer = matches!(
         part.kind,
         OutlinePartKind::Patch | OutlinePartKind::Transformer | OutlinePartKind::Function
     );
     JsonNode {
-        kind: part.kind.word(),
+        kind: part.kind.as_str(),
         name: &part.name,
         value: &part.value,
         by: &part.entry,

@@ -43,7 +43,7 @@ pub fn tree_to_text(tree: &BuildTree, lines: TreeLines) -> String {
         }
         ancestors.push(is_last);
         left.push_str(&escaped_line(&title(&node.part)));
-        rows.push((left, escaped(&tree.told(node)).into_owned()));
+        rows.push((left, escaped(&tree.describe(node)).into_owned()));
     }
     let width = |left: &str| left.chars().count();
     let widths = rows.iter().filter(|(_, right)| !right.is_empty()).map(|(left, _)| width(left));
@@ -57,11 +57,11 @@ pub fn tree_to_text(tree: &BuildTree, lines: TreeLines) -> String {
         }
         out.push('\n');
     }
-    let deleted = match tree.objects.len() - tree.sum() {
+    let deleted = match tree.objects.len() - tree.object_count() {
         0 => String::new(),
         deleted => format!(", {deleted} deleted during the build"),
     };
-    out + &format!("\ntotal: {}{deleted}\n", counted(tree.sum(), "object"))
+    out + &format!("\ntotal: {}{deleted}\n", counted(tree.object_count(), "object"))
 }
 
 /// Returns for each node whether it is the last child of its parent.

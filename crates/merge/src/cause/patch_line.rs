@@ -54,14 +54,14 @@ fn is_added_to(path: &str, pointer: &str) -> bool {
 
 /// Returns the location of a field in an operation: in its value if it is there, or else the path.
 fn location_in_operation(operation: &Node, path: &[SmolStr], part: OperationPart) -> Span {
-    let Some(path) = path_to(operation, path) else { return operation.span() };
-    let steps = path.as_str().unwrap_or_default().matches('/').count();
-    let is_own = operation.get("path").is_some_and(|own| std::ptr::eq(own, path));
+    let Some(pointer) = path_to(operation, path) else { return operation.span() };
+    let steps = pointer.as_str().unwrap_or_default().matches('/').count();
+    let is_own = operation.get("path").is_some_and(|own| std::ptr::eq(own, pointer));
     let value = operation.get("value").filter(|_| is_own);
     match (value, path.get(steps..)) {
         (Some(value), Some(rest)) if !rest.is_empty() => location_in_value(value, rest),
         (Some(value), Some(_)) if part == OperationPart::Value => value.span(),
-        _ => path.span(),
+        _ => pointer.span(),
     }
 }
 

@@ -149,9 +149,14 @@ impl Removals {
     fn deletion(&mut self, is_there: bool, is_required: bool, entry: &Entry, at: &Trail<'_>) {
         let (name, span) = (&entry.key.text, entry.key.meta.span);
         if !is_there {
-            self.absent.push(absent(format!("the patch removes `{name}`, which is not set here"), span, at));
+            self.absent.push(absent_warning(
+                format!("the patch removes `{name}`, which is not set here"),
+                span,
+                at,
+            ));
         } else if is_required {
-            self.required.push(RemovedRequirement { path: at.path(), warning: required(name, span, at) });
+            self.required
+                .push(RemovedRequirement { path: at.path(), warning: required_warning(name, span, at) });
         }
     }
 
@@ -166,15 +171,19 @@ impl Removals {
         for (i, entry) in patch.iter().enumerate() {
             let here = at.entry(entry, keys.names(), i);
             // The merge itself reports errors in entries.
-            let (Ok(wanted), Some(map)) = (keys.entry_match(entry, &here), entry.as_map()) else { continue };
-            let found = wanted.by.iter().find_map(|by| named.find(by));
+            let (Ok(condition), Some(map)) = (keys.entry_match(entry, &here), entry.as_map()) else {
+                continue;
+            };
+            let found = condition.by.iter().find_map(|by| named.find(by));
             match found.map(|found| (found, found.as_map())) {
                 Some((found, Some(live))) => {
                     let has_key = keys.names().iter().any(|key| entry.get(key).is_some());
                     let here = if has_key { here } else { at.entry(found, keys.names(), i) };
                     self.fields(live, map, list.element(), &here);
                 }
-                _ if wanted.delete && reported.insert(wanted.by.into_iter().map(|(_, name)| name).next()) => {
+                _ if condition.delete
+                    && reported.insert(condition.by.into_iter().map(|(_, name)| name).next()) =>
+                {
                     self.absent.push(no_entry(entry, &live_names(&keys, live.iter()), &keys, &here));
                 }
                 _ => {}
@@ -212,29 +221,29 @@ impl<'n> LiveEntries<'n, '_> {
 /// Returns the values of the first merge key, sorted.
 fn live_names<'n>(keys: &ListKeys<'_>, live: impl Iterator<Item = &'n Node>) -> Vec<&'n str> {
     let key = keys.names().first().map_or("", SmolStr::as_str);
-    let mut names: Vec<&str> = live.take(NAMES).filter_map(|entry| entry.get(key)?.as_str()).collect();
+    let mut names: Vec<&str> = live.take(MAX_NAMES).filter_map(|entry| entry.get(key)?.as_str()).collect();
     names.sort_unstable();
     names
 }
 
 /// Maximum number of names that are compared for a "did you mean" suggestion.
-const NAMES: usize = 64;
+const MAX_NAMES: usize = 64;
 
 fn no_entry(entry: &Node, names: &[&str], keys: &ListKeys<'_>, at: &Trail<'_>) -> Diagnostic {
     let key = keys.names().first().and_then(|key| entry.get(key));
     let message = "the patch deletes a list entry that does not exist";
-    let warning = absent(message.into(), key.unwrap_or(entry).span(), at);
+    let warning = absent_warning(message.into(), key.unwrap_or(entry).span(), at);
     match key.and_then(Node::as_str).and_then(|name| nearest(name, names)) {
         Some(near) => warning.help(format!("did you mean `{near}`?")),
         None => warning,
     }
 }
 
-fn absent(message: String, span: Span, at: &Trail<'_>) -> Diagnostic {
+fn absent_warning(message: String, span: Span, at: &Trail<'_>) -> Diagnostic {
     Diagnostic::warning(Code::AbsentDeletion, message).at(span).field(at.path())
 }
 
-fn required(name: &str, span: Span, at: &Trail<'_>) -> Diagnostic {
+fn required_warning(name: &str, span: Span, at: &Trail<'_>) -> Diagnostic {
     let message = format!("the patch removes `{name}`, which is required");
     Diagnostic::warning(Code::MissingField, message)
         .at(span)

@@ -43,15 +43,15 @@ impl Ranked {
     pub(crate) fn in_order_with_places(self) -> (Vec<Node>, Vec<Option<usize>>) {
         let order = server_order(&self.ranks);
         let mut free = self.deleted;
-        let mut place = |rank: &Rank| {
+        let mut position = |rank: &Rank| {
             rank.live.or_else(|| {
                 free = free.checked_sub(1)?;
                 Some(usize::MAX - free)
             })
         };
-        let places: Vec<_> = self.ranks.iter().map(&mut place).collect();
-        let places = order.iter().map(|&i| places[i]).collect();
-        (permuted(self.nodes, &order), places)
+        let positions: Vec<_> = self.ranks.iter().map(&mut position).collect();
+        let positions = order.iter().map(|&i| positions[i]).collect();
+        (permuted(self.nodes, &order), positions)
     }
 }
 
@@ -132,7 +132,7 @@ impl OrderKeys {
     pub(crate) fn reorder(
         &self,
         nodes: Vec<Node>,
-        places: &[Option<usize>],
+        live_positions: &[Option<usize>],
         order: &[Node],
         at: &Trail<'_>,
     ) -> Result<Vec<Node>> {
@@ -141,7 +141,7 @@ impl OrderKeys {
             let identity = identify(self.keys.as_ref(), entry, at, position)?;
             Ok(Rank { patch: positions.get(&identity).copied(), live: *live, last: is_delete(entry) })
         };
-        let ranks = nodes.iter().zip(places).enumerate().map(rank).collect::<Result<Vec<_>>>()?;
+        let ranks = nodes.iter().zip(live_positions).enumerate().map(rank).collect::<Result<Vec<_>>>()?;
         Ok(permuted(nodes, &server_order(&ranks)))
     }
 
@@ -167,9 +167,9 @@ impl OrderKeys {
                 // As on the API server, other directives than deletions match the next item of the order.
                 found = items.len() > 0 || action.as_str() == Some("delete");
             } else {
-                let wanted = identify(entry, position)?;
-                while !found && let Some((place, item)) = items.next() {
-                    found = identify(item, place)? == wanted;
+                let identity = identify(entry, position)?;
+                while !found && let Some((index, item)) = items.next() {
+                    found = identify(item, index)? == identity;
                 }
             }
             if !found {

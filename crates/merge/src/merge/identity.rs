@@ -35,23 +35,23 @@ impl KeyValue {
     pub fn of(node: &Node) -> Option<Self> {
         node.resolve().map(|resolved| match resolved {
             Resolved::Str(_) => Self::Str(node.scalar_text().cloned().unwrap_or_default()),
-            other => Self::of_resolved(other),
+            other => Self::from_resolved(other),
         })
     }
 
-    fn of_resolved(resolved: Resolved<'_>) -> Self {
+    fn from_resolved(resolved: Resolved<'_>) -> Self {
         match resolved {
             Resolved::Null => Self::Null,
             Resolved::Bool(value) => Self::Bool(value),
             Resolved::Int(value) => Self::Int(value),
             #[allow(clippy::cast_precision_loss)] // JSON also loses precision beyond 64 bits.
             Resolved::UInt(value) => Self::Float((value as f64).to_bits()),
-            Resolved::Float(value) => Self::of_float(value),
+            Resolved::Float(value) => Self::from_float(value),
             Resolved::Timestamp(text) | Resolved::Str(text) => Self::Str(text.into()),
         }
     }
 
-    fn of_float(value: f64) -> Self {
+    fn from_float(value: f64) -> Self {
         const LIMIT: f64 = 9_223_372_036_854_775_808.0;
         if value.fract() == 0.0 && (-LIMIT..LIMIT).contains(&value) {
             #[allow(clippy::cast_possible_truncation)] // It is whole and in range.
@@ -109,7 +109,7 @@ impl KeyComparison {
             }
             Resolved::Null => None,
             _ if self == Self::Text => Some(KeyValue::Str(json.into())),
-            resolved => Some(KeyValue::of_resolved(resolved)),
+            resolved => Some(KeyValue::from_resolved(resolved)),
         }
     }
 }

@@ -78,7 +78,7 @@ pub fn with_last_applied(modified: &Node) -> Result<Node> {
     Ok(modified)
 }
 
-/// The annotations of an object, which get a map when there is none.
+/// Returns the annotations of an object; adds an empty map if missing.
 fn annotations_of(object: &mut Node) -> Option<&mut Map> {
     map_in(map_in(object.as_map_mut()?, "metadata")?, "annotations")
 }

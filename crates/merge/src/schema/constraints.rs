@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn keywords_survive_their_text() {
+    fn constraints_round_trip_through_json() {
         let read = read(
             "{type: string, format: int32, nullable: true, enum: [a, 1], minLength: 1, minimum: 0.5, \
              x-kubernetes-validations: [{rule: self > 0, message: too small}], \

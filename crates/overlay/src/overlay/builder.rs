@@ -12,14 +12,14 @@ use super::directory::Directories;
 use super::fetch::FetchWalk;
 use super::function::Functions;
 use super::helm::Helm;
-use super::load::Reader;
+use super::root::Reader;
 use super::lock::{LockFile, RemoteReference};
-use super::options::{BuildOptions, Built, ChainUse, LockUse, MakeChain, Targets};
+use super::options::{BuildOptions, Built, ChainPurpose, LockSource, MakeChain, Targets};
 use super::remote::{Pins, RemoteCache, Remotes};
 use super::repo_spec::{RepoSpec, without_password};
-use super::types::{LockOrigin, Locked, LockedTypes, Types, TypesInBuild};
+use super::schemas::{LockOrigin, Locked, LockedTypes, BuildSchemas, TypesInBuild};
 use crate::resource::Resource;
-use crate::schema_chain::{Links, SchemaChain, SchemaChoice};
+use crate::schema_chain::{ChainSources, SchemaChain, SchemaChoice};
 use smp_files::FileTree;
 use smp_merge::schema::{Gvk, Schema};
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, Warned, unreadable};
@@ -48,7 +48,7 @@ use smp_text::yaml::{self, PrintForm};
 pub struct Builder {
     reader: Reader,
     options: BuildOptions,
-    types: Types,
+    types: BuildSchemas,
     targets: Targets,
     /// One entry per lock file, because lock files may pin the same reference to different commits.
     runs: Mutex<FxHashMap<Option<PathBuf>, Arc<Run>>>,
@@ -79,7 +79,7 @@ impl Builder {
     /// # Errors
     /// The working directory cannot be read.
     pub fn new(options: BuildOptions) -> Result<Self> {
-        let chain = |_| SchemaChain::new(&SchemaChoice::Auto, Links { hermetic: true, ..Links::default() });
+        let chain = |_| SchemaChain::new(&SchemaChoice::Auto, ChainSources { hermetic: true, ..ChainSources::default() });
         Self::with_chain(SourceMap::default(), options, Box::new(chain), Targets::One)
     }
 
@@ -98,10 +98,10 @@ impl Builder {
         let remotes = Remotes::new(cache, options.offline);
         let reader = Reader::new(options.tree.clone(), sources, options.restrict_loads, remotes)?;
         // A schema missing from the lock file must not come from the machine that runs the build.
-        let directories = if options.locked { ChainUse::Kustomizations } else { ChainUse::Manifests };
+        let directories = if options.locked { ChainPurpose::Kustomizations } else { ChainPurpose::Manifests };
         Ok(Self {
             reader,
-            types: Types::new(options.rules, make_chain, directories)?,
+            types: BuildSchemas::new(options.rules, make_chain, directories)?,
             helm: Helm::new(options.helm.clone()),
             functions: Functions::new(options.functions.clone()),
             options,
@@ -131,7 +131,7 @@ impl Builder {
     ///
     /// # Errors
     /// As [`Builder::build`].
-    pub fn build_over(&self, tree: Arc<dyn FileTree>, target: &Path) -> Result<Built> {
+    pub fn build_from_tree(&self, tree: Arc<dyn FileTree>, target: &Path) -> Result<Built> {
         let (run, lock) = self.run_of(&*tree, target)?;
         // Another target may already have read the lock file; `tree` has to record the read as well.
         if let Some(lock) = lock {
@@ -141,9 +141,9 @@ impl Builder {
     }
 
     fn build_by(&self, run: &Run, reader: &Reader, target: &Path) -> Result<Built> {
-        let reader = reader.with_remotes(run.reader.remotes().of_one_build());
+        let reader = reader.with_remotes(run.reader.remotes().for_build());
         let built = self.build_one(run, &reader, target);
-        self.finished(built.map_err(|problem| reader.remotes().explained(problem))?)
+        self.finished(built.map_err(|problem| reader.remotes().with_missing_references(problem))?)
     }
 
     /// Returns the objects of a target that consists of manifests only, unchanged. Such a target is a file or a
@@ -154,13 +154,13 @@ impl Builder {
     /// As [`Builder::build`].
     pub fn manifests(&self, target: &Path) -> Result<Option<Built>> {
         let run = self.run(target)?;
-        let reader = run.reader.with_remotes(run.reader.remotes().of_one_build());
+        let reader = run.reader.with_remotes(run.reader.remotes().for_build());
         let (root, file) = reader.open_target(target)?;
         let context = self.context(&run, root.path());
         if root.kustomization_file()?.is_some() {
             return Ok(None);
         }
-        let built = Directories { reader: &reader, context: &context }.as_they_are(&root, file.as_deref())?;
+        let built = Directories { reader: &reader, context: &context }.unchanged_manifests(&root, file.as_deref())?;
         built.iter().try_for_each(|built| built.check_printable(PrintForm::Json))?;
         Ok(built)
     }
@@ -169,14 +169,14 @@ impl Builder {
     ///
     /// # Errors
     /// As [`Builder::build_stream`].
-    pub fn manifests_of_stream(&self, name: &Path, text: &str) -> Result<Option<Built>> {
+    pub fn manifests_from_stream(&self, name: &Path, text: &str) -> Result<Option<Built>> {
         if !self.options.bases.is_empty() {
             return Ok(None);
         }
         let run = self.run(Path::new("."))?;
         let source = self.reader.sources().add(name, text);
         let context = self.context(&run, &self.reader.tree().working_directory().unwrap_or_default());
-        let built = Directories { reader: &run.reader, context: &context }.stream_as_it_is(source)?;
+        let built = Directories { reader: &run.reader, context: &context }.unchanged_stream(source)?;
         built.check_printable(PrintForm::Json)?;
         Ok(Some(built))
     }
@@ -189,7 +189,7 @@ impl Builder {
         let run = self.run(Path::new("."))?;
         let source = self.reader.sources().add(name, text);
         let context = self.context(&run, &self.reader.tree().working_directory().unwrap_or_default());
-        self.finished(Directories { reader: &run.reader, context: &context }.stream(source)?)
+        self.finished(Directories { reader: &run.reader, context: &context }.build_stream(source)?)
     }
 
     /// Checks that the result can be printed and, for locked builds, that no schema is missing.
@@ -209,7 +209,7 @@ impl Builder {
     ///
     /// # Errors
     /// The lock file or a chosen schema cannot be read.
-    pub fn types_of<'r>(
+    pub fn schema_for<'r>(
         &self,
         target: &Path,
         resources: impl IntoIterator<Item = &'r Resource>,
@@ -218,7 +218,7 @@ impl Builder {
         let mut in_build = TypesInBuild::default();
         resources.into_iter().for_each(|resource| in_build.add(resource.node()));
         let locked = Locked { types: &run.locked_types, origin: LockOrigin::Own };
-        self.types.of_built(&in_build, locked)
+        self.types.for_built(&in_build, locked)
     }
 
     /// Returns the source of the schema of each kind used so far, except for kinds with an embedded schema.
@@ -240,9 +240,9 @@ impl Builder {
 
     /// Returns the remote references used by all builds so far, each with its commit or SHA-256.
     #[must_use]
-    pub fn used(&self) -> BTreeMap<RemoteReference, String> {
+    pub fn used_references(&self) -> BTreeMap<RemoteReference, String> {
         let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        runs.values().flat_map(|run| run.reader.remotes().used()).collect()
+        runs.values().flat_map(|run| run.reader.remotes().used_references()).collect()
     }
 
     /// Fetches all remote references of a target without building it. The same builder does not fetch them again.
@@ -257,10 +257,10 @@ impl Builder {
     pub fn fetch(&self, target: &Path) -> Result<Vec<PathBuf>> {
         let run = self.run(target)?;
         let mut walk = FetchWalk::new(&self.options.bases, self.types.known());
-        let reader = run.reader.with_remotes(run.reader.remotes().of_one_build());
+        let reader = run.reader.with_remotes(run.reader.remotes().for_build());
         walk.target(&reader, target);
         match walk.take_problem() {
-            Some(problem) => Err(reader.remotes().explained(problem)),
+            Some(problem) => Err(reader.remotes().with_missing_references(problem)),
             None => Ok(walk.into_directories()),
         }
     }
@@ -288,14 +288,14 @@ impl Builder {
 
     /// Stops running programs to fetch references, because a sandbox denies them. From now on a repository that
     /// is not cached is an error that explains how to fetch it.
-    pub fn run_no_programs(&self) {
-        self.reader.remotes().run_no_programs();
+    pub fn disable_programs(&self) {
+        self.reader.remotes().disable_programs();
     }
 
     /// Returns the directory of the cache of remote references, if there is one.
     #[must_use]
-    pub fn cache(&self) -> Option<&Path> {
-        self.reader.remotes().cache()
+    pub fn cache_directory(&self) -> Option<&Path> {
+        self.reader.remotes().cache_directory()
     }
 
     fn build_one(&self, run: &Run, reader: &Reader, target: &Path) -> Result<Built> {
@@ -310,8 +310,8 @@ impl Builder {
                 Err(Diagnostic::error(Code::Usage, message).help(help))
             }
             (None, Some(_)) => build::kustomization(&root, &context),
-            (None, None) => directories.directory(&root),
-            (Some(file), None) => directories.file(&root, &file),
+            (None, None) => directories.build_directory(&root),
+            (Some(file), None) => directories.build_file(&root, &file),
             (Some(_), Some(kustomization)) => {
                 let message = format!(
                     "cannot build {} on its own: its directory has a kustomization",
@@ -347,18 +347,18 @@ impl Builder {
     /// As [`Builder::run`], for another tree. Also returns the path of the lock file.
     fn run_of(&self, tree: &dyn FileTree, target: &Path) -> Result<(Arc<Run>, Option<PathBuf>)> {
         let file = match &self.options.lock {
-            LockUse::Nearest => LockFile::nearest(tree, target)?,
-            LockUse::File(file) => Some(file.clone()),
-            LockUse::Ignore => None,
+            LockSource::Nearest => LockFile::nearest(tree, target)?,
+            LockSource::File(file) => Some(file.clone()),
+            LockSource::Ignore => None,
         };
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(run) = runs.get(&file) {
             return Ok((run.clone(), file));
         }
         let (pins, locked_types) = self.pins(tree, file.as_deref())?;
-        let reader = self.reader.with_remotes(self.reader.remotes().pinned_by(pins));
+        let reader = self.reader.with_remotes(self.reader.remotes().with_pins(pins));
         let shared = (self.targets == Targets::Many).then(Shared::default);
-        let nearest_lock = file.clone().filter(|_| self.options.lock == LockUse::Nearest);
+        let nearest_lock = file.clone().filter(|_| self.options.lock == LockSource::Nearest);
         let run = Arc::new(Run { reader, shared, locked_types, nearest_lock });
         runs.insert(file.clone(), run.clone());
         Ok((run, file))

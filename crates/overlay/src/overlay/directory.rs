@@ -6,14 +6,14 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use super::added::judge;
+use super::added_document::check_added;
 use super::build::{self, BuildContext};
-use super::load::{Reader, Root};
+use super::root::{Reader, Root};
 use super::nearby::nearest_kustomizations;
 use super::options::Built;
 use super::outline::{BuildOutline, OutlinePart, OutlinePartKind};
-use super::types::{KindUse, KindUses, TypesInBuild, WantedTypes};
-use crate::resource::{Alike, Resource, ResourceSet, flatten_lists};
+use super::schemas::{KindUse, KindUses, TypesInBuild, RequiredTypes};
+use crate::resource::{SimilarResources, Resource, ResourceSet, flatten_lists};
 use smp_files::{FileKind, Hidden, LinkPolicy, WalkOptions};
 use smp_merge::cause::{History, Writer};
 use smp_merge::merge::{Merged, Rules, apply};
@@ -74,25 +74,25 @@ pub(super) struct Directories<'b> {
 
 impl Directories<'_> {
     /// Builds a plain directory over its base.
-    pub(super) fn directory(&self, root: &Root) -> Result<Built> {
+    pub(super) fn build_directory(&self, root: &Root) -> Result<Built> {
         let overlay = self.manifests(root)?;
         if overlay.is_empty() {
             return Err(no_manifests_error(root));
         }
-        let bases = bases_of(root, &self.context.options.bases)?;
+        let bases = find_bases(root, &self.context.options.bases)?;
         let bases = bases.ok_or_else(|| no_base_error(root))?;
         self.over(bases, overlay, self.outline(&root.shown().to_string_lossy(), Some(root)))
     }
 
     /// Builds a single file over the base of its directory. Without a base the result is the file itself.
-    pub(super) fn file(&self, root: &Root, file: &Path) -> Result<Built> {
+    pub(super) fn build_file(&self, root: &Root, file: &Path) -> Result<Built> {
         let overlay = self.resources(root.text_at(file)?)?;
-        let bases = bases_of(root, &self.context.options.bases)?.unwrap_or_default();
+        let bases = find_bases(root, &self.context.options.bases)?.unwrap_or_default();
         self.over(bases, overlay, self.outline(&self.reader.shown(file).to_string_lossy(), None))
     }
 
     /// Builds manifests from a stream over the given bases.
-    pub(super) fn stream(&self, source: SourceId) -> Result<Built> {
+    pub(super) fn build_stream(&self, source: SourceId) -> Result<Built> {
         let bases = self.context.options.bases.iter().map(|base| self.reader.open(base));
         let (bases, overlay) = (bases.collect::<Result<_>>()?, self.resources(source)?);
         if overlay.is_empty() {
@@ -102,8 +102,8 @@ impl Directories<'_> {
     }
 
     /// Returns the objects of a file or directory without a base, unchanged. Returns `None` if there is a base.
-    pub(super) fn as_they_are(&self, root: &Root, file: Option<&Path>) -> Result<Option<Built>> {
-        if bases_of(root, &self.context.options.bases)?.is_some_and(|bases| !bases.is_empty()) {
+    pub(super) fn unchanged_manifests(&self, root: &Root, file: Option<&Path>) -> Result<Option<Built>> {
+        if find_bases(root, &self.context.options.bases)?.is_some_and(|bases| !bases.is_empty()) {
             return Ok(None);
         }
         let resources = match file {
@@ -118,7 +118,7 @@ impl Directories<'_> {
     }
 
     /// Returns the objects of a stream, unchanged.
-    pub(super) fn stream_as_it_is(&self, source: SourceId) -> Result<Built> {
+    pub(super) fn unchanged_stream(&self, source: SourceId) -> Result<Built> {
         let resources = self.resources(source)?;
         if resources.is_empty() {
             return Err(empty_stream_error());
@@ -187,7 +187,7 @@ impl Directories<'_> {
         layer.resources.into_iter().flatten().try_for_each(|r| resources.append(r))?;
         if self.context.keeps_histories() {
             resources.keep_histories();
-            layer.deleted.into_iter().for_each(|(resource, by)| resources.note_deleted(resource, &by));
+            layer.deleted.into_iter().for_each(|(resource, by)| resources.record_deleted(resource, &by));
         }
         Ok(Built { resources, warnings, outline })
     }
@@ -209,7 +209,7 @@ impl Directories<'_> {
         let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Skip, max_depth: usize::MAX };
         let mut resources = Vec::new();
         for walked in root.directory().walk(options) {
-            let walked = walked.map_err(|error| root.not_walked(&error))?;
+            let walked = walked.map_err(|error| root.walk_error(&error))?;
             let is_directory = walked.kind == FileKind::Directory;
             let is_manifest = is_manifest(&walked.path);
             if is_directory || is_manifest {
@@ -274,10 +274,10 @@ impl Directories<'_> {
         layer.resources.iter().flatten().chain(&over).for_each(|r| in_build.add(r.node()));
         let mut merged = KindUses::default();
         for resource in over.iter().filter(|resource| layer.position(resource).is_some()) {
-            merged.entry(resource.id().gvk.clone()).or_insert_with(|| KindUse::of(resource.node()));
+            merged.entry(resource.id().gvk.clone()).or_insert_with(|| KindUse::from_manifest(resource.node()));
         }
-        let required = WantedTypes { kinds: &merged, locked: self.context.locked };
-        let Warned { value: schema, mut warnings } = self.context.types.of_directory(&in_build, required)?;
+        let required = RequiredTypes { kinds: &merged, locked: self.context.locked };
+        let Warned { value: schema, mut warnings } = self.context.types.for_directory(&in_build, required)?;
         let rules = self.context.options.rules.directories;
         let unmatched = unmatched(layer, &over);
         let mut problems = Problems::default();
@@ -304,7 +304,7 @@ impl Directories<'_> {
                     history.patched_by(&Arc::new(patch.into_node()));
                     history.visit(&writer);
                 }
-                resource.follow(&writer);
+                resource.record(&writer);
             } else if let Some(resource) = layer.resources[i].take() {
                 layer.deleted.push((resource, writer("overlay", patch.node())));
             }
@@ -317,7 +317,7 @@ impl Directories<'_> {
         &self,
         layer: &mut DirectoryLayer,
         patch: &Resource,
-        unmatched: &Alike,
+        unmatched: &SimilarResources,
         schema: &Schema,
     ) -> Result<Option<Diagnostic>> {
         let mut resource = without_directives(patch, self.context.options.rules.directories, schema)?;
@@ -325,20 +325,20 @@ impl Directories<'_> {
             let writer = writer("manifest", patch.node());
             resource.history = Some(Box::new(History::new(resource.node(), &writer)));
         }
-        let warning = judge(&resource, unmatched, schema)?;
+        let warning = check_added(&resource, unmatched, schema)?;
         layer.add(resource);
         Ok(warning)
     }
 }
 
 /// Returns the resources of the base that no document matches. Empty if all documents match.
-fn unmatched(layer: &DirectoryLayer, over: &[Resource]) -> Alike {
+fn unmatched(layer: &DirectoryLayer, over: &[Resource]) -> SimilarResources {
     let positions: FxHashSet<Option<usize>> = over.iter().map(|patch| layer.position(patch)).collect();
     if !positions.contains(&None) {
-        return Alike::default();
+        return SimilarResources::default();
     }
     let base = layer.resources.iter().enumerate().filter(|(i, _)| !positions.contains(&Some(*i)));
-    Alike::of(base.filter_map(|(_, resource)| resource.as_ref()))
+    SimilarResources::from_resources(base.filter_map(|(_, resource)| resource.as_ref()))
 }
 
 /// Returns the bases of a plain directory: the given ones, or else `base/` next to it or next to its parent.
@@ -347,7 +347,7 @@ fn unmatched(layer: &DirectoryLayer, over: &[Resource]) -> Alike {
 /// # Errors
 /// A given base cannot be opened, or a base that was found is a symlink out of the repository (see
 /// [`Root::implied_base`]).
-pub(super) fn bases_of(root: &Root, given: &[PathBuf]) -> Result<Option<Vec<Root>>> {
+pub(super) fn find_bases(root: &Root, given: &[PathBuf]) -> Result<Option<Vec<Root>>> {
     if !given.is_empty() {
         return given.iter().map(|base| root.reader().open(base)).collect::<Result<_>>().map(Some);
     }

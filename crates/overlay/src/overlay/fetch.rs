@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::directory::bases_of;
+use super::directory::find_bases;
 use super::kustomization::Kustomization;
-use super::load::{Reader, Root, Target};
-use super::loading::load_tree;
+use super::root::{Reader, Root, Target};
+use super::load_tree::load_tree;
 use super::plugin;
 use super::remote::is_remote_file;
-use super::tree::{SharedTrees, find, inline_manifests, manifests};
+use super::tree::{SharedTrees, resolve_entry_path, inline_manifests, manifests};
 use crate::resource::Resource;
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Diagnostic, Result};
@@ -65,7 +65,7 @@ impl<'w> FetchWalk<'w> {
             Some(Some(_)) if file.is_some() => {}
             Some(Some(file)) => self.kustomization(&root, &file),
             Some(None) => {
-                let bases = self.record_error(bases_of(&root, self.bases)).flatten().unwrap_or_default();
+                let bases = self.record_error(find_bases(&root, self.bases)).flatten().unwrap_or_default();
                 for base in &bases {
                     self.directory(base);
                 }
@@ -102,7 +102,7 @@ impl<'w> FetchWalk<'w> {
         let Some(kustomization) = self.record_error(root.text_at(file).and_then(read)) else { return };
         let kustomization = &kustomization.value;
         for entry in &kustomization.resources {
-            if let Some(Target::Directory(below)) = self.record_error(find(root, entry, entry.span)) {
+            if let Some(Target::Directory(below)) = self.record_error(resolve_entry_path(root, entry, entry.span)) {
                 self.directory(&below);
             }
         }
@@ -134,7 +134,7 @@ impl<'w> FetchWalk<'w> {
         if let Some(documents) = inline_manifests(root, entry) {
             return Ok(documents);
         }
-        match find(root, entry, entry.span)? {
+        match resolve_entry_path(root, entry, entry.span)? {
             Target::Text(source) => manifests(root, source),
             Target::File(real) => manifests(root, root.text_at(&real)?),
             Target::Directory(below) => {

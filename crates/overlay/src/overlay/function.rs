@@ -31,7 +31,7 @@ use smp_text::yaml::{Node, Spanned, to_yaml};
 
 /// The kustomization that refers to a function.
 #[derive(Clone, Copy)]
-pub struct FunctionSite<'s> {
+pub struct FunctionContext<'s> {
     /// The directory of the kustomization, in which functions run.
     pub root: &'s Directory,
     /// Reads the files that the configuration refers to.
@@ -72,7 +72,7 @@ impl Functions {
     ///
     /// # Errors
     /// The program is not enabled, does not exist, fails, or prints invalid resources.
-    pub fn generate(&self, config: &Resource, site: FunctionSite<'_>) -> Result<Warned<Vec<Resource>>> {
+    pub fn generate(&self, config: &Resource, site: FunctionContext<'_>) -> Result<Warned<Vec<Resource>>> {
         let named = |error: Diagnostic| error.at(config.node().span().at_start()).resource(config.id());
         let Warned { value: output, warnings } = self.run(config, &[], site).map_err(named)?;
         let resources = output.unwrap_or_default().items.into_iter().map(|(mut node, _)| {
@@ -96,7 +96,7 @@ impl Functions {
         &self,
         config: &Resource,
         resources: &mut ResourceSet,
-        site: FunctionSite<'_>,
+        site: FunctionContext<'_>,
     ) -> Result<Vec<Diagnostic>> {
         let named = |error: Diagnostic| error.at(config.node().span().at_start()).resource(config.id());
         let Warned { value: output, warnings } =
@@ -113,7 +113,7 @@ impl Functions {
         &self,
         config: &Resource,
         resources: &[Resource],
-        site: FunctionSite<'_>,
+        site: FunctionContext<'_>,
     ) -> Result<Warned<Option<FunctionOutput>>> {
         let nodes: Vec<Node> = resources.iter().map(with_build_annotations).collect();
         let nodes_iter = || nodes.iter();
@@ -127,14 +127,14 @@ impl Functions {
             Plugin::Container(spec) => {
                 let input = protocol::resource_list(nodes_iter(), &configuration)?;
                 for mount in container::mounts(spec, &self.options) {
-                    mount.source().into_iter().for_each(|source| site.root.give(source));
+                    mount.source().into_iter().for_each(|source| site.root.record_program_access(source));
                 }
                 let mut command = Command::new(&self.docker);
                 command.args(container::arguments(spec, &self.options, site.root.path())?);
                 (command, format!("the function in the container {}", spec.image), input)
             }
             Plugin::Executable(path) => {
-                site.root.give(path);
+                site.root.record_program_access(path);
                 return Ok(run_plugin(path, config.node(), nodes_iter(), site)?.map(Some));
             }
             Plugin::Nothing => {
@@ -148,7 +148,7 @@ impl Functions {
         command.current_dir(site.root.path());
         let ended = process::run(&mut command, &what, input.as_bytes(), None)?;
         let held = HeldSecrets::of_manifests(nodes_iter()).and_configuration(config.node());
-        Ok(parse_result(ended.without(&held), &what, &FunctionInput { config, held }, site.sources)?
+        Ok(parse_result(ended.mask_secrets(&held), &what, &FunctionInput { config, held }, site.sources)?
             .map(Some))
     }
 
@@ -160,10 +160,10 @@ impl Functions {
                 Diagnostic::error(Code::Usage, message).help("enable them with --enable-alpha-plugins")
             );
         }
-        let Some(spec) = FunctionSpec::of(config.node(), sources)? else {
+        let Some(spec) = FunctionSpec::from_config(config.node(), sources)? else {
             let home =
-                self.options.plugin_home.clone().or_else(|| legacy::home(|name| std::env::var_os(name)));
-            return legacy::find(gvk, home.as_deref()).map(Plugin::Executable);
+                self.options.plugin_home.clone().or_else(|| legacy::plugin_home(|name| std::env::var_os(name)));
+            return legacy::find_plugin(gvk, home.as_deref()).map(Plugin::Executable);
         };
         if !spec.container.image.is_empty() {
             return Ok(Plugin::Container(spec.container));
@@ -188,7 +188,7 @@ impl Functions {
         let mut command = if is_name {
             Command::new(&spec.path)
         } else {
-            root.give(&spec.path);
+            root.record_program_access(&spec.path);
             Command::new(root.path().join(&spec.path))
         };
         command.args(&spec.args);
@@ -206,8 +206,8 @@ impl Functions {
 ///
 /// # Errors
 /// The configuration is malformed.
-pub(super) fn named_file(config: &Node) -> Result<Option<Spanned<String>>> {
-    legacy::file_of_arguments(config)
+pub(super) fn arguments_file(config: &Node) -> Result<Option<Spanned<String>>> {
+    legacy::arguments_file(config)
 }
 
 /// Rejects directories in which a function must not run. The root directory would expose the whole system.
@@ -235,7 +235,7 @@ fn run_plugin<'n>(
     path: &Path,
     config: &Node,
     resources: impl Iterator<Item = &'n Node>,
-    site: FunctionSite<'_>,
+    site: FunctionContext<'_>,
 ) -> Result<Warned<FunctionOutput>> {
     /// The maximum length of a string that Linux passes to a program.
     const MAX_VARIABLE: usize = 131_071;
@@ -246,7 +246,7 @@ fn run_plugin<'n>(
     let unwritten = |error: std::io::Error| {
         Diagnostic::error(Code::Io, format!("cannot write the configuration of {what}: {error}"))
     };
-    let file = TemporaryFile::with("kust-plugin-config-", text.as_bytes()).map_err(unwritten)?;
+    let file = TemporaryFile::with_content("kust-plugin-config-", text.as_bytes()).map_err(unwritten)?;
     let mut command = Command::new(path);
     command.arg(file.path()).args(legacy::arguments(config, site.files)?);
     command.current_dir(site.root.path());
@@ -259,10 +259,10 @@ fn run_plugin<'n>(
     let resources: Vec<&Node> = resources.collect();
     let held = HeldSecrets::of_manifests(resources.iter().copied()).and_configuration(config);
     let input = protocol::documents(resources.into_iter())?;
-    let ended = process::run(&mut command, &what, input.as_bytes(), None)?.without(&held);
-    let messages = ended.messages.clone();
-    let output = protocol::read_output(
-        ended.success(&what)?,
+    let ended = process::run(&mut command, &what, input.as_bytes(), None)?.mask_secrets(&held);
+    let messages = ended.stderr.clone();
+    let output = protocol::parse_output(
+        ended.into_stdout(&what)?,
         &format!("<output of {}>", path.display()),
         site.sources,
     )?;
@@ -278,27 +278,27 @@ struct FunctionInput<'h> {
 
 /// Returns the output of a function, or an error with its messages and results.
 fn parse_result(
-    mut ended: process::Ended,
+    mut ended: process::Output,
     what: &str,
     input: &FunctionInput<'_>,
     sources: &SourceMap,
 ) -> Result<Warned<FunctionOutput>> {
     let name = format!("<output of {}>", input.config.id());
-    let output = protocol::read_output(std::mem::take(&mut ended.output), &name, sources);
+    let output = protocol::parse_output(std::mem::take(&mut ended.stdout), &name, sources);
     let output = output.map_err(|problem| problem.reworded(|text| input.held.hidden_in(text)));
-    let describe = |finding: &protocol::Finding| {
+    let describe = |finding: &protocol::FunctionResult| {
         format!("{}: {}", finding.severity, input.held.hidden_in(&finding.text))
     };
     if !ended.status.success() {
-        let findings = output.map(|output| output.findings).unwrap_or_default();
-        let add = |error: Diagnostic, finding: protocol::Finding| error.note(describe(&finding));
-        return Err(findings.into_iter().fold(ended.failure(what), add));
+        let findings = output.map(|output| output.results).unwrap_or_default();
+        let add = |error: Diagnostic, finding: protocol::FunctionResult| error.note(describe(&finding));
+        return Err(findings.into_iter().fold(ended.failure_error(what), add));
     }
     let output = output?;
-    let mut warnings: Vec<Diagnostic> = messages_warning(what, &ended.messages).into_iter().collect();
+    let mut warnings: Vec<Diagnostic> = messages_warning(what, &ended.stderr).into_iter().collect();
     // As in kustomize, a function that reports errors but exits with 0 does not stop the build.
     let found =
-        output.findings.iter().filter(|finding| finding.severity != "info").map(|finding| {
+        output.results.iter().filter(|finding| finding.severity != "info").map(|finding| {
             Diagnostic::warning(Code::Command, format!("{what} reported: {}", describe(finding)))
         });
     warnings.extend(found);
@@ -323,7 +323,7 @@ fn generator_options(node: &mut Node) -> Result<Generated> {
     const BEHAVIOR: &str = "kustomize.config.k8s.io/behavior";
 
     let behavior = protocol::remove_annotation(node, BEHAVIOR);
-    let behavior = behavior.and_then(|name| Behavior::named(&name)).unwrap_or_default();
+    let behavior = behavior.and_then(|name| Behavior::from_name(&name)).unwrap_or_default();
     let hash = protocol::remove_annotation(node, HASH);
     let name_hash = hash.map_or(Ok(false), |text| {
         parse_bool(&text).ok_or_else(|| {
@@ -343,12 +343,12 @@ fn merge_output(
 ) -> Result<(ResourceSet, FxHashSet<usize>)> {
     let mut positions: FxHashMap<SmolStr, usize> = FxHashMap::default();
     for (i, resource) in before.iter().enumerate() {
-        positions.insert(protocol::id_of(resource.node())?.into(), i);
+        positions.insert(protocol::id_annotation(resource.node())?.into(), i);
     }
     let (mut returned, mut kept) = (ResourceSet::new(), FxHashSet::default());
     for (node, id) in output.items {
         let mut resource = Resource::new(node, schema)?;
-        resource.origin = origin::of_annotation(&resource);
+        resource.origin = origin::origin_from_annotation(&resource);
         let position = id.and_then(|id| positions.get(&id).copied());
         if let Some(former) = position.and_then(|i| before.as_slice().get(i)) {
             inherit(&mut resource, former);
@@ -381,7 +381,7 @@ fn with_build_annotations(resource: &Resource) -> Node {
 
 fn with_origin_annotations(resource: &Resource) -> Node {
     let mut node = resource.node().clone();
-    for (key, text) in origin::annotations(resource) {
+    for (key, text) in origin::origin_annotations(resource) {
         protocol::annotate(&mut node, key, &text);
     }
     node

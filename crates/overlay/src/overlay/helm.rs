@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde_yaml::Mapping;
 use smp_files::{
     Directory, DiskTree, FileTree as _, Hidden, LinkPolicy, TemporaryDirectory, WalkError, WalkOptions,
-    clean, leads_out,
+    clean_path, is_outside_error,
 };
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
@@ -108,7 +108,7 @@ pub struct HelmChartArgs {
 impl HelmChartArgs {
     /// Converts the deprecated entries to charts and globals. The last entry determines the globals.
     #[must_use]
-    pub fn split(entries: Vec<Self>) -> (Vec<HelmChart>, HelmGlobals) {
+    pub fn into_charts(entries: Vec<Self>) -> (Vec<HelmChart>, HelmGlobals) {
         let mut globals = HelmGlobals::default();
         let chart = |old: Self| {
             for (new, old) in
@@ -157,22 +157,22 @@ impl Default for HelmOptions {
 
 /// The treatment of charts that have to be pulled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pulling {
+pub enum PullPolicy {
     /// They are stored in the chart home.
-    Kept,
+    Store,
     /// They are stored in a temporary directory, because nothing may be written in the chart home.
     Temporary,
     /// They are rejected, because no lock file pins their content.
-    Refused,
+    Deny,
 }
 
 /// The kustomization that contains a chart.
 #[derive(Clone, Copy)]
-pub struct ChartSite<'s> {
+pub struct ChartContext<'s> {
     /// The directory of the kustomization.
     pub root: &'s Directory,
     /// The treatment of charts that have to be pulled.
-    pub pulling: Pulling,
+    pub pulling: PullPolicy,
     /// Reads values files, with the restrictions of the kustomization.
     pub files: &'s dyn Files,
     /// The sources of the run.
@@ -207,7 +207,7 @@ impl Helm {
         &self,
         chart: &HelmChart,
         globals: &HelmGlobals,
-        site: ChartSite<'_>,
+        site: ChartContext<'_>,
     ) -> Result<Vec<Node>> {
         let named = |error: Diagnostic| error.at(site.at).resource(format!("helm chart {}", chart.name));
         self.check(chart).map_err(named)?;
@@ -269,7 +269,7 @@ impl Helm {
             |error: Diagnostic| error.help("install helm 3 or 4, or set its path with --helm-command");
         let ended = process::run(&mut program, &what, b"", None).map_err(install)?;
         let all = || format!("command: {command} {}", arguments.join(" "));
-        ended.success(&what).map_err(|error| error.note(all()))
+        ended.into_stdout(&what).map_err(|error| error.note(all()))
     }
 
     fn check_version(&self, home: &str) -> Result<()> {
@@ -297,7 +297,7 @@ impl Helm {
 
 /// Splits helm's output into parts with the template each comes from. helm names the template in a comment above
 /// the part.
-pub(super) fn templates_of(output: &str) -> Vec<(Range<usize>, &str)> {
+pub(super) fn split_templates(output: &str) -> Vec<(Range<usize>, &str)> {
     const SOURCE: &str = "# Source: ";
 
     let lines = output.split_inclusive('\n').scan(0, |next, line| {
@@ -334,7 +334,7 @@ fn major_version(text: &str) -> Option<u64> {
 struct Release<'h> {
     helm: &'h Helm,
     chart: &'h HelmChart,
-    site: ChartSite<'h>,
+    site: ChartContext<'h>,
     /// The directory for values files, for helm's own files, and for charts that cannot be stored.
     temporary: TemporaryDirectory,
     /// `HELM_CONFIG_HOME`.
@@ -344,7 +344,7 @@ struct Release<'h> {
 }
 
 impl<'h> Release<'h> {
-    fn new(helm: &'h Helm, chart: &'h HelmChart, globals: &HelmGlobals, site: ChartSite<'h>) -> Result<Self> {
+    fn new(helm: &'h Helm, chart: &'h HelmChart, globals: &HelmGlobals, site: ChartContext<'h>) -> Result<Self> {
         if !site.root.is_on_disk() {
             let message = format!("cannot run helm: {} is not on disk", site.root.path().display());
             return Err(Diagnostic::error(Code::Unsupported, message)
@@ -358,7 +358,7 @@ impl<'h> Release<'h> {
             home => home.to_string(),
         };
         let chart_home = if globals.chart_home.is_empty() { "charts" } else { &globals.chart_home };
-        let mut charts = clean(&site.root.path().join(chart_home));
+        let mut charts = clean_path(&site.root.path().join(chart_home));
         // As in kustomize, so that several versions of a chart can be pulled.
         if !chart.version.is_empty() && !chart.repo.is_empty() {
             charts = charts.join(format!("{}-{}", chart.name, chart.version));
@@ -370,13 +370,13 @@ impl<'h> Release<'h> {
     }
 
     fn directory(&self) -> PathBuf {
-        clean(&self.charts.join(&self.chart.name))
+        clean_path(&self.charts.join(&self.chart.name))
     }
 
     /// Pulls the chart if it is missing.
     fn ensure_chart(&mut self) -> Result<()> {
         if self.site.root.locate(self.directory()).is_ok_and(|found| found.is_directory()) {
-            self.site.root.give(self.directory());
+            self.site.root.record_program_access(self.directory());
             return self.check_links();
         }
         if self.chart.repo.is_empty() {
@@ -389,9 +389,9 @@ impl<'h> Release<'h> {
             );
         }
         match self.site.pulling {
-            Pulling::Kept => {}
-            Pulling::Temporary => self.charts = self.temporary.path().join("charts"),
-            Pulling::Refused => {
+            PullPolicy::Store => {}
+            PullPolicy::Temporary => self.charts = self.temporary.path().join("charts"),
+            PullPolicy::Deny => {
                 let repository = without_password(&self.chart.repo);
                 let message = format!("chart from {repository} cannot be locked");
                 let help = format!("add the chart to {}, or remove --locked", self.directory().display());
@@ -406,7 +406,7 @@ impl<'h> Release<'h> {
         let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Keep, max_depth: usize::MAX };
         let chart = self.site.root.at(self.directory());
         let out = |walked| match walked {
-            Err(WalkError::Io { path, cause }) if leads_out(&cause) => Some(path),
+            Err(WalkError::Io { path, cause }) if is_outside_error(&cause) => Some(path),
             _ => None,
         };
         match chart.walk(options).find_map(out) {
@@ -451,12 +451,12 @@ impl<'h> Release<'h> {
         if chart.values_inline.is_empty() {
             return self.values_file().map(|(_, content)| content);
         }
-        let inline = values::tree(&chart.values_inline)?;
+        let inline = values::inline_values_tree(&chart.values_inline)?;
         if chart.values_merge == "replace" {
             return to_yaml(&inline).map(String::into_bytes);
         }
         let (name, content) = self.values_file()?;
-        let ChartSite { sources, schema, .. } = self.site;
+        let ChartContext { sources, schema, .. } = self.site;
         let id = sources.add(name, decode(content)?);
         let first = parse_documents(sources, id, ParseOptions::default())?.into_iter().next();
         let from_file = first.unwrap_or_else(Node::null);

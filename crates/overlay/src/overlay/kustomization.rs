@@ -130,7 +130,7 @@ impl Kustomization {
     /// # Errors
     /// Malformed YAML, an unknown field, a value of the wrong type, a wrong kind, or an empty file.
     pub fn read(sources: &SourceMap, source: SourceId) -> Result<Warned<Self>> {
-        let Readable { kustomization, problems } = Self::read_what_can_be(sources, source)?;
+        let PartialKustomization { kustomization, problems } = Self::read_partial(sources, source)?;
         problems.or(kustomization)
     }
 
@@ -138,7 +138,7 @@ impl Kustomization {
     ///
     /// # Errors
     /// Nothing of the file can be read.
-    pub(super) fn read_what_can_be(sources: &SourceMap, source: SourceId) -> Result<Readable> {
+    pub(super) fn read_partial(sources: &SourceMap, source: SourceId) -> Result<PartialKustomization> {
         let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
         check_directives(sources, source, Separation::None)?;
         let (documents, repeated) = parse_with_repeated_keys(sources, source, options)?;
@@ -172,7 +172,7 @@ impl Kustomization {
             .map(duplicate_key_warning)
             .chain(documents.find_map(|next| ignored_document(&next)));
         let kustomization = Warned { value: kustomization, warnings: deprecated.chain(ignored).collect() };
-        Ok(Readable { kustomization, problems })
+        Ok(PartialKustomization { kustomization, problems })
     }
 
     /// Returns true if this is a component.
@@ -192,7 +192,7 @@ impl Kustomization {
         // Inline patches and replacements have empty paths.
         let paths = patches.chain(replacements).filter(|path| !path.is_empty());
         let listed = lists.chain(merges).chain(paths).cloned();
-        listed.chain(generators.flat_map(GeneratorArgs::named_files)).chain(charts)
+        listed.chain(generators.flat_map(GeneratorArgs::file_paths)).chain(charts)
     }
 
     fn check_kind(&self) -> Result<()> {
@@ -226,7 +226,7 @@ impl Kustomization {
             args.envs.extend(args.env.take());
         }
         let (charts, globals) =
-            HelmChartArgs::split(std::mem::take(&mut self.helm_chart_inflation_generator));
+            HelmChartArgs::into_charts(std::mem::take(&mut self.helm_chart_inflation_generator));
         if self.helm_globals.is_none() && globals != HelmGlobals::default() {
             self.helm_globals = Some(globals);
         }
@@ -236,7 +236,7 @@ impl Kustomization {
 
 /// The valid parts of a kustomization, and the errors of the rest.
 #[derive(Debug)]
-pub(super) struct Readable {
+pub(super) struct PartialKustomization {
     pub kustomization: Warned<Kustomization>,
     pub problems: Problems,
 }

@@ -24,7 +24,7 @@ use serde::Serialize;
 
 use super::repo_spec::{RepoSpec, is_commit, without_secrets};
 use crate::schema_chain::LockedSchema;
-use smp_files::{Distrust, FileTree, nearest_file};
+use smp_files::{RejectedFile, FileTree, nearest_file};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// The name of lock files.
@@ -75,7 +75,7 @@ impl RemoteReference {
 
     /// Returns true if the reference is a full commit hash, which never changes its meaning.
     #[must_use]
-    pub fn is_fixed(&self) -> bool {
+    pub fn is_commit_hash(&self) -> bool {
         match self {
             Self::Repository { reference, .. } => is_commit(reference),
             Self::File { .. } => false,
@@ -143,8 +143,8 @@ impl LockFile {
         let directory = directory.path();
         nearest_file(tree, directory, LOCK_FILE).map_err(|distrust| {
             let help = match distrust {
-                Distrust::NoFile(_) => "replace it with a file, or pass the lock file with --lock-file",
-                Distrust::OfAnother(_) => "pass it with --lock-file to use it",
+                RejectedFile::NotRegular(_) => "replace it with a file, or pass the lock file with --lock-file",
+                RejectedFile::OtherOwner(_) => "pass it with --lock-file to use it",
             };
             Diagnostic::error(Code::Locked, distrust.message(directory)).help(help)
         })

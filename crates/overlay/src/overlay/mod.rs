@@ -3,17 +3,17 @@
 //! Owns the kustomization file format, the rules for which files a build may read, the order of steps, and the
 //! loop over them. Each step calls one function of `transform`.
 
-mod added;
+mod added_document;
 mod build;
 mod builder;
-mod data_files;
+mod generator_files;
 mod directory;
 mod fetch;
 mod function;
 mod helm;
 mod kustomization;
-mod load;
-mod loading;
+mod root;
+mod load_tree;
 mod lock;
 mod nearby;
 mod options;
@@ -26,19 +26,19 @@ mod remote;
 mod repo_spec;
 mod search;
 mod tree;
-mod types;
+mod schemas;
 
 pub use builder::Builder;
 pub use function::FunctionOptions;
 pub use helm::HelmOptions;
 pub use kustomization::Kustomization;
-pub use load::{Reader, Root};
+pub use root::{Reader, Root};
 pub use lock::{LOCK_FILE, LockFile, RemoteReference};
 pub use options::{
-    BuildOptions, BuildRules, Built, ChainUse, Histories, LockUse, MakeChain, Reorder, Targets,
+    BuildOptions, BuildRules, Built, ChainPurpose, Histories, LockSource, MakeChain, Reorder, Targets,
 };
 pub use outline::{BuildOutline, OutlineCheckout, OutlinePart, OutlinePartKind};
 pub use remote::RemoteCache;
 pub use remote::{Remotes, is_remote_file};
 pub use repo_spec::without_secrets;
-pub use search::{SearchedTargets, TargetSearch};
+pub use search::{TargetSelection, TargetSearch};

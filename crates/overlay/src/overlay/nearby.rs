@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::load::Root;
+use super::root::Root;
 use smp_files::{FileKind, Hidden, LinkPolicy, WalkOptions};
 use smp_text::source::KUSTOMIZATION_FILES;
 
@@ -52,7 +52,7 @@ fn below(root: &Root) -> Vec<PathBuf> {
 
 fn above(root: &Root) -> Option<PathBuf> {
     let has_one = |path: &&Path| {
-        let directory = root.neighbour(path).ok().flatten();
+        let directory = root.open_directory(path).ok().flatten();
         directory.is_some_and(|directory| matches!(directory.kustomization_file(), Ok(Some(_))))
     };
     root.path().ancestors().skip(1).take(MAX_PARENTS).find(has_one).map(Path::to_path_buf)

@@ -41,7 +41,7 @@ pub enum Reorder {
 
 /// The lock file used by a build.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum LockUse {
+pub enum LockSource {
     /// The nearest one in the target's directory or its parents, if there is one.
     #[default]
     Nearest,
@@ -90,7 +90,7 @@ pub struct BuildOptions {
     /// The root directory of all caches. Default: the user's cache directory.
     pub cache: Option<PathBuf>,
     /// The lock file that pins remote references.
-    pub lock: LockUse,
+    pub lock: LockSource,
     /// Requires the lock file to pin everything that is fetched.
     pub locked: bool,
     /// Options for running helm.
@@ -111,7 +111,7 @@ impl Default for BuildOptions {
             reorder: None,
             offline: false,
             cache: None,
-            lock: LockUse::default(),
+            lock: LockSource::default(),
             locked: false,
             helm: HelmOptions::default(),
             functions: FunctionOptions::default(),
@@ -155,14 +155,14 @@ pub enum Targets {
 impl Targets {
     /// Returns the variant for a number of targets.
     #[must_use]
-    pub fn count(number: usize) -> Self {
+    pub fn from_count(number: usize) -> Self {
         if number > 1 { Self::Many } else { Self::One }
     }
 }
 
 /// The purpose of a chain of schema sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChainUse {
+pub enum ChainPurpose {
     /// Kustomizations. Their build must not depend on where it runs, so the chain is hermetic.
     Kustomizations,
     /// Plain manifests, in directories or single files.
@@ -170,7 +170,7 @@ pub enum ChainUse {
 }
 
 /// Makes a chain of schema sources.
-pub type MakeChain = Box<dyn Fn(ChainUse) -> Result<SchemaChain> + Send + Sync>;
+pub type MakeChain = Box<dyn Fn(ChainPurpose) -> Result<SchemaChain> + Send + Sync>;
 
 /// A built overlay.
 #[derive(Debug, Clone, Default)]

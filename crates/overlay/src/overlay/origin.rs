@@ -13,13 +13,13 @@ use smp_text::yaml::{self, Map, Node, ParseOptions};
 const MANAGED_BY: &str = "kustomize-v5.8.3";
 
 /// The annotations for origins and transformations.
-pub(super) const ORIGINS: [&str; 2] =
+pub(super) const ORIGIN_ANNOTATIONS: [&str; 2] =
     ["config.kubernetes.io/origin", "alpha.config.kubernetes.io/transformations"];
 
 /// Tracks the directory that is being built, if `buildMetadata` of the target is set.
 #[derive(Debug, Clone, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the file format")]
-pub(super) struct Tracker {
+pub(super) struct OriginTracker {
     active: bool,
     origins: bool,
     transformations: bool,
@@ -30,7 +30,7 @@ pub(super) struct Tracker {
     file: SmolStr,
 }
 
-impl Tracker {
+impl OriginTracker {
     /// Creates a tracker for a target.
     pub fn new(kustomization: &Kustomization) -> Self {
         let has = |option: &str| kustomization.build_metadata.iter().any(|o| **o == option);
@@ -59,20 +59,20 @@ impl Tracker {
     }
 
     /// Records the file that a resource comes from.
-    pub fn note_file(&self, resource: &mut Resource, path: &str) {
+    pub fn record_file(&self, resource: &mut Resource, path: &str) {
         if self.active {
             resource.origin = Some(Origin { path: join(&self.directory, path), ..Origin::default() });
         }
     }
 
     /// Records that a resource is inline in the kustomization file.
-    pub fn note_here(&self, resource: &mut Resource) {
+    pub fn record_inline(&self, resource: &mut Resource) {
         let file = self.file.clone();
-        self.note_file(resource, &file);
+        self.record_file(resource, &file);
     }
 
     /// Returns the origin for a built-in generator or transformer of the kustomization file.
-    pub fn builtin(&self, kind: &str) -> Option<Origin> {
+    pub fn builtin_origin(&self, kind: &str) -> Option<Origin> {
         self.active.then(|| Origin {
             configured_in: join(&self.directory, &self.file),
             configured_by: Some(("builtin".into(), kind.into(), SmolStr::default(), SmolStr::default())),
@@ -81,7 +81,7 @@ impl Tracker {
     }
 
     /// Returns the origin for a plugin with its own configuration.
-    pub fn plugin(&self, plugin: &Resource) -> Option<Origin> {
+    pub fn plugin_origin(&self, plugin: &Resource) -> Option<Origin> {
         let origin = plugin.origin.as_ref().filter(|_| self.active)?;
         let id = plugin.id();
         Some(Origin {
@@ -99,7 +99,7 @@ impl Tracker {
     }
 
     /// Records that a transformer ran on all resources. Resources without an origin were created by it.
-    pub fn transformed(set: &mut ResourceSet, transformer: Option<&Origin>, times: usize) {
+    pub fn record_transformer(set: &mut ResourceSet, transformer: Option<&Origin>, times: usize) {
         let Some(transformer) = transformer else { return };
         for resource in set.resources_mut() {
             resource.rewrite_annotations();
@@ -118,8 +118,8 @@ impl Tracker {
             return;
         }
         for resource in set.resources_mut() {
-            let enabled = |key| if key == ORIGINS[0] { self.origins } else { self.transformations };
-            for (key, text) in annotations(resource).into_iter().filter(|(key, _)| enabled(*key)) {
+            let enabled = |key| if key == ORIGIN_ANNOTATIONS[0] { self.origins } else { self.transformations };
+            for (key, text) in origin_annotations(resource).into_iter().filter(|(key, _)| enabled(*key)) {
                 annotate(resource, key, &text);
             }
             if self.managed_by {
@@ -130,19 +130,19 @@ impl Tracker {
 }
 
 /// Returns the annotations for the origin and the transformations of a resource.
-pub(super) fn annotations(resource: &Resource) -> Vec<(&'static str, String)> {
-    let origin = resource.origin.as_ref().map(|origin| (ORIGINS[0], text(&node(origin))));
+pub(super) fn origin_annotations(resource: &Resource) -> Vec<(&'static str, String)> {
+    let origin = resource.origin.as_ref().map(|origin| (ORIGIN_ANNOTATIONS[0], text(&node(origin))));
     let all = &resource.transformations;
     let transformations =
-        (!all.is_empty()).then(|| (ORIGINS[1], text(&Node::list(all.iter().map(node).collect()))));
+        (!all.is_empty()).then(|| (ORIGIN_ANNOTATIONS[1], text(&Node::list(all.iter().map(node).collect()))));
     origin.into_iter().chain(transformations).collect()
 }
 
 /// Returns the origin in the annotation that a function set on its resource.
-pub(super) fn of_annotation(resource: &Resource) -> Option<Origin> {
-    let text = resource.annotation(ORIGINS[0])?.to_string();
+pub(super) fn origin_from_annotation(resource: &Resource) -> Option<Origin> {
+    let text = resource.annotation(ORIGIN_ANNOTATIONS[0])?.to_string();
     let sources = SourceMap::default();
-    let id = sources.add(ORIGINS[0], text);
+    let id = sources.add(ORIGIN_ANNOTATIONS[0], text);
     let node = yaml::parse_one(&sources, id, ParseOptions::default()).ok()?;
     let field = |path: &[&str]| node.get_path(path).and_then(Node::scalar_text).cloned().unwrap_or_default();
     let by = |name| field(&["configuredBy", name]);

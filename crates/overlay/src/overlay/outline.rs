@@ -50,7 +50,7 @@ pub enum OutlinePartKind {
 impl OutlinePartKind {
     /// Returns the name of the kind.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Target => "target",
             Self::Base => "base",
@@ -116,7 +116,7 @@ impl OutlinePart {
 
     /// Assigns the part to a step. The entry is the step's name without the program in parentheses, which is the
     /// name of the part.
-    pub(super) fn by(mut self, writer: &Arc<Writer>) -> Self {
+    pub(super) fn with_writer(mut self, writer: &Arc<Writer>) -> Self {
         self.entry = writer.name.split_once(" (").map_or(writer.name.as_str(), |(entry, _)| entry).into();
         self.writers = vec![Arc::clone(writer)];
         self
@@ -137,7 +137,7 @@ pub struct OutlineCheckout {
 impl OutlineCheckout {
     /// Returns the address of a file in the repository: `URL//path?ref=COMMIT`. Returns `None` for other files.
     #[must_use]
-    pub fn address_of(&self, file: &Path) -> Option<String> {
+    pub fn url_of(&self, file: &Path) -> Option<String> {
         let path = file.strip_prefix(&self.directory).ok()?;
         Some(format!("{}//{}?ref={}", self.url, path.display(), self.commit))
     }
@@ -156,7 +156,7 @@ impl BuildOutline {
     /// Adds another outline as a base, below the first part of this one.
     pub(super) fn add_base(&mut self, base: Self) {
         for checkout in base.checkouts {
-            self.note_checkout(checkout);
+            self.add_checkout(checkout);
         }
         self.parts.extend(base.parts.into_iter().map(|part| {
             let kind = if part.kind == OutlinePartKind::Target { OutlinePartKind::Base } else { part.kind };
@@ -165,7 +165,7 @@ impl BuildOutline {
     }
 
     /// Adds a repository, unless it is already there.
-    pub(super) fn note_checkout(&mut self, checkout: OutlineCheckout) {
+    pub(super) fn add_checkout(&mut self, checkout: OutlineCheckout) {
         if !self.checkouts.contains(&checkout) {
             self.checkouts.push(checkout);
         }
@@ -202,9 +202,9 @@ impl OutlineRecorder {
     }
 
     /// Records the repository that contains the directory.
-    pub(super) fn note_checkout(&mut self, checkout: Option<OutlineCheckout>) {
+    pub(super) fn add_checkout(&mut self, checkout: Option<OutlineCheckout>) {
         if let Some(checkout) = checkout {
-            self.outline.note_checkout(checkout);
+            self.outline.add_checkout(checkout);
         }
     }
 

@@ -38,26 +38,26 @@ pub(super) enum Step<'k> {
 
 /// The category of a step, which determines how it depends on the steps before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StepPart {
+pub(super) enum StepCategory {
     /// Adds resources, independently of those that other steps add.
-    Addition,
+    Add,
     /// Applies patches.
-    Patches,
+    Patch,
     /// Sets values in fields known by name, such as replicas and images.
-    Values,
+    SetValues,
     /// Anything else.
     Other,
 }
 
 impl Step<'_> {
     /// Returns the category of the step.
-    pub(super) fn part(&self) -> StepPart {
+    pub(super) fn category(&self) -> StepCategory {
         use BuiltinTransformer as T;
         match self {
-            Self::Resource(..) | Self::Generate(_) => StepPart::Addition,
-            Self::Transform(T::StrategicMerge(_) | T::Patches(_) | T::Json6902(_)) => StepPart::Patches,
-            Self::Transform(T::Replicas(_) | T::Images(_)) => StepPart::Values,
-            _ => StepPart::Other,
+            Self::Resource(..) | Self::Generate(_) => StepCategory::Add,
+            Self::Transform(T::StrategicMerge(_) | T::Patches(_) | T::Json6902(_)) => StepCategory::Patch,
+            Self::Transform(T::Replicas(_) | T::Images(_)) => StepCategory::SetValues,
+            _ => StepCategory::Other,
         }
     }
 }

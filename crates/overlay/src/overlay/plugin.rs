@@ -8,10 +8,10 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use smol_str::SmolStr;
 
-use super::data_files::{DataFiles, Secrecy};
+use super::generator_files::{DataFiles, Secrecy};
 use super::function;
 use super::helm::{HelmChart, HelmGlobals};
-use super::load::Root;
+use super::root::Root;
 use super::options::Histories;
 use crate::resource::{Resource, ResourceSet};
 use crate::transform::{
@@ -109,12 +109,12 @@ pub(super) fn helm_chart(plugin: &Resource) -> Result<(Spanned<HelmChart>, HelmG
 /// The configuration is malformed.
 pub(super) fn named_files(plugin: &Resource) -> Result<Vec<Spanned<String>>> {
     if !is_builtin(plugin) {
-        return Ok(function::named_file(plugin.node())?.into_iter().collect());
+        return Ok(function::arguments_file(plugin.node())?.into_iter().collect());
     }
     Ok(match plugin.id().gvk.kind.as_str() {
         "ConfigMapGenerator" | "SecretGenerator" => {
-            let args = config::<GeneratorArgs>(plugin)?.or_named_by(GeneratorMetadata::default());
-            args.named_files().collect()
+            let args = config::<GeneratorArgs>(plugin)?.with_metadata(GeneratorMetadata::default());
+            args.file_paths().collect()
         }
         "HelmChartInflationGenerator" => {
             let (chart, _) = helm_chart(plugin)?;
@@ -138,7 +138,7 @@ pub(super) fn named_files(plugin: &Resource) -> Result<Vec<Spanned<String>>> {
 /// Runs a built-in generator.
 pub(super) fn generate(plugin: &Resource, context: &PluginContext<'_>) -> Result<Warned<Resource>> {
     let named = || -> Result<GeneratorArgs> {
-        Ok(config::<GeneratorArgs>(plugin)?.or_named_by(config::<MetadataConfig>(plugin)?.metadata))
+        Ok(config::<GeneratorArgs>(plugin)?.with_metadata(config::<MetadataConfig>(plugin)?.metadata))
     };
     let data = |secrecy| DataFiles { root: context.root, histories: context.histories, secrecy };
     match plugin.id().gvk.kind.as_str() {
@@ -173,7 +173,7 @@ pub(super) fn transform(
         "ValueAddTransformer" => {
             let c: ValueAdd = config(plugin)?;
             let name = context.root.path().file_name().unwrap_or_default().to_string_lossy();
-            let loaded = c.loaded(&name, context.root, context.patch.sources)?;
+            let loaded = c.load_targets(&name, context.root, context.patch.sources)?;
             transform::value_add(set, &loaded, context.schema)
         }
         "ImageTagTransformer" => {

@@ -20,40 +20,40 @@ const SHOWN_LINES: usize = 30;
 
 /// The result of a program that ended.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct Output {
     /// The exit status.
     pub status: ExitStatus,
     /// The standard output.
-    pub output: Vec<u8>,
+    pub stdout: Vec<u8>,
     /// The standard error.
-    pub messages: String,
+    pub stderr: String,
 }
 
-impl Ended {
+impl Output {
     /// Returns the output of a program that succeeded.
     ///
     /// # Errors
     /// The program exited with a status other than 0. The error contains its messages.
-    pub(super) fn success(self, what: &str) -> Result<Vec<u8>> {
+    pub(super) fn into_stdout(self, what: &str) -> Result<Vec<u8>> {
         if self.status.success() {
-            return Ok(self.output);
+            return Ok(self.stdout);
         }
-        Err(self.failure(what))
+        Err(self.failure_error(what))
     }
 
     /// Masks the secrets that were passed to the program in its messages. Keeps only the lines of the messages
     /// that are ever shown.
     #[must_use]
-    pub(super) fn without(mut self, held: &HeldSecrets) -> Self {
-        let shown: Vec<&str> = last_lines(&self.messages).collect();
-        self.messages = held.hidden_in(&shown.join("\n"));
+    pub(super) fn mask_secrets(mut self, held: &HeldSecrets) -> Self {
+        let shown: Vec<&str> = last_lines(&self.stderr).collect();
+        self.stderr = held.hidden_in(&shown.join("\n"));
         self
     }
 
     /// Returns the error for a failed program.
-    pub(super) fn failure(&self, what: &str) -> Diagnostic {
+    pub(super) fn failure_error(&self, what: &str) -> Diagnostic {
         let mut error = Diagnostic::error(Code::Command, format!("{what} failed: {}", self.status));
-        for line in last_lines(&self.messages) {
+        for line in last_lines(&self.stderr) {
             error = error.note(line);
         }
         error
@@ -75,7 +75,7 @@ pub(super) fn last_lines(messages: &str) -> impl Iterator<Item = &str> {
 /// # Errors
 /// The program cannot be started, exceeds the limit, or prints too much. An exit status other than 0 is not an
 /// error here.
-pub(super) fn run(command: &mut Command, what: &str, input: &[u8], limit: Option<Duration>) -> Result<Ended> {
+pub(super) fn run(command: &mut Command, what: &str, input: &[u8], limit: Option<Duration>) -> Result<Output> {
     let broken = |error: &io::Error| {
         Diagnostic::error(Code::Io, format!("{what}: cannot create a temporary file: {error}"))
     };
@@ -83,17 +83,17 @@ pub(super) fn run(command: &mut Command, what: &str, input: &[u8], limit: Option
     let stdin = if input.is_empty() {
         Stdio::null()
     } else {
-        stream(&UnnamedFile::with(input).map_err(|e| broken(&e))?)?
+        stream(&UnnamedFile::with_content(input).map_err(|e| broken(&e))?)?
     };
     let output = UnnamedFile::new().map_err(|e| broken(&e))?;
     let messages = UnnamedFile::new().map_err(|e| broken(&e))?;
     command.stdin(stdin).stdout(stream(&output)?).stderr(stream(&messages)?);
     let mut child = command.spawn().map_err(|error| cannot_run(command, what, &error))?;
     let status = wait(&mut child, what, limit)?;
-    Ok(Ended {
+    Ok(Output {
         status,
-        output: contents(output, what)?,
-        messages: String::from_utf8_lossy(&contents(messages, what)?).into_owned(),
+        stdout: contents(output, what)?,
+        stderr: String::from_utf8_lossy(&contents(messages, what)?).into_owned(),
     })
 }
 
@@ -160,7 +160,7 @@ pub(super) mod testing {
         command.args(["-c", r#"cat > "$0" && chmod +x "$0""#]).arg(&path);
         let text = format!("#!/bin/sh\n{text}\n");
         let ended = run(&mut command, "sh", text.as_bytes(), None).expect("sh");
-        assert!(ended.status.success(), "{}", ended.messages);
+        assert!(ended.status.success(), "{}", ended.stderr);
         path
     }
 }
@@ -180,15 +180,15 @@ mod tests {
         // More than a pipe holds, in both directions.
         let input = "a line of text\n".repeat(100_000);
         let ended = run(&mut sh("cat; echo done >&2"), "cat", input.as_bytes(), None).expect("it runs");
-        assert_eq!(ended.output, input.as_bytes());
-        assert_eq!(ended.messages, "done\n");
-        assert!(run(&mut sh("cat"), "cat", b"", None).expect("it runs").output.is_empty());
+        assert_eq!(ended.stdout, input.as_bytes());
+        assert_eq!(ended.stderr, "done\n");
+        assert!(run(&mut sh("cat"), "cat", b"", None).expect("it runs").stdout.is_empty());
     }
 
     #[test]
     fn failure_includes_the_messages_of_the_program() {
         let ended = run(&mut sh("seq 100 >&2; exit 3"), "the step", b"", None).expect("it runs");
-        let error = ended.success("the step").expect_err("status 3");
+        let error = ended.into_stdout("the step").expect_err("status 3");
         assert_eq!(error.code(), Code::Command);
         assert!(error.message().starts_with("the step failed: ") && error.message().contains('3'), "{error}");
         assert_eq!(error.notes().len(), SHOWN_LINES);

@@ -35,10 +35,10 @@ pub use self::inventory::RemoteCache;
 
 use self::cache::{Cache, CachedTree};
 use self::http::HttpFailure;
-use self::missing::{Lack, Missing};
+use self::missing::{MissingReason, MissingReferences};
 use super::lock::{LockFile, RemoteReference};
 use super::repo_spec::{RepoSpec, without_password};
-use smp_files::{ConfinedTree, Directory, hex, leads_out};
+use smp_files::{ConfinedTree, Directory, hex, is_outside_error};
 use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
 use smp_text::source::Span;
 
@@ -53,7 +53,7 @@ pub fn is_remote_file(path: &str) -> bool {
 
 /// The kind of a remote entry of `resources`.
 #[derive(Debug)]
-pub enum Found<T> {
+pub enum RemoteResource<T> {
     /// A file, as read by the caller.
     File(T),
     /// A directory of a repository.
@@ -88,12 +88,12 @@ impl Checkout {
     ///
     /// # Errors
     /// The path does not exist, is not a directory, or a symlink leads out of the repository.
-    pub fn root_in(&self, tree: &Directory) -> Result<Directory> {
+    pub fn directory_in(&self, tree: &Directory) -> Result<Directory> {
         let (directory, shown) = (&self.spec.directory, self.spec.shown());
         // A leading slash would make the path absolute.
         let path = directory.trim_start_matches('/');
         let found = tree.locate(path).map_err(|error| {
-            if leads_out(&error) {
+            if is_outside_error(&error) {
                 let message = format!("`{directory}` is outside of the repository {shown}");
                 return Diagnostic::error(Code::OutsideRoot, message);
             }
@@ -122,17 +122,17 @@ pub struct Pins {
 /// Fetches remote files and repositories, each once per run. Clones share the state of the run.
 #[derive(Debug, Clone)]
 pub struct Remotes {
-    cache: Arc<Cache>,
+    cache_directory: Arc<Cache>,
     offline: bool,
     /// True once git can no longer be run. Shared by all copies with different lock files.
     in_sandbox: Arc<AtomicBool>,
     pins: Pins,
     files: Arc<Memo<RemoteFile, FileFailure>>,
     repositories: Arc<Memo<(PathBuf, String), RepositoryFailure>>,
-    used: Arc<Mutex<BTreeMap<RemoteReference, String>>>,
+    used_references: Arc<Mutex<BTreeMap<RemoteReference, String>>>,
     warnings: Arc<Mutex<Vec<Diagnostic>>>,
     /// The missing references of one build.
-    missing: Arc<Missing>,
+    missing_references_error: Arc<MissingReferences>,
 }
 
 /// A file with its SHA-256.
@@ -151,7 +151,7 @@ impl RemoteFile {
 /// The reason why a file is not available.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum FileFailure {
-    Lacks(Lack),
+    Missing(MissingReason),
     Http(HttpFailure),
     /// The content differs from the locked one.
     Differs {
@@ -163,7 +163,7 @@ enum FileFailure {
 /// The reason why a repository is not available.
 #[derive(Debug, Clone)]
 enum RepositoryFailure {
-    Lacks(Lack),
+    Missing(MissingReason),
     Problem(Diagnostic),
 }
 
@@ -177,8 +177,8 @@ impl Remotes {
 
     /// Returns a fetcher with the same cache and other pins. Resolved references are forgotten.
     #[must_use]
-    pub fn pinned_by(&self, pins: Pins) -> Self {
-        Self::with_pins_and_cache(self.cache.clone(), self.offline, pins, self.in_sandbox.clone())
+    pub fn with_pins(&self, pins: Pins) -> Self {
+        Self::with_pins_and_cache(self.cache_directory.clone(), self.offline, pins, self.in_sandbox.clone())
     }
 
     fn with_pins_and_cache(
@@ -188,39 +188,39 @@ impl Remotes {
         in_sandbox: Arc<AtomicBool>,
     ) -> Self {
         Self {
-            cache,
+            cache_directory: cache,
             offline,
             in_sandbox,
             pins,
             files: Arc::default(),
             repositories: Arc::default(),
-            used: Arc::default(),
+            used_references: Arc::default(),
             warnings: Arc::default(),
-            missing: Arc::default(),
+            missing_references_error: Arc::default(),
         }
     }
 
     /// Returns a fetcher for one build, with its own list of missing references.
     #[must_use]
-    pub fn of_one_build(&self) -> Self {
-        Self { missing: Arc::default(), ..self.clone() }
+    pub fn for_build(&self) -> Self {
+        Self { missing_references_error: Arc::default(), ..self.clone() }
     }
 
     /// Disables git, because a sandbox in which it cannot run was closed.
-    pub fn run_no_programs(&self) {
+    pub fn disable_programs(&self) {
         self.in_sandbox.store(true, Ordering::Relaxed);
     }
 
     /// Returns true if every remote reference must be locked.
     #[must_use]
-    pub fn must_be_locked(&self) -> bool {
+    pub fn requires_lock(&self) -> bool {
         self.pins.enforced
     }
 
     /// Returns the directory of the cache, if there is one.
     #[must_use]
-    pub fn cache(&self) -> Option<&Path> {
-        self.cache.directory()
+    pub fn cache_directory(&self) -> Option<&Path> {
+        self.cache_directory.directory()
     }
 
     /// Returns the content of an `http` or `https` URL.
@@ -253,29 +253,29 @@ impl Remotes {
                 Ok(Checkout { spec: spec.clone(), clone_dir, commit })
             }
             Err(RepositoryFailure::Problem(problem)) => Err(problem.at(at)),
-            Err(RepositoryFailure::Lacks(lack)) => Err(self.missing_error(spec.raw(), at, lack)),
+            Err(RepositoryFailure::Missing(lack)) => Err(self.missing_error(spec.raw(), at, lack)),
         }
     }
 
     /// Returns the tree and the commit of a reference. A locked reference resolves to its locked commit.
     fn resolve(&self, spec: &RepoSpec) -> std::result::Result<(PathBuf, String), RepositoryFailure> {
         let reference = RemoteReference::repository(&spec.url(), &spec.reference);
-        let locked = self.pin(&reference).map_err(RepositoryFailure::Lacks)?;
+        let locked = self.pin(&reference).map_err(RepositoryFailure::Missing)?;
         let known = match &locked {
             Some(commit) => Some(commit.clone()),
             None if spec.is_pinned() => Some(spec.reference.clone()),
-            None if self.offline => self.cache.remembered(spec),
+            None if self.offline => self.cache_directory.last_commit(spec),
             None => None,
         };
-        let cached = known.as_ref().map_or(CachedTree::Absent, |commit| self.cache.tree(spec, commit));
+        let cached = known.as_ref().map_or(CachedTree::Absent, |commit| self.cache_directory.tree(spec, commit));
         match (cached, known) {
-            (CachedTree::Whole(tree), Some(commit)) => Ok((tree, commit)),
-            (CachedTree::Damaged, _) if self.offline => Err(RepositoryFailure::Lacks(Lack::Damaged)),
-            _ if self.offline => Err(RepositoryFailure::Lacks(Lack::Cache)),
+            (CachedTree::Complete(tree), Some(commit)) => Ok((tree, commit)),
+            (CachedTree::Damaged, _) if self.offline => Err(RepositoryFailure::Missing(MissingReason::Damaged)),
+            _ if self.offline => Err(RepositoryFailure::Missing(MissingReason::NotCached)),
             _ if self.in_sandbox.load(Ordering::Relaxed) => {
                 Err(RepositoryFailure::Problem(not_fetched_before_sandbox(spec)))
             }
-            _ => self.cache.fetch(spec, locked.as_deref()).map_err(RepositoryFailure::Problem),
+            _ => self.cache_directory.fetch(spec, locked.as_deref()).map_err(RepositoryFailure::Problem),
         }
     }
 
@@ -290,16 +290,16 @@ impl Remotes {
         reference: &str,
         at: Span,
         read: impl FnOnce(Vec<u8>) -> Result<T>,
-    ) -> Result<Found<T>> {
+    ) -> Result<RemoteResource<T>> {
         let spec = RepoSpec::parse(reference);
         if !is_remote_file(reference) || spec.as_ref().is_ok_and(|spec| self.is_known_repository(spec)) {
-            return self.repository(&spec.map_err(|e| e.at(at))?, at).map(Found::Repository);
+            return self.repository(&spec.map_err(|e| e.at(at))?, at).map(RemoteResource::Repository);
         }
         let failure = match (self.get(reference), &spec) {
             (Ok(file), _) => match read(file.content.to_vec()) {
                 Ok(read) => {
                     self.record_file(reference, &file);
-                    return Ok(Found::File(read));
+                    return Ok(RemoteResource::File(read));
                 }
                 Err(error) => error,
             },
@@ -308,9 +308,9 @@ impl Remotes {
             (Err(failure), _) => failure.diagnostic(reference, &self.pins.name).at(at),
         };
         let Ok(spec) = spec else { return Err(failure) };
-        self.repository(&spec, at).map(Found::Repository).map_err(|error| {
+        self.repository(&spec, at).map(RemoteResource::Repository).map_err(|error| {
             // A malformed file is more likely than a repository that cannot be cloned.
-            if failure.code() == Code::Syntax && !git::is_too_late(&error) {
+            if failure.code() == Code::Syntax && !git::is_timeout(&error) {
                 return failure;
             }
             if self.offline {
@@ -324,19 +324,19 @@ impl Remotes {
     /// Returns true if a reference is known to be a repository, so that no request for a file is necessary.
     fn is_known_repository(&self, spec: &RepoSpec) -> bool {
         let reference = RemoteReference::repository(&spec.url(), &spec.reference);
-        self.locked(&reference).is_some() || (spec.is_pinned() && self.cache.has_tree(spec, &spec.reference))
+        self.locked(&reference).is_some() || (spec.is_pinned() && self.cache_directory.has_tree(spec, &spec.reference))
     }
 
     /// Returns one error with all missing references of this build.
     #[must_use]
-    pub fn missing(&self) -> Option<Diagnostic> {
-        self.missing.error(&self.pins.name)
+    pub fn missing_references_error(&self) -> Option<Diagnostic> {
+        self.missing_references_error.error(&self.pins.name)
     }
 
     /// Replaces errors about single missing references by one error with the list of all.
     #[must_use]
-    pub fn explained(&self, problem: Diagnostic) -> Diagnostic {
-        let Some(all) = self.missing() else { return problem };
+    pub fn with_missing_references(&self, problem: Diagnostic) -> Diagnostic {
+        let Some(all) = self.missing_references_error() else { return problem };
         let (missing, others): (Vec<_>, Vec<_>) =
             problem.into_each().partition(|problem| problem.code() == Code::NotFetched);
         let all = (!missing.is_empty()).then_some(all);
@@ -348,8 +348,8 @@ impl Remotes {
 
     /// Returns the remote references used so far, each with its commit or SHA-256.
     #[must_use]
-    pub fn used(&self) -> BTreeMap<RemoteReference, String> {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn used_references(&self) -> BTreeMap<RemoteReference, String> {
+        self.used_references.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the warnings of the run, each once, and clears them.
@@ -363,8 +363,8 @@ impl Remotes {
     /// Records the version of a reference. Warns if it is neither fixed nor locked.
     fn record(&self, reference: RemoteReference, version: &str, raw: &str) {
         let is_unlocked =
-            self.pins.lock.is_some() && !reference.is_fixed() && self.locked(&reference).is_none();
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            self.pins.lock.is_some() && !reference.is_commit_hash() && self.locked(&reference).is_none();
+        let mut used = self.used_references.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = used.insert(reference, version.to_string()).is_none();
         if is_unlocked && is_new {
             let message = format!("`{}` is not in {}", without_password(raw), self.pins.name);
@@ -384,42 +384,42 @@ impl Remotes {
     }
 
     /// Returns the locked version of a reference. If everything must be locked, a missing version is an error.
-    fn pin(&self, reference: &RemoteReference) -> std::result::Result<Option<String>, Lack> {
+    fn pin(&self, reference: &RemoteReference) -> std::result::Result<Option<String>, MissingReason> {
         let locked = self.locked(reference);
-        if locked.is_none() && self.pins.enforced { Err(Lack::Lock) } else { Ok(locked) }
+        if locked.is_none() && self.pins.enforced { Err(MissingReason::NotLocked) } else { Ok(locked) }
     }
 
     /// Adds to the missing references. Returns the error for this one.
-    fn missing_error(&self, reference: &str, at: Span, lack: Lack) -> Diagnostic {
-        self.missing.add(reference, at, lack, &self.pins.name)
+    fn missing_error(&self, reference: &str, at: Span, lack: MissingReason) -> Diagnostic {
+        self.missing_references_error.add(reference, at, lack, &self.pins.name)
     }
 
     fn file_error(&self, url: &str, failure: FileFailure, at: Span) -> Diagnostic {
         match failure {
-            FileFailure::Lacks(lack) => self.missing_error(url, at, lack),
+            FileFailure::Missing(lack) => self.missing_error(url, at, lack),
             failure => failure.diagnostic(url, &self.pins.name).at(at),
         }
     }
 
     fn get(&self, url: &str) -> std::result::Result<RemoteFile, FileFailure> {
         self.files.get(url, || {
-            let locked = self.pin(&RemoteReference::file(url)).map_err(FileFailure::Lacks)?;
+            let locked = self.pin(&RemoteReference::file(url)).map_err(FileFailure::Missing)?;
             let matches_lock =
                 |file: &RemoteFile| locked.as_ref().is_none_or(|locked| **locked == *file.sha256);
             if self.offline || locked.is_some() {
-                let cached = self.cache.file(url).map(RemoteFile::new);
+                let cached = self.cache_directory.file(url).map(RemoteFile::new);
                 if let Some(file) = cached.filter(matches_lock) {
                     return Ok(file);
                 }
             }
             if self.offline {
-                return Err(FileFailure::Lacks(Lack::Cache));
+                return Err(FileFailure::Missing(MissingReason::NotCached));
             }
             let file = RemoteFile::new(http::get(url, http::MAX_SIZE).map_err(FileFailure::Http)?);
             if let Some(locked) = locked.filter(|locked| **locked != *file.sha256) {
                 return Err(FileFailure::Differs { locked, found: file.sha256.to_string() });
             }
-            self.cache.keep_file(url, &file.content);
+            self.cache_directory.keep_file(url, &file.content);
             Ok(file)
         })
     }
@@ -429,7 +429,7 @@ impl FileFailure {
     /// Returns true if the URL must not be tried as a repository.
     fn is_final(&self) -> bool {
         match self {
-            Self::Lacks(lack) => *lack == Lack::Lock,
+            Self::Missing(lack) => *lack == MissingReason::NotLocked,
             Self::Http(failure) => matches!(failure, HttpFailure::TooLarge(_)),
             Self::Differs { .. } => true,
         }
@@ -439,7 +439,7 @@ impl FileFailure {
         let shown = without_password(url);
         let failure = match self {
             Self::Http(failure) => failure,
-            Self::Lacks(_) => {
+            Self::Missing(_) => {
                 return Diagnostic::error(Code::Remote, format!("`{shown}` is not in the cache"));
             }
             Self::Differs { locked, found } => {

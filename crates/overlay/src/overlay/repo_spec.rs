@@ -92,7 +92,7 @@ impl RepoSpec {
     ///
     /// kustomize compares references as written: the new one must not be a prefix of the earlier one.
     #[must_use]
-    pub fn leads_back_to(&self, earlier: &Self) -> bool {
+    pub fn is_cycle_with(&self, earlier: &Self) -> bool {
         earlier.raw.starts_with(&self.raw)
     }
 

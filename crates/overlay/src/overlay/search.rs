@@ -9,9 +9,9 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::directory::bases_of;
+use super::directory::find_bases;
 use super::kustomization::Kustomization;
-use super::load::{Reader, Root};
+use super::root::{Reader, Root};
 use super::process;
 use super::remote::Remotes;
 use super::repo_spec::RepoSpec;
@@ -28,7 +28,7 @@ const GIT_LIMIT: Duration = Duration::from_secs(60);
 
 /// Selects the targets to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SearchedTargets {
+pub enum TargetSelection {
     /// All targets.
     All,
     /// Targets that no other target uses.
@@ -59,13 +59,13 @@ impl TargetSearch {
     ///
     /// # Errors
     /// A directory cannot be read, or there is no target.
-    pub fn below(&self, directory: &Path, selected: SearchedTargets) -> Result<Vec<PathBuf>> {
+    pub fn find_below(&self, directory: &Path, selected: TargetSelection) -> Result<Vec<PathBuf>> {
         let top = self.reader.open(directory)?;
         let mut walk =
             SearchWalk { search: self, ignored: self.ignored(&top), found: FoundTargets::default() };
         walk.visit(&top, Above::Nothing)?;
         let FoundTargets { targets, used } = walk.found;
-        let is_selected = |path: &&PathBuf| selected == SearchedTargets::All || !used.contains(*path);
+        let is_selected = |path: &&PathBuf| selected == TargetSelection::All || !used.contains(*path);
         let relative = |path: &PathBuf| match path.strip_prefix(top.path()) {
             Ok(below) if below.as_os_str().is_empty() => directory.to_path_buf(),
             Ok(below) if directory == Path::new(".") => below.to_path_buf(),
@@ -94,7 +94,7 @@ impl TargetSearch {
             .current_dir(top.path())
             .env("GIT_OPTIONAL_LOCKS", "0");
         let ended = process::run(&mut git, "`git ls-files`", b"", Some(GIT_LIMIT));
-        let Some(listed) = ended.ok().and_then(|ended| ended.success("`git ls-files`").ok()) else {
+        let Some(listed) = ended.ok().and_then(|ended| ended.into_stdout("`git ls-files`").ok()) else {
             return BTreeSet::new();
         };
         let names = listed.split(|&byte| byte == 0).filter_map(|name| str::from_utf8(name).ok());
@@ -145,7 +145,7 @@ impl SearchWalk<'_> {
             let (name, path) = (entry.name.to_string_lossy(), root.path().join(&entry.name));
             let is_skipped =
                 name.starts_with('.') || SKIPPED.contains(&&*name) || self.ignored.contains(&path);
-            if is_skipped { None } else { root.neighbour(&path).transpose() }
+            if is_skipped { None } else { root.open_directory(&path).transpose() }
         });
         below.collect::<Vec<_>>().into_iter()
     }
@@ -194,7 +194,7 @@ impl SearchWalk<'_> {
     /// Records a directory of manifests if a base is found for it. Returns true if it is a target. A plain
     /// directory contains no kustomizations.
     fn plain(&mut self, root: &Root) -> Result<bool> {
-        let bases = match bases_of(root, &self.search.bases) {
+        let bases = match find_bases(root, &self.search.bases) {
             // A base outside of the allowed directory must not abort the search: the build of the target reports
             // it.
             Err(error) if error.code() == Code::OutsideRoot => {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::kustomization::Kustomization;
-use super::load::{Root, Target};
+use super::root::{Root, Target};
 use crate::resource::flatten_lists;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::{SourceId, Span};
@@ -131,7 +131,7 @@ impl Tree {
     }
 
     /// Returns the warnings about this kustomization and everything it refers to, each once.
-    pub fn told(&self) -> Vec<Diagnostic> {
+    pub fn collect_warnings(&self) -> Vec<Diagnostic> {
         let (mut warnings, mut known, mut open) = (Vec::new(), FxHashSet::default(), vec![self]);
         while let Some(tree) = open.pop() {
             if !known.insert(tree.root.path()) {
@@ -207,7 +207,7 @@ impl Item {
 }
 
 /// Resolves an entry. Fetched content is a file if it holds manifests.
-pub(super) fn find(root: &Root, path: &str, at: Span) -> Result<Target> {
+pub(super) fn resolve_entry_path(root: &Root, path: &str, at: Span) -> Result<Target> {
     let is_file = |source| {
         let documents = manifests(root, source)?;
         match documents.iter().find(|node| node.get("kind").is_none()) {
@@ -217,7 +217,7 @@ pub(super) fn find(root: &Root, path: &str, at: Span) -> Result<Target> {
             None => Ok(()),
         }
     };
-    root.find(path, at, is_file)
+    root.resolve(path, at, is_file)
 }
 
 /// Returns the manifests of a text.

@@ -7,7 +7,7 @@ use super::conflict::PackageConflict;
 use super::origins::ChangeOrigin;
 use super::read::text_of;
 use smp_files::{
-    DiskTree, Expected, FileChange, FileStamp, FileTree as _, Located, change_files, end_unfinished,
+    DiskTree, Expected, FileChange, FileStamp, FileTree as _, Located, change_files, recover_directory_and_parents,
 };
 use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::path::FieldPath;
@@ -210,7 +210,7 @@ pub fn write_files(target: &Path, files: &[ChangedFile]) -> Result<()> {
         path: &file.path,
         content: file.content.as_ref().map(FileContent::as_bytes),
         executable: Some(file.executable),
-        expected: file.read.as_ref().map_or(Expected::Nothing, Expected::Read),
+        expected: file.read.as_ref().map_or(Expected::Missing, Expected::Read),
     });
     change_files(&directory_of(target), &changes.collect::<Vec<_>>())
 }
@@ -226,7 +226,7 @@ pub fn write_copy(files: &[ChangedFile], directory: &Path) -> Result<()> {
         path,
         content: file.content.as_ref().map(FileContent::as_bytes),
         executable: Some(file.executable),
-        expected: Expected::Nothing,
+        expected: Expected::Missing,
     });
     change_files(directory, &changes.collect::<Vec<_>>())
 }
@@ -238,7 +238,7 @@ pub fn write_copy(files: &[ChangedFile], directory: &Path) -> Result<()> {
 /// As [`end_unfinished`].
 pub fn recover_target(target: &Path) -> Result<()> {
     // What is not there is an error of who reads it.
-    if DiskTree.has(target) { end_unfinished(&directory_of(target)) } else { Ok(()) }
+    if DiskTree.exists(target) { recover_directory_and_parents(&directory_of(target)) } else { Ok(()) }
 }
 
 /// The directory in which a package is changed.

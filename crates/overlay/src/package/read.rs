@@ -7,8 +7,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use smp_files::{
-    DiskTree, FileKind, FileStamp, FileTree, Hidden, JOURNAL, LinkPolicy, NO_FILE, OpenFile, TreeWalk,
-    WalkOptions, Walked, check_finished,
+    DiskTree, FileKind, FileStamp, FileTree, Hidden, JOURNAL, LinkPolicy, SPECIAL_FILE, OpenFile, TreeWalk,
+    WalkOptions, WalkEntry, check_no_pending_write,
 };
 use smp_merge::schema::openapi::{is_crd, read_added_kinds};
 use smp_merge::schema::{Schema, TypeGraph};
@@ -303,13 +303,13 @@ struct PackageReader<'r> {
 impl PackageReader<'_> {
     fn package(&self, path: &Path, scope: ReadScope) -> Result<Package> {
         if !self.tree.is_directory(path) {
-            check_finished(self.tree, path.parent().unwrap_or(Path::new("")))?;
+            check_no_pending_write(self.tree, path.parent().unwrap_or(Path::new("")))?;
             let name = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
             // The user may have named a pipe.
             let file = self.yaml(name, path.to_path_buf(), |tree, path| tree.open_stream(path))?;
             return Ok(Package::of_file(path.to_path_buf(), file, self.sources));
         }
-        check_finished(self.tree, path)?;
+        check_no_pending_write(self.tree, path)?;
         let FoundFiles { names, left_alone } = self.find(path, scope)?;
         let read = |name: PathBuf| {
             let path = path.join(&name);
@@ -338,12 +338,12 @@ impl PackageReader<'_> {
         let options = WalkOptions { links: LinkPolicy::Keep, hidden, max_depth: usize::MAX };
         let mut found = FoundFiles::default();
         for walked in TreeWalk::new(self.tree, directory, options) {
-            let Walked { path, kind, .. } = walked.map_err(|e| Diagnostic::error(Code::Io, e.to_string()))?;
+            let WalkEntry { path, kind, .. } = walked.map_err(|e| Diagnostic::error(Code::Io, e.to_string()))?;
             let followed = || self.tree.kind(&directory.join(&path)).unwrap_or(kind);
             let is_link = kind == FileKind::Link && scope == ReadScope::Manifests;
             match if is_link { followed() } else { kind } {
                 FileKind::Other if is_yaml_name(&path) => {
-                    let message = format!("{} is {NO_FILE}", directory.join(path).display());
+                    let message = format!("{} is {SPECIAL_FILE}", directory.join(path).display());
                     return Err(Diagnostic::error(Code::Io, message).help("take it out of the directory"));
                 }
                 kind if scope == ReadScope::Everything => found.note(directory, path, kind),

@@ -72,13 +72,13 @@ impl ResourceSet {
 /// annotations. For `merge` it also has the union of the data.
 fn join(mut new: Resource, old: &Resource, behavior: Behavior) -> Result<Resource> {
     for field in ["labels", "annotations"] {
-        let mut pairs: BTreeMap<_, _> = old.placed_strings(field).collect();
-        pairs.extend(new.placed_strings(field));
+        let mut pairs: BTreeMap<_, _> = old.located_strings(field).collect();
+        pairs.extend(new.located_strings(field));
         new.set_strings(field, pairs.into_iter().collect());
     }
     new.set_name(&old.id().name);
     new.set_namespace(&old.id().namespace);
-    new.keep_identity(old.identity());
+    new.restore_identity_locations(old.identity());
     if behavior == Behavior::Merge {
         let old_data = if is_secret(&new) { secret_data(old)? } else { entries(old, "data") };
         join_data(&mut new, "data", old_data);

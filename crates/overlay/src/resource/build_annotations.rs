@@ -14,7 +14,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Map, Node, Style, Tag, Value};
 
 /// The prefix of kustomize's internal annotations.
-pub const INTERNAL: &str = "internal.config.kubernetes.io/";
+pub const INTERNAL_PREFIX: &str = "internal.config.kubernetes.io/";
 /// A placeholder for all internal annotations. No manifest contains it.
 const INTERNAL_PLACEHOLDER: &str = "internal.config.kubernetes.io/notes";
 /// A placeholder for the annotations of origin and transformations, which JSON patches can remove.
@@ -41,7 +41,7 @@ impl Resource {
         let csv = |texts: &mut dyn Iterator<Item = &str>| texts.collect::<Vec<_>>().join(",");
         let affixes = |all: &[SmolStr]| csv(&mut all.iter().map(SmolStr::as_str));
         let generated = self.generated.unwrap_or_default();
-        let ids = || self.previous.noted();
+        let ids = || self.previous.with_repeats();
         let all = [
             (
                 "internal.config.kubernetes.io/generatorBehavior",
@@ -69,12 +69,12 @@ impl Resource {
     /// # Errors
     /// The numbers of former names, namespaces and kinds differ.
     pub fn adopt_build_annotations(&mut self) -> Result<()> {
-        if !self.annotations().any(|(key, _)| key.starts_with(INTERNAL)) {
+        if !self.annotations().any(|(key, _)| key.starts_with(INTERNAL_PREFIX)) {
             return Ok(());
         }
         let mut take = |name: &str| {
             let annotations = self.annotations_mut().and_then(Node::as_map_mut)?;
-            let text = annotations.remove(&format!("{INTERNAL}{name}"))?.scalar_text()?.clone();
+            let text = annotations.remove(&format!("{INTERNAL_PREFIX}{name}"))?.scalar_text()?.clone();
             Some(text.split(',').map(SmolStr::new).collect::<Vec<_>>())
         };
         let (names, namespaces, kinds) =
@@ -89,7 +89,7 @@ impl Resource {
                     .at(self.node().span().at_start())
                     .resource(self.id())
                     .field("metadata.annotations")
-                    .help(format!("remove the annotations that begin with {INTERNAL}")));
+                    .help(format!("remove the annotations that begin with {INTERNAL_PREFIX}")));
             }
             let former = names.into_iter().zip(namespaces).zip(kinds);
             self.previous =
@@ -98,7 +98,7 @@ impl Resource {
         self.prefixes = prefixes.unwrap_or_default();
         self.suffixes = suffixes.unwrap_or_default();
         if hash.is_some() || behavior.is_some() {
-            let behavior = behavior.and_then(|names| Behavior::named(names.first()?)).unwrap_or_default();
+            let behavior = behavior.and_then(|names| Behavior::from_name(names.first()?)).unwrap_or_default();
             let name_hash = hash.is_some_and(|hash| hash == ["enabled"]);
             self.generated = Some(Generated { behavior, name_hash });
         }

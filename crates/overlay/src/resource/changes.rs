@@ -36,7 +36,7 @@ impl Default for ChangedPositions {
 
 impl SetChanges {
     /// Joins the changes of two sets that become one. Nothing is lost if both keep histories.
-    pub(super) fn joined(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+    pub(super) fn join(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         match (one, other) {
             (Some(mut one), Some(other)) => {
                 one.deleted.extend(other.deleted);
@@ -48,12 +48,12 @@ impl SetChanges {
     }
 
     /// Marks all resources and their positions as possibly changed.
-    pub(super) fn all(&mut self) {
+    pub(super) fn mark_all(&mut self) {
         self.changed = ChangedPositions::All;
     }
 
     /// Marks the resource at a position as possibly changed.
-    pub(super) fn one(&mut self, position: usize, touched: Touched) {
+    pub(super) fn mark(&mut self, position: usize, touched: Touched) {
         if let ChangedPositions::Some(positions) = &mut self.changed {
             match positions.entry(position) {
                 Entry::Occupied(mut known) => known.get_mut().add(touched),
@@ -63,18 +63,18 @@ impl SetChanges {
     }
 
     /// Records deleted resources.
-    pub(super) fn gone(&mut self, resources: Vec<Resource>) {
+    pub(super) fn add_deleted(&mut self, resources: Vec<Resource>) {
         self.deleted.extend(resources.into_iter().map(|resource| (resource, None)));
     }
 
     /// Records a deleted resource. Without a cause, the next recorded step counts as the cause.
-    pub(super) fn removed(&mut self, resource: Resource, by: Option<Cause>) {
+    pub(super) fn add_deleted_by(&mut self, resource: Resource, by: Option<Cause>) {
         self.deleted.push((resource, by));
     }
 
     /// Records that empty resources were removed from these ascending positions, so that later resources
     /// moved up.
-    pub(super) fn dropped(&mut self, positions: &[usize], resources: Vec<Resource>) {
+    pub(super) fn remove_emptied(&mut self, positions: &[usize], resources: Vec<Resource>) {
         let by: Vec<Option<Cause>> = positions.iter().map(|position| self.emptied.remove(position)).collect();
         self.deleted.extend(resources.into_iter().zip(by));
         if let ChangedPositions::Some(changed) = &mut self.changed {
@@ -87,7 +87,7 @@ impl SetChanges {
     }
 
     /// Records a step in the histories of the resources that may have changed.
-    pub(super) fn note(&mut self, resources: &mut [Resource], writer: &Arc<Writer>) {
+    pub(super) fn record(&mut self, resources: &mut [Resource], writer: &Arc<Writer>) {
         match std::mem::take(&mut self.changed) {
             ChangedPositions::All => resources
                 .par_iter_mut()
@@ -126,7 +126,7 @@ impl SetChanges {
 
 fn note(resource: &mut Resource, touched: &Touched, writer: &Arc<Writer>) {
     if resource.history.is_some() {
-        resource.follow_touched(touched, writer);
+        resource.record_touched(touched, writer);
     } else {
         resource.history = Some(Box::new(History::new(resource.node(), writer)));
     }

@@ -33,7 +33,7 @@ impl Behavior {
 
     /// Returns the behavior with this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|behavior| behavior.name() == name)
     }
 }

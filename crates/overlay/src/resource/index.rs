@@ -16,32 +16,32 @@ use super::manifest::Resource;
 
 /// The indexes of one set.
 #[derive(Debug, Default)]
-pub(super) struct Indices {
+pub(super) struct Indexes {
     ids: OnceLock<PositionIndex<ResId>>,
     former_ids: OnceLock<PositionIndex<ResId>>,
     names: OnceLock<PositionIndex<SmolStr>>,
     kinds: OnceLock<PositionIndex<SmolStr>>,
 }
 
-impl Indices {
+impl Indexes {
     /// Returns the positions of resources that may have this id now.
     pub(super) fn by_id(&self, resources: &[Resource], id: &ResId) -> &[usize] {
-        self.ids.get_or_init(|| PositionIndex::of(resources, ids)).get(id)
+        self.ids.get_or_init(|| PositionIndex::build(resources, ids)).get(id)
     }
 
     /// Returns the positions of resources that may once have had this id.
     pub(super) fn by_former_id(&self, resources: &[Resource], id: &ResId) -> &[usize] {
-        self.former_ids.get_or_init(|| PositionIndex::of(resources, former_ids)).get(id)
+        self.former_ids.get_or_init(|| PositionIndex::build(resources, former_ids)).get(id)
     }
 
     /// Returns the positions of resources that may have this name now, or once had it.
     pub(super) fn by_name(&self, resources: &[Resource], name: &str) -> &[usize] {
-        self.names.get_or_init(|| PositionIndex::of(resources, names)).get(name)
+        self.names.get_or_init(|| PositionIndex::build(resources, names)).get(name)
     }
 
     /// Returns the positions of resources that may be of this kind now, or once were.
     pub(super) fn by_kind(&self, resources: &[Resource], kind: &str) -> &[usize] {
-        self.kinds.get_or_init(|| PositionIndex::of(resources, kinds)).get(kind)
+        self.kinds.get_or_init(|| PositionIndex::build(resources, kinds)).get(kind)
     }
 
     /// Adds the keys of a resource that is new at a position or has changed its id.
@@ -54,7 +54,7 @@ impl Indices {
 }
 
 /// A clone builds its own indexes when it needs them.
-impl Clone for Indices {
+impl Clone for Indexes {
     fn clone(&self) -> Self {
         Self::default()
     }
@@ -91,7 +91,7 @@ fn add_to<'r, K: Clone + Eq + Hash + 'r>(
 struct PositionIndex<K>(FxHashMap<K, Positions>);
 
 impl<K: Clone + Eq + Hash> PositionIndex<K> {
-    fn of<'r, I: Iterator<Item = &'r K>>(resources: &'r [Resource], keys: impl Fn(&'r Resource) -> I) -> Self
+    fn build<'r, I: Iterator<Item = &'r K>>(resources: &'r [Resource], keys: impl Fn(&'r Resource) -> I) -> Self
     where
         K: 'r,
     {

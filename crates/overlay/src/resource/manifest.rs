@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
-use super::former::FormerIds;
+use super::former_ids::FormerIds;
 use super::generated::Generated;
 use super::id::ResId;
 use super::origin::Origin;
@@ -58,7 +58,7 @@ const IDENTITY: [&[&str]; 4] =
     [&["apiVersion"], &["kind"], &["metadata", "name"], &["metadata", "namespace"]];
 
 /// The texts and locations of the identifying fields; `None` for a field that is absent.
-pub(crate) type IdentityPlaces = [Option<(SmolStr, Span)>; 4];
+pub(crate) type IdentityLocations = [Option<(SmolStr, Span)>; 4];
 
 /// Adds the location and a suggestion to an error about a missing field, if a similarly named field exists.
 ///
@@ -190,12 +190,12 @@ impl Resource {
     }
 
     /// Records a step in the history, if the resource has one.
-    pub fn follow(&mut self, writer: &Arc<Writer>) {
-        self.follow_touched(&Touched::All, writer);
+    pub fn record(&mut self, writer: &Arc<Writer>) {
+        self.record_touched(&Touched::All, writer);
     }
 
     /// Records a step that changed at most the `touched` values in the history, if the resource has one.
-    pub(crate) fn follow_touched(&mut self, touched: &Touched, writer: &Arc<Writer>) {
+    pub(crate) fn record_touched(&mut self, touched: &Touched, writer: &Arc<Writer>) {
         if let Some(history) = &mut self.history {
             history.follow_touched(&self.node, touched, writer);
         }
@@ -230,13 +230,13 @@ impl Resource {
 
     /// Returns the identifying fields with their locations.
     #[must_use]
-    pub(crate) fn identity(&self) -> IdentityPlaces {
+    pub(crate) fn identity(&self) -> IdentityLocations {
         IDENTITY.map(|path| self.node.get_path(path).map(|node| (text_of(Some(node)).into(), node.span())))
     }
 
     /// Restores the locations of identifying fields whose text has not changed: a patch that names its target
     /// does not write the name.
-    pub(crate) fn keep_identity(&mut self, before: IdentityPlaces) {
+    pub(crate) fn restore_identity_locations(&mut self, before: IdentityLocations) {
         for (path, known) in IDENTITY.into_iter().zip(before) {
             let field = path.iter().try_fold(&mut self.node, |node, name| node.get_mut(name));
             if let (Some((text, location)), Some(field)) = (known, field)
@@ -295,7 +295,7 @@ impl Resource {
     }
 
     /// Returns `metadata.labels` or `metadata.annotations` as strings, in order and with their locations.
-    pub fn placed_strings(&self, field: &str) -> impl Iterator<Item = (SmolStr, Node)> {
+    pub fn located_strings(&self, field: &str) -> impl Iterator<Item = (SmolStr, Node)> {
         let map = metadata(&self.node).and_then(|m| m.get(field)).and_then(Node::as_map);
         let string = |value: &Node| Node::string(raw_text(value)).with_span(value.span());
         map.into_iter().flat_map(Map::iter).map(move |(key, value)| (key.into(), string(value)))
@@ -328,15 +328,15 @@ impl Resource {
 
     /// Links all scalars that have the same reserved number. `places` holds the number of locations for each
     /// consecutive number.
-    pub fn share(&mut self, first: u8, locations: &[usize]) {
-        self.shared.share(&mut self.node, first, locations);
+    pub fn link_shared(&mut self, first: u8, locations: &[usize]) {
+        self.shared.link(&mut self.node, first, locations);
     }
 
     /// Propagates a changed value to all scalars that share it. If several were changed, the last value wins.
     ///
     /// Must be called after each in-place change of scalars.
-    pub fn spread_shared(&mut self) {
-        self.shared.spread(&mut self.node);
+    pub fn propagate_shared(&mut self) {
+        self.shared.propagate(&mut self.node);
     }
 
     /// Returns true if some scalars share a value.
@@ -345,8 +345,8 @@ impl Resource {
     }
 
     /// Unlinks all shared scalars, because the resource was rebuilt.
-    pub fn part_shared(&mut self) {
-        self.shared.part(&mut self.node);
+    pub fn unlink_shared(&mut self) {
+        self.shared.unlink(&mut self.node);
     }
 }
 

@@ -4,36 +4,36 @@
 //! not depend on kustomizations or transformers.
 
 mod absorb;
-mod alike;
+mod similar;
 mod build_annotations;
 mod changes;
 mod copied;
-mod former;
+mod former_ids;
 mod generated;
 mod held_secrets;
 mod id;
 mod index;
 mod manifest;
-mod object_words;
+mod object_arg;
 mod order;
 mod origin;
 mod selector;
 mod set;
 mod shared;
 
-pub use alike::{Alike, Known, Likely, SimilarNames, WrongPart};
-pub(crate) use build_annotations::INTERNAL;
+pub use similar::{SimilarResources, SimilarResource, Suggestions, SimilarNames, WrongPart};
+pub(crate) use build_annotations::INTERNAL_PREFIX;
 pub(crate) use copied::Copied;
-pub use former::FormerIds;
+pub use former_ids::FormerIds;
 pub(crate) use generated::{Behavior, Generated, base64_lines};
 pub use held_secrets::HeldSecrets;
 pub(crate) use held_secrets::{hide_copied, holds_data};
 pub use id::ResId;
 pub use manifest::Resource;
 pub use manifest::flatten_lists;
-pub use object_words::{ObjectWords, is_kind};
+pub use object_arg::{ObjectArg, is_kind};
 pub(crate) use order::{compare_ids, compare_kinds, kind_rank};
 pub(crate) use origin::Origin;
 pub use selector::{LabelSelector, Pattern, Selector};
 pub use set::ResourceSet;
-pub(crate) use shared::part_scalars;
+pub(crate) use shared::unlink_scalars;

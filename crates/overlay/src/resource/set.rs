@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::changes::SetChanges;
 use super::copied::Copied;
 use super::id::ResId;
-use super::index::Indices;
+use super::index::Indexes;
 use super::manifest::Resource;
 use super::selector::Selector;
 use smp_merge::cause::{Cause, Touched, Writer};
@@ -40,7 +40,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 #[derive(Debug, Clone, Default)]
 pub struct ResourceSet {
     resources: Vec<Resource>,
-    indices: Indices,
+    indices: Indexes,
     copied: Copied,
     /// True if ids may have changed since the last check that they are distinct.
     ids_changed: bool,
@@ -81,10 +81,10 @@ impl ResourceSet {
     /// Returns all resources, to change, sort or filter them. [`ResourceSet::check_ids`] finds ids that
     /// became equal.
     pub fn resources_mut(&mut self) -> &mut Vec<Resource> {
-        self.indices = Indices::default();
+        self.indices = Indexes::default();
         self.ids_changed = true;
         if let Some(changes) = &mut self.changes {
-            changes.all();
+            changes.mark_all();
         }
         &mut self.resources
     }
@@ -128,7 +128,7 @@ impl ResourceSet {
         let (id, previous) = (resource.id().clone(), resource.previous.clone());
         let (done, touched) = change(resource);
         if let Some(changes) = &mut self.changes {
-            changes.one(position, touched);
+            changes.mark(position, touched);
         }
         if *resource.id() != id || *resource.previous != *previous {
             self.indices.add(position, resource);
@@ -153,7 +153,7 @@ impl ResourceSet {
         for resource in dropped {
             let writes = resource.history.as_deref().and_then(|history| history.leaf(path));
             let by = writes.and_then(|writes| writes.first()).map(|last| last.by.clone());
-            changes.removed(resource, by);
+            changes.add_deleted_by(resource, by);
         }
     }
 
@@ -166,11 +166,11 @@ impl ResourceSet {
     }
 
     fn drop_empty(&mut self) {
-        self.indices = Indices::default();
+        self.indices = Indexes::default();
         let positions: Vec<usize> = (0..self.len()).filter(|&i| self.resources[i].is_empty()).collect();
         let gone: Vec<Resource> = self.resources.extract_if(.., |resource| resource.is_empty()).collect();
         if let Some(changes) = &mut self.changes {
-            changes.dropped(&positions, gone);
+            changes.remove_emptied(&positions, gone);
         }
     }
 
@@ -183,8 +183,8 @@ impl ResourceSet {
         *self = Self { changes, ..others };
         if let Some(changes) = &mut self.changes {
             let gone = before.into_iter().enumerate().filter(|(i, _)| !kept.contains(i));
-            changes.gone(gone.map(|(_, resource)| resource).collect());
-            changes.all();
+            changes.add_deleted(gone.map(|(_, resource)| resource).collect());
+            changes.mark_all();
         }
     }
 
@@ -200,17 +200,17 @@ impl ResourceSet {
     }
 
     /// Records a step in the histories of the resources that it may have changed, if histories are kept.
-    pub fn note(&mut self, writer: &Arc<Writer>) {
+    pub fn record(&mut self, writer: &Arc<Writer>) {
         if let Some(changes) = &mut self.changes {
-            changes.note(&mut self.resources, writer);
+            changes.record(&mut self.resources, writer);
         }
     }
 
     /// Records a resource that was deleted before it was added to this set.
-    pub fn note_deleted(&mut self, resource: Resource, by: &Arc<Writer>) {
+    pub fn record_deleted(&mut self, resource: Resource, by: &Arc<Writer>) {
         if let Some(changes) = &mut self.changes {
-            changes.gone(vec![resource]);
-            changes.note(&mut [], by);
+            changes.add_deleted(vec![resource]);
+            changes.record(&mut [], by);
         }
     }
 
@@ -303,7 +303,7 @@ impl ResourceSet {
         }
         self.indices.add(self.resources.len(), &resource);
         if let Some(changes) = self.changes.as_mut().filter(|_| resource.history.is_none()) {
-            changes.one(self.resources.len(), Touched::All);
+            changes.mark(self.resources.len(), Touched::All);
         }
         self.resources.push(resource);
         Ok(())
@@ -316,7 +316,7 @@ impl ResourceSet {
     pub fn append_all(&mut self, mut other: Self) -> Result<()> {
         let mut copied = self.copied;
         copied.merge(other.copied);
-        let changes = SetChanges::joined(self.changes.take(), other.changes.take());
+        let changes = SetChanges::join(self.changes.take(), other.changes.take());
         if self.is_empty() {
             let checked = other.check_ids();
             *self = Self { copied, changes, ..other };

@@ -37,7 +37,7 @@ impl SharedScalars {
 
     /// Links all scalars of a tree that have the same reserved number. `places` holds the number of locations
     /// for each consecutive number.
-    pub(super) fn share(&mut self, node: &mut Node, first: u8, locations: &[usize]) {
+    pub(super) fn link(&mut self, node: &mut Node, first: u8, locations: &[usize]) {
         let start = usize::from(first).saturating_sub(1);
         let shared = |i: usize| i.checked_sub(start).and_then(|i| locations.get(i)).is_some_and(|&n| n > 1);
         let mut found: Vec<Option<Node>> = vec![None; self.0.len()];
@@ -61,7 +61,7 @@ impl SharedScalars {
     }
 
     /// Propagates a changed value to all scalars that share it. If several were changed, the last value wins.
-    pub(super) fn spread(&mut self, node: &mut Node) {
+    pub(super) fn propagate(&mut self, node: &mut Node) {
         if !self.is_used() {
             return;
         }
@@ -95,16 +95,16 @@ impl SharedScalars {
     }
 
     /// Unlinks all shared scalars.
-    pub(super) fn part(&mut self, node: &mut Node) {
+    pub(super) fn unlink(&mut self, node: &mut Node) {
         if !self.0.is_empty() {
             self.0.clear();
-            part_scalars(node);
+            unlink_scalars(node);
         }
     }
 }
 
 /// Unlinks all shared scalars of a tree, because it is a copy for another location.
-pub fn part_scalars(node: &mut Node) {
+pub fn unlink_scalars(node: &mut Node) {
     visit(node, &mut |scalar, _| scalar.meta.shared = 0);
 }
 
@@ -142,7 +142,7 @@ mod tests {
 
     fn set(resource: &mut Resource, field: &str, text: &str) {
         resource.node_mut().get_mut(field).expect("there").value = Value::Scalar(text.into());
-        resource.spread_shared();
+        resource.propagate_shared();
     }
 
     fn texts(resource: &Resource) -> Vec<String> {
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(resource.reserve_shared(3), Some(1));
         set(&mut resource, "f0", "early");
         assert_eq!(texts(&resource), ["early", "old", "old", "old", "old"], "not shared yet");
-        resource.share(1, &[2, 1, 1]);
+        resource.link_shared(1, &[2, 1, 1]);
         // A different quoting style alone is not a change of the value.
         resource.node_mut().get_mut("f2").expect("there").meta.style = Style::DoubleQuoted;
         set(&mut resource, "f0", "newer");
@@ -165,7 +165,7 @@ mod tests {
         set(&mut resource, "f1", "single");
         assert_eq!(texts(&resource), ["new", "single", "new", "old", "old"]);
         assert_eq!(resource.reserve_shared(1), Some(2), "numbers of unshared scalars are released");
-        resource.part_shared();
+        resource.unlink_shared();
         set(&mut resource, "f0", "apart");
         assert_eq!(texts(&resource), ["apart", "single", "new", "old", "old"]);
     }
@@ -175,7 +175,7 @@ mod tests {
         let mut resource = resource(&[1, 1]);
         assert_eq!(resource.reserve_shared(255), Some(1));
         assert_eq!(resource.reserve_shared(1), None);
-        resource.share(1, &[2]);
+        resource.link_shared(1, &[2]);
         assert_eq!(resource.reserve_shared(254), Some(2));
         assert_eq!(resource.reserve_shared(255), None);
     }

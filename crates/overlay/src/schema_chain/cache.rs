@@ -5,7 +5,7 @@
 //! were fetched, so that the cache also works without network access. Everything is written to a temporary file
 //! and renamed. Unreadable files are removed and ignored. Does not know how documents are fetched.
 
-mod contents;
+mod inventory;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-use smp_files::{Store, key, user_cache};
+use smp_files::{Store, cache_key, user_cache};
 use smp_merge::schema::MAGIC;
 use smp_merge::schema::named_kinds;
 use smp_merge::schema::{Gvk, TypeGraph};
@@ -51,14 +51,14 @@ impl ServerId {
     #[must_use]
     pub fn new(url: impl Into<String>, parts: &[&[u8]]) -> Self {
         let url = url.into();
-        let identity = key(&[&[url.as_bytes()], parts].concat());
+        let identity = cache_key(&[&[url.as_bytes()], parts].concat());
         Self { url, identity }
     }
 
     /// Returns the cache key for a document whose hash is only claimed by the server and not verified. The key is
     /// specific to the server.
     #[must_use]
-    pub fn own_hash(&self, hash: &str) -> String {
+    pub fn server_hash(&self, hash: &str) -> String {
         format!("{} {hash}", self.identity)
     }
 }
@@ -83,7 +83,7 @@ pub struct ServerIndex {
 impl ServerIndex {
     /// Creates an index with the current time.
     #[must_use]
-    pub fn now(server: ServerId, hashes: BTreeMap<String, String>) -> Self {
+    pub fn new(server: ServerId, hashes: BTreeMap<String, String>) -> Self {
         Self { server, fetched: SystemTime::now(), hashes, names: BTreeMap::new() }
     }
 
@@ -129,7 +129,7 @@ impl SchemaCache {
         let graph = TypeGraph::from_bytes(self.store.read(&name).ok()?).ok();
         if graph.is_none() {
             // Another process may have just replaced it; this only wastes one fetch.
-            self.store.drop_file(&name);
+            self.store.remove_file(&name);
         } else {
             self.store.touch(&name);
         }
@@ -138,8 +138,8 @@ impl SchemaCache {
 
     /// Returns the graph of a server's document, stored under its hash or under [`ServerId::own_hash`].
     #[must_use]
-    pub fn get_of(&self, server: &ServerId, document: &str, hash: &str) -> Option<Arc<TypeGraph>> {
-        self.get(document, hash).or_else(|| self.get(document, &server.own_hash(hash)))
+    pub fn get_for_server(&self, server: &ServerId, document: &str, hash: &str) -> Option<Arc<TypeGraph>> {
+        self.get(document, hash).or_else(|| self.get(document, &server.server_hash(hash)))
     }
 
     /// Stores the graph of a document.
@@ -154,8 +154,8 @@ impl SchemaCache {
     }
 
     /// Removes the index of a server, because it is outdated.
-    pub fn forget(&self, server: &ServerId) {
-        self.store.drop_file(&record(server));
+    pub fn remove_index(&self, server: &ServerId) {
+        self.store.remove_file(&record(server));
     }
 
     /// Stores the index of a server.
@@ -175,7 +175,7 @@ impl SchemaCache {
     }
 
     fn keep(&self, name: &Path, parts: &[&[u8]]) -> Result<()> {
-        self.store.keep(name, parts).map_err(|error| self.failed(name, &error))
+        self.store.put(name, parts).map_err(|error| self.failed(name, &error))
     }
 
     fn failed(&self, name: &Path, error: &std::io::Error) -> Diagnostic {
@@ -186,7 +186,7 @@ impl SchemaCache {
     fn read_index(&self, name: &Path) -> Option<ServerIndex> {
         let index = serde_json::from_slice(&self.store.read(name).ok()?);
         if index.is_err() {
-            self.store.drop_file(name);
+            self.store.remove_file(name);
         }
         index.ok()
     }
@@ -196,7 +196,7 @@ impl SchemaCache {
 /// of the program can share the cache. Servers choose the hashes, so they are hashed again instead of used as
 /// file names.
 fn entry(document: &str, hash: &str) -> PathBuf {
-    Path::new(DOCUMENTS).join(key(&[MAGIC, document.as_bytes(), hash.as_bytes()]))
+    Path::new(DOCUMENTS).join(cache_key(&[MAGIC, document.as_bytes(), hash.as_bytes()]))
 }
 
 fn record(server: &ServerId) -> PathBuf {
@@ -237,7 +237,7 @@ impl SchemaSource for CacheSource {
         let api_version = gvk.api_version();
         let graphs = indexes.iter().filter_map(|index| {
             let (document, hash) = index.document(&api_version)?;
-            self.cache.get_of(&index.server, document, hash)
+            self.cache.get_for_server(&index.server, document, hash)
         });
         Ok(graphs.into_iter().find(|graph| graph.kind(gvk).is_some()))
     }
@@ -246,7 +246,7 @@ impl SchemaSource for CacheSource {
         let indexes = self.indexes();
         let kinds_of = |index: &ServerIndex| -> Vec<NamedKind> {
             let documents = index.hashes.iter();
-            let get = |(document, hash): (&String, &String)| self.cache.get_of(&index.server, document, hash);
+            let get = |(document, hash): (&String, &String)| self.cache.get_for_server(&index.server, document, hash);
             let graphs = documents.filter_map(get);
             let kinds = graphs.flat_map(|graph| named_kinds(&graph).collect::<Vec<_>>());
             kinds.map(|kind| index.with_names(kind)).collect()
@@ -287,7 +287,7 @@ mod tests {
     fn index(url: &str, hash: &str, age: u64) -> ServerIndex {
         let hashes = [("example.com/v1".to_string(), hash.to_string())].into();
         let fetched = SystemTime::now() - Duration::from_secs(age);
-        ServerIndex { fetched, ..ServerIndex::now(server(url), hashes) }
+        ServerIndex { fetched, ..ServerIndex::new(server(url), hashes) }
     }
 
     fn has(source: &CacheSource, field: &str) -> Option<bool> {
@@ -336,7 +336,7 @@ mod tests {
         assert_eq!(has(&source(Some("https://a")), "a"), Some(true));
         assert_eq!(has(&source(Some("https://c")), "a"), None, "the document was never fetched");
         assert_eq!(has(&source(None), "b"), Some(true), "the newest cached one");
-        cache.forget(&server("https://a"));
+        cache.remove_index(&server("https://a"));
         assert_eq!(has(&source(Some("https://a")), "a"), None, "the index was removed");
     }
 
@@ -359,7 +359,7 @@ mod tests {
     fn one_document_may_have_all_groups() {
         let (_guard, cache) = cache();
         let hashes = [(ALL_GROUPS.to_string(), "H".to_string())].into();
-        cache.put_index(&ServerIndex::now(server("https://a"), hashes)).expect("written");
+        cache.put_index(&ServerIndex::new(server("https://a"), hashes)).expect("written");
         cache.put(ALL_GROUPS, "H", &graph("a")).expect("written");
         assert_eq!(has(&CacheSource::new(cache, Some(server("https://a"))), "a"), Some(true));
     }

@@ -62,7 +62,7 @@ impl LockedSchema {
 /// it refers to, without descriptions, and the paths from which scope and plural are derived. Returns `None` if
 /// the document does not define the kind.
 #[must_use]
-pub fn part_of_document(document: &Value, gvk: &Gvk) -> Option<Value> {
+pub fn extract_kind(document: &Value, gvk: &Gvk) -> Option<Value> {
     let (home, pointer) = match document.get("definitions") {
         Some(_) => ("definitions", "/definitions"),
         None => ("components", "/components/schemas"),

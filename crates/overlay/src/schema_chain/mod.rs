@@ -21,7 +21,7 @@ use smp_merge::schema::{Gvk, Schema, TypeGraph};
 use smp_merge::schema::{NamedKind, SchemaSource};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-pub use self::lock::{LockedSchema, part_of_document};
+pub use self::lock::{LockedSchema, extract_kind};
 
 /// The value of `--schema`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -57,9 +57,9 @@ impl FromStr for SchemaChoice {
 
 /// The sources that a chain is built from.
 #[derive(Default)]
-pub struct Links {
+pub struct ChainSources {
     /// The types defined by the overlay itself. They always take precedence.
-    pub pins: Schema,
+    pub overlay_types: Schema,
     /// The graph of [`SchemaChoice::File`].
     pub file: Option<Arc<TypeGraph>>,
     /// The cache, if there is one.
@@ -100,7 +100,7 @@ pub enum OnFailure {
     Fail,
     /// The next source is queried, with a warning.
     #[default]
-    PassOver,
+    Skip,
 }
 
 impl fmt::Debug for SchemaChain {
@@ -115,9 +115,9 @@ impl SchemaChain {
     ///
     /// The order for `auto` is: types of the overlay, embedded schema, cluster, cache. A chosen source comes
     /// after the types of the overlay. Kinds that it does not define are looked up in the embedded schema.
-    pub fn new(choice: &SchemaChoice, links: Links) -> Result<Self> {
-        let Links { pins, file, cache, server, live, on_failure, offline, hermetic } = links;
-        let mut chain = Self::of(pins);
+    pub fn new(choice: &SchemaChoice, links: ChainSources) -> Result<Self> {
+        let ChainSources { overlay_types: pins, file, cache, server, live, on_failure, offline, hermetic } = links;
+        let mut chain = Self::from_schema(pins);
         let cached = || cache.map(|cache| CacheSource::new(cache, server));
         match choice {
             SchemaChoice::Auto => {
@@ -150,15 +150,15 @@ impl SchemaChain {
 
     /// Creates a chain with a loaded schema, to which sources can be added.
     #[must_use]
-    pub fn of(schema: Schema) -> Self {
+    pub fn from_schema(schema: Schema) -> Self {
         let (queried, warnings) = (BTreeSet::new(), Vec::new());
         Self { schema, links: Vec::new(), fallback: Schema::none(), queried, warnings }
     }
 
     /// Appends a source. If it fails, a warning is recorded and the next source is queried.
     #[must_use]
-    pub fn then(mut self, source: impl SchemaSource + 'static) -> Self {
-        self.push(Box::new(source), OnFailure::PassOver);
+    pub fn with_source(mut self, source: impl SchemaSource + 'static) -> Self {
+        self.push(Box::new(source), OnFailure::Skip);
         self
     }
 
@@ -178,7 +178,7 @@ impl SchemaChain {
             self.push(live, on_failure);
         }
         if let Some(cache) = cache {
-            self.push(Box::new(cache), OnFailure::PassOver);
+            self.push(Box::new(cache), OnFailure::Skip);
         }
     }
 
@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn sources_are_queried_in_order_once_and_only_for_unknown_kinds() {
         let (first, second) = (fake("first", &["A"]), fake("second", &["A", "B"]));
-        let mut chain = SchemaChain::of(Schema::embedded()).then(first.clone()).then(second.clone());
+        let mut chain = SchemaChain::from_schema(Schema::embedded()).with_source(first.clone()).with_source(second.clone());
         let kinds = [pod(), custom("A"), custom("B"), custom("C"), custom("C")];
         chain.resolve(&kinds).expect("no error");
         let schema = chain.resolve(&kinds).expect("no error");
@@ -351,7 +351,7 @@ mod tests {
     #[test]
     fn unavailable_source_is_queried_once_with_one_warning() {
         let down = Fake { fails: Some(Code::Remote), ..fake("cluster", &[]) };
-        let mut chain = SchemaChain::of(Schema::none()).then(down.clone()).then(fake("next", &["A"]));
+        let mut chain = SchemaChain::from_schema(Schema::none()).with_source(down.clone()).with_source(fake("next", &["A"]));
         let schema = chain.resolve(&[custom("A"), custom("B")]).expect("only a warning");
         assert_eq!(source_of(&schema, &custom("A")), Some("next"));
         assert_eq!(down.queried(), ["A"]);
@@ -362,16 +362,16 @@ mod tests {
             "cannot get the schema of example.com/v1 A from the cluster: out of order"
         );
         let broken = Fake { fails: Some(Code::InvalidValue), ..fake("cluster", &[]) };
-        let mut chain = SchemaChain::of(Schema::none()).then(broken.clone());
+        let mut chain = SchemaChain::from_schema(Schema::none()).with_source(broken.clone());
         chain.resolve(&[custom("A"), custom("B")]).expect("only warnings");
         assert_eq!(broken.queried(), ["A", "B"], "other documents may be valid");
     }
 
-    fn links(live: &Fake) -> Links {
-        Links { live: Some(Box::new(live.clone())), ..Links::default() }
+    fn links(live: &Fake) -> ChainSources {
+        ChainSources { live: Some(Box::new(live.clone())), ..ChainSources::default() }
     }
 
-    fn answer(choice: &str, links: Links, gvk: &Gvk) -> Result<Option<String>> {
+    fn answer(choice: &str, links: ChainSources, gvk: &Gvk) -> Result<Option<String>> {
         let choice = choice.parse().unwrap_or_else(|never| match never {});
         let schema = SchemaChain::new(&choice, links)?.resolve([gvk])?;
         Ok(source_of(&schema, gvk).map(str::to_string))
@@ -384,15 +384,15 @@ mod tests {
         let ask = |choice, links| answer(choice, links, &a).expect("no error");
         assert_eq!(ask("auto", links(&live)).as_deref(), Some("cluster"));
         assert_eq!(ask("cluster", links(&live)).as_deref(), Some("cluster"));
-        assert_eq!(ask("auto", Links { offline: true, ..links(&live) }), None);
-        assert_eq!(ask("auto", Links { hermetic: true, ..links(&live) }), None);
-        assert_eq!(ask("cluster", Links { hermetic: true, ..links(&live) }).as_deref(), Some("cluster"));
+        assert_eq!(ask("auto", ChainSources { offline: true, ..links(&live) }), None);
+        assert_eq!(ask("auto", ChainSources { hermetic: true, ..links(&live) }), None);
+        assert_eq!(ask("cluster", ChainSources { hermetic: true, ..links(&live) }).as_deref(), Some("cluster"));
         assert_eq!(ask("embedded", links(&live)), None);
         let mut pins = Schema::none();
         pins.push_back("crd.yaml", graph(&a));
-        assert_eq!(ask("cluster", Links { pins, ..links(&live) }).as_deref(), Some("crd.yaml"));
+        assert_eq!(ask("cluster", ChainSources { overlay_types, ..links(&live) }).as_deref(), Some("crd.yaml"));
         let file = Some(graph(&a));
-        assert_eq!(ask("s.json", Links { file, ..links(&live) }).as_deref(), Some("s.json"));
+        assert_eq!(ask("s.json", ChainSources { file, ..links(&live) }).as_deref(), Some("s.json"));
         assert_eq!(answer("cluster", links(&live), &pod()).expect("no error").as_deref(), Some("embedded"));
     }
 
@@ -402,10 +402,10 @@ mod tests {
         let code = |choice, links| answer(choice, links, &custom("A")).map_err(|error| error.code());
         assert_eq!(code("cluster", links(&down)), Err(Code::Remote));
         assert_eq!(code("auto", links(&down)), Ok(None));
-        assert_eq!(code("cluster", Links { offline: true, ..links(&down) }), Err(Code::Usage));
-        assert_eq!(code("cluster", Links::default()), Err(Code::Usage));
-        assert_eq!(code("cache", Links::default()), Err(Code::Usage));
-        assert_eq!(code("s.json", Links::default()), Err(Code::Usage));
+        assert_eq!(code("cluster", ChainSources { offline: true, ..links(&down) }), Err(Code::Usage));
+        assert_eq!(code("cluster", ChainSources::default()), Err(Code::Usage));
+        assert_eq!(code("cache", ChainSources::default()), Err(Code::Usage));
+        assert_eq!(code("s.json", ChainSources::default()), Err(Code::Usage));
     }
 
     #[test]
@@ -416,9 +416,9 @@ mod tests {
         let hashes = [("example.com/v1".to_string(), "H".to_string())].into();
         let a = custom("A");
         cache.put("example.com/v1", "H", &graph(&a)).expect("written");
-        cache.put_index(&ServerIndex::now(ServerId::new("https://a", &[]), hashes)).expect("written");
+        cache.put_index(&ServerIndex::new(ServerId::new("https://a", &[]), hashes)).expect("written");
         let with = |live: &Fake, offline| {
-            let links = Links { cache: Some(cache.clone()), offline, ..links(live) };
+            let links = ChainSources { cache: Some(cache.clone()), offline, ..links(live) };
             answer("auto", links, &a).expect("no error")
         };
         let up = fake("cluster", &["A"]);

@@ -1,7 +1,7 @@
 //! The ConfigMap generator: literals, files and env files.
 
 use super::Files;
-use super::generator::{DataPair, GeneratedManifest, GeneratorArgs, GeneratorOptions, sorted, string};
+use super::generator::{DataPair, GeneratedManifest, GeneratorArgs, GeneratorOptions, load_sorted, string_node};
 use crate::resource::{Resource, base64_lines};
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
@@ -24,12 +24,12 @@ pub fn config_map(
             .help("remove the field, or use `secretGenerator`"));
     }
     let mut manifest = GeneratedManifest::new("ConfigMap", args, global)?;
-    Ok(sorted(args, files)?.and_then(|pairs| {
+    Ok(load_sorted(args, files)?.and_then(|pairs| {
         let (mut data, mut binary) = (Map::new(), Map::new());
         for DataPair { key, value, written, .. } in pairs {
             match String::from_utf8(value) {
-                Ok(text) => data.push(key.as_str(), string(text, written)),
-                Err(error) => binary.push(key.as_str(), string(base64_lines(error.as_bytes()), written)),
+                Ok(text) => data.push(key.as_str(), string_node(text, written)),
+                Err(error) => binary.push(key.as_str(), string_node(base64_lines(error.as_bytes()), written)),
             }
         }
         for (field, values) in [("data", data), ("binaryData", binary)] {

@@ -18,7 +18,7 @@ pub trait Files {
 
     /// Returns the source of the values that are made from a file, or `None` if locations in it are not
     /// recorded.
-    fn text_of(&self, _path: &str, _content: &[u8]) -> Option<SourceId> {
+    fn source_of(&self, _path: &str, _content: &[u8]) -> Option<SourceId> {
         None
     }
 

@@ -50,13 +50,13 @@ pub struct Image {
 
 impl Image {
     /// Returns the location of the field that changes the image the most.
-    fn place(&self) -> Span {
+    fn location(&self) -> Span {
         let parts = [&self.new_tag, &self.digest, &self.new_name, &self.tag_suffix];
         parts.into_iter().find(|part| !part.is_empty()).map_or(self.name.span, |part| part.span)
     }
 
     /// Returns the locations of all fields.
-    pub(crate) fn places(&self) -> [Span; 5] {
+    pub(crate) fn locations(&self) -> [Span; 5] {
         [&self.name, &self.new_tag, &self.digest, &self.new_name, &self.tag_suffix].map(|part| part.span)
     }
 }
@@ -182,7 +182,7 @@ impl ImageNames<'_> {
         let name = &image.name.value;
         if name.is_empty() {
             let message = "the entry of `images` has no `name` and has no effect";
-            return Diagnostic::warning(Code::UnmatchedImage, message).at(image.place());
+            return Diagnostic::warning(Code::UnmatchedImage, message).at(image.location());
         }
         let message = format!("no image matches `{name}`");
         let warning = Diagnostic::warning(Code::UnmatchedImage, message).at(image.name.span);
@@ -312,7 +312,7 @@ impl<'i> ImageChange<'i> {
         }
         self.has_matched.set(true);
         let new = self.changed_image(text);
-        set_scalar(field, Spanned::new(new.as_str(), self.image.place()), Tag::Undecided)
+        set_scalar(field, Spanned::new(new.as_str(), self.image.location()), Tag::Undecided)
     }
 
     fn changed_image(&self, text: &str) -> String {

@@ -46,7 +46,7 @@ impl LabelArgs {
         } else {
             templates
         };
-        claims.with(FieldSpec::created_in_all("metadata/labels"))
+        claims.with(FieldSpec::created_for_all_kinds("metadata/labels"))
     }
 }
 
@@ -76,7 +76,7 @@ pub fn labels(
             Ok(())
         })?;
         if let Some(first) = first {
-            resource.share(first, &counts);
+            resource.link_shared(first, &counts);
         }
         resource.sync(schema);
     }
@@ -155,12 +155,12 @@ spec:
 
     #[test]
     fn own_fields_are_used_and_conflicts_rejected() {
-        let field = FieldSpec { kind: "Foo".into(), ..FieldSpec::created_in_all("spec/labels") };
+        let field = FieldSpec { kind: "Foo".into(), ..FieldSpec::created_for_all_kinds("spec/labels") };
         let label =
             LabelArgs { pairs: pairs(&[("a", "b")]), field_specs: vec![field], ..LabelArgs::default() };
         let foo = "{apiVersion: x/v1, kind: Foo, metadata: {name: f}}";
         assert_eq!(at(&run(&label, foo), 0, "spec.labels.a"), "b");
-        let conflict = LabelArgs { field_specs: vec![FieldSpec::of_all("metadata/labels")], ..label };
+        let conflict = LabelArgs { field_specs: vec![FieldSpec::for_all_kinds("metadata/labels")], ..label };
         let error = conflict.fields(&TransformerConfig::builtin()).expect_err("conflict");
         assert_eq!(error.code(), Code::InvalidValue);
     }
@@ -174,12 +174,12 @@ spec:
             ..LabelArgs::default()
         };
         let mut set = run(&selectors, DEPLOYMENT);
-        let metadata: FieldSpecs = vec![FieldSpec::created_in_all("metadata/labels")].into();
+        let metadata: FieldSpecs = vec![FieldSpec::created_for_all_kinds("metadata/labels")].into();
         labels(&mut set, &pairs(&[("t", "2"), ("app", "y")]), &metadata, &Schema::kustomize())
             .expect("labels");
         assert_eq!(at(&set, 0, "spec.selector.matchLabels"), "app: x\nt: \"2\"", "`app` existed before");
         assert_eq!(at(&set, 0, "spec.template.metadata.labels"), "app: x\nt: \"2\"");
-        set.resources_mut()[0].part_shared();
+        set.resources_mut()[0].unlink_shared();
         labels(&mut set, &pairs(&[("t", "3")]), &metadata, &Schema::kustomize()).expect("labels");
         assert_eq!(at(&set, 0, "metadata.labels.t"), "\"3\"");
         assert_eq!(at(&set, 0, "spec.template.metadata.labels.t"), "\"2\"");
@@ -187,7 +187,7 @@ spec:
 
     #[test]
     fn labels_that_are_not_a_map_are_rejected() {
-        let specs = FieldSpecs::from(vec![FieldSpec::of_all("metadata/labels")]);
+        let specs = FieldSpecs::from(vec![FieldSpec::for_all_kinds("metadata/labels")]);
         let one = pairs(&[("a", "b")]);
         let run = |labels: &str| {
             let mut set =

@@ -35,7 +35,7 @@ mod testing;
 mod value_path;
 
 pub use annotations::annotations;
-pub(crate) use config::{SelectorArgs, TransformerConfig, config_of_crds};
+pub(crate) use config::{SelectorArgs, TransformerConfig, config_from_crds};
 pub use config_map::config_map;
 pub(crate) use entries::AfterEntry;
 pub use field_spec::{FieldSpec, FieldSpecs, NameBackReference, NameReferences, SpecList};
@@ -63,4 +63,4 @@ pub use replicas::{Replica, replicas};
 pub use secret::secret;
 pub use sort::{LegacySortOptions, SortOptions, SortOrder, sort};
 pub(crate) use value_add::{ValueAdd, value_add};
-pub(crate) use vars::{Var, VarSet, bind_vars, resolve_vars, var_places};
+pub(crate) use vars::{Var, VarSet, bind_vars, resolve_vars, var_locations};

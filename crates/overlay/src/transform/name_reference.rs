@@ -1,7 +1,7 @@
 //! The name reference transformer: references by name follow changed names and namespaces.
 
 use super::field_spec::NameReferences;
-use super::references::{CandidatePlaces, Candidates, UpdatedReferences, update_references};
+use super::references::{CandidateLocations, Candidates, UpdatedReferences, update_references};
 use crate::resource::ResourceSet;
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::Result;
@@ -22,7 +22,7 @@ pub fn name_references(set: &mut ResourceSet, references: &NameReferences, schem
     let mut copied = set.copied();
     let resources = set.resources_mut();
     // With the manifests moved out, resources can be read while their manifests are changed.
-    let locations = resources.iter().map(CandidatePlaces::of).collect();
+    let locations = resources.iter().map(CandidateLocations::of_resource).collect();
     let mut nodes: Vec<Node> =
         resources.iter_mut().map(|r| std::mem::replace(r.node_mut(), Node::null())).collect();
     let candidates = Candidates::new(resources, locations);
@@ -36,7 +36,7 @@ pub fn name_references(set: &mut ResourceSet, references: &NameReferences, schem
         let Some(referrer) = resources.get_mut(i) else { continue };
         let id = referrer.id().clone();
         if updated.changes_shared {
-            referrer.spread_shared();
+            referrer.propagate_shared();
         }
         referrer.sync(schema);
         for target in updated.targets {

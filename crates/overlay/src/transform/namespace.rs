@@ -64,7 +64,7 @@ pub fn namespace(
 ///
 /// # Errors
 /// A field is not a scalar.
-pub(super) fn namespace_of(resource: &mut Resource, namespace: Spanned<&str>) -> Result<()> {
+pub(super) fn set_namespace_of(resource: &mut Resource, namespace: Spanned<&str>) -> Result<()> {
     let namespace = Spanned::new(SmolStr::new(namespace.value), namespace.span);
     let config = Namespace { namespace, ..Namespace::default() };
     set_in_resource(resource, &config, &NamespaceSpecs::new(&FieldSpecs::default()))
@@ -273,7 +273,7 @@ subjects:
         // A field spec for `subjects/namespace` has no effect in bindings.
         let spec = FieldSpec {
             kind: "ClusterRoleBinding".into(),
-            ..FieldSpec::created_in_all("subjects/namespace")
+            ..FieldSpec::created_for_all_kinds("subjects/namespace")
         };
         for (subjects, unset_only, want) in table {
             let config = Namespace { unset_only, subjects, ..to("new") };

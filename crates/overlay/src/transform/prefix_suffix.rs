@@ -2,7 +2,7 @@
 
 use smol_str::{SmolStr, format_smolstr};
 
-use super::field_spec::{Create, FieldSpecs, selects, set_scalar};
+use super::field_spec::{Create, FieldSpecs, matches_gvk, set_scalar};
 use crate::resource::{Resource, ResourceSet};
 use smp_merge::schema::{Gvk, Schema};
 use smp_text::diagnostic::Result;
@@ -55,9 +55,9 @@ const SUFFIX: Affix = Affix {
 
 /// Returns true for kinds whose names have a meaning outside of references and are thus kept.
 fn keeps_its_name(original: &Gvk) -> bool {
-    selects(["", "", "CustomResourceDefinition"], original)
-        || selects(["apiregistration.k8s.io", "", "APIService"], original)
-        || selects(["", "", "Namespace"], original)
+    matches_gvk(["", "", "CustomResourceDefinition"], original)
+        || matches_gvk(["apiregistration.k8s.io", "", "APIService"], original)
+        || matches_gvk(["", "", "Namespace"], original)
 }
 
 fn add(
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn other_fields_create_no_former_id() {
         let mut set = set("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: y}}");
-        let specs = FieldSpecs::from(vec![FieldSpec::of_all("data/x"), FieldSpec::created_in_all("data/z")]);
+        let specs = FieldSpecs::from(vec![FieldSpec::for_all_kinds("data/x"), FieldSpec::created_for_all_kinds("data/z")]);
         name_suffix(&mut set, "-s", &specs, &Schema::kustomize()).expect("suffix");
         assert_eq!(at(&set, 0, "data"), "x: y-s\nz: -s");
         assert!(set.as_slice()[0].previous.is_empty() && set.as_slice()[0].suffixes.is_empty());

@@ -1,7 +1,7 @@
 //! Secrets made from literals, files and env files.
 
 use super::Files;
-use super::generator::{GeneratedManifest, GeneratorArgs, GeneratorOptions, sorted, string};
+use super::generator::{GeneratedManifest, GeneratorArgs, GeneratorOptions, load_sorted, string_node};
 use crate::resource::{Resource, base64_lines};
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Result, Warned};
@@ -19,11 +19,11 @@ pub fn secret(
 ) -> Result<Warned<Resource>> {
     let mut manifest = GeneratedManifest::new("Secret", args, global)?;
     let kind = args.secret_type.as_ref().filter(|kind| !kind.is_empty());
-    manifest.push("type", kind.map_or_else(|| Node::string("Opaque"), |k| string(k.value.clone(), k.span)));
-    Ok(sorted(args, files)?.and_then(|pairs| {
+    manifest.push("type", kind.map_or_else(|| Node::string("Opaque"), |k| string_node(k.value.clone(), k.span)));
+    Ok(load_sorted(args, files)?.and_then(|pairs| {
         let mut data = Map::new();
         for pair in &pairs {
-            data.push(pair.key.as_str(), string(base64_lines(&pair.value), pair.written));
+            data.push(pair.key.as_str(), string_node(base64_lines(&pair.value), pair.written));
         }
         manifest.push("data", Node::map(data));
         manifest.finish(schema)

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::config::SelectorArgs;
 use super::files::{Files, read_config};
-use super::namespace::namespace_of;
+use super::namespace::set_namespace_of;
 use super::value_path::{NodeKind, check_length, lookup_create, split_slashed, text_of};
 use crate::resource::{Resource, ResourceSet};
 use smp_merge::schema::Schema;
@@ -44,7 +44,7 @@ impl ValueAdd {
     ///
     /// # Errors
     /// The file cannot be read, there are no targets, or a target has no field.
-    pub fn loaded(mut self, root: &str, files: &dyn Files, sources: &SourceMap) -> Result<Self> {
+    pub fn load_targets(mut self, root: &str, files: &dyn Files, sources: &SourceMap) -> Result<Self> {
         let trimmed = self.value.trim();
         self.value.value = if trimmed.is_empty() { root } else { trimmed }.to_string();
         if !self.target_file_path.is_empty() {
@@ -109,7 +109,7 @@ fn add_to(
 /// Sets the field. Returns false if it cannot be created.
 fn add_to_field(resource: &mut Resource, value: &Spanned<String>, target: &ValueAddTarget) -> Result<bool> {
     if *target.field_path == "metadata/namespace" {
-        namespace_of(resource, value.text())?;
+        set_namespace_of(resource, value.text())?;
         return Ok(true);
     }
     let path = split_slashed(&target.field_path);

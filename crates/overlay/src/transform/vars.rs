@@ -7,8 +7,8 @@ use serde::Deserialize;
 use smol_str::SmolStr;
 
 use super::field_spec::{Create, FieldSpecs};
-use super::references::{Contents, Uses, VarValue, replace, value_at};
-use crate::resource::{Likely, ResId, ResourceSet};
+use super::references::{VarValues, UsedVars, VarValue, replace_variables, value_at};
+use crate::resource::{Suggestions, ResId, ResourceSet};
 use smp_merge::schema::{Gvk, Schema};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::Span;
@@ -152,10 +152,10 @@ pub fn resolve_vars(
     if vars.is_empty() {
         return Ok(None);
     }
-    let contents = contents(set, vars, &Likely::new(schema))?;
-    let mut uses = Uses { copied: set.copied(), ..Uses::default() };
+    let contents = contents(set, vars, &Suggestions::new(schema))?;
+    let mut uses = UsedVars { copied: set.copied(), ..UsedVars::default() };
     for resource in set.resources_mut().iter_mut().filter(|r| !r.is_empty()) {
-        specs.visit(resource, Create::Never, &mut |field| replace(field, &contents, &mut uses))?;
+        specs.visit(resource, Create::Never, &mut |field| replace_variables(field, &contents, &mut uses))?;
         resource.sync(schema);
     }
     let unused: Vec<&Var> = vars.0.values().filter(|var| !uses.names.contains(&*var.name)).collect();
@@ -174,13 +174,13 @@ pub fn resolve_vars(
 ///
 /// # Errors
 /// Same as [`resolve_vars`].
-pub fn var_places(set: &ResourceSet, vars: &VarSet, schema: &Schema) -> Result<Vec<(Span, Span)>> {
-    let contents = contents(set, vars, &Likely::new(schema))?;
+pub fn var_locations(set: &ResourceSet, vars: &VarSet, schema: &Schema) -> Result<Vec<(Span, Span)>> {
+    let contents = contents(set, vars, &Suggestions::new(schema))?;
     let declared = vars.0.values().map(|var| var.name.span);
     Ok(contents.values().map(|value| value.location).zip(declared).collect())
 }
 
-fn contents(set: &ResourceSet, vars: &VarSet, likely: &Likely<'_>) -> Result<Contents> {
+fn contents(set: &ResourceSet, vars: &VarSet, likely: &Suggestions<'_>) -> Result<VarValues> {
     let mut sources: FxHashMap<&str, &Node> = FxHashMap::default();
     for resource in set {
         for name in &resource.vars {

@@ -53,7 +53,7 @@ impl<'s> Generator<'s> {
                 map.insert(self.dice.pick(WORDS), self.value("", at.additional(), depth + 1));
             }
         }
-        if self.options.wrong && self.dice.one_in(40) && !map.is_empty() {
+        if self.options.wrong_values && self.dice.one_in(40) && !map.is_empty() {
             let i = self.dice.below(map.len());
             let entry = &mut map.entries_mut()[i];
             entry.value = self.wrong(&entry.key.text, at.field(&entry.key.text));
@@ -95,7 +95,7 @@ impl<'s> Generator<'s> {
             match before.get(key) {
                 Some(value) if !self.dice.one_in(12) => drop(map.insert(key, value.clone())),
                 _ if map.contains_key(key) || i > 0 && list.element().key_default(key).is_some() => {}
-                _ if self.options.wrong && self.dice.one_in(30) => {}
+                _ if self.options.wrong_values && self.dice.one_in(30) => {}
                 _ => drop(map.insert(key, self.value(key, list.element().field(key), depth))),
             }
         }

@@ -118,7 +118,7 @@ impl Dice {
     }
 
     /// Returns the text with the given probability, otherwise an empty one.
-    pub fn rarely(&mut self, percent: usize, text: &'static str) -> &'static str {
+    pub fn maybe(&mut self, percent: usize, text: &'static str) -> &'static str {
         if self.chance(percent) { text } else { "" }
     }
 }

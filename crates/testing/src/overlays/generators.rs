@@ -1,8 +1,8 @@
 //! ConfigMap and Secret generators with literals and files.
 
 use super::layer::Draft;
-use super::thing::{Shape, Thing, distinct};
-use super::{Forest, line};
+use super::resource_model::{FieldType, ModelResource, distinct};
+use super::{OverlayGenerator, line};
 
 /// Literals as entries of a list in flow style.
 const LITERALS: [&str; 14] = [
@@ -48,7 +48,7 @@ enum Data {
     Any,
 }
 
-impl Forest {
+impl OverlayGenerator {
     /// Writes the generator fields, mostly for the settings of the applications.
     pub fn generators(&mut self, draft: &mut Draft, number: usize) {
         let mut text = String::new();
@@ -87,49 +87,49 @@ impl Forest {
     }
 
     fn config_map(&mut self, draft: &mut Draft, name: &str, data: Data) -> String {
-        let mut thing = Thing::new("v1", "ConfigMap", name);
+        let mut thing = ModelResource::new("v1", "ConfigMap", name);
         thing.generated = true;
         let mut text = format!("- name: {name}\n");
         if self.dice.chance(8) {
             let space = self.dice.pick(&["default", "home"]);
             line!(text, "  namespace: {space}");
             thing.namespace = Some(space.into());
-            thing.home.clone_from(&thing.namespace);
+            thing.original_namespace.clone_from(&thing.namespace);
         }
         text += &self.sources(draft, data);
         text += &self.options();
-        if draft.things.iter().any(|t| t.clashes(&thing)) {
+        if draft.resources.iter().any(|t| t.conflicts_with(&thing)) {
             return String::new();
         }
-        thing.has("metadata.name", Shape::Text);
+        thing.add_field("metadata.name", FieldType::Text);
         if data == Data::WithOne {
-            thing.has("data", Shape::Map);
-            thing.has("data.one", Shape::Text);
+            thing.add_field("data", FieldType::Map);
+            thing.add_field("data.one", FieldType::Text);
         }
-        draft.things.push(thing);
+        draft.resources.push(thing);
         text
     }
 
     fn secret(&mut self, draft: &mut Draft, name: &str) -> String {
-        let mut thing = Thing::new("v1", "Secret", name);
-        if draft.things.iter().any(|t| t.clashes(&thing)) {
+        let mut thing = ModelResource::new("v1", "Secret", name);
+        if draft.resources.iter().any(|t| t.conflicts_with(&thing)) {
             return String::new();
         }
         thing.generated = true;
-        thing.has("metadata.name", Shape::Text);
+        thing.add_field("metadata.name", FieldType::Text);
         let kind = self.dice.pick(&["", "  type: Opaque\n", "  type: kubernetes.io/tls\n"]);
         let text = format!("- name: {name}\n{kind}{}{}", self.sources(draft, Data::WithOne), self.options());
-        thing.has("data.one", Shape::Text);
-        draft.things.push(thing);
+        thing.add_field("data.one", FieldType::Text);
+        draft.resources.push(thing);
         text
     }
 
     /// Writes a generator that merges into, or replaces, an existing resource.
     fn merged(&mut self, draft: &mut Draft, kind: &str) -> String {
-        let known: Vec<&Thing> = distinct(&draft.things);
-        let known: Vec<&Thing> = known.into_iter().filter(|t| t.kind == kind).collect();
+        let known: Vec<&ModelResource> = distinct(&draft.resources);
+        let known: Vec<&ModelResource> = known.into_iter().filter(|t| t.kind == kind).collect();
         let Some(thing) = self.dice.any(&known) else { return String::new() };
-        let (name, home) = (thing.original.clone(), thing.home.clone());
+        let (name, home) = (thing.original_name.clone(), thing.original_namespace.clone());
         let behavior = self.dice.pick(&["merge", "merge", "replace"]);
         let mut text = format!(
             "\
@@ -141,13 +141,13 @@ impl Forest {
             line!(text, "  namespace: {home}");
         }
         if behavior == "replace"
-            && let Some(thing) = draft.things.iter_mut().find(|t| t.kind == kind && t.original == name)
+            && let Some(thing) = draft.resources.iter_mut().find(|t| t.kind == kind && t.original_name == name)
         {
-            thing.lacks("data.");
-            thing.lacks("stringData");
-            thing.lacks("metadata.annotations");
-            thing.lacks("metadata.labels");
-            thing.has("data.one", Shape::Text);
+            thing.remove_fields("data.");
+            thing.remove_fields("stringData");
+            thing.remove_fields("metadata.annotations");
+            thing.remove_fields("metadata.labels");
+            thing.add_field("data.one", FieldType::Text);
         }
         text + &self.sources(draft, Data::WithOne) + &self.options()
     }

@@ -1,28 +1,28 @@
 //! Kustomizations: the layers that they use as bases, and their simple fields.
 
 use super::manifests::Application;
-use super::thing::{Shape, Thing, distinct};
-use super::{Forest, line};
+use super::resource_model::{FieldType, ModelResource, distinct};
+use super::{OverlayGenerator, line};
 
 /// A directory with a kustomization.
 #[derive(Clone)]
 pub struct Layer {
     pub directory: String,
     pub depth: usize,
-    pub things: Vec<Thing>,
+    pub resources: Vec<ModelResource>,
     /// True if it declares variables, so that only one layer may use it as a base.
-    pub declares: bool,
+    pub declares_variables: bool,
 }
 
 /// A kustomization that is being written.
 pub struct Draft {
     pub directory: String,
     /// Suffix that makes its names unique.
-    pub mark: String,
+    pub suffix: String,
     pub text: String,
-    pub things: Vec<Thing>,
+    pub resources: Vec<ModelResource>,
     pub is_component: bool,
-    pub declares: bool,
+    pub declares_variables: bool,
     /// Number of files in its directory so far.
     pub files: usize,
 }
@@ -41,12 +41,12 @@ pub enum Position {
     /// The layer that is built.
     Top,
     /// A base or component of another layer.
-    Below,
+    Base,
 }
 
 const APPLICATIONS: [&str; 5] = ["web", "api", "db", "cache", "app-10"];
 
-impl Forest {
+impl OverlayGenerator {
     /// Writes a layer with all its bases.
     pub fn layer(&mut self, depth: usize, position: Position) -> Layer {
         let number = self.number();
@@ -68,7 +68,7 @@ impl Forest {
         self.fields(&mut draft, depth, position);
         if position == Position::Top {
             self.top_fields(&mut draft);
-            if self.flaw {
+            if self.has_mistake {
                 self.mistake(&mut draft);
             }
         }
@@ -88,11 +88,11 @@ kind: Kustomization
         };
         Draft {
             directory: format!("{stem}{number}"),
-            mark: number.to_string(),
+            suffix: number.to_string(),
             text: text.into(),
-            things: Vec::new(),
+            resources: Vec::new(),
             is_component: false,
-            declares: false,
+            declares_variables: false,
             files: 0,
         }
     }
@@ -105,8 +105,8 @@ kind: Kustomization
             "Kustomization",
         ]);
         self.file(&format!("{}/{name}", draft.directory), &draft.text);
-        let Draft { directory, things, declares, .. } = draft;
-        let layer = Layer { directory, depth, things, declares };
+        let Draft { directory, resources: things, declares_variables: declares, .. } = draft;
+        let layer = Layer { directory, depth, resources: things, declares_variables: declares };
         self.layers.push(layer.clone());
         layer
     }
@@ -117,35 +117,35 @@ kind: Kustomization
             let name = if self.dice.chance(12) { (*name).to_owned() } else { format!("{name}{number}") };
             let settings = format!("settings{number}");
             let (text, things) = Application::new(&mut self.dice, self.habits, &name, &settings).write();
-            if things.iter().any(|t| draft.things.iter().any(|other| other.clashes(t))) {
+            if things.iter().any(|t| draft.resources.iter().any(|other| other.conflicts_with(t))) {
                 continue;
             }
             let file = format!("{name}.yaml");
             self.file(&format!("{}/{file}", draft.directory), &text);
             resources.push(file);
-            draft.things.extend(things);
+            draft.resources.extend(things);
         }
     }
 
     /// Adds bases: new layers, or existing ones that others use as well.
     fn bases(&mut self, draft: &mut Draft, depth: usize, resources: &mut Vec<String>) {
         for _ in 0..self.dice.pick(&[1, 1, 2, 2, 3]) {
-            let old: Vec<&Layer> = self.layers.iter().filter(|l| l.depth < depth && !l.declares).collect();
+            let old: Vec<&Layer> = self.layers.iter().filter(|l| l.depth < depth && !l.declares_variables).collect();
             let layer = if self.dice.chance(40)
                 && let Some(layer) = self.dice.any(&old)
             {
                 (*layer).clone()
             } else {
                 let below = self.dice.below(depth);
-                self.layer(below, Position::Below)
+                self.layer(below, Position::Base)
             };
-            let clash = |t: &Thing| draft.things.iter().any(|other| other.clashes(t));
-            if layer.things.iter().any(clash) {
+            let clash = |t: &ModelResource| draft.resources.iter().any(|other| other.conflicts_with(t));
+            if layer.resources.iter().any(clash) {
                 continue;
             }
             resources.push(format!("../{}", layer.directory));
-            draft.declares |= layer.declares;
-            draft.things.extend(layer.things);
+            draft.declares_variables |= layer.declares_variables;
+            draft.resources.extend(layer.resources);
         }
     }
 
@@ -171,22 +171,22 @@ kind: Component
 ",
         );
         component.is_component = true;
-        component.things = std::mem::take(&mut draft.things);
+        component.resources = std::mem::take(&mut draft.resources);
         if self.dice.chance(30) {
             let mut resources = Vec::new();
             self.applications(&mut component, number, 1, &mut resources);
             self.resources(&mut component, "resources", &resources);
         }
         self.generators(&mut component, number);
-        self.fields(&mut component, 1, Position::Below);
+        self.fields(&mut component, 1, Position::Base);
         if component.text.lines().count() == 2 {
             // An empty component is an error.
             line!(component.text, "labels:\n- pairs: {{component: used}}");
         }
         self.file(&format!("{}/kustomization.yaml", component.directory), &component.text);
         line!(draft.text, "components: [../{}]", component.directory);
-        draft.things = component.things;
-        draft.declares |= component.declares;
+        draft.resources = component.resources;
+        draft.declares_variables |= component.declares_variables;
     }
 
     /// Writes the fields of all kinds of layers, in the order in which they apply.
@@ -200,15 +200,15 @@ kind: Component
             self.labels(draft);
         }
         if self.dice.chance(rich / 2) {
-            let (text, mark) = (self.dice.text(), draft.mark.clone());
+            let (text, mark) = (self.dice.text(), draft.suffix.clone());
             line!(draft.text, "commonAnnotations: {{note{mark}: {text}, shared: by-{mark}}}");
-            for thing in &mut draft.things {
-                thing.has("metadata.annotations", Shape::Map);
-                thing.has("metadata.annotations.shared", Shape::Text);
+            for thing in &mut draft.resources {
+                thing.add_field("metadata.annotations", FieldType::Map);
+                thing.add_field("metadata.annotations.shared", FieldType::Text);
             }
         }
         if self.dice.chance(rich) {
-            self.late_patches(draft);
+            self.deprecated_json_patches(draft);
         }
         if self.dice.chance(rich) {
             self.replicas(draft);
@@ -236,11 +236,11 @@ kind: Component
     /// Writes prefix, suffix and namespace if the names stay distinct.
     fn names(&mut self, draft: &mut Draft, depth: usize) {
         let often = if depth == 0 { 10 } else { 45 };
-        let mark = draft.mark.clone();
+        let mark = draft.suffix.clone();
         let prefix = if self.dice.chance(often) { format!("p{mark}-") } else { String::new() };
         let suffix = if self.dice.chance(often / 2) { format!("-s{mark}") } else { String::new() };
         let space = self.dice.chance(often / 2).then(|| self.dice.pick(&["default", "ns-a", "ns-b"]));
-        let mut things = draft.things.clone();
+        let mut things = draft.resources.clone();
         for thing in &mut things {
             match space {
                 Some(space) if thing.kind == "Namespace" => thing.name = space.into(),
@@ -251,11 +251,11 @@ kind: Component
                 thing.name = format!("{prefix}{}{suffix}", thing.name);
             }
         }
-        let clash = things.iter().enumerate().any(|(i, a)| things[..i].iter().any(|b| a.clashes(b)));
+        let clash = things.iter().enumerate().any(|(i, a)| things[..i].iter().any(|b| a.conflicts_with(b)));
         if clash {
             return;
         }
-        draft.things = things;
+        draft.resources = things;
         if !prefix.is_empty() {
             line!(draft.text, "namePrefix: {prefix}");
         }
@@ -268,7 +268,7 @@ kind: Component
     }
 
     fn labels(&mut self, draft: &mut Draft) {
-        let mark = draft.mark.clone();
+        let mark = draft.suffix.clone();
         let text = self.dice.pick(&["t", "\"1\"", "\"true\"", "a.b", "\"\"", "\"0x1\""]);
         let pairs = format!("{{tier{mark}: {text}, part: p{mark}}}");
         if self.dice.chance(20) {
@@ -291,7 +291,7 @@ kind: Component
                     "{path: spec/template/metadata/labels, create: false}",
                     "{path: metadata/annotations, kind: ConfigMap}",
                 ];
-                let known = if self.habits.nulls { &fields[..3] } else { &fields };
+                let known = if self.habits.null_annotations { &fields[..3] } else { &fields };
                 let field = self.dice.pick(known);
                 line!(draft.text, "  fields:\n  - {field}");
             }
@@ -299,17 +299,17 @@ kind: Component
                 line!(draft.text, "- pairs: {{more: labels}}");
             }
         }
-        for thing in &mut draft.things {
-            thing.has("metadata.labels", Shape::Map);
-            thing.has("metadata.labels.part", Shape::Text);
+        for thing in &mut draft.resources {
+            thing.add_field("metadata.labels", FieldType::Map);
+            thing.add_field("metadata.labels.part", FieldType::Text);
         }
     }
 
     fn replicas(&mut self, draft: &mut Draft) {
-        let scaled = |t: &&Thing| matches!(t.kind, "Deployment" | "StatefulSet");
-        let things: Vec<&Thing> = draft.things.iter().filter(scaled).collect();
+        let scaled = |t: &&ModelResource| matches!(t.kind, "Deployment" | "StatefulSet");
+        let things: Vec<&ModelResource> = draft.resources.iter().filter(scaled).collect();
         if let Some(thing) = self.dice.any(&things) {
-            let name = if self.dice.chance(70) { &thing.original } else { &thing.name };
+            let name = if self.dice.chance(70) { &thing.original_name } else { &thing.name };
             let count = self.dice.below(9);
             line!(draft.text, "replicas:\n- {{name: {name}, count: {count}}}");
         }
@@ -343,16 +343,16 @@ kind: Component
     fn variables(&mut self, draft: &mut Draft) {
         let free: Vec<&'static str> =
             ["ONE", "TWO"].into_iter().filter(|v| !self.variables.contains(v)).collect();
-        let known = distinct(&draft.things);
+        let known = distinct(&draft.resources);
         let (Some(variable), Some(thing)) = (self.dice.any(&free), self.dice.any(&known)) else { return };
         let fields: Vec<&String> = thing
             .fields
             .iter()
-            .filter(|f| matches!(f.shape, Shape::Text | Shape::Number) && !f.path.contains('['))
+            .filter(|f| matches!(f.shape, FieldType::Text | FieldType::Number) && !f.path.contains('['))
             .map(|f| &f.path)
             .collect();
-        let (api, kind, name) = (thing.api, thing.kind, thing.original.clone());
-        let space = thing.home.as_ref().map(|s| format!(", namespace: {s}")).unwrap_or_default();
+        let (api, kind, name) = (thing.api, thing.kind, thing.original_name.clone());
+        let space = thing.original_namespace.as_ref().map(|s| format!(", namespace: {s}")).unwrap_or_default();
         let field = match self.dice.any(&fields) {
             Some(field) if self.dice.chance(60) => {
                 let field = field.split('.').map(|step| match step.parse::<usize>() {
@@ -372,7 +372,7 @@ vars:
   objref: {{apiVersion: {api}, kind: {kind}, name: {name}{space}}}{field}"
         );
         self.variables.push(variable);
-        draft.declares = true;
+        draft.declares_variables = true;
     }
 
     fn top_fields(&mut self, draft: &mut Draft) {

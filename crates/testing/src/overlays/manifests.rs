@@ -3,38 +3,38 @@
 use std::fmt::Write as _;
 
 use super::dice::Dice;
-use super::thing::{Shape, Thing};
+use super::resource_model::{FieldType, ModelResource};
 
 /// Style of all manifests in a tree of overlays.
 #[derive(Clone, Copy)]
-pub struct Habits {
+pub struct ManifestStyle {
     /// Ports have a protocol. The default dialect treats a port without one as TCP, kustomize does not, so a tree
     /// has protocols on all ports or on none.
-    pub protocols: bool,
+    pub port_protocols: bool,
     /// Annotations may be null. kustomize writes labels that are added there (`fields`) into the content of the null,
     /// where only the end of a build, or its origin, finds them. Such trees have no such labels.
-    pub nulls: bool,
+    pub null_annotations: bool,
 }
 
 /// Writes the manifests of one application, whose resources refer to each other.
 pub struct Application<'d> {
     dice: &'d mut Dice,
-    habits: Habits,
+    habits: ManifestStyle,
     name: String,
     /// A ConfigMap that the containers read.
     settings: String,
     text: String,
-    things: Vec<Thing>,
+    resources: Vec<ModelResource>,
 }
 
 impl<'d> Application<'d> {
-    pub fn new(dice: &'d mut Dice, habits: Habits, name: &str, settings: &str) -> Self {
+    pub fn new(dice: &'d mut Dice, habits: ManifestStyle, name: &str, settings: &str) -> Self {
         let (name, settings) = (name.to_owned(), settings.to_owned());
-        Self { dice, habits, name, settings, text: String::new(), things: Vec::new() }
+        Self { dice, habits, name, settings, text: String::new(), resources: Vec::new() }
     }
 
     /// Returns the text of all documents and their resources.
-    pub fn write(mut self) -> (String, Vec<Thing>) {
+    pub fn write(mut self) -> (String, Vec<ModelResource>) {
         self.workload();
         if self.dice.chance(60) {
             self.service();
@@ -48,22 +48,22 @@ impl<'d> Application<'d> {
         if self.dice.chance(8) {
             self.text = as_list(&self.text);
         }
-        (self.text, self.things)
+        (self.text, self.resources)
     }
 
     fn document(&mut self) {
         if self.text.is_empty() {
             return;
         }
-        let comment = self.dice.rarely(10, " # next");
+        let comment = self.dice.maybe(10, " # next");
         writeln!(self.text, "---{comment}").expect("text");
     }
 
     /// Writes type and metadata, sometimes with labels and annotations.
-    fn head(&mut self, api: &'static str, kind: &'static str) -> Thing {
+    fn head(&mut self, api: &'static str, kind: &'static str) -> ModelResource {
         self.document();
         let name = self.name.clone();
-        let mut thing = Thing::new(api, kind, &name);
+        let mut thing = ModelResource::new(api, kind, &name);
         writeln!(
             self.text,
             "\
@@ -73,13 +73,13 @@ metadata:
   name: {name}"
         )
         .expect("text");
-        thing.has("metadata.name", Shape::Text);
-        thing.has("kind", Shape::Text);
+        thing.add_field("metadata.name", FieldType::Text);
+        thing.add_field("kind", FieldType::Text);
         if self.dice.chance(10) && !thing.is_cluster_scoped() {
             let namespace = self.dice.pick(&["default", "home", "other"]);
             writeln!(self.text, "  namespace: {namespace}").expect("text");
             thing.namespace = Some(namespace.into());
-            thing.home.clone_from(&thing.namespace);
+            thing.original_namespace.clone_from(&thing.namespace);
         }
         if self.dice.chance(50) {
             writeln!(
@@ -89,15 +89,15 @@ metadata:
     part: of-all"
             )
             .expect("text");
-            thing.has("metadata.labels", Shape::Map);
-            thing.has("metadata.labels.app", Shape::Text);
+            thing.add_field("metadata.labels", FieldType::Map);
+            thing.add_field("metadata.labels.app", FieldType::Text);
         }
         if self.dice.chance(40) {
             self.annotations();
-            thing.has("metadata.annotations", Shape::Map);
-            thing.has("metadata.annotations.note", Shape::Text);
+            thing.add_field("metadata.annotations", FieldType::Map);
+            thing.add_field("metadata.annotations.note", FieldType::Text);
         } else {
-            let empty = if self.habits.nulls && self.dice.chance(12) {
+            let empty = if self.habits.null_annotations && self.dice.chance(12) {
                 self.dice.pick(&["  annotations: {}\n", "  annotations:\n"])
             } else {
                 ""
@@ -155,11 +155,11 @@ metadata:
         if matches!(kind, "Deployment" | "StatefulSet") && self.dice.chance(70) {
             let count = self.dice.pick(&["1", "2", "3", "\"3\""]);
             writeln!(self.text, "  replicas: {count}").expect("text");
-            thing.has("spec.replicas", Shape::Number);
+            thing.add_field("spec.replicas", FieldType::Number);
         }
         if api == "apps/v1" {
             writeln!(self.text, "  selector:\n    matchLabels: {{app: {name}}}").expect("text");
-            thing.has("spec.selector.matchLabels", Shape::Map);
+            thing.add_field("spec.selector.matchLabels", FieldType::Map);
         }
         if kind == "StatefulSet" {
             self.stateful();
@@ -184,7 +184,7 @@ metadata:
             depth += 2;
         }
         self.pod(&mut thing, depth);
-        self.things.push(thing);
+        self.resources.push(thing);
     }
 
     fn stateful(&mut self) {
@@ -207,7 +207,7 @@ metadata:
     }
 
     /// Writes the fields of a Pod spec.
-    fn pod(&mut self, thing: &mut Thing, depth: usize) {
+    fn pod(&mut self, thing: &mut ModelResource, depth: usize) {
         let pad = "  ".repeat(depth);
         if self.dice.chance(25) {
             let name = &self.name;
@@ -220,8 +220,8 @@ metadata:
         writeln!(self.text, "{pad}containers:").expect("text");
         self.main_container(&pad);
         thing.containers.push("main".into());
-        let base = thing.pod();
-        thing.has(&format!("{base}.containers"), Shape::List);
+        let base = thing.pod_spec_path();
+        thing.add_field(&format!("{base}.containers"), FieldType::List);
         Self::container_fields(thing, 0, "main", &["image", "args"]);
         if self.dice.chance(60) {
             let image = self.dice.pick(&[
@@ -250,14 +250,14 @@ metadata:
             if !image.is_empty() {
                 writeln!(self.text, "{pad}- {{name: image, image: {{reference: {image}}}}}").expect("text");
             }
-            thing.has(&format!("{base}.volumes"), Shape::List);
+            thing.add_field(&format!("{base}.volumes"), FieldType::List);
         }
     }
 
     fn main_container(&mut self, pad: &str) {
         let (name, settings) = (self.name.clone(), self.settings.clone());
         let (one, two) = (self.dice.text(), self.dice.text());
-        let protocol = if self.habits.protocols { ", protocol: TCP" } else { "" };
+        let protocol = if self.habits.port_protocols { ", protocol: TCP" } else { "" };
         let text = &mut self.text;
         writeln!(text, "{pad}- name: main\n{pad}  image: example.com/{name}:1.0").expect("text");
         let variable = self.dice.pick(&["$(ONE)", "$(TWO)-x", "$(NONE)", "$$(ONE)", "w$(ONE)$(TWO)"]);
@@ -281,11 +281,11 @@ metadata:
         }
     }
 
-    fn container_fields(thing: &mut Thing, position: usize, name: &str, fields: &[&str]) {
-        let base = thing.pod();
+    fn container_fields(thing: &mut ModelResource, position: usize, name: &str, fields: &[&str]) {
+        let base = thing.pod_spec_path();
         for field in fields {
-            let shape = if *field == "args" { Shape::List } else { Shape::Text };
-            thing.has(&format!("{base}.containers.[name={name}].{field}"), shape);
+            let shape = if *field == "args" { FieldType::List } else { FieldType::Text };
+            thing.add_field(&format!("{base}.containers.[name={name}].{field}"), shape);
             let last = thing.fields.last_mut().expect("just added");
             last.pointer = format!("/{}/containers/{position}/{field}", base.replace('.', "/"));
         }
@@ -294,7 +294,7 @@ metadata:
     fn service(&mut self) {
         let mut thing = self.head("v1", "Service");
         let name = &self.name;
-        let protocol = if self.habits.protocols { ", protocol: TCP" } else { "" };
+        let protocol = if self.habits.port_protocols { ", protocol: TCP" } else { "" };
         writeln!(
             self.text,
             "\
@@ -304,16 +304,16 @@ spec:
   - {{name: http, port: 80, targetPort: 80{protocol}}}"
         )
         .expect("text");
-        thing.has("spec.selector", Shape::Map);
-        thing.has("spec.ports", Shape::List);
-        thing.has("spec.ports.0.port", Shape::Number);
-        self.things.push(thing);
+        thing.add_field("spec.selector", FieldType::Map);
+        thing.add_field("spec.ports", FieldType::List);
+        thing.add_field("spec.ports.0.port", FieldType::Number);
+        self.resources.push(thing);
     }
 
     fn account(&mut self) {
         let name = self.name.clone();
         let thing = self.head("v1", "ServiceAccount");
-        self.things.push(thing);
+        self.resources.push(thing);
         let (binding, role) = self.dice.pick(&[
             ("RoleBinding", "Role"),
             ("ClusterRoleBinding", "ClusterRole"),
@@ -323,7 +323,7 @@ spec:
         let names = self.dice.pick(&["", ", resourceNames: [NAME]"]).replace("NAME", &self.settings);
         writeln!(self.text, "rules:\n- {{apiGroups: [\"\"], resources: [configmaps], verbs: [get]{names}}}")
             .expect("text");
-        self.things.push(role_thing);
+        self.resources.push(role_thing);
         let mut thing = self.head("rbac.authorization.k8s.io/v1", binding);
         let namespace = self.dice.pick(&["", ", namespace: default", ", namespace: home"]);
         writeln!(
@@ -334,18 +334,18 @@ subjects:
 - {{kind: ServiceAccount, name: {name}{namespace}}}"
         )
         .expect("text");
-        thing.has("subjects", Shape::List);
-        thing.has("roleRef.name", Shape::Text);
-        self.things.push(thing);
+        thing.add_field("subjects", FieldType::List);
+        thing.add_field("roleRef.name", FieldType::Text);
+        self.resources.push(thing);
     }
 
     /// Adds a resource that belongs to the workload.
     fn companion(&mut self) {
         let (api, kind, rest) = self.dice.pick(&COMPANIONS);
-        if self.things.iter().any(|t| t.kind == kind) {
+        if self.resources.iter().any(|t| t.kind == kind) {
             return;
         }
-        let workload = self.things.first().map_or("Deployment", |t| t.kind);
+        let workload = self.resources.first().map_or("Deployment", |t| t.kind);
         let mut thing = self.head(api, kind);
         let rest = rest
             .replace("NAME", &self.name)
@@ -355,9 +355,9 @@ subjects:
             .replace("VALUE", self.dice.text());
         self.text.push_str(&rest);
         for (path, shape) in known_fields(kind) {
-            thing.has(path, *shape);
+            thing.add_field(path, *shape);
         }
-        self.things.push(thing);
+        self.resources.push(thing);
     }
 }
 
@@ -483,27 +483,27 @@ items: []
     ),
 ];
 
-fn known_fields(kind: &str) -> &'static [(&'static str, Shape)] {
+fn known_fields(kind: &str) -> &'static [(&'static str, FieldType)] {
     match kind {
-        "ConfigMap" => &[("data", Shape::Map), ("data.key", Shape::Text)],
-        "Secret" => &[("data.pass", Shape::Text), ("stringData.user", Shape::Text)],
+        "ConfigMap" => &[("data", FieldType::Map), ("data.key", FieldType::Text)],
+        "Secret" => &[("data.pass", FieldType::Text), ("stringData.user", FieldType::Text)],
         "HorizontalPodAutoscaler" => {
-            &[("spec.maxReplicas", Shape::Number), ("spec.scaleTargetRef.name", Shape::Text)]
+            &[("spec.maxReplicas", FieldType::Number), ("spec.scaleTargetRef.name", FieldType::Text)]
         }
-        "Ingress" => &[("spec.rules.0.host", Shape::Text), ("spec.tls", Shape::List)],
-        "NetworkPolicy" => &[("spec.podSelector.matchLabels", Shape::Map)],
-        "PodDisruptionBudget" => &[("spec.minAvailable", Shape::Number)],
-        "PersistentVolumeClaim" => &[("spec.resources.requests.storage", Shape::Text)],
-        "PriorityClass" => &[("value", Shape::Number)],
+        "Ingress" => &[("spec.rules.0.host", FieldType::Text), ("spec.tls", FieldType::List)],
+        "NetworkPolicy" => &[("spec.podSelector.matchLabels", FieldType::Map)],
+        "PodDisruptionBudget" => &[("spec.minAvailable", FieldType::Number)],
+        "PersistentVolumeClaim" => &[("spec.resources.requests.storage", FieldType::Text)],
+        "PriorityClass" => &[("value", FieldType::Number)],
         "Widget" => &[
-            ("spec.text", Shape::Text),
-            ("spec.size", Shape::Number),
-            ("spec.image", Shape::Text),
-            ("spec.list", Shape::List),
-            ("spec.configRef.name", Shape::Text),
-            ("spec.nested", Shape::List),
+            ("spec.text", FieldType::Text),
+            ("spec.size", FieldType::Number),
+            ("spec.image", FieldType::Text),
+            ("spec.list", FieldType::List),
+            ("spec.configRef.name", FieldType::Text),
+            ("spec.nested", FieldType::List),
         ],
-        "Gadget" => &[("data", Shape::Text), ("flags", Shape::Map), ("items", Shape::List)],
+        "Gadget" => &[("data", FieldType::Text), ("flags", FieldType::Map), ("items", FieldType::List)],
         _ => &[],
     }
 }

@@ -1,7 +1,7 @@
 //! Deliberate mistakes.
 
 use super::layer::Draft;
-use super::{Forest, line};
+use super::{OverlayGenerator, line};
 
 /// Lines that make a kustomization invalid. They may repeat a field; the last one wins.
 const MISTAKES: [&str; 16] = [
@@ -60,7 +60,7 @@ transformers:
     "components: [../missing]",
 ];
 
-impl Forest {
+impl OverlayGenerator {
     pub fn mistake(&mut self, draft: &mut Draft) {
         let mistake = self.dice.pick(&MISTAKES);
         line!(draft.text, "{mistake}");

@@ -1,10 +1,10 @@
 //! Strategic merge patches and JSON patches, in all their forms.
 
 use super::layer::Draft;
-use super::thing::{Field, Shape, Thing, distinct};
-use super::{Forest, indent, line};
+use super::resource_model::{Field, FieldType, ModelResource, distinct};
+use super::{OverlayGenerator, indent, line};
 
-impl Forest {
+impl OverlayGenerator {
     /// Writes patches that apply before all other changes of a layer.
     pub fn patches(&mut self, draft: &mut Draft) {
         if self.dice.chance(12) {
@@ -42,26 +42,26 @@ impl Forest {
     }
 
     fn named_patch(&mut self, draft: &mut Draft) -> Option<String> {
-        let known = distinct(&draft.things);
+        let known = distinct(&draft.resources);
         let thing = (*self.dice.any(&known)?).clone();
-        if self.dice.chance(4) && draft.things.len() > 3 {
-            draft.things.retain(|t| !(t.kind == thing.kind && t.original == thing.original));
+        if self.dice.chance(4) && draft.resources.len() > 3 {
+            draft.resources.retain(|t| !(t.kind == thing.kind && t.original_name == thing.original_name));
             return Some(format!("{}$patch: delete\n", head(&thing, "")));
         }
-        let index = draft.things.iter().position(|t| t.kind == thing.kind && t.original == thing.original)?;
-        let (metadata, body) = self.body(&mut draft.things[index]);
+        let index = draft.resources.iter().position(|t| t.kind == thing.kind && t.original_name == thing.original_name)?;
+        let (metadata, body) = self.body(&mut draft.resources[index]);
         Some(format!("{}{body}\n", head(&thing, &metadata)))
     }
 
     fn strategic_by_target(&mut self, draft: &mut Draft) -> String {
-        let known = distinct(&draft.things);
+        let known = distinct(&draft.resources);
         let Some(thing) = self.dice.any(&known).map(|t| (*t).clone()) else { return String::new() };
         let Some(index) =
-            draft.things.iter().position(|t| t.kind == thing.kind && t.original == thing.original)
+            draft.resources.iter().position(|t| t.kind == thing.kind && t.original_name == thing.original_name)
         else {
             return String::new();
         };
-        let (metadata, body) = self.body(&mut draft.things[index]);
+        let (metadata, body) = self.body(&mut draft.resources[index]);
         let head = match self.dice.below(2) {
             0 => head(&thing, &metadata),
             _ => format!(
@@ -77,9 +77,9 @@ metadata: {{name: any{metadata}}}
     }
 
     /// Returns a selector for exactly this resource.
-    fn target(&mut self, thing: &Thing) -> String {
+    fn target(&mut self, thing: &ModelResource) -> String {
         let (kind, group) = (thing.kind, thing.group());
-        let name = if self.dice.chance(70) { &thing.original } else { &thing.name };
+        let name = if self.dice.chance(70) { &thing.original_name } else { &thing.name };
         let version = thing.api.rsplit('/').next().unwrap_or_default();
         let group = if group.is_empty() { String::new() } else { format!("group: {group}, ") };
         match self.dice.below(4) {
@@ -134,7 +134,7 @@ metadata: {{name: any{metadata}}}
     }
 
     /// Returns additional metadata and the other fields of a strategic merge patch for a resource.
-    fn body(&mut self, thing: &mut Thing) -> (String, String) {
+    fn body(&mut self, thing: &mut ModelResource) -> (String, String) {
         if self.dice.chance(25) {
             return (self.metadata(thing), String::new());
         }
@@ -163,7 +163,7 @@ flags: {{off: {value}}}"
             _ => return (self.metadata(thing), String::new()),
         };
         if thing.kind == "Ingress" {
-            thing.lacks("spec.tls");
+            thing.remove_fields("spec.tls");
         }
         if thing.kind == "Widget" || thing.kind == "Gadget" {
             thing.fields.retain(|f| f.path.starts_with("metadata"));
@@ -171,37 +171,37 @@ flags: {{off: {value}}}"
         (String::new(), body)
     }
 
-    fn metadata(&mut self, thing: &mut Thing) -> String {
+    fn metadata(&mut self, thing: &mut ModelResource) -> String {
         let text = self.dice.text();
         if self.dice.chance(30) {
             return ", labels: {app: null, patched: \"yes\"}, finalizers: [x/y]".into();
         }
         if self.dice.chance(15) {
-            thing.lacks("metadata.annotations");
+            thing.remove_fields("metadata.annotations");
             return ", annotations: null".into();
         }
-        thing.has("metadata.annotations", Shape::Map);
+        thing.add_field("metadata.annotations", FieldType::Map);
         format!(", annotations: {{patched: {text}, a.b/c: \"1\"}}")
     }
 
-    fn workload(&mut self, thing: &mut Thing) -> String {
+    fn workload(&mut self, thing: &mut ModelResource) -> String {
         let name = self.dice.any(&thing.containers).cloned().unwrap_or_default();
-        let (text, pod) = (self.dice.text(), thing.pod());
-        let protocol = if self.habits.protocols { ", protocol: TCP" } else { "" };
+        let (text, pod) = (self.dice.text(), thing.pod_spec_path());
+        let protocol = if self.habits.port_protocols { ", protocol: TCP" } else { "" };
         let inner = match self.dice.below(13) {
             0 | 1 => format!(
                 "containers: [{{name: {name}, env: [{{name: A, value: {text}}}, {{name: C, value: new}}]}}]"
             ),
             2 if thing.containers.len() > 1 => {
                 thing.containers.retain(|c| *c != name);
-                thing.lacks(&format!("{pod}.containers."));
+                thing.remove_fields(&format!("{pod}.containers."));
                 format!("containers: [{{name: {name}, $patch: delete}}]")
             }
             3 => "containers: [{name: third, image: \"third:1\"}]".into(),
             4 => "volumes: [{name: w, emptyDir: {}}, {name: v, $patch: delete}], nodeSelector: {disk: ssd}"
                 .into(),
             5 => {
-                thing.lacks(&format!("{pod}.containers.[name={name}].args"));
+                thing.remove_fields(&format!("{pod}.containers.[name={name}].args"));
                 format!("containers: [{{name: {name}, args: [z, {text}], command: null, stdin: true}}]")
             }
             6 => {
@@ -222,7 +222,7 @@ flags: {{off: {value}}}"
             11 => format!("initContainers: [{{name: init, args: [{text}]}}], hostNetwork: false"),
             _ => "securityContext: {runAsUser: 1000, fsGroup: 0}, serviceAccountName: null".into(),
         };
-        thing.in_pod(&inner)
+        thing.wrap_in_pod_spec(&inner)
     }
 
     /// Writes a JSON patch for one resource.
@@ -240,19 +240,19 @@ flags: {{off: {value}}}"
     }
 
     fn json_patch(&mut self, draft: &mut Draft) -> Option<(String, String)> {
-        let known = distinct(&draft.things);
+        let known = distinct(&draft.resources);
         let thing = (*self.dice.any(&known)?).clone();
-        let index = draft.things.iter().position(|t| t.kind == thing.kind && t.original == thing.original)?;
+        let index = draft.resources.iter().position(|t| t.kind == thing.kind && t.original_name == thing.original_name)?;
         let target = self.target(&thing);
         let mut text = String::new();
         for _ in 0..=self.dice.below(3) {
-            let operation = self.operation(&mut draft.things[index]);
+            let operation = self.operation(&mut draft.resources[index]);
             line!(text, "- {{{operation}}}");
         }
         Some((target, text))
     }
 
-    fn operation(&mut self, thing: &mut Thing) -> String {
+    fn operation(&mut self, thing: &mut ModelResource) -> String {
         let safe = |f: &&Field| f.path != "metadata.name" && f.path != "kind";
         let fields: Vec<Field> = thing.fields.iter().filter(safe).cloned().collect();
         let kind = thing.kind;
@@ -261,33 +261,33 @@ flags: {{off: {value}}}"
         };
         let pointer = &field.pointer;
         match (field.shape, self.dice.below(4)) {
-            (Shape::Text, 0) => {
-                thing.lacks(&field.path);
+            (FieldType::Text, 0) => {
+                thing.remove_fields(&field.path);
                 format!("op: remove, path: {pointer}")
             }
-            (Shape::Text, 1) if thing.field("metadata.annotations") => {
+            (FieldType::Text, 1) if thing.has_field("metadata.annotations") => {
                 format!("op: copy, from: {pointer}, path: /metadata/annotations/copied")
             }
-            (Shape::Text, _) => format!("op: replace, path: {pointer}, value: {}", self.dice.text()),
-            (Shape::Number, 0) => format!("op: add, path: {pointer}, value: \"5\""),
-            (Shape::Number, _) => format!("op: replace, path: {pointer}, value: 5"),
-            (Shape::Map, 0) if field.path.contains("annotations") => {
-                thing.lacks(&field.path);
-                thing.has(&field.path, Shape::Map);
+            (FieldType::Text, _) => format!("op: replace, path: {pointer}, value: {}", self.dice.text()),
+            (FieldType::Number, 0) => format!("op: add, path: {pointer}, value: \"5\""),
+            (FieldType::Number, _) => format!("op: replace, path: {pointer}, value: 5"),
+            (FieldType::Map, 0) if field.path.contains("annotations") => {
+                thing.remove_fields(&field.path);
+                thing.add_field(&field.path, FieldType::Map);
                 format!("op: replace, path: {pointer}, value: {{only: {}}}", self.dice.text())
             }
-            (Shape::Map, _) => format!("op: add, path: {pointer}/x~1y, value: {}", self.dice.text()),
-            (Shape::List, _) if field.path.ends_with("containers") => {
+            (FieldType::Map, _) => format!("op: add, path: {pointer}/x~1y, value: {}", self.dice.text()),
+            (FieldType::List, _) if field.path.ends_with("containers") => {
                 let position = self.dice.pick(&["-", "0"]);
                 if position == "0" {
-                    thing.lacks(&format!("{}.", field.path));
+                    thing.remove_fields(&format!("{}.", field.path));
                 }
                 format!(
                     "op: add, path: {pointer}/{position}, value: {{name: json{}, image: busybox}}",
                     self.number()
                 )
             }
-            (Shape::List, _) if field.path.ends_with("args") || field.path.ends_with("list") => {
+            (FieldType::List, _) if field.path.ends_with("args") || field.path.ends_with("list") => {
                 format!("op: add, path: {pointer}/-, value: {}", self.dice.text())
             }
             _ => format!("op: test, path: /kind, value: {kind}"),
@@ -296,14 +296,14 @@ flags: {{off: {value}}}"
 
     /// Writes a patch that may change the name or the kind.
     fn renaming(&mut self, draft: &mut Draft) -> String {
-        let known = distinct(&draft.things);
+        let known = distinct(&draft.resources);
         let Some(thing) = self.dice.any(&known).map(|t| (*t).clone()) else { return String::new() };
-        let (api, kind, mark) = (thing.api, thing.kind, draft.mark.clone());
-        let (name, target) = (format!("renamed{mark}-{}", thing.original), self.target(&thing));
+        let (api, kind, mark) = (thing.api, thing.kind, draft.suffix.clone());
+        let (name, target) = (format!("renamed{mark}-{}", thing.original_name), self.target(&thing));
         if thing.kind == "Namespace" || thing.generated {
             return String::new();
         }
-        let Some(found) = draft.things.iter_mut().find(|t| t.kind == kind && t.original == thing.original)
+        let Some(found) = draft.resources.iter_mut().find(|t| t.kind == kind && t.original_name == thing.original_name)
         else {
             return String::new();
         };
@@ -347,7 +347,7 @@ patchesStrategicMerge:
     }
 
     /// Writes the deprecated list of JSON patches, which apply after names and labels.
-    pub fn late_patches(&mut self, draft: &mut Draft) {
+    pub fn deprecated_json_patches(&mut self, draft: &mut Draft) {
         let Some((target, operations)) = self.json_patch(draft) else { return };
         line!(
             draft.text,
@@ -362,9 +362,9 @@ patchesJson6902:
 }
 
 /// Returns type and metadata of a patch that identifies its target by name.
-fn head(thing: &Thing, metadata: &str) -> String {
-    let Thing { api, kind, original, .. } = thing;
-    let space = thing.home.as_ref().map(|s| format!(", namespace: {s}")).unwrap_or_default();
+fn head(thing: &ModelResource, metadata: &str) -> String {
+    let ModelResource { api, kind, original_name: original, .. } = thing;
+    let space = thing.original_namespace.as_ref().map(|s| format!(", namespace: {s}")).unwrap_or_default();
     format!(
         "\
 apiVersion: {api}

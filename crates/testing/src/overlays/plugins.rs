@@ -1,10 +1,10 @@
 //! Built-in generators and transformers with their own configuration, and transformer configurations.
 
 use super::layer::Draft;
-use super::thing::{Shape, Thing, distinct};
-use super::{Forest, indent, line};
+use super::resource_model::{FieldType, ModelResource, distinct};
+use super::{OverlayGenerator, indent, line};
 
-impl Forest {
+impl OverlayGenerator {
     /// Sometimes writes `generators`, `transformers`, `validators`, `configurations` and `crds`.
     pub fn plugins(&mut self, draft: &mut Draft, rich: usize) {
         if self.dice.chance(rich / 3) {
@@ -66,9 +66,9 @@ serviceAccount: {{name: gsa, projectId: p}}
             );
             return Some(plugin("IAMPolicyGenerator", &name, &config));
         }
-        let mut thing = Thing::new("v1", kind, &name);
+        let mut thing = ModelResource::new("v1", kind, &name);
         thing.generated = true;
-        if draft.things.iter().any(|t| t.clashes(&thing)) {
+        if draft.resources.iter().any(|t| t.conflicts_with(&thing)) {
             return None;
         }
         Some(plugin(&format!("{kind}Generator"), &name, &format!("literals: {literal}\n{options}")))
@@ -121,10 +121,10 @@ targets:
     }
 
     fn replica_counts(&mut self, draft: &Draft) -> Option<(&'static str, String)> {
-        let scaled = |t: &&Thing| matches!(t.kind, "Deployment" | "StatefulSet");
-        let things: Vec<&Thing> = draft.things.iter().filter(scaled).collect();
+        let scaled = |t: &&ModelResource| matches!(t.kind, "Deployment" | "StatefulSet");
+        let things: Vec<&ModelResource> = draft.resources.iter().filter(scaled).collect();
         let thing = self.dice.any(&things)?;
-        let (name, kind) = (&thing.original, thing.kind);
+        let (name, kind) = (&thing.original_name, thing.kind);
         let spec = format!("{{path: spec/replicas, create: true, kind: {kind}}}");
         let config = format!(
             "\
@@ -137,7 +137,7 @@ fieldSpecs:
     }
 
     fn simple_transformer(&mut self, draft: &Draft) -> (&'static str, String) {
-        let mark = &draft.mark;
+        let mark = &draft.suffix;
         match self.dice.below(3) {
             0 => {
                 let text = self.dice.text();
@@ -192,7 +192,7 @@ fieldSpecs:
 
     fn patching_transformer(&mut self, draft: &Draft) -> Option<(&'static str, String)> {
         let thing = self.any_known(draft)?;
-        let Thing { api, kind, original: name, .. } = &thing;
+        let ModelResource { api, kind, original_name: name, .. } = &thing;
         Some(match self.dice.below(3) {
             0 => {
                 let patch = "\
@@ -226,7 +226,7 @@ jsonOp: '[{test}, {add}]'
                 )
             }
             _ => {
-                let space = thing.home.as_ref().map(|s| format!(", namespace: {s}")).unwrap_or_default();
+                let space = thing.original_namespace.as_ref().map(|s| format!(", namespace: {s}")).unwrap_or_default();
                 let metadata = format!("{{name: {name}{space}, labels: {{strategic: plugin}}}}");
                 let patch = format!(
                     "\
@@ -247,12 +247,12 @@ metadata: {metadata}
             "{path: metadata/name, kind: Service}",
             "{path: metadata/labels/app}",
         ]);
-        let renamed = |t: &&mut Thing| {
+        let renamed = |t: &&mut ModelResource| {
             t.kind != "Namespace"
                 && !spec.contains("labels")
                 && (!spec.contains("Service") || t.kind == "Service")
         };
-        for thing in draft.things.iter_mut().filter(renamed) {
+        for thing in draft.resources.iter_mut().filter(renamed) {
             thing.name = if is_prefix { format!("pp-{}", thing.name) } else { format!("{}-ss", thing.name) };
         }
         let (kind, affix) = if is_prefix {
@@ -272,8 +272,8 @@ fieldSpecs:
         )
     }
 
-    fn any_known(&mut self, draft: &Draft) -> Option<Thing> {
-        let known = distinct(&draft.things);
+    fn any_known(&mut self, draft: &Draft) -> Option<ModelResource> {
+        let known = distinct(&draft.resources);
         self.dice.any(&known).map(|t| (*t).clone())
     }
 
@@ -331,15 +331,15 @@ labels:
         }
         self.file(&format!("{}/{file}", draft.directory), &text);
         line!(draft.text, "configurations: [{file}]");
-        for thing in draft.things.iter_mut().filter(|t| t.kind == "Widget") {
-            thing.fields.retain(|f| f.shape != Shape::Number);
+        for thing in draft.resources.iter_mut().filter(|t| t.kind == "Widget") {
+            thing.fields.retain(|f| f.shape != FieldType::Number);
         }
     }
 }
 
 /// Sets another namespace if the names stay distinct in it.
 fn namespace_plugin(draft: &mut Draft, number: usize, mode: &str) -> Option<String> {
-    let mut things = draft.things.clone();
+    let mut things = draft.resources.clone();
     for thing in &mut things {
         if thing.kind == "Namespace" {
             thing.name = "plugged".into();
@@ -347,10 +347,10 @@ fn namespace_plugin(draft: &mut Draft, number: usize, mode: &str) -> Option<Stri
             thing.namespace = Some("plugged".into());
         }
     }
-    if things.iter().enumerate().any(|(i, a)| things[..i].iter().any(|b| a.clashes(b))) {
+    if things.iter().enumerate().any(|(i, a)| things[..i].iter().any(|b| a.conflicts_with(b))) {
         return None;
     }
-    draft.things = things;
+    draft.resources = things;
     let metadata = format!("{{name: plugin{number}, namespace: plugged}}");
     let head = format!(
         "\

@@ -1,10 +1,10 @@
 //! Replacements with all their options.
 
 use super::layer::Draft;
-use super::thing::{Shape, Thing, distinct};
-use super::{Forest, indent, line};
+use super::resource_model::{FieldType, ModelResource, distinct};
+use super::{OverlayGenerator, indent, line};
 
-impl Forest {
+impl OverlayGenerator {
     pub fn replacements(&mut self, draft: &mut Draft) {
         let mut entries = String::new();
         for _ in 0..=self.dice.below(2) {
@@ -24,7 +24,7 @@ impl Forest {
 
     /// Returns an entry with its source and one or two targets.
     pub fn replacement(&mut self, draft: &mut Draft) -> String {
-        let known = distinct(&draft.things);
+        let known = distinct(&draft.resources);
         let Some(thing) = self.dice.any(&known).map(|t| (*t).clone()) else { return String::new() };
         let mut text = self.source(&thing);
         let mut targets = String::new();
@@ -38,7 +38,7 @@ impl Forest {
         text
     }
 
-    fn source(&mut self, thing: &Thing) -> String {
+    fn source(&mut self, thing: &ModelResource) -> String {
         if self.dice.chance(8) {
             let value = self.dice.text();
             return format!("- sourceValue: {value}\n");
@@ -46,10 +46,10 @@ impl Forest {
         let fields: Vec<_> = thing
             .fields
             .iter()
-            .filter(|f| f.shape != Shape::Map && f.shape != Shape::List)
+            .filter(|f| f.shape != FieldType::Map && f.shape != FieldType::List)
             .map(|f| f.path.clone())
             .collect();
-        let (kind, name) = (thing.kind, &thing.original);
+        let (kind, name) = (thing.kind, &thing.original_name);
         let mut text = format!(
             "\
 - source:
@@ -58,7 +58,7 @@ impl Forest {
 "
         );
         if self.dice.chance(15)
-            && let Some(home) = &thing.home
+            && let Some(home) = &thing.original_namespace
         {
             line!(text, "    namespace: {home}");
         }
@@ -78,14 +78,14 @@ impl Forest {
     }
 
     fn target_of_replacement(&mut self, draft: &mut Draft) -> String {
-        let known = distinct(&draft.things);
+        let known = distinct(&draft.resources);
         let Some(thing) = self.dice.any(&known).map(|t| (*t).clone()) else { return String::new() };
-        let (kind, name) = (thing.kind, thing.original.clone());
+        let (kind, name) = (thing.kind, thing.original_name.clone());
         let (path, options) = self.target_path(&thing);
-        if let Some(found) = draft.things.iter_mut().find(|t| t.kind == kind && t.original == name) {
+        if let Some(found) = draft.resources.iter_mut().find(|t| t.kind == kind && t.original_name == name) {
             // The written value may not be a string.
             if path.ends_with("args") || path.starts_with("metadata.labels") {
-                found.lacks(&path);
+                found.remove_fields(&path);
             }
         }
         let select = match self.dice.below(5) {
@@ -108,8 +108,8 @@ impl Forest {
     }
 
     /// Returns a field path for a target, and its options.
-    fn target_path(&mut self, thing: &Thing) -> (String, &'static str) {
-        let pod = thing.pod();
+    fn target_path(&mut self, thing: &ModelResource) -> (String, &'static str) {
+        let pod = thing.pod_spec_path();
         match self.dice.below(8) {
             0..=2 => {
                 let path = self.dice.pick(&[
@@ -141,9 +141,9 @@ impl Forest {
     }
 
     /// Returns the path of a string field, if there is one, and its options.
-    fn text_field(&mut self, thing: &Thing) -> (String, &'static str) {
+    fn text_field(&mut self, thing: &ModelResource) -> (String, &'static str) {
         let is_free = |path: &str| path != "kind" && path != "metadata.name";
-        let texts = thing.fields.iter().filter(|f| f.shape == Shape::Text && is_free(&f.path));
+        let texts = thing.fields.iter().filter(|f| f.shape == FieldType::Text && is_free(&f.path));
         let texts: Vec<&String> = texts.map(|f| &f.path).collect();
         let Some(path) = self.dice.any(&texts) else {
             return ("metadata.annotations.copied".into(), "create: true");

@@ -18,17 +18,17 @@ struct AliasState {
 /// Returns the byte ranges of the scalars that aliases refer to, keyed by the byte at which each alias begins.
 /// Empty if the text is not YAML.
 pub fn aliased_scalars(text: &str) -> FxHashMap<usize, Range<usize>> {
-    let step = |aliases: &mut AliasState, event: Event<'_>, place: &EventPlace| {
+    let step = |aliases: &mut AliasState, event: Event<'_>, position: &EventPlace| {
         match event {
             Event::Scalar(_, _, anchor, _) if anchor != 0 => {
-                aliases.anchored.insert(anchor, place.range.clone());
+                aliases.anchored.insert(anchor, position.range.clone());
             }
             Event::MappingStart(_, anchor, _) | Event::SequenceStart(_, anchor, _) => {
                 aliases.anchored.remove(&anchor);
             }
             Event::Alias(anchor) => {
                 let scalar = aliases.anchored.get(&anchor).cloned();
-                aliases.found.extend(scalar.map(|scalar| (place.range.start, scalar)));
+                aliases.found.extend(scalar.map(|scalar| (position.range.start, scalar)));
             }
             Event::DocumentEnd => aliases.anchored.clear(),
             _ => {}
@@ -48,8 +48,8 @@ mod tests {
     fn aliases_resolve_to_scalars() {
         let text = "a: &x one\nb: *x\nc: &y {d: 1}\ne: *y\nf: &x 'two'\ng: [*x]\n";
         let found = aliased_scalars(text);
-        let told = |alias: usize| found.get(&alias).map(|range| &text[range.clone()]);
-        let aliases: Vec<_> = text.match_indices('*').map(|(at, _)| told(at)).collect();
+        let resolved = |alias: usize| found.get(&alias).map(|range| &text[range.clone()]);
+        let aliases: Vec<_> = text.match_indices('*').map(|(at, _)| resolved(at)).collect();
         assert_eq!(aliases, [Some("one"), None, Some("'two'")]);
         assert!(aliased_scalars("a: {*x").is_empty());
     }

@@ -44,7 +44,7 @@ pub fn check_directives(sources: &SourceMap, id: SourceId, separation: Separatio
 }
 
 /// Checks that nothing but a comment follows each `---` at which kyaml splits a text. The first line, and a
-/// line that directly follows another marker, are parsed together with what is behind them and may have
+/// line that directly follows another marker, are parsed with the content that follows them and may have
 /// content.
 fn check_markers(text: &str, id: SourceId) -> Result<()> {
     const MARKER: &str = "\n---";
@@ -53,8 +53,8 @@ fn check_markers(text: &str, id: SourceId) -> Result<()> {
     for at in memchr::memmem::find_iter(text.as_bytes(), MARKER) {
         let Some(length) = text[at + 1..].find('\n').filter(|_| at >= next) else { continue };
         let line = text[at + 1..at + 1 + length].trim_end();
-        let behind = line[MARKER.len() - 1..].trim_start();
-        if !behind.is_empty() && !behind.starts_with('#') {
+        let content = line[MARKER.len() - 1..].trim_start();
+        if !content.is_empty() && !content.starts_with('#') {
             let problem = "kustomize accepts only a comment after the `---` that ends a document";
             return Err(Diagnostic::error(Code::Syntax, problem)
                 .at(Span::new(id, at + 1, at + 1 + line.len()))
@@ -76,8 +76,8 @@ pub(crate) fn check_separators(text: &str, id: SourceId) -> Result<()> {
         .filter(|&at| at == mark_of(text) || text.as_bytes().get(at.wrapping_sub(1)) == Some(&b'\n'));
     let problem = starts.find_map(|at| {
         let line = text[at..].lines().next().unwrap_or_default().trim_end();
-        let behind = line[MARKER.len()..].trim_start();
-        (!behind.is_empty() && !behind.starts_with('#')).then_some(at..at + line.len())
+        let content = line[MARKER.len()..].trim_start();
+        (!content.is_empty() && !content.starts_with('#')).then_some(at..at + line.len())
     });
     let Some(line) = problem else { return Ok(()) };
     Err(Diagnostic::error(Code::Syntax, "kubectl accepts only a comment after `---`")

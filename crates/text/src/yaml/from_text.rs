@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn texts_are_parsed_as_kubectl_parses_them() {
-        let node: Node = "# above\na: yes # behind\nb: [2024-01-31]\n".parse().expect("valid");
+        let node: Node = "# above\na: yes # after\nb: [2024-01-31]\n".parse().expect("valid");
         assert_eq!(crate::yaml::to_json(&node).as_deref(), Ok(r#"{"a":true,"b":["2024-01-31"]}"#));
         let map = node.as_map().expect("a map");
         assert!(map.entries().iter().all(|e| e.key.meta.span.is_none() && e.value.span().is_none()));

@@ -63,7 +63,7 @@ impl<'s> Scalar<'s> {
         offsets
     }
 
-    /// Returns the offset of the next character of the value and advances behind it.
+    /// Returns the offset of the next character of the value and advances after it.
     fn next(&mut self, c: char) -> usize {
         if c.is_whitespace() {
             let at = self.at;
@@ -136,9 +136,9 @@ mod tests {
             let begin = outer.find(['|', '>', '\'', '"', '[']).expect("a scalar");
             let id = add_within(&sources, "<p>", inner, Span::new(of, begin, outer.len() - 1));
             let at = inner.rfind(part).expect("a part");
-            let place = sources.outermost(Span::new(id, at, at + part.len()));
-            let described = sources.describe(place).expect("a place");
-            let text = &outer[place.start as usize..place.end as usize];
+            let location = sources.outermost(Span::new(id, at, at + part.len()));
+            let described = sources.describe(location).expect("a location");
+            let text = &outer[location.start as usize..location.end as usize];
             assert_eq!((text, described.as_str()), (part, format!("k.yaml:{want}").as_str()), "{outer}");
         }
     }

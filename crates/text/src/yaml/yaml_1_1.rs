@@ -116,6 +116,6 @@ mod tests {
         let node = as_yaml_1_1(&parse_one(&sources, id, parse).expect("valid YAML"));
         let json = to_json(&node).expect("JSON");
         assert_eq!(json, r#"{"16":null,"false":[false,"2020-01-01",1.5],"true":true,"y":"on"}"#);
-        assert!(!node.get("true").expect("renamed").span().is_none(), "places stay");
+        assert!(!node.get("true").expect("renamed").span().is_none(), "locations are kept");
     }
 }

@@ -15,20 +15,20 @@ use smp_text::yaml::{Map, Node};
 
 /// An object that policies may read.
 #[derive(Debug)]
-pub(super) struct OtherObject {
+pub(super) struct ParameterObject {
     pub(super) node: Node,
     /// The CEL value, converted on first use.
     pub(super) value: OnceLock<CelValue>,
 }
 
-impl OtherObject {
+impl ParameterObject {
     pub(super) fn value(&self) -> CelValue {
         self.value.get_or_init(|| value_of(&self.node, Cursor::unknown())).clone()
     }
 }
 
 /// An object to be created, and the known parts of the request.
-pub(super) struct Created<'o> {
+pub(super) struct CreateRequest<'o> {
     pub(super) object: &'o Node,
     pub(super) gvk: Gvk,
     pub(super) cursor: Cursor<'o>,
@@ -37,7 +37,7 @@ pub(super) struct Created<'o> {
     pub(super) namespace: Option<&'o str>,
     pub(super) name: &'o str,
     /// The Namespace object, if it is among the manifests.
-    pub(super) namespace_object: Option<&'o OtherObject>,
+    pub(super) namespace_object: Option<&'o ParameterObject>,
     /// The labels of the namespace.
     pub(super) namespace_labels: Option<Map>,
     /// The variables that all policies share. Set when the first policy matches, since the whole object must be
@@ -57,7 +57,7 @@ pub(super) fn labels(node: &Node) -> Option<&Map> {
     node.get_path(&["metadata", "labels"])?.as_map()
 }
 
-impl Created<'_> {
+impl CreateRequest<'_> {
     /// Returns the variables that all policies share. `namespaceObject` is missing if the namespace is not among
     /// the manifests.
     pub(super) fn variables(&self) -> &Variables<'static> {

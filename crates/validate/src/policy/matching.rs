@@ -1,6 +1,6 @@
 //! Matching of policies and bindings: the resources, objects and namespaces that they select.
 
-use super::created::{Created, labels, list, text};
+use super::created::{CreateRequest, labels, list, text};
 use crate::labels::{selects, selects_by};
 use smp_text::yaml::{Map, Node};
 
@@ -22,7 +22,7 @@ impl From<bool> for Match {
     }
 }
 
-impl Created<'_> {
+impl CreateRequest<'_> {
     /// Returns true if the match rules select this object. A policy needs rules, but a binding may have none.
     pub(super) fn matches(&self, constraints: &Node, of_policy: bool) -> Match {
         let exact = text(constraints, &["matchPolicy"]) == "Exact";

@@ -23,7 +23,7 @@ spec:
     checks: &[
         (
             "PersistentVolumeClaimSpec accessModes; PersistentVolumeSpec accessModes",
-            Check::Texts((is_mode, "`ReadWriteOnce`, `ReadOnlyMany`, `ReadWriteMany` or `ReadWriteOncePod`")),
+            Check::StringList((is_mode, "`ReadWriteOnce`, `ReadOnlyMany`, `ReadWriteMany` or `ReadWriteOncePod`")),
         ),
         ("PersistentVolumeClaimSpec", Check::Type(modes)),
         ("PersistentVolumeSpec", Check::Type(modes_of_volume)),
@@ -35,18 +35,18 @@ fn is_mode(text: &str) -> bool {
     matches!(text, "ReadWriteOnce" | "ReadOnlyMany" | "ReadWriteMany" | "ReadWriteOncePod")
 }
 
-fn modes(subject: Subject<'_>, faults: &mut Faults) {
+fn modes(subject: Subject<'_>, faults: &mut RuleViolations) {
     let modes = subject.list("accessModes");
     if modes.is_empty() {
-        faults.field(subject, "accessModes", "at least one access mode is required");
+        faults.report_field(subject, "accessModes", "at least one access mode is required");
     }
     if modes.len() > 1 && modes.iter().any(|mode| mode.as_str() == Some("ReadWriteOncePod")) {
-        faults.field(subject, "accessModes", "`ReadWriteOncePod` may not be used with other access modes");
+        faults.report_field(subject, "accessModes", "`ReadWriteOncePod` may not be used with other access modes");
     }
 }
 
 /// Volumes inside other objects need no access mode.
-fn modes_of_volume(subject: Subject<'_>, faults: &mut Faults) {
+fn modes_of_volume(subject: Subject<'_>, faults: &mut RuleViolations) {
     if subject.kind() == "PersistentVolume" {
         modes(subject, faults);
     }

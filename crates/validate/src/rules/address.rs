@@ -16,13 +16,13 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     example: pod!("hostAliases: [{ip: 10.0.0.300, hostnames: [db]}]"),
     fix: ("10.0.0.300", "10.0.0.30"),
     checks: &[
-        ("ContainerPort hostIP", Check::Text(ADDRESS)),
-        ("EndpointAddress ip", Check::AnyText(ADDRESS)),
-        ("HostAlias ip", Check::FilledText(ADDRESS)),
-        ("ServiceSpec externalIPs", Check::Texts(ADDRESS)),
-        ("IPBlock cidr", Check::FilledText((is_cidr, NETWORK))),
-        ("IPBlock except; ServiceCIDRSpec cidrs", Check::Texts((is_cidr, NETWORK))),
-        ("ServiceSpec loadBalancerSourceRanges", Check::Texts((|text| is_cidr(text.trim()), NETWORK))),
+        ("ContainerPort hostIP", Check::OptionalString(ADDRESS)),
+        ("EndpointAddress ip", Check::AnyString(ADDRESS)),
+        ("HostAlias ip", Check::RequiredString(ADDRESS)),
+        ("ServiceSpec externalIPs", Check::StringList(ADDRESS)),
+        ("IPBlock cidr", Check::RequiredString((is_cidr, NETWORK))),
+        ("IPBlock except; ServiceCIDRSpec cidrs", Check::StringList((is_cidr, NETWORK))),
+        ("ServiceSpec loadBalancerSourceRanges", Check::StringList((|text| is_cidr(text.trim()), NETWORK))),
         ("EndpointSlice", Check::Type(slice)),
         ("EndpointSubset", Check::Type(subset)),
         ("ServiceCIDRSpec", Check::Type(networks)),
@@ -30,10 +30,10 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-const ADDRESS: TextForm = (|text| text.parse::<IpAddr>().is_ok(), "an IP address");
+const ADDRESS: StringFormat = (|text| text.parse::<IpAddr>().is_ok(), "an IP address");
 const NETWORK: &str = "a CIDR such as `10.0.0.0/8`";
 
-fn slice(subject: Subject<'_>, faults: &mut Faults) {
+fn slice(subject: Subject<'_>, faults: &mut RuleViolations) {
     let is_address: fn(&str) -> bool = match subject.text_or_empty("addressType") {
         "IPv4" => |text| text.parse::<Ipv4Addr>().is_ok(),
         "IPv6" => |text| text.parse::<Ipv6Addr>().is_ok(),
@@ -44,20 +44,20 @@ fn slice(subject: Subject<'_>, faults: &mut Faults) {
         for (k, address) in addresses.into_iter().flatten().enumerate() {
             if !is_address(address.as_str().unwrap_or_default()) {
                 let path = [Field("endpoints"), Entry(i), Field("addresses"), Entry(k)];
-                faults.at(subject, &path, "this must be an address of type `addressType`");
+                faults.report_path(subject, &path, "this must be an address of type `addressType`");
             }
         }
     }
 }
 
-fn subset(subject: Subject<'_>, faults: &mut Faults) {
+fn subset(subject: Subject<'_>, faults: &mut RuleViolations) {
     if subject.list("addresses").is_empty() && subject.list("notReadyAddresses").is_empty() {
-        faults.field(subject, "addresses", "must specify `addresses` or `notReadyAddresses`");
+        faults.report_field(subject, "addresses", "must specify `addresses` or `notReadyAddresses`");
     }
 }
 
-fn networks(subject: Subject<'_>, faults: &mut Faults) {
+fn networks(subject: Subject<'_>, faults: &mut RuleViolations) {
     if !(1..=2).contains(&subject.list("cidrs").len()) {
-        faults.field(subject, "cidrs", "must have one CIDR, or one per IP family");
+        faults.report_field(subject, "cidrs", "must have one CIDR, or one per IP family");
     }
 }

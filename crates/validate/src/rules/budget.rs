@@ -21,8 +21,8 @@ spec: {minAvailable: 1, maxUnavailable: 1}
     ..ValidationRule::DEFAULT
 };
 
-fn budget(subject: Subject<'_>, faults: &mut Faults) {
+fn budget(subject: Subject<'_>, faults: &mut RuleViolations) {
     if subject.count(&["minAvailable", "maxUnavailable"]) == 2 {
-        faults.field(subject, "maxUnavailable", "`minAvailable` and `maxUnavailable` cannot both be set");
+        faults.report_field(subject, "maxUnavailable", "`minAvailable` and `maxUnavailable` cannot both be set");
     }
 }

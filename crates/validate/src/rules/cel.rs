@@ -23,14 +23,14 @@ spec: {least: 3, most: 2}
     (
         "AuditAnnotation valueExpression; MatchCondition expression; Validation expression; ValidationRule rule;
         Variable expression",
-        Check::FilledText(EXPRESSION),
+        Check::RequiredString(EXPRESSION),
     ),
-    ("Validation messageExpression; ValidationRule messageExpression", Check::Text(EXPRESSION)),
+    ("Validation messageExpression; ValidationRule messageExpression", Check::OptionalString(EXPRESSION)),
     ],
     ..ValidationRule::DEFAULT
 };
 
-const EXPRESSION: TextForm = (is_expression, "a CEL expression");
+const EXPRESSION: StringFormat = (is_expression, "a CEL expression");
 
 #[cfg(feature = "cel")]
 use crate::cel::may_be_expression as is_expression;

@@ -22,7 +22,7 @@ spec:
 ",
     fix: ("none", "None"),
     checks: &[
-        ("ServiceSpec clusterIP", Check::Text((is_address, "an IP address or `None`"))),
+        ("ServiceSpec clusterIP", Check::OptionalString((is_address, "an IP address or `None`"))),
         ("ServiceSpec", Check::Type(address)),
     ],
     ..ValidationRule::DEFAULT
@@ -32,19 +32,19 @@ fn is_address(text: &str) -> bool {
     text == "None" || text.parse::<IpAddr>().is_ok()
 }
 
-fn address(subject: Subject<'_>, faults: &mut Faults) {
+fn address(subject: Subject<'_>, faults: &mut RuleViolations) {
     let own = subject.text_or_empty("clusterIP");
     match subject.text_or_empty("type") {
         "ExternalName" if !own.is_empty() => {
-            faults.field(subject, "clusterIP", "may not be set for Services of type `ExternalName`");
+            faults.report_field(subject, "clusterIP", "may not be set for Services of type `ExternalName`");
         }
         "NodePort" | "LoadBalancer" if own == "None" => {
-            faults.field(subject, "clusterIP", "may be `None` only for Services of type `ClusterIP`");
+            faults.report_field(subject, "clusterIP", "may be `None` only for Services of type `ClusterIP`");
         }
         _ => {}
     }
     let first = subject.list("clusterIPs").first().and_then(Node::as_str);
     if first.is_some_and(|first| !own.is_empty() && first != own) {
-        faults.field(subject, "clusterIPs", "the first entry must equal `clusterIP`");
+        faults.report_field(subject, "clusterIPs", "the first entry must equal `clusterIP`");
     }
 }

@@ -32,12 +32,12 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn name(subject: Subject<'_>, first: &[&str], field: &str, faults: &mut Faults) {
+fn name(subject: Subject<'_>, first: &[&str], field: &str, faults: &mut RuleViolations) {
     let text = |path: &[&str]| subject.node.get_path(path).and_then(Node::as_str).unwrap_or_default();
     let name = format!("{}.{}", text(first), text(&["spec", "group"]));
-    if subject.is_whole && text(&["metadata", "name"]) != name {
+    if subject.is_object && text(&["metadata", "name"]) != name {
         let at = subject.node.get_path(&["metadata", "name"]).unwrap_or(subject.node).span();
         let message = format!("the name must be `{field}.group`");
-        faults.below(&[Field("metadata"), Field("name")], at, message);
+        faults.report_at(&[Field("metadata"), Field("name")], at, message);
     }
 }

@@ -41,7 +41,7 @@ const ALTERNATIVES: [&str; 4] = ["allOf", "anyOf", "oneOf", "not"];
 /// Keywords that are not allowed in such schemas.
 const OUTSIDE_ALONE: [&str; 5] = ["type", "title", "description", "default", "additionalProperties"];
 
-fn schema(subject: Subject<'_>, faults: &mut Faults) {
+fn schema(subject: Subject<'_>, faults: &mut RuleViolations) {
     // In v1beta1 the schema is optional.
     if subject.object.get("apiVersion").and_then(Node::as_str) != Some("apiextensions.k8s.io/v1") {
         return;
@@ -51,7 +51,7 @@ fn schema(subject: Subject<'_>, faults: &mut Faults) {
     let Some(root) = root else {
         let path = [Field("schema"), Field("openAPIV3Schema")];
         let message = "schemas are required for each version";
-        return faults.below(&path, subject.place("schema"), message);
+        return faults.report_at(&path, subject.location("schema"), message);
     };
     let path = vec![Field("schema"), Field("openAPIV3Schema")];
     let mut walk = SchemaOfDefinition { path, faults };
@@ -63,8 +63,8 @@ fn schema(subject: Subject<'_>, faults: &mut Faults) {
 
 /// A traversal of the schemas of a CRD.
 struct SchemaOfDefinition<'n, 'f> {
-    path: Vec<Below<'n>>,
-    faults: &'f mut Faults,
+    path: Vec<PathStep<'n>>,
+    faults: &'f mut RuleViolations,
 }
 
 /// Returns the string of a keyword.
@@ -78,9 +78,9 @@ fn is_there(schema: &Node, keyword: &str) -> bool {
 
 impl<'n> SchemaOfDefinition<'n, '_> {
     fn report(&mut self, below: &[&'n str], at: Span, message: impl Into<String>) {
-        let path: Vec<Below<'n>> =
+        let path: Vec<PathStep<'n>> =
             self.path.iter().copied().chain(below.iter().map(|name| Field(name))).collect();
-        self.faults.below(&path, at, message);
+        self.faults.report_at(&path, at, message);
     }
 
     /// Reports a keyword of a schema.
@@ -89,7 +89,7 @@ impl<'n> SchemaOfDefinition<'n, '_> {
         self.report(&[keyword], at, message);
     }
 
-    fn within(&mut self, steps: &[Below<'n>], work: impl FnOnce(&mut Self)) {
+    fn within(&mut self, steps: &[PathStep<'n>], work: impl FnOnce(&mut Self)) {
         self.path.extend(steps);
         work(self);
         self.path.truncate(self.path.len() - steps.len());

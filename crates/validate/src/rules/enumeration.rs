@@ -14,33 +14,33 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     example: container!("imagePullPolicy: always"),
     fix: ("always", "Always"),
     checks: &[
-        ("PodOS name", Check::Words(&["linux", "windows"])),
-        ("Container restartPolicy", Check::Words(&["Always", "Never", "OnFailure"])),
-        ("ContainerResizePolicy restartPolicy", Check::Words(&["NotRequired", "RestartContainer"])),
-        ("VolumeMount recursiveReadOnly", Check::Words(&["Disabled", "Enabled", "IfPossible"])),
-        ("IngressClassParametersReference scope", Check::Words(&["Cluster", "Namespace"])),
-        ("HPAScalingPolicy type", Check::Words(&["Percent", "Pods"])),
-        ("HPAScalingRules selectPolicy", Check::Words(&["Disabled", "Max", "Min"])),
-        ("CSIDriverSpec fsGroupPolicy", Check::Words(&["File", "None", "ReadWriteOnceWithFSType"])),
-        ("CSIDriverSpec volumeLifecycleModes", Check::Texts(LIFECYCLE_MODE)),
-        ("LimitRangeItem type", Check::FilledText(LIMIT_TYPE)),
-        ("PriorityLevelConfigurationSpec type", Check::Words(&["Exempt", "Limited"])),
-        ("LimitResponse type", Check::Words(&["Queue", "Reject"])),
-        ("FlowDistinguisherMethod type", Check::Words(&["ByNamespace", "ByUser"])),
-        ("CustomResourceDefinitionSpec scope", Check::Words(&["Cluster", "Namespaced"])),
-        ("CustomResourceConversion strategy", Check::Words(&["None", "Webhook"])),
+        ("PodOS name", Check::OneOf(&["linux", "windows"])),
+        ("Container restartPolicy", Check::OneOf(&["Always", "Never", "OnFailure"])),
+        ("ContainerResizePolicy restartPolicy", Check::OneOf(&["NotRequired", "RestartContainer"])),
+        ("VolumeMount recursiveReadOnly", Check::OneOf(&["Disabled", "Enabled", "IfPossible"])),
+        ("IngressClassParametersReference scope", Check::OneOf(&["Cluster", "Namespace"])),
+        ("HPAScalingPolicy type", Check::OneOf(&["Percent", "Pods"])),
+        ("HPAScalingRules selectPolicy", Check::OneOf(&["Disabled", "Max", "Min"])),
+        ("CSIDriverSpec fsGroupPolicy", Check::OneOf(&["File", "None", "ReadWriteOnceWithFSType"])),
+        ("CSIDriverSpec volumeLifecycleModes", Check::StringList(LIFECYCLE_MODE)),
+        ("LimitRangeItem type", Check::RequiredString(LIMIT_TYPE)),
+        ("PriorityLevelConfigurationSpec type", Check::OneOf(&["Exempt", "Limited"])),
+        ("LimitResponse type", Check::OneOf(&["Queue", "Reject"])),
+        ("FlowDistinguisherMethod type", Check::OneOf(&["ByNamespace", "ByUser"])),
+        ("CustomResourceDefinitionSpec scope", Check::OneOf(&["Cluster", "Namespaced"])),
+        ("CustomResourceConversion strategy", Check::OneOf(&["None", "Webhook"])),
         (
             "CustomResourceColumnDefinition type",
-            Check::Words(&["boolean", "date", "integer", "number", "string"]),
+            Check::OneOf(&["boolean", "date", "integer", "number", "string"]),
         ),
     ],
     ..ValidationRule::DEFAULT
 };
 
-const LIFECYCLE_MODE: TextForm =
+const LIFECYCLE_MODE: StringFormat =
     (|text| matches!(text, "Persistent" | "Ephemeral"), "`Persistent` or `Ephemeral`");
 
-const LIMIT_TYPE: TextForm = (
+const LIMIT_TYPE: StringFormat = (
     |text| {
         matches!(text, "Pod" | "Container" | "PersistentVolumeClaim")
             || (text.contains('/') && is_qualified_name(text))

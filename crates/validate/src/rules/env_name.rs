@@ -14,7 +14,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     fix: ("\"MODE=A\"", "MODE_A"),
     checks: &[(
         "EnvVar name",
-        Check::FilledText((is_env_name, "a name of printable ASCII characters without `=`")),
+        Check::RequiredString((is_env_name, "a name of printable ASCII characters without `=`")),
     )],
     ..ValidationRule::DEFAULT
 };

@@ -22,30 +22,30 @@ spec:
     checks: &[
         (
             "EndpointAddress hostname; PodSpec hostname subdomain; ServicePort name; StatefulSetSpec serviceName",
-            Check::Text(LABEL),
+            Check::OptionalString(LABEL),
         ),
         (
             "Container name; DeviceRequest name; Endpoint hostname; EphemeralContainer name;
         IngressClassParametersReference namespace; IngressServiceBackend name; PodResourceClaim name;
         RuntimeClass handler; Volume name",
-            Check::FilledText(LABEL),
+            Check::RequiredString(LABEL),
         ),
         (
             "APIServiceSpec version; CustomResourceDefinitionNames plural; CustomResourceDefinitionVersion name",
-            Check::FilledText(LABEL_1035),
+            Check::RequiredString(LABEL_1035),
         ),
-        ("CustomResourceDefinitionNames shortNames categories", Check::Texts(LABEL_1035)),
-        ("Variable name", Check::FilledText(IDENTIFIER)),
+        ("CustomResourceDefinitionNames shortNames categories", Check::StringList(LABEL_1035)),
+        ("Variable name", Check::RequiredString(IDENTIFIER)),
         ("StatefulSetSpec", Check::Type(claims)),
     ],
     ..ValidationRule::DEFAULT
 };
 
-const LABEL: TextForm =
+const LABEL: StringFormat =
     (is_dns_label, "a lowercase RFC 1123 label (lowercase letters, digits and `-`, at most 63 characters)");
-const LABEL_1035: TextForm =
+const LABEL_1035: StringFormat =
     (is_dns_1035_label, "an RFC 1035 label (lowercase letters, digits and `-`, starting with a letter)");
-const IDENTIFIER: TextForm =
+const IDENTIFIER: StringFormat =
     (is_identifier, "an identifier (letters, digits and `_`, not starting with a digit)");
 
 fn is_identifier(text: &str) -> bool {
@@ -54,12 +54,12 @@ fn is_identifier(text: &str) -> bool {
 }
 
 /// Checks the names of volumeClaimTemplates, which become names of volumes.
-fn claims(subject: Subject<'_>, faults: &mut Faults) {
+fn claims(subject: Subject<'_>, faults: &mut RuleViolations) {
     for (i, claim) in subject.list("volumeClaimTemplates").iter().enumerate() {
         let name = claim.get_path(&["metadata", "name"]).and_then(Node::as_str);
         if name.is_some_and(|text| !is_dns_label(text)) {
             let path = [Field("volumeClaimTemplates"), Entry(i), Field("metadata"), Field("name")];
-            faults.at(subject, &path, format!("this must be {}", LABEL.1));
+            faults.report_path(subject, &path, format!("this must be {}", LABEL.1));
         }
     }
 }

@@ -20,7 +20,7 @@ data: {password: \"secret!\"}
     fix: ("\"secret!\"", "c2VjcmV0"),
     checks: &[(
         "ObjectMeta creationTimestamp",
-        Check::Text((is_time, "a time such as `2024-05-01T10:20:30Z`")),
+        Check::OptionalString((is_time, "a time such as `2024-05-01T10:20:30Z`")),
     )],
     ..ValidationRule::DEFAULT
 };

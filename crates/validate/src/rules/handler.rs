@@ -21,23 +21,23 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn handler(subject: Subject<'_>, faults: &mut Faults) {
+fn handler(subject: Subject<'_>, faults: &mut RuleViolations) {
     match subject.count(&["exec", "httpGet", "tcpSocket", "grpc", "sleep"]) {
         1 => {}
-        0 => faults.value(subject, "must specify a handler: `exec`, `httpGet`, `tcpSocket` or `grpc`"),
-        _ => faults.value(subject, "may not specify more than one handler"),
+        0 => faults.report_value(subject, "must specify a handler: `exec`, `httpGet`, `tcpSocket` or `grpc`"),
+        _ => faults.report_value(subject, "may not specify more than one handler"),
     }
     let exec = subject.get("exec");
     if exec.is_some_and(|exec| exec.get("command").and_then(Node::as_list).is_none_or(Vec::is_empty)) {
-        faults.field(subject, "exec", "`exec.command` is required");
+        faults.report_field(subject, "exec", "`exec.command` is required");
     }
 }
 
-fn header(subject: Subject<'_>, faults: &mut Faults) {
+fn header(subject: Subject<'_>, faults: &mut RuleViolations) {
     let is_token =
         |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
     if subject.text("name").is_some_and(|name| !is_token(name)) {
-        faults.field(
+        faults.report_field(
             subject,
             "name",
             "a valid HTTP header name must consist of alphanumeric characters or `-`",
@@ -45,7 +45,7 @@ fn header(subject: Subject<'_>, faults: &mut Faults) {
     }
 }
 
-fn init_containers(subject: Subject<'_>, faults: &mut Faults) {
+fn init_containers(subject: Subject<'_>, faults: &mut RuleViolations) {
     for (i, container) in subject.list("initContainers").iter().enumerate() {
         if text_of(container, "restartPolicy") == "Always" {
             continue;
@@ -53,7 +53,7 @@ fn init_containers(subject: Subject<'_>, faults: &mut Faults) {
         for field in ["livenessProbe", "readinessProbe", "startupProbe", "lifecycle"] {
             if container.get(field).is_some_and(|value| !value.is_null()) {
                 let message = "may not be set for init containers without `restartPolicy: Always`";
-                faults.at(subject, &[Field("initContainers"), Entry(i), Field(field)], message);
+                faults.report_path(subject, &[Field("initContainers"), Entry(i), Field(field)], message);
             }
         }
     }

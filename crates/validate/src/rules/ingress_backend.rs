@@ -27,29 +27,29 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn ingress(subject: Subject<'_>, faults: &mut Faults) {
+fn ingress(subject: Subject<'_>, faults: &mut RuleViolations) {
     if subject.list("rules").is_empty() && subject.get("defaultBackend").is_none() {
-        faults.value(subject, "either `defaultBackend` or `rules` must be specified");
+        faults.report_value(subject, "either `defaultBackend` or `rules` must be specified");
     }
 }
 
-fn backend(subject: Subject<'_>, faults: &mut Faults) {
+fn backend(subject: Subject<'_>, faults: &mut RuleViolations) {
     // A backend in the format of an older API version.
     if subject.map.contains_key("serviceName") {
         return;
     }
     if subject.count(&["service", "resource"]) != 1 {
-        faults.value(subject, "must specify exactly one of `service` and `resource`");
+        faults.report_value(subject, "must specify exactly one of `service` and `resource`");
     }
     let service = subject.get("service").filter(|service| service.get("port").is_none_or(Node::is_null));
     if let Some(service) = service {
-        faults.below(&[Field("service"), Field("port")], service.span(), "`service.port` is required");
+        faults.report_at(&[Field("service"), Field("port")], service.span(), "`service.port` is required");
     }
 }
 
-fn port(subject: Subject<'_>, faults: &mut Faults) {
+fn port(subject: Subject<'_>, faults: &mut RuleViolations) {
     let has_name = !subject.text_or_empty("name").is_empty();
     if has_name == (subject.int("number").unwrap_or(0) != 0) {
-        faults.value(subject, "must specify exactly one of `name` and `number`");
+        faults.report_value(subject, "must specify exactly one of `name` and `number`");
     }
 }

@@ -27,7 +27,7 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn path(subject: Subject<'_>, faults: &mut Faults) {
+fn path(subject: Subject<'_>, faults: &mut RuleViolations) {
     let (kind, path) = (subject.text_or_empty("pathType"), subject.text_or_empty("path"));
     let is_exact = matches!(kind, "Exact" | "Prefix");
     let is_not_normalized = || {
@@ -36,11 +36,11 @@ fn path(subject: Subject<'_>, faults: &mut Faults) {
     };
     if is_exact || (kind == "ImplementationSpecific" && !path.is_empty()) {
         if !path.starts_with('/') {
-            faults.field(subject, "path", "must be an absolute path");
+            faults.report_field(subject, "path", "must be an absolute path");
         } else if is_exact && is_not_normalized() {
-            faults.field(subject, "path", "must not contain `//`, `/./`, `/../` or `%2f`");
+            faults.report_field(subject, "path", "must not contain `//`, `/./`, `/../` or `%2f`");
         }
     } else if kind.is_empty() && subject.get("pathType").is_some() {
-        faults.field(subject, "pathType", "this must be `Exact`, `Prefix` or `ImplementationSpecific`");
+        faults.report_field(subject, "pathType", "this must be `Exact`, `Prefix` or `ImplementationSpecific`");
     }
 }

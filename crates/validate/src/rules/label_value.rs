@@ -32,14 +32,14 @@ fn is_wrong(value: &Node) -> bool {
     value.as_str().is_some_and(|text| !is_label_value(text))
 }
 
-fn values(subject: Subject<'_>, field: &str, faults: &mut Faults) {
+fn values(subject: Subject<'_>, field: &str, faults: &mut RuleViolations) {
     for (key, _) in subject.map(field).filter(|(_, value)| is_wrong(value)) {
-        faults.at(subject, &[Field(field), Field(key)], MESSAGE);
+        faults.report_path(subject, &[Field(field), Field(key)], MESSAGE);
     }
 }
 
-fn requirement_values(subject: Subject<'_>, faults: &mut Faults) {
+fn requirement_values(subject: Subject<'_>, faults: &mut RuleViolations) {
     for (i, _) in subject.list("values").iter().enumerate().filter(|(_, value)| is_wrong(value)) {
-        faults.at(subject, &[Field("values"), Entry(i)], MESSAGE);
+        faults.report_path(subject, &[Field("values"), Entry(i)], MESSAGE);
     }
 }

@@ -34,13 +34,13 @@ const ORDER: [(&str, &str); 6] = [
     ("default", "max"),
 ];
 
-fn range(subject: Subject<'_>, faults: &mut Faults) {
+fn range(subject: Subject<'_>, faults: &mut RuleViolations) {
     for (less, more) in ORDER {
         for (name, amount) in subject.map(less) {
             let larger = subject.get(more).and_then(|map| map.get(name));
-            if Quantity::of(amount).zip(larger.and_then(Quantity::of)).is_some_and(|(less, more)| less > more)
+            if Quantity::from_node(amount).zip(larger.and_then(Quantity::from_node)).is_some_and(|(less, more)| less > more)
             {
-                faults.at(
+                faults.report_path(
                     subject,
                     &[Field(less), Field(name)],
                     format!("must be less than or equal to the value in `{more}`"),
@@ -50,7 +50,7 @@ fn range(subject: Subject<'_>, faults: &mut Faults) {
     }
     for field in ["default", "defaultRequest"] {
         if subject.text("type") == Some("Pod") && subject.get(field).is_some() {
-            faults.field(subject, field, "may not be specified if `type` is `Pod`");
+            faults.report_field(subject, field, "may not be specified if `type` is `Pod`");
         }
     }
 }

@@ -42,7 +42,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         VolumeAttributesClass driverName; VolumeDevice name devicePath; VolumeMount name mountPath;
         VsphereVirtualDiskVolumeSource volumePath
     ",
-            Check::Filled,
+            Check::NonEmptyString,
         ),
         (
             "
@@ -55,7 +55,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         TopologySelectorLabelRequirement values; ValidatingAdmissionPolicyBindingSpec validationActions;
         VolumeAttributesClass parameters; WebhookConversion conversionReviewVersions
     ",
-            Check::Entries,
+            Check::NonEmpty,
         ),
         (
             "
@@ -66,7 +66,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         SecretProjection name; SecretVolumeSource secretName; VolumeNodeAffinity required;
         ValidatingAdmissionPolicySpec matchConstraints
     ",
-            Check::Needed,
+            Check::Required,
         ),
         ("PodTemplate", Check::Type(pod_template)),
         ("ValidatingAdmissionPolicySpec", Check::Type(validations)),
@@ -81,29 +81,29 @@ const WITH_SPEC: &str = "CronJob DaemonSet Deployment HorizontalPodAutoscaler In
                          StatefulSet";
 
 /// Checks that an object of a built-in kind has a required `spec`.
-pub(super) fn spec(object: &Node, faults: &mut Faults) {
+pub(super) fn spec(object: &Node, faults: &mut RuleViolations) {
     let kind = text_of(object, "kind");
     if WITH_SPEC.split(' ').any(|known| known == kind) && object.get("spec").is_none_or(Node::is_null) {
-        faults.below(&[Field("spec")], object.span(), "missing required field `spec`");
+        faults.report_at(&[Field("spec")], object.span(), "missing required field `spec`");
     }
 }
 
-fn pod_template(subject: Subject<'_>, faults: &mut Faults) {
-    if subject.is_whole && subject.get("template").is_none() {
-        faults.field(subject, "template", "missing required field `template`");
+fn pod_template(subject: Subject<'_>, faults: &mut RuleViolations) {
+    if subject.is_object && subject.get("template").is_none() {
+        faults.report_field(subject, "template", "missing required field `template`");
     }
 }
 
-fn validations(subject: Subject<'_>, faults: &mut Faults) {
+fn validations(subject: Subject<'_>, faults: &mut RuleViolations) {
     if subject.list("validations").is_empty() && subject.list("auditAnnotations").is_empty() {
-        faults.field(subject, "validations", "`validations` or `auditAnnotations` must be specified");
+        faults.report_field(subject, "validations", "`validations` or `auditAnnotations` must be specified");
     }
 }
 
-fn resource_rules(subject: Subject<'_>, faults: &mut Faults) {
+fn resource_rules(subject: Subject<'_>, faults: &mut RuleViolations) {
     let Some(constraints) = subject.get("matchConstraints") else { return };
     if constraints.get("resourceRules").and_then(Node::as_list).is_none_or(Vec::is_empty) {
         let path = [Field("matchConstraints"), Field("resourceRules")];
-        faults.below(&path, constraints.span(), "`resourceRules` is required");
+        faults.report_at(&path, constraints.span(), "`resourceRules` is required");
     }
 }

@@ -80,7 +80,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::rule::{Below, Check, Faults, RuleFault, Subject, ValidationRule, quoted};
+use super::rule::{PathStep, Check, RuleViolations, RuleViolation, Subject, ValidationRule, quoted};
 use super::scalar::integer;
 use smp_text::yaml::{Map, Node};
 
@@ -142,8 +142,8 @@ static TYPES: LazyLock<FxHashMap<&'static str, Vec<TypeCheck>>> = LazyLock::new(
             }
             for field in fields {
                 of_type.push(TypeCheck { rule, field, check: *check });
-                if matches!(check, Check::FilledText(_)) {
-                    of_type.push(TypeCheck { rule: &missing_required::RULE, field, check: Check::Filled });
+                if matches!(check, Check::RequiredString(_)) {
+                    of_type.push(TypeCheck { rule: &missing_required::RULE, field, check: Check::NonEmptyString });
                 }
             }
         }
@@ -152,8 +152,8 @@ static TYPES: LazyLock<FxHashMap<&'static str, Vec<TypeCheck>>> = LazyLock::new(
 });
 
 /// Runs the checks of a type, given by the last component of its name.
-pub(super) fn judge(type_name: &str, subject: Subject<'_>) -> Vec<RuleFault> {
-    let mut faults = Faults { rule: &missing_required::RULE, found: Vec::new() };
+pub(super) fn check_type(type_name: &str, subject: Subject<'_>) -> Vec<RuleViolation> {
+    let mut faults = RuleViolations { rule: &missing_required::RULE, found: Vec::new() };
     for TypeCheck { rule, field, check } in TYPES.get(type_name).into_iter().flatten() {
         faults.rule = rule;
         check.run(subject, field, &mut faults);
@@ -162,8 +162,8 @@ pub(super) fn judge(type_name: &str, subject: Subject<'_>) -> Vec<RuleFault> {
 }
 
 /// Runs the checks that do not depend on a type: names, and the `spec` of built-in kinds.
-pub(super) fn judge_object(object: &Node, is_built_in: bool) -> Vec<RuleFault> {
-    let mut faults = Faults { rule: &object_name::RULE, found: Vec::new() };
+pub(super) fn check_object(object: &Node, is_built_in: bool) -> Vec<RuleViolation> {
+    let mut faults = RuleViolations { rule: &object_name::RULE, found: Vec::new() };
     object_name::name(object, &mut faults);
     faults.rule = &missing_required::RULE;
     if is_built_in {
@@ -173,23 +173,23 @@ pub(super) fn judge_object(object: &Node, is_built_in: bool) -> Vec<RuleFault> {
 }
 
 impl Check {
-    fn run(self, subject: Subject<'_>, field: &str, faults: &mut Faults) {
+    fn run(self, subject: Subject<'_>, field: &str, faults: &mut RuleViolations) {
         match self {
             Self::Type(check) => check(subject, faults),
             Self::Field(check) => check(subject, field, faults),
-            Self::Texts((form, expected)) => {
+            Self::StringList((form, expected)) => {
                 let is_wrong = |entry: &Node| entry.as_str().is_some_and(|text| !form(text));
                 for (i, _) in subject.list(field).iter().enumerate().filter(|(_, entry)| is_wrong(entry)) {
-                    faults.at(
+                    faults.report_path(
                         subject,
-                        &[Below::Field(field), Below::Entry(i)],
+                        &[PathStep::Field(field), PathStep::Entry(i)],
                         format!("this must be {expected}"),
                     );
                 }
             }
             _ => {
                 if let Some(message) = self.problem(subject.get(field), field) {
-                    faults.field(subject, field, message);
+                    faults.report_field(subject, field, message);
                 }
             }
         }
@@ -200,24 +200,24 @@ impl Check {
         let text = value.and_then(Node::as_str);
         let is_empty = text == Some("");
         match self {
-            Self::Text((form, expected)) | Self::FilledText((form, expected)) => {
+            Self::OptionalString((form, expected)) | Self::RequiredString((form, expected)) => {
                 text.filter(|text| !is_empty && !form(text)).map(|_| format!("this must be {expected}"))
             }
-            Self::AnyText((form, expected)) => {
+            Self::AnyString((form, expected)) => {
                 text.filter(|text| !form(text)).map(|_| format!("this must be {expected}"))
             }
-            Self::Words(words) => text
+            Self::OneOf(words) => text
                 .filter(|text| !words.contains(text))
                 .map(|_| format!("this must be one of {}", quoted(words))),
-            Self::Int(least, most) => int(value?.resolve().and_then(integer)?, least, most),
-            Self::Filled => is_empty.then(|| "this must not be empty".into()),
-            Self::Entries => {
+            Self::IntRange(least, most) => int(value?.resolve().and_then(integer)?, least, most),
+            Self::NonEmptyString => is_empty.then(|| "this must not be empty".into()),
+            Self::NonEmpty => {
                 let is_empty =
                     value?.as_list().is_some_and(Vec::is_empty) || value?.as_map().is_some_and(Map::is_empty);
                 is_empty.then(|| "must have at least one entry".into())
             }
-            Self::Needed => value.is_none().then(|| format!("missing required field `{field}`")),
-            Self::Type(_) | Self::Field(_) | Self::Texts(_) => None,
+            Self::Required => value.is_none().then(|| format!("missing required field `{field}`")),
+            Self::Type(_) | Self::Field(_) | Self::StringList(_) => None,
         }
     }
 }

@@ -19,9 +19,9 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     checks: &[
         (
             "DownwardAPIVolumeFile path",
-            Check::AnyText((|path| !path.is_empty() && is_relative_path(path), RELATIVE)),
+            Check::AnyString((|path| !path.is_empty() && is_relative_path(path), RELATIVE)),
         ),
-        ("KeyToPath path", Check::AnyText((is_relative_path, RELATIVE))),
+        ("KeyToPath path", Check::AnyString((is_relative_path, RELATIVE))),
         ("Container; EphemeralContainer", Check::Type(mounts)),
         ("HostPathVolumeSource", Check::Type(host_path)),
     ],
@@ -30,11 +30,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
 
 const RELATIVE: &str = "a relative path without `..`";
 
-fn mounts(subject: Subject<'_>, faults: &mut Faults) {
+fn mounts(subject: Subject<'_>, faults: &mut RuleViolations) {
     for (i, mount) in subject.list("volumeMounts").iter().enumerate() {
         for field in ["subPath", "subPathExpr"] {
             if !is_relative_path(text_of(mount, field)) {
-                faults.at(
+                faults.report_path(
                     subject,
                     &[Field("volumeMounts"), Entry(i), Field(field)],
                     format!("this must be {RELATIVE}"),
@@ -44,8 +44,8 @@ fn mounts(subject: Subject<'_>, faults: &mut Faults) {
     }
 }
 
-fn host_path(subject: Subject<'_>, faults: &mut Faults) {
+fn host_path(subject: Subject<'_>, faults: &mut RuleViolations) {
     if subject.text_or_empty("path").split('/').any(|part| part == "..") {
-        faults.field(subject, "path", "must not contain `..`");
+        faults.report_field(subject, "path", "must not contain `..`");
     }
 }

@@ -28,40 +28,40 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         RollingUpdateDaemonSet maxSurge maxUnavailable; RollingUpdateDeployment maxSurge maxUnavailable;
         RollingUpdateStatefulSetStrategy partition; StatefulSetOrdinals start;
         StatefulSetSpec replicas minReadySeconds; VolumeNodeResources count",
-        Check::Int(0, i64::MAX),
+        Check::IntRange(0, i64::MAX),
     ),
     (
         "HPAScalingPolicy value;
         HorizontalPodAutoscalerSpec minReplicas maxReplicas targetCPUUtilizationPercentage;
         LeaseSpec leaseDurationSeconds; MetricTarget averageUtilization; Probe terminationGracePeriodSeconds;
         TopologySpreadConstraint maxSkew minDomains",
-        Check::Int(1, i64::MAX),
+        Check::IntRange(1, i64::MAX),
     ),
     (
         "ConfigMapVolumeSource defaultMode; DownwardAPIVolumeFile mode; DownwardAPIVolumeSource defaultMode;
         KeyToPath mode; ProjectedVolumeSource defaultMode; SecretVolumeSource defaultMode",
-        Check::Int(0, 0o777),
+        Check::IntRange(0, 0o777),
     ),
     (
         "PodSecurityContext runAsUser runAsGroup fsGroup; SecurityContext runAsUser runAsGroup",
-        Check::Int(0, 2_147_483_647),
+        Check::IntRange(0, 2_147_483_647),
     ),
-    ("APIServiceSpec groupPriorityMinimum", Check::Int(1, 20_000)),
-    ("APIServiceSpec versionPriority", Check::Int(1, 1000)),
-    ("CertificateSigningRequestSpec expirationSeconds", Check::Int(600, i64::MAX)),
-    ("ClientIPConfig timeoutSeconds", Check::Int(1, 86_400)),
-    ("FlowSchemaSpec matchingPrecedence", Check::Int(1, 10_000)),
-    ("HPAScalingPolicy periodSeconds", Check::Int(1, 1800)),
-    ("HPAScalingRules stabilizationWindowSeconds", Check::Int(0, 3600)),
-    ("MutatingWebhook timeoutSeconds; ValidatingWebhook timeoutSeconds", Check::Int(1, 30)),
-    ("PodSpec activeDeadlineSeconds", Check::Int(1, 2_147_483_647)),
-    ("PreferredSchedulingTerm weight; WeightedPodAffinityTerm weight", Check::Int(1, 100)),
-    ("PriorityClass value", Check::Int(-2_147_483_648, 1_000_000_000)),
-    ("ServiceAccountTokenProjection expirationSeconds", Check::Int(600, 1 << 32)),
+    ("APIServiceSpec groupPriorityMinimum", Check::IntRange(1, 20_000)),
+    ("APIServiceSpec versionPriority", Check::IntRange(1, 1000)),
+    ("CertificateSigningRequestSpec expirationSeconds", Check::IntRange(600, i64::MAX)),
+    ("ClientIPConfig timeoutSeconds", Check::IntRange(1, 86_400)),
+    ("FlowSchemaSpec matchingPrecedence", Check::IntRange(1, 10_000)),
+    ("HPAScalingPolicy periodSeconds", Check::IntRange(1, 1800)),
+    ("HPAScalingRules stabilizationWindowSeconds", Check::IntRange(0, 3600)),
+    ("MutatingWebhook timeoutSeconds; ValidatingWebhook timeoutSeconds", Check::IntRange(1, 30)),
+    ("PodSpec activeDeadlineSeconds", Check::IntRange(1, 2_147_483_647)),
+    ("PreferredSchedulingTerm weight; WeightedPodAffinityTerm weight", Check::IntRange(1, 100)),
+    ("PriorityClass value", Check::IntRange(-2_147_483_648, 1_000_000_000)),
+    ("ServiceAccountTokenProjection expirationSeconds", Check::IntRange(600, 1 << 32)),
     (
         "PodDisruptionBudgetSpec minAvailable maxUnavailable; RollingUpdateDaemonSet maxSurge maxUnavailable;
         RollingUpdateDeployment maxSurge maxUnavailable",
-        Check::AnyText((is_percentage, "a number or a percentage such as `25%`")),
+        Check::AnyString((is_percentage, "a number or a percentage such as `25%`")),
     ),
     ("Container", Check::Type(successes)),
     ],
@@ -74,12 +74,12 @@ fn is_percentage(text: &str) -> bool {
 }
 
 /// Checks that only readiness probes require more than one success.
-fn successes(subject: Subject<'_>, faults: &mut Faults) {
+fn successes(subject: Subject<'_>, faults: &mut RuleViolations) {
     for field in ["livenessProbe", "startupProbe"] {
         let threshold = subject.get(field).and_then(|probe| probe.get("successThreshold"));
         if matches!(threshold.and_then(Node::resolve), Some(Resolved::Int(count)) if count > 1) {
             let path = [Field(field), Field("successThreshold")];
-            faults.at(subject, &path, "must be 1 for liveness and startup probes");
+            faults.report_path(subject, &path, "must be 1 for liveness and startup probes");
         }
     }
 }

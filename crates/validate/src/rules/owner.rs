@@ -23,9 +23,9 @@ metadata:
     ..ValidationRule::DEFAULT
 };
 
-fn owners(subject: Subject<'_>, faults: &mut Faults) {
+fn owners(subject: Subject<'_>, faults: &mut RuleViolations) {
     let owners = subject.list("ownerReferences").iter();
     if owners.filter(|entry| is_true(entry.get("controller"))).count() > 1 {
-        faults.field(subject, "ownerReferences", "only one owner reference can have `controller: true`");
+        faults.report_field(subject, "ownerReferences", "only one owner reference can have `controller: true`");
     }
 }

@@ -25,20 +25,20 @@ rules:
     ..ValidationRule::DEFAULT
 };
 
-fn rule(subject: Subject<'_>, faults: &mut Faults) {
+fn rule(subject: Subject<'_>, faults: &mut RuleViolations) {
     if subject.list("verbs").is_empty() {
-        faults.field(subject, "verbs", "`verbs` must contain at least one value");
+        faults.report_field(subject, "verbs", "`verbs` must contain at least one value");
     }
     let has = |field| !subject.list(field).is_empty();
     if has("nonResourceURLs") {
         if has("apiGroups") || has("resources") || has("resourceNames") {
-            faults.field(
+            faults.report_field(
                 subject,
                 "nonResourceURLs",
                 "rules cannot apply to both regular resources and non-resource URLs",
             );
         } else if subject.kind() == "Role" {
-            faults.field(subject, "nonResourceURLs", "namespaced rules cannot apply to non-resource URLs");
+            faults.report_field(subject, "nonResourceURLs", "namespaced rules cannot apply to non-resource URLs");
         }
         return;
     }
@@ -47,11 +47,11 @@ fn rule(subject: Subject<'_>, faults: &mut Faults) {
         ("resources", "resource rules must supply at least one resource"),
     ] {
         if !has(field) {
-            faults.field(subject, field, message);
+            faults.report_field(subject, field, message);
         }
     }
 }
 
-fn stars(subject: Subject<'_>, faults: &mut Faults) {
-    faults.stars(subject, &["verbs", "apiGroups", "resources", "namespaces", "nonResourceURLs"]);
+fn stars(subject: Subject<'_>, faults: &mut RuleViolations) {
+    faults.check_wildcards(subject, &["verbs", "apiGroups", "resources", "namespaces", "nonResourceURLs"]);
 }

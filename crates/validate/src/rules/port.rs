@@ -16,13 +16,13 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     (
         "ContainerPort containerPort; GRPCAction port; HTTPGetAction port; NetworkPolicyPort port endPort;
         ServicePort port; ServiceReference port; TCPSocketAction port",
-        Check::Int(1, 65535),
+        Check::IntRange(1, 65535),
     ),
     (
         "ContainerPort hostPort; ServiceBackendPort number; ServicePort targetPort; ServiceSpec healthCheckNodePort",
-        Check::Int(0, 65535),
+        Check::IntRange(0, 65535),
     ),
-    ("HTTPGetAction port; NetworkPolicyPort port; TCPSocketAction port", Check::AnyText((is_filled, "a port"))),
+    ("HTTPGetAction port; NetworkPolicyPort port; TCPSocketAction port", Check::AnyString((is_filled, "a port"))),
     ("EndpointSubset", Check::Type(endpoint_ports)),
     ("ServiceSpec", Check::Type(node_ports)),
     ],
@@ -33,23 +33,23 @@ fn is_filled(text: &str) -> bool {
     !text.is_empty()
 }
 
-fn endpoint_ports(subject: Subject<'_>, faults: &mut Faults) {
+fn endpoint_ports(subject: Subject<'_>, faults: &mut RuleViolations) {
     for (i, port) in subject.list("ports").iter().enumerate() {
         let number = port.get("port").and_then(Node::resolve).and_then(integer);
         if number.is_some_and(|number| !(1..=65535).contains(&number)) {
             let path = [Field("ports"), Entry(i), Field("port")];
-            faults.at(subject, &path, "must be a port between 1 and 65535");
+            faults.report_path(subject, &path, "must be a port between 1 and 65535");
         }
     }
 }
 
-fn node_ports(subject: Subject<'_>, faults: &mut Faults) {
+fn node_ports(subject: Subject<'_>, faults: &mut RuleViolations) {
     for (i, port) in subject.list("ports").iter().enumerate() {
         let number =
             port.get("nodePort").and_then(Node::scalar_text).and_then(|text| text.parse::<i64>().ok());
         if number.is_some_and(|number| number != 0 && !(30000..=32767).contains(&number)) {
             let message = "not in the default node port range 30000-32767";
-            faults.at(subject, &[Field("ports"), Entry(i), Field("nodePort")], message);
+            faults.report_path(subject, &[Field("ports"), Entry(i), Field("nodePort")], message);
         }
     }
 }

@@ -18,9 +18,9 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     checks: &[
         (
             "ContainerPort name; HTTPGetAction port; NetworkPolicyPort port; ServiceBackendPort name; TCPSocketAction port",
-            Check::Text((is_port_name, WANTED)),
+            Check::OptionalString((is_port_name, WANTED)),
         ),
-        ("ServicePort targetPort", Check::Text((|text| text == "0" || is_port_name(text), WANTED))),
+        ("ServicePort targetPort", Check::OptionalString((|text| text == "0" || is_port_name(text), WANTED))),
         (
             "Container",
             Check::Type(|subject, faults| names(subject, "duplicate port name in this container", faults)),
@@ -32,12 +32,12 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
 
 const WANTED: &str = "an IANA service name (at most 15 lowercase letters, digits and `-`)";
 
-fn names(subject: Subject<'_>, message: &str, faults: &mut Faults) {
+fn names(subject: Subject<'_>, message: &str, faults: &mut RuleViolations) {
     let mut seen = FxHashSet::default();
     for (i, port) in subject.list("ports").iter().enumerate() {
         let name = text_of(port, "name");
         if !name.is_empty() && !seen.insert(name) {
-            faults.at(subject, &[Field("ports"), Entry(i), Field("name")], message);
+            faults.report_path(subject, &[Field("ports"), Entry(i), Field("name")], message);
         }
     }
 }

@@ -20,17 +20,17 @@ data: {mode: prod}
 ",
     fix: ("\"the app\":", "app:"),
     checks: &[
-    ("ServicePort appProtocol", Check::FilledText(QUALIFIED)),
+    ("ServicePort appProtocol", Check::RequiredString(QUALIFIED)),
     (
         "MatchCondition name; PodAffinityTerm topologyKey; PodReadinessGate conditionType; PodSchedulingGate name;
         ServiceSpec loadBalancerClass; Taint key; TopologySelectorLabelRequirement key;
         TopologySpreadConstraint topologyKey",
-        Check::FilledText(QUALIFIED),
+        Check::RequiredString(QUALIFIED),
     ),
-    ("Toleration key", Check::Text(QUALIFIED)),
-    ("LabelSelectorRequirement key; NodeSelectorRequirement key", Check::AnyText(QUALIFIED)),
+    ("Toleration key", Check::OptionalString(QUALIFIED)),
+    ("LabelSelectorRequirement key; NodeSelectorRequirement key", Check::AnyString(QUALIFIED)),
     // The API server converts these to lowercase before it validates them.
-    ("StorageClass provisioner", Check::FilledText((|text| is_qualified_name(&text.to_lowercase()), WANTED))),
+    ("StorageClass provisioner", Check::RequiredString((|text| is_qualified_name(&text.to_lowercase()), WANTED))),
     (LABELS, Check::Field(|subject, field, faults| keys(subject, field, is_qualified_name, faults))),
     (
         "ObjectMeta annotations",
@@ -43,11 +43,11 @@ data: {mode: prod}
 };
 
 const WANTED: &str = "a name such as `app` or `example.com/app`";
-const QUALIFIED: TextForm = (is_qualified_name, WANTED);
+const QUALIFIED: StringFormat = (is_qualified_name, WANTED);
 
-fn keys(subject: Subject<'_>, field: &str, form: fn(&str) -> bool, faults: &mut Faults) {
+fn keys(subject: Subject<'_>, field: &str, form: fn(&str) -> bool, faults: &mut RuleViolations) {
     for key in subject.entries(field).iter().map(|entry| &entry.key).filter(|key| !form(&key.text)) {
         let path = [Field(field), Field(&key.text)];
-        faults.below(&path, key.meta.span, format!("the key must be {WANTED}"));
+        faults.report_at(&path, key.meta.span, format!("the key must be {WANTED}"));
     }
 }

@@ -26,24 +26,24 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn amounts(subject: Subject<'_>, field: &str, faults: &mut Faults) {
+fn amounts(subject: Subject<'_>, field: &str, faults: &mut RuleViolations) {
     let message = "must be greater than or equal to 0";
-    let is_negative = |value: &Node| Quantity::of(value).is_some_and(Quantity::is_negative);
+    let is_negative = |value: &Node| Quantity::from_node(value).is_some_and(Quantity::is_negative);
     for (key, _) in subject.map(field).filter(|(_, amount)| is_negative(amount)) {
-        faults.at(subject, &[Field(field), Field(key)], message);
+        faults.report_path(subject, &[Field(field), Field(key)], message);
     }
     if subject.get(field).is_some_and(is_negative) {
-        faults.field(subject, field, message);
+        faults.report_field(subject, field, message);
     }
 }
 
-fn devices(subject: Subject<'_>, faults: &mut Faults) {
+fn devices(subject: Subject<'_>, faults: &mut RuleViolations) {
     for field in ["limits", "requests"] {
         let is_wrong = |(name, amount): &(&str, &Node)| {
-            name.contains('/') && !Quantity::of(amount).is_none_or(Quantity::is_whole)
+            name.contains('/') && !Quantity::from_node(amount).is_none_or(Quantity::is_whole)
         };
         for (name, _) in subject.map(field).filter(is_wrong) {
-            faults.at(subject, &[Field(field), Field(name)], "must be an integer");
+            faults.report_path(subject, &[Field(field), Field(name)], "must be an integer");
         }
     }
 }
@@ -52,17 +52,17 @@ fn devices(subject: Subject<'_>, faults: &mut Faults) {
 const COUNTED: &str = "configmaps persistentvolumeclaims pods replicationcontrollers resourcequotas secrets services \
                        services.loadbalancers services.nodeports";
 
-fn counts(subject: Subject<'_>, faults: &mut Faults) {
+fn counts(subject: Subject<'_>, faults: &mut RuleViolations) {
     for (name, amount) in subject.map("hard") {
         let is_count = name.starts_with("count/") || COUNTED.split(' ').any(|counted| counted == name);
-        if is_count && !Quantity::of(amount).is_none_or(Quantity::is_countable) {
-            faults.at(subject, &[Field("hard"), Field(name)], "must be an integer");
+        if is_count && !Quantity::from_node(amount).is_none_or(Quantity::is_countable) {
+            faults.report_path(subject, &[Field("hard"), Field(name)], "must be an integer");
         }
     }
 }
 
-fn target(subject: Subject<'_>, field: &str, faults: &mut Faults) {
-    if subject.get(field).and_then(Quantity::of).is_some_and(|amount| !amount.is_positive()) {
-        faults.field(subject, field, "must be greater than 0");
+fn target(subject: Subject<'_>, field: &str, faults: &mut RuleViolations) {
+    if subject.get(field).and_then(Quantity::from_node).is_some_and(|amount| !amount.is_positive()) {
+        faults.report_field(subject, field, "must be greater than 0");
     }
 }

@@ -17,7 +17,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     (
         "IngressTLS secretName; PersistentVolumeClaimSpec storageClassName; PersistentVolumeSpec storageClassName;
         PodSpec serviceAccountName nodeName priorityClassName",
-        Check::Text(SUBDOMAIN),
+        Check::OptionalString(SUBDOMAIN),
     ),
     (
         "CSIStorageCapacity storageClassName; ConfigMapEnvSource name; ConfigMapKeySelector name;
@@ -25,18 +25,18 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         IngressSpec ingressClassName; PodSpec runtimeClassName; PriorityLevelConfigurationReference name;
         SecretEnvSource name; SecretKeySelector name; ServiceAccountSubject name;
         ValidatingAdmissionPolicyBindingSpec policyName",
-        Check::FilledText(SUBDOMAIN),
+        Check::RequiredString(SUBDOMAIN),
     ),
     (
         "CrossVersionObjectReference kind name; IngressClassParametersReference kind name;
         MetricIdentifier name; ParentReference name resource",
-        Check::FilledText(PATH_SEGMENT),
+        Check::RequiredString(PATH_SEGMENT),
     ),
-    ("ParentReference namespace", Check::Text(PATH_SEGMENT)),
+    ("ParentReference namespace", Check::OptionalString(PATH_SEGMENT)),
     ],
     ..ValidationRule::DEFAULT
 };
 
-const SUBDOMAIN: TextForm =
+const SUBDOMAIN: StringFormat =
     (is_dns_subdomain, "a lowercase RFC 1123 subdomain (lowercase letters, digits, `-` and `.`)");
-const PATH_SEGMENT: TextForm = (is_path_segment, "a name without `/` and `%`");
+const PATH_SEGMENT: StringFormat = (is_path_segment, "a name without `/` and `%`");

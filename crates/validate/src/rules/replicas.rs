@@ -33,9 +33,9 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn replicas(subject: Subject<'_>, faults: &mut Faults) {
+fn replicas(subject: Subject<'_>, faults: &mut RuleViolations) {
     let least = subject.int("minReplicas").unwrap_or(1);
     if subject.int("maxReplicas").is_some_and(|most| most < least) {
-        faults.field(subject, "maxReplicas", "must be greater than or equal to `minReplicas`");
+        faults.report_field(subject, "maxReplicas", "must be greater than or equal to `minReplicas`");
     }
 }

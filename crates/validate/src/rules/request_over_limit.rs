@@ -19,7 +19,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn requests(subject: Subject<'_>, faults: &mut Faults) {
+fn requests(subject: Subject<'_>, faults: &mut RuleViolations) {
     let limits = subject.get("limits").and_then(Node::as_map);
     // Limits with `storage` belong to a PersistentVolumeClaim, to which this rule does not apply.
     if limits.is_some_and(|limits| limits.contains_key("storage")) {
@@ -27,7 +27,7 @@ fn requests(subject: Subject<'_>, faults: &mut Faults) {
     }
     for (name, request) in subject.map("requests") {
         let limit = limits.and_then(|limits| limits.get(name));
-        let order = Quantity::of(request).zip(limit.and_then(Quantity::of)).map(|(own, most)| own.cmp(&most));
+        let order = Quantity::from_node(request).zip(limit.and_then(Quantity::from_node)).map(|(own, most)| own.cmp(&most));
         let message = match order {
             Some(Ordering::Greater) => format!("must be less than or equal to the `{name}` limit"),
             _ if is_overcommitted(name) => continue,
@@ -35,7 +35,7 @@ fn requests(subject: Subject<'_>, faults: &mut Faults) {
             Some(Ordering::Less) => format!("must be equal to the `{name}` limit"),
             _ => continue,
         };
-        faults.at(subject, &[Field("requests"), Field(name)], message);
+        faults.report_path(subject, &[Field("requests"), Field(name)], message);
     }
 }
 

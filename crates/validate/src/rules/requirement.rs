@@ -36,13 +36,13 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn operator(subject: Subject<'_>, known: &[&str], faults: &mut Faults) {
+fn operator(subject: Subject<'_>, known: &[&str], faults: &mut RuleViolations) {
     let Some(operator) = subject.text("operator") else { return };
     let count = subject.list("values").len();
     let message = match operator {
         _ if !known.contains(&operator) => {
             let message = format!("the operator must be one of {}", quoted(known));
-            return faults.field(subject, "operator", message);
+            return faults.report_field(subject, "operator", message);
         }
         "In" | "NotIn" if count == 0 => "must be specified if the operator is `In` or `NotIn`",
         "Exists" | "DoesNotExist" if count > 0 => {
@@ -51,5 +51,5 @@ fn operator(subject: Subject<'_>, known: &[&str], faults: &mut Faults) {
         "Gt" | "Lt" if count != 1 => "must have a single value if the operator is `Gt` or `Lt`",
         _ => return,
     };
-    faults.field(subject, "values", message);
+    faults.report_field(subject, "values", message);
 }

@@ -25,7 +25,7 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn policy(subject: Subject<'_>, faults: &mut Faults) {
+fn policy(subject: Subject<'_>, faults: &mut RuleViolations) {
     let message = match (subject.kind(), subject.text_or_empty("restartPolicy")) {
         ("Job" | "CronJob", "OnFailure" | "Never") => return,
         ("Job" | "CronJob", _) => "unsupported value for a Job: must be `OnFailure` or `Never`",
@@ -35,5 +35,5 @@ fn policy(subject: Subject<'_>, faults: &mut Faults) {
         }
         _ => return,
     };
-    faults.field(subject, "restartPolicy", message);
+    faults.report_field(subject, "restartPolicy", message);
 }

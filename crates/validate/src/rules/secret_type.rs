@@ -30,7 +30,7 @@ stringData: {user: jo}
 /// The annotation with the service account of a token.
 const ACCOUNT: &str = "kubernetes.io/service-account.name";
 
-fn keys(subject: Subject<'_>, faults: &mut Faults) {
+fn keys(subject: Subject<'_>, faults: &mut RuleViolations) {
     let has = |key: &str| subject.map("data").chain(subject.map("stringData")).any(|(own, _)| own == key);
     let needed: &[&str] = match subject.text_or_empty("type") {
         "kubernetes.io/tls" => &["tls.crt", "tls.key"],
@@ -39,28 +39,28 @@ fn keys(subject: Subject<'_>, faults: &mut Faults) {
         "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
         "kubernetes.io/basic-auth" if !has("username") && !has("password") => {
             let message = "key `username` or `password` is required for this type of Secret";
-            return faults.field(subject, "type", message);
+            return faults.report_field(subject, "type", message);
         }
         "kubernetes.io/service-account-token" => return account(subject, faults),
         _ => return,
     };
     for key in needed.iter().filter(|key| !has(key)) {
         let message = format!("key `{key}` is required for this type of Secret");
-        faults.below(&[Field("data"), Field(key)], subject.place("type"), message);
+        faults.report_at(&[Field("data"), Field(key)], subject.location("type"), message);
     }
 }
 
-fn account(subject: Subject<'_>, faults: &mut Faults) {
+fn account(subject: Subject<'_>, faults: &mut RuleViolations) {
     let account = subject.node.get_path(&["metadata", "annotations", ACCOUNT]);
     if account.is_none_or(|account| account.is_null() || account.as_str() == Some("")) {
         let path = [Field("metadata"), Field("annotations"), Field(ACCOUNT)];
         let message = format!("annotation `{ACCOUNT}` is required for this type of Secret");
-        faults.below(&path, subject.place("type"), message);
+        faults.report_at(&path, subject.location("type"), message);
     }
 }
 
 /// Checks that registry credentials are JSON.
-fn logins(subject: Subject<'_>, faults: &mut Faults) {
+fn logins(subject: Subject<'_>, faults: &mut RuleViolations) {
     let key = match subject.text_or_empty("type") {
         "kubernetes.io/dockerconfigjson" => ".dockerconfigjson",
         "kubernetes.io/dockercfg" => ".dockercfg",
@@ -78,7 +78,7 @@ fn logins(subject: Subject<'_>, faults: &mut Faults) {
         ("data", decoded.is_none_or(|text| is_object(&text)))
     };
     if !is_valid {
-        faults.at(subject, &[Field(field), Field(key)], format!("`{key}` must be a JSON object"));
+        faults.report_path(subject, &[Field(field), Field(key)], format!("`{key}` must be a JSON object"));
     }
 }
 

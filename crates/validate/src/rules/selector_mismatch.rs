@@ -39,19 +39,19 @@ fn has_label(labels: Option<&Map>, key: &str, value: &Node) -> bool {
     labels.and_then(|labels| labels.get(key)).is_some_and(|own| own == value)
 }
 
-fn mismatch(subject: Subject<'_>, path: &[Below<'_>], key: &str, faults: &mut Faults) {
+fn mismatch(subject: Subject<'_>, path: &[PathStep<'_>], key: &str, faults: &mut RuleViolations) {
     if subject.get("template").is_some() {
-        faults.at(subject, path, format!("selector does not match template labels at `{key}`"));
+        faults.report_path(subject, path, format!("selector does not match template labels at `{key}`"));
     }
 }
 
-fn selector(subject: Subject<'_>, faults: &mut Faults) {
+fn selector(subject: Subject<'_>, faults: &mut RuleViolations) {
     let Some(selector) = subject.get("selector") else { return };
     let labels = template_labels(subject);
     let matched = selector.get("matchLabels").and_then(Node::as_map);
     let expressions = selector.get("matchExpressions").and_then(Node::as_list);
     if matched.is_none_or(Map::is_empty) && expressions.is_none_or(Vec::is_empty) {
-        return faults.field(subject, "selector", "empty selector is not allowed");
+        return faults.report_field(subject, "selector", "empty selector is not allowed");
     }
     for (key, _) in matched.into_iter().flat_map(Map::iter).filter(|(k, v)| !has_label(labels, k, v)) {
         mismatch(subject, &[Field("selector"), Field("matchLabels"), Field(key)], key, faults);
@@ -63,10 +63,10 @@ fn selector(subject: Subject<'_>, faults: &mut Faults) {
 }
 
 /// A ReplicationController without a selector uses the labels of its template.
-fn plain_selector(subject: Subject<'_>, faults: &mut Faults) {
+fn plain_selector(subject: Subject<'_>, faults: &mut RuleViolations) {
     let labels = template_labels(subject);
     if subject.map("selector").next().is_none() && labels.is_none_or(Map::is_empty) {
-        return faults.field(subject, "selector", "`selector` or labels of the template are required");
+        return faults.report_field(subject, "selector", "`selector` or labels of the template are required");
     }
     for (key, _) in subject.map("selector").filter(|(k, v)| !has_label(labels, k, v)) {
         mismatch(subject, &[Field("selector"), Field(key)], key, faults);

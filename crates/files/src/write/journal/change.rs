@@ -32,7 +32,7 @@ pub enum Expected<'c> {
     /// Any state. An existing file is overwritten.
     Anything,
     /// The file does not exist.
-    Nothing,
+    Missing,
     /// The file is unchanged since it was read.
     Read(&'c FileStamp),
 }
@@ -43,9 +43,9 @@ pub enum Recovery {
     /// There was no interrupted write.
     Nothing,
     /// No change had been made. The rest of the journal was removed.
-    Dropped,
+    Discarded,
     /// All changes were completed; their number.
     Finished(usize),
     /// All changes were rolled back; their number.
-    TakenBack(usize),
+    RolledBack(usize),
 }

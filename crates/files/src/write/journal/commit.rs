@@ -11,12 +11,12 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
 
 use super::super::super::stamp;
-use super::super::place::{PREFIX, directory_of};
-use super::list::{Changes, ListedChange, Way};
+use super::super::resolve::{PREFIX, parent_directory};
+use super::list::{Changes, ListedChange, ChangeMode};
 
 /// A failed change: its path and cause.
 #[derive(Debug)]
-pub(super) struct NotMade {
+pub(super) struct CommitError {
     pub path: PathBuf,
     pub cause: io::Error,
 }
@@ -33,12 +33,12 @@ pub(super) enum Attempt {
 const CHANGED: &str = "it was changed by another program in between";
 
 /// Returns the name of the new content of the nth change.
-pub(super) fn new_text(n: usize) -> PathBuf {
+pub(super) fn new_content_name(n: usize) -> PathBuf {
     format!("{n}.new").into()
 }
 
 /// Returns the name of the old content of the nth change.
-pub(super) fn old_text(n: usize) -> PathBuf {
+pub(super) fn old_content_name(n: usize) -> PathBuf {
     format!("{n}.old").into()
 }
 
@@ -52,27 +52,27 @@ pub(super) struct Commit<'c> {
 }
 
 impl<'c> Commit<'c> {
-    pub(super) fn new(changes: &'c Changes, path: &'c Path, journal: &Path) -> Result<Self, NotMade> {
+    pub(super) fn new(changes: &'c Changes, path: &'c Path, journal: &Path) -> Result<Self, CommitError> {
         let open = |path: &Path| {
             Dir::open_ambient_dir(path, ambient_authority())
-                .map_err(|cause| NotMade { path: path.to_path_buf(), cause })
+                .map_err(|cause| CommitError { path: path.to_path_buf(), cause })
         };
         Ok(Self { changes, path, root: open(path)?, journal: open(journal)? })
     }
 
     /// Checks that no file was changed since the changes were prepared. Such a file must not be overwritten.
-    pub(super) fn check(&self) -> Result<(), NotMade> {
+    pub(super) fn check(&self) -> Result<(), CommitError> {
         self.each(|_, change| {
-            let now = stamp::at(&self.root, &change.path)?;
+            let now = stamp::stamp_at(&self.root, &change.path)?;
             if change.may_be(now.as_deref()) { Ok(()) } else { Err(io::Error::other(CHANGED)) }
         })
     }
 
     /// Makes all changes that are not made yet.
-    pub(super) fn make(&self, attempt: Attempt) -> Result<(), NotMade> {
+    pub(super) fn make(&self, attempt: Attempt) -> Result<(), CommitError> {
         self.make_directories()?;
         self.each(|n, change| {
-            if attempt == Attempt::First && change.way != Way::Remove && !self.has_text(&new_text(n)) {
+            if attempt == Attempt::First && change.way != ChangeMode::Remove && !self.has_text(&new_content_name(n)) {
                 return Err(io::Error::other("its new content is missing in the journal"));
             }
             self.make_one(n, change)
@@ -82,10 +82,10 @@ impl<'c> Commit<'c> {
     }
 
     /// Rolls back all changes that were made.
-    pub(super) fn take_back(&self) -> Result<(), NotMade> {
+    pub(super) fn roll_back(&self) -> Result<(), CommitError> {
         // In reverse order, so that each change is undone in the state that it left.
         for (n, change) in self.changes.files.iter().enumerate().rev() {
-            match self.take_one_back(n, change) {
+            match self.roll_back_one(n, change) {
                 // The directory of the file was not created yet, or was removed by another program.
                 Err(error) if is_missing(&error) => {}
                 Err(cause) => return Err(self.not_made(change, cause)),
@@ -100,20 +100,20 @@ impl<'c> Commit<'c> {
         Ok(())
     }
 
-    fn each(&self, change: impl Fn(usize, &ListedChange) -> io::Result<()>) -> Result<(), NotMade> {
+    fn each(&self, change: impl Fn(usize, &ListedChange) -> io::Result<()>) -> Result<(), CommitError> {
         let mut all = self.changes.files.iter().enumerate();
         all.try_for_each(|(n, one)| change(n, one).map_err(|cause| self.not_made(one, cause)))
     }
 
-    fn not_made(&self, change: &ListedChange, cause: io::Error) -> NotMade {
-        NotMade { path: self.path.join(&change.path), cause }
+    fn not_made(&self, change: &ListedChange, cause: io::Error) -> CommitError {
+        CommitError { path: self.path.join(&change.path), cause }
     }
 
-    pub(super) fn make_directories(&self) -> Result<(), NotMade> {
+    pub(super) fn make_directories(&self) -> Result<(), CommitError> {
         for directory in &self.changes.directories {
             match self.root.create_dir(directory) {
                 Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(NotMade { path: self.path.join(directory), cause });
+                    return Err(CommitError { path: self.path.join(directory), cause });
                 }
                 _ => {}
             }
@@ -122,25 +122,25 @@ impl<'c> Commit<'c> {
     }
 
     pub(super) fn make_one(&self, n: usize, change: &ListedChange) -> io::Result<()> {
-        let new = new_text(n);
+        let new = new_content_name(n);
         match change.way {
-            Way::Create | Way::Replace if self.has_text(&new) => self.move_to(&new, &change.path),
-            Way::Create | Way::Replace => Ok(()),
-            Way::Write => self.write_into(&new, change),
-            Way::Remove => self.remove(&change.path),
+            ChangeMode::Create | ChangeMode::Replace if self.has_text(&new) => self.move_to(&new, &change.path),
+            ChangeMode::Create | ChangeMode::Replace => Ok(()),
+            ChangeMode::Write => self.write_into(&new, change),
+            ChangeMode::Remove => self.remove(&change.path),
         }
     }
 
-    pub(super) fn take_one_back(&self, n: usize, change: &ListedChange) -> io::Result<()> {
-        let (new, old) = (new_text(n), old_text(n));
+    pub(super) fn roll_back_one(&self, n: usize, change: &ListedChange) -> io::Result<()> {
+        let (new, old) = (new_content_name(n), old_content_name(n));
         match change.way {
             // Content that is missing from the journal was moved to its path.
-            Way::Create if !self.has_text(&new) => self.remove(&change.path),
-            Way::Replace if !self.has_text(&new) && self.has_text(&old) => self.move_to(&old, &change.path),
-            Way::Remove if self.has_text(&old) && stamp::at(&self.root, &change.path)?.is_none() => {
+            ChangeMode::Create if !self.has_text(&new) => self.remove(&change.path),
+            ChangeMode::Replace if !self.has_text(&new) && self.has_text(&old) => self.move_to(&old, &change.path),
+            ChangeMode::Remove if self.has_text(&old) && stamp::stamp_at(&self.root, &change.path)?.is_none() => {
                 self.move_to(&old, &change.path)
             }
-            Way::Write if self.has_text(&old) => self.write_into(&old, change),
+            ChangeMode::Write if self.has_text(&old) => self.write_into(&old, change),
             _ => Ok(()),
         }
     }
@@ -159,7 +159,7 @@ impl<'c> Commit<'c> {
     }
 
     fn copy_to(&self, text: &Path, path: &Path) -> io::Result<()> {
-        let temporary = directory_of(path).join(format!("{PREFIX}{}", std::process::id()));
+        let temporary = parent_directory(path).join(format!("{PREFIX}{}", std::process::id()));
         let copied = self.journal.copy(text, &self.root, &temporary).and_then(|_| {
             self.root.open(&temporary)?.sync_all()?;
             self.root.rename(&temporary, &self.root, path)
@@ -174,7 +174,7 @@ impl<'c> Commit<'c> {
     /// Writes content into a file in place.
     fn write_into(&self, text: &Path, change: &ListedChange) -> io::Result<()> {
         let mut file = self.root.open_with(&change.path, OpenOptions::new().write(true))?;
-        let now = stamp::of_open(&file)?;
+        let now = stamp::stamp_of_open(&file)?;
         if !change.old.as_deref().is_some_and(|old| stamp::is_same_file(&now, old)) {
             return Err(io::Error::other(CHANGED));
         }
@@ -196,7 +196,7 @@ impl<'c> Commit<'c> {
     fn sync_directories(&self) {
         let files = self.changes.files.iter().map(|change| &change.path);
         let paths: BTreeSet<_> =
-            files.chain(&self.changes.directories).map(|path| directory_of(path)).collect();
+            files.chain(&self.changes.directories).map(|path| parent_directory(path)).collect();
         for path in paths {
             // Some file systems do not support this; there is no alternative then.
             let _ = self.root.open_dir(path).and_then(|directory| directory.into_std_file().sync_all());
@@ -217,7 +217,7 @@ fn is_missing(error: &io::Error) -> bool {
 impl ListedChange {
     /// Returns true if a file is the old one, the new one, or the old one with partially written new content.
     fn may_be(&self, now: Option<&str>) -> bool {
-        let is_written = self.way == Way::Write
+        let is_written = self.way == ChangeMode::Write
             && now.zip(self.old.as_deref()).is_some_and(|(now, old)| stamp::is_same_file(now, old));
         now == self.old.as_deref() || now == self.new.as_deref() || is_written
     }

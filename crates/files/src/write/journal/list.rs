@@ -47,7 +47,7 @@ pub(super) struct Changes {
 #[serde(deny_unknown_fields)]
 pub(super) struct ListedChange {
     pub path: PathBuf,
-    pub way: Way,
+    pub way: ChangeMode,
     /// The stamp of the old file when the change was prepared, or `None` if it did not exist.
     pub old: Option<String>,
     /// The stamp of the new content, or `None` to remove the file.
@@ -57,7 +57,7 @@ pub(super) struct ListedChange {
 /// The way to change a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Way {
+pub(super) enum ChangeMode {
     /// Create the file.
     Create,
     /// Replace the file with a new one.
@@ -77,7 +77,7 @@ pub(super) enum JournalState {
     /// Prepared. Any file may have been changed.
     Ready(Changes),
     /// In rollback. Some changes may have been rolled back.
-    TakingBack(Changes),
+    RollingBack(Changes),
 }
 
 impl Changes {
@@ -89,8 +89,8 @@ impl Changes {
         Ok(Self { version: VERSION, lock: stamp::of_lock(&journal.join(LOCK))?, directories, files })
     }
 
-    pub(super) fn taken_back(&self) -> Recovery {
-        Recovery::TakenBack(self.files.len())
+    pub(super) fn rolled_back(&self) -> Recovery {
+        Recovery::RolledBack(self.files.len())
     }
 
     /// Writes the list, which completes the preparation: from now on, the changes are completed after an
@@ -107,7 +107,7 @@ impl Changes {
     }
 
     /// Starts the rollback.
-    pub(super) fn take_back(journal: &Path) -> io::Result<()> {
+    pub(super) fn start_rollback(journal: &Path) -> io::Result<()> {
         fs::rename(journal.join(READY), journal.join(TAKING_BACK))?;
         sync_directory(journal);
         Ok(())
@@ -153,9 +153,9 @@ impl Changes {
 
 impl JournalState {
     /// Reads the state of a journal.
-    pub(super) fn of(journal: &Path) -> io::Result<Self> {
+    pub(super) fn read(journal: &Path) -> io::Result<Self> {
         if let Some(list) = Changes::read(journal, TAKING_BACK)? {
-            return Ok(Self::TakingBack(list));
+            return Ok(Self::RollingBack(list));
         }
         Ok(Changes::read(journal, READY)?.map_or(Self::Preparing, Self::Ready))
     }

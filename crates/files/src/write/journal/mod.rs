@@ -18,14 +18,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use self::change::{Expected, FileChange, Recovery};
-use self::commit::{Attempt, Commit, NotMade};
+use self::commit::{Attempt, Commit, CommitError};
 use self::list::{Changes, JournalState, LOCK};
-use super::super::cleanup::{self, Leftover};
-use super::super::lock::{Waiting, lock};
+use super::super::cleanup::{self, TemporaryKind};
+use super::super::lock::{LockMode, lock};
 use super::super::tree::FileTree;
 use super::permission;
-use super::place::create_directories;
-use super::problem::{not_written, unchanged};
+use super::resolve::create_directories;
+use super::error::{write_error, with_unchanged_note};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// The directory of a journal.
@@ -54,7 +54,7 @@ pub fn change_files(directory: &Path, changes: &[FileChange<'_>]) -> Result<()> 
 ///
 /// # Errors
 /// The path is not a directory, another program is writing and `waiting` is `Never`, or the journal is invalid.
-pub fn recover(directory: &Path, waiting: Waiting) -> Result<Recovery> {
+pub fn recover(directory: &Path, waiting: LockMode) -> Result<Recovery> {
     let root = real(directory)?;
     if fs::symlink_metadata(root.join(JOURNAL)).is_err() {
         return Ok(Recovery::Nothing);
@@ -67,9 +67,9 @@ pub fn recover(directory: &Path, waiting: Waiting) -> Result<Recovery> {
 ///
 /// # Errors
 /// Same as [`recover`].
-pub fn end_unfinished(directory: &Path) -> Result<()> {
+pub fn recover_directory_and_parents(directory: &Path) -> Result<()> {
     match find_interrupted(directory) {
-        Some(root) => Journal::open(&root, Waiting::UntilFree)?.recover().map(drop),
+        Some(root) => Journal::open(&root, LockMode::Wait)?.recover().map(drop),
         None => Ok(()),
     }
 }
@@ -79,7 +79,7 @@ pub fn end_unfinished(directory: &Path) -> Result<()> {
 ///
 /// # Errors
 /// A write to the directory or to a parent directory is in progress or was interrupted.
-pub fn check_finished(tree: &dyn FileTree, directory: &Path) -> Result<()> {
+pub fn check_no_pending_write(tree: &dyn FileTree, directory: &Path) -> Result<()> {
     let Some(root) = tree.is_on_disk().then(|| find_interrupted(directory)).flatten() else { return Ok(()) };
     let shown = root.display();
     let message = format!("{shown} is partially written: a write is in progress or was interrupted");
@@ -94,15 +94,15 @@ fn find_interrupted(directory: &Path) -> Option<PathBuf> {
     let is_interrupted = |root: &&Path| {
         let journal = root.join(JOURNAL);
         fs::symlink_metadata(&journal).is_ok_and(|metadata| metadata.is_dir())
-            && matches!(JournalState::of(&journal), Ok(JournalState::Ready(_) | JournalState::TakingBack(_)))
+            && matches!(JournalState::read(&journal), Ok(JournalState::Ready(_) | JournalState::RollingBack(_)))
     };
     real.ancestors().find(is_interrupted).map(Path::to_path_buf)
 }
 
 fn change_all(directory: &Path, changes: &[FileChange<'_>]) -> Result<()> {
     let root = real(directory)?;
-    end_unfinished(&root)?;
-    let journal = Journal::open(&root, Waiting::UntilFree)?;
+    recover_directory_and_parents(&root)?;
+    let journal = Journal::open(&root, LockMode::Wait)?;
     if journal.is_pending() {
         // Another program was interrupted just now, or the journal is invalid.
         journal.recover()?;
@@ -126,11 +126,11 @@ struct NewDirectories(Vec<PathBuf>);
 impl NewDirectories {
     /// Creates a directory and its missing parents.
     fn new(directory: &Path) -> Result<Self> {
-        let mut notes = cleanup::notes();
+        let mut notes = cleanup::lock_registered();
         let above = directory.ancestors().filter(|path| !path.as_os_str().is_empty());
         let missing = above.take_while(|path| fs::symlink_metadata(path).is_err()).map(Path::to_path_buf);
         let created = Self(missing.collect());
-        created.0.iter().for_each(|path| notes.add(path, Leftover::EmptyDirectory));
+        created.0.iter().for_each(|path| notes.add(path, TemporaryKind::EmptyDirectory));
         drop(notes);
         let done = create_directories(directory);
         done.map_err(|error| {
@@ -142,14 +142,14 @@ impl NewDirectories {
 
     /// Keeps the directories.
     fn keep(mut self) {
-        let mut notes = cleanup::notes();
+        let mut notes = cleanup::lock_registered();
         self.0.drain(..).for_each(|path| notes.remove(&path));
     }
 }
 
 impl Drop for NewDirectories {
     fn drop(&mut self) {
-        let mut notes = cleanup::notes();
+        let mut notes = cleanup::lock_registered();
         for path in &self.0 {
             // A directory with files of others is kept.
             let _ = fs::remove_dir(path);
@@ -173,14 +173,14 @@ struct Journal<'r> {
 }
 
 impl<'r> Journal<'r> {
-    fn open(root: &'r Path, waiting: Waiting) -> Result<Self> {
+    fn open(root: &'r Path, waiting: LockMode) -> Result<Self> {
         let path = root.join(JOURNAL);
-        let failed = |error: io::Error| unchanged(not_written(&path, &error));
+        let failed = |error: io::Error| with_unchanged_note(write_error(&path, &error));
         loop {
             if let Some(journal) = Self::try_open(root, &path).map_err(failed)? {
                 return Ok(journal);
             }
-            if waiting == Waiting::Never {
+            if waiting == LockMode::Try {
                 return Err(in_use(root));
             }
             match lock(&path.join(LOCK), waiting) {
@@ -194,14 +194,14 @@ impl<'r> Journal<'r> {
     /// Creates and locks the journal, unless another program holds it. Only a journal without pending changes
     /// is registered for removal when the program is terminated.
     fn try_open(root: &'r Path, path: &Path) -> io::Result<Option<Self>> {
-        let mut notes = cleanup::notes();
+        let mut notes = cleanup::lock_registered();
         permission::make_private_directory(path)?;
-        match lock(&path.join(LOCK), Waiting::Never) {
+        match lock(&path.join(LOCK), LockMode::Try) {
             Ok(None) => Ok(None),
             Ok(Some(lock)) => {
                 let journal = Self { root, path: path.to_path_buf(), _lock: lock };
                 if !journal.is_pending() {
-                    notes.add(path, Leftover::Whole);
+                    notes.add(path, TemporaryKind::FileOrDirectory);
                 }
                 Ok(Some(journal))
             }
@@ -216,12 +216,12 @@ impl<'r> Journal<'r> {
 
     /// Returns true if changes are pending.
     fn is_pending(&self) -> bool {
-        !matches!(JournalState::of(&self.path), Ok(JournalState::Preparing))
+        !matches!(JournalState::read(&self.path), Ok(JournalState::Preparing))
     }
 
     /// Prepares the content of all changes. Returns `None` if there is nothing to do.
     fn prepare(&self, changes: &[FileChange<'_>]) -> Result<Option<Changes>> {
-        self.clear().map_err(|error| unchanged(not_written(&self.path, &error)))?;
+        self.clear().map_err(|error| with_unchanged_note(write_error(&self.path, &error)))?;
         let plan = prepare::plan(changes, self.root)?;
         if plan.is_empty() { Ok(None) } else { plan.prepare(&self.path, self.root).map(Some) }
     }
@@ -229,19 +229,19 @@ impl<'r> Journal<'r> {
     /// Makes prepared changes. Rolls them back if one of them fails.
     fn commit(self, changes: &Changes) -> Result<()> {
         // From here on, `cleanup::end` waits until everything is done.
-        let mut notes = cleanup::notes();
+        let mut notes = cleanup::lock_registered();
         notes.remove(&self.path);
-        let failed = |NotMade { path, cause }: NotMade| unchanged(not_written(&path, &cause));
+        let failed = |CommitError { path, cause }: CommitError| with_unchanged_note(write_error(&path, &cause));
         let ready = Commit::new(changes, self.root, &self.path).map_err(failed).and_then(|commit| {
             commit.check().map_err(failed)?;
-            changes.write(&self.path).map_err(|error| unchanged(not_written(&self.path, &error)))?;
+            changes.write(&self.path).map_err(|error| with_unchanged_note(write_error(&self.path, &error)))?;
             Ok(commit)
         });
         let done = ready.and_then(|commit| {
             let Err(failure) = commit.make(Attempt::First) else { return self.finish() };
-            let problem = not_written(&failure.path, &failure.cause);
-            Err(match self.take_back(&commit) {
-                Ok(()) => unchanged(problem),
+            let problem = write_error(&failure.path, &failure.cause);
+            Err(match self.roll_back(&commit) {
+                Ok(()) => with_unchanged_note(problem),
                 Err(other) => other.note(format!("the first error was: {}", problem.message())),
             })
         });
@@ -251,18 +251,18 @@ impl<'r> Journal<'r> {
 
     /// Completes or rolls back the interrupted write of another program.
     fn recover(self) -> Result<Recovery> {
-        let mut notes = cleanup::notes();
+        let mut notes = cleanup::lock_registered();
         notes.remove(&self.path);
-        let recovery = match JournalState::of(&self.path).map_err(|error| self.invalid_journal(&error))? {
-            JournalState::Preparing => Recovery::Dropped,
-            JournalState::TakingBack(changes) => {
-                self.take_back(&self.open_interrupted(&changes)?).map(|()| changes.taken_back())?
+        let recovery = match JournalState::read(&self.path).map_err(|error| self.invalid_journal(&error))? {
+            JournalState::Preparing => Recovery::Discarded,
+            JournalState::RollingBack(changes) => {
+                self.roll_back(&self.open_interrupted(&changes)?).map(|()| changes.rolled_back())?
             }
             JournalState::Ready(changes) => {
                 let commit = self.open_interrupted(&changes)?;
                 match commit.make(Attempt::Again) {
                     Ok(()) => self.finish().map(|()| Recovery::Finished(changes.files.len()))?,
-                    Err(_) => self.take_back(&commit).map(|()| changes.taken_back())?,
+                    Err(_) => self.roll_back(&commit).map(|()| changes.rolled_back())?,
                 }
             }
         };
@@ -273,9 +273,9 @@ impl<'r> Journal<'r> {
     /// content.
     fn open_interrupted<'c>(&'c self, changes: &'c Changes) -> Result<Commit<'c>> {
         let commit = Commit::new(changes, self.root, &self.path);
-        commit.and_then(|commit| commit.check().map(|()| commit)).map_err(|NotMade { path, cause }| {
+        commit.and_then(|commit| commit.check().map(|()| commit)).map_err(|CommitError { path, cause }| {
             let journal = self.path.display();
-            not_written(&path, &cause)
+            write_error(&path, &cause)
                 .note(format!(
                     "the write of another program was interrupted; its old and new content is in {journal}"
                 ))
@@ -283,15 +283,15 @@ impl<'r> Journal<'r> {
         })
     }
 
-    fn take_back(&self, commit: &Commit<'_>) -> Result<()> {
-        let started = match JournalState::of(&self.path) {
-            Ok(JournalState::TakingBack(_)) => Ok(()),
-            _ => Changes::take_back(&self.path),
+    fn roll_back(&self, commit: &Commit<'_>) -> Result<()> {
+        let started = match JournalState::read(&self.path) {
+            Ok(JournalState::RollingBack(_)) => Ok(()),
+            _ => Changes::start_rollback(&self.path),
         };
-        started.map_err(|error| not_written(&self.path, &error))?;
-        commit.take_back().map_err(|NotMade { path, cause }| {
+        started.map_err(|error| write_error(&self.path, &error))?;
+        commit.roll_back().map_err(|CommitError { path, cause }| {
             let root = self.root.display();
-            not_written(&path, &cause)
+            write_error(&path, &cause)
                 .note(format!("the old content is in {}", self.path.display()))
                 .help(format!("make the file writable, then run `kubectl smp recover {root}`"))
         })?;
@@ -300,7 +300,7 @@ impl<'r> Journal<'r> {
 
     /// Marks the changes as done.
     fn finish(&self) -> Result<()> {
-        Changes::remove(&self.path).map_err(|error| not_written(&self.path, &error))
+        Changes::remove(&self.path).map_err(|error| write_error(&self.path, &error))
     }
 
     /// Removes the content that another program prepared, but not the lock and files of others.
@@ -318,7 +318,7 @@ impl<'r> Journal<'r> {
 
     /// Removes the journal if nothing was changed.
     fn discard(self) -> Result<()> {
-        let _notes = cleanup::notes();
+        let _notes = cleanup::lock_registered();
         self.remove()
     }
 
@@ -354,7 +354,7 @@ impl<'r> Journal<'r> {
 
 impl Drop for Journal<'_> {
     fn drop(&mut self) {
-        cleanup::notes().remove(&self.path);
+        cleanup::lock_registered().remove(&self.path);
     }
 }
 

@@ -12,11 +12,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::super::stamp;
 use super::super::permission::{self, Ownership, sync_directory};
-use super::super::place::{self, WritePlace, directory_of};
-use super::super::problem::{not_written, unchanged};
+use super::super::resolve::{self, WriteTarget, parent_directory};
+use super::super::error::{write_error, with_unchanged_note};
 use super::change::{Expected, FileChange};
-use super::commit::{new_text, old_text};
-use super::list::{Changes, ListedChange, Way};
+use super::commit::{new_content_name, old_content_name};
+use super::list::{Changes, ListedChange, ChangeMode};
 use crate::tree::may_run;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
@@ -25,12 +25,12 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 const FLUSHES: usize = 32;
 
 /// A change whose path is resolved.
-pub(super) struct Placed<'c> {
+pub(super) struct ResolvedChange<'c> {
     change: &'c FileChange<'c>,
     /// The real path.
     path: PathBuf,
     /// The path relative to the changed directory.
-    below: PathBuf,
+    relative_path: PathBuf,
     /// The current file.
     old: Option<Metadata>,
 }
@@ -50,8 +50,8 @@ impl Expected<'_> {
     fn is(&self, current: Option<&Metadata>) -> bool {
         match self {
             Self::Anything => true,
-            Self::Nothing => current.is_none(),
-            Self::Read(stamp) => current.is_some_and(|current| stamp.is_of(current)),
+            Self::Missing => current.is_none(),
+            Self::Read(stamp) => current.is_some_and(|current| stamp.matches(current)),
         }
     }
 }
@@ -69,14 +69,14 @@ impl FileChange<'_> {
 
 /// A change whose content is in the journal.
 struct PreparedChange {
-    way: Way,
+    way: ChangeMode,
     old: Option<String>,
     new: Option<String>,
 }
 
 /// All changes with their resolved paths.
 pub(super) struct Plan<'c> {
-    placed: Vec<Placed<'c>>,
+    changes: Vec<ResolvedChange<'c>>,
     /// The real paths of the directories to create, parents first.
     directories: Vec<PathBuf>,
 }
@@ -86,7 +86,7 @@ pub(super) struct Plan<'c> {
 /// # Errors
 /// A file is read-only, is outside of the directory, is not a regular file, or has two changes.
 pub(super) fn plan<'c>(changes: &'c [FileChange<'c>], root: &Path) -> Result<Plan<'c>> {
-    let mut plan = Plan { placed: Vec::with_capacity(changes.len()), directories: Vec::new() };
+    let mut plan = Plan { changes: Vec::with_capacity(changes.len()), directories: Vec::new() };
     let mut created = FxHashSet::default();
     for change in changes {
         let missing = missing_directories(change.path).map_err(|error| not_changed(change.path, &error))?;
@@ -104,19 +104,19 @@ pub(super) fn plan<'c>(changes: &'c [FileChange<'c>], root: &Path) -> Result<Pla
             return Err(changed_in_between(change.path));
         }
         let Some((path, old)) = resolved else { continue };
-        let resolved = Placed { change, below: below(root, &path)?, path, old };
+        let resolved = ResolvedChange { change, relative_path: below(root, &path)?, path, old };
         plan.directories.extend(missing.into_iter().filter(|directory| created.insert(directory.clone())));
-        plan.placed.push(resolved);
+        plan.changes.push(resolved);
     }
-    check_distinct(&plan.placed)?;
-    plan.placed.retain(|resolved| !resolved.is_done());
+    check_distinct(&plan.changes)?;
+    plan.changes.retain(|resolved| !resolved.is_done());
     Ok(plan)
 }
 
 /// Returns the real paths of the missing parent directories of a file, the outermost first.
 fn missing_directories(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut names = Vec::new();
-    let mut directory = directory_of(path);
+    let mut directory = parent_directory(path);
     let real = loop {
         match directory.canonicalize() {
             Ok(real) => break real,
@@ -125,7 +125,7 @@ fn missing_directories(path: &Path) -> io::Result<Vec<PathBuf>> {
                 if error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(directory).is_err() =>
             {
                 names.push(directory.file_name().ok_or(error)?);
-                directory = directory_of(directory);
+                directory = parent_directory(directory);
             }
             Err(error) => return Err(error),
         }
@@ -141,14 +141,14 @@ fn missing_directories(path: &Path) -> io::Result<Vec<PathBuf>> {
 /// Resolves the path of a change. Returns `None` if there is nothing to remove.
 fn resolve_path(change: &FileChange<'_>) -> Result<Option<(PathBuf, Option<Metadata>)>> {
     let failed = |error: io::Error| not_changed(change.path, &error);
-    match place::place(change.path).map_err(failed)? {
-        WritePlace::Stream(_) => {
+    match resolve::resolve_target(change.path).map_err(failed)? {
+        WriteTarget::Stream(_) => {
             let message = format!("{} is not a regular file", change.path.display());
-            Err(unchanged(Diagnostic::error(Code::Io, message).help("remove it from the directory")))
+            Err(with_unchanged_note(Diagnostic::error(Code::Io, message).help("remove it from the directory")))
         }
-        WritePlace::Free(_) if change.content.is_none() => Ok(None),
-        WritePlace::Free(path) => Ok(Some((path, None))),
-        WritePlace::Taken(path, metadata) => {
+        WriteTarget::New(_) if change.content.is_none() => Ok(None),
+        WriteTarget::New(path) => Ok(Some((path, None))),
+        WriteTarget::Existing(path, metadata) => {
             permission::check_writable(&path, &metadata).map_err(failed)?;
             Ok(Some((path, Some(metadata))))
         }
@@ -156,13 +156,13 @@ fn resolve_path(change: &FileChange<'_>) -> Result<Option<(PathBuf, Option<Metad
 }
 
 /// Checks that no two changes are for the same file.
-fn check_distinct(resolved: &[Placed<'_>]) -> Result<()> {
+fn check_distinct(resolved: &[ResolvedChange<'_>]) -> Result<()> {
     let mut files: FxHashMap<FileIdentity<'_>, &Path> = FxHashMap::default();
     for one in resolved {
         if let Some(first) = files.insert(one.identity(), one.change.path) {
             let (first, second) = (first.display(), one.change.path.display());
             let message = format!("{first} and {second} are the same file");
-            return Err(unchanged(
+            return Err(with_unchanged_note(
                 Diagnostic::error(Code::Io, message).help("remove one of the two changes"),
             ));
         }
@@ -170,7 +170,7 @@ fn check_distinct(resolved: &[Placed<'_>]) -> Result<()> {
     Ok(())
 }
 
-impl Placed<'_> {
+impl ResolvedChange<'_> {
     fn identity(&self) -> FileIdentity<'_> {
         #[cfg(unix)]
         if let Some(old) = self.old.as_ref().filter(|old| permission::names(old) > 1) {
@@ -182,19 +182,19 @@ impl Placed<'_> {
 
     /// Writes the new content to the journal, and keeps the old file there.
     fn prepare(&self, n: usize, at: &JournalDirectories) -> io::Result<PreparedChange> {
-        let old = self.old.as_ref().map(stamp::of_content);
+        let old = self.old.as_ref().map(stamp::stamp_of);
         let Some(content) = self.change.content else {
-            at.keep_old(&self.below, n)?;
-            return Ok(PreparedChange { way: Way::Remove, old, new: None });
+            at.keep_old(&self.relative_path, n)?;
+            return Ok(PreparedChange { way: ChangeMode::Remove, old, new: None });
         };
         let mut new =
-            at.journal.open_with(new_text(n), OpenOptions::new().write(true).create_new(true))?.into_std();
+            at.journal.open_with(new_content_name(n), OpenOptions::new().write(true).create_new(true))?.into_std();
         let way = match &self.old {
-            None => Way::Create,
+            None => ChangeMode::Create,
             Some(old) => match permission::keep(&new, old)? {
-                Ownership::Kept if permission::names(old) == 1 => Way::Replace,
+                Ownership::Kept if permission::names(old) == 1 => ChangeMode::Replace,
                 // Other hard links must get the new content, too, and a new file cannot get this owner.
-                Ownership::Kept | Ownership::Changed => Way::Write,
+                Ownership::Kept | Ownership::Changed => ChangeMode::Write,
             },
         };
         if let Some(executable) = self.change.executable {
@@ -204,11 +204,11 @@ impl Placed<'_> {
         new.write_all(content)?;
         new.sync_all()?;
         match way {
-            Way::Replace => at.keep_old(&self.below, n)?,
-            Way::Write => at.copy_old(&self.below, n)?,
-            Way::Create | Way::Remove => {}
+            ChangeMode::Replace => at.keep_old(&self.relative_path, n)?,
+            ChangeMode::Write => at.copy_old(&self.relative_path, n)?,
+            ChangeMode::Create | ChangeMode::Remove => {}
         }
-        Ok(PreparedChange { way, old, new: Some(stamp::of_content(&new.metadata()?)) })
+        Ok(PreparedChange { way, old, new: Some(stamp::stamp_of(&new.metadata()?)) })
     }
 
     /// Returns true if the file is already in the requested state.
@@ -226,19 +226,19 @@ struct JournalDirectories {
 impl JournalDirectories {
     /// Keeps the old file as a hard link, or as a copy if hard links are not supported.
     fn keep_old(&self, path: &Path, n: usize) -> io::Result<()> {
-        self.root.hard_link(path, &self.journal, old_text(n)).or_else(|_| self.copy_old(path, n))
+        self.root.hard_link(path, &self.journal, old_content_name(n)).or_else(|_| self.copy_old(path, n))
     }
 
     fn copy_old(&self, path: &Path, n: usize) -> io::Result<()> {
-        self.root.copy(path, &self.journal, old_text(n))?;
-        self.journal.open(old_text(n))?.sync_all()
+        self.root.copy(path, &self.journal, old_content_name(n))?;
+        self.journal.open(old_content_name(n))?.sync_all()
     }
 }
 
 impl Plan<'_> {
     /// Returns true if there is nothing to do.
     pub(super) fn is_empty(&self) -> bool {
-        self.placed.is_empty()
+        self.changes.is_empty()
     }
 
     /// Writes all content to a journal and returns the list of changes.
@@ -250,8 +250,8 @@ impl Plan<'_> {
         let opened = open(root).and_then(|root| Ok(JournalDirectories { root, journal: open(journal)? }));
         let prepared = self.prepare_all(&opened.map_err(|error| not_changed(journal, &error))?)?;
         sync_directory(journal);
-        let files = self.placed.iter().zip(prepared).map(|(one, PreparedChange { way, old, new })| {
-            ListedChange { path: one.below.clone(), way, old, new }
+        let files = self.changes.iter().zip(prepared).map(|(one, PreparedChange { way, old, new })| {
+            ListedChange { path: one.relative_path.clone(), way, old, new }
         });
         let directories = self.directories.iter().map(|directory| below(root, directory));
         let (directories, files) = (directories.collect::<Result<_>>()?, files.collect());
@@ -259,8 +259,8 @@ impl Plan<'_> {
     }
 
     fn prepare_all(&self, at: &JournalDirectories) -> Result<Vec<PreparedChange>> {
-        let size = self.placed.len().div_ceil(FLUSHES).max(1);
-        let prepare = |(chunk, resolved): (usize, &[Placed<'_>])| {
+        let size = self.changes.len().div_ceil(FLUSHES).max(1);
+        let prepare = |(chunk, resolved): (usize, &[ResolvedChange<'_>])| {
             let each = resolved.iter().enumerate().map(|(i, one)| {
                 let prepared = one.prepare(chunk * size + i, at);
                 prepared.map_err(|error| not_changed(one.change.path, &error))
@@ -268,7 +268,7 @@ impl Plan<'_> {
             each.collect::<Result<Vec<_>>>()
         };
         let prepared = thread::scope(|scope| {
-            let chunks: Vec<_> = self.placed.chunks(size).enumerate().collect();
+            let chunks: Vec<_> = self.changes.chunks(size).enumerate().collect();
             let threads = chunks.iter().map(|&chunk| {
                 let thread = thread::Builder::new().spawn_scoped(scope, move || prepare(chunk));
                 // If no more threads can be started, this thread does the work.
@@ -290,24 +290,24 @@ fn below(root: &Path, path: &Path) -> Result<PathBuf> {
     let below = path.strip_prefix(root).map_err(|_| outside_error(path, root))?;
     if below.to_str().is_none() {
         let message = format!("cannot write {}: its name is not valid UTF-8", path.display());
-        return Err(unchanged(Diagnostic::error(Code::Io, message).help("rename the file")));
+        return Err(with_unchanged_note(Diagnostic::error(Code::Io, message).help("rename the file")));
     }
     Ok(below.to_path_buf())
 }
 
 fn changed_in_between(path: &Path) -> Diagnostic {
     let message = format!("cannot write {}: it was changed by another program in between", path.display());
-    unchanged(Diagnostic::error(Code::Io, message).help("run the command again"))
+    with_unchanged_note(Diagnostic::error(Code::Io, message).help("run the command again"))
 }
 
 fn outside_error(path: &Path, root: &Path) -> Diagnostic {
     let message = format!("{} is outside of {}", path.display(), root.display());
-    unchanged(
+    with_unchanged_note(
         Diagnostic::error(Code::OutsideRoot, message)
             .help("change the target of the symlink directly, or replace the symlink with a file"),
     )
 }
 
 fn not_changed(path: &Path, error: &io::Error) -> Diagnostic {
-    unchanged(not_written(path, error))
+    with_unchanged_note(write_error(path, error))
 }

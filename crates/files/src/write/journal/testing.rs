@@ -4,12 +4,12 @@ use std::path::Path;
 
 use super::commit::Commit;
 use super::list::Changes;
-use super::{FileChange, Journal, Waiting, prepare};
+use super::{FileChange, Journal, LockMode, prepare};
 
 /// Prepares changes, makes `made` of them, rolls `back` of these back if given, and stops.
-pub(in super::super) fn stop(root: &Path, changes: &[FileChange<'_>], made: usize, back: Option<usize>) {
+pub(in super::super) fn interrupt(root: &Path, changes: &[FileChange<'_>], made: usize, back: Option<usize>) {
     let plan = prepare::plan(changes, root).expect("resolved paths");
-    let journal = Journal::open(root, Waiting::Never).expect("a journal");
+    let journal = Journal::open(root, LockMode::Try).expect("a journal");
     let all = plan.prepare(&journal.path, root).expect("prepared");
     all.write(&journal.path).expect("a list");
     let commit = Commit::new(&all, root, &journal.path).expect("directories");
@@ -18,9 +18,9 @@ pub(in super::super) fn stop(root: &Path, changes: &[FileChange<'_>], made: usiz
         commit.make_one(n, change).expect("made");
     }
     if let Some(back) = back {
-        Changes::take_back(&journal.path).expect("started");
+        Changes::start_rollback(&journal.path).expect("started");
         for (n, change) in all.files.iter().enumerate().rev().take(back) {
-            commit.take_one_back(n, change).expect("rolled back");
+            commit.roll_back_one(n, change).expect("rolled back");
         }
     }
 }

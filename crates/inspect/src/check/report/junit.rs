@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::check::findings::{CheckReport, main_place};
+use crate::check::findings::{CheckReport, main_location};
 use smp_text::diagnostic::{Diagnostic, MessageRenderer, escaped_xml};
 
 pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> String {
@@ -38,7 +38,7 @@ pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> St
 }
 
 fn case(finding: &Diagnostic, target: &str, renderer: &MessageRenderer<'_>) -> String {
-    let location = main_place(finding, renderer);
+    let location = main_location(finding, renderer);
     let at = location
         .map(|location| format!("{}:{}:{}", location.file, location.line, location.column))
         .unwrap_or_default();

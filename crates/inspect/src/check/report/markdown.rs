@@ -1,6 +1,6 @@
 //! A Markdown table, for comments on pull requests.
 
-use crate::check::findings::{CheckReport, main_place};
+use crate::check::findings::{CheckReport, main_location};
 use smp_text::diagnostic::{Diagnostic, MessageRenderer, escaped_markdown, markdown_code};
 
 pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> String {
@@ -16,7 +16,7 @@ pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> St
 }
 
 fn row(finding: &Diagnostic, renderer: &MessageRenderer<'_>) -> String {
-    let at = main_place(finding, renderer)
+    let at = main_location(finding, renderer)
         .map(|location| markdown_code(&format!("{}:{}:{}", location.file, location.line, location.column)))
         .unwrap_or_default();
     let what = renderer.shown(&finding.to_string());

@@ -15,7 +15,7 @@ use super::findings::CheckReport;
 
 /// An output format of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum CheckForm {
+pub enum ReportFormat {
     /// Paragraphs with source excerpts.
     #[default]
     Text,
@@ -35,14 +35,14 @@ pub enum CheckForm {
 
 /// Renders a report. The result ends with a line break unless it is empty.
 #[must_use]
-pub fn render(report: &CheckReport, form: CheckForm, renderer: &MessageRenderer<'_>) -> String {
+pub fn render(report: &CheckReport, form: ReportFormat, renderer: &MessageRenderer<'_>) -> String {
     match form {
-        CheckForm::Text => text::render(report, renderer),
-        CheckForm::Short => short::render(report, renderer),
-        CheckForm::Json => json::render(report, renderer),
-        CheckForm::Sarif => sarif::render(report, renderer),
-        CheckForm::Junit => junit::render(report, renderer),
-        CheckForm::Github => github::render(report, renderer),
-        CheckForm::Markdown => markdown::render(report, renderer),
+        ReportFormat::Text => text::render(report, renderer),
+        ReportFormat::Short => short::render(report, renderer),
+        ReportFormat::Json => json::render(report, renderer),
+        ReportFormat::Sarif => sarif::render(report, renderer),
+        ReportFormat::Junit => junit::render(report, renderer),
+        ReportFormat::Github => github::render(report, renderer),
+        ReportFormat::Markdown => markdown::render(report, renderer),
     }
 }

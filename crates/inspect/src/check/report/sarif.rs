@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use crate::check::findings::CheckReport;
-use crate::check::registry::rule_of;
+use crate::check::registry::rule_by_code;
 use crate::check::rule::Rule;
 use smp_text::diagnostic::{Code, Diagnostic, MessageRenderer, RenderedPlace, Severity, escaped_json};
 
@@ -55,7 +55,7 @@ pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> St
 }
 
 fn rule(code: Code) -> Json {
-    let rule = rule_of(code);
+    let rule = rule_by_code(code);
     json!({
         "id": code.name(),
         "name": rule.map_or(code.name(), Rule::title),

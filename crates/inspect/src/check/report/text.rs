@@ -24,7 +24,7 @@ pub fn summary(report: &CheckReport) -> String {
         0 => format!("no findings in {of}"),
         _ => format!("{} in {of}: {}", counted(all, "finding"), counts.join(", ")),
     };
-    let left_out = [(report.silenced, "suppressed"), (report.known, "in the baseline")];
+    let left_out = [(report.suppressed, "suppressed"), (report.in_baseline, "in the baseline")];
     let left_out = left_out.iter().filter(|(count, _)| *count > 0);
     left_out.fold(found, |text, (count, what)| format!("{text}, {count} {what}"))
 }

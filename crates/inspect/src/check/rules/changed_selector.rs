@@ -1,6 +1,6 @@
 //! Rule: an overlay adds labels to the selector of a workload from its base.
 
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use crate::check::target::CheckedTarget;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
@@ -12,10 +12,10 @@ pub(in crate::check) static RULE: Rule = Rule {
         remedy: "Use `labels` without `includeSelectors`. Set `includeTemplates: true` if Pods need the labels.",
     }),
     name: "Label added to an immutable selector",
-    group: RuleGroup::MeansElse,
+    group: RuleGroup::UnintendedResult,
     severity: Severity::Warning,
-    standing: RuleStanding::Off,
-    reach: RuleReach::Each,
+    default: RuleDefault::Disabled,
+    scope: RuleScope::Target,
     why: "The selectors of Deployments, StatefulSets, DaemonSets and Jobs are immutable. If `commonLabels`, or \
           `labels` with `includeSelectors`, adds a label to a workload that is already running, the next apply \
           fails. So does every later change of the label. The rule is disabled by default because many overlays \

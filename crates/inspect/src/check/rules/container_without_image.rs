@@ -2,7 +2,7 @@
 
 use crate::check::causes::Causes;
 use crate::check::reference::pod_containers;
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use crate::check::target::CheckedTarget;
 use smp_merge::schema::is_built_in_group;
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
@@ -15,10 +15,10 @@ pub(in crate::check) static RULE: Rule = Rule {
         remedy: "Add the image. If a patch was meant to change an existing container, correct the container name in the patch.",
     }),
     name: "Container without an image",
-    group: RuleGroup::MeansElse,
+    group: RuleGroup::UnintendedResult,
     severity: Severity::Error,
-    standing: RuleStanding::On,
-    reach: RuleReach::BuiltUsers,
+    default: RuleDefault::Enabled,
+    scope: RuleScope::BuildableOverlays,
     why: "The API server rejects a container without an image. Usually a patch misspells a container name: instead \
           of changing the container, it appends a new one that has only the fields of the patch. An operator may \
           fill in the image of a custom resource, as OpenShift does for a DeploymentConfig. In custom resources \
@@ -65,7 +65,7 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
                 .at(container.made_at())
                 .resource(resource.id())
                 .field(&container.field);
-            found.push(causes.of_missing(finding, (container.node, "image"), resource));
+            found.push(causes.missing_field(finding, (container.node, "image"), resource));
         }
     }
     found

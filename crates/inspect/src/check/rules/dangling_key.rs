@@ -2,7 +2,7 @@
 
 use crate::check::objects::{FoundObject, Objects};
 use crate::check::reference::ObjectReference;
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use crate::check::target::CheckedTarget;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
@@ -15,10 +15,10 @@ pub(in crate::check) static RULE: Rule = Rule {
         remedy: "Correct the key, or add it to the ConfigMap or Secret.",
     }),
     name: "Reference to a missing key",
-    group: RuleGroup::PointsNowhere,
+    group: RuleGroup::DanglingReference,
     severity: Severity::Error,
-    standing: RuleStanding::On,
-    reach: RuleReach::BuiltUsers,
+    default: RuleDefault::Enabled,
+    scope: RuleScope::BuildableOverlays,
     why: "The kubelet does not start a container whose `configMapKeyRef`, `secretKeyRef` or volume item names a \
           missing key, unless the reference is `optional`. The Pod stays in `CreateContainerConfigError` or \
           `ContainerCreating`. Only ConfigMaps and Secrets of the build are checked.",
@@ -54,7 +54,7 @@ fn check(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Vec<Diagnost
     let known = || {
         let found = objects.find(&reference.kind, &reference.namespace, reference.text());
         let FoundObject::Built(found) = found else { return None };
-        Some((found, keys(found).filter(|_| !objects.is_made(found.id()))?))
+        Some((found, keys(found).filter(|_| !objects.is_controller_output(found.id()))?))
     };
     // Most references name no key.
     let Some((found, keys)) = (!reference.keys.is_empty()).then(known).flatten() else { return Vec::new() };

@@ -2,7 +2,7 @@
 
 use crate::check::objects::{FoundObject, namespace_of};
 use crate::check::reference::{ObjectReference, PodContainer, entries, pod_containers, pod_template, shown};
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use crate::check::target::CheckedTarget;
 use crate::check::workloads::{WorkloadLabels, Workloads};
 use smp_overlay::resource::Resource;
@@ -16,10 +16,10 @@ pub(in crate::check) static RULE: Rule = Rule {
         remedy: "Correct the port, or add it to the `ports` of the container or Service.",
     }),
     name: "Reference to a missing port",
-    group: RuleGroup::PointsNowhere,
+    group: RuleGroup::DanglingReference,
     severity: Severity::Warning,
-    standing: RuleStanding::On,
-    reach: RuleReach::BuiltUsers,
+    default: RuleDefault::Enabled,
+    scope: RuleScope::BuildableOverlays,
     why: "A probe with an unknown port name fails, so the container is restarted or never becomes ready. A Service \
           whose `targetPort` matches no container port has no endpoints, and an Ingress with an unknown Service \
           port returns errors. Probes and lifecycle handlers are checked against their own container, `targetPort` \
@@ -57,7 +57,7 @@ const INJECTED: [&str; 3] = ["http-envoy-prom", "linkerd-admin", "linkerd-proxy"
 const BY_ANNOTATION: &str = "use-annotation";
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
-    let workloads = Workloads::of(target.resources());
+    let workloads = Workloads::new(target.resources());
     let mut found = Vec::new();
     for resource in target.resources() {
         if is_known(resource) {
@@ -134,7 +134,7 @@ fn targets(service: &Resource, workloads: &Workloads<'_>) -> Vec<Diagnostic> {
     }
     let selector = service.node().get_path(&["spec", "selector"]).and_then(Node::as_map);
     let expected: Vec<_> = selector.into_iter().flat_map(Map::iter).collect();
-    let selected = workloads.selected(namespace_of(service.id()), &expected);
+    let selected = workloads.select(namespace_of(service.id()), &expected);
     let Some((_, first)) = selected.first() else { return Vec::new() };
     if selected.iter().any(|one| !is_known(one.1) || is_injected(*one)) {
         return Vec::new();

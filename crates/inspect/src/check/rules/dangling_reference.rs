@@ -4,12 +4,12 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use crate::check::causes::Causes;
-use crate::check::controllers::{is_everywhere, similar_everywhere};
-use crate::check::names::is_slip;
+use crate::check::controllers::{is_in_every_cluster, similar_in_every_cluster};
+use crate::check::names::is_typo;
 use crate::check::objects::{FoundObject, Objects};
-use crate::check::outside::External;
+use crate::check::external::ExternalObject;
 use crate::check::reference::ObjectReference;
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use crate::check::target::CheckedTarget;
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
 use smp_text::source::Span;
@@ -23,10 +23,10 @@ pub(in crate::check) static RULE: Rule = Rule {
                  `check.external` in `.smp.yaml`, and objects that a controller creates under `check.controllers`.",
     }),
     name: "Misspelled reference",
-    group: RuleGroup::PointsNowhere,
+    group: RuleGroup::DanglingReference,
     severity: Severity::Warning,
-    standing: RuleStanding::On,
-    reach: RuleReach::BuiltUsers,
+    default: RuleDefault::Enabled,
+    scope: RuleScope::BuildableOverlays,
     why: "Pods wait forever for a ConfigMap, Secret, ServiceAccount or PersistentVolumeClaim that does not exist, \
           and a HorizontalPodAutoscaler with a wrong target does not scale. A reference is reported if the build \
           has an object with a similar name, or one with the same name in another namespace. For `scaleTargetRef`, \
@@ -65,10 +65,10 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
 /// Returns the unresolved references, each with the object that was most likely meant.
 pub(super) fn missing<'t, 'c>(
     target: &'t CheckedTarget<'c>,
-) -> impl Iterator<Item = (&'t ObjectReference<'c>, Option<Meant>)> {
+) -> impl Iterator<Item = (&'t ObjectReference<'c>, Option<LikelyTarget>)> {
     let names = target.names();
     let missing = names.references.iter().filter(|reference| is_missing(reference, &names.objects, target));
-    missing.map(|reference| (reference, meant(reference, &names.objects)))
+    missing.map(|reference| (reference, likely_target(reference, &names.objects)))
 }
 
 /// Returns true if a reference resolves to nothing that is known.
@@ -82,16 +82,16 @@ fn is_missing(reference: &ObjectReference<'_>, objects: &Objects<'_>, target: &C
 fn is_absent(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> bool {
     let (kind, name) = (reference.kind.as_str(), reference.text());
     let namespace = if is_cluster_wide(kind) { "" } else { &reference.namespace };
-    matches!(objects.find(kind, namespace, name), FoundObject::Absent) && !is_everywhere(kind, name)
+    matches!(objects.find(kind, namespace, name), FoundObject::Absent) && !is_in_every_cluster(kind, name)
 }
 
 /// Returns the declarations of external objects that match a reference.
 fn externals_of<'c>(
     reference: &ObjectReference<'_>,
     target: &CheckedTarget<'c>,
-) -> impl Iterator<Item = &'c External> {
+) -> impl Iterator<Item = &'c ExternalObject> {
     let all = target.outside.external.iter();
-    all.filter(|external| external.is(&reference.kind, &reference.namespace, reference.text()))
+    all.filter(|external| external.matches(&reference.kind, &reference.namespace, reference.text()))
 }
 
 /// Returns the locations of the external declarations that references of a target use.
@@ -113,12 +113,12 @@ fn is_cluster_wide(kind: &str) -> bool {
 fn is_claimed(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> bool {
     reference.kind == "PersistentVolumeClaim"
         && objects
-            .of_kind("StatefulSet", &reference.namespace)
+            .names_of_kind("StatefulSet", &reference.namespace)
             .any(|set| reference.text().contains(set.as_str()))
 }
 
 /// The difference between a reference and the object that was most likely meant.
-pub(super) enum Meant {
+pub(super) enum LikelyTarget {
     /// An object has a similar name.
     Name(SmolStr),
     /// An object with this name is in another namespace.
@@ -132,30 +132,30 @@ const DEFAULT_NAMESPACE: &str = "default";
 const SCALED: [&str; 4] = ["Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"];
 
 /// Returns what was most likely meant, or none if nothing in the build is similar.
-fn meant(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<Meant> {
+fn likely_target(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<LikelyTarget> {
     let (kind, namespace, name) = (reference.kind.as_str(), reference.namespace.as_str(), reference.text());
     // Without a stated namespace, objects in the default namespace are candidates, too.
     let default = Some(DEFAULT_NAMESPACE).filter(|_| namespace.is_empty() && !is_cluster_wide(kind));
     let own = if is_cluster_wide(kind) { "" } else { namespace };
     let mut namespaces = [own].into_iter().chain(default);
     if let Some(near) = namespaces.clone().find_map(|namespace| objects.similar(kind, namespace, name)) {
-        return Some(Meant::Name(near));
+        return Some(LikelyTarget::Name(near));
     }
     if let Some(elsewhere) = elsewhere(reference, objects) {
-        return Some(Meant::Namespace(elsewhere));
+        return Some(LikelyTarget::Namespace(elsewhere));
     }
-    if let Some(similar) = similar_everywhere(kind, name) {
-        return Some(Meant::Name(similar.into()));
+    if let Some(similar) = similar_in_every_cluster(kind, name) {
+        return Some(LikelyTarget::Name(similar.into()));
     }
     if let Some(other) = other_kind(reference, objects) {
-        return Some(Meant::Kind(other));
+        return Some(LikelyTarget::Kind(other));
     }
     // A misspelled reference was not renamed together with its object. A reference that equals a former name is
     // not misspelled.
     let former = namespaces.find_map(|namespace| objects.similar_former(kind, namespace, name));
     let moved = || objects.similar_moved(kind, namespace, name);
-    let is_stated = reference.beside.namespace.is_some();
-    former.or_else(|| is_stated.then(moved).flatten()).map(Meant::Name)
+    let is_stated = reference.stated.namespace.is_some();
+    former.or_else(|| is_stated.then(moved).flatten()).map(LikelyTarget::Name)
 }
 
 /// Returns the namespace that was most likely meant, if the stated namespace is part of this build or resembles
@@ -165,8 +165,8 @@ fn elsewhere(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<S
     let now = objects.namespaces_of(kind, name);
     let former = objects.former_namespaces_of(kind, name);
     // An implicit namespace moved together with the object that has the reference.
-    let former = former.iter().filter(|_| reference.beside.namespace.is_some());
-    let near = now.iter().chain(former).find(|known| is_slip(&reference.namespace, known));
+    let former = former.iter().filter(|_| reference.stated.namespace.is_some());
+    let near = now.iter().chain(former).find(|known| is_typo(&reference.namespace, known));
     let first = || now.first().filter(|_| objects.has_namespace(&reference.namespace));
     near.or_else(first).cloned()
 }
@@ -183,17 +183,17 @@ fn other_kind(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<
     SCALED.into_iter().find(is_built).filter(|_| is_scaled)
 }
 
-fn finding(reference: &ObjectReference<'_>, meant: &Meant) -> Diagnostic {
+fn finding(reference: &ObjectReference<'_>, meant: &LikelyTarget) -> Diagnostic {
     let (kind, name) = (&reference.kind, reference.text());
     let help = match meant {
-        Meant::Name(near) => format!("did you mean `{near}`?"),
-        Meant::Namespace(namespace) => {
+        LikelyTarget::Name(near) => format!("did you mean `{near}`?"),
+        LikelyTarget::Namespace(namespace) => {
             format!(
                 "an object with this name is in namespace {namespace}, but the reference points to namespace {}",
                 reference.namespace
             )
         }
-        Meant::Kind(kind) => format!("the object with this name is a {kind}"),
+        LikelyTarget::Kind(kind) => format!("the object with this name is a {kind}"),
     };
     Diagnostic::warning(RULE.code, format!("{kind} `{name}` is not in the build"))
         .at(Causes::written_at(reference.from, wrong(reference, meant)))
@@ -203,11 +203,11 @@ fn finding(reference: &ObjectReference<'_>, meant: &Meant) -> Diagnostic {
 }
 
 /// Returns the part of a reference to correct: the name, or the namespace or kind next to it.
-fn wrong<'n>(reference: &ObjectReference<'n>, meant: &Meant) -> &'n Node {
+fn wrong<'n>(reference: &ObjectReference<'n>, meant: &LikelyTarget) -> &'n Node {
     let stated = match meant {
-        Meant::Name(_) => None,
-        Meant::Namespace(_) => reference.beside.namespace,
-        Meant::Kind(_) => reference.beside.kind,
+        LikelyTarget::Name(_) => None,
+        LikelyTarget::Namespace(_) => reference.stated.namespace,
+        LikelyTarget::Kind(_) => reference.stated.kind,
     };
     stated.unwrap_or(reference.name)
 }

@@ -2,7 +2,7 @@
 
 use super::dangling_reference::missing;
 use crate::check::causes::Causes;
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use crate::check::target::CheckedTarget;
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
 
@@ -13,10 +13,10 @@ pub(in crate::check) static RULE: Rule = Rule {
         remedy: "Add the object, or declare it under `check.external` in `.smp.yaml`.",
     }),
     name: "Reference to an object outside the build",
-    group: RuleGroup::PointsNowhere,
+    group: RuleGroup::DanglingReference,
     severity: Severity::Warning,
-    standing: RuleStanding::Off,
-    reach: RuleReach::BuiltUsers,
+    default: RuleDefault::Disabled,
+    scope: RuleScope::BuildableOverlays,
     why: "A Pod does not start until the ConfigMaps, Secrets and claims that it uses exist. The rule is disabled by \
           default because Secrets in particular are often created outside of the build. If all external objects are \
           declared under `check.external`, it reports every reference that cannot be resolved.",

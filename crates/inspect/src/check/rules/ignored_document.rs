@@ -1,15 +1,15 @@
 //! Rule: a kustomization file has a second document.
 
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::IgnoredDocument,
     name: "Second document in a kustomization",
-    group: RuleGroup::DoesNothing,
+    group: RuleGroup::NoEffect,
     severity: Severity::Warning,
-    standing: RuleStanding::On,
-    reach: RuleReach::Each,
+    default: RuleDefault::Enabled,
+    scope: RuleScope::Target,
     why: "kustomize reads only the first document of a kustomization file. Resources, patches or images after a \
           `---` are silently not deployed.",
     suppress: "Another program reads the second document.",

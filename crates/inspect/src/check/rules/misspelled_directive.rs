@@ -1,6 +1,6 @@
 //! Rule: a patch directive ends up as a field of the object.
 
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use crate::check::target::CheckedTarget;
 use smp_merge::merge::directive::{
     DELETE_FROM_PRIMITIVE_LIST, PATCH, PATCH_MERGE_KEY, RETAIN_KEYS, SET_ELEMENT_ORDER,
@@ -16,10 +16,10 @@ pub(in crate::check) static RULE: Rule = Rule {
         remedy: "Correct the spelling, or write the complete value instead of using a directive.",
     }),
     name: "Patch directive left in the object",
-    group: RuleGroup::MeansElse,
+    group: RuleGroup::UnintendedResult,
     severity: Severity::Error,
-    standing: RuleStanding::On,
-    reach: RuleReach::Each,
+    default: RuleDefault::Enabled,
+    scope: RuleScope::Target,
     why: "The valid directives of strategic merge patches are `$patch`, `$patchMergeKey`, `$retainKeys`, \
           `$setElementOrder/FIELD` and `$deleteFromPrimitiveList/FIELD`. Anything else is merged as an ordinary \
           field: nothing is deleted or replaced, and the API server rejects or drops the unknown field.",
@@ -55,7 +55,7 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
         target.walk(resource, &mut |visit| {
             let Some(key) = visit.entry.map(|entry| &entry.key) else { return };
             let name = key.text.as_str();
-            let Some(meant) = meant(name) else { return };
+            let Some(meant) = intended_directive(name) else { return };
             let finding = |message: String| {
                 let error = Diagnostic::error(RULE.code, message).at(key.meta.span);
                 error.resource(resource.id()).field(visit.path())
@@ -76,7 +76,7 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
 }
 
 /// Returns the directive that a field name is, or is a misspelling of.
-pub(in crate::check) fn meant(field: &str) -> Option<String> {
+pub(in crate::check) fn intended_directive(field: &str) -> Option<String> {
     let (word, rest) = field.split_once('/').map_or((field, ""), |(word, _)| (word, &field[word.len()..]));
     let meant = word.strip_prefix('$').and_then(|_| nearest(word, &DIRECTIVES))?;
     Some(format!("{meant}{rest}"))

@@ -1,7 +1,7 @@
 //! The lint rules, one file each.
 
-pub(super) mod absent_deletion;
-pub(super) mod adding_replace;
+pub(super) mod unmatched_deletion;
+pub(super) mod replace_missing_field;
 pub(super) mod changed_selector;
 pub(super) mod container_without_image;
 pub(super) mod dangling_key;
@@ -11,7 +11,7 @@ pub(super) mod external_reference;
 pub(super) mod ignored_document;
 pub(super) mod misspelled_directive;
 pub(super) mod no_effect;
-pub(super) mod refused;
+pub(super) mod validation;
 pub(super) mod similar_key;
 pub(super) mod unmatched_image;
 pub(super) mod unmatched_patch;
@@ -19,6 +19,6 @@ pub(super) mod unmatched_replacement;
 pub(super) mod unmatched_selector;
 pub(super) mod unreferenced_file;
 pub(super) mod unused_generator;
-pub(super) mod unused_silence;
+pub(super) mod unused_suppression;
 pub(super) mod unused_variable;
-pub(super) mod yaml_surprise;
+pub(super) mod ambiguous_scalar;

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use crate::check::target::CheckedTarget;
 use smp_merge::cause::{Cause, History, KnownValue, Writer, WriterEntry, changes};
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
@@ -16,10 +16,10 @@ pub(in crate::check) static RULE: Rule = Rule {
         remedy: "Remove the entry, or correct its values.",
     }),
     name: "Entry without effect",
-    group: RuleGroup::DoesNothing,
+    group: RuleGroup::NoEffect,
     severity: Severity::Warning,
-    standing: RuleStanding::On,
-    reach: RuleReach::Entry,
+    default: RuleDefault::Enabled,
+    scope: RuleScope::Entry,
     why: "A patch, or an entry of `images`, `replicas`, `replacements`, `labels`, `commonLabels` or \
           `commonAnnotations`, matches its target but writes values that are already there. Readers believe that \
           the entry decides the value. When the base changes, the entry silently starts to override it. An entry of \
@@ -66,7 +66,7 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     let resources = &target.built.resources;
     let mut effective = FxHashSet::default();
     for history in resources.iter().filter_map(|resource| resource.history.as_deref()) {
-        note(history, &mut effective);
+        record(history, &mut effective);
         if is_reordered(history.root()) {
             effective
                 .extend(history.visitors().iter().filter(|step| is_patch(step)).flat_map(|step| keys(step)));
@@ -74,7 +74,7 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     }
     for (resource, cause) in resources.deleted() {
         effective.insert(key(cause));
-        resource.history.iter().for_each(|history| note(history, &mut effective));
+        resource.history.iter().for_each(|history| record(history, &mut effective));
     }
     let unmatched: FxHashSet<Span> = target
         .built
@@ -148,7 +148,7 @@ fn origin(known: &KnownValue) -> Option<Span> {
 }
 
 /// Records the entries that had an effect on the values of a resource.
-fn note(history: &History, effective: &mut FxHashSet<EntryKey>) {
+fn record(history: &History, effective: &mut FxHashSet<EntryKey>) {
     // A patch with a `test` operation fails the build if the test fails.
     effective.extend(history.guards().map(|guard| key(&Cause::of(guard))));
     effective.extend(history.removed().iter().map(|removed| key(&removed.by)));

@@ -1,7 +1,7 @@
 //! Rule: a patch appends a list entry whose name resembles an existing one.
 
-use crate::check::names::is_slip;
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::names::is_typo;
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use crate::check::target::CheckedTarget;
 use smp_merge::cause::KnownValue;
 use smp_overlay::resource::Resource;
@@ -15,10 +15,10 @@ pub(in crate::check) static RULE: Rule = Rule {
         remedy: "Correct the name if the patch was meant to change the existing entry.",
     }),
     name: "Similar list entry appended",
-    group: RuleGroup::MeansElse,
+    group: RuleGroup::UnintendedResult,
     severity: Severity::Warning,
-    standing: RuleStanding::On,
-    reach: RuleReach::Each,
+    default: RuleDefault::Enabled,
+    scope: RuleScope::Target,
     why: "Strategic merge patches match list entries by `name`. A misspelled name matches nothing, so the patch \
           appends a new entry: two containers run instead of one changed container, or an environment variable \
           keeps its old value.",
@@ -103,7 +103,7 @@ fn appended(names: &[(&Node, bool)], resource: &Resource) -> Vec<Diagnostic> {
     let finding = |(name, _): &(&Node, bool)| {
         let text = name.as_str()?;
         let (near, _) =
-            old.iter().find(|(known, _)| known.as_str().is_some_and(|known| is_slip(text, known)))?;
+            old.iter().find(|(known, _)| known.as_str().is_some_and(|known| is_typo(text, known)))?;
         Some(
             Diagnostic::warning(
                 RULE.code,

@@ -1,15 +1,15 @@
 //! Rule: an entry of `images` matches no image.
 
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::UnmatchedImage,
     name: "Image entry matches no image",
-    group: RuleGroup::DoesNothing,
+    group: RuleGroup::NoEffect,
     severity: Severity::Warning,
-    standing: RuleStanding::On,
-    reach: RuleReach::Entry,
+    default: RuleDefault::Enabled,
+    scope: RuleScope::Entry,
     why: "The tag or digest in the entry is not deployed, because no container uses an image with that name. `name` \
           must equal the image name in the manifests, including the registry and without the tag. An entry of a \
           base or component is reported only if it matches nothing in any checked target.",

@@ -1,15 +1,15 @@
 //! Rule: the target of a patch selects no resource.
 
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::UnmatchedPatch,
     name: "Patch target matches no resource",
-    group: RuleGroup::DoesNothing,
+    group: RuleGroup::NoEffect,
     severity: Severity::Warning,
-    standing: RuleStanding::On,
-    reach: RuleReach::Entry,
+    default: RuleDefault::Enabled,
+    scope: RuleScope::Entry,
     why: "kustomize silently skips a patch whose `target` selects no resource, and a patch that is empty, so the \
           change is never deployed. `target` uses the names at the time the patch is applied: with the prefixes and \
           suffixes of its bases, but without those of this kustomization.",

@@ -1,15 +1,15 @@
 //! Rule: a target of a replacement selects nothing.
 
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::UnmatchedReplacement,
     name: "Replacement target matches nothing",
-    group: RuleGroup::DoesNothing,
+    group: RuleGroup::NoEffect,
     severity: Severity::Warning,
-    standing: RuleStanding::On,
-    reach: RuleReach::Entry,
+    default: RuleDefault::Enabled,
+    scope: RuleScope::Entry,
     why: "If `select` matches no resource, or the field does not exist, the replacement writes nothing and the \
           placeholder value in the manifest is deployed.",
     suppress: "The replacement is shared, and only some of the kustomizations that use it have a matching target.",

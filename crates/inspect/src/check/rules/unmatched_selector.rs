@@ -2,9 +2,9 @@
 
 use crate::check::causes::Causes;
 use crate::check::objects::namespace_of;
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use crate::check::target::CheckedTarget;
-use crate::check::workloads::{LabelPair, Workloads, has};
+use crate::check::workloads::{LabelPair, Workloads, has_label};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
 use smp_text::yaml::{Node, nearest};
@@ -16,10 +16,10 @@ pub(in crate::check) static RULE: Rule = Rule {
         remedy: "Correct the selector or the Pod labels.",
     }),
     name: "Selector matches no Pod",
-    group: RuleGroup::PointsNowhere,
+    group: RuleGroup::DanglingReference,
     severity: Severity::Warning,
-    standing: RuleStanding::On,
-    reach: RuleReach::BuiltUsers,
+    default: RuleDefault::Enabled,
+    scope: RuleScope::BuildableOverlays,
     why: "A Service whose selector matches no Pod has no endpoints: every connection fails. A PodDisruptionBudget \
           without Pods protects nothing during a drain. The rule reports a selector if a workload in the same \
           namespace has all of its labels except one. For a selector with a single label, some workload must have a \
@@ -100,7 +100,7 @@ fn is_elected((key, value): LabelPair<'_>, labels: Option<&Node>) -> bool {
 }
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
-    let (workloads, causes) = (Workloads::of(target.resources()), Causes::new(target.sources));
+    let (workloads, causes) = (Workloads::new(target.resources()), Causes::new(target.sources));
     target.resources().filter_map(|resource| check(resource, &workloads, &causes)).collect()
 }
 
@@ -113,9 +113,9 @@ fn check(resource: &Resource, workloads: &Workloads<'_>, causes: &Causes<'_>) ->
         return None;
     }
     // A single label is weak evidence: some Pods must have nearly the same one.
-    let alike = || workloads.any(namespace, |labels| is_alike(expected[0], labels));
+    let alike = || workloads.find(namespace, |labels| is_alike(expected[0], labels));
     let (labels, workload) = if best == 0 { alike()? } else { nearest };
-    let (key, value) = *expected.iter().find(|pair| !has(labels, **pair))?;
+    let (key, value) = *expected.iter().find(|pair| !has_label(labels, **pair))?;
     if is_elected((key, value), labels) {
         return None;
     }
@@ -124,10 +124,10 @@ fn check(resource: &Resource, workloads: &Workloads<'_>, causes: &Causes<'_>) ->
     let finding = Diagnostic::warning(RULE.code, message).at(value.span());
     let finding = finding.label(at, format!("label of the Pods of {}", workload.id()));
     let path: Vec<&str> = field.split('.').chain([key]).collect();
-    let changed = || Causes::changed_label(workload, key).filter(|_| Causes::is_first(resource, &path));
+    let changed = || Causes::changed_label(workload, key).filter(|_| Causes::is_unchanged(resource, &path));
     let finding = finding.resource(resource.id()).field(field);
     Some(match changed() {
-        Some(cause) => causes.caused(finding, cause),
+        Some(cause) => causes.with_cause(finding, cause),
         None => finding,
     })
 }

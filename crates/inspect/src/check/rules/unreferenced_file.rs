@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::check::beside::{LocalFiles, RunTexts};
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::local_files::{LocalFiles, RunSources};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
 use smp_text::source::{SourceMap, Span};
 
@@ -14,10 +14,10 @@ pub(in crate::check) static RULE: Rule = Rule {
         remedy: "Add the file to `resources`, or remove it.",
     }),
     name: "Unreferenced manifest",
-    group: RuleGroup::DoesNothing,
+    group: RuleGroup::NoEffect,
     severity: Severity::Warning,
-    standing: RuleStanding::Off,
-    reach: RuleReach::Each,
+    default: RuleDefault::Disabled,
+    scope: RuleScope::Target,
     why: "The file looks as if it were deployed, but it is not. It counts as referenced if any source of the run \
           mentions it, even in a comment, or if a kustomization in a parent directory does. The rule is disabled by \
           default because some repositories keep examples, and manifests to apply by hand, next to a kustomization. \
@@ -47,7 +47,7 @@ pub(in crate::check) fn find(
     targets: &[&Path],
     is_enabled: impl Fn(usize) -> bool,
 ) -> Vec<(usize, Diagnostic)> {
-    let texts = RunTexts::of(files, sources);
+    let texts = RunSources::new(files, sources);
     let owners = files.directories_of(targets);
     let first = (0..targets.len()).find(|target| is_enabled(*target));
     let owner = |directory: &Path| directory.ancestors().find_map(|own| owners.get(own)).copied().or(first);
@@ -57,12 +57,12 @@ pub(in crate::check) fn find(
         let files = files.manifests_in(directory).filter(|path| !texts.has(path));
         unread.extend(files.map(|path| (path, kustomization, target)));
     }
-    let named = texts.named(&unread.iter().map(|(path, ..)| path.as_path()).collect());
+    let named = texts.referenced(&unread.iter().map(|(path, ..)| path.as_path()).collect());
     let unnamed = unread.iter().filter(|(path, ..)| !named.contains(path.as_path()));
     let findings = unnamed.filter_map(|(path, kustomization, target)| {
         let text = files.object_text(path)?;
         let (start, end) = head(&text);
-        let at = Span::new(sources.add(files.shown(path), text), start, end);
+        let at = Span::new(sources.add(files.displayed(path), text), start, end);
         let finding = Diagnostic::warning(RULE.code, "no kustomization lists this manifest")
             .at(at)
             .label(Span::new(*kustomization, 0, 0), "kustomization in the same directory")

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use crate::check::target::CheckedTarget;
 use smp_merge::cause::{History, Write};
 use smp_overlay::resource::Resource;
@@ -15,10 +15,10 @@ pub(in crate::check) static RULE: Rule = Rule {
         remedy: "Remove the generator, or refer to the generated object.",
     }),
     name: "Unused generator",
-    group: RuleGroup::DoesNothing,
+    group: RuleGroup::NoEffect,
     severity: Severity::Warning,
-    standing: RuleStanding::On,
-    reach: RuleReach::Entry,
+    default: RuleDefault::Enabled,
+    scope: RuleScope::Entry,
     why: "Nothing outside of the build can refer to the object, because the hash suffix of its name changes with \
           the content. Either the generator is left over, or a workload lacks its settings. Objects that may be \
           found in another way are not reported: those with labels of their own or without a hash suffix, those \

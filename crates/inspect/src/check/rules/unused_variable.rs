@@ -1,15 +1,15 @@
 //! Rule: nothing refers to a variable.
 
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::UnusedVariable,
     name: "Unused variable",
-    group: RuleGroup::DoesNothing,
+    group: RuleGroup::NoEffect,
     severity: Severity::Warning,
-    standing: RuleStanding::On,
-    reach: RuleReach::Each,
+    default: RuleDefault::Enabled,
+    scope: RuleScope::Target,
     why: "`$(NAME)` occurs in none of the fields in which kustomize substitutes variables. Often there is a \
           reference, but in a field that no `varReference` configuration lists: the text `$(NAME)` itself is \
           deployed.",

@@ -219,8 +219,8 @@ impl MergeTarget {
                 keys.ranked(entries.iter().map(|entry| self.replacing(entry)).collect(), &live, at)?
             }
         };
-        let (nodes, places) = merged.in_order_with_places();
-        set_list(dest, field, from, keys.reorder(nodes, &places, order, at)?);
+        let (nodes, positions) = merged.in_order_with_places();
+        set_list(dest, field, from, keys.reorder(nodes, &positions, order, at)?);
         Ok(())
     }
 }

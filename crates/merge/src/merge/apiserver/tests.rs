@@ -193,7 +193,7 @@ fn entries_without_a_key_are_rejected() {
     ]);
     let error = run("{byName: [{name: a}]}", "{byName: [{value: x}]}", schema(), PatchRules::Apiserver);
     let error = error.expect_err("no key");
-    assert_eq!(error.labels().len(), 1, "the place of the entry");
+    assert_eq!(error.labels().len(), 1, "the span of the entry");
     assert!(error.help_text().is_some_and(|help| help.contains("`name`")), "{error:?}");
 }
 
@@ -241,7 +241,7 @@ fn scalars_form_a_union() {
         (
             "{strings: [a]}",
             "{$deleteFromPrimitiveList: [a]}",
-            "Directive: `$deleteFromPrimitiveList` names no field",
+            "Directive: `$deleteFromPrimitiveList` does not name a field",
         ),
     ]);
 }
@@ -301,7 +301,7 @@ fn set_element_order_orders_the_list() {
             "{$setElementOrder/list: [{name: a}]}",
             "MissingMergeKey: list[0]: maps cannot be ordered without a merge key in the schema",
         ),
-        ("{}", "{$setElementOrder: []}", "Directive: `$setElementOrder` names no field"),
+        ("{}", "{$setElementOrder: []}", "Directive: `$setElementOrder` does not name a field"),
         (
             "{}",
             "{$setElementOrder/nothing: []}",

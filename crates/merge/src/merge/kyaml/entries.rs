@@ -189,8 +189,8 @@ impl<'k> Entries<'k> {
 
     fn error(&self, wrong: WrongShape) -> Diagnostic {
         let node = &self.nodes[wrong.entry];
-        let wanted = if self.table.whole { "a scalar" } else { "a map" };
-        let message = format!("an entry of this list must be {wanted}, not {}", node.type_name());
+        let expected = if self.table.whole { "a scalar" } else { "a map" };
+        let message = format!("an entry of this list must be {expected}, not {}", node.type_name());
         self.trail.error(Code::WrongType, message).at(node.span())
     }
 }

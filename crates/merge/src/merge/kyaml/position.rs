@@ -24,13 +24,13 @@ use smp_text::yaml::{Key, Meta, Node};
 /// A position in a schema.
 #[derive(Debug, Clone)]
 pub(super) struct Position<'s> {
-    known_by: KnownBy<'s>,
+    source: TypeSource<'s>,
     /// Set if the nearest named definition is part of Kubernetes.
     builtin: bool,
 }
 
 #[derive(Debug, Clone)]
-enum KnownBy<'s> {
+enum TypeSource<'s> {
     Schema(Cursor<'s>),
     Comment(Rc<Json>),
 }
@@ -94,26 +94,26 @@ impl From<Association> for ListRule<'_> {
 
 impl<'s> Position<'s> {
     pub(super) fn unknown() -> Self {
-        Self { known_by: KnownBy::Schema(Cursor::unknown()), builtin: false }
+        Self { source: TypeSource::Schema(Cursor::unknown()), builtin: false }
     }
 
     fn new(cursor: Cursor<'s>, inherited: bool) -> Self {
         let builtin = cursor.type_name().map_or(inherited, is_builtin);
-        Self { known_by: KnownBy::Schema(cursor), builtin }
+        Self { source: TypeSource::Schema(cursor), builtin }
     }
 
     pub(super) fn is_known(&self) -> bool {
-        match &self.known_by {
-            KnownBy::Schema(cursor) => cursor.is_known(),
-            KnownBy::Comment(_) => true,
+        match &self.source {
+            TypeSource::Schema(cursor) => cursor.is_known(),
+            TypeSource::Comment(_) => true,
         }
     }
 
     /// Returns the position of a field, from the schema only.
     fn field(&self, name: &str, schema: &'s Schema) -> Self {
-        match &self.known_by {
-            KnownBy::Schema(cursor) => Self::new(cursor.field(name), self.builtin),
-            KnownBy::Comment(json) => {
+        match &self.source {
+            TypeSource::Schema(cursor) => Self::new(cursor.field(name), self.builtin),
+            TypeSource::Comment(json) => {
                 let declared = json.get("properties").and_then(|p| p.get(name));
                 let field = declared.or_else(|| json.get("additionalProperties").filter(|a| a.is_object()));
                 field.map_or_else(Self::unknown, |json| Self::resolve(json, schema))
@@ -130,16 +130,16 @@ impl<'s> Position<'s> {
     ) -> Self {
         sides
             .find_map(|(key, value)| {
-                of_comment(&value.meta, schema).or_else(|| of_comment(&key.meta, schema))
+                from_comment(&value.meta, schema).or_else(|| from_comment(&key.meta, schema))
             })
             .unwrap_or_else(|| self.field(name, schema))
     }
 
     /// Returns the position of the entries of a list.
     pub(super) fn element(&self, schema: &'s Schema) -> Self {
-        match &self.known_by {
-            KnownBy::Schema(cursor) => Self::new(cursor.element(), self.builtin),
-            KnownBy::Comment(json) => {
+        match &self.source {
+            TypeSource::Schema(cursor) => Self::new(cursor.element(), self.builtin),
+            TypeSource::Comment(json) => {
                 let is_array =
                     json.get("type").is_some_and(|t| *t == "array" || *t == serde_json::json!(["array"]));
                 let items = json.get("items").filter(|items| is_array && items.is_object());
@@ -152,14 +152,14 @@ impl<'s> Position<'s> {
     fn resolve(json: &Json, schema: &'s Schema) -> Self {
         match json.get("$ref").and_then(Json::as_str) {
             Some(reference) => named(reference, schema).unwrap_or_else(Self::unknown),
-            None => Self { known_by: KnownBy::Comment(Rc::new(json.clone())), builtin: false },
+            None => Self { source: TypeSource::Comment(Rc::new(json.clone())), builtin: false },
         }
     }
 
     fn association(&self, policy: ListPolicy, schema: &'s Schema) -> Association {
-        match &self.known_by {
-            KnownBy::Schema(list) => Association::of(*list, policy),
-            KnownBy::Comment(json) => {
+        match &self.source {
+            TypeSource::Schema(list) => Association::of(*list, policy),
+            TypeSource::Comment(json) => {
                 Association::read(directives(json), self.element(schema).cursor(), policy)
             }
         }
@@ -167,9 +167,9 @@ impl<'s> Position<'s> {
 
     /// Returns the schema of the value, without comments.
     fn cursor(&self) -> Cursor<'s> {
-        match self.known_by {
-            KnownBy::Schema(cursor) => cursor,
-            KnownBy::Comment(_) => Cursor::unknown(),
+        match self.source {
+            TypeSource::Schema(cursor) => cursor,
+            TypeSource::Comment(_) => Cursor::unknown(),
         }
     }
 
@@ -205,7 +205,7 @@ impl<'s> Position<'s> {
     ) -> ListRule<'s> {
         let policy = if self.builtin { ListPolicy::Kustomize } else { ListPolicy::KustomizeCustom };
         let association = match self.association(policy, schema) {
-            Association::Unknown => infer::common_key(sides, keys).map_or(Association::Unknown, named_by),
+            Association::Unknown => infer::common_key(sides, keys).map_or(Association::Unknown, keyed_by),
             association => association,
         };
         let names_keys = || patch.is_some_and(|list| list.iter().any(names_keys));
@@ -225,18 +225,18 @@ impl<'s> Position<'s> {
     /// Refines the position with the schema in a comment of the values or, if unknown, with their own kind.
     pub(super) fn refine(self, values: &[Option<&Node>], schema: &'s Schema) -> Self {
         let present = || values.iter().copied().flatten().filter(|node| !node.is_null());
-        if let Some(position) = present().find_map(|node| of_comment(&node.meta, schema)) {
+        if let Some(position) = present().find_map(|node| from_comment(&node.meta, schema)) {
             return position;
         }
         if self.is_known() {
             return self;
         }
-        present().find_map(|node| of_kind(node, schema)).unwrap_or(self)
+        present().find_map(|node| from_kind(node, schema)).unwrap_or(self)
     }
 }
 
 /// Returns the association of a list whose entries share a key.
-fn named_by(key: SmolStr) -> Association {
+fn keyed_by(key: SmolStr) -> Association {
     let list =
         Directives { list_type: Some(ListType::Map), list_map_keys: vec![key], ..Directives::default() };
     Association::read(list, Cursor::unknown(), ListPolicy::KustomizeCustom)
@@ -275,7 +275,7 @@ fn named<'s>(reference: &str, schema: &'s Schema) -> Option<Position<'s>> {
 ///
 /// Any non-empty JSON object counts, even `{"$openapi": "..."}` or `{"$kpt-set": "..."}` without a type. The
 /// field has no known type then (kustomize 5.8).
-fn of_comment<'s>(meta: &Meta, schema: &'s Schema) -> Option<Position<'s>> {
+fn from_comment<'s>(meta: &Meta, schema: &'s Schema) -> Option<Position<'s>> {
     let comments = meta.comments.as_deref()?;
     let text = match (&comments.line, comments.head.as_slice()) {
         (Some(line), _) => line,
@@ -288,11 +288,11 @@ fn of_comment<'s>(meta: &Meta, schema: &'s Schema) -> Option<Position<'s>> {
     }
     let reference = json.get("$ref").and_then(Json::as_str);
     let position = reference.and_then(|reference| named(reference, schema));
-    Some(position.unwrap_or_else(|| Position { known_by: KnownBy::Comment(Rc::new(json)), builtin: false }))
+    Some(position.unwrap_or_else(|| Position { source: TypeSource::Comment(Rc::new(json)), builtin: false }))
 }
 
 /// Returns the type of an object with its own kind, in a field of any type.
-fn of_kind<'s>(node: &Node, schema: &'s Schema) -> Option<Position<'s>> {
+fn from_kind<'s>(node: &Node, schema: &'s Schema) -> Option<Position<'s>> {
     let map = node.as_map()?;
     let text = |field| {
         map.get(field).filter(|n| !n.is_null()).and_then(Node::scalar_text).filter(|text| !text.is_empty())
@@ -365,7 +365,7 @@ mod tests {
         let of = |text: &str| {
             let node = commented(text);
             let entry = &node.as_map().expect("map").entries()[0];
-            of_comment(&entry.key.meta, &schema).or_else(|| of_comment(&entry.value.meta, &schema))
+            from_comment(&entry.key.meta, &schema).or_else(|| from_comment(&entry.value.meta, &schema))
         };
         let items = "\"items\":{\"$ref\":\"#/definitions/io.k8s.api.core.v1.Container\"}";
         let merge = r#""x-kubernetes-patch-strategy":"merge","x-kubernetes-patch-merge-key":"id""#;

@@ -175,8 +175,8 @@ impl Sequence {
             }
             positions
         });
-        let wanted = texts.iter().enumerate().filter(|(i, _)| columns & (1 << i) != 0);
-        let hash = hash(wanted.map(|(_, text)| Some(text.as_str())));
+        let selected = texts.iter().enumerate().filter(|(i, _)| columns & (1 << i) != 0);
+        let hash = hash(selected.map(|(_, text)| Some(text.as_str())));
         let found = hash.and_then(|hash| positions.get(&hash)).map_or(&[][..], Vec::as_slice);
         let mut found: Vec<_> = found.iter().copied().filter(|&at| fits(&self.order, at)).collect();
         found.sort_unstable();

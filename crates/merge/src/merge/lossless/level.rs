@@ -97,7 +97,7 @@ fn gvk(object: &Map) -> Option<Gvk> {
 /// Aligns maps or lists. An absent version counts as empty.
 pub(super) fn align_level<const N: usize>(
     versions: [Option<&Node>; N],
-    place: TypedPlace<'_>,
+    value_type: TypedPlace<'_>,
     candidates: &[SmolStr],
 ) -> Level<N> {
     let present = || versions.iter().flatten();
@@ -110,7 +110,7 @@ pub(super) fn align_level<const N: usize>(
         return Level::Whole;
     }
     let lists = versions.map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
-    let aligned = align::lists(lists, place.cursor, ListPolicy::Overlay, candidates);
+    let aligned = align::lists(lists, value_type.cursor, ListPolicy::Overlay, candidates);
     aligned.map_or(Level::Whole, |(association, rows)| Level::Entries(association, rows))
 }
 
@@ -121,16 +121,16 @@ pub(super) fn align_level<const N: usize>(
 /// used, and an entry that only gains or loses a key stays the same entry.
 pub(super) fn align_versions(
     versions: [Option<&Node>; 3],
-    place: TypedPlace<'_>,
+    value_type: TypedPlace<'_>,
     candidates: &[SmolStr],
 ) -> Level<3> {
     let [dest, updated, original] = [0, 1, 2];
-    let level = align_level(versions, place, candidates);
-    if place.cursor.recommended_merge_key().is_none() {
+    let level = align_level(versions, value_type, candidates);
+    if value_type.cursor.recommended_merge_key().is_none() {
         return level;
     }
     let lists = versions.map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
-    let by_default = Association::of(place.cursor, ListPolicy::Overlay);
+    let by_default = Association::of(value_type.cursor, ListPolicy::Overlay);
     let is_known =
         |row: &Aligned<3>| row.at[original].is_some() || row.at[dest].is_none() || row.at[updated].is_none();
     match level {

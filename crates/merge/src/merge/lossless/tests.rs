@@ -67,9 +67,8 @@ fn check(table: &[[&str; 5]]) {
 
 /// Checks values within an object: `KIND` and the path to the value are put around each text.
 fn inside(frame: &str, table: &[[&str; 5]]) {
-    let place = |text: &&str| frame.replace("VALUE", text);
-    let framed: Vec<[String; 4]> =
-        table.iter().map(|[o, u, d, want, _]| [o, u, d, want].map(place)).collect();
+    let wrap = |text: &&str| frame.replace("VALUE", text);
+    let framed: Vec<[String; 4]> = table.iter().map(|[o, u, d, want, _]| [o, u, d, want].map(wrap)).collect();
     for ([o, u, d, want], row) in framed.iter().zip(table) {
         check_with(&Schema::embedded(), &MergeOptions::lossless(), &[[o, u, d, want, row[4]]]);
     }

@@ -78,7 +78,7 @@ impl<'n> Versions<'n> {
 }
 
 /// The result of comparing the versions, or which sides changed the value.
-enum Trivial {
+enum Comparison {
     Resolved(Option<Node>),
     /// Only the updated version changed the value.
     UpdatedAlone,
@@ -93,62 +93,66 @@ struct VersionMerge<'s> {
 }
 
 impl<'s> VersionMerge<'s> {
-    fn value(&mut self, versions: Versions<'_>, place: TypedPlace<'s>, at: &Trail<'_>) -> Option<Node> {
-        let trivial = match self.trivial(versions, at) {
-            Trivial::Resolved(node) if self.options.nulls == NullPolicy::Clear => {
-                let place = place.refined(&versions.by_version(), self.schema);
-                return self.cleared(versions, node, place, at);
+    fn value(&mut self, versions: Versions<'_>, value_type: TypedPlace<'s>, at: &Trail<'_>) -> Option<Node> {
+        let comparison = match self.compare(versions, at) {
+            Comparison::Resolved(node) if self.options.nulls == NullPolicy::Clear => {
+                let value_type = value_type.refined(&versions.by_version(), self.schema);
+                return self.without_cleared_fields(versions, node, value_type, at);
             }
-            Trivial::Resolved(node) => return node,
-            trivial => trivial,
+            Comparison::Resolved(node) => return node,
+            comparison => comparison,
         };
-        let place = place.refined(&versions.by_version(), self.schema);
-        match self.level(versions, place, &trivial) {
-            Level::Fields(rows) => self.map(versions, &rows, place, at),
-            Level::Entries(association, rows) => Some(self.list(versions, (&association, &rows), place, at)),
-            Level::Whole => match trivial {
-                Trivial::Both => self.conflict(versions, place, at),
+        let value_type = value_type.refined(&versions.by_version(), self.schema);
+        match self.level(versions, value_type, &comparison) {
+            Level::Fields(rows) => self.map(versions, &rows, value_type, at),
+            Level::Entries(association, rows) => {
+                Some(self.list(versions, (&association, &rows), value_type, at))
+            }
+            Level::Whole => match comparison {
+                Comparison::Both => self.conflict(versions, value_type, at),
                 _ => versions.replaced(),
             },
         }
     }
 
     /// Compares the versions. Equal versions change nothing, and null removes a value that both sides changed.
-    fn trivial(&mut self, versions: Versions<'_>, at: &Trail<'_>) -> Trivial {
+    fn compare(&mut self, versions: Versions<'_>, at: &Trail<'_>) -> Comparison {
         let Versions { original, updated, dest } = versions;
         if original == updated || updated == dest {
-            return Trivial::Resolved(dest.map(|dest| comments::updated(dest, original, updated)));
+            return Comparison::Resolved(dest.map(|dest| comments::updated(dest, original, updated)));
         }
         let is_null = |node: Option<&Node>| node.is_some_and(Node::is_null);
         if original == dest {
             // Maps and lists are still walked, so that unchanged parts keep the style of dest.
             return match (updated, dest) {
-                (Some(_), Some(_)) if !is_null(updated) && !is_null(dest) => Trivial::UpdatedAlone,
-                _ => Trivial::Resolved(updated.cloned()),
+                (Some(_), Some(_)) if !is_null(updated) && !is_null(dest) => Comparison::UpdatedAlone,
+                _ => Comparison::Resolved(updated.cloned()),
             };
         }
         match (is_null(updated), is_null(dest)) {
-            (false, false) => Trivial::Both,
+            (false, false) => Comparison::Both,
             // Neither side has a value.
-            (_, true) if updated.is_none() => Trivial::Resolved(dest.filter(|_| self.dest_wins()).cloned()),
-            (true, _) if dest.is_none() => Trivial::Resolved(None),
+            (_, true) if updated.is_none() => {
+                Comparison::Resolved(dest.filter(|_| self.dest_wins()).cloned())
+            }
+            (true, _) if dest.is_none() => Comparison::Resolved(None),
             (_, true) => {
-                self.note(versions, at, ConflictSide::Dest);
-                Trivial::Resolved(dest.filter(|_| self.dest_wins()).cloned())
+                self.record_conflict(versions, at, ConflictSide::Dest);
+                Comparison::Resolved(dest.filter(|_| self.dest_wins()).cloned())
             }
             (true, false) => {
-                let taken = self.note(versions, at, self.taken());
-                Trivial::Resolved(dest.filter(|_| taken == ConflictSide::Dest).cloned())
+                let taken = self.record_conflict(versions, at, self.conflict_winner());
+                Comparison::Resolved(dest.filter(|_| taken == ConflictSide::Dest).cloned())
             }
         }
     }
 
     /// Returns a resolved value without the fields that are null in the updated version or in dest.
-    fn cleared(
+    fn without_cleared_fields(
         &mut self,
         versions: Versions<'_>,
         resolved: Option<Node>,
-        place: TypedPlace<'s>,
+        value_type: TypedPlace<'s>,
         at: &Trail<'_>,
     ) -> Option<Node> {
         let Versions { original, updated, dest } = versions;
@@ -157,7 +161,7 @@ impl<'s> VersionMerge<'s> {
             return resolved;
         }
         let (Some(updated), Some(dest)) = (updated, dest) else {
-            return resolved.filter(|node| !node.is_null()).map(|node| self.without_nulls(node, place));
+            return resolved.filter(|node| !node.is_null()).map(|node| self.without_nulls(node, value_type));
         };
         if updated.is_null() || dest.is_null() {
             return None;
@@ -165,59 +169,68 @@ impl<'s> VersionMerge<'s> {
         if !has_null(updated) && !has_null(dest) {
             return resolved;
         }
-        match align_versions(versions.row(), place, self.options.infer_keys.keys()) {
-            Level::Fields(rows) => Some(self.fields(versions, &rows, place, at)),
-            Level::Entries(association, rows) => Some(self.list(versions, (&association, &rows), place, at)),
+        match align_versions(versions.row(), value_type, self.options.infer_keys.keys()) {
+            Level::Fields(rows) => Some(self.fields(versions, &rows, value_type, at)),
+            Level::Entries(association, rows) => {
+                Some(self.list(versions, (&association, &rows), value_type, at))
+            }
             Level::Whole => resolved,
         }
     }
 
     /// Returns a value that only one side has, without null fields.
-    fn without_nulls(&self, mut node: Node, place: TypedPlace<'s>) -> Node {
-        let place = place.refined(&[Some(&node)], self.schema);
-        let is_keyed =
-            matches!(align_level([Some(&node)], place, self.options.infer_keys.keys()), Level::Entries(..));
+    fn without_nulls(&self, mut node: Node, value_type: TypedPlace<'s>) -> Node {
+        let value_type = value_type.refined(&[Some(&node)], self.schema);
+        let is_keyed = matches!(
+            align_level([Some(&node)], value_type, self.options.infer_keys.keys()),
+            Level::Entries(..)
+        );
         if let Some(list) = node.as_list_mut().filter(|_| is_keyed) {
             for entry in list {
                 let value = std::mem::replace(entry, Node::null());
-                *entry = self.without_nulls(value, place.element());
+                *entry = self.without_nulls(value, value_type.element());
             }
         } else if let Some(map) = node.as_map_mut() {
             map.entries_mut().retain(|entry| !entry.value.is_null());
             for entry in map.entries_mut() {
                 let value = std::mem::replace(&mut entry.value, Node::null());
-                entry.value = self.without_nulls(value, place.field(&entry.key.text));
+                entry.value = self.without_nulls(value, value_type.field(&entry.key.text));
             }
         }
         node
     }
 
-    fn level(&self, versions: Versions<'_>, place: TypedPlace<'s>, trivial: &Trivial) -> Level<3> {
+    fn level(&self, versions: Versions<'_>, value_type: TypedPlace<'s>, comparison: &Comparison) -> Level<3> {
         let sides = versions.sides();
         let are_maps = sides.iter().flatten().all(|side| side.as_map().is_some());
-        if matches!(trivial, Trivial::Both)
+        if matches!(comparison, Comparison::Both)
             && are_maps
-            && place.is_one_value(sides.map(|side| side.and_then(Node::as_map)))
+            && value_type.is_one_value(sides.map(|side| side.and_then(Node::as_map)))
         {
             return Level::Whole;
         }
-        align_versions(versions.row(), place, self.options.infer_keys.keys())
+        align_versions(versions.row(), value_type, self.options.infer_keys.keys())
     }
 
     fn dest_wins(&self) -> bool {
         self.options.conflicts == ConflictPolicy::Dest
     }
 
-    fn taken(&self) -> ConflictSide {
+    fn conflict_winner(&self) -> ConflictSide {
         if self.dest_wins() { ConflictSide::Dest } else { ConflictSide::Updated }
     }
 
     /// Records a conflict of values that cannot be merged.
-    fn conflict(&mut self, versions: Versions<'_>, place: TypedPlace<'s>, at: &Trail<'_>) -> Option<Node> {
+    fn conflict(
+        &mut self,
+        versions: Versions<'_>,
+        value_type: TypedPlace<'s>,
+        at: &Trail<'_>,
+    ) -> Option<Node> {
         let is_list = versions.row().iter().flatten().all(|node| node.as_list().is_some());
-        let taken = self.note(versions, at, self.taken());
+        let taken = self.record_conflict(versions, at, self.conflict_winner());
         if let Some(conflict) = self.conflicts.last_mut() {
-            conflict.unknown_list = is_list && !place.cursor.is_known();
+            conflict.unknown_list = is_list && !value_type.cursor.is_known();
         }
         match taken {
             ConflictSide::Updated => versions.replaced(),
@@ -225,7 +238,12 @@ impl<'s> VersionMerge<'s> {
         }
     }
 
-    fn note(&mut self, versions: Versions<'_>, at: &Trail<'_>, taken: ConflictSide) -> ConflictSide {
+    fn record_conflict(
+        &mut self,
+        versions: Versions<'_>,
+        at: &Trail<'_>,
+        taken: ConflictSide,
+    ) -> ConflictSide {
         let Versions { original, updated, dest } = versions;
         self.conflicts.push(Conflict {
             path: at.path(),
@@ -244,21 +262,21 @@ impl<'s> VersionMerge<'s> {
         &mut self,
         versions: Versions<'_>,
         rows: &[Positions<3>],
-        place: TypedPlace<'s>,
+        value_type: TypedPlace<'s>,
         at: &Trail<'_>,
     ) -> Option<Node> {
-        if !versions.is_removed() || place.has_free_keys() {
-            return Some(self.fields(versions, rows, place, at));
+        if !versions.is_removed() || value_type.has_free_keys() {
+            return Some(self.fields(versions, rows, value_type, at));
         }
         let known = self.conflicts.len();
-        let changes = self.fields(versions, rows, place, at);
+        let changes = self.fields(versions, rows, value_type, at);
         self.conflicts.truncate(known);
         if versions.dest.is_none() && changes.is_empty_collection() {
             // Everything that changed was removed in dest.
-            self.note(versions, at, ConflictSide::Dest);
+            self.record_conflict(versions, at, ConflictSide::Dest);
             return None;
         }
-        match self.note(versions, at, self.taken()) {
+        match self.record_conflict(versions, at, self.conflict_winner()) {
             ConflictSide::Updated => Some(changes),
             ConflictSide::Dest => versions.dest.cloned(),
         }
@@ -268,7 +286,7 @@ impl<'s> VersionMerge<'s> {
         &mut self,
         versions: Versions<'_>,
         rows: &[Positions<3>],
-        place: TypedPlace<'s>,
+        value_type: TypedPlace<'s>,
         at: &Trail<'_>,
     ) -> Node {
         let maps = versions.row().map(|node| node.and_then(Node::as_map).map_or(&[][..], Map::entries));
@@ -277,9 +295,9 @@ impl<'s> VersionMerge<'s> {
             let fields: [Option<&Entry>; 3] = std::array::from_fn(|version| maps[version].get(row[version]?));
             let Some(key) = key_of(fields) else { continue };
             let field = Versions::of(fields.map(|field| field.map(|field| &field.value)));
-            let value = self.value(field, place.field(&key.text), &at.field(&key.text));
+            let value = self.value(field, value_type.field(&key.text), &at.field(&key.text));
             let is_kept =
-                |value: &Node| !is_emptied(value, &field.sides()) || place.cursor.is_required(&key.text);
+                |value: &Node| !is_emptied(value, &field.sides()) || value_type.cursor.is_required(&key.text);
             *merged = value.filter(is_kept).map(|value| Entry { key, value });
         }
         let kept = kept_positions(rows, &merged);
@@ -292,7 +310,7 @@ impl<'s> VersionMerge<'s> {
         &mut self,
         versions: Versions<'_>,
         (association, rows): (&Association, &[Aligned<3>]),
-        place: TypedPlace<'s>,
+        value_type: TypedPlace<'s>,
         at: &Trail<'_>,
     ) -> Node {
         let lists = versions.row().map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
@@ -303,7 +321,7 @@ impl<'s> VersionMerge<'s> {
                 Association::Keyed { keys, .. } => at.named(keys, &row.name),
                 _ => at.index(i),
             };
-            *merged = self.entry(entry, association.key_names(), place.element(), &trail);
+            *merged = self.entry(entry, association.key_names(), value_type.element(), &trail);
         }
         let rows: Vec<Positions<3>> = rows.iter().map(|row| row.at).collect();
         let kept = kept_positions(&rows, &merged);
@@ -317,15 +335,15 @@ impl<'s> VersionMerge<'s> {
         &mut self,
         versions: Versions<'_>,
         keys: &[SmolStr],
-        place: TypedPlace<'s>,
+        value_type: TypedPlace<'s>,
         at: &Trail<'_>,
     ) -> Option<Node> {
         let Versions { original, updated, dest } = versions;
         if original.is_some() && updated.is_none() && dest.is_some() && dest != original {
-            let taken = self.note(versions, at, self.taken());
+            let taken = self.record_conflict(versions, at, self.conflict_winner());
             return dest.filter(|_| taken == ConflictSide::Dest).cloned();
         }
-        let merged = self.value(versions, place, at)?;
+        let merged = self.value(versions, value_type, at)?;
         match updated {
             Some(updated) if original.is_some() && dest.is_none() => with_keys(merged, updated, keys),
             _ => Some(merged),

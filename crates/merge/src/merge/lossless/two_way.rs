@@ -39,40 +39,47 @@ struct SourceMerge<'s> {
 
 impl<'s> SourceMerge<'s> {
     /// Merges a value of dest with one of the source.
-    fn value(&mut self, pair: [Option<&Node>; 2], place: TypedPlace<'s>, at: &Trail<'_>) -> Option<Node> {
+    fn value(
+        &mut self,
+        pair: [Option<&Node>; 2],
+        value_type: TypedPlace<'s>,
+        at: &Trail<'_>,
+    ) -> Option<Node> {
         let [dest, source] = pair;
         let Some(source) = source.filter(|source| dest != Some(*source)) else { return dest.cloned() };
         if source.is_null() {
             return None;
         }
         let pair = [dest.filter(|dest| !dest.is_null()), Some(source)];
-        let place = place.refined(&[Some(source), dest], self.schema);
-        if let Some(left) = place.left_by_choice(pair) {
-            return match self.note(pair, at) {
-                ConflictSide::Updated => self.value([Some(&left), Some(source)], place, at),
+        let value_type = value_type.refined(&[Some(source), dest], self.schema);
+        if let Some(left) = value_type.left_by_choice(pair) {
+            return match self.record_conflict(pair, at) {
+                ConflictSide::Updated => self.value([Some(&left), Some(source)], value_type, at),
                 ConflictSide::Dest => dest.cloned(),
             };
         }
-        match align_level(pair, place, self.options.infer_keys.keys()) {
-            Level::Fields(rows) => Some(self.fields(pair, &rows, place, at)),
-            Level::Entries(association, rows) => Some(self.entries(pair, (&association, &rows), place, at)),
+        match align_level(pair, value_type, self.options.infer_keys.keys()) {
+            Level::Fields(rows) => Some(self.fields(pair, &rows, value_type, at)),
+            Level::Entries(association, rows) => {
+                Some(self.entries(pair, (&association, &rows), value_type, at))
+            }
             Level::Whole => Some(match pair[DEST] {
                 None => source.clone(),
-                Some(dest) => self.replaced(dest, source, place, at),
+                Some(dest) => self.replaced(dest, source, value_type, at),
             }),
         }
     }
 
     /// Replaces a value.
-    fn replaced(&mut self, dest: &Node, source: &Node, place: TypedPlace<'s>, at: &Trail<'_>) -> Node {
+    fn replaced(&mut self, dest: &Node, source: &Node, value_type: TypedPlace<'s>, at: &Trail<'_>) -> Node {
         if std::mem::discriminant(&source.value) != std::mem::discriminant(&dest.value) {
-            return match self.note([Some(dest), Some(source)], at) {
+            return match self.record_conflict([Some(dest), Some(source)], at) {
                 ConflictSide::Updated => source.clone(),
                 ConflictSide::Dest => dest.clone(),
             };
         }
         if let (Some(old), Some(new)) = (dest.as_list(), source.as_list()) {
-            self.warnings.extend(match Association::of(place.cursor, ListPolicy::Overlay) {
+            self.warnings.extend(match Association::of(value_type.cursor, ListPolicy::Overlay) {
                 // Lists of scalars have no merge keys, so replacing them needs no warning.
                 Association::Unknown if old.iter().chain(new).all(|entry| entry.scalar_text().is_some()) => {
                     None
@@ -86,7 +93,7 @@ impl<'s> SourceMerge<'s> {
     }
 
     /// Records a conflict: values of different types, or different members of a union.
-    fn note(&mut self, pair: [Option<&Node>; 2], at: &Trail<'_>) -> ConflictSide {
+    fn record_conflict(&mut self, pair: [Option<&Node>; 2], at: &Trail<'_>) -> ConflictSide {
         let taken = match self.options.conflicts {
             ConflictPolicy::Updated => ConflictSide::Updated,
             ConflictPolicy::Dest => ConflictSide::Dest,
@@ -102,7 +109,7 @@ impl<'s> SourceMerge<'s> {
         &mut self,
         pair: [Option<&Node>; 2],
         rows: &[Positions<2>],
-        place: TypedPlace<'s>,
+        value_type: TypedPlace<'s>,
         at: &Trail<'_>,
     ) -> Node {
         let maps = pair.map(|node| node.and_then(Node::as_map).map_or(&[][..], Map::entries));
@@ -116,8 +123,9 @@ impl<'s> SourceMerge<'s> {
                 self.warnings.push(plain_directive(key.meta.span, &key.text, at));
             }
             let values = fields.map(|field| field.map(|field| &field.value));
-            let value = self.value(values, place.field(&key.text), &at.field(&key.text));
-            let is_kept = |value: &Node| !is_emptied(value, &values) || place.cursor.is_required(&key.text);
+            let value = self.value(values, value_type.field(&key.text), &at.field(&key.text));
+            let is_kept =
+                |value: &Node| !is_emptied(value, &values) || value_type.cursor.is_required(&key.text);
             if let Some(value) = value.filter(is_kept) {
                 map.push(key, value);
             }
@@ -129,7 +137,7 @@ impl<'s> SourceMerge<'s> {
         &mut self,
         pair: [Option<&Node>; 2],
         (association, rows): (&Association, &[Aligned<2>]),
-        place: TypedPlace<'s>,
+        value_type: TypedPlace<'s>,
         at: &Trail<'_>,
     ) -> Node {
         let lists = pair.map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
@@ -141,7 +149,7 @@ impl<'s> SourceMerge<'s> {
                 Association::Keyed { keys, .. } => at.named(keys, &rows[i].name),
                 _ => at.index(i),
             };
-            list.extend(self.value(values, place.element(), &trail));
+            list.extend(self.value(values, value_type.element(), &trail));
         }
         Node { value: Value::List(list), meta: meta_of(pair) }
     }

@@ -203,7 +203,7 @@ fn set_element_order_orders_the_list() {
             "{$setElementOrder/set: a}",
             "Directive: set: `$setElementOrder/set` must be a list and is a string",
         ),
-        ("{}", "{$setElementOrder: [a]}", "Directive: `$setElementOrder` names no field"),
+        ("{}", "{$setElementOrder: [a]}", "Directive: `$setElementOrder` does not name a field"),
     ]);
 }
 

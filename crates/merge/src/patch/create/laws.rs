@@ -1,4 +1,5 @@
-//! What holds for all objects: a patch gets from one to the other, twice as once, and leaves no trace.
+//! Properties of created patches for arbitrary objects: applying one yields the modified object, applying it twice
+//! changes nothing more, and no directives remain.
 
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -12,7 +13,7 @@ use smp_random_cases::fixed_cases;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Map, Node, Value};
 
-/// The patched object; an empty one when it is deleted.
+/// Returns the patched object, or an empty one if it was deleted.
 fn patched(dest: Node, patch: &Node, rules: PatchRules) -> Result<Node> {
     let merged = apply(dest, patch, schema(), &Schema::none(), rules)?;
     Ok(merged.node.unwrap_or_else(|| Node::map(Map::new())))
@@ -26,7 +27,7 @@ fn number() -> impl Strategy<Value = Node> {
     (0_i64..4).prop_map(Node::int)
 }
 
-/// Entries that differ in all of `keys`, or, where `doubles` is true, perhaps not.
+/// Entries with distinct `keys`, or possibly duplicate ones if `doubles` is true.
 fn list(
     entry: impl Strategy<Value = Node>,
     keys: &'static [&'static str],
@@ -120,7 +121,7 @@ fn thing(depth: u32, doubles: bool) -> BoxedStrategy<Node> {
     object(fields, 1)
 }
 
-/// A list of ports that differ in their keys, of which one has a default.
+/// A list of ports with distinct keys, one of which has a default.
 fn ports() -> impl Strategy<Value = Node> {
     let port = object(
         vec![
@@ -141,7 +142,7 @@ fn has_directive(node: &Node) -> bool {
     }
 }
 
-/// Sprinkles directives over an object, which makes a patch that somebody might write.
+/// Adds random directives to an object, as a user-written patch may have them.
 fn direct(node: &mut Node, choices: &mut impl Iterator<Item = u8>) {
     let mut next = || choices.next().unwrap_or(0);
     match &mut node.value {
@@ -171,7 +172,7 @@ fn direct(node: &mut Node, choices: &mut impl Iterator<Item = u8>) {
     }
 }
 
-/// kubectl's patches miss a change that only sorts a list of scalars.
+/// kubectl's patches miss a change that only reorders a list of scalars.
 fn sort_strings(node: &mut Node) {
     match &mut node.value {
         Value::Map(map) => {
@@ -187,7 +188,7 @@ fn sort_strings(node: &mut Node) {
     }
 }
 
-fn arrives(a: &Node, b: &Node, rules: PatchRules) -> std::result::Result<(), TestCaseError> {
+fn check_round_trip(a: &Node, b: &Node, rules: PatchRules) -> std::result::Result<(), TestCaseError> {
     let fail = |error| TestCaseError::fail(format!("{error:?}"));
     let patch = create(a, b, schema(), rules).map_err(fail)?;
     let mut got = a.clone();
@@ -214,14 +215,14 @@ proptest! {
     #![proptest_config(fixed_cases())]
 
     #[test]
-    fn a_created_patch_gets_there(a in thing(2, false), b in thing(2, false)) {
-        arrives(&a, &b, PatchRules::Overlay)?;
+    fn a_created_overlay_patch_yields_the_modified_object(a in thing(2, false), b in thing(2, false)) {
+        check_round_trip(&a, &b, PatchRules::Overlay)?;
     }
 
     #[test]
-    fn an_overlay_gets_there_even_where_keys_say_nothing(a in thing(2, true), b in thing(2, true)) {
-        arrives(&a, &b, PatchRules::Overlay)?;
-        arrives(&a, &a, PatchRules::Overlay)?;
+    fn a_created_overlay_patch_works_with_duplicate_keys(a in thing(2, true), b in thing(2, true)) {
+        check_round_trip(&a, &b, PatchRules::Overlay)?;
+        check_round_trip(&a, &a, PatchRules::Overlay)?;
     }
 
     #[test]
@@ -246,14 +247,14 @@ proptest! {
     }
 
     #[test]
-    fn the_server_gets_there(mut a in thing(2, false), mut b in thing(2, false)) {
+    fn a_created_server_patch_yields_the_modified_object(mut a in thing(2, false), mut b in thing(2, false)) {
         sort_strings(&mut a);
         sort_strings(&mut b);
-        arrives(&a, &b, PatchRules::Apiserver)?;
+        check_round_trip(&a, &b, PatchRules::Apiserver)?;
     }
 
     #[test]
-    fn no_directive_is_left(a in thing(2, true), b in thing(2, true), choices in prop::collection::vec(0_u8..40, 64)) {
+    fn no_directives_remain(a in thing(2, true), b in thing(2, true), choices in prop::collection::vec(0_u8..40, 64)) {
         let mut patch = b;
         direct(&mut patch, &mut choices.into_iter());
         for rules in BOTH {
@@ -264,7 +265,7 @@ proptest! {
     }
 
     #[test]
-    fn a_plain_overlay_does_the_same_twice(a in thing(2, false), b in thing(2, false)) {
+    fn a_patch_without_directives_is_idempotent(a in thing(2, false), b in thing(2, false)) {
         if let Ok(once) = patched(a, &b, PatchRules::Overlay) {
             let twice = patched(once.clone(), &b, PatchRules::Overlay);
             let twice = twice.map_err(|error| TestCaseError::fail(format!("{error:?}")))?;

@@ -1,4 +1,4 @@
-//! The patch between two lists that merge, as kubectl makes it (apimachinery 0.36).
+//! Creates the patch between two lists that merge, as kubectl does (apimachinery 0.36).
 
 use std::cmp::Ordering;
 
@@ -14,7 +14,7 @@ use crate::schema::Cursor;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Map, Node};
 
-/// What is known of a list of maps.
+/// The inputs for comparing lists of maps.
 pub(super) struct EntryDiff<'s> {
     pub(super) keys: CreationKeys,
     pub(super) part: PatchPart,
@@ -22,19 +22,19 @@ pub(super) struct EntryDiff<'s> {
     pub(super) element: Cursor<'s>,
 }
 
-/// An entry and what names it.
+/// An entry and its identity.
 struct Named<'n> {
     node: &'n Node,
     identity: Identity,
-    /// The keys as text, by which the lists are compared.
+    /// The keys as text, by which the lists are sorted and paired.
     text: SmolStr,
 }
 
 impl EntryDiff<'_> {
-    /// The patch between two lists; `inner` makes the one between two entries.
+    /// Returns the patch between two lists; `inner` creates the one between two entries.
     ///
     /// # Errors
-    /// Those of `inner`; entries without keys.
+    /// Fails as `inner` does, and on entries without their keys.
     pub(super) fn lists(
         &self,
         original: &[Node],
@@ -79,8 +79,9 @@ impl EntryDiff<'_> {
         Ok(ListPatch { order: order.collect(), entries, delete: Vec::new() })
     }
 
-    /// Takes entries that only got or lost a key out of what stands alone, with the keys that name them. Where only a
-    /// part of the differences is wanted, they stay a deletion and a new entry.
+    /// Removes entries that only got or lost a key from `pairs`, and returns them with the keys for
+    /// `$patchMergeKey`. If the patch is limited to a part of the differences, they remain a deletion and an
+    /// addition.
     fn rekeyed<'t, 'n>(
         &self,
         pairs: &mut [Pair<'t, 'n>],
@@ -121,21 +122,21 @@ impl EntryDiff<'_> {
     }
 }
 
-/// An entry of the original list and one of the modified list that have the same keys.
+/// An entry of the original list and the entry of the modified list with the same keys.
 type Pair<'t, 'n> = (Option<&'t &'t Named<'n>>, Option<&'t &'t Named<'n>>);
 
-/// An entry in both lists, and the keys by which a patch names it.
+/// An entry in both lists, and the keys by which a patch identifies it.
 type RekeyedPair<'t, 'n> = (&'t Named<'n>, &'t Named<'n>, Vec<SmolStr>);
 
-/// By the text of their keys; entries with the same one the other way round, as Go's sort leaves them
-/// in lists of up to twelve entries.
+/// Sorts entries by the text of their keys. Equal ones are in reverse order, as Go's sort leaves them in lists of
+/// up to twelve entries.
 fn sorted<'n, 'l>(list: &'l [Named<'n>]) -> Vec<&'l Named<'n>> {
     let mut sorted: Vec<&Named<'_>> = list.iter().rev().collect();
     sorted.sort_by(|a, b| a.text.cmp(&b.text));
     sorted
 }
 
-/// What stands in two sorted lists, side by side where the texts are the same.
+/// Pairs the elements of two sorted lists by equal texts.
 fn pairs<'t, T>(
     old: &'t [T],
     new: &'t [T],
@@ -155,7 +156,7 @@ fn pairs<'t, T>(
     }
 }
 
-/// Where each of some things stands first.
+/// Returns the first index of each item.
 fn places<T: Eq + std::hash::Hash>(things: impl Iterator<Item = T>) -> FxHashMap<T, usize> {
     let mut places = FxHashMap::default();
     for (position, thing) in things.enumerate() {
@@ -164,7 +165,7 @@ fn places<T: Eq + std::hash::Hash>(things: impl Iterator<Item = T>) -> FxHashMap
     places
 }
 
-/// How Go prints a value.
+/// Formats a value as Go does.
 fn go_text(value: &KeyValue) -> SmolStr {
     match value {
         KeyValue::Absent | KeyValue::Null => SmolStr::new_static("<nil>"),
@@ -175,7 +176,8 @@ fn go_text(value: &KeyValue) -> SmolStr {
     }
 }
 
-/// Scalars are counted: of two equal ones, one can be removed, though applying that removes both.
+/// Compares lists of scalars with multiplicity: one of two equal scalars can be removed, although applying that
+/// removes both.
 pub(super) fn diff_scalars(original: &[Node], modified: &[Node], part: PatchPart) -> ListPatch {
     let sorted = |list: &[Node]| {
         let text = |node| KeyValue::of(node).as_ref().map(go_text).unwrap_or_default();
@@ -192,9 +194,9 @@ pub(super) fn diff_scalars(original: &[Node], modified: &[Node], part: PatchPart
             _ => {}
         }
     }
-    // Go sorts the original list in place, and compares it only then.
+    // Go sorts the original list in place before it compares it.
     let same = old.len() == modified.len() && old.iter().zip(modified).all(|((_, a), b)| a == b);
-    let delete = without_doubles(delete);
+    let delete = without_duplicates(delete);
     let ordered =
         part.has_order() && (part.has_deletions() && !delete.is_empty() || part.has_changes() && !same);
     let places = places(modified.iter().filter_map(KeyValue::of));
@@ -202,8 +204,8 @@ pub(super) fn diff_scalars(original: &[Node], modified: &[Node], part: PatchPart
     ListPatch { entries: add, delete, order: if ordered { modified.to_vec() } else { Vec::new() } }
 }
 
-/// Fills the place of each double with the last value, as apimachinery does.
-fn without_doubles(mut list: Vec<Node>) -> Vec<Node> {
+/// Replaces each duplicate with the last value, as apimachinery does.
+fn without_duplicates(mut list: Vec<Node>) -> Vec<Node> {
     let mut seen = FxHashSet::default();
     let mut at = 0;
     while at < list.len() {

@@ -1,4 +1,4 @@
-//! Making strategic merge patches: as kubectl does, and as overlays need them.
+//! Creates strategic merge patches, as kubectl does and for overlays.
 //!
 //! Must not know where documents come from.
 
@@ -22,18 +22,18 @@ use crate::schema::Cursor;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
-/// Makes the patch by which the rules turn `original` into `modified`, objects of a kind; empty when
+/// Creates the patch that turns `original` into `modified`, two objects of a kind, under the given rules. Empty if
 /// they are equal.
 ///
-/// For the API server as kubectl makes it (apimachinery 0.36, `CreateTwoWayMergePatch`). For overlays
-/// entries name all keys where there are several, and an order is given only where the entries would not
-/// come out in it anyway.
+/// For the API server, the patch is the one that kubectl creates (apimachinery 0.36, `CreateTwoWayMergePatch`).
+/// For overlays, entries contain all keys if there are several, and an order is set only if the entries would
+/// otherwise be in a different one.
 ///
-/// A null in `modified` comes out as a removal: a strategic merge patch cannot set a field to null.
+/// A null in `modified` becomes a removal, because a strategic merge patch cannot set a field to null.
 ///
 /// # Errors
-/// Entries without their merge key, lists of mixed types, and what differs below a field that the
-/// schema does not have, each with its field path.
+/// Fails on entries without their merge key, lists of mixed types, and differences below a field that the schema
+/// lacks. Errors have a field path.
 pub fn create(original: &Node, modified: &Node, kind: Cursor<'_>, rules: PatchRules) -> Result<Node> {
     create_by(original, modified, kind, rules.into())
 }
@@ -47,10 +47,10 @@ impl From<PatchRules> for CreationRules {
     }
 }
 
-/// As [`create`], by rules that patches can be made for.
+/// Creates a patch as [`create`] does, by creation rules.
 ///
 /// # Errors
-/// As [`create`].
+/// Fails as [`create`] does.
 pub(super) fn create_by(
     original: &Node,
     modified: &Node,

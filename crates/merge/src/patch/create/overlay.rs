@@ -1,4 +1,4 @@
-//! Makes patches for overlays: only what their rules need to get from one object to the other.
+//! Creates minimal patches for overlays.
 
 use super::keys::{CreationKeys, CreationRules, replace_marker, whole};
 use super::parts::{ListPatch, add_retain_keys, map_of};
@@ -11,15 +11,15 @@ use crate::schema::{Cursor, PatchStrategy};
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Entry, Map, Node, Value};
 
-/// The patch between two objects of a kind.
+/// Returns the patch between two objects of a kind.
 ///
 /// # Errors
-/// Other values than maps.
+/// Fails on values other than maps.
 pub(super) fn diff(original: &Node, modified: &Node, kind: Cursor<'_>) -> Result<Map> {
     Ok(diff_maps(map_of(original)?, map_of(modified)?, kind, PatchStrategy::default()))
 }
 
-/// The patch between two maps, by the patch strategy of the field or list that they stand in.
+/// Returns the patch between two maps, by the patch strategy of the field or list that contains them.
 fn diff_maps(original: &Map, modified: &Map, cursor: Cursor<'_>, strategy: PatchStrategy) -> Map {
     let mut patch = Map::new();
     for row in align::fields([modified, original]) {
@@ -55,7 +55,7 @@ fn diff_field(before: Option<&Node>, entry: &Entry, cursor: Cursor<'_>, patch: &
     }
 }
 
-/// The list in the place of whatever is there.
+/// Returns a list that replaces the existing one.
 fn replacement(after: &Node, cursor: Cursor<'_>) -> Node {
     let mut after = whole(after, cursor, CreationRules::Overlay);
     let association = Association::of(cursor, ListPolicy::Overlay);
@@ -68,7 +68,7 @@ fn replacement(after: &Node, cursor: Cursor<'_>) -> Node {
     after
 }
 
-/// The patch between two lists; none when only replacing the whole list gets there.
+/// Returns the patch between two lists, or `None` if the list must be replaced as a whole.
 fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<ListPatch> {
     let association = Association::of(cursor, ListPolicy::Overlay);
     let keys = match association {
@@ -101,7 +101,8 @@ fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<Lis
             _ => {}
         }
     }
-    // Entries that stay keep their order, and new ones come behind them, where what is added anew comes each time.
+    // Existing entries keep their order and new ones follow, but a re-added entry moves to the end at each
+    // application.
     let natural =
         rows.iter().filter(|row| row.at[0].is_some()).is_sorted_by_key(|row| row.at[1].unwrap_or(usize::MAX));
     if !natural || is_added_anew && after.len() > 1 {
@@ -112,8 +113,8 @@ fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<Lis
     Some(patch)
 }
 
-/// The entries of a patch for one that both lists have: two where it is deleted and added anew, since no change says
-/// which keys it gets or loses.
+/// Returns the patch entries for an entry in both lists. There are two if it is deleted and added again, because
+/// no patch can express which keys it gets or loses.
 fn diff_keyed(
     name: &Identity,
     [old, new]: [&Node; 2],

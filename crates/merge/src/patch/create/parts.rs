@@ -1,4 +1,4 @@
-//! The parts that created patches consist of.
+//! The parts of created patches.
 
 use smol_str::{SmolStr, format_smolstr};
 
@@ -6,18 +6,18 @@ use crate::merge::directive::{DELETE_FROM_PRIMITIVE_LIST, RETAIN_KEYS, SET_ELEME
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Entry, Map, Node};
 
-/// Which differences a patch tells.
+/// The differences that a patch includes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::patch) enum PatchPart {
-    /// All, and what kubectl sends although nothing changed: maps that are replaced, orders of scalars.
+    /// All, and what kubectl sends without any change: maps with strategy `replace`, the order of scalars.
     Everything,
-    /// All, and nothing of values that are equal on both sides.
+    /// All, and nothing for equal values.
     Differences,
-    /// What was changed or added.
+    /// Changes and additions.
     Changes,
-    /// What was removed.
+    /// Removals.
     Deletions,
-    /// All but the order of entries.
+    /// All except the order of entries.
     Unordered,
 }
 
@@ -34,29 +34,29 @@ impl PatchPart {
         self != Self::Unordered
     }
 
-    /// Reports whether the patch leaves out a value with these two versions.
+    /// Returns true if the patch omits a value with these two versions.
     pub(super) fn skips<T: PartialEq>(self, original: &T, modified: &T) -> bool {
         self == Self::Differences && original == modified
     }
 }
 
-/// An object that a patch is made of.
+/// Returns the map of an object for which a patch is created.
 ///
 /// # Errors
-/// Another value.
+/// Fails on values other than maps.
 pub(super) fn map_of(node: &Node) -> Result<&Map> {
     node.as_map().ok_or_else(|| {
-        let message = format!("a patch is made of maps, and this is {}", node.type_name());
+        let message = format!("a patch can only be created for maps, not {}", node.type_name());
         Diagnostic::error(Code::WrongType, message).at(node.span())
     })
 }
 
-/// Adds a field in front.
+/// Prepends a field.
 pub(super) fn prepend(map: &mut Map, key: &str, value: Node) {
     map.entries_mut().insert(0, Entry { key: key.into(), value });
 }
 
-/// Adds `$retainKeys`: all fields that stay.
+/// Adds `$retainKeys` with all remaining fields.
 pub(super) fn add_retain_keys(patch: &mut Map, modified: &Map) {
     let fields = modified.entries().iter().filter(|entry| !entry.value.is_null());
     let mut keys: Vec<&SmolStr> = fields.map(|entry| &entry.key.text).collect();
@@ -67,20 +67,20 @@ pub(super) fn add_retain_keys(patch: &mut Map, modified: &Map) {
     }
 }
 
-/// What a patch says of a list that merges.
+/// The patch of a list that merges.
 #[derive(Debug, Default)]
 pub(super) struct ListPatch {
-    /// Entries to merge or to delete.
+    /// The entries to merge or delete.
     pub(super) entries: Vec<Node>,
-    /// Scalars to remove.
+    /// The scalars to remove.
     pub(super) delete: Vec<Node>,
     /// The order of all entries.
     pub(super) order: Vec<Node>,
 }
 
 impl ListPatch {
-    /// Adds it to the patch of the map in which the list has that name. Conflicts tell where the list stands that the
-    /// patch makes.
+    /// Adds the list's directives and entries to the patch of the map that contains it. They get the list's
+    /// location for conflict errors.
     pub(super) fn put_into(self, patch: &mut Map, name: &SmolStr, modified: &Node) {
         let parts = [
             (format_smolstr!("{SET_ELEMENT_ORDER}/{name}"), self.order),

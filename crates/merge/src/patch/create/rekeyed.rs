@@ -1,4 +1,4 @@
-//! Entries that got or lost a merge key: which values of their keys still tell them apart.
+//! Entries that got or lost a merge key: finds the keys that still identify them.
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
@@ -7,10 +7,10 @@ use super::keys::CreationKeys;
 use crate::merge::identity::{Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey};
 use smp_text::yaml::Node;
 
-/// A key that a patch names, and whether the patch removes it.
+/// A key in `$patchMergeKey`, and whether the patch removes it.
 type NamedKey = (SmolStr, bool);
 
-/// How many entries of a list have some values of some keys.
+/// Counts the entries of a list by the values of some keys.
 struct EntryCounts<'n> {
     list: &'n [Node],
     known: FxHashMap<Vec<NamedKey>, FxHashMap<Identity, usize>>,
@@ -21,7 +21,7 @@ impl<'n> EntryCounts<'n> {
         Self { list, known: FxHashMap::default() }
     }
 
-    /// Returns how many entries the entry of a patch matches that names these keys.
+    /// Returns the number of entries that a patch entry with these keys matches.
     fn matches(&mut self, named: &[NamedKey], values: &Identity) -> usize {
         let counts = self.known.entry(named.to_vec()).or_insert_with(|| {
             let rule = |removed| if removed { KeyRule::Present } else { KeyRule::Optional };
@@ -37,7 +37,7 @@ impl<'n> EntryCounts<'n> {
     }
 }
 
-/// Finds the keys by which patches of a list can name entries that got or lost a key.
+/// Finds the keys by which a patch can identify entries that got or lost a key.
 pub(super) struct RekeyedEntries<'n> {
     before: EntryCounts<'n>,
     after: EntryCounts<'n>,
@@ -48,8 +48,8 @@ impl<'n> RekeyedEntries<'n> {
         Self { before: EntryCounts::new(before), after: EntryCounts::new(after) }
     }
 
-    /// Returns the keys that name an entry by the values it had; none where they match another entry, too, before the
-    /// patch or when it is applied again.
+    /// Returns the keys that identify an entry by its old values. Returns `None` if they also match another entry,
+    /// either before the patch or when it is applied again.
     pub(super) fn named_keys(&mut self, keys: &CreationKeys, [old, new]: [&Node; 2]) -> Option<Vec<SmolStr>> {
         let had = |name: &&SmolStr| old.get(name).is_some() || new.get(name).is_none();
         let named: Vec<NamedKey> =

@@ -1,4 +1,4 @@
-//! What patches look like that are made.
+//! Table tests of created patches.
 
 use super::create;
 use crate::merge::PatchRules;
@@ -7,7 +7,7 @@ use crate::schema::Cursor;
 use smp_text::diagnostic::Code;
 use smp_text::yaml::Node;
 
-/// The patch as JSON, or the error as `code: field: message`.
+/// Returns the patch as JSON, or the error as `code: field: message`.
 fn created(original: &str, modified: &str, rules: PatchRules) -> String {
     match create(&node(original), &node(modified), schema(), rules) {
         Ok(patch) => json(&patch),
@@ -23,7 +23,7 @@ fn check_created(rules: PatchRules, table: &[(&str, &str, &str)]) {
 }
 
 #[test]
-fn maps_hold_what_differs() {
+fn patches_of_maps_contain_the_differences() {
     for rules in BOTH {
         check_created(
             rules,
@@ -50,8 +50,8 @@ fn maps_hold_what_differs() {
 }
 
 #[test]
-fn replaced_maps_differ_by_dialect() {
-    // kubectl sends a map that is replaced even where nothing changed.
+fn replaced_maps_depend_on_the_rules() {
+    // kubectl sends a map with strategy `replace` even if it did not change.
     let table = [("{replaced: {name: a}}", "{replaced: {name: a}}", "{replaced: {name: a}}")];
     check_created(PatchRules::Apiserver, &table);
     check_created(
@@ -64,7 +64,7 @@ fn replaced_maps_differ_by_dialect() {
 }
 
 #[test]
-fn the_server_gets_orders_and_deletions() {
+fn server_patches_have_order_and_deletions() {
     check_created(
         PatchRules::Apiserver,
         &[
@@ -92,17 +92,17 @@ fn the_server_gets_orders_and_deletions() {
                 "{strings: [c, b]}",
                 "{$setElementOrder/strings: [c, b], strings: [c], $deleteFromPrimitiveList/strings: [a]}",
             ),
-            // The original is sorted before it is compared: an order for nothing, and none where one is due.
+            // The original is sorted before the comparison, so an order may be superfluous or missing.
             ("{strings: [b, a]}", "{strings: [b, a]}", "{$setElementOrder/strings: [b, a]}"),
             ("{strings: [b, a]}", "{strings: [a, b]}", "{}"),
-            // Several keys with commas between.
+            // Several keys, separated by commas.
             (
                 "{both: [{foo: a, bar: x}, {foo: a, bar: y}]}",
                 "{both: [{foo: a, bar: x, other: 1}]}",
                 "{$setElementOrder/both: [{foo: a, bar: x}], \
                  both: [{foo: a, bar: x, other: 1}, {$patch: delete, foo: a, bar: y}]}",
             ),
-            // Entries with one key are paired from the last one on.
+            // Entries with equal keys are paired from the last one.
             (
                 "{ports: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP}]}",
                 "{ports: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP, name: dns}]}",
@@ -131,7 +131,7 @@ fn the_server_gets_orders_and_deletions() {
 }
 
 #[test]
-fn an_overlay_gets_what_it_needs() {
+fn overlay_patches_are_minimal() {
     check_created(
         PatchRules::Overlay,
         &[
@@ -145,7 +145,7 @@ fn an_overlay_gets_what_it_needs() {
                 "{byName: [{name: b}, {name: a}]}",
                 "{$setElementOrder/byName: [{name: b}, {name: a}]}",
             ),
-            // Several list map keys are named.
+            // If there are several list map keys, entries have `$patchMergeKey`.
             (
                 "{ports: [{port: 53}, {port: 53, protocol: UDP}]}",
                 "{ports: [{port: 53}, {port: 53, protocol: UDP, name: dns}]}",
@@ -161,7 +161,7 @@ fn an_overlay_gets_what_it_needs() {
                 "{custom: [{port: 53, name: b}]}",
                 "{custom: [{$patchMergeKey: [port, protocol], port: 53, name: b}]}",
             ),
-            // What loses a key is deleted and added: the rest of the list may be others'.
+            // An entry that loses a key is deleted and added: the rest of the list may belong to others.
             (
                 "{custom: [{port: 53, protocol: TCP}, {port: 80}]}",
                 "{custom: [{port: 53}, {port: 80}]}",
@@ -169,7 +169,7 @@ fn an_overlay_gets_what_it_needs() {
                   {$patchMergeKey: [port, protocol], $patch: delete, port: 53, protocol: TCP},
                   {$patchMergeKey: [port, protocol], port: 53}]}",
             ),
-            // Where keys do not tell entries apart, the list is replaced.
+            // If keys are not unique, the list is replaced.
             (
                 "{byName: [{name: a}]}",
                 "{byName: [{name: a, value: x}, {name: a}]}",
@@ -190,7 +190,7 @@ fn an_overlay_gets_what_it_needs() {
 }
 
 #[test]
-fn created_patches_name_all_recommended_keys() {
+fn created_patches_use_all_recommended_keys() {
     for rules in BOTH {
         let patch = created(
             "recommended: [{foo: a, bar: x}, {foo: a, other: 1}, {foo: b}]",
@@ -212,7 +212,7 @@ fn created_patches_name_all_recommended_keys() {
 }
 
 #[test]
-fn long_lists_are_linear() {
+fn long_lists_take_linear_time() {
     let entry = |i: usize| {
         Node::map([("name", Node::string(format!("n{i}"))), ("number", Node::int(1))].into_iter().collect())
     };
@@ -227,6 +227,6 @@ fn long_lists_are_linear() {
         create(&list(0..100_000), &list(50_000..150_000), schema(), rules).expect("a patch");
         create(&scalars(0..100_000), &scalars(50_000..150_000), schema(), rules).expect("a patch");
     }
-    // Seconds even without optimization; a quadratic step would take hours.
+    // Takes seconds even without optimization; with a quadratic step it would take hours.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }

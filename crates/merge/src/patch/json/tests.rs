@@ -53,7 +53,7 @@ fn json_objects_are_patched_by_their_kinds_schema() {
 }
 
 #[test]
-fn kinds_without_a_schema_are_refused_as_the_server_refuses_them() {
+fn kinds_without_a_schema_are_rejected_as_by_the_server() {
     let mut gadget = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "list": [1]});
     let patch = json!({"list": [2]});
     let schema = Schema::embedded();
@@ -76,7 +76,7 @@ fn kinds_without_a_schema_are_refused_as_the_server_refuses_them() {
 }
 
 #[test]
-fn custom_resources_are_merged_by_choice_alone() {
+fn custom_resources_are_merged_only_if_enabled() {
     let crd = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "spec": {"group": "example.com", "names": {"kind": "Gadget"}, "versions": [{"name": "v1", "schema": {
@@ -107,12 +107,12 @@ fn custom_resources_are_merged_by_choice_alone() {
     let mut got = original.clone();
     apply_with(&mut got, &made.value, PatchType::Strategic, &schema, &merged).expect("applies");
     assert_eq!(got, object);
-    // The other types need no permission.
+    // The other types are always allowed.
     apply(&mut object, &json!({"parts": null}), PatchType::Merge, &schema).expect("applies");
 }
 
 #[test]
-fn refused_patches_have_the_servers_status() {
+fn rejected_patches_have_the_servers_status() {
     let schema = Schema::embedded();
     let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "w"}, "spec": {
         "strategy": {"type": "Recreate"},
@@ -165,14 +165,14 @@ fn patches_of_the_other_types_need_no_schema() {
         .expect("applies");
     assert_eq!(object["l"], json!([2, 3]));
 
-    // What is no object would replace all of it.
+    // A patch that is not an object would replace the whole object.
     let mut pod = json!({"a": 1});
     for patch in [json!("text"), json!(null), json!([1])] {
         let refused = apply(&mut pod, &patch, PatchType::Merge, &schema);
         assert_eq!(refused.expect_err("refused").code(), Code::WrongType);
         assert_eq!(pod, json!({"a": 1}));
     }
-    // Something else than an object: all of it is replaced.
+    // A patch replaces a document that is not an object.
     let mut object = json!([1]);
     apply(&mut object, &json!({"a": 1, "b": null}), PatchType::Merge, &schema).expect("applies");
     assert_eq!(object, json!({"a": 1}));
@@ -182,7 +182,7 @@ fn patches_of_the_other_types_need_no_schema() {
 }
 
 #[test]
-fn made_patches_get_there() {
+fn created_patches_yield_the_modified_object() {
     let schema = Schema::embedded();
     let from = pod(
         &json!({"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "1"}], "nodeName": "n"}),
@@ -202,7 +202,7 @@ fn made_patches_get_there() {
 }
 
 #[test]
-fn three_way_patches_leave_alone_what_others_added() {
+fn three_way_patches_keep_additions_of_others() {
     let schema = Schema::embedded();
     let containers = |image: &str| json!({"containers": [{"name": "a", "image": image}], "nodeName": "n"});
     let (original, modified) =
@@ -256,9 +256,10 @@ fn value() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(fixed_cases())]
 
-    /// Only the fields that a patch names become trees; that must not be seen.
+    /// Only the fields that a patch names are converted to trees; the result must be the same as for the whole
+    /// object.
     #[test]
-    fn it_does_not_matter_that_fields_are_patched_alone(object in value(), patch in value()) {
+    fn patching_only_the_named_fields_is_equivalent(object in value(), patch in value()) {
         let mut got = object.clone();
         let done = apply(&mut got, &patch, PatchType::Merge, &Schema::none());
         if object.is_object() && !patch.is_object() {
@@ -287,7 +288,7 @@ proptest! {
     }
 }
 
-/// A kind with a list that merges by `k`, a list of merged scalars, an atomic list, and a map with the same.
+/// A kind with a list that merges by `k`, a set of scalars, an atomic list, and a map with the same.
 fn things() -> Schema {
     let list = |items: Value, more: Value| {
         let mut list = json!({"type": "array", "items": items});
@@ -313,7 +314,7 @@ fn things() -> Schema {
     Schema::none().with_crds(&[definition]).expect("a definition")
 }
 
-/// One of `values`, or nothing.
+/// One of `values`, or none.
 fn perhaps(values: BoxedStrategy<Value>) -> BoxedStrategy<Option<Value>> {
     prop::option::weighted(0.4, values).boxed()
 }
@@ -331,7 +332,7 @@ fn map<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
     Value::Object(there.collect())
 }
 
-/// The fields of a thing; of a patch, with directives.
+/// The fields of a thing; for a patch, with directives.
 fn thing(actions: &'static [&'static str], inner: Option<BoxedStrategy<Value>>) -> BoxedStrategy<Value> {
     let is_patch = actions.len() > 1;
     let strings = || prop::collection::vec("[x-z]".prop_map(Value::from), 0..3).prop_map(Value::from).boxed();
@@ -373,9 +374,9 @@ fn thing(actions: &'static [&'static str], inner: Option<BoxedStrategy<Value>>) 
 proptest! {
     #![proptest_config(fixed_cases())]
 
-    /// The same for patches with directives, of a kind with a schema, by the rules of servers and of overlays.
+    /// The same for patches with directives of a kind with a schema, by the server's and overlay rules.
     #[test]
-    fn it_does_not_matter_that_directives_are_about_fields_alone(
+    fn patching_only_the_named_fields_is_equivalent_with_directives(
         object in thing(&[""], Some(thing(&[""], None))).prop_map(|object| plain(&object)),
         patch in thing(&["delete", "replace", "merge", "odd"], Some(thing(&["delete", "replace"], None))),
     ) {
@@ -401,7 +402,7 @@ proptest! {
     }
 }
 
-/// An object as it lies in a cluster, without directives.
+/// Returns the object as stored in a cluster, without directives.
 fn plain(object: &Value) -> Value {
     match object {
         Value::Object(fields) => {

@@ -1,11 +1,11 @@
-//! Making JSON patches.
+//! Creates JSON patches.
 
 use smp_text::path::below;
 use smp_text::yaml::{Map, Node, Value};
 
-/// The JSON patch that turns `original` into `modified`: a list of `add`, `remove` and `replace`.
+/// Creates the JSON patch that turns `original` into `modified`: a list of `add`, `remove` and `replace`.
 ///
-/// Lists are compared by position; what one is longer is added or removed at its end.
+/// Lists are compared by index; extra entries are added or removed at the end.
 ///
 /// ```
 /// use strategic_merge_patch::patch::{create_json_patch, parse_json_patch};
@@ -51,7 +51,7 @@ fn lists(from: &[Node], to: &[Node], path: &mut String, out: &mut Vec<Node>) {
     for (i, (old, new)) in from.iter().zip(to).enumerate() {
         below(path, &i.to_string(), |path| compare(old, new, path, out));
     }
-    // From the end, so that the positions before it stay what they are.
+    // From the end, so that earlier indices stay valid.
     for i in (to.len()..from.len()).rev() {
         below(path, &i.to_string(), |path| out.push(operation("remove", path, None)));
     }
@@ -78,7 +78,7 @@ mod tests {
     use smp_text::yaml::to_json;
 
     #[test]
-    fn a_patch_leads_to_what_was_wanted() {
+    fn a_created_patch_yields_the_modified_object() {
         let table = [
             (json!({"a": 1}), json!({"a": 1}), "[]"),
             (json!({"a": 1}), json!({"a": 2}), r#"[{"op":"replace","path":"/a","value":2}]"#),

@@ -1,7 +1,6 @@
-//! JSON patches (RFC 6902): lists of operations that are applied in turn, all or none.
+//! JSON patches (RFC 6902): lists of operations that are applied in order, all or none.
 //!
-//! By default with the leniencies that Kubernetes' own tools have; strictly on demand. Knows neither
-//! schemas nor resources.
+//! By default as lenient as Kubernetes' own tools; optionally strict. Knows neither schemas nor resources.
 
 mod create;
 mod operation;
@@ -22,20 +21,20 @@ pub struct JsonPatchOptions {
 }
 
 impl JsonPatchOptions {
-    /// As the API server, kubectl and kustomize do (evanphx/json-patch 4.13), which forgive more than the
-    /// RFC:
+    /// Applies patches as the API server, kubectl and kustomize do (evanphx/json-patch 4.13), which are more
+    /// lenient than the RFC:
     ///
-    /// - `replace` adds a field that is not there, `copy` of one gives null, and so does a missing `value`;
-    /// - indices count from the end when they are negative (`-1` adds at the end, else it is the last);
-    /// - `test` takes a field that is not there for null;
+    /// - `replace` adds a missing field, `copy` of a missing one writes null, and so does a missing `value`;
+    /// - negative indices count from the end (for `add`, `-1` appends; otherwise it is the last entry);
+    /// - `test` treats a missing field as null;
     /// - a path without a leading `/` loses its first step;
-    /// - `add`, `remove`, `test` with a missing parent, `move` and `copy` cannot name the root.
+    /// - `add`, `remove`, `test` with a missing parent, `move` and `copy` cannot target the root.
     #[must_use]
     pub fn kubernetes() -> Self {
         Self::default()
     }
 
-    /// As RFC 6902 demands, without any leniency.
+    /// Applies patches strictly by RFC 6902.
     #[must_use]
     pub fn rfc6902() -> Self {
         Self { standard: Standard::Rfc6902 }
@@ -50,9 +49,9 @@ impl JsonPatchOptions {
 ///
 /// let patch = parse_json_patch(&"[{op: replace, path: /spec/paused, value: true}]".parse::<Node>()?)?;
 /// let mut web: Node = "spec: {replicas: 1}".parse()?;
-/// assert!(patch.apply_with(&mut web, &JsonPatchOptions::rfc6902()).is_err(), "there is nothing to replace");
+/// assert!(patch.apply_with(&mut web, &JsonPatchOptions::rfc6902()).is_err(), "the field does not exist");
 /// patch.apply(&mut web)?;
-/// assert_eq!(web, "spec: {replicas: 1, paused: true}".parse()?, "Kubernetes forgives that");
+/// assert_eq!(web, "spec: {replicas: 1, paused: true}".parse()?, "Kubernetes is lenient");
 /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -60,17 +59,16 @@ pub struct JsonPatch {
     operations: Vec<Operation>,
 }
 
-/// Reads a JSON patch from a list of operations; null is a patch without any.
+/// Parses a JSON patch from a list of operations; null is an empty patch.
 ///
-/// Its scalars have the types that kubectl and kustomize give them here: those of YAML 1.1, where `yes`,
-/// `on` and `y` are true, and dates are strings.
+/// Scalars are typed as kubectl and kustomize do here, by YAML 1.1: `yes`, `on` and `y` are true, and dates are
+/// strings.
 ///
 /// # Errors
-/// A value that is no list of maps. What else can be wrong with an operation is an error when it is
-/// applied.
+/// Fails on a value that is not a list of maps. Other errors in an operation are reported when it is applied.
 pub fn parse_json_patch(node: &Node) -> Result<JsonPatch> {
     let wrong = |node: &Node, what: &str| {
-        Diagnostic::error(Code::WrongType, format!("{what}, and this is {}", node.type_name()))
+        Diagnostic::error(Code::WrongType, format!("{what}, not {}", node.type_name()))
             .at(node.span())
             .help("write a list of operations such as `- {op: replace, path: /spec/replicas, value: 3}`")
     };
@@ -88,18 +86,18 @@ pub fn parse_json_patch(node: &Node) -> Result<JsonPatch> {
         let text = |key: &str| map.get(key).and_then(Node::as_str).map(SmolStr::from);
         let value = map.get("value").map(as_yaml_1_1);
         let (op, path, from) = (text("op"), text("path"), text("from"));
-        let place = |key: &str| {
-            let place = map.get(key).map(Node::span).filter(|place| !place.is_none());
-            place.unwrap_or_else(|| entry.span())
+        let location = |key: &str| {
+            let location = map.get(key).map(Node::span).filter(|location| !location.is_none());
+            location.unwrap_or_else(|| entry.span())
         };
-        let places = OperationPlaces { path: place("path"), from: place("from") };
+        let locations = OperationPlaces { path: location("path"), from: location("from") };
         Ok(Operation { op, path, from, value, places, span: entry.span() })
     };
     Ok(JsonPatch { operations: list.iter().map(operation).collect::<Result<_>>()? })
 }
 
 impl JsonPatch {
-    /// How much its values are.
+    /// Returns the size of its values in bytes.
     pub fn bytes(&self) -> usize {
         self.operations
             .iter()
@@ -108,13 +106,13 @@ impl JsonPatch {
             .sum()
     }
 
-    /// Whether there is no operation.
+    /// Returns true if there are no operations.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()
     }
 
-    /// The number of operations.
+    /// Returns the number of operations.
     #[must_use]
     pub fn len(&self) -> usize {
         self.operations.len()
@@ -123,7 +121,7 @@ impl JsonPatch {
     /// Applies all operations as the API server does, or none of them.
     ///
     /// # Errors
-    /// As [`JsonPatch::apply_with`].
+    /// Fails as [`JsonPatch::apply_with`] does.
     pub fn apply(&self, dest: &mut Node) -> Result<()> {
         self.apply_with(dest, &JsonPatchOptions::default())
     }
@@ -131,13 +129,13 @@ impl JsonPatch {
     /// Applies all operations, or none of them.
     ///
     /// # Errors
-    /// The first operation that cannot be applied, with its place: an unknown or malformed one, a path
-    /// that leads nowhere, a test that fails.
+    /// Returns the first operation that cannot be applied, with its location: an unknown or malformed one, a path
+    /// that does not exist, a failed test.
     pub fn apply_with(&self, dest: &mut Node, options: &JsonPatchOptions) -> Result<()> {
         self.apply_noting(dest, *options).map(drop)
     }
 
-    /// As [`JsonPatch::apply_with`]; returns what else there is to say.
+    /// Applies the patch as [`JsonPatch::apply_with`] does, and returns warnings.
     pub fn apply_noting(&self, dest: &mut Node, options: JsonPatchOptions) -> Result<Patched> {
         let mut root = dest.clone();
         let patched = self.apply_all(&mut root, &mut FieldPositions::default(), options)?;
@@ -145,9 +143,9 @@ impl JsonPatch {
         Ok(patched)
     }
 
-    /// Applies a patch as Kubernetes' tools do, without a copy of what it is applied to. Where it fails, what was done
-    /// before stays, unless it [changes something at its end alone](Self::changes_at_its_end). `positions` are those
-    /// that were found before, when the document was the same.
+    /// Applies a patch as Kubernetes' tools do, without copying the document. On an error, earlier operations
+    /// remain applied, unless only [the last operation changes anything](Self::changes_at_its_end). `positions`
+    /// are those found before in the same document.
     pub fn apply_open(&self, dest: &mut Node, positions: &mut FieldPositions<SmolStr>) -> Result<Patched> {
         self.apply_all(dest, positions, JsonPatchOptions::kubernetes())
     }
@@ -169,24 +167,24 @@ impl JsonPatch {
         Ok(document.patched())
     }
 
-    /// Whether only the last operation changes anything, all of it or nothing: the others are tests.
+    /// Returns true if only the last operation changes anything, completely or not at all. The others are tests.
     pub fn changes_at_its_end(&self) -> bool {
         let Some((last, before)) = self.operations.split_last() else { return false };
         before.iter().all(|operation| operation.is_one_of(&["test"])) && last.is_simple()
     }
 
-    /// Whether each operation changes one place, all of it or nothing; there is at least one.
+    /// Returns true if each operation changes one location, completely or not at all, and there is at least one.
     pub fn is_simple(&self) -> bool {
         !self.is_empty() && self.operations.iter().all(Operation::is_simple)
     }
 
-    /// The fields of the document in or below which all happens, by Kubernetes' standard; none for the document itself.
+    /// Returns the top-level field of each path, by Kubernetes' rules; `None` for the whole document.
     pub fn fields(&self) -> impl Iterator<Item = Option<SmolStr>> {
         let pointers = self.operations.iter().flat_map(|operation| [&operation.path, &operation.from]);
         pointers.flatten().map(|pointer| steps(pointer, Standard::Kubernetes)?.into_iter().next())
     }
 
-    /// The values of operations that are written, to change them.
+    /// Returns the values that operations write, for modification.
     pub fn written_mut(&mut self) -> impl Iterator<Item = &mut Node> {
         let writing = self.operations.iter_mut().filter(|operation| !operation.is_one_of(&["test"]));
         writing.filter_map(|operation| operation.value.as_mut())

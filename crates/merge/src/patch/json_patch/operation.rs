@@ -1,4 +1,4 @@
-//! The six operations, on a document that only this patch sees.
+//! The six operations, applied to a working copy of the document.
 
 use smol_str::SmolStr;
 
@@ -8,10 +8,11 @@ use smp_text::path::pointer_to;
 use smp_text::source::Span;
 use smp_text::yaml::{FieldPositions, MAX_DEPTH, Map, Node, Value, nearest, nearest_path, to_json};
 
-/// How many bytes copies may add: a few that copy their own surroundings would fill any memory.
+/// The maximum size in bytes that copies may add. A few operations that copy their own parents could fill any
+/// memory.
 const MAX_COPIED: usize = 64 << 20;
 
-/// One operation as it was read; what is wrong with it, applying it says.
+/// One operation as parsed. Its errors are reported when it is applied.
 #[derive(Debug, Clone)]
 pub(super) struct Operation {
     pub(super) op: Option<SmolStr>,
@@ -22,7 +23,7 @@ pub(super) struct Operation {
     pub(super) span: Span,
 }
 
-/// Where the pointers of an operation stand.
+/// The locations of an operation's pointers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OperationPlaces {
     pub(super) path: Span,
@@ -34,31 +35,31 @@ impl Operation {
         self.op.as_deref().is_some_and(|op| ops.contains(&op))
     }
 
-    /// Where the pointer stands that leads to a path.
-    fn place_of(&self, path: &[SmolStr], standard: Standard) -> Span {
+    /// Returns the location of the pointer that leads to a path.
+    fn location_of(&self, path: &[SmolStr], standard: Standard) -> Span {
         let from = self.from.as_deref().filter(|_| self.is_one_of(&["move", "copy"]));
         let is_from = from.and_then(|from| steps(from, standard)).is_some_and(|from| from == path);
         if is_from { self.places.from } else { self.places.path }
     }
 
-    /// Whether it changes one place: what is moved is taken from another one.
+    /// Returns true if the operation changes one location; a `move` changes two.
     pub(super) fn is_simple(&self) -> bool {
         self.is_one_of(&["add", "remove", "replace", "copy", "test"])
     }
 }
 
-/// What there is to say of a document that was patched.
+/// The result of patching a document.
 pub struct Patched {
-    /// How many bytes were copied.
+    /// The number of bytes that were copied.
     pub copied: usize,
-    /// What was done that the RFC refuses, and that writes something else than it looks like.
+    /// Operations that the RFC rejects, and that do not write what they seem to.
     pub warnings: Vec<Diagnostic>,
-    /// Those of paths that lose what stands before their first `/`.
+    /// Paths that lose the text before their first `/`.
     pub(crate) cut_paths: Vec<Diagnostic>,
 }
 
 impl Patched {
-    /// All that is to be warned of.
+    /// Returns all warnings.
     pub fn into_warnings(self) -> Vec<Diagnostic> {
         self.cut_paths.into_iter().chain(self.warnings).collect()
     }
@@ -75,7 +76,7 @@ pub(super) struct Document<'d> {
 }
 
 impl<'d> Document<'d> {
-    /// `positions` are those of the fields of `root`, as far as they are known.
+    /// `positions` are the known positions of fields in `root`.
     pub(super) fn new(
         root: &'d mut Node,
         positions: &'d mut FieldPositions<SmolStr>,
@@ -89,13 +90,13 @@ impl<'d> Document<'d> {
         Patched { copied: self.copied, warnings: self.warnings, cut_paths: self.cut_paths }
     }
 
-    fn forgive(&mut self, message: String, at: Span) {
-        self.warnings.push(forgiven(message, at));
+    fn warn(&mut self, message: String, at: Span) {
+        self.warnings.push(leniency(message, at));
     }
 
-    /// Takes note of a `replace` of what is not there: it adds it, under a name that nothing may read.
-    fn forgive_new(&mut self, path: &[SmolStr], meant: Option<SmolStr>, operation: &Operation) {
-        let message = format!("{} is not there, so that `replace` adds it", named(path));
+    /// Warns of a `replace` of a missing field. It adds the field under a possibly misspelled name.
+    fn warn_new_field(&mut self, path: &[SmolStr], meant: Option<SmolStr>, operation: &Operation) {
+        let message = format!("{} does not exist, so `replace` adds it", named(path));
         let warning = Diagnostic::warning(Code::AddingReplace, message).at(operation.places.path);
         let meant = meant.zip(path.split_last()).map(|(meant, (_, parents))| {
             let path: Vec<SmolStr> = parents.iter().cloned().chain([meant]).collect();
@@ -103,7 +104,7 @@ impl<'d> Document<'d> {
         });
         self.warnings.push(match meant {
             Some(meant) => warning.help(meant),
-            None => warning.help("write `add` where that is meant"),
+            None => warning.help("use `add` to add a field"),
         });
     }
 
@@ -123,7 +124,7 @@ impl<'d> Document<'d> {
             Some("copy") => self.copy(operation),
             Some("test") => self.test(operation),
             Some(other) => {
-                let message = format!("a JSON patch has no operation `{other}`");
+                let message = format!("unknown JSON patch operation `{other}`");
                 let help = "use add, remove, replace, move, copy or test";
                 Err(Diagnostic::error(Code::InvalidValue, message).at(operation.span).help(help))
             }
@@ -131,7 +132,7 @@ impl<'d> Document<'d> {
         }
     }
 
-    /// An error of an operation, with the path that was probably meant; `before` are the operations that were done.
+    /// Adds a suggestion of the intended path to an error. `before` are the operations that were applied.
     pub(super) fn suggested(
         &self,
         error: Diagnostic,
@@ -141,10 +142,10 @@ impl<'d> Document<'d> {
         if !matches!(error.code(), Code::MissingField | Code::TestFailed) {
             return error;
         }
-        // Where there is nothing, a copy or move takes nothing from.
+        // A copy or move cannot read from a missing path.
         let pointers = [&operation.from, &operation.path].into_iter().flatten();
         let paths: Vec<_> = pointers.filter_map(|pointer| steps(pointer, self.standard)).collect();
-        if let Some((gone, meant)) = paths.iter().find_map(|path| self.taken_away(path, before)) {
+        if let Some((gone, meant)) = paths.iter().find_map(|path| self.removed_by(path, before)) {
             let error = error.note(gone);
             return match meant {
                 Some(path) => error.help(format!("did you mean `{}`?", pointer_to(&path))),
@@ -159,8 +160,8 @@ impl<'d> Document<'d> {
         }
     }
 
-    /// Which operation took away what a path leads to, and the path by which it is found now.
-    fn taken_away(&self, path: &[SmolStr], before: &[Operation]) -> Option<(String, Option<Vec<SmolStr>>)> {
+    /// Returns a description of the operation that removed a path's value, and the value's present path.
+    fn removed_by(&self, path: &[SmolStr], before: &[Operation]) -> Option<(String, Option<Vec<SmolStr>>)> {
         let steps_of = |pointer: &Option<SmolStr>| steps(pointer.as_deref()?, self.standard);
         for (position, operation) in before.iter().enumerate().rev() {
             let (is_move, from) = match op(operation) {
@@ -168,7 +169,7 @@ impl<'d> Document<'d> {
                 "remove" => (false, steps_of(&operation.path)?),
                 _ => continue,
             };
-            if from.is_empty() || !path.starts_with(&from) || self.leads_on(&from) {
+            if from.is_empty() || !path.starts_with(&from) || self.exists(&from) {
                 continue;
             }
             let number = position + 1;
@@ -178,13 +179,13 @@ impl<'d> Document<'d> {
             let to = steps_of(&operation.path)?;
             let gone = format!("operation {number} moved {} to {}", named(&from), named(&to));
             let moved: Vec<SmolStr> = to.iter().chain(&path[from.len()..]).cloned().collect();
-            return Some((gone, Some(moved).filter(|moved| self.leads_on(moved))));
+            return Some((gone, Some(moved).filter(|moved| self.exists(moved))));
         }
         None
     }
 
-    /// Whether a path leads to something.
-    fn leads_on(&self, path: &[SmolStr]) -> bool {
+    /// Returns true if a path exists.
+    fn exists(&self, path: &[SmolStr]) -> bool {
         let mut node = Some(&*self.root);
         for step in path {
             node = match node.map(|node| &node.value) {
@@ -208,18 +209,20 @@ impl<'d> Document<'d> {
         let pointer = pointer.ok_or_else(|| missing(field, operation))?;
         let at = if field == "from" { operation.places.from } else { operation.places.path };
         let found = steps(pointer, self.standard);
-        // Only `replace` and `test` can be about the whole document there.
+        // Only `replace` and `test` can target the whole document there.
         let whole = matches!(operation.op.as_deref(), Some("replace" | "test")) && pointer.is_empty();
         let root = self.standard == Standard::Rfc6902 || whole;
         let found = found.filter(|steps| root || !steps.is_empty()).ok_or_else(|| {
-            Diagnostic::error(Code::InvalidValue, format!("`{pointer}` is no path to a field"))
+            Diagnostic::error(Code::InvalidValue, format!("`{pointer}` is not a path to a field"))
                 .at(at)
-                .help("a path begins with `/`; within its steps `~` is written `~0`, and `/` is written `~1`")
+                .help("a path starts with `/`; in field names, write `~` as `~0` and `/` as `~1`")
         })?;
         if !pointer.is_empty() && !pointer.starts_with('/') {
-            let message =
-                format!("`{pointer}` begins without `/`, so that it is taken for `{}`", pointer_to(&found));
-            self.cut_paths.push(forgiven(message, at));
+            let message = format!(
+                "path `{pointer}` does not start with `/`, so it is read as `{}`",
+                pointer_to(&found)
+            );
+            self.cut_paths.push(leniency(message, at));
         }
         Ok(found)
     }
@@ -228,18 +231,18 @@ impl<'d> Document<'d> {
         match &operation.value {
             Some(value) => Ok(value.clone()),
             None if self.standard == Standard::Kubernetes => {
-                let message = format!("this `{}` has no `value`, so that it writes null", op(operation));
-                self.forgive(message, operation.span);
+                let message = format!("this `{}` has no `value`, so it writes null", op(operation));
+                self.warn(message, operation.span);
                 Ok(Node::null())
             }
             None => Err(missing("value", operation)),
         }
     }
 
-    /// The map or list that holds what a path names, and the last step.
+    /// Returns the map or list that contains the path's target, and the last step.
     fn parent<'p>(&mut self, path: &'p [SmolStr], operation: &'p Operation) -> Result<Parent<'_, 'p>> {
         let Some((step, parents)) = path.split_last() else {
-            let message = format!("`{}` cannot be about the whole document", op(operation));
+            let message = format!("`{}` cannot target the whole document", op(operation));
             return Err(Diagnostic::error(Code::InvalidValue, message).at(operation.span));
         };
         let standard = self.standard;
@@ -296,7 +299,7 @@ impl<'d> Document<'d> {
         let value = self.value(operation)?;
         if path.is_empty() {
             if self.standard == Standard::Kubernetes && matches!(value.value, Value::Scalar(_)) {
-                let message = format!("the whole document cannot become {}", value.type_name());
+                let message = format!("the whole document cannot be replaced with {}", value.type_name());
                 return Err(Diagnostic::error(Code::WrongType, message).at(operation.span));
             }
             *self.root = value;
@@ -314,7 +317,7 @@ impl<'d> Document<'d> {
                 let meant = is_new.then(|| similar_field(map, last.step));
                 positions.insert(last.parents, map, last.step, value);
                 if let Some(meant) = meant {
-                    self.forgive_new(&path, meant, operation);
+                    self.warn_new_field(&path, meant, operation);
                 }
             }
             Value::List(list) => {
@@ -340,7 +343,7 @@ impl<'d> Document<'d> {
         }
         let value = self.remove(&from, operation)?;
         let added = self.add(&path, value, operation);
-        // Below a list's entry that went away the next one stands, which may do.
+        // Below a removed list entry, the next entry is at the same index, which may accept the value.
         let is_within = path.len() > from.len() && path.starts_with(&from);
         added.map_err(|error| if is_within { into_itself(&from, operation) } else { error })
     }
@@ -352,8 +355,8 @@ impl<'d> Document<'d> {
         let value = match value {
             Some(value) => value,
             None if self.standard == Standard::Kubernetes => {
-                self.forgive(
-                    format!("{} is not there, so that null is copied", named(&from)),
+                self.warn(
+                    format!("{} does not exist, so null is copied", named(&from)),
                     operation.places.from,
                 );
                 Node::null()
@@ -362,7 +365,7 @@ impl<'d> Document<'d> {
         };
         self.copied += value.size().bytes;
         if self.copied > MAX_COPIED {
-            let message = format!("the copies of this patch add more than {MAX_COPIED} bytes");
+            let message = format!("`copy` operations of this patch add more than {MAX_COPIED} bytes");
             return Err(Diagnostic::error(Code::LimitExceeded, message).at(operation.span));
         }
         self.add(&path, value, operation)
@@ -384,15 +387,15 @@ impl<'d> Document<'d> {
         if equal {
             return Ok(());
         }
-        let is = if found.is_none() { "is not there" } else { "is another value" };
-        let error = Diagnostic::error(Code::TestFailed, format!("the test failed: {} {is}", named(&path)))
+        let is = if found.is_none() { "does not exist" } else { "has a different value" };
+        let error = Diagnostic::error(Code::TestFailed, format!("test failed: {} {is}", named(&path)))
             .at(operation.span)
-            .label(found.map(Node::span).unwrap_or_default(), "this value")
-            .help("the patch was made for another object: look at both");
+            .label(found.map(Node::span).unwrap_or_default(), "actual value")
+            .help("the patch may be for another version of the object");
         Err(if path.is_empty() { error } else { error.field(pointer_to(&path)) })
     }
 
-    /// The value at a path; none for a field that is not there.
+    /// Returns the value at a path, or `None` for a missing field.
     fn get(&mut self, path: &[SmolStr], operation: &Operation) -> Result<Option<&Node>> {
         if path.is_empty() {
             return Ok(Some(self.root));
@@ -409,50 +412,49 @@ impl<'d> Document<'d> {
     }
 }
 
-/// The map or list that holds what a path names, the last step, and where fields are.
+/// The map or list that contains the path's target, the last step, and the known field positions.
 type Parent<'d, 'p> = (&'d mut Node, Last<'p>, &'d mut FieldPositions<SmolStr>);
 
-/// A step of a path, most often the last.
+/// A step of a path, usually the last.
 struct Last<'p> {
     step: &'p SmolStr,
     parents: &'p [SmolStr],
-    /// All of it.
+    /// The whole path.
     path: &'p [SmolStr],
     operation: &'p Operation,
     standard: Standard,
 }
 
 impl Last<'_> {
-    /// The position in a list that it names, below `end`.
+    /// Returns the list index of the step, below `end`.
     fn index(&self, list: &[Node], end: usize) -> Result<usize> {
         index(self.step, end, self.standard).ok_or_else(|| {
             let (list_is, length) = (named(self.parents), list.len());
-            let message =
-                format!("{list_is} has {length} entries, and `{}` is none of their indices", self.step);
-            self.error(message).help("indices count from 0; `-` adds behind the last entry")
+            let message = format!("{list_is} has {length} entries, and `{}` is not a valid index", self.step);
+            self.error(message).help("indices start at 0; `-` appends an entry")
         })
     }
 
     fn missing(&self) -> Diagnostic {
         let help = match op(self.operation) {
-            "remove" => "what is not there needs no removal: leave the operation out".to_string(),
-            op => format!("`{op}` needs all of its path to be there; add what is missing first"),
+            "remove" => "the path does not exist: drop the operation".to_string(),
+            op => format!("`{op}` requires the parents of its path to exist: add them first"),
         };
         self.error(format!("{} has no `{}`", named(self.parents), self.step)).help(help)
     }
 
-    /// What the parents lead to has no steps below.
+    /// Returns the error for a path that continues below a scalar.
     fn below_scalar(&self, node: &Node) -> Diagnostic {
         self.error(format!("{} is {} and has no fields", named(self.parents), node.type_name()))
     }
 
     fn error(&self, message: String) -> Diagnostic {
-        let place = self.operation.place_of(self.path, self.standard);
-        Diagnostic::error(Code::MissingField, message).at(place).field(pointer_to(self.path))
+        let location = self.operation.location_of(self.path, self.standard);
+        Diagnostic::error(Code::MissingField, message).at(location).field(pointer_to(self.path))
     }
 }
 
-/// One step down; a null has nothing below it.
+/// Returns the child at a step; a null has no children.
 fn child<'n>(
     node: &'n mut Node,
     to: &Last<'_>,
@@ -471,38 +473,38 @@ fn child<'n>(
     }
 }
 
-/// The same JSON; unlike for `==`, an integer is not the float that is nearest to it.
+/// Returns true if the values are the same JSON. Unlike with `==`, an integer never equals a float.
 fn same(a: &Node, b: &Node) -> bool {
     matches!((to_json(a), to_json(b)), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Values that are put below each other again and again would nest deeper than anything can be printed.
+/// Limits nesting. Repeatedly adding a value below itself would nest too deep for printing.
 fn check_depth(path: &[SmolStr], value: &Node, operation: &Operation) -> Result<()> {
     if matches!(value.value, Value::Scalar(_)) && path.len() <= MAX_DEPTH
         || path.len() + value.size().depth <= MAX_DEPTH
     {
         return Ok(());
     }
-    let message = format!("with this value maps and lists nest more than {MAX_DEPTH} levels deep");
+    let message = format!("with this value, maps and lists nest more than {MAX_DEPTH} levels deep");
     Err(Diagnostic::error(Code::LimitExceeded, message).at(operation.span))
 }
 
-fn forgiven(message: String, at: Span) -> Diagnostic {
+fn leniency(message: String, at: Span) -> Diagnostic {
     Diagnostic::warning(Code::InvalidValue, message)
         .at(at)
-        .help("the API server takes this, and RFC 6902 does not: say what is meant")
+        .help("the API server accepts this, but RFC 6902 does not: write the intended operation explicitly")
 }
 
 fn into_itself(from: &[SmolStr], operation: &Operation) -> Diagnostic {
     let message = format!("{} cannot be moved into itself", named(from));
     let error = Diagnostic::error(Code::InvalidValue, message).at(operation.span);
-    error.help("`copy` puts a copy of it there; or move it to a place outside")
+    error.help("use `copy`, or move it to a path outside of itself")
 }
 
-/// Up to how many fields of a map are compared with one that is not there.
+/// The number of fields that are compared with a missing one for suggestions.
 const FEW: usize = 64;
 
-/// The field of a map whose name is most like another.
+/// Returns the field of a map with the most similar name.
 pub fn similar_field(map: &Map, name: &str) -> Option<SmolStr> {
     let names: Vec<&str> = map.iter().map(|(name, _)| name).take(FEW).collect();
     nearest(name, &names).map(SmolStr::from)
@@ -513,12 +515,12 @@ fn op(operation: &Operation) -> &str {
 }
 
 fn missing(field: &str, operation: &Operation) -> Diagnostic {
-    Diagnostic::error(Code::MissingField, format!("this operation has no `{field}` that is a string"))
+    Diagnostic::error(Code::MissingField, format!("this operation has no valid `{field}`"))
         .at(operation.span)
-        .help("an operation has `op` and `path`, and some `value` or `from`")
+        .help("an operation has `op` and `path`; some also require `value` or `from`")
 }
 
-/// A place within the document, for messages.
+/// Returns a path within the document for messages.
 fn named(path: &[SmolStr]) -> String {
     if path.is_empty() { "the document".to_string() } else { format!("`{}`", pointer_to(path)) }
 }

@@ -4,7 +4,7 @@ use smol_str::SmolStr;
 
 use smp_text::path::steps_of;
 
-/// By whose standard operations are applied.
+/// The rules by which operations are applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Standard {
     #[default]
@@ -12,9 +12,9 @@ pub(super) enum Standard {
     Rfc6902,
 }
 
-/// The steps of a pointer; none when it is none.
+/// Splits a pointer into its steps. Returns `None` if the pointer is invalid.
 ///
-/// Kubernetes' tools drop whatever stands before the first `/`, and leave a `~` that escapes nothing.
+/// Kubernetes' tools drop the text before the first `/`, and keep a `~` that escapes nothing.
 pub(super) fn steps(pointer: &str, standard: Standard) -> Option<Vec<SmolStr>> {
     if standard == Standard::Rfc6902 && !pointer.is_empty() && !pointer.starts_with('/') {
         return None;
@@ -26,7 +26,7 @@ pub(super) fn steps(pointer: &str, standard: Standard) -> Option<Vec<SmolStr>> {
     Some(steps_of(pointer).map(SmolStr::from).collect())
 }
 
-/// The position in a list of `length` entries that a step names.
+/// Returns the index that a step denotes in a list of `length` entries.
 pub(super) fn index(step: &str, length: usize, standard: Standard) -> Option<usize> {
     let position = match standard {
         Standard::Rfc6902 => {
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn indices() {
-        // Step, by the RFC, by Kubernetes' tools; of a list of three.
+        // The step, the index by the RFC and by Kubernetes' tools, for a list of three.
         let table = [
             ("0", Some(0), Some(0)),
             ("2", Some(2), Some(2)),

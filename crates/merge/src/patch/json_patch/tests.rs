@@ -9,7 +9,7 @@ fn node(text: &str) -> Node {
     parse_one(&sources, id, options).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// The patched document as JSON, or the code of the error.
+/// Returns the patched document as JSON, or the code of the error.
 fn patched(document: &str, patch: &str, options: JsonPatchOptions) -> String {
     let patch = parse_json_patch(&node(patch)).expect("a list of maps");
     let mut dest = node(document);
@@ -23,7 +23,7 @@ fn patched(document: &str, patch: &str, options: JsonPatchOptions) -> String {
     }
 }
 
-/// Document, patch, by the RFC, by Kubernetes' tools.
+/// Columns: document, patch, result by the RFC, result by Kubernetes' tools.
 fn check(table: &[(&str, &str, &str, &str)]) {
     for (document, patch, strict, lenient) in table {
         let want = |text: &str| {

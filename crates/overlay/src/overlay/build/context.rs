@@ -1,15 +1,15 @@
 //! The context of builds and of their steps.
 
 use super::shared::Shared;
-use crate::overlay::data_files::{DataFiles, Secrecy};
-use crate::overlay::function::{FunctionSite, Functions};
-use crate::overlay::helm::{ChartSite, Helm, Pulling};
+use crate::overlay::generator_files::{DataFiles, Secrecy};
+use crate::overlay::function::{FunctionContext, Functions};
+use crate::overlay::helm::{ChartContext, Helm, PullPolicy};
 use crate::overlay::kustomization::Kustomization;
-use crate::overlay::load::Root;
+use crate::overlay::root::Root;
 use crate::overlay::options::{BuildOptions, Histories};
-use crate::overlay::origin::Tracker;
+use crate::overlay::origin::OriginTracker;
 use crate::overlay::plugin::PluginContext;
-use crate::overlay::types::{Locked, Types};
+use crate::overlay::schemas::{Locked, BuildSchemas};
 use crate::transform::PatchContext;
 use smp_merge::merge::MergeOptions;
 use smp_merge::schema::Schema;
@@ -19,7 +19,7 @@ use smp_text::source::Span;
 #[derive(Clone, Copy)]
 pub(in crate::overlay) struct BuildContext<'b> {
     pub(in crate::overlay) options: &'b BuildOptions,
-    pub(in crate::overlay) types: &'b Types,
+    pub(in crate::overlay) types: &'b BuildSchemas,
     pub(in crate::overlay) helm: &'b Helm,
     pub(in crate::overlay) functions: &'b Functions,
     /// State shared between targets; `None` if there is only one.
@@ -37,18 +37,18 @@ impl BuildContext<'_> {
 
 /// The kustomization whose steps are executed.
 #[derive(Clone, Copy)]
-pub(super) struct Site<'s> {
+pub(super) struct StepContext<'s> {
     pub(super) run: &'s BuildContext<'s>,
     pub(super) root: &'s Root,
     pub(super) kustomization: &'s Kustomization,
     pub(super) schema: &'s Schema,
     pub(super) merge: &'s MergeOptions,
-    pub(super) tracker: &'s Tracker,
+    pub(super) tracker: &'s OriginTracker,
     /// The default namespace of helm charts: that of this kustomization, or else of the one that uses it.
     pub(super) namespace: &'s str,
 }
 
-impl<'s> Site<'s> {
+impl<'s> StepContext<'s> {
     /// Returns the context for patches.
     pub(super) fn patches(&self) -> PatchContext<'s> {
         let sources = self.root.reader().sources();
@@ -71,19 +71,19 @@ impl<'s> Site<'s> {
     }
 
     /// Returns the context for functions and other programs.
-    pub(super) fn functions(&self) -> FunctionSite<'s> {
+    pub(super) fn functions(&self) -> FunctionContext<'s> {
         let (root, sources) = (self.root.directory(), self.root.reader().sources());
-        FunctionSite { root, files: self.root, sources, schema: self.schema }
+        FunctionContext { root, files: self.root, sources, schema: self.schema }
     }
 
     /// Returns the context for a helm chart with its location.
-    pub(super) fn chart(&self, at: Span) -> ChartSite<'s> {
+    pub(super) fn chart(&self, at: Span) -> ChartContext<'s> {
         let pulling = match self.root.is_writable() {
-            _ if self.root.reader().remotes().must_be_locked() => Pulling::Refused,
-            true => Pulling::Kept,
-            false => Pulling::Temporary,
+            _ if self.root.reader().remotes().requires_lock() => PullPolicy::Deny,
+            true => PullPolicy::Store,
+            false => PullPolicy::Temporary,
         };
-        ChartSite {
+        ChartContext {
             root: self.root.directory(),
             pulling,
             files: self.root,

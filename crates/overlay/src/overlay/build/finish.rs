@@ -7,7 +7,7 @@ use super::accumulated::Accumulated;
 use rustc_hash::FxHashMap;
 
 use crate::overlay::options::Reorder;
-use crate::overlay::origin::Tracker;
+use crate::overlay::origin::OriginTracker;
 use crate::resource::{Resource, ResourceSet};
 use crate::transform::{self, SortOptions, VarSet};
 use smp_merge::cause::{Writer, WriterEntry};
@@ -21,20 +21,20 @@ use smp_text::yaml::{self, Style};
 pub(super) fn finish(
     accumulated: Accumulated,
     schema: &Schema,
-    tracker: &Tracker,
+    tracker: &OriginTracker,
 ) -> Result<Warned<ResourceSet>> {
     let Accumulated { mut resources, config, vars } = accumulated;
     transform::name_hashes(&mut resources)?;
-    resources.note(&computed("nameHash"));
+    resources.record(&computed("nameHash"));
     transform::name_references(&mut resources, &config.name_reference, schema)?;
     if resources.has_histories() {
-        resources.note(&name_references(&resources));
+        resources.record(&name_references(&resources));
     }
     let vars_writer =
         if resources.has_histories() { Some(variables(&resources, &vars, schema)?) } else { None };
     let unused = transform::resolve_vars(&mut resources, &vars, &config.var_reference, schema)?;
     if let Some(writer) = vars_writer {
-        resources.note(&writer);
+        resources.record(&writer);
     }
     resources.remove_for(&["metadata", "annotations", LOCAL], is_local);
     for resource in resources.resources_mut() {
@@ -44,13 +44,13 @@ pub(super) fn finish(
     for resource in resources.resources_mut() {
         yaml::reread(resource.node_mut());
     }
-    resources.note(&computed(if tracker.is_active() { "buildMetadata" } else { "cleanup" }));
+    resources.record(&computed(if tracker.is_active() { "buildMetadata" } else { "cleanup" }));
     Ok(Warned { value: resources, warnings: unused.into_iter().collect() })
 }
 
 /// Returns a warning for each required field that a patch removed and nothing set again. The warning names the
 /// first resource without the field.
-pub(super) fn missing_required(resources: &ResourceSet) -> Vec<Diagnostic> {
+pub(super) fn missing_required_fields(resources: &ResourceSet) -> Vec<Diagnostic> {
     let mut found: Vec<(Diagnostic, usize)> = Vec::new();
     let mut known: FxHashMap<Option<Span>, usize> = FxHashMap::default();
     for resource in resources {
@@ -78,7 +78,7 @@ fn name_references(resources: &ResourceSet) -> Arc<Writer> {
 fn variables(resources: &ResourceSet, vars: &VarSet, schema: &Schema) -> Result<Arc<Writer>> {
     let writers = resources.writers().iter().filter(|writer| writer.name.starts_with("vars["));
     let by_location: FxHashMap<Span, &Arc<Writer>> = writers.map(|writer| (writer.at, writer)).collect();
-    let locations = transform::var_places(resources, vars, schema)?.into_iter();
+    let locations = transform::var_locations(resources, vars, schema)?.into_iter();
     let entries = locations.filter_map(|(value, var)| Some(entry(value, by_location.get(&var)?))).collect();
     Ok(Arc::new(Writer::of_entries("vars", Span::default(), entries)))
 }
@@ -151,7 +151,7 @@ fn clean_annotations(resource: &mut Resource) {
     if clean {
         return;
     }
-    let all = resource.placed_strings("annotations");
+    let all = resource.located_strings("annotations");
     let kept = all.filter(|(key, _)| !BUILD_ANNOTATIONS.contains(&key.as_str())).collect();
     resource.set_strings("annotations", kept);
 }

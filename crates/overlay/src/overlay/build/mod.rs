@@ -15,15 +15,15 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 
 use super::kustomization::Kustomization;
-use super::load::Root;
-use super::loading::load_tree;
+use super::root::Root;
+use super::load_tree::load_tree;
 use super::options::Built;
-use super::origin::Tracker;
+use super::origin::OriginTracker;
 use super::outline::{OutlinePart, OutlinePartKind, OutlineRecorder};
-use super::plan::{Step, StepPart, plan};
+use super::plan::{Step, StepCategory, plan};
 use super::repo_spec::without_secrets;
 use super::tree::{Item, Plugins, Tree};
-use super::types::{BuiltInSchema, types_of_openapi};
+use super::schemas::{BuiltInSchema, schema_from_openapi};
 use crate::resource::{Resource, ResourceSet};
 use smp_merge::merge::MergeOptions;
 use smp_merge::schema::Schema;
@@ -33,8 +33,8 @@ use smp_text::yaml::{Node, Spanned};
 
 use accumulated::Accumulated;
 pub(super) use context::BuildContext;
-use context::Site;
-use nesting::{Visits, with_stack};
+use context::StepContext;
+use nesting::{VisitCounter, with_stack};
 pub(super) use shared::Shared;
 use writers::Writers;
 
@@ -60,13 +60,13 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
     let sort = tree.kustomization.sort_options.clone();
     let mut build = TargetBuild {
         context,
-        schema: context.types.of_kustomization(&tree, context.locked)?.note_in(&mut warnings),
+        schema: context.types.for_kustomization(&tree, context.locked)?.note_in(&mut warnings),
         merge: MergeOptions::kustomize(context.options.rules.kustomizations),
-        tracker: Tracker::new(&tree.kustomization),
+        tracker: OriginTracker::new(&tree.kustomization),
         schema_is_set: false,
         has_loaded: false,
         namespace: SmolStr::default(),
-        visits: Visits::default(),
+        visits: VisitCounter::default(),
         warnings,
         outline: context.keeps_histories().then(OutlineRecorder::default),
     };
@@ -79,7 +79,7 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
     })?;
     let TargetBuild { schema, tracker, mut warnings, outline, .. } = build;
     let mut resources = finish::finish(accumulated, &schema, &tracker)?.note_in(&mut warnings);
-    warnings.extend(finish::missing_required(&resources));
+    warnings.extend(finish::missing_required_fields(&resources));
     finish::sort(&mut resources, sort.as_ref(), context.options.reorder)?;
     let outline = outline.map(OutlineRecorder::into_outline).unwrap_or_default();
     Ok(Built { resources, warnings, outline })
@@ -90,14 +90,14 @@ struct TargetBuild<'b> {
     context: &'b BuildContext<'b>,
     schema: Arc<Schema>,
     merge: MergeOptions,
-    tracker: Tracker,
+    tracker: OriginTracker,
     /// True once a kustomization has set the schema. Only the first one takes effect.
     schema_is_set: bool,
     /// True once a resource was loaded. A schema set later extends the built-in one instead of replacing it.
     has_loaded: bool,
     /// The default namespace of helm charts: that of this kustomization, or else of the one that uses it.
     namespace: SmolStr,
-    visits: Visits,
+    visits: VisitCounter,
     warnings: Vec<Diagnostic>,
     /// The outline of the target, if requested.
     outline: Option<OutlineRecorder>,
@@ -112,7 +112,7 @@ impl TargetBuild<'_> {
         path: Option<&Spanned<String>>,
         so_far: Accumulated,
     ) -> Result<Accumulated> {
-        self.visits.note(&tree, Arc::strong_count(&tree) > 1)?;
+        self.visits.add(&tree, Arc::strong_count(&tree) > 1)?;
         // Trees without other users give their nodes away; shared trees are copied.
         let mut tree = Arc::unwrap_or_clone(tree);
         let outside = self.tracker.enter(path.map(|path| path.as_str()), &tree.file_name());
@@ -142,7 +142,7 @@ impl TargetBuild<'_> {
         let name = path.map_or(shown, |path| without_secrets(path));
         let part = OutlinePart::new(kind, &name, path.map_or_else(Span::default, |path| path.span));
         let commit = tree.root.checkout().map(|checkout| checkout.commit.as_str().into());
-        outline.note_checkout(tree.root.outline_checkout());
+        outline.add_checkout(tree.root.outline_checkout());
         outline.enter(OutlinePart { commit, ..part }, tree.root.path());
         let documents = tree.kustomization.openapi.get("path");
         outline.add(documents.map(|path| OutlinePart::new(OutlinePartKind::OpenApi, path, path.span)));
@@ -165,19 +165,19 @@ impl TargetBuild<'_> {
             // After an error, steps that are independent of it continue, to report further errors. Additions
             // never depend on other entries. Values can be set after failed patches, unless a resource was lost.
             // All other steps would report follow-up errors.
-            let part = step.part();
+            let part = step.category();
             let continues = match part {
-                StepPart::Addition => true,
-                StepPart::Patches => problems.is_empty() || only_patches_failed,
-                StepPart::Values => problems.is_empty() || (only_patches_failed && !lost_resource),
-                StepPart::Other => problems.is_empty(),
+                StepCategory::Add => true,
+                StepCategory::Patch => problems.is_empty() || only_patches_failed,
+                StepCategory::SetValues => problems.is_empty() || (only_patches_failed && !lost_resource),
+                StepCategory::Other => problems.is_empty(),
             };
             if !continues {
                 continue;
             }
             let before = so_far.resources.len();
             if let Err(problem) = self.execute(step, tree, &mut so_far, &mut writers) {
-                only_patches_failed |= part == StepPart::Patches && problems.is_empty();
+                only_patches_failed |= part == StepCategory::Patch && problems.is_empty();
                 lost_resource |= so_far.resources.len() < before;
                 problems.add(problem);
             }
@@ -198,7 +198,7 @@ impl TargetBuild<'_> {
         if let Some(source) = tree.openapi {
             // As in kustomize, it replaces the built-in schema, unless resources were loaded before.
             let built_in = if self.has_loaded { BuiltInSchema::Kept } else { BuiltInSchema::Replaced };
-            self.schema = types_of_openapi(&tree.root, source, &self.schema, built_in)?;
+            self.schema = schema_from_openapi(&tree.root, source, &self.schema, built_in)?;
         }
         Ok(())
     }
@@ -218,7 +218,7 @@ impl TargetBuild<'_> {
             Step::Resource(path, item) => {
                 let writer = writers.resource(path, &item);
                 self.resource(item, path, root, so_far)?;
-                so_far.resources.note(&writer);
+                so_far.resources.record(&writer);
             }
             Step::Component(path, tree) => {
                 let before = mem::take(so_far);
@@ -246,14 +246,14 @@ impl TargetBuild<'_> {
                 *config = steps::read_configurations(&self.site(root, k), config, writers)?;
             }
             Step::Crds => *config = steps::read_crds(&self.site(root, k), config, writers)?,
-            Step::Vars => steps::remember_vars(&k.vars, resources, vars, writers)?,
+            Step::Vars => steps::record_vars(&k.vars, resources, vars, writers)?,
         }
         self.warnings.extend(warnings);
         Ok(())
     }
 
-    fn site<'s>(&'s self, root: &'s Root, kustomization: &'s Kustomization) -> Site<'s> {
-        Site {
+    fn site<'s>(&'s self, root: &'s Root, kustomization: &'s Kustomization) -> StepContext<'s> {
+        StepContext {
             run: self.context,
             root,
             kustomization,
@@ -286,7 +286,7 @@ impl TargetBuild<'_> {
         for node in nodes {
             let mut resource = Resource::new(node, &self.schema)?;
             resource.adopt_build_annotations()?;
-            self.tracker.note_file(&mut resource, path);
+            self.tracker.record_file(&mut resource, path);
             resources.append(resource)?;
         }
         Ok(())
@@ -318,7 +318,7 @@ impl TargetBuild<'_> {
             self.outline.as_mut().map(|outline| mem::replace(&mut outline.in_configurations, true));
         for node in plugins.inline {
             let mut resource = Resource::new(node, &self.schema)?;
-            self.tracker.note_here(&mut resource);
+            self.tracker.record_inline(&mut resource);
             configurations.resources.append(resource)?;
         }
         for (item, path) in plugins.items {

@@ -56,18 +56,18 @@ fn thread_error(levels: usize, error: &io::Error) -> Diagnostic {
 
 /// Counts the directories that a build has visited.
 #[derive(Debug, Default)]
-pub(super) struct Visits {
+pub(super) struct VisitCounter {
     directories: usize,
     /// The size in bytes of manifests that were copied, because several entries refer to them.
     repeated: usize,
 }
 
-impl Visits {
+impl VisitCounter {
     /// Counts a directory. The manifests of a shared directory are copied.
     ///
     /// # Errors
     /// A limit is exceeded.
-    pub(super) fn note(&mut self, tree: &Tree, is_shared: bool) -> Result<()> {
+    pub(super) fn add(&mut self, tree: &Tree, is_shared: bool) -> Result<()> {
         self.directories += 1;
         if is_shared {
             self.repeated += tree.bytes;

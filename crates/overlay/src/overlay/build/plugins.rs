@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use smol_str::{SmolStr, format_smolstr};
 
-use super::context::Site;
+use super::context::StepContext;
 use super::writers::{ProgramEntry, Template, Writers};
-use crate::overlay::helm::{HelmChart, HelmGlobals, templates_of};
-use crate::overlay::origin::Tracker;
+use crate::overlay::helm::{HelmChart, HelmGlobals, split_templates};
+use crate::overlay::origin::OriginTracker;
 use crate::overlay::outline::OutlinePartKind;
 use crate::overlay::plugin;
 use crate::resource::{Origin, Resource, ResourceSet, flatten_lists};
@@ -21,7 +21,7 @@ const VALIDATED_BY: &str = "validated-by";
 
 /// Runs generators and adds their resources. Returns the warnings.
 pub(super) fn generate(
-    site: &Site<'_>,
+    site: &StepContext<'_>,
     generators: &ResourceSet,
     resources: &mut ResourceSet,
     writers: &mut Writers,
@@ -30,13 +30,13 @@ pub(super) fn generate(
     for generator in generators {
         let generated = run_generator(site, generator)?.note_in(&mut warnings);
         let templates = templates(site, &generated);
-        absorb(site, generated, site.tracker.plugin(generator).as_ref(), resources)?;
-        resources.note(&writer(writers, OutlinePartKind::Generator, generator, &templates));
+        absorb(site, generated, site.tracker.plugin_origin(generator).as_ref(), resources)?;
+        resources.record(&writer(writers, OutlinePartKind::Generator, generator, &templates));
     }
     Ok(warnings)
 }
 
-fn run_generator(site: &Site<'_>, generator: &Resource) -> Result<Warned<Vec<Resource>>> {
+fn run_generator(site: &StepContext<'_>, generator: &Resource) -> Result<Warned<Vec<Resource>>> {
     if !plugin::is_builtin(generator) {
         return site.run.functions.generate(generator, site.functions());
     }
@@ -49,13 +49,13 @@ fn run_generator(site: &Site<'_>, generator: &Resource) -> Result<Warned<Vec<Res
 
 /// Returns the templates of a chart that produced resources, if histories are kept and the resources come from
 /// helm.
-pub(super) fn templates(site: &Site<'_>, generated: &[Resource]) -> Vec<Template> {
+pub(super) fn templates(site: &StepContext<'_>, generated: &[Resource]) -> Vec<Template> {
     let Some(first) = generated.first().filter(|first| first.from_helm && site.run.keeps_histories()) else {
         return Vec::new();
     };
     let id = first.node().span().source;
     let text = site.root.reader().sources().get(id).map(|source| Arc::clone(source.text()));
-    let named = text.iter().flat_map(|text| templates_of(text));
+    let named = text.iter().flat_map(|text| split_templates(text));
     named
         .map(|(range, name)| Template { output: Span::new(id, range.start, range.end), name: name.into() })
         .collect()
@@ -63,7 +63,7 @@ pub(super) fn templates(site: &Site<'_>, generated: &[Resource]) -> Vec<Template
 
 /// Returns the resources of a helm chart.
 pub(super) fn inflate(
-    site: &Site<'_>,
+    site: &StepContext<'_>,
     chart: &Spanned<HelmChart>,
     globals: &HelmGlobals,
 ) -> Result<Vec<Resource>> {
@@ -78,7 +78,7 @@ pub(super) fn inflate(
 
 /// Adds generated resources. Those without an origin get that of the generator.
 pub(super) fn absorb(
-    site: &Site<'_>,
+    site: &StepContext<'_>,
     generated: Vec<Resource>,
     origin: Option<&Origin>,
     resources: &mut ResourceSet,
@@ -92,7 +92,7 @@ pub(super) fn absorb(
 
 /// Runs transformers on resources and records them as transformations. Returns the warnings.
 pub(super) fn transform(
-    site: &Site<'_>,
+    site: &StepContext<'_>,
     transformers: &ResourceSet,
     resources: &mut ResourceSet,
     writers: &mut Writers,
@@ -100,8 +100,8 @@ pub(super) fn transform(
     let mut warnings = Vec::new();
     for transformer in transformers {
         warnings.extend(run_transformer(site, transformer, resources)?);
-        Tracker::transformed(resources, site.tracker.plugin(transformer).as_ref(), 1);
-        resources.note(&writer(writers, OutlinePartKind::Transformer, transformer, &[]));
+        OriginTracker::record_transformer(resources, site.tracker.plugin_origin(transformer).as_ref(), 1);
+        resources.record(&writer(writers, OutlinePartKind::Transformer, transformer, &[]));
     }
     Ok(warnings)
 }
@@ -126,7 +126,7 @@ fn writer(
         true => (kind, writers.plugin(&entry)),
         false => (OutlinePartKind::Function, writers.program(&entry, templates)),
     };
-    writers.note_step(kind, &writer, || name(plugin));
+    writers.add_step(kind, &writer, || name(plugin));
     writer
 }
 
@@ -137,7 +137,7 @@ fn name(plugin: &Resource) -> SmolStr {
 }
 
 fn run_transformer(
-    site: &Site<'_>,
+    site: &StepContext<'_>,
     transformer: &Resource,
     resources: &mut ResourceSet,
 ) -> Result<Vec<Diagnostic>> {
@@ -155,7 +155,7 @@ fn run_transformer(
 /// # Errors
 /// As [`transform`]. Also if a validator changes something.
 pub(super) fn validate(
-    site: &Site<'_>,
+    site: &StepContext<'_>,
     validators: &ResourceSet,
     resources: &mut ResourceSet,
     writers: &mut Writers,
@@ -163,7 +163,7 @@ pub(super) fn validate(
     let before = resources.clone();
     let mut warnings = Vec::new();
     for validator in validators {
-        writers.note(OutlinePartKind::Validator, validator.node().span().at_start(), || name(validator));
+        writers.add_part(OutlinePartKind::Validator, validator.node().span().at_start(), || name(validator));
         warnings.extend(run_transformer(site, validator, resources)?);
     }
     resources.resources_mut().iter_mut().for_each(remove_validator_label);
@@ -180,7 +180,7 @@ pub(super) fn validate(
 
 fn remove_validator_label(resource: &mut Resource) {
     if resource.labels().any(|(key, _)| key == VALIDATED_BY) {
-        let others = resource.placed_strings("labels").filter(|(key, _)| key != VALIDATED_BY).collect();
+        let others = resource.located_strings("labels").filter(|(key, _)| key != VALIDATED_BY).collect();
         resource.set_strings("labels", others);
     }
 }

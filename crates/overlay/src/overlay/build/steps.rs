@@ -3,13 +3,13 @@
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
-use super::context::Site;
+use super::context::StepContext;
 use super::plugins;
 use super::writers::Writers;
-use crate::overlay::data_files::Secrecy;
+use crate::overlay::generator_files::Secrecy;
 use crate::overlay::helm::HelmChart;
-use crate::overlay::load::Root;
-use crate::overlay::origin::Tracker;
+use crate::overlay::root::Root;
+use crate::overlay::origin::OriginTracker;
 use crate::overlay::outline::OutlinePartKind;
 use crate::overlay::plan::{BuiltinGenerator, BuiltinTransformer};
 use crate::resource::{Resource, ResourceSet};
@@ -21,13 +21,13 @@ use smp_text::yaml::{self, Node, ParseOptions, Spanned};
 
 /// Adds the field specs in `configurations` and the default ones.
 pub(super) fn read_configurations(
-    site: &Site<'_>,
+    site: &StepContext<'_>,
     config: &TransformerConfig,
     writers: &mut Writers,
 ) -> Result<TransformerConfig> {
     let options = yaml::DecodeOptions::transformer_config();
     let read = |path| yaml::from_node_with(&document(site.root, path)?, options);
-    writers.note_files(OutlinePartKind::Configuration, &site.kustomization.configurations);
+    writers.add_files(OutlinePartKind::Configuration, &site.kustomization.configurations);
     let own: Vec<TransformerConfig> =
         site.kustomization.configurations.iter().map(read).collect::<Result<_>>()?;
     config.merge(&TransformerConfig::with_configurations(own)?)
@@ -35,19 +35,19 @@ pub(super) fn read_configurations(
 
 /// Adds the field specs derived from the definitions in `crds`.
 pub(super) fn read_crds(
-    site: &Site<'_>,
+    site: &StepContext<'_>,
     config: &TransformerConfig,
     writers: &mut Writers,
 ) -> Result<TransformerConfig> {
-    writers.note_files(OutlinePartKind::Crd, &site.kustomization.crds);
+    writers.add_files(OutlinePartKind::Crd, &site.kustomization.crds);
     site.kustomization.crds.iter().try_fold(config.clone(), |config, path| {
-        let crds = transform::config_of_crds(&document(site.root, path)?).map_err(|d| d.at(path.span))?;
+        let crds = transform::config_from_crds(&document(site.root, path)?).map_err(|d| d.at(path.span))?;
         config.merge(&crds)
     })
 }
 
 /// Records the `vars`, and the resources that they take their values from.
-pub(super) fn remember_vars(
+pub(super) fn record_vars(
     vars: &[Var],
     resources: &mut ResourceSet,
     known: &mut VarSet,
@@ -56,8 +56,8 @@ pub(super) fn remember_vars(
     for var in vars {
         transform::bind_vars(resources, std::slice::from_ref(var))?;
         let writer = writers.next("vars", var.name.span);
-        writers.note_step(OutlinePartKind::Var, &writer, || var.name.value.clone());
-        resources.note(&writer);
+        writers.add_step(OutlinePartKind::Var, &writer, || var.name.value.clone());
+        resources.record(&writer);
     }
     known.extend(vars.iter().cloned())
 }
@@ -69,7 +69,7 @@ fn document(root: &Root, path: &Spanned<String>) -> Result<Node> {
 
 /// Runs a generator and adds its resources. Returns the warnings.
 pub(super) fn generate(
-    site: &Site<'_>,
+    site: &StepContext<'_>,
     generator: BuiltinGenerator<'_>,
     resources: &mut ResourceSet,
     writers: &mut Writers,
@@ -91,8 +91,8 @@ pub(super) fn generate(
         count_repeated(site, args, &generated, resources)?;
     }
     let writer = writers.generator(generator, &plugins::templates(site, &generated));
-    plugins::absorb(site, generated, site.tracker.builtin(kind).as_ref(), resources)?;
-    resources.note(&writer);
+    plugins::absorb(site, generated, site.tracker.builtin_origin(kind).as_ref(), resources)?;
+    resources.record(&writer);
     Ok(warnings)
 }
 
@@ -101,7 +101,7 @@ const MIN_COUNTED_BYTES: usize = 1 << 16;
 
 /// Counts data generated from a file that was already used by this generator or one before it.
 fn count_repeated(
-    site: &Site<'_>,
+    site: &StepContext<'_>,
     args: &GeneratorArgs,
     generated: &[Resource],
     resources: &mut ResourceSet,
@@ -112,15 +112,15 @@ fn count_repeated(
     }
     let k = site.kustomization;
     let all = k.config_map_generator.iter().chain(&k.secret_generator);
-    let above = all.take_while(|other| !std::ptr::eq(*other, args)).flat_map(GeneratorArgs::named_files);
-    let own: Vec<_> = args.named_files().map(|file| file.value).collect();
+    let above = all.take_while(|other| !std::ptr::eq(*other, args)).flat_map(GeneratorArgs::file_paths);
+    let own: Vec<_> = args.file_paths().map(|file| file.value).collect();
     let distinct: FxHashSet<&str> = own.iter().map(String::as_str).collect();
     let is_repeated =
         distinct.len() < own.len() || above.into_iter().any(|file| distinct.contains(file.as_str()));
     resources.count_copies(bytes, usize::from(is_repeated))
 }
 
-fn inflate(site: &Site<'_>, chart: &Spanned<HelmChart>) -> Result<Vec<Resource>> {
+fn inflate(site: &StepContext<'_>, chart: &Spanned<HelmChart>) -> Result<Vec<Resource>> {
     let mut chart = chart.clone();
     if chart.namespace.is_empty() {
         // Charts in bases get the namespace of the kustomization that uses them.
@@ -132,7 +132,7 @@ fn inflate(site: &Site<'_>, chart: &Spanned<HelmChart>) -> Result<Vec<Resource>>
 
 /// Runs a transformer, and records it in the resources if `buildMetadata` requests that. Returns the warnings.
 pub(super) fn transform(
-    site: &Site<'_>,
+    site: &StepContext<'_>,
     transformer: BuiltinTransformer<'_>,
     resources: &mut ResourceSet,
     config: &TransformerConfig,
@@ -146,7 +146,7 @@ pub(super) fn transform(
     for part in transformer.parts() {
         warnings.extend(apply_recorded(site, part, resources, config, writers)?);
         if let Some((kind, times)) = part.kind(site.kustomization) {
-            Tracker::transformed(resources, site.tracker.builtin(kind).as_ref(), times);
+            OriginTracker::record_transformer(resources, site.tracker.builtin_origin(kind).as_ref(), times);
         }
     }
     Ok(warnings)
@@ -154,7 +154,7 @@ pub(super) fn transform(
 
 /// Runs a transformer. If histories are kept, records the changes of each entry.
 fn apply_recorded(
-    site: &Site<'_>,
+    site: &StepContext<'_>,
     transformer: BuiltinTransformer<'_>,
     resources: &mut ResourceSet,
     config: &TransformerConfig,
@@ -166,13 +166,13 @@ fn apply_recorded(
     let entries = transformer.entries();
     apply(site, transformer, resources, config, &mut |resources, i| {
         if let Some(entry) = entries.get(i) {
-            resources.note(&writers.transformer(*entry, site.kustomization));
+            resources.record(&writers.transformer(*entry, site.kustomization));
         }
     })
 }
 
 fn apply(
-    site: &Site<'_>,
+    site: &StepContext<'_>,
     transformer: BuiltinTransformer<'_>,
     set: &mut ResourceSet,
     config: &TransformerConfig,

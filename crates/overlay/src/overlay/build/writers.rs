@@ -59,7 +59,7 @@ impl Writers {
     }
 
     /// Records a part without a step.
-    pub(super) fn note(&mut self, kind: OutlinePartKind, at: Span, name: impl FnOnce() -> SmolStr) {
+    pub(super) fn add_part(&mut self, kind: OutlinePartKind, at: Span, name: impl FnOnce() -> SmolStr) {
         if let Some(parts) = &mut self.parts {
             parts.push(OutlinePart::new(kind, &name(), at));
         }
@@ -69,27 +69,27 @@ impl Writers {
     pub(super) fn resource(&mut self, path: &Spanned<String>, item: &Item) -> Arc<Writer> {
         let writer = self.next("resources", path.span);
         if matches!(item, Item::Manifests(_)) {
-            self.note_step(OutlinePartKind::Resource, &writer, || without_secrets(path).into());
+            self.add_step(OutlinePartKind::Resource, &writer, || without_secrets(path).into());
         }
         writer
     }
 
     /// Records files without a step.
-    pub(super) fn note_files(&mut self, kind: OutlinePartKind, files: &[Spanned<String>]) {
+    pub(super) fn add_files(&mut self, kind: OutlinePartKind, files: &[Spanned<String>]) {
         for path in files {
-            self.note(kind, path.span, || path.as_str().into());
+            self.add_part(kind, path.span, || path.as_str().into());
         }
     }
 
     /// Records the part of a step.
-    pub(super) fn note_step(
+    pub(super) fn add_step(
         &mut self,
         kind: OutlinePartKind,
         writer: &Arc<Writer>,
         name: impl FnOnce() -> SmolStr,
     ) {
         if let Some(parts) = &mut self.parts {
-            parts.push(OutlinePart::new(kind, &name(), writer.at).by(writer));
+            parts.push(OutlinePart::new(kind, &name(), writer.at).with_writer(writer));
         }
     }
 
@@ -132,10 +132,10 @@ impl Writers {
     ) -> Arc<Writer> {
         let (kind, name, writer) = match generator {
             BuiltinGenerator::ConfigMap(args) => {
-                (OutlinePartKind::Generator, &args.name.value, self.next("configMapGenerator", args.place()))
+                (OutlinePartKind::Generator, &args.name.value, self.next("configMapGenerator", args.location()))
             }
             BuiltinGenerator::Secret(args) => {
-                (OutlinePartKind::Generator, &args.name.value, self.next("secretGenerator", args.place()))
+                (OutlinePartKind::Generator, &args.name.value, self.next("secretGenerator", args.location()))
             }
             BuiltinGenerator::HelmChart(chart) => {
                 let entry =
@@ -143,7 +143,7 @@ impl Writers {
                 (OutlinePartKind::Chart, &chart.name, self.program(&entry, templates))
             }
         };
-        self.note_step(kind, &writer, || name.as_str().into());
+        self.add_step(kind, &writer, || name.as_str().into());
         writer
     }
 
@@ -169,12 +169,12 @@ impl Writers {
             T::StrategicMerge(all) => {
                 self.next("patchesStrategicMerge", all.first().map(|p| p.span).unwrap_or_default())
             }
-            T::Patches(all) => self.next("patches", all.first().map(Patch::place).unwrap_or_default()),
+            T::Patches(all) => self.next("patches", all.first().map(Patch::location).unwrap_or_default()),
             T::Json6902(all) => {
-                self.next("patchesJson6902", all.first().map(Patch::place).unwrap_or_default())
+                self.next("patchesJson6902", all.first().map(Patch::location).unwrap_or_default())
             }
             T::Replacements(all) => {
-                self.next("replacements", all.first().map(Replacement::place).unwrap_or_default())
+                self.next("replacements", all.first().map(Replacement::location).unwrap_or_default())
             }
             T::Label(label) => self.next("labels", first(&label.pairs)),
             T::Namespace(name) => Arc::new(Writer::new("namespace", name.span)),
@@ -185,7 +185,7 @@ impl Writers {
             T::Replicas(all) => {
                 entries_writer("replicas", all.iter().map(|r| vec![r.name.span, r.count.span]))
             }
-            T::Images(all) => entries_writer("images", all.iter().map(|image| image.places().to_vec())),
+            T::Images(all) => entries_writer("images", all.iter().map(|image| image.locations().to_vec())),
         }
     }
 }
@@ -197,13 +197,13 @@ fn parts_of(
     k: &Kustomization,
 ) -> Vec<OutlinePart> {
     use BuiltinTransformer as T;
-    let one = |kind, name: &str| vec![OutlinePart::new(kind, name, writer.at).by(writer)];
+    let one = |kind, name: &str| vec![OutlinePart::new(kind, name, writer.at).with_writer(writer)];
     let setting = |value: &str| {
-        let part = OutlinePart::new(OutlinePartKind::Transformer, &writer.name, writer.at).by(writer);
+        let part = OutlinePart::new(OutlinePartKind::Transformer, &writer.name, writer.at).with_writer(writer);
         vec![OutlinePart { value: value.into(), ..part }]
     };
     let entry = |i: usize, name: &SmolStr, value: SmolStr, at| {
-        let part = OutlinePart::new(OutlinePartKind::Transformer, name, at).by(writer);
+        let part = OutlinePart::new(OutlinePartKind::Transformer, name, at).with_writer(writer);
         OutlinePart { value, entry: format_smolstr!("{}[{i}]", writer.name), ..part }
     };
     match transformer {

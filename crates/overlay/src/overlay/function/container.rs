@@ -29,7 +29,7 @@ pub(super) fn arguments(spec: &ContainerSpec, options: &FunctionOptions, root: &
     let mut arguments: Vec<String> = fixed.iter().map(ToString::to_string).collect();
     arguments.extend([user, "--security-opt=no-new-privileges".to_string()]);
     for mount in mounts(spec, options) {
-        arguments.extend(["--mount".to_string(), mount.argument(root)]);
+        arguments.extend(["--mount".to_string(), mount.to_argument(root)]);
     }
     for variable in variables(&spec.envs, &options.env) {
         arguments.extend(["-e".to_string(), variable]);
@@ -72,7 +72,7 @@ fn variables<'v>(declared: &'v [String], imperative: &'v [String]) -> Vec<String
 /// Returns the current user as `uid:gid`.
 fn current_user() -> Result<String> {
     let id = |flag: &str| {
-        let output = process::run(Command::new("id").arg(flag), "`id`", b"", None)?.success("`id`")?;
+        let output = process::run(Command::new("id").arg(flag), "`id`", b"", None)?.into_stdout("`id`")?;
         Ok(String::from_utf8_lossy(&output).trim().to_string())
     };
     Ok(format!("{}:{}", id("-u")?, id("-g")?))

@@ -23,7 +23,7 @@ struct Arguments {
 /// Returns the first existing plugin directory, in kustomize's order.
 ///
 /// `variable` returns the value of an environment variable.
-pub(super) fn home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+pub(super) fn plugin_home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let variable_path = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let user = variable_path(if cfg!(windows) { "USERPROFILE" } else { "HOME" });
     let candidates = [
@@ -32,14 +32,14 @@ pub(super) fn home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBu
         user.as_deref().map(|user| user.join(".config").join("kustomize").join("plugin")),
         user.as_deref().map(|user| user.join("kustomize").join("plugin")),
     ];
-    candidates.into_iter().flatten().find(|path| DiskTree.has(path))
+    candidates.into_iter().flatten().find(|path| DiskTree.exists(path))
 }
 
 /// Returns the executable of a plugin: `HOME/GROUP/VERSION/LOWERCASE_KIND/KIND`.
 ///
 /// # Errors
 /// The plugin does not exist, is not executable, or is a Go plugin.
-pub(super) fn find(gvk: &Gvk, home: Option<&Path>) -> Result<PathBuf> {
+pub(super) fn find_plugin(gvk: &Gvk, home: Option<&Path>) -> Result<PathBuf> {
     let Some(home) = home else {
         return Err(Diagnostic::error(Code::NoMatch, format!("plugin not found: {gvk}"))
             .note("not a function either: it has no annotation config.kubernetes.io/function")
@@ -65,7 +65,7 @@ pub(super) fn find(gvk: &Gvk, home: Option<&Path>) -> Result<PathBuf> {
         Err(_) => {}
     }
     let go = path.with_file_name(format!("{}.so", gvk.kind));
-    if DiskTree.has(&go) {
+    if DiskTree.exists(&go) {
         let message = format!("{} is a Go plugin, and Go plugins are not supported", go.display());
         return Err(Diagnostic::error(Code::Unsupported, message)
             .note("Go plugins can only be loaded by the program they were compiled with")
@@ -99,7 +99,7 @@ pub(super) fn arguments(config: &Node, files: &dyn Files) -> Result<Vec<String>>
 ///
 /// # Errors
 /// The configuration is malformed.
-pub(super) fn file_of_arguments(config: &Node) -> Result<Option<Spanned<String>>> {
+pub(super) fn arguments_file(config: &Node) -> Result<Option<Spanned<String>>> {
     let given: Arguments = from_node_with(config, DecodeOptions::plugin())?;
     let at = config.get("argsFromFile").map_or(Span::default(), Node::span);
     Ok(Some(given.args_from_file).filter(|path| !path.is_empty()).map(|path| Spanned::new(path, at)))
@@ -163,7 +163,7 @@ mod tests {
         }
         let home_with = |variables: &[(&str, &str)]| {
             let find = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, path)| path);
-            home(|name| {
+            plugin_home(|name| {
                 find(name).map(|path| if path.is_empty() { OsString::new() } else { below(path).into() })
             })
         };

@@ -4,8 +4,8 @@
 
 use smol_str::SmolStr;
 
-use super::super::origin::ORIGINS;
-use crate::resource::{INTERNAL, flatten_lists};
+use super::super::origin::ORIGIN_ANNOTATIONS;
+use crate::resource::{INTERNAL_PREFIX, flatten_lists};
 use smp_merge::schema::Gvk;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::SourceMap;
@@ -31,12 +31,12 @@ pub(super) struct FunctionOutput {
     /// The resources, each with its previous id if the function kept the annotation.
     pub items: Vec<(Node, Option<SmolStr>)>,
     /// The entries of `results`.
-    pub findings: Vec<Finding>,
+    pub results: Vec<FunctionResult>,
 }
 
 /// An entry of `results`.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Finding {
+pub(super) struct FunctionResult {
     /// `error`, `warning` or `info`.
     pub severity: SmolStr,
     /// The message with the resource and field that it is about.
@@ -59,7 +59,7 @@ pub(super) fn resource_list<'n>(items: impl Iterator<Item = &'n Node>, config: &
     let mut text = String::from("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n");
     let mut count = 0;
     for item in items {
-        let (mut item, id) = (item.clone(), id_of(item)?);
+        let (mut item, id) = (item.clone(), id_annotation(item)?);
         annotate(&mut item, ID, &id);
         push_item(&mut text, &to_yaml(&item)?, count);
         count += 1;
@@ -79,7 +79,7 @@ pub(super) fn resource_list<'n>(items: impl Iterator<Item = &'n Node>, config: &
 pub(super) fn documents<'n>(items: impl Iterator<Item = &'n Node>) -> Result<String> {
     let mut nodes = Vec::new();
     for item in items {
-        let (mut item, id) = (item.clone(), id_of(item)?);
+        let (mut item, id) = (item.clone(), id_annotation(item)?);
         annotate(&mut item, ID, &id);
         nodes.push(item);
     }
@@ -153,7 +153,7 @@ pub(super) fn annotate(node: &mut Node, key: &str, value: &str) {
 }
 
 /// Returns the value of the annotation [`ID`].
-pub(super) fn id_of(node: &Node) -> Result<String> {
+pub(super) fn id_annotation(node: &Node) -> Result<String> {
     let text =
         |path: &[&str]| node.get_path(path).filter(|n| !n.is_null()).and_then(Node::scalar_text).cloned();
     let gvk =
@@ -175,7 +175,7 @@ pub(super) fn id_of(node: &Node) -> Result<String> {
 ///
 /// # Errors
 /// The output is not valid YAML, or the items of a list are invalid.
-pub(super) fn read_output(output: Vec<u8>, name: &str, sources: &SourceMap) -> Result<FunctionOutput> {
+pub(super) fn parse_output(output: Vec<u8>, name: &str, sources: &SourceMap) -> Result<FunctionOutput> {
     let id = sources.add_printed(name, decode(output)?);
     let (mut items, mut findings) = (Vec::new(), Vec::new());
     for mut document in parse_documents(sources, id, ParseOptions::default())? {
@@ -198,7 +198,7 @@ pub(super) fn read_output(output: Vec<u8>, name: &str, sources: &SourceMap) -> R
         }
     }
     let items = flatten_lists(items)?.into_iter().map(remove_internal_annotations).collect();
-    Ok(FunctionOutput { items, findings })
+    Ok(FunctionOutput { items, results: findings })
 }
 
 /// Removes the annotations that this module added, and returns the id.
@@ -209,7 +209,7 @@ fn remove_internal_annotations(mut node: Node) -> (Node, Option<SmolStr>) {
     }
     if id.is_some() {
         // For a known resource the recorded build state is used instead.
-        remove_annotations(&mut node, |key| key.starts_with(INTERNAL) || ORIGINS.contains(&key));
+        remove_annotations(&mut node, |key| key.starts_with(INTERNAL_PREFIX) || ORIGIN_ANNOTATIONS.contains(&key));
     }
     (node, id)
 }
@@ -234,7 +234,7 @@ pub(super) fn remove_annotation(node: &mut Node, key: &str) -> Option<SmolStr> {
     removed.scalar_text().cloned()
 }
 
-fn finding(result: &Node) -> Finding {
+fn finding(result: &Node) -> FunctionResult {
     let text = |path: &[&str]| result.get_path(path).and_then(Node::scalar_text).map_or("", SmolStr::as_str);
     let resource = [text(&["resourceRef", "kind"]), text(&["resourceRef", "name"])].join(" ");
     let parts = [resource.trim(), text(&["field", "path"]), text(&["message"])];
@@ -243,7 +243,7 @@ fn finding(result: &Node) -> Finding {
         "" => SmolStr::new_static("info"),
         severity => severity.to_ascii_lowercase().into(),
     };
-    Finding { severity, text: given.join(": ") }
+    FunctionResult { severity, text: given.join(": ") }
 }
 
 #[cfg(test)]
@@ -258,7 +258,7 @@ mod tests {
     }
 
     fn output(text: &str) -> FunctionOutput {
-        read_output(text.as_bytes().to_vec(), "<output>", &SourceMap::default()).expect(text)
+        parse_output(text.as_bytes().to_vec(), "<output>", &SourceMap::default()).expect(text)
     }
 
     const CONFIG: &str = "kind: Fn\napiVersion: e.com/v1\nmetadata: {name: fn}\nspec: {a: [1]}\n";
@@ -313,7 +313,7 @@ functionConfig:
         let back = output(&text);
         assert_eq!(back.items.len(), 1);
         assert_eq!(back.items[0].0, resource);
-        assert_eq!(back.items[0].1.as_deref(), Some(id_of(&resource).expect("printable").as_str()));
+        assert_eq!(back.items[0].1.as_deref(), Some(id_annotation(&resource).expect("printable").as_str()));
     }
 
     #[test]
@@ -356,7 +356,7 @@ functionConfig:
         for (text, want) in table {
             assert_eq!(kinds(text), want, "{text}");
         }
-        let read = |text: &str| read_output(text.as_bytes().to_vec(), "<output>", &SourceMap::default());
+        let read = |text: &str| parse_output(text.as_bytes().to_vec(), "<output>", &SourceMap::default());
         assert_eq!(read("kind: ResourceList\nitems: a\n").expect_err("no list").code(), Code::WrongType);
         assert_eq!(read("a: [").expect_err("no YAML").code(), Code::Syntax);
     }
@@ -366,7 +366,7 @@ functionConfig:
         let text = "kind: ResourceList\nresults:\n- message: bad\n  severity: Error\n  field: {path: spec.x}\n  \
                     resourceRef: {apiVersion: v1, kind: ConfigMap, name: a}\n- message: fine\n- not a map\n";
         let want = [("error", "ConfigMap a: spec.x: bad"), ("info", "fine"), ("info", "")];
-        let found: Vec<_> = output(text).findings.into_iter().map(|f| (f.severity, f.text)).collect();
+        let found: Vec<_> = output(text).results.into_iter().map(|f| (f.severity, f.text)).collect();
         assert_eq!(found, want.map(|(s, t)| (SmolStr::new(s), t.to_string())));
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Component, Path};
 
 use serde::Deserialize;
 
-use smp_files::clean;
+use smp_files::clean_path;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, ParseOptions, from_node, parse_one};
@@ -60,7 +60,7 @@ impl FunctionSpec {
     ///
     /// # Errors
     /// The specification is not valid YAML, has unknown fields, or mounts a path outside of the kustomization.
-    pub(super) fn of(config: &Node, sources: &SourceMap) -> Result<Option<Self>> {
+    pub(super) fn from_config(config: &Node, sources: &SourceMap) -> Result<Option<Self>> {
         let annotation = |key: &str| {
             let value = config.get_path(&["metadata", "annotations", key]);
             value
@@ -126,8 +126,8 @@ impl Mount {
     }
 
     /// Returns the value for docker's `--mount`.
-    pub(super) fn argument(&self, root: &Path) -> String {
-        let source = clean(&root.join(&self.src));
+    pub(super) fn to_argument(&self, root: &Path) -> String {
+        let source = clean_path(&root.join(&self.src));
         let mode = if self.rw { "" } else { ",readonly" };
         format!("type={},source={},target={}{mode}", self.kind, source.display(), self.dst)
     }
@@ -154,7 +154,7 @@ mod tests {
         let sources = SourceMap::default();
         let text = format!("apiVersion: e.com/v1\nkind: Fn\nmetadata:\n  name: x\n{metadata}");
         let id = sources.add("fn.yaml", text);
-        FunctionSpec::of(&parse_one(&sources, id, ParseOptions::default())?, &sources)
+        FunctionSpec::from_config(&parse_one(&sources, id, ParseOptions::default())?, &sources)
     }
 
     fn annotation(key: &str, text: &str) -> String {
@@ -208,7 +208,7 @@ mod tests {
             ("type=tmpfs,dst=/t,rw=yes,other=1,flag", "type=tmpfs,source=/k,target=/t,readonly"),
         ];
         for (text, want) in table {
-            assert_eq!(Mount::parse(text).argument(root), want, "{text}");
+            assert_eq!(Mount::parse(text).to_argument(root), want, "{text}");
         }
     }
 }

@@ -41,8 +41,8 @@ impl Fixture {
         script(&self.root, name, text)
     }
 
-    fn site(&self) -> FunctionSite<'_> {
-        FunctionSite { root: &self.directory, files: self, sources: &self.sources, schema: &self.schema }
+    fn site(&self) -> FunctionContext<'_> {
+        FunctionContext { root: &self.directory, files: self, sources: &self.sources, schema: &self.schema }
     }
 
     fn resources(&self, text: &str) -> ResourceSet {
@@ -319,7 +319,7 @@ fn containers_are_run_by_docker() {
 fn functions_do_not_run_in_the_root_directory() {
     let fixture = Fixture::new();
     let top = Directory::on_disk(Path::new("/"));
-    let site = FunctionSite { root: &top, ..fixture.site() };
+    let site = FunctionContext { root: &top, ..fixture.site() };
     let config = fixture.config("exec: {path: cat}");
     let error = Functions::new(all()).generate(&config, site).expect_err("rejected");
     assert_eq!(error.code(), Code::OutsideRoot);

@@ -66,10 +66,10 @@ esac"#
     }
 
     fn inflate(&self, chart: &str, options: HelmOptions) -> Result<Vec<Node>> {
-        self.inflate_in(chart, options, Pulling::Kept)
+        self.inflate_in(chart, options, PullPolicy::Store)
     }
 
-    fn inflate_in(&self, text: &str, options: HelmOptions, pulling: Pulling) -> Result<Vec<Node>> {
+    fn inflate_in(&self, text: &str, options: HelmOptions, pulling: PullPolicy) -> Result<Vec<Node>> {
         let id = self.sources.add("kustomization.yaml", text);
         let node = parse_one(&self.sources, id, ParseOptions::default())?;
         // As in an entry of `generators`: chart and globals are in one map.
@@ -77,7 +77,7 @@ esac"#
         let globals: HelmGlobals = from_node_with(&node, DecodeOptions::plugin())?;
         let root = Directory::on_disk(self.path("root").canonicalize().expect("the root"));
         let (sources, schema, at) = (&self.sources, &Schema::default(), Span::default());
-        let site = ChartSite { root: &root, pulling, files: self, sources, schema, at };
+        let site = ChartContext { root: &root, pulling, files: self, sources, schema, at };
         Helm::new(options).inflate(&chart, &globals, site)
     }
 
@@ -112,13 +112,13 @@ impl Files for Fixture {
 fn chart_that_has_to_be_pulled_cannot_be_locked() {
     let fixture = Fixture::new();
     let chart = "{name: demo, repo: https://me:secret@h/charts, releaseName: r, version: 1.0.0}";
-    let error = fixture.inflate_in(chart, fixture.options(), Pulling::Refused).expect_err("not locked");
+    let error = fixture.inflate_in(chart, fixture.options(), PullPolicy::Deny).expect_err("not locked");
     assert_eq!(error.code(), Code::Locked);
     assert_eq!(error.message(), "chart from https://***@h/charts cannot be locked");
     assert!(error.help_text().is_some_and(|help| help.contains("/charts/demo-1.0.0/demo")), "{error:?}");
     assert_eq!(fixture.calls().len(), 1, "only the version was requested");
     fixture.file("root/charts/demo-1.0.0/demo/values.yaml", "a: 1\n");
-    fixture.inflate_in(chart, fixture.options(), Pulling::Refused).expect("it is there");
+    fixture.inflate_in(chart, fixture.options(), PullPolicy::Deny).expect("it is there");
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn charts_of_remote_bases_are_pulled_to_a_temporary_directory() {
     let fixture = Fixture::new();
     fs::remove_dir_all(fixture.path("root/charts")).expect("removed");
     let chart = "{name: demo, repo: 'https://h.com'}";
-    fixture.inflate_in(chart, fixture.options(), Pulling::Temporary).expect("inflated");
+    fixture.inflate_in(chart, fixture.options(), PullPolicy::Temporary).expect("inflated");
     assert_eq!(fixture.text("values"), "pulled: true\n");
     assert!(!fixture.path("root/charts").exists());
     assert!(fixture.read.borrow().is_empty(), "files outside of the root are not read through it");
@@ -323,7 +323,7 @@ fn deprecated_field_is_converted_to_charts_and_globals() {
                 - {chartName: b, helmHome: two, chartHome: c}\n";
     let id = sources.add("k.yaml", text);
     let node = parse_one(&sources, id, ParseOptions::default()).expect("valid");
-    let (charts, globals) = HelmChartArgs::split(from_node(&node).expect("known fields"));
+    let (charts, globals) = HelmChartArgs::into_charts(from_node(&node).expect("known fields"));
     assert_eq!(globals, HelmGlobals { chart_home: "c".into(), config_home: "two".into() });
     let first = HelmChart {
         name: "a".into(),

@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 500;
 const EXACT: u64 = 1 << 53;
 
 /// Converts inline values to a tree.
-pub(super) fn tree(values: &Mapping) -> Result<Node> {
+pub(super) fn inline_values_tree(values: &Mapping) -> Result<Node> {
     inline_map(values, 0)
 }
 
@@ -142,7 +142,7 @@ mod tests {
         let text = "a: 1\nb: 1.5\nc: '1'\nd: true\ne: null\nf: [x, {y: z}]\n\
                     g: 9007199254740993\nh: 12345678901234567890\n";
         let values: Mapping = serde_yaml::from_str(text).expect("valid");
-        let tree = tree(&values).expect("shallow");
+        let tree = inline_values_tree(&values).expect("shallow");
         assert_eq!(
             to_yaml(&tree).expect("printable"),
             "a: 1\nb: 1.5\nc: \"1\"\nd: true\ne: null\nf:\n- x\n- \"y\": z\ng: 9007199254740992\nh: 12345678901234567000\n"

@@ -226,7 +226,7 @@ fn locked_remote(
             if !is_commit(commit) {
                 return Err(format!("`{commit}` is not a full commit hash"));
             }
-            if locked.is_fixed() && reference != commit {
+            if locked.is_commit_hash() && reference != commit {
                 return Err(format!("`ref` is the commit {reference}, but `commit` is {commit}"));
             }
             Ok((locked, commit.to_string()))

@@ -9,12 +9,12 @@ use rustc_hash::FxHashMap;
 use super::super::repo_spec::{RepoSpec, is_commit, without_secrets};
 use super::git;
 use smp_files::{
-    About, HeldDirectory, KeptDirectory, Staging, Store, StoredEntry, TemporaryDirectory, UNUSED, is_key, key,
+    Description, HeldDirectory, CachedDirectory, Staging, Store, StoredEntry, TemporaryDirectory, MAX_UNUSED_AGE, is_cache_key, cache_key,
 };
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// The maximum total size of all files: 1 GiB.
-pub(super) const MOST_BYTES: u64 = 1 << 30;
+pub(super) const MAX_FILE_BYTES: u64 = 1 << 30;
 
 pub(super) const REPOSITORIES: &str = "repositories";
 pub(super) const FILES: &str = "files";
@@ -38,7 +38,7 @@ type HeldTree = Arc<Mutex<Option<HeldDirectory>>>;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum CachedTree {
     /// The complete tree, with its real path.
-    Whole(PathBuf),
+    Complete(PathBuf),
     /// A tree that differs from the fetched one, or that another version left.
     Damaged,
     /// No tree.
@@ -96,16 +96,16 @@ impl Cache {
         let held = self.held(&entry);
         let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = &*held {
-            return CachedTree::Whole(known.path.clone());
+            return CachedTree::Complete(known.path.clone());
         }
         let Some(store) = self.store() else { return CachedTree::Absent };
         match store.open_directory(&entry, &about_tree(spec, commit)) {
-            KeptDirectory::Damaged => CachedTree::Damaged,
-            KeptDirectory::Absent => CachedTree::Absent,
-            KeptDirectory::Whole(found) => {
+            CachedDirectory::Damaged => CachedTree::Damaged,
+            CachedDirectory::Missing => CachedTree::Absent,
+            CachedDirectory::Valid(found) => {
                 let path = found.path.clone();
                 *held = Some(found);
-                CachedTree::Whole(path)
+                CachedTree::Complete(path)
             }
         }
     }
@@ -118,7 +118,7 @@ impl Cache {
     }
 
     /// Returns the commit that a reference resolved to when it was last fetched.
-    pub(super) fn remembered(&self, spec: &RepoSpec) -> Option<String> {
+    pub(super) fn last_commit(&self, spec: &RepoSpec) -> Option<String> {
         let name = folder(spec).join(ref_name(spec));
         let commit = String::from_utf8(self.store()?.read_sealed(&name, &about_reference(spec))?).ok()?;
         is_commit(&commit).then_some(commit)
@@ -146,12 +146,12 @@ impl Cache {
         // The commit may already be cached for another reference.
         let folder = folder(spec);
         let entry = folder.join(&commit);
-        let kept = store.keep_directory(&staging, &entry, &about_tree(spec, &commit)).map_err(failed)?;
+        let kept = store.put_directory(&staging, &entry, &about_tree(spec, &commit)).map_err(failed)?;
         let path = kept.path.clone();
         *self.held(&entry).lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
         if commit != spec.reference && locked.is_none() {
             let name = folder.join(ref_name(spec));
-            store.keep_sealed(&name, about_reference(spec), commit.as_bytes()).map_err(failed)?;
+            store.put_sealed(&name, about_reference(spec), commit.as_bytes()).map_err(failed)?;
         }
         tidy_folder(store, &folder, is_commit, &staging);
         store.sweep(&staging);
@@ -167,9 +167,9 @@ impl Cache {
     pub(super) fn keep_file(&self, url: &str, content: &[u8]) {
         let Ok((store, staging)) = self.staging() else { return };
         // The content was fetched in any case, so a failure to store it is ignored.
-        let _ = store.keep_sealed(&file(url), about_file(url), content);
+        let _ = store.put_sealed(&file(url), about_file(url), content);
         self.tidied.call_once(|| {
-            for entry in superfluous(store.entries(Path::new(FILES), is_key), MOST_BYTES) {
+            for entry in files_to_evict(store.entries(Path::new(FILES), is_cache_key), MAX_FILE_BYTES) {
                 store.remove(&entry.name, &staging);
             }
             store.sweep_folder(Path::new(FILES));
@@ -180,19 +180,19 @@ impl Cache {
 
 /// Removes unused entries from the folder of a repository that was just fetched.
 fn tidy_folder(store: &Store, folder: &Path, is_ours: fn(&str) -> bool, staging: &Staging) {
-    for entry in store.entries(folder, is_ours).iter().filter(|entry| entry.is_unused_for(UNUSED)) {
+    for entry in store.entries(folder, is_ours).iter().filter(|entry| entry.is_unused_for(MAX_UNUSED_AGE)) {
         store.remove(&entry.name, staging);
     }
     store.sweep_folder(folder);
 }
 
 /// Returns the files that were not used for a while, and the oldest ones of the rest beyond the size limit.
-pub(super) fn superfluous(mut files: Vec<StoredEntry>, most_bytes: u64) -> Vec<StoredEntry> {
+pub(super) fn files_to_evict(mut files: Vec<StoredEntry>, most_bytes: u64) -> Vec<StoredEntry> {
     files.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.name.cmp(&b.name)));
     let mut bytes = 0_u64;
     files.retain(|file| {
         bytes = bytes.saturating_add(file.size);
-        bytes > most_bytes || file.is_unused_for(UNUSED)
+        bytes > most_bytes || file.is_unused_for(MAX_UNUSED_AGE)
     });
     files
 }
@@ -208,30 +208,30 @@ fn commit_mismatch_error(spec: &RepoSpec, locked: &str, found: &str) -> Diagnost
 /// Returns the folder of a repository.
 fn folder(spec: &RepoSpec) -> PathBuf {
     let submodules = if spec.submodules { "" } else { "no submodules" };
-    Path::new(REPOSITORIES).join(key(&[spec.url().as_bytes(), submodules.as_bytes()]))
+    Path::new(REPOSITORIES).join(cache_key(&[spec.url().as_bytes(), submodules.as_bytes()]))
 }
 
 fn file(url: &str) -> PathBuf {
-    Path::new(FILES).join(key(&[url.as_bytes()]))
+    Path::new(FILES).join(cache_key(&[url.as_bytes()]))
 }
 
 fn ref_name(spec: &RepoSpec) -> String {
-    format!("ref-{}", key(&[spec.reference.as_bytes()]))
+    format!("ref-{}", cache_key(&[spec.reference.as_bytes()]))
 }
 
-fn about(parts: [(&str, String); 2]) -> About {
+fn about(parts: [(&str, String); 2]) -> Description {
     parts.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
-fn about_tree(spec: &RepoSpec, commit: &str) -> About {
+fn about_tree(spec: &RepoSpec, commit: &str) -> Description {
     about([("url", without_secrets(&spec.url())), ("commit", commit.to_string())])
 }
 
-fn about_reference(spec: &RepoSpec) -> About {
+fn about_reference(spec: &RepoSpec) -> Description {
     about([("url", without_secrets(&spec.url())), ("ref", spec.reference.clone())])
 }
 
-fn about_file(url: &str) -> About {
+fn about_file(url: &str) -> Description {
     [("url".to_string(), without_secrets(url))].into()
 }
 
@@ -243,7 +243,7 @@ mod tests {
 
     fn file(name: &str, size: u64, days: u64) -> StoredEntry {
         let used = SystemTime::now() - Duration::from_secs(days * 86_400);
-        StoredEntry { name: name.into(), about: About::new(), size, used }
+        StoredEntry { name: name.into(), about: Description::new(), size, used }
     }
 
     #[test]
@@ -251,7 +251,7 @@ mod tests {
         let files =
             || vec![file("old", 10, 3), file("new", 10, 1), file("unused", 1, 31), file("older", 5, 4)];
         let names = |most_bytes| -> Vec<String> {
-            let gone = superfluous(files(), most_bytes);
+            let gone = files_to_evict(files(), most_bytes);
             gone.iter().map(|file| file.name.display().to_string()).collect()
         };
         assert_eq!(names(25), ["unused"]);

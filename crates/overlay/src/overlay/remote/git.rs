@@ -42,12 +42,12 @@ pub(super) fn check_out(spec: &RepoSpec, locked: Option<&str>, into: &Path) -> R
     let fetch = |what: &str| git.run("fetch", &["fetch", "--depth=1", "--", &url, what]);
     match locked.map(fetch) {
         Some(Ok(_)) => {}
-        Some(Err(error)) if is_too_late(&error) => return Err(error),
+        Some(Err(error)) if is_timeout(&error) => return Err(error),
         _ => drop(fetch(reference)?),
     }
     git.run("checkout", &["checkout", "--quiet", "FETCH_HEAD"])?;
     let commit = git.run("rev-parse", &["rev-parse", "--verify", "FETCH_HEAD^{commit}"])?;
-    if spec.submodules && DiskTree.has(&into.join(".gitmodules")) {
+    if spec.submodules && DiskTree.exists(&into.join(".gitmodules")) {
         // A remote repository must not refer to repositories on this machine, whatever the user's git allows.
         let config = if spec.is_local() { &[][..] } else { &["-c", "protocol.file.allow=never"] };
         let update = ["submodule", "update", "--init", "--recursive"];
@@ -57,7 +57,7 @@ pub(super) fn check_out(spec: &RepoSpec, locked: Option<&str>, into: &Path) -> R
 }
 
 /// Returns true if git exceeded its timeout.
-pub(super) fn is_too_late(error: &Diagnostic) -> bool {
+pub(super) fn is_timeout(error: &Diagnostic) -> bool {
     error.message().contains("timed out after")
 }
 
@@ -79,15 +79,15 @@ impl Git<'_> {
         let mut ended =
             process::run(&mut command, &what, b"", Some(self.spec.timeout)).map_err(|e| self.advise(e))?;
         // git repeats the URL, which may contain a password.
-        ended.messages = ended.messages.replace(self.url, &shown);
-        ended.success(&what).map_err(|e| self.advise(e))
+        ended.stderr = ended.stderr.replace(self.url, &shown);
+        ended.into_stdout(&what).map_err(|e| self.advise(e))
     }
 
     fn advise(&self, error: Diagnostic) -> Diagnostic {
         if error.message().contains("program not found") {
             return error.help("install git, which is required to fetch remote bases");
         }
-        if is_too_late(&error) {
+        if is_timeout(&error) {
             return error
                 .help("to raise the timeout, add the query parameter `timeout=SECONDS` to the reference");
         }

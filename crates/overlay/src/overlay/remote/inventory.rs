@@ -4,9 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::super::repo_spec::is_commit;
-use super::cache::{FILES, MOST_BYTES, REPOSITORIES, superfluous};
+use super::cache::{FILES, MAX_FILE_BYTES, REPOSITORIES, files_to_evict};
 use smp_files::{
-    CacheEntry, CacheKind, Cleared, Removal, Staging, Store, StoredEntry, UNUSED, is_key, user_cache,
+    CacheEntry, CacheKind, Cleared, Removal, Staging, Store, StoredEntry, MAX_UNUSED_AGE, is_cache_key, user_cache,
 };
 
 /// The cache of fetched trees and files.
@@ -35,7 +35,7 @@ impl RemoteCache {
         let trees = self.folders().into_iter().flat_map(|folder| self.store.entries(&folder, is_commit));
         let mut all: Vec<_> = trees.map(|tree| shown(CacheKind::Repository, &tree)).collect();
         all.extend(self.files().iter().map(|file| shown(CacheKind::File, file)));
-        all.sort_by(|a, b| (a.kind as u8, &a.what, &a.version).cmp(&(b.kind as u8, &b.what, &b.version)));
+        all.sort_by(|a, b| (a.kind as u8, &a.source, &a.version).cmp(&(b.kind as u8, &b.source, &b.version)));
         all
     }
 
@@ -45,7 +45,7 @@ impl RemoteCache {
     /// # Errors
     /// The directory cannot be written.
     pub fn prune(&self) -> io::Result<Cleared> {
-        self.remove_entries(|entry, store| entry.is_unused_for(UNUSED) || !store.is_whole(entry), MOST_BYTES)
+        self.remove_entries(|entry, store| entry.is_unused_for(MAX_UNUSED_AGE) || !store.is_valid(entry), MAX_FILE_BYTES)
     }
 
     /// Removes all entries that no other program is using. Does not touch files that are not part of the cache.
@@ -61,14 +61,14 @@ impl RemoteCache {
         is_removed: fn(&StoredEntry, &Store) -> bool,
         most_bytes: u64,
     ) -> io::Result<Cleared> {
-        self.store.take_out([REPOSITORIES, FILES], |staging| {
+        self.store.clear([REPOSITORIES, FILES], |staging| {
             let mut cleared = Cleared::default();
             for folder in self.folders() {
                 self.remove_from_repository(&folder, is_removed, staging, &mut cleared);
             }
             let (gone, rest): (Vec<_>, Vec<_>) =
                 self.files().into_iter().partition(|file| is_removed(file, &self.store));
-            for file in gone.into_iter().chain(superfluous(rest, most_bytes)) {
+            for file in gone.into_iter().chain(files_to_evict(rest, most_bytes)) {
                 cleared.add(shown(CacheKind::File, &file), self.store.remove(&file.name, staging));
             }
             cleared
@@ -97,7 +97,7 @@ impl RemoteCache {
                 is_empty = false;
             }
         }
-        for reference in self.store.entries(folder, |name| name.strip_prefix("ref-").is_some_and(is_key)) {
+        for reference in self.store.entries(folder, |name| name.strip_prefix("ref-").is_some_and(is_cache_key)) {
             // Without trees a reference has nothing to resolve to.
             if is_empty || is_removed(&reference, &self.store) {
                 self.store.remove(&reference.name, staging);
@@ -110,17 +110,17 @@ impl RemoteCache {
     /// Returns the folders of repositories.
     fn folders(&self) -> Vec<PathBuf> {
         let names = self.store.names(Path::new(REPOSITORIES)).into_iter();
-        let ours = names.filter(|name| name.to_str().is_some_and(is_key));
+        let ours = names.filter(|name| name.to_str().is_some_and(is_cache_key));
         ours.map(|name| Path::new(REPOSITORIES).join(name)).collect()
     }
 
     fn files(&self) -> Vec<StoredEntry> {
-        self.store.entries(Path::new(FILES), is_key)
+        self.store.entries(Path::new(FILES), is_cache_key)
     }
 }
 
 fn shown(kind: CacheKind, entry: &StoredEntry) -> CacheEntry {
     let part = |name: &str| entry.about.get(name).cloned().unwrap_or_default();
     let (size, used) = (entry.size, entry.used);
-    CacheEntry { kind, what: part("url"), version: part("commit"), size, used }
+    CacheEntry { kind, source: part("url"), version: part("commit"), size, used }
 }

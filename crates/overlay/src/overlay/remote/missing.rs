@@ -8,29 +8,29 @@ use smp_text::source::Span;
 
 /// The reason why a reference is not available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lack {
+pub(super) enum MissingReason {
     /// It is not in the cache of an offline run.
-    Cache,
+    NotCached,
     /// The entry in the cache of an offline run is damaged.
     Damaged,
     /// It is not in the lock file, which must contain everything.
-    Lock,
+    NotLocked,
 }
 
 #[derive(Debug)]
 struct Missed {
     reference: String,
     at: Span,
-    lack: Lack,
+    lack: MissingReason,
 }
 
 /// The missing references.
 #[derive(Debug, Default)]
-pub(super) struct Missing(Mutex<Vec<Missed>>);
+pub(super) struct MissingReferences(Mutex<Vec<Missed>>);
 
-impl Missing {
+impl MissingReferences {
     /// Adds a reference and returns the error for it. `lock` is the name of the lock file.
-    pub(super) fn add(&self, reference: &str, at: Span, lack: Lack, lock: &str) -> Diagnostic {
+    pub(super) fn add(&self, reference: &str, at: Span, lack: MissingReason, lock: &str) -> Diagnostic {
         let missed = Missed { reference: reference.to_string(), at, lack };
         let error = error_of(&[&missed], lock);
         let mut missing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -45,7 +45,7 @@ impl Missing {
     pub(super) fn error(&self, lock: &str) -> Option<Diagnostic> {
         let missing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (unlocked, uncached): (Vec<&Missed>, Vec<&Missed>) =
-            missing.iter().partition(|missed| missed.lack == Lack::Lock);
+            missing.iter().partition(|missed| missed.lack == MissingReason::NotLocked);
         let first = if unlocked.is_empty() { uncached } else { unlocked };
         (!first.is_empty()).then(|| error_of(&first, lock))
     }
@@ -55,7 +55,7 @@ impl Missing {
 fn error_of(all: &[&Missed], lock: &str) -> Diagnostic {
     let are = by_count(all.len(), "is", "are");
     let missing = format!("{} {are}", counted(all.len(), "remote reference"));
-    let (message, help) = if all.iter().any(|missed| missed.lack == Lack::Lock) {
+    let (message, help) = if all.iter().any(|missed| missed.lack == MissingReason::NotLocked) {
         let message = format!("{missing} not in {lock}, but --locked requires all of them");
         (message, "run `kubectl smp lock`, or remove --locked")
     } else {
@@ -64,7 +64,7 @@ fn error_of(all: &[&Missed], lock: &str) -> Diagnostic {
     };
     let error = Diagnostic::error(Code::NotFetched, message).help(help);
     all.iter().fold(error, |error, missed| {
-        let why = if missed.lack == Lack::Damaged { "damaged" } else { "missing" };
+        let why = if missed.lack == MissingReason::Damaged { "damaged" } else { "missing" };
         let note = format!("{why}: {}", without_password(&missed.reference));
         error.label(missed.at, "").note(note)
     })

@@ -83,7 +83,7 @@ fn read(checkout: &Checkout, path: &str) -> String {
 }
 
 fn root(checkout: &Checkout) -> Result<Directory> {
-    checkout.root_in(&checkout.tree()?)
+    checkout.directory_in(&checkout.tree()?)
 }
 
 fn nowhere() -> Span {
@@ -169,13 +169,13 @@ fn offline_errors_list_all_missing_references() {
     let sources = SourceMap::default();
     let text = sources.add("kustomization.yaml", "resources: [x, y]");
     let offline = fixture.offline();
-    assert_eq!(offline.missing(), None);
+    assert_eq!(offline.missing_references_error(), None);
     let spec = fixture.spec("?ref=v2");
     let first = offline.repository(&spec, Span::new(text, 12, 13)).expect_err("not cached");
     assert_eq!((first.code(), first.labels().len()), (Code::NotFetched, 1));
     offline.file("https://me:secret@h.com/a.yaml", Span::new(text, 15, 16)).expect_err("not cached");
     offline.file("https://me:secret@h.com/a.yaml", nowhere()).expect_err("still not");
-    let all = offline.missing().expect("two are missing");
+    let all = offline.missing_references_error().expect("two are missing");
     assert!(all.message().starts_with("2 remote references are not in the cache"), "{all}");
     assert_eq!(all.notes(), [format!("missing: {}", spec.raw()), "missing: https://***@h.com/a.yaml".into()]);
     assert_eq!(all.labels().len(), 2);

@@ -188,9 +188,9 @@ fn secrets_are_not_shown() {
 #[test]
 fn cycles_are_found_by_prefix() {
     let (long, short) = (parse("github.com/o/r//a?ref=v1"), parse("github.com/o/r//a"));
-    assert!(short.leads_back_to(&long));
-    assert!(long.leads_back_to(&long));
-    assert!(!long.leads_back_to(&short));
+    assert!(short.is_cycle_with(&long));
+    assert!(long.is_cycle_with(&long));
+    assert!(!long.is_cycle_with(&short));
 }
 
 #[test]

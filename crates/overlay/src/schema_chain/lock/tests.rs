@@ -46,7 +46,7 @@ fn document() -> Value {
 
 #[test]
 fn extracted_schema_contains_all_referenced_definitions() {
-    let part = part_of_document(&document(), &gvk()).expect("known");
+    let part = extract_kind(&document(), &gvk()).expect("known");
     let names: Vec<&String> = part["components"]["schemas"].as_object().expect("a map").keys().collect();
     assert_eq!(names, ["a.Spec", "a.Thing", "a/Port"]);
     let text = part.to_string();
@@ -57,14 +57,14 @@ fn extracted_schema_contains_all_referenced_definitions() {
     );
     assert_eq!(part["components"]["schemas"]["a.Thing"]["properties"]["description"]["type"], "string");
     assert_eq!(part["paths"].as_object().map(Map::len), Some(1));
-    assert_eq!(part_of_document(&part, &gvk()), Some(part.clone()), "it is already minimal");
-    assert_eq!(part_of_document(&document(), &Gvk::from_manifest("example.com/v2", "Thing")), None);
+    assert_eq!(extract_kind(&part, &gvk()), Some(part.clone()), "it is already minimal");
+    assert_eq!(extract_kind(&document(), &Gvk::from_manifest("example.com/v2", "Thing")), None);
 }
 
 #[test]
 fn extracted_schema_is_equivalent_for_the_kind() {
     let whole = read_document(&Node::from(&document())).and_then(|model| model.compile()).expect("readable");
-    let part = part_of_document(&document(), &gvk()).expect("known");
+    let part = extract_kind(&document(), &gvk()).expect("known");
     let locked = LockedSchema::new(gvk(), String::new(), String::new(), part);
     let graph = locked.graph().expect("readable");
     assert_eq!(graph.scope(&gvk()), whole.scope(&gvk()));
@@ -79,7 +79,7 @@ fn extracted_schema_is_equivalent_for_the_kind() {
 
 #[test]
 fn schema_of_another_kind_is_an_error() {
-    let part = part_of_document(&document(), &gvk()).expect("known");
+    let part = extract_kind(&document(), &gvk()).expect("known");
     let other = Gvk::from_manifest("example.com/v1", "Other");
     let error = LockedSchema::new(other, String::new(), String::new(), part).graph().expect_err("not there");
     assert_eq!(error.code(), Code::NoSchema);
@@ -92,7 +92,7 @@ fn definitions_of_v2_are_extracted() {
     let schemas = document["components"]["schemas"].take();
     document["definitions"] = schemas;
     document["swagger"] = "2.0".into();
-    let part = part_of_document(&document, &gvk()).expect("known");
+    let part = extract_kind(&document, &gvk()).expect("known");
     assert_eq!(part["definitions"].as_object().map(Map::len), Some(3));
     let locked = LockedSchema::new(gvk(), String::new(), String::new(), part);
     assert!(locked.graph().is_ok());

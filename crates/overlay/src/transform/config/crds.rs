@@ -13,7 +13,7 @@ use smp_text::yaml::{Map, Node};
 ///
 /// # Errors
 /// A definition is not a map, specs contradict each other, or definitions refer to each other in a cycle.
-pub fn config_of_crds(document: &Node) -> Result<TransformerConfig> {
+pub fn config_from_crds(document: &Node) -> Result<TransformerConfig> {
     let mut config = TransformerConfig::default();
     if document.is_null() {
         return Ok(config);
@@ -81,7 +81,7 @@ impl<'d> DefinitionReader<'d> {
     fn property(&mut self, property: &Node, path: &[&str]) -> Result<()> {
         let extension = |name: &str| property.get(name).and_then(Node::as_str);
         let config = &mut self.config;
-        let field = FieldSpec { kind: self.kind.clone(), ..FieldSpec::of_all(&path.join("/")) };
+        let field = FieldSpec { kind: self.kind.clone(), ..FieldSpec::for_all_kinds(&path.join("/")) };
         if extension("x-kubernetes-annotation").is_some() {
             config.common_annotations = config.common_annotations.with(field.clone())?;
         }
@@ -113,7 +113,7 @@ mod tests {
     use crate::transform::testing::nodes;
 
     fn read(text: &str) -> Result<TransformerConfig> {
-        config_of_crds(&nodes(text)[0])
+        config_from_crds(&nodes(text)[0])
     }
 
     fn paths(specs: &[FieldSpec]) -> Vec<String> {

@@ -119,7 +119,7 @@ pub(super) fn images() -> Vec<FieldSpec> {
     let fields = ["containers[]/image", "initContainers[]/image", "volumes[]/image/reference"];
     let paths = parents.iter().flat_map(|parent| fields.iter().map(move |field| format!("{parent}/{field}")));
     let cron_job_path = format!("{}/{}", CRON_JOB_POD.1, fields[2]);
-    paths.chain([cron_job_path]).map(|path| FieldSpec::created_in_all(&path)).collect()
+    paths.chain([cron_job_path]).map(|path| FieldSpec::created_for_all_kinds(&path)).collect()
 }
 
 pub(super) fn replicas() -> Vec<FieldSpec> {

@@ -6,6 +6,6 @@ mod defaults;
 mod selector_args;
 mod transformer_config;
 
-pub use crds::config_of_crds;
+pub use crds::config_from_crds;
 pub use selector_args::SelectorArgs;
 pub use transformer_config::TransformerConfig;

@@ -32,12 +32,12 @@ pub struct SelectorArgs {
 
 impl SelectorArgs {
     /// Returns true if the selector depends on labels or annotations, which may change during the build.
-    pub(crate) fn looks_at_labels(&self) -> bool {
+    pub(crate) fn uses_labels(&self) -> bool {
         !self.label_selector.is_empty() || !self.annotation_selector.is_empty()
     }
 
     /// Returns the location of the field for a part of the id, or no location if the field is not given.
-    pub(crate) fn place_of(&self, part: WrongPart) -> Span {
+    pub(crate) fn location_of(&self, part: WrongPart) -> Span {
         match part {
             WrongPart::ApiVersion => [self.group.span, self.version.span],
             WrongPart::Kind => [self.kind.span; 2],
@@ -81,7 +81,7 @@ impl SelectorArgs {
 
     /// Returns true if group, version, kind, name and namespace are all empty.
     #[must_use]
-    pub fn names_nothing(&self) -> bool {
+    pub fn has_empty_id(&self) -> bool {
         self.fields()[..5].iter().all(|(_, text)| text.is_empty())
     }
 
@@ -122,10 +122,10 @@ mod tests {
             ..SelectorArgs::default()
         };
         assert_eq!(args.to_string(), "kind=Deploy.* labelSelector=app=web");
-        assert!(!args.names_nothing());
+        assert!(!args.has_empty_id());
         assert!(args.compile().expect("valid").kind.matches("Deployment"));
         let args = SelectorArgs { label_selector: "(".to_string().into(), ..SelectorArgs::default() };
-        assert!(args.names_nothing() && args.compile().is_err());
+        assert!(args.has_empty_id() && args.compile().is_err());
         assert_eq!(SelectorArgs::default().to_string(), "everything");
     }
 }

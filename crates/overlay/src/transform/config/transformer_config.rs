@@ -160,12 +160,12 @@ labels: null
         let gvk = Gvk::from_manifest("x/v1", "Bar");
         let fields: Vec<_> = config
             .name_reference
-            .fields_of(&gvk)
+            .fields_for(&gvk)
             .map(|f| (f.entry.kind.as_str(), f.spec.path.as_str()))
             .collect();
         assert_eq!(fields, [("ConfigMap", "spec/map"), ("Foo", "spec/foo")]);
         let pod = Gvk::from_manifest("v1", "Pod");
-        let own = |c: &TransformerConfig| c.name_reference.fields_of(&pod).count();
+        let own = |c: &TransformerConfig| c.name_reference.fields_for(&pod).count();
         assert_eq!(own(&config), own(&TransformerConfig::builtin()), "existing specs are not added again");
     }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use smol_str::SmolStr;
 
-use super::spec::{FieldSpec, selects};
+use super::spec::{FieldSpec, matches_gvk};
 use smp_merge::schema::Gvk;
 
 /// A kind, and the fields of other kinds that name resources of it.
@@ -28,6 +28,6 @@ impl NameBackReference {
     /// Returns true if this entry references the given kind.
     #[must_use]
     pub fn refers_to(&self, gvk: &Gvk) -> bool {
-        selects(self.parts(), gvk)
+        matches_gvk(self.parts(), gvk)
     }
 }

@@ -161,7 +161,7 @@ impl<S: ListedSpec> SpecList<S> {
     }
 
     /// Returns the fields that apply to a group, version and kind, in order.
-    pub(in crate::transform) fn fields_of<'c>(
+    pub(in crate::transform) fn fields_for<'c>(
         &'c self,
         gvk: &'c Gvk,
     ) -> impl Iterator<Item = SpecField<'c, S>> {
@@ -240,7 +240,7 @@ mod tests {
     fn specs_are_sorted_and_found_by_kind() {
         let kinds = ["Zoo", "", "Deployment", "MutatingWebhookConfiguration", "Namespace", "Zoo"];
         let specs = FieldSpecs::from(
-            kinds.map(|kind| FieldSpec { kind: kind.into(), ..FieldSpec::of_all("p") }).to_vec(),
+            kinds.map(|kind| FieldSpec { kind: kind.into(), ..FieldSpec::for_all_kinds("p") }).to_vec(),
         );
         let sorted: Vec<_> = specs.clone().sorted().as_slice().iter().map(|s| s.kind.clone()).collect();
         // An empty kind is `~K`, which sorts after letters.

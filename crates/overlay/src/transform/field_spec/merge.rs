@@ -17,7 +17,7 @@ pub(super) fn merge_specs(own: &[FieldSpec], incoming: &[FieldSpec]) -> Result<V
     for spec in incoming {
         let covering = match &mut first {
             Some(first) => first.find_covering(spec, &list),
-            None => list.iter().position(|own| own.stands_for(spec)),
+            None => list.iter().position(|own| own.covers(spec)),
         };
         match covering {
             Some(i) if list[i].create != spec.create => return Err(conflict(&list[i], spec)),
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     fn spec(kind: &str, path: &str, create: bool) -> FieldSpec {
-        FieldSpec { kind: kind.into(), create, ..FieldSpec::of_all(path) }
+        FieldSpec { kind: kind.into(), create, ..FieldSpec::for_all_kinds(path) }
     }
 
     #[test]

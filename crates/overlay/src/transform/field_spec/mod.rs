@@ -17,4 +17,4 @@ pub(super) use list::{ListedSpec, SpecField};
 pub(super) use path::Create;
 pub(super) use set::{overwrite, set_entries, set_scalar};
 pub use spec::FieldSpec;
-pub(super) use spec::selects;
+pub(super) use spec::matches_gvk;

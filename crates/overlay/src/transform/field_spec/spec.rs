@@ -25,25 +25,25 @@ pub struct FieldSpec {
 impl FieldSpec {
     /// Creates a spec for a field of all kinds that is not created if it is missing.
     #[must_use]
-    pub fn of_all(path: &str) -> Self {
+    pub fn for_all_kinds(path: &str) -> Self {
         Self { path: path.into(), ..Self::default() }
     }
 
     /// Creates a spec for a field of all kinds that is created if it is missing.
     #[must_use]
-    pub fn created_in_all(path: &str) -> Self {
-        Self { create: true, ..Self::of_all(path) }
+    pub fn created_for_all_kinds(path: &str) -> Self {
+        Self { create: true, ..Self::for_all_kinds(path) }
     }
 
     /// Returns true if the spec applies to this group, version and kind.
     #[must_use]
     pub fn selects(&self, gvk: &Gvk) -> bool {
-        selects([&self.group, &self.version, &self.kind], gvk)
+        matches_gvk([&self.group, &self.version, &self.kind], gvk)
     }
 
     /// Returns true if kustomize skips `incoming` because this spec is in the list. This includes an incoming
     /// spec that is wider than this one.
-    pub(super) fn stands_for(&self, incoming: &Self) -> bool {
+    pub(super) fn covers(&self, incoming: &Self) -> bool {
         let fits = |incoming: &SmolStr, own: &SmolStr| incoming.is_empty() || incoming == own;
         self.path == incoming.path
             && fits(&incoming.group, &self.group)
@@ -53,7 +53,7 @@ impl FieldSpec {
 }
 
 /// Returns true if each of group, version and kind is empty or equal.
-pub(in crate::transform) fn selects([group, version, kind]: [&str; 3], gvk: &Gvk) -> bool {
+pub(in crate::transform) fn matches_gvk([group, version, kind]: [&str; 3], gvk: &Gvk) -> bool {
     (kind.is_empty() || kind == gvk.kind)
         && (group.is_empty() || group == gvk.group)
         && (version.is_empty() || version == gvk.version)
@@ -75,7 +75,7 @@ mod tests {
             (["", "", "Pod"], false),
         ];
         for (selector, want) in table {
-            assert_eq!(selects(selector, &gvk), want, "{selector:?}");
+            assert_eq!(matches_gvk(selector, &gvk), want, "{selector:?}");
         }
     }
 }

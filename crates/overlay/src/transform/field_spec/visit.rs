@@ -50,14 +50,14 @@ impl FieldSpecs {
         let done = if of_annotations { resource.with_annotations(visit) } else { visit(resource) };
         done.map_err(|d| d.field(&spec.path).resource(resource.id()))?;
         if changes_shared {
-            resource.spread_shared();
+            resource.propagate_shared();
         }
         Ok(())
     }
 
     /// Returns true if the specs may select several fields of one resource.
     pub(in crate::transform) fn has_several(&self, gvk: &Gvk) -> bool {
-        let mut paths = self.fields_of(gvk).map(|field| &field.spec.path);
+        let mut paths = self.fields_for(gvk).map(|field| &field.spec.path);
         // `metadata` has no list that could contain the field several times.
         paths.next().is_some_and(|first| !first.starts_with("metadata/") || paths.next().is_some())
     }

@@ -27,7 +27,7 @@ impl GeneratorOptions {
     /// Labels and annotations of the generator win. A flag that is true for all generators stays true,
     /// because `false` cannot be distinguished from "not given".
     #[must_use]
-    pub fn completed_by(&self, global: Option<&Self>) -> Self {
+    pub fn merged_with(&self, global: Option<&Self>) -> Self {
         let mut all = self.clone();
         if let Some(global) = global {
             for (mine, theirs) in
@@ -88,7 +88,7 @@ impl GeneratorArgs {
     /// Uses the metadata of the generator's file if the arguments have no name or namespace. In such files
     /// kustomize v5.8 ignores `env`.
     #[must_use]
-    pub fn or_named_by(mut self, metadata: GeneratorMetadata) -> Self {
+    pub fn with_metadata(mut self, metadata: GeneratorMetadata) -> Self {
         self.own_file = true;
         if self.name.is_empty() {
             self.name = metadata.name;
@@ -102,7 +102,7 @@ impl GeneratorArgs {
 
 impl GeneratorArgs {
     /// Returns the first known location of the arguments.
-    pub(crate) fn place(&self) -> Span {
+    pub(crate) fn location(&self) -> Span {
         let lists = [&self.literals, &self.files, &self.envs];
         let firsts = lists.into_iter().filter_map(|list| list.first()).map(|s| s.span);
         [self.name.span, self.namespace.span, self.behavior.span]
@@ -131,7 +131,7 @@ mod tests {
         let want = read(
             "{labels: {a: own, b: g}, annotations: {x: g}, disableNameSuffixHash: true, immutable: true}",
         );
-        assert_eq!(own.completed_by(Some(&global)), want);
-        assert_eq!(own.completed_by(None), own);
+        assert_eq!(own.merged_with(Some(&global)), want);
+        assert_eq!(own.merged_with(None), own);
     }
 }

@@ -49,7 +49,7 @@ impl DataPair {
 
 impl GeneratorArgs {
     /// Returns the paths of the files to read, except of malformed entries.
-    pub fn named_files(&self) -> impl Iterator<Item = Spanned<String>> {
+    pub fn file_paths(&self) -> impl Iterator<Item = Spanned<String>> {
         let of_file = |source: &Spanned<String>| {
             let (_, path) = file_source(source).ok()?;
             Some(Spanned::new(path.to_string(), source.span))
@@ -63,7 +63,7 @@ impl GeneratorArgs {
 ///
 /// # Errors
 /// Same as [`load`].
-pub(in crate::transform) fn sorted(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>> {
+pub(in crate::transform) fn load_sorted(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>> {
     let mut pairs = load(args, files)?;
     pairs.value.sort_by(|a, b| a.key.cmp(&b.key));
     Ok(pairs)
@@ -86,7 +86,7 @@ fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>
     }
     for path in args.envs.iter().chain(env.filter(|_| !args.own_file)) {
         let content = read(path, path, files)?;
-        pairs.extend(env_file(&content, path, files.text_of(path, &content))?);
+        pairs.extend(env_file(&content, path, files.source_of(path, &content))?);
     }
     for source in &args.literals {
         pairs.push(literal(source)?);
@@ -94,7 +94,7 @@ fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>
     for source in &args.files {
         let (key, path) = file_source(source)?;
         let value = read(path, source, files)?;
-        let written = files.text_of(path, &value).map_or(source.span, |text| Span::new(text, 0, value.len()));
+        let written = files.source_of(path, &value).map_or(source.span, |text| Span::new(text, 0, value.len()));
         pairs.push(DataPair { key: key.into(), value, span: source.span, written, from: PairOrigin::File });
     }
     warnings.extend(check(args, &pairs)?);

@@ -29,10 +29,10 @@ impl<'a> GeneratedManifest<'a> {
                 Code::MissingField,
                 format!("a generated {kind} must have a name"),
             )
-            .at(args.place())
+            .at(args.location())
             .help("set `name` in the generator"));
         }
-        let options = args.options.completed_by(global);
+        let options = args.options.merged_with(global);
         let mut map = Map::new();
         map.push("apiVersion", Node::plain("v1"));
         map.push("kind", Node::plain(kind));
@@ -51,7 +51,7 @@ impl<'a> GeneratedManifest<'a> {
         if *immutable {
             self.map.push("immutable", Node::from(true).with_span(immutable.span));
         }
-        let node = Node::map(self.map).with_span(self.args.place());
+        let node = Node::map(self.map).with_span(self.args.location());
         let name_hash = !self.options.disable_name_suffix_hash;
         behavior(&self.args.behavior).map(|behavior| {
             let mut resource = Resource::unchecked(node, schema);
@@ -63,9 +63,9 @@ impl<'a> GeneratedManifest<'a> {
 
 fn metadata(args: &GeneratorArgs, options: &GeneratorOptions) -> Map {
     let mut metadata = Map::new();
-    metadata.push("name", string(args.name.value.clone(), args.name.span));
+    metadata.push("name", string_node(args.name.value.clone(), args.name.span));
     if !args.namespace.is_empty() {
-        metadata.push("namespace", string(args.namespace.value.clone(), args.namespace.span));
+        metadata.push("namespace", string_node(args.namespace.value.clone(), args.namespace.span));
     }
     for (field, pairs) in [("labels", &options.labels), ("annotations", &options.annotations)] {
         if !pairs.is_empty() {
@@ -77,7 +77,7 @@ fn metadata(args: &GeneratorArgs, options: &GeneratorOptions) -> Map {
 }
 
 /// Creates a string with a location for messages. Multi-line text gets the literal block style.
-pub(in crate::transform) fn string(text: String, span: Span) -> Node {
+pub(in crate::transform) fn string_node(text: String, span: Span) -> Node {
     let block = text.contains('\n');
     let mut node = Node::string(text).with_span(span);
     if block {
@@ -88,7 +88,7 @@ pub(in crate::transform) fn string(text: String, span: Span) -> Node {
 
 /// Parses the behavior. As in kustomize, an unknown value counts as not set; a warning is added.
 fn behavior(text: &Spanned<String>) -> Warned<Behavior> {
-    let behavior = Behavior::named(text);
+    let behavior = Behavior::from_name(text);
     let mut warnings = Vec::new();
     if behavior.is_none() && !text.is_empty() {
         // A value that is not similar to a behavior may be there by mistake and may be a secret, so it is not

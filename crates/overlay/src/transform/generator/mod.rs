@@ -5,5 +5,5 @@ mod key_values;
 mod manifest;
 
 pub use args::{GeneratorArgs, GeneratorMetadata, GeneratorOptions};
-pub(super) use key_values::{DataPair, sorted};
-pub(super) use manifest::{GeneratedManifest, string};
+pub(super) use key_values::{DataPair, load_sorted};
+pub(super) use manifest::{GeneratedManifest, string_node};

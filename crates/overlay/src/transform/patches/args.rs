@@ -35,7 +35,7 @@ pub struct PatchOptions {
 
 impl Patch {
     /// Returns a location of the entry, for messages.
-    pub(crate) fn place(&self) -> Span {
+    pub(crate) fn location(&self) -> Span {
         let target = self.target.as_ref().map_or(Span::default(), |target| target.span);
         let locations = [self.path.span, self.patch.span, target];
         locations.into_iter().find(|span| !span.is_none()).unwrap_or_default()

@@ -21,21 +21,21 @@ pub(super) struct StrategicPatch {
     node: Arc<Node>,
     options: PatchOptions,
     /// True if the patch was prepared for resources that a `target` selects.
-    selected: bool,
+    for_selected_targets: bool,
 }
 
 impl StrategicPatch {
     /// Prepares a patch for the resource that it identifies.
-    pub(super) fn own(patch: Resource, options: PatchOptions) -> Warned<Self> {
+    pub(super) fn for_named_target(patch: Resource, options: PatchOptions) -> Warned<Self> {
         let warnings = warning_of_replacement(patch.node()).into_iter().collect();
-        Warned { value: Self { node: Arc::new(patch.into_node()), options, selected: false }, warnings }
+        Warned { value: Self { node: Arc::new(patch.into_node()), options, for_selected_targets: false }, warnings }
     }
 
     /// Prepares a patch for all resources that a `target` selects.
     ///
     /// As in kustomize, all labels and annotations become strings. A null that is meant to remove an entry
     /// becomes a string, too; a warning is added.
-    pub(super) fn selected(mut patch: Resource, options: PatchOptions) -> Warned<Self> {
+    pub(super) fn for_selected_targets(mut patch: Resource, options: PatchOptions) -> Warned<Self> {
         let mut warnings: Vec<_> = warning_of_replacement(patch.node()).into_iter().collect();
         for field in ["labels", "annotations"] {
             let values = patch.node().get_path(&["metadata", field]).and_then(Node::as_map);
@@ -49,7 +49,7 @@ impl StrategicPatch {
             }
             values_to_strings(&mut patch, field);
         }
-        Warned { value: Self { node: Arc::new(patch.into_node()), options, selected: true }, warnings }
+        Warned { value: Self { node: Arc::new(patch.into_node()), options, for_selected_targets: true }, warnings }
     }
 
     /// Returns the size of the patch.
@@ -110,7 +110,7 @@ impl StrategicPatch {
         let warnings = warnings.chain(context.schema.merge_note(&id.gvk).cloned()).collect();
         self.restore_id(resource, &id, context.schema);
         if let Some(identity) = identity {
-            resource.keep_identity(identity);
+            resource.restore_identity_locations(identity);
         }
         record_patch(resource, &self.node);
         Ok(Warned { value: !resource.is_empty() && has_changed_id(&id, resource), warnings })
@@ -121,7 +121,7 @@ impl StrategicPatch {
         if resource.is_empty() {
             return;
         }
-        resource.spread_shared();
+        resource.propagate_shared();
         if !self.options.allow_kind_change {
             resource.set_kind(&id.gvk.kind, schema);
         }
@@ -130,7 +130,7 @@ impl StrategicPatch {
         }
         resource.set_namespace(&id.namespace);
         resource.sync(schema);
-        if self.selected && id.gvk.version.is_empty() {
+        if self.for_selected_targets && id.gvk.version.is_empty() {
             // kustomize sets the version that it found, even if there was none.
             if let Some(map) = resource.node_mut().as_map_mut() {
                 map.insert("apiVersion", Node::null());
@@ -142,7 +142,7 @@ impl StrategicPatch {
     /// versions differ.
     fn for_api_version(&self, version: &SmolStr) -> Option<Node> {
         let own = self.node.get("apiVersion").and_then(Node::scalar_text);
-        if !self.selected || own == Some(version) {
+        if !self.for_selected_targets || own == Some(version) {
             return None;
         }
         let mut node = Node::clone(&self.node);
@@ -178,7 +178,7 @@ fn warning_of_replacement(patch: &Node) -> Option<Diagnostic> {
 }
 
 /// A prepared JSON patch.
-pub(super) struct ResourcePatch<'p> {
+pub(super) struct PreparedJsonPatch<'p> {
     patch: &'p JsonPatch,
     operations: &'p Arc<Node>,
     /// An equivalent patch for a resource that was patched before, which does not process the whole resource.
@@ -190,13 +190,13 @@ pub(super) struct ResourcePatch<'p> {
 
 /// The state of a resource between two JSON patches, valid as long as nothing else changes the resource.
 #[derive(Default)]
-pub(super) struct OpenResource {
+pub(super) struct JsonPatchState {
     /// True if another JSON round trip would change nothing.
     normalized: bool,
     positions: FieldPositions<SmolStr>,
 }
 
-impl<'p> ResourcePatch<'p> {
+impl<'p> PreparedJsonPatch<'p> {
     pub(super) fn new(LoadedJsonPatch { patch, operations }: &'p LoadedJsonPatch) -> Self {
         let identifies = |field: Option<SmolStr>| {
             field.is_none_or(|field| matches!(field.as_str(), "apiVersion" | "kind" | "metadata"))
@@ -211,7 +211,7 @@ impl<'p> ResourcePatch<'p> {
     }
 
     /// Records the patch in the history of a resource.
-    pub(super) fn note_in(&self, resource: &mut Resource) {
+    pub(super) fn record_in(&self, resource: &mut Resource) {
         record_patch(resource, self.operations);
     }
 
@@ -225,7 +225,7 @@ impl<'p> ResourcePatch<'p> {
     pub(super) fn apply_small(
         &self,
         resource: &mut Resource,
-        open: &mut OpenResource,
+        open: &mut JsonPatchState,
         copied: &mut Copied,
     ) -> Option<Result<Vec<Diagnostic>>> {
         let small = self.small.as_ref()?;
@@ -270,9 +270,9 @@ fn is_identical(a: &Node, b: &Node) -> bool {
 ///
 /// As in kustomize, the whole resource makes a round trip through JSON, where all numbers are floats, and its
 /// annotations become strings. The bytes that the patch copies are added to `copied`.
-pub(super) fn json(
+pub(super) fn apply_json_patch(
     resource: &mut Resource,
-    patch: &ResourcePatch<'_>,
+    patch: &PreparedJsonPatch<'_>,
     schema: &Schema,
     copied: &mut Copied,
 ) -> Result<Warned<bool>> {
@@ -287,7 +287,7 @@ pub(super) fn json(
         return Err(Diagnostic::error(Code::WrongType, message));
     }
     through_json(resource.node_mut())?;
-    resource.part_shared();
+    resource.unlink_shared();
     values_to_strings(resource, "annotations");
     resource.sync(schema);
     if resource.id().gvk.kind.is_empty() || resource.id().name.is_empty() {
@@ -312,7 +312,7 @@ fn raw_text(node: &Node) -> &str {
 /// their locations. Removes the field if it is empty.
 fn values_to_strings(resource: &mut Resource, field: &str) {
     if resource.node().get_path(&["metadata", field]).is_some() {
-        let texts = resource.placed_strings(field).collect();
+        let texts = resource.located_strings(field).collect();
         resource.set_strings(field, texts);
     }
 }

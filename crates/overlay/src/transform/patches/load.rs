@@ -15,9 +15,9 @@ use smp_text::yaml::{
 };
 
 /// A parsed patch.
-pub(super) enum PatchBody {
+pub(super) enum ParsedPatch {
     /// No document, or only empty ones.
-    Nothing,
+    Empty,
     /// Strategic merge patches, with kind and name.
     Strategic(Vec<Resource>),
     /// JSON Patch operations (RFC 6902).
@@ -34,14 +34,14 @@ pub(super) struct LoadedJsonPatch {
 ///
 /// # Errors
 /// The entry has neither or both of path and inline patch, the file cannot be read, or the text is not a patch.
-pub(super) fn body(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<PatchBody>> {
+pub(super) fn load_patch(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<ParsedPatch>> {
     let Warned { value: documents, mut warnings } = documents_of(patch, patch.patch.trim(), context)?;
     let value = if let Some(operations) = documents.first().filter(|first| is_operations(first)) {
         warnings.extend(paths_without_slash(operations));
-        PatchBody::Json(json_patch(operations)?)
+        ParsedPatch::Json(json_patch(operations)?)
     } else {
         let documents = strategic(documents, context)?;
-        if documents.is_empty() { PatchBody::Nothing } else { PatchBody::Strategic(documents) }
+        if documents.is_empty() { ParsedPatch::Empty } else { ParsedPatch::Strategic(documents) }
     };
     Ok(Warned { value, warnings })
 }
@@ -51,10 +51,10 @@ pub(super) fn body(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<P
 /// # Errors
 /// The target or its name is missing, the entry has neither or both of path and inline patch, the file cannot
 /// be read, or the text is not a list of operations.
-pub(super) fn json6902(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<LoadedJsonPatch>> {
+pub(super) fn load_json6902(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<LoadedJsonPatch>> {
     if patch.target.as_ref().is_none_or(|target| target.name.is_empty()) {
         return Err(Diagnostic::error(Code::MissingField, "the `target` has no name")
-            .at(patch.target.as_ref().map_or(patch.place(), |target| target.span))
+            .at(patch.target.as_ref().map_or(patch.location(), |target| target.span))
             .help("use `patches` to change several resources at once"));
     }
     let Warned { value: documents, mut warnings } = documents_of(patch, &patch.patch, context)?;
@@ -67,7 +67,7 @@ pub(super) fn json6902(patch: &Patch, context: &PatchContext<'_>) -> Result<Warn
             let found = other.map_or("nothing", Node::type_name);
             let at = other.map_or(Span::default(), Node::span);
             Err(Diagnostic::error(Code::WrongType, format!("expected a list of operations, found {found}"))
-                .at(if at.is_none() { patch.place() } else { at })
+                .at(if at.is_none() { patch.location() } else { at })
                 .help("strategic merge patches belong under `patches`"))
         }
     }
@@ -77,11 +77,11 @@ pub(super) fn json6902(patch: &Patch, context: &PatchContext<'_>) -> Result<Warn
 ///
 /// # Errors
 /// The entry is neither the path of a readable file nor a strategic merge patch.
-pub(super) fn path_or_text(
+pub(super) fn load_strategic(
     patch: &Spanned<String>,
     context: &PatchContext<'_>,
 ) -> Result<Warned<Vec<Resource>>> {
-    let source = if is_path(patch) {
+    let source = if is_patch_path(patch) {
         read_text(patch, context.files, context.sources)?
     } else {
         inline(patch, patch.span, context)
@@ -92,7 +92,7 @@ pub(super) fn path_or_text(
 
 /// Returns true if an entry of `patchesStrategicMerge` is the path of a file instead of an inline patch.
 #[must_use]
-pub fn is_path(patch: &str) -> bool {
+pub fn is_patch_path(patch: &str) -> bool {
     // A path is a scalar in YAML, so it cannot be a patch.
     !patch.is_empty() && !patch.contains('\n') && !patch.trim_start().starts_with('{')
 }
@@ -102,7 +102,7 @@ fn documents_of(patch: &Patch, text: &str, context: &PatchContext<'_>) -> Result
     let source = match (text, patch.path.as_str()) {
         ("", "") => {
             return Err(Diagnostic::error(Code::MissingField, "the patch has neither `patch` nor `path`")
-                .at(patch.place())
+                .at(patch.location())
                 .help("set `patch` to an inline patch, or `path` to a patch file"));
         }
         ("", _) => read_text(&patch.path, context.files, context.sources)?,

@@ -14,17 +14,17 @@ pub use args::{Patch, PatchContext, PatchOptions};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::resource::{Likely, ResId, Resource, ResourceSet, WrongPart};
+use crate::resource::{Suggestions, ResId, Resource, ResourceSet, WrongPart};
 use crate::transform::AfterEntry;
 use smp_merge::merge::Absences;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use smp_text::source::Span;
 use smp_text::yaml::Spanned;
 
-use change::{OpenResource, ResourcePatch, StrategicPatch};
-pub use load::is_path as is_path_of_patch;
-use load::{LoadedJsonPatch, PatchBody};
-use target::{check_ids, own_target, with_namesake};
+use change::{JsonPatchState, PreparedJsonPatch, StrategicPatch};
+pub use load::is_patch_path as is_path_of_patch;
+use load::{LoadedJsonPatch, ParsedPatch};
+use target::{check_ids, find_target, with_namesake};
 
 /// Applies `patches` in order and returns warnings.
 ///
@@ -54,18 +54,18 @@ pub fn patches_by_entry(
 ) -> Result<Vec<Diagnostic>> {
     let mut run = PatchRun::new(set, context);
     // All patches are loaded before the first one is applied, as in kustomize.
-    let bodies = patches.iter().map(|patch| (patch, run.loaded(load::body(patch, context))));
-    let bodies: Vec<(&Patch, Option<PatchBody>)> = bodies.collect();
+    let bodies = patches.iter().map(|patch| (patch, run.loaded(load::load_patch(patch, context))));
+    let bodies: Vec<(&Patch, Option<ParsedPatch>)> = bodies.collect();
     for (i, (patch, body)) in bodies.into_iter().enumerate() {
         let Some(body) = body else { continue };
         let done = match body {
-            PatchBody::Nothing => {
-                run.warn(patch.place(), "the patch is empty and has no effect");
+            ParsedPatch::Empty => {
+                run.warn(patch.location(), "the patch is empty and has no effect");
                 run.check_target(patch);
                 Ok(())
             }
-            PatchBody::Strategic(documents) => run.strategic(patch, documents),
-            PatchBody::Json(json) => run.json(patch, &json, FormerIds::Kept),
+            ParsedPatch::Strategic(documents) => run.strategic(patch, documents),
+            ParsedPatch::Json(json) => run.json(patch, &json, FormerIds::Kept),
         };
         run.problems.value_of(done);
         after(run.set, i);
@@ -85,11 +85,11 @@ pub fn patches_json6902(
     after: AfterEntry<'_>,
 ) -> Result<Vec<Diagnostic>> {
     let mut run = PatchRun::new(set, context);
-    let loaded = patches.iter().map(|patch| (patch, run.loaded(load::json6902(patch, context))));
+    let loaded = patches.iter().map(|patch| (patch, run.loaded(load::load_json6902(patch, context))));
     let loaded: Vec<(&Patch, Option<LoadedJsonPatch>)> = loaded.collect();
     for (entry, (patch, json)) in loaded.into_iter().enumerate() {
         let Some(json) = json else { continue };
-        let done = run.json(patch, &json, FormerIds::Forgotten);
+        let done = run.json(patch, &json, FormerIds::Dropped);
         run.problems.value_of(done);
         after(run.set, entry);
     }
@@ -114,7 +114,7 @@ pub fn patches_strategic_merge(
     let mut run = PatchRun::new(set, context);
     let mut documents = Vec::new();
     for patch in patches {
-        documents.push(run.loaded(load::path_or_text(patch, context)).unwrap_or_default());
+        documents.push(run.loaded(load::load_strategic(patch, context)).unwrap_or_default());
     }
     if documents.iter().all(Vec::is_empty) && run.problems.is_empty() {
         let at = patches.first().map_or(Span::default(), |patch| patch.span);
@@ -122,9 +122,9 @@ pub fn patches_strategic_merge(
     }
     for (entry, documents) in documents.into_iter().enumerate() {
         for document in documents {
-            let Some(i) = run.own_target(&document) else { continue };
+            let Some(i) = run.find_target(&document) else { continue };
             let patch =
-                StrategicPatch::selected(document, PatchOptions::default()).note_in(&mut run.warnings);
+                StrategicPatch::for_selected_targets(document, PatchOptions::default()).note_in(&mut run.warnings);
             let done = run.merge_one(i, &patch);
             run.problems.value_of(done);
         }
@@ -137,7 +137,7 @@ pub fn patches_strategic_merge(
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FormerIds {
     Kept,
-    Forgotten,
+    Dropped,
 }
 
 /// The state of applying patches to a set.
@@ -152,8 +152,8 @@ struct PatchRun<'r> {
     failed: FxHashSet<usize>,
     failed_ids: FxHashSet<ResId>,
     /// The state of resources after their last JSON patch, by position, if nothing else has changed them since.
-    json_states: FxHashMap<usize, OpenResource>,
-    likely: Likely<'r>,
+    json_states: FxHashMap<usize, JsonPatchState>,
+    likely: Suggestions<'r>,
     /// The missing values that patches delete.
     absences: Absences,
     /// True if all ids are known to be distinct.
@@ -162,7 +162,7 @@ struct PatchRun<'r> {
 
 impl<'r> PatchRun<'r> {
     fn new(set: &'r mut ResourceSet, context: &'r PatchContext<'r>) -> Self {
-        let (problems, likely) = (Problems::default(), Likely::new(context.schema));
+        let (problems, likely) = (Problems::default(), Suggestions::new(context.schema));
         let (failed, failed_ids, json_states) =
             (FxHashSet::default(), FxHashSet::default(), FxHashMap::default());
         let (warnings, absences) = (Vec::new(), Absences::default());
@@ -185,11 +185,11 @@ impl<'r> PatchRun<'r> {
     }
 
     /// Returns the position of the resource that a patch identifies, or `None` after recording an error.
-    fn own_target(&mut self, patch: &Resource) -> Option<usize> {
+    fn find_target(&mut self, patch: &Resource) -> Option<usize> {
         if self.failed_ids.contains(patch.id()) {
             return None;
         }
-        let found = own_target(self.set, patch, &self.likely);
+        let found = find_target(self.set, patch, &self.likely);
         self.problems.value_of(found)
     }
 
@@ -214,13 +214,13 @@ impl<'r> PatchRun<'r> {
     fn select(&mut self, patch: &Patch) -> Result<Vec<usize>> {
         let Some(target) = &patch.target else {
             return Err(Diagnostic::error(Code::MissingField, "a JSON patch requires a `target`")
-                .at(patch.place())
+                .at(patch.location())
                 .help("set `target` to select the resources, for example by `kind` and `name`"));
         };
         let selected = self.set.select(&target.compile()?);
         if selected.is_empty() {
             let part = self.likely.wrong_part(self.set, &target.id());
-            let field = target.place_of(part);
+            let field = target.location_of(part);
             let location = [field, target.span].into_iter().find(|span| !span.is_none());
             let likely = self.likely.suggestion(self.set, &target.id());
             let help = match likely {
@@ -232,12 +232,12 @@ impl<'r> PatchRun<'r> {
                 Code::UnmatchedPatch,
                 format!("patch target matches no resource: {}", target.value),
             )
-            .at(location.unwrap_or(patch.place()))
-            .label(location.map_or(Span::default(), |_| patch.place()), "patch")
+            .at(location.unwrap_or(patch.location()))
+            .label(location.map_or(Span::default(), |_| patch.location()), "patch")
             .help(help);
             // For a wrong kind, `with_namesake` shows the resource with this name.
             let similar =
-                if part == WrongPart::Kind { None } else { self.likely.place(self.set, &target.id()) };
+                if part == WrongPart::Kind { None } else { self.likely.location(self.set, &target.id()) };
             let warning = warning.label(similar.unwrap_or_default(), "similar resource");
             self.warnings.push(with_namesake(warning, self.set, target.name.as_str(), part));
         }
@@ -247,8 +247,8 @@ impl<'r> PatchRun<'r> {
     fn strategic(&mut self, patch: &Patch, documents: Vec<Resource>) -> Result<()> {
         if patch.target.is_none() {
             for document in documents {
-                let Some(i) = self.own_target(&document) else { continue };
-                let patch = StrategicPatch::own(document, patch.options).note_in(&mut self.warnings);
+                let Some(i) = self.find_target(&document) else { continue };
+                let patch = StrategicPatch::for_named_target(document, patch.options).note_in(&mut self.warnings);
                 let done = self.merge_one(i, &patch);
                 self.problems.value_of(done);
             }
@@ -256,14 +256,14 @@ impl<'r> PatchRun<'r> {
         }
         let [document] = <[Resource; 1]>::try_from(documents).map_err(|documents| {
             let message = "an entry with `target` can have only one strategic merge patch";
-            let mut error = Diagnostic::error(Code::InvalidValue, message).at(patch.place());
+            let mut error = Diagnostic::error(Code::InvalidValue, message).at(patch.location());
             if let Some(second) = documents.get(1) {
                 error = error.label(second.node().span().at_start(), "second patch");
             }
             error.help("remove the `target`, or use a separate entry for each patch")
         })?;
         let selected = self.select(patch)?;
-        let patch = StrategicPatch::selected(document, patch.options).note_in(&mut self.warnings);
+        let patch = StrategicPatch::for_selected_targets(document, patch.options).note_in(&mut self.warnings);
         // The first target is not counted as a copy.
         self.set.count_copies(patch.bytes(), selected.len().saturating_sub(1))?;
         let mut other_ids = false;
@@ -311,18 +311,18 @@ impl<'r> PatchRun<'r> {
     fn json(&mut self, patch: &Patch, json: &LoadedJsonPatch, former_ids: FormerIds) -> Result<()> {
         let selected = self.select(patch)?;
         self.set.count_copies(json.patch.bytes(), selected.len().saturating_sub(1))?;
-        let json = &ResourcePatch::new(json);
+        let json = &PreparedJsonPatch::new(json);
         for i in selected {
             if former_ids == FormerIds::Kept {
                 self.set.update(i, Resource::store_previous_id);
             }
-            let done = self.json_one(i, json, patch.place());
+            let done = self.json_one(i, json, patch.location());
             self.problems.value_of(done);
         }
         Ok(())
     }
 
-    fn json_one(&mut self, i: usize, json: &ResourcePatch<'_>, at: Span) -> Result<()> {
+    fn json_one(&mut self, i: usize, json: &PreparedJsonPatch<'_>, at: Span) -> Result<()> {
         if self.failed.contains(&i) {
             return Ok(());
         }
@@ -338,13 +338,13 @@ impl<'r> PatchRun<'r> {
                 warnings.map(|warnings| Warned { value: false, warnings })
             } else {
                 json_states.remove(&i);
-                let changed = change::json(resource, json, schema, &mut copied);
+                let changed = change::apply_json_patch(resource, json, schema, &mut copied);
                 if changed.is_ok() {
-                    json_states.insert(i, OpenResource::default());
+                    json_states.insert(i, JsonPatchState::default());
                 }
                 changed
             };
-            json.note_in(resource);
+            json.record_in(resource);
             let with_resource = |problem: Diagnostic| problem.resource(&id);
             let changed = changed.map_err(|error| {
                 with_resource(if error.labels().is_empty() { error.at(at) } else { error })

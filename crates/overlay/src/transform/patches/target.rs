@@ -1,6 +1,6 @@
 //! The target of a patch that identifies its resource itself.
 
-use crate::resource::{Likely, ResId, Resource, ResourceSet, WrongPart};
+use crate::resource::{Suggestions, ResId, Resource, ResourceSet, WrongPart};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::Span;
 use smp_text::yaml::Node;
@@ -10,7 +10,7 @@ use smp_text::yaml::Node;
 ///
 /// # Errors
 /// No resource matches, or several do.
-pub(super) fn own_target(set: &ResourceSet, patch: &Resource, likely: &Likely<'_>) -> Result<usize> {
+pub(super) fn find_target(set: &ResourceSet, patch: &Resource, likely: &Suggestions<'_>) -> Result<usize> {
     let start = patch.node().span().at_start();
     if !set.by_any_id(patch.id()).is_empty() {
         return unique(set, patch.id(), start, likely);
@@ -41,7 +41,7 @@ fn wrong_part(patch: &Node, part: WrongPart) -> Option<&Node> {
     }
 }
 
-fn unique(set: &ResourceSet, id: &ResId, at: Span, likely: &Likely<'_>) -> Result<usize> {
+fn unique(set: &ResourceSet, id: &ResId, at: Span, likely: &Suggestions<'_>) -> Result<usize> {
     match set.by_any_id(id).as_slice() {
         [one] => Ok(*one),
         [first, second, ..] => {
@@ -58,11 +58,11 @@ fn unique(set: &ResourceSet, id: &ResId, at: Span, likely: &Likely<'_>) -> Resul
 }
 
 /// Creates the error for a patch that matches no resource, with a suggestion.
-fn no_match(set: &ResourceSet, id: &ResId, at: Span, likely: &Likely<'_>) -> Diagnostic {
+fn no_match(set: &ResourceSet, id: &ResId, at: Span, likely: &Suggestions<'_>) -> Diagnostic {
     let error = Diagnostic::error(Code::NoMatch, format!("patch target matches no resource: {id}")).at(at);
     let mut same_name = set.by_name(&id.name).filter_map(|i| set.as_slice().get(i));
     let found = same_name.find(|other| other.id().gvk.kind == id.gvk.kind);
-    let location = found.map(|other| other.node().span().at_start()).or_else(|| likely.place(set, id));
+    let location = found.map(|other| other.node().span().at_start()).or_else(|| likely.location(set, id));
     let error = match location {
         Some(location) => error.label(location, "similar resource"),
         None => error,
@@ -126,7 +126,7 @@ mod tests {
         let mut set = set(THREE);
         let id = set.as_slice()[1].id().clone();
         let schema = Schema::none();
-        let unique = |set: &ResourceSet, id: &ResId| unique(set, id, Span::default(), &Likely::new(&schema));
+        let unique = |set: &ResourceSet, id: &ResId| unique(set, id, Span::default(), &Suggestions::new(&schema));
         assert_eq!(unique(&set, &id).expect("one"), 1);
         let unnamed = ResId { namespace: SmolStr::default(), ..id.clone() };
         let error = unique(&set, &unnamed).expect_err("another namespace");

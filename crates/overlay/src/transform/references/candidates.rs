@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use crate::resource::{ResId, Resource};
-use crate::transform::field_spec::{NameBackReference, selects};
+use crate::transform::field_spec::{NameBackReference, matches_gvk};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::Span;
 use smp_text::yaml::Node;
@@ -27,7 +27,7 @@ pub(super) struct Reference<'n> {
     /// The name.
     pub name: &'n str,
     /// The namespace next to the name.
-    pub namespace: NamespaceBeside<'n>,
+    pub namespace: ReferenceNamespace<'n>,
     /// The referenced kind.
     pub target: &'n NameBackReference,
     /// The group and kind of the role, in a `roleRef`.
@@ -36,9 +36,9 @@ pub(super) struct Reference<'n> {
 
 /// The namespace next to a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum NamespaceBeside<'n> {
+pub(super) enum ReferenceNamespace<'n> {
     /// The name is a scalar, which has no namespace next to it.
-    Impossible,
+    NotSupported,
     /// The map with the name has no namespace.
     Absent,
     /// The namespace of the map.
@@ -47,15 +47,15 @@ pub(super) enum NamespaceBeside<'n> {
 
 /// The locations of a candidate's manifest, and of the values that references to it repeat.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::transform) struct CandidatePlaces {
+pub(in crate::transform) struct CandidateLocations {
     manifest: Span,
     /// No location for a name with a hash, which is computed.
     pub(super) name: Span,
     pub(super) namespace: Span,
 }
 
-impl CandidatePlaces {
-    pub(in crate::transform) fn of(resource: &Resource) -> Self {
+impl CandidateLocations {
+    pub(in crate::transform) fn of_resource(resource: &Resource) -> Self {
         let location =
             |field| resource.node().get_path(&["metadata", field]).map_or_else(Span::default, Node::span);
         let has_hash = resource.generated.is_some_and(|generated| generated.name_hash);
@@ -67,7 +67,7 @@ impl CandidatePlaces {
 /// All resources, by the names and namespaces that references may use.
 pub(in crate::transform) struct Candidates<'r> {
     resources: &'r [Resource],
-    locations: Vec<CandidatePlaces>,
+    locations: Vec<CandidateLocations>,
     /// By former name.
     by_name: FxHashMap<&'r str, Vec<usize>>,
     /// By former name and current effective namespace.
@@ -114,7 +114,7 @@ impl<'r> FirstNamespaces<'r> {
 }
 
 impl<'r> Candidates<'r> {
-    pub(in crate::transform) fn new(resources: &'r [Resource], locations: Vec<CandidatePlaces>) -> Self {
+    pub(in crate::transform) fn new(resources: &'r [Resource], locations: Vec<CandidateLocations>) -> Self {
         let (mut by_name, mut by_namespace): (FxHashMap<_, Vec<usize>>, FxHashMap<_, Vec<usize>>) =
             Default::default();
         for (i, resource) in resources.iter().enumerate() {
@@ -132,7 +132,7 @@ impl<'r> Candidates<'r> {
     }
 
     /// Returns the locations of a candidate.
-    pub(super) fn places(&self, position: usize) -> CandidatePlaces {
+    pub(super) fn locations(&self, position: usize) -> CandidateLocations {
         self.locations.get(position).copied().unwrap_or_default()
     }
 
@@ -151,17 +151,17 @@ impl<'r> Candidates<'r> {
         }
         let mut found = self.named(referrer, reference);
         found.retain(|&i| {
-            self.get(i).is_some_and(|r| is_meant(r, referrer.resource, reference, &referrer.bound))
+            self.get(i).is_some_and(|r| is_candidate(r, referrer.resource, reference, &referrer.bound))
         });
-        for context in [NameContext::AsFarAsKnown, NameContext::Same] {
+        for context in [NameContext::SameOrUnknown, NameContext::Same] {
             if found.len() > 1 {
-                found.retain(|&i| self.get(i).is_some_and(|r| context.is_of(r, referrer.resource)));
+                found.retain(|&i| self.get(i).is_some_and(|r| context.matches(r, referrer.resource)));
             }
         }
         let written = |&i: &usize| {
             let id = self.get(i).map(Resource::id);
             let namespace =
-                id.filter(|_| reference.namespace != NamespaceBeside::Impossible).map(|id| &id.namespace);
+                id.filter(|_| reference.namespace != ReferenceNamespace::NotSupported).map(|id| &id.namespace);
             (id.map(|id| &id.name), namespace)
         };
         if found.windows(2).all(|pair| written(&pair[0]) == written(&pair[1])) {
@@ -178,7 +178,7 @@ impl<'r> Candidates<'r> {
     fn named(&self, referrer: &Referrer<'_>, reference: &Reference<'_>) -> Vec<usize> {
         let name = reference.name;
         let here = referrer.resource.id();
-        if let NamespaceBeside::Given(namespace) = reference.namespace {
+        if let ReferenceNamespace::Given(namespace) = reference.namespace {
             if namespace == ResId::NO_NAMESPACE {
                 return Vec::new();
             }
@@ -229,11 +229,11 @@ fn has_first(first: &FirstNamespaces<'_>, namespace: &str, referrer: &Referrer<'
 }
 
 /// Returns true if a resource has the referenced kind and the referrer can reference it.
-fn is_meant(resource: &Resource, referrer: &Resource, reference: &Reference<'_>, bound: &[SmolStr]) -> bool {
+fn is_candidate(resource: &Resource, referrer: &Resource, reference: &Reference<'_>, bound: &[SmolStr]) -> bool {
     let was = |fits: &dyn Fn(&ResId) -> bool| resource.previous.iter().any(fits);
     let (id, from) = (resource.id(), referrer.id());
     was(&|id| reference.target.refers_to(&id.gvk))
-        && reference.role.is_none_or(|(group, kind)| was(&|id| selects([group, "", kind], &id.gvk)))
+        && reference.role.is_none_or(|(group, kind)| was(&|id| matches_gvk([group, "", kind], &id.gvk)))
         && (from.cluster_scoped
             || id.cluster_scoped
             || id.same_namespace(from)
@@ -245,16 +245,16 @@ fn is_meant(resource: &Resource, referrer: &Resource, reference: &Reference<'_>,
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NameContext {
     /// Equal as far as both have any.
-    AsFarAsKnown,
+    SameOrUnknown,
     /// Equal, where none only equals none.
     Same,
 }
 
 impl NameContext {
-    fn is_of(self, a: &Resource, b: &Resource) -> bool {
+    fn matches(self, a: &Resource, b: &Resource) -> bool {
         let same = |a: &[SmolStr], b: &[SmolStr]| {
             if a.is_empty() || b.is_empty() {
-                return self == Self::AsFarAsKnown || a.len() == b.len();
+                return self == Self::SameOrUnknown || a.len() == b.len();
             }
             a.ends_with(b) || b.ends_with(a)
         };

@@ -6,6 +6,6 @@ mod candidates;
 mod updater;
 mod variables;
 
-pub(super) use candidates::{CandidatePlaces, Candidates};
+pub(super) use candidates::{CandidateLocations, Candidates};
 pub(super) use updater::{UpdatedReferences, update_references};
-pub(super) use variables::{Contents, Uses, VarValue, replace, value_at};
+pub(super) use variables::{VarValues, UsedVars, VarValue, replace_variables, value_at};

@@ -3,7 +3,7 @@
 
 use smol_str::SmolStr;
 
-use super::candidates::{CandidatePlaces, Candidates, NamespaceBeside, Reference, Referrer};
+use super::candidates::{CandidateLocations, Candidates, ReferenceNamespace, Reference, Referrer};
 use crate::resource::{ResId, Resource};
 use crate::transform::field_spec::{Create, NameBackReference, NameReferences, SpecField, overwrite};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
@@ -31,7 +31,7 @@ pub(in crate::transform) fn update_references<'r>(
     node: &mut Node,
     references: &NameReferences,
 ) -> Result<UpdatedReferences> {
-    let mut fields = references.fields_of(&resource.original_id().gvk).peekable();
+    let mut fields = references.fields_for(&resource.original_id().gvk).peekable();
     if fields.peek().is_none() {
         return Ok(UpdatedReferences::default());
     }
@@ -111,7 +111,7 @@ impl ReferenceUpdater<'_, '_> {
                 self.updated.changes_shared |= node.meta.shared != 0;
                 let reference = Reference {
                     name: &name,
-                    namespace: NamespaceBeside::Impossible,
+                    namespace: ReferenceNamespace::NotSupported,
                     target: field.entry,
                     role,
                 };
@@ -146,7 +146,7 @@ impl ReferenceUpdater<'_, '_> {
         })?;
         let namespace = map.get("namespace").map(text);
         let reference_namespace =
-            namespace.as_deref().map_or(NamespaceBeside::Absent, NamespaceBeside::Given);
+            namespace.as_deref().map_or(ReferenceNamespace::Absent, ReferenceNamespace::Given);
         let reference = Reference { name: &name, namespace: reference_namespace, target: field.entry, role };
         let Some((id, locations)) = self.find(&reference)? else { return Ok(()) };
         if id.name == name && id.namespace.is_empty() {
@@ -168,11 +168,11 @@ impl ReferenceUpdater<'_, '_> {
     }
 
     /// Returns the id and the locations of the referenced resource, and records its position.
-    fn find(&mut self, reference: &Reference<'_>) -> Result<Option<(ResId, CandidatePlaces)>> {
+    fn find(&mut self, reference: &Reference<'_>) -> Result<Option<(ResId, CandidateLocations)>> {
         let found = self.candidates.find(&self.referrer, reference)?;
         let Some(i) = found else { return Ok(None) };
         self.updated.targets.push(i);
         let found = self.candidates.resources().get(i);
-        Ok(found.map(|resource| (resource.id().clone(), self.candidates.places(i))))
+        Ok(found.map(|resource| (resource.id().clone(), self.candidates.locations(i))))
     }
 }

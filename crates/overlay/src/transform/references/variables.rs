@@ -108,11 +108,11 @@ fn step_parts(step: &str) -> Vec<String> {
 }
 
 /// The values of all variables.
-pub(in crate::transform) type Contents = BTreeMap<SmolStr, VarValue>;
+pub(in crate::transform) type VarValues = BTreeMap<SmolStr, VarValue>;
 
 /// The replacements so far.
 #[derive(Debug, Default)]
-pub(in crate::transform) struct Uses {
+pub(in crate::transform) struct UsedVars {
     /// The variables that were used.
     pub(in crate::transform) names: FxHashSet<SmolStr>,
     /// The number of bytes of their values that were written.
@@ -120,7 +120,7 @@ pub(in crate::transform) struct Uses {
 }
 
 /// Replaces variables in a string, in the strings of a list, or in the values of a map.
-pub(in crate::transform) fn replace(field: &mut Node, contents: &Contents, uses: &mut Uses) -> Result<()> {
+pub(in crate::transform) fn replace_variables(field: &mut Node, contents: &VarValues, uses: &mut UsedVars) -> Result<()> {
     match &mut field.value {
         Value::Scalar(_) => replace_scalar(field, contents, uses)?,
         Value::Map(map) => {
@@ -146,7 +146,7 @@ pub(in crate::transform) fn replace(field: &mut Node, contents: &Contents, uses:
     Ok(())
 }
 
-fn replace_scalar(node: &mut Node, contents: &Contents, uses: &mut Uses) -> Result<()> {
+fn replace_scalar(node: &mut Node, contents: &VarValues, uses: &mut UsedVars) -> Result<()> {
     decide_type(node);
     let Some(text) = node.as_str().filter(|text| text.contains('$')) else { return Ok(()) };
     let (text, tag, location) = match single_variable(text).and_then(|name| Some((name, contents.get(name)?)))
@@ -219,7 +219,7 @@ impl std::fmt::Display for Content {
 /// Replaces all variables in text: `$(NAME)` with its value, and `$$` with `$`. Unknown variables are kept.
 ///
 /// Also returns the location of the value of the first replaced variable.
-fn expand(text: &str, contents: &Contents, uses: &mut Uses) -> Result<(String, Span)> {
+fn expand(text: &str, contents: &VarValues, uses: &mut UsedVars) -> Result<(String, Span)> {
     let mut location = Span::default();
     let mut out = String::with_capacity(text.len());
     // No variable ends after the last parenthesis. Without this bound, the search could take quadratic time.
@@ -299,7 +299,7 @@ date: 2020-01-01
     #[test]
     fn variables_are_expanded_in_text() {
         let value = VarValue { content: Content::Text("x".into()), location: Span::default() };
-        let contents: Contents = [("A".into(), value)].into_iter().collect();
+        let contents: VarValues = [("A".into(), value)].into_iter().collect();
         let table = [
             ("$(A)$(A)", "xx"),
             ("$$(A)", "$(A)"),
@@ -310,7 +310,7 @@ date: 2020-01-01
             ("$()", "$()"),
         ];
         for (text, want) in table {
-            let got = expand(text, &contents, &mut Uses::default()).expect("short");
+            let got = expand(text, &contents, &mut UsedVars::default()).expect("short");
             assert_eq!(got.0, want, "{text}");
         }
     }

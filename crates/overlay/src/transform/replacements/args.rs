@@ -83,7 +83,7 @@ impl Replacement {
     }
 
     /// Returns a location of the replacement, for messages.
-    pub(crate) fn place(&self) -> Span {
+    pub(crate) fn location(&self) -> Span {
         let locations = [
             self.source.as_ref().map(|s| s.span),
             self.source_value.as_ref().map(|s| s.span),

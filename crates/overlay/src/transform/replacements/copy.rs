@@ -5,8 +5,8 @@ use std::cell::{Cell, RefCell};
 use smol_str::SmolStr;
 
 use super::args::FieldOptions;
-use super::replaced::FieldWrite;
-use crate::resource::{Copied, part_scalars};
+use super::written_fields::FieldWrite;
+use crate::resource::{Copied, unlink_scalars};
 use crate::transform::value_path::{
     FoundValue, Matches, NodeKind, TreePositions, lookup, lookup_mut, structured, text_of,
 };
@@ -15,9 +15,9 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{MAX_DEPTH, Node, Resolved, Style, Tag, Value, nearest_path};
 
 /// Returns the part of a value that the options of a source select.
-pub(super) fn part_of(value: &Node, options: &FieldOptions) -> Result<Node> {
+pub(super) fn source_part(value: &Node, options: &FieldOptions) -> Result<Node> {
     let mut value = value.clone();
-    part_scalars(&mut value);
+    unlink_scalars(&mut value);
     if options.delimiter.is_empty() {
         return Ok(value);
     }
@@ -36,7 +36,7 @@ fn scalars_only() -> Diagnostic {
 }
 
 /// State that is kept between writes.
-pub(super) struct WriteNotes<'n> {
+pub(super) struct WriteState<'n> {
     /// The number of bytes written.
     pub(super) copied: &'n mut Copied,
     /// The positions of fields in the resource.
@@ -62,12 +62,12 @@ pub(super) struct FieldTarget<'t> {
 /// # Errors
 /// The field does not exist, the path does not match the types of the values, or the value does not match the
 /// type of a field.
-pub(super) fn copy(
+pub(super) fn copy_to_fields(
     value: &mut Node,
     live: Option<&[String]>,
     node: &mut Node,
     to: FieldTarget<'_>,
-    notes: &mut WriteNotes<'_>,
+    notes: &mut WriteState<'_>,
 ) -> Result<Option<Diagnostic>> {
     let FieldTarget { path, options } = to;
     let source = live.and_then(|live| lookup(node, live).ok().flatten()).map(std::ptr::from_ref);
@@ -146,7 +146,7 @@ impl FieldCopy<'_> {
     }
 
     fn create(&self) -> Option<NodeKind> {
-        self.options.create.then(|| NodeKind::like(&self.value.borrow()))
+        self.options.create.then(|| NodeKind::of_node(&self.value.borrow()))
     }
 
     /// Checks that a value fits within the size and depth limits.
@@ -209,7 +209,7 @@ impl FieldCopy<'_> {
             let Ok(Some(next)) = lookup_mut(field, &outer[i - 1..]) else { return false };
             field = next;
             let Value::Scalar(text) = &field.value else { continue };
-            let Ok(document) = structured::read(text) else { continue };
+            let Ok(document) = structured::parse(text) else { continue };
             let Some(mut document) = document else { return false };
             if document.is_null() {
                 return self.record_loss_in_null(inner);
@@ -217,7 +217,7 @@ impl FieldCopy<'_> {
             if !matches!(self.matches_in_text(&mut document, inner), Ok(found) if found > 0) {
                 return false;
             }
-            match structured::write(&document, text) {
+            match structured::print(&document, text) {
                 Ok(text) => field.value = Value::Scalar(text.into()),
                 // kustomize then tries the path in the ordinary way, and finds it.
                 Err(_) => self.problem.set(Some(WriteProblem::Lost)),
@@ -236,7 +236,7 @@ impl FieldCopy<'_> {
 
     /// Looks into text below `*` or a list. Only a copy is changed.
     fn read_only(&self, text: &mut Node, path: &[String]) -> Result<usize> {
-        let Some(mut document) = structured::read(text_of(text))? else {
+        let Some(mut document) = structured::parse(text_of(text))? else {
             let message = format!("expected a map, found {}", text.type_name());
             return Err(Diagnostic::error(Code::WrongType, message));
         };
@@ -249,12 +249,12 @@ impl FieldCopy<'_> {
     }
 
     /// Sets a field. A scalar keeps its type and quoting style; any other value is replaced.
-    fn set(&self, FoundValue { node, created, way }: FoundValue<'_>) -> Result<()> {
+    fn set(&self, FoundValue { node, created, path: way }: FoundValue<'_>) -> Result<()> {
         let is_recorded = self.options.delimiter.is_empty() && !self.in_text.get();
         let recorded = way.filter(|_| is_recorded).map(|way| (way.pointer(), node.clone()));
         self.put(node, created)?;
         if !self.in_text.get() {
-            let touched = way.map_or(Touched::All, |way| Touched::Paths(vec![way.touched()]));
+            let touched = way.map_or(Touched::All, |way| Touched::Paths(vec![way.touched_path()]));
             self.touched.borrow_mut().add(touched);
         }
         if let Some((pointer, before)) = recorded {
@@ -263,7 +263,7 @@ impl FieldCopy<'_> {
         if self.source.is_some_and(|source| std::ptr::eq(source, node)) {
             let mut value = self.value.borrow_mut();
             value.clone_from(node);
-            part_scalars(&mut value);
+            unlink_scalars(&mut value);
         }
         Ok(())
     }
@@ -357,13 +357,13 @@ mod tests {
     fn copied(value: &Node, text: &str, path: &str, options: &FieldOptions) -> String {
         let mut tree = node(text);
         let to = FieldTarget { path: &split_dotted(path), options };
-        let mut notes = WriteNotes {
+        let mut notes = WriteState {
             copied: &mut Copied::default(),
             positions: &mut TreePositions::default(),
             writes: &mut Vec::new(),
             touched: &mut Touched::All,
         };
-        match copy(&mut value.clone(), None, &mut tree, to, &mut notes) {
+        match copy_to_fields(&mut value.clone(), None, &mut tree, to, &mut notes) {
             Ok(warning) => to_json(&tree).expect("JSON") + if warning.is_some() { "!" } else { "" },
             Err(error) => format!("error: {}", error.message()),
         }
@@ -423,7 +423,7 @@ mod tests {
         }
         let got = copied(&Node::plain("new"), "{a: {}}", "a", &options(0));
         assert!(got.starts_with("error: a `delimiter`"), "{got}");
-        let part = |index| part_of(&node("x/7"), &options(index)).ok();
+        let part = |index| source_part(&node("x/7"), &options(index)).ok();
         assert_eq!(part(1), Some(Node::string("7")), "a part of a string is a string");
         assert_eq!((part(2), part(-1)), (None, None));
     }

@@ -5,7 +5,7 @@
 mod args;
 mod copy;
 mod load;
-mod replaced;
+mod written_fields;
 mod select;
 mod value;
 
@@ -14,7 +14,7 @@ pub use load::load_replacements;
 
 use rustc_hash::FxHashMap;
 
-use crate::resource::{Likely, Resource, ResourceSet, hide_copied};
+use crate::resource::{Suggestions, Resource, ResourceSet, hide_copied};
 use crate::transform::AfterEntry;
 use crate::transform::config::SelectorArgs;
 use crate::transform::value_path::{TreePositions, check_length, split_dotted};
@@ -25,8 +25,8 @@ use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::Spanned;
 
 use args::DEFAULT_FIELD;
-use copy::{FieldTarget, WriteNotes};
-use replaced::ReplacedFields;
+use copy::{FieldTarget, WriteState};
+use written_fields::WrittenFields;
 use select::TargetSelector;
 use value::SourceValue;
 
@@ -58,8 +58,8 @@ pub(crate) fn replacements_by_entry<'e>(
     after: AfterEntry<'_>,
 ) -> Result<Vec<Diagnostic>> {
     let mut warnings = Vec::new();
-    let (mut problems, likely) = (Problems::default(), Likely::new(schema));
-    let (positions, replaced) = (FxHashMap::default(), ReplacedFields::default());
+    let (mut problems, likely) = (Problems::default(), Suggestions::new(schema));
+    let (positions, replaced) = (FxHashMap::default(), WrittenFields::default());
     let mut run = ReplacementRun { set, schema, sources, likely: &likely, positions, replaced };
     for (i, entry) in entries.into_iter().enumerate() {
         for replacement in entry {
@@ -75,10 +75,10 @@ struct ReplacementRun<'r> {
     set: &'r mut ResourceSet,
     schema: &'r Schema,
     sources: &'r SourceMap,
-    likely: &'r Likely<'r>,
+    likely: &'r Suggestions<'r>,
     /// The positions of fields in changed resources, by the positions of the resources.
     positions: FxHashMap<usize, TreePositions>,
-    replaced: ReplacedFields,
+    replaced: WrittenFields,
 }
 
 impl ReplacementRun<'_> {
@@ -88,9 +88,9 @@ impl ReplacementRun<'_> {
         problems: &mut Problems,
         warnings: &mut Vec<Diagnostic>,
     ) {
-        self.replaced.next();
-        let value = SourceValue::of(replacement, self.set, self.likely, &mut self.replaced)
-            .map_err(|error| if error.labels().is_empty() { error.at(replacement.place()) } else { error });
+        self.replaced.start_replacement();
+        let value = SourceValue::find(replacement, self.set, self.likely, &mut self.replaced)
+            .map_err(|error| if error.labels().is_empty() { error.at(replacement.location()) } else { error });
         let Some(mut value) = problems.value_of(value) else { return };
         if value.is_secret(self.sources) {
             hide_copied(&value.node, self.sources);
@@ -99,7 +99,7 @@ impl ReplacementRun<'_> {
             let applied = self.apply_to_target(&mut value, target);
             // The text of a replacement may contain a secret, so it is not shown.
             let labelled =
-                |warning: Diagnostic| warning.label_with(replacement.place(), "replacement", Excerpt::Hidden);
+                |warning: Diagnostic| warning.label_with(replacement.location(), "replacement", Excerpt::Hidden);
             warnings.extend(problems.value_of(applied).into_iter().flatten().map(labelled));
         }
     }
@@ -110,18 +110,18 @@ impl ReplacementRun<'_> {
         target: &Spanned<ReplacementTarget>,
     ) -> Result<Vec<Diagnostic>> {
         let selectors = target.select.as_ref().into_iter().chain(&target.reject);
-        if selectors.into_iter().any(SelectorArgs::looks_at_labels) {
-            self.replaced.forget();
+        if selectors.into_iter().any(SelectorArgs::uses_labels) {
+            self.replaced.clear();
         }
         let selected = TargetSelector::new(target)?.positions(self.set);
         if selected.is_empty() {
             let message = "replacement target matches no resource";
             let id = target.select.as_ref().map(SelectorArgs::id).unwrap_or_default();
             let part = self.likely.wrong_part(self.set, &id);
-            let field = target.select.as_ref().map(|select| select.place_of(part));
+            let field = target.select.as_ref().map(|select| select.location_of(part));
             let location = field.filter(|span| !span.is_none()).unwrap_or(target.span);
             let warning = Diagnostic::warning(Code::UnmatchedReplacement, message).at(location);
-            let similar = self.likely.place(self.set, &id).unwrap_or_default();
+            let similar = self.likely.location(self.set, &id).unwrap_or_default();
             let warning = warning.label(similar, "similar resource");
             let likely = self.likely.suggestion(self.set, &id);
             return Ok(vec![match likely {
@@ -138,7 +138,7 @@ impl ReplacementRun<'_> {
                 let mut touched =
                     if resource.has_shared() { Touched::All } else { Touched::Paths(Vec::new()) };
                 let (copied, writes, touched_here) = (&mut copied, &mut writes, &mut touched);
-                let mut notes = WriteNotes { copied, positions, writes, touched: touched_here };
+                let mut notes = WriteState { copied, positions, writes, touched: touched_here };
                 let written = fields.write(value, i, resource, (&mut notes, &mut self.replaced));
                 resource.sync(self.schema);
                 (written, touched)
@@ -178,16 +178,16 @@ impl<'t> TargetFields<'t> {
         value: &mut SourceValue,
         position: usize,
         resource: &mut Resource,
-        (notes, replaced): (&mut WriteNotes<'_>, &mut ReplacedFields),
+        (notes, replaced): (&mut WriteState<'_>, &mut WrittenFields),
     ) -> Result<Vec<Diagnostic>> {
         let (id, start) = (resource.id().clone(), resource.node().span().at_start());
         let mut warnings = Vec::new();
         for (path, span, parts) in &self.paths {
             let with_location = |problem: Diagnostic| problem.at(*span).resource(&id).field(path);
-            let live = value.live_in(position).map(<[String]>::to_vec);
+            let live = value.source_path_in(position).map(<[String]>::to_vec);
             let mut write = |resource: &mut Resource| {
                 let to = FieldTarget { path: parts, options: self.options };
-                copy::copy(&mut value.node, live.as_deref(), resource.node_mut(), to, notes)
+                copy::copy_to_fields(&mut value.node, live.as_deref(), resource.node_mut(), to, notes)
             };
             let in_annotations = matches!(parts.as_slice(), [first, second, ..] if first == "metadata" && second == "annotations");
             let warning =
@@ -202,10 +202,10 @@ impl<'t> TargetFields<'t> {
             };
             warnings.extend(warning.map_err(failed)?.map(with_location));
             let overwritten =
-                notes.writes.drain(..).filter_map(|write| replaced.write(position, *span, write));
+                notes.writes.drain(..).filter_map(|write| replaced.record_write(position, *span, write));
             warnings.extend(overwritten.map(|warning| warning.resource(&id).field(path)));
-            resource.spread_shared();
-            value.follow(position, resource);
+            resource.propagate_shared();
+            value.refresh(position, resource);
         }
         Ok(warnings)
     }

@@ -1,9 +1,9 @@
 //! The value that a replacement copies.
 
 use super::args::{DEFAULT_FIELD, Replacement, ReplacementSource};
-use super::replaced::ReplacedFields;
+use super::written_fields::WrittenFields;
 use super::{copy, select};
-use crate::resource::{Likely, Resource, ResourceSet, holds_data, part_scalars};
+use crate::resource::{Suggestions, Resource, ResourceSet, holds_data, unlink_scalars};
 use crate::transform::value_path::{check_length, lookup, split_dotted};
 use smp_text::diagnostic::{Code, Diagnostic, Excerpt, Result};
 use smp_text::source::SourceMap;
@@ -26,11 +26,11 @@ impl SourceValue {
     ///
     /// # Errors
     /// The source or targets are missing, or the source does not match exactly one field.
-    pub(super) fn of(
+    pub(super) fn find(
         replacement: &Replacement,
         set: &ResourceSet,
-        likely: &Likely<'_>,
-        replaced: &mut ReplacedFields,
+        likely: &Suggestions<'_>,
+        replaced: &mut WrittenFields,
     ) -> Result<Self> {
         if replacement.targets.is_empty() {
             return Err(Diagnostic::error(Code::MissingField, "the replacement has no targets")
@@ -48,17 +48,17 @@ impl SourceValue {
                 live: None,
                 of_secret: false,
             }),
-            (Some(source), None) => Self::of_field(source, set, likely, replaced),
+            (Some(source), None) => Self::from_field(source, set, likely, replaced),
         }
     }
 
-    fn of_field(
+    fn from_field(
         source: &ReplacementSource,
         set: &ResourceSet,
-        likely: &Likely<'_>,
-        replaced: &mut ReplacedFields,
+        likely: &Suggestions<'_>,
+        replaced: &mut WrittenFields,
     ) -> Result<Self> {
-        let i = select::source(source, set, likely)?;
+        let i = select::find_source(source, set, likely)?;
         let resource = &set.as_slice()[i];
         let path = if source.field_path.is_empty() { DEFAULT_FIELD } else { &source.field_path };
         let with_location =
@@ -79,8 +79,8 @@ impl SourceValue {
                 None => with_location(error).label(root.span().at_start(), "source resource"),
             });
         };
-        replaced.take(i);
-        let node = copy::part_of(value, &source.options).map_err(with_location)?;
+        replaced.record_source(i);
+        let node = copy::source_part(value, &source.options).map_err(with_location)?;
         let of_secret = holds_data(resource.node(), &path);
         Ok(Self { node, of_secret, live: source.options.delimiter.is_empty().then_some((i, path)) })
     }
@@ -91,17 +91,17 @@ impl SourceValue {
     }
 
     /// Returns the path of the source field if it is in the resource at a position.
-    pub(super) fn live_in(&self, position: usize) -> Option<&[String]> {
+    pub(super) fn source_path_in(&self, position: usize) -> Option<&[String]> {
         self.live.as_ref().filter(|(i, _)| *i == position).map(|(_, path)| path.as_slice())
     }
 
     /// Reads the source field again after a change of the resource at a position.
-    pub(super) fn follow(&mut self, position: usize, resource: &Resource) {
-        if let Some(path) = self.live_in(position)
+    pub(super) fn refresh(&mut self, position: usize, resource: &Resource) {
+        if let Some(path) = self.source_path_in(position)
             && let Ok(Some(field)) = lookup(resource.node(), path)
         {
             let mut node = field.clone();
-            part_scalars(&mut node);
+            unlink_scalars(&mut node);
             self.node = node;
         }
     }

@@ -17,13 +17,13 @@ pub(in crate::transform) struct FoundValue<'n> {
     /// True if the value was created by this search.
     pub created: bool,
     /// The path to the value from the start of the search; `None` for the start itself.
-    pub way: Option<&'n FoundWay<'n>>,
+    pub path: Option<&'n FoundPath<'n>>,
 }
 
 /// The last step of the path to a value, linked to the steps before it.
-pub(in crate::transform) struct FoundWay<'n> {
+pub(in crate::transform) struct FoundPath<'n> {
     step: FoundStep<'n>,
-    before: Option<&'n FoundWay<'n>>,
+    before: Option<&'n FoundPath<'n>>,
 }
 
 #[derive(Clone, Copy)]
@@ -33,10 +33,10 @@ enum FoundStep<'n> {
     Entry(usize),
 }
 
-impl FoundWay<'_> {
+impl FoundPath<'_> {
     /// Returns the path as a JSON pointer.
     pub(in crate::transform) fn pointer(&self) -> String {
-        let mut pointer = self.before.map(FoundWay::pointer).unwrap_or_default();
+        let mut pointer = self.before.map(FoundPath::pointer).unwrap_or_default();
         match self.step {
             FoundStep::Field(name, _) => push_step(&mut pointer, name),
             FoundStep::Entry(position) => push_step(&mut pointer, &position.to_string()),
@@ -45,8 +45,8 @@ impl FoundWay<'_> {
     }
 
     /// Returns the path in the form that histories use.
-    pub(in crate::transform) fn touched(&self) -> Vec<TouchedStep> {
-        let mut path = self.before.map(FoundWay::touched).unwrap_or_default();
+    pub(in crate::transform) fn touched_path(&self) -> Vec<TouchedStep> {
+        let mut path = self.before.map(FoundPath::touched_path).unwrap_or_default();
         path.push(match self.step {
             FoundStep::Field(name, position) => TouchedStep::Field(name.into(), position),
             FoundStep::Entry(position) => TouchedStep::Entry(position),
@@ -74,12 +74,12 @@ pub(in crate::transform) type TreePositions = RefCell<FieldPositions<String>>;
 
 /// The path so far and the known positions, as long as all steps are fields.
 #[derive(Clone, Copy)]
-struct FieldWay<'w> {
+struct CachedPath<'w> {
     path: &'w [String],
     positions: &'w TreePositions,
 }
 
-impl FieldWay<'_> {
+impl CachedPath<'_> {
     /// Returns the position of a field in a map. `rest` is the path below the field.
     fn position(self, map: &Map, name: &str, rest: &[String]) -> Option<usize> {
         let steps = self.path.len() - rest.len() - 1;
@@ -107,11 +107,11 @@ impl Matches<'_> {
         path: &[String],
         positions: Option<&TreePositions>,
     ) -> Result<usize> {
-        let known = positions.map(|positions| FieldWay { path, positions });
-        self.walk(FoundValue { node, created: false, way: None }, path, known)
+        let known = positions.map(|positions| CachedPath { path, positions });
+        self.walk(FoundValue { node, created: false, path: None }, path, known)
     }
 
-    fn walk(&self, at: FoundValue<'_>, path: &[String], known: Option<FieldWay<'_>>) -> Result<usize> {
+    fn walk(&self, at: FoundValue<'_>, path: &[String], known: Option<CachedPath<'_>>) -> Result<usize> {
         let Some((part, rest)) = path.split_first() else {
             (self.each)(at)?;
             return Ok(1);
@@ -119,7 +119,7 @@ impl Matches<'_> {
         match strconv::atoi(part).and_then(|i| usize::try_from(i).ok()) {
             Some(i) => self.entry_at(at, i, part, rest),
             None if is_entry(part) => self.entries_like(at, part, rest),
-            None if part == "*" => self.every_entry(at.node, at.way, rest),
+            None if part == "*" => self.every_entry(at.node, at.path, rest),
             None => self.field(at, part, rest, known),
         }
     }
@@ -129,13 +129,13 @@ impl Matches<'_> {
         at: FoundValue<'_>,
         name: &str,
         rest: &[String],
-        known: Option<FieldWay<'_>>,
+        known: Option<CachedPath<'_>>,
     ) -> Result<usize> {
         if name.is_empty() {
             return Err(Diagnostic::error(Code::InvalidValue, "the path has an empty part")
                 .help("escape a dot in a field name as `\\.`, or put the name in brackets"));
         }
-        let FoundValue { node, mut created, way } = at;
+        let FoundValue { node, mut created, path: way } = at;
         let position = |map: &Map| match known {
             Some(known) => known.position(map, name, rest),
             None => map.position(name),
@@ -161,12 +161,12 @@ impl Matches<'_> {
         if !rest.is_empty() && matches!(field.value, Value::Scalar(_)) {
             return (self.inside)(field, rest);
         }
-        let way = FoundWay { step: FoundStep::Field(name, position), before: way };
-        self.walk(FoundValue { node: field, created, way: Some(&way) }, rest, known)
+        let way = FoundPath { step: FoundStep::Field(name, position), before: way };
+        self.walk(FoundValue { node: field, created, path: Some(&way) }, rest, known)
     }
 
     fn entry_at(&self, at: FoundValue<'_>, i: usize, part: &str, rest: &[String]) -> Result<usize> {
-        let FoundValue { node, way, .. } = at;
+        let FoundValue { node, path: way, .. } = at;
         let len = entries(node, part)?.len();
         let mut created = false;
         if let (true, Some(leaf), Some(list)) = (i == len, self.create, node.as_list_mut()) {
@@ -178,34 +178,34 @@ impl Matches<'_> {
             let message = format!("no entry at list position {i}: the list has {len} entries");
             return Err(Diagnostic::error(Code::NoMatch, message).at(at));
         };
-        let way = FoundWay { step: FoundStep::Entry(i), before: way };
-        self.walk(FoundValue { node: entry, created, way: Some(&way) }, rest, None)
+        let way = FoundPath { step: FoundStep::Entry(i), before: way };
+        self.walk(FoundValue { node: entry, created, path: Some(&way) }, rest, None)
     }
 
-    fn every_entry(&self, node: &mut Node, before: Option<&FoundWay<'_>>, rest: &[String]) -> Result<usize> {
+    fn every_entry(&self, node: &mut Node, before: Option<&FoundPath<'_>>, rest: &[String]) -> Result<usize> {
         entries(node, "*")?;
         let list = node.as_list_mut().map_or(&mut [][..], Vec::as_mut_slice);
         let each = |(i, node)| {
-            let way = FoundWay { step: FoundStep::Entry(i), before };
-            self.walk(FoundValue { node, created: false, way: Some(&way) }, rest, None)
+            let way = FoundPath { step: FoundStep::Entry(i), before };
+            self.walk(FoundValue { node, created: false, path: Some(&way) }, rest, None)
         };
         list.iter_mut().enumerate().map(each).sum()
     }
 
     fn entries_like(&self, at: FoundValue<'_>, part: &str, rest: &[String]) -> Result<usize> {
-        let FoundValue { node, created, way } = at;
-        let found = self.existing_like(FoundValue { node: &mut *node, created, way }, part, rest)?;
+        let FoundValue { node, created, path: way } = at;
+        let found = self.existing_like(FoundValue { node: &mut *node, created, path: way }, part, rest)?;
         if found > 0 || self.create.is_none() {
             return Ok(found);
         }
         let Some(list) = node.as_list_mut() else { return Ok(0) };
         list.push(new_entry(part)?);
         // Nothing else matched, so only the new entry is found.
-        self.existing_like(FoundValue { node, created: true, way }, part, rest)
+        self.existing_like(FoundValue { node, created: true, path: way }, part, rest)
     }
 
     fn existing_like(&self, at: FoundValue<'_>, part: &str, rest: &[String]) -> Result<usize> {
-        let FoundValue { node, created, way: before } = at;
+        let FoundValue { node, created, path: before } = at;
         let (name, value) = entry_parts(part)?;
         if entries(node, part)?.is_empty() {
             return Ok(0);
@@ -216,16 +216,16 @@ impl Matches<'_> {
         })?;
         let mut found = 0;
         for (i, node) in node.as_list_mut().into_iter().flatten().enumerate() {
-            let way = FoundWay { step: FoundStep::Entry(i), before };
+            let way = FoundPath { step: FoundStep::Entry(i), before };
             let way = Some(&way);
             if name.is_empty() {
                 // The rest of the path is ignored, as in kustomize v5.8.
                 if regex.is_match(&as_written(node)) {
-                    (self.each)(FoundValue { node, created, way })?;
+                    (self.each)(FoundValue { node, created, path: way })?;
                     found += 1;
                 }
             } else if node.get(name).is_some_and(|field| regex.is_match(&as_written(field))) {
-                found += self.walk(FoundValue { node, created, way }, rest, None)?;
+                found += self.walk(FoundValue { node, created, path: way }, rest, None)?;
             }
         }
         Ok(found)

@@ -11,7 +11,7 @@ use smp_text::yaml::{Node, ParseOptions, Resolved, Tag, as_read, parse_documents
 ///
 /// # Errors
 /// The text is malformed YAML. The error has no location, since it would be relative to the text.
-pub(in crate::transform) fn read(text: &str) -> Result<Option<Node>> {
+pub(in crate::transform) fn parse(text: &str) -> Result<Option<Node>> {
     let sources = SourceMap::default();
     let id = sources.add("", text);
     let options = ParseOptions { comments: true, ..ParseOptions::default() };
@@ -36,7 +36,7 @@ fn is_empty_null(node: &Node) -> bool {
 ///
 /// # Errors
 /// A value cannot be printed as JSON.
-pub(in crate::transform) fn write(node: &Node, original: &str) -> Result<String> {
+pub(in crate::transform) fn print(node: &Node, original: &str) -> Result<String> {
     if !original.trim_start().starts_with(['{', '[']) {
         let text = as_read(node);
         // A blank line after the comment at the top keeps it separate from the first field.
@@ -88,18 +88,18 @@ mod tests {
     #[test]
     fn json_keeps_its_layout() {
         let one_line = r#"{"b": [1, {}], "a": "x: {\"<"}"#;
-        let node = read(one_line).expect("YAML").expect("a document");
-        assert_eq!(write(&node, one_line).expect("JSON"), r#"{"a":"x: {\"\u003c","b":[1,{}]}"#);
+        let node = parse(one_line).expect("YAML").expect("a document");
+        assert_eq!(print(&node, one_line).expect("JSON"), r#"{"a":"x: {\"\u003c","b":[1,{}]}"#);
         let lines = "{\n  \"b\": [1, {}]}";
         let want = "{\n  \"a\": \"x: {\\\"\\u003c\",\n  \"b\": [\n    1,\n    {}\n  ]\n}";
-        assert_eq!(write(&node, lines).expect("JSON"), want);
+        assert_eq!(print(&node, lines).expect("JSON"), want);
     }
 
     #[test]
     fn empty_text_has_no_document() {
-        assert!(read("").expect("YAML").is_none());
-        assert!(read("# comment").expect("YAML").is_none());
-        assert!(read("null").expect("YAML").is_some_and(|n| n.is_null()));
-        assert!(read("a: [").is_err());
+        assert!(parse("").expect("YAML").is_none());
+        assert!(parse("# comment").expect("YAML").is_none());
+        assert!(parse("null").expect("YAML").is_some_and(|n| n.is_null()));
+        assert!(parse("a: [").is_err());
     }
 }

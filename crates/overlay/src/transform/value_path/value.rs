@@ -15,7 +15,7 @@ pub(in crate::transform) enum NodeKind {
 
 impl NodeKind {
     /// Returns the kind of another value.
-    pub(in crate::transform) fn like(node: &Node) -> Self {
+    pub(in crate::transform) fn of_node(node: &Node) -> Self {
         match node.value {
             Value::Scalar(_) => Self::Scalar,
             Value::Map(_) => Self::Map,

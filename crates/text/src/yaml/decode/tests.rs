@@ -45,8 +45,8 @@ fn config(text: &str) -> Config {
 fn error(text: &str) -> String {
     let (sources, result) = read(text, DecodeOptions::default());
     let error = result.expect_err(text);
-    let place = error.labels().first().and_then(|l| sources.describe(l.span)).unwrap_or_default();
-    format!("{place} {error} [{}]", error.help_text().unwrap_or_default())
+    let location = error.labels().first().and_then(|l| sources.describe(l.span)).unwrap_or_default();
+    format!("{location} {error} [{}]", error.help_text().unwrap_or_default())
 }
 
 #[test]
@@ -102,11 +102,11 @@ fn non_string_keys_of_string_maps_are_all_reported() {
         read("labels:\n  n: a\n  ok: b\n  1.50: c\n  .inf: d\n  y: e\n", DecodeOptions::default());
     let error = result.expect_err("no strings");
     let all = std::iter::once(&error).chain(error.others());
-    let told: Vec<_> = all
+    let messages: Vec<_> = all
         .map(|error| format!("{} {error}", sources.describe(error.labels()[0].span).unwrap_or_default()))
         .collect();
     assert_eq!(
-        told,
+        messages,
         [
             "k.yaml:2:3 labels.n: the key `n` is a boolean (`false`) in YAML 1.1, not a string",
             "k.yaml:4:3 labels[1.50]: the key `1.50` is a number, not a string",
@@ -127,15 +127,12 @@ fn errors_have_a_location_and_a_help() {
     let table = [
         (
             "a: 1\nnamePrefx: x",
-            "k.yaml:1:1 a: there is no field `a` here [possible here: `namePrefix`, `resources`, `labels`, `count`, `small`, `on`, `inner`, `values`]",
+            "k.yaml:1:1 a: unknown field `a` [expected one of: `namePrefix`, `resources`, `labels`, `count`, `small`, `on`, `inner`, `values`]",
         ),
-        (
-            "namePrefx: x",
-            "k.yaml:1:1 namePrefx: there is no field `namePrefx` here [did you mean `namePrefix`?]",
-        ),
+        ("namePrefx: x", "k.yaml:1:1 namePrefx: unknown field `namePrefx` [did you mean `namePrefix`?]"),
         (
             "inner:\n  list:\n  - kind: a\n  - knid: b",
-            "k.yaml:4:5 inner.list[1].knid: there is no field `knid` here [did you mean `kind`?]",
+            "k.yaml:4:5 inner.list[1].knid: unknown field `knid` [did you mean `kind`?]",
         ),
         (
             "namePrefix: 1",
@@ -191,7 +188,11 @@ fn plugin_configuration_is_typed_as_a_resource() {
 #[test]
 fn locations_are_kept() {
     let (sources, config) = read("resources:\n- a\n- \"b\"\n", DecodeOptions::default());
-    let places: Vec<_> =
-        config.expect("valid").resources.iter().map(|r| sources.describe(r.span).expect("a place")).collect();
-    assert_eq!(places, ["k.yaml:2:3", "k.yaml:3:3"]);
+    let locations: Vec<_> = config
+        .expect("valid")
+        .resources
+        .iter()
+        .map(|r| sources.describe(r.span).expect("a location"))
+        .collect();
+    assert_eq!(locations, ["k.yaml:2:3", "k.yaml:3:3"]);
 }

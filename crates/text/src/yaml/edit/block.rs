@@ -61,19 +61,19 @@ impl<'a> Editor<'a> {
     /// Edits a block map field by field. Returns false if it must be rewritten.
     pub(super) fn block_map(
         &mut self,
-        place: ValuePlace,
+        position: ValuePlace,
         fields: &'a [FieldPart],
         before: &'a Map,
         after: &'a Map,
     ) -> bool {
         let column = fields.first().map_or(0, |f| column(self.text, f.start));
-        let place_of = |f: &FieldPart| ValuePlace { from: f.from, column, kind: PlaceKind::Field };
-        let Some(changes) = self.map_changes(fields, before, after, place_of) else { return false };
+        let position_of = |f: &FieldPart| ValuePlace { from: f.from, column, kind: PlaceKind::Field };
+        let Some(changes) = self.map_changes(fields, before, after, position_of) else { return false };
         if changes.first_kept().is_none() {
             return false;
         }
         let parts = fields.iter().map(|f| (f.start, f.value.end, f.value.open));
-        let is_root = place.kind == PlaceKind::Root;
+        let is_root = position.kind == PlaceKind::Root;
         let chunks = BlockChunks { is_root, ..self.chunks(parts, column) };
         let layout = self.layout();
         self.block_changes(&chunks, &changes, |e| {
@@ -92,11 +92,11 @@ impl<'a> Editor<'a> {
         fields: &'a [FieldPart],
         before: &'a Map,
         after: &'a Map,
-        place: impl Fn(&FieldPart) -> ValuePlace,
+        position: impl Fn(&FieldPart) -> ValuePlace,
     ) -> Option<CollectionChanges<'a, Entry>> {
         let own = own_names(fields)?;
         let sides = MapSides { before, in_before: before.index(), after, in_after: after.index() };
-        let is_removed = self.edit_fields(fields, &sides, place)?;
+        let is_removed = self.edit_fields(fields, &sides, position)?;
         let merges: Vec<_> = fields.iter().filter(|f| f.merge).collect();
         let is_lost = |name: &str| !own.contains_key(name) && sides.is(name).is_none();
         if !merges.is_empty() && (is_removed || before.iter().any(|(name, _)| is_lost(name))) {
@@ -110,8 +110,8 @@ impl<'a> Editor<'a> {
             None if provides_all => None,
             None if expanded => Some(Element::New(entry)),
             None => {
-                let given = sides.was(&entry.key.text).map(|entry| &entry.value);
-                (given != Some(&entry.value)).then_some(Element::New(entry))
+                let provided = sides.was(&entry.key.text).map(|entry| &entry.value);
+                (provided != Some(&entry.value)).then_some(Element::New(entry))
             }
         });
         let kept = fields.iter().map(|f| f.merge && (provides_all || !self.is_expanded(&f.value))).collect();
@@ -129,10 +129,10 @@ impl<'a> Editor<'a> {
         let [FieldPart { value: Part { kind: PartKind::Alias(anchor), .. }, .. }] = merges else {
             return false;
         };
-        let Some(given) = self.current_anchor_value(*anchor).and_then(Node::as_map) else { return false };
+        let Some(provided) = self.current_anchor_value(*anchor).and_then(Node::as_map) else { return false };
         let others = |map: &'a Map| map.entries().iter().filter(|e| !own.contains_key(e.key.text.as_str()));
-        others(sides.after).count() == others(given).count()
-            && others(given).all(|e| sides.is(&e.key.text).is_some_and(|is| is.value == e.value))
+        others(sides.after).count() == others(provided).count()
+            && others(provided).all(|e| sides.is(&e.key.text).is_some_and(|is| is.value == e.value))
     }
 
     /// Edits the fields that are kept, and returns whether any is removed. Returns none if the text has an
@@ -141,7 +141,7 @@ impl<'a> Editor<'a> {
         &mut self,
         fields: &'a [FieldPart],
         sides: &MapSides<'a>,
-        place: impl Fn(&FieldPart) -> ValuePlace,
+        position: impl Fn(&FieldPart) -> ValuePlace,
     ) -> Option<bool> {
         let mut is_removed = false;
         for field in fields.iter().filter(|f| !f.merge) {
@@ -154,7 +154,7 @@ impl<'a> Editor<'a> {
             if !field.colon && was.value != is.value {
                 return None;
             }
-            self.value(place(field), &field.value, &was.value, &is.value);
+            self.value(position(field), &field.value, &was.value, &is.value);
             if let Some(comment) = new_comment(&was.key.meta, &is.key.meta) {
                 self.comment_behind_name(field, comment);
             }
@@ -190,13 +190,13 @@ impl<'a> Editor<'a> {
         if kept.is_empty() {
             return false;
         }
-        let place = |i: usize| ValuePlace { from: entries[i].start + 1, column, kind: PlaceKind::Entry };
+        let position = |i: usize| ValuePlace { from: entries[i].start + 1, column, kind: PlaceKind::Entry };
         let layout = self.layout();
         let write = |node: &Node| layout.entry(&as_neighbours(before, node, layout.reading), column);
         if !kept.is_sorted() {
             let pieces = after.iter().zip(sources).map(|(node, source)| match source {
                 Some(i) => {
-                    let own = self.apart(|e| e.value(place(i), &entries[i].value, &before[i], node));
+                    let own = self.apart(|e| e.value(position(i), &entries[i].value, &before[i], node));
                     self.piece(&chunks, i, own)
                 }
                 None => format!("{}{}\n", spaces(column), write(node)),
@@ -206,7 +206,7 @@ impl<'a> Editor<'a> {
             return true;
         }
         for (node, i) in after.iter().zip(&sources).filter_map(|(node, source)| source.map(|i| (node, i))) {
-            self.value(place(i), &entries[i].value, &before[i], node);
+            self.value(position(i), &entries[i].value, &before[i], node);
         }
         let elements = after.iter().zip(&sources).map(|(n, s)| s.map_or(Element::New(n), Element::Kept));
         let changes = CollectionChanges::new(vec![false; before.len()], elements);

@@ -67,8 +67,8 @@ impl<'n, T> CollectionChanges<'n, T> {
 pub(super) fn pair(before: &[Node], after: &[Node]) -> Vec<Option<usize>> {
     let (sources, free) = (vec![None; after.len()], vec![true; before.len()]);
     let mut pairs = EntryPairs { before, after, sources, free };
-    let place = |n: &Node| Some((n.span().source, n.span().start)).filter(|_| !n.span().is_none());
-    pairs.pair(place, place, |_, _| true);
+    let location = |n: &Node| Some((n.span().source, n.span().start)).filter(|_| !n.span().is_none());
+    pairs.pair(location, location, |_, _| true);
     if pairs.sources.iter().any(Option::is_none) {
         let equal = |n: &Node| Some(fingerprint(n));
         pairs.pair(equal, equal, |b, a| b == a);

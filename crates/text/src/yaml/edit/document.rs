@@ -131,9 +131,9 @@ fn write_error(before: &Node, after: &Node, layout: Layout) -> Diagnostic {
 /// Returns the path of the first field or entry that does not parse back to the same value when it is written
 /// alone.
 fn find_unwritable(node: &Node, layout: Layout) -> Option<String> {
-    let is_lost = |alone: Map| {
-        let alone = Node::map(alone);
-        !reads_as(&layout.document(&alone), layout.reading, &alone)
+    let is_lost = |single: Map| {
+        let single = Node::map(single);
+        !reads_as(&layout.document(&single), layout.reading, &single)
     };
     let below = |step: String, node: &Node| find_unwritable(node, layout).map(|rest| step + &rest);
     match &node.value {

@@ -25,7 +25,7 @@ struct FlowChunks {
 
 impl FlowChunk {
     /// Returns the end, including the comma.
-    fn behind(&self) -> usize {
+    fn end_with_comma(&self) -> usize {
         self.comma.map_or(self.end, |comma| comma + 1)
     }
 }
@@ -33,7 +33,7 @@ impl FlowChunk {
 /// The comments of a list in brackets.
 struct FlowComments<'t> {
     /// Comments after the opening bracket, and after each entry.
-    behind: Vec<Option<&'t str>>,
+    trailing: Vec<Option<&'t str>>,
     /// Comments on lines above each entry, and above the closing bracket.
     above: Vec<Vec<&'t str>>,
 }
@@ -41,18 +41,19 @@ struct FlowComments<'t> {
 impl<'t> FlowComments<'t> {
     /// Collects the comments of a list. Returns none if there are none.
     fn collect(text: &'t str, part: &Part, chunks: &[FlowChunk]) -> Option<Self> {
-        let (mut behind, mut above) = (Vec::new(), Vec::new());
+        let (mut trailing, mut above) = (Vec::new(), Vec::new());
         let starts = chunks.iter().map(|chunk| chunk.start).chain([part.end - 1]);
         let mut from = part.content + 1;
         for (i, start) in starts.enumerate() {
             let mut lines =
                 text.get(from..start)?.split('\n').map(|line| line.trim_matches([' ', '\t', '\r', ',']));
-            behind.push(lines.next().filter(|line| line.starts_with('#')));
+            trailing.push(lines.next().filter(|line| line.starts_with('#')));
             above.push(lines.filter(|line| line.starts_with('#')).collect());
             from = chunks.get(i).map_or(start, |chunk| chunk.end);
         }
-        let any = behind.iter().any(Option::is_some) || above.iter().any(|lines: &Vec<_>| !lines.is_empty());
-        any.then_some(Self { behind, above })
+        let any =
+            trailing.iter().any(Option::is_some) || above.iter().any(|lines: &Vec<_>| !lines.is_empty());
+        any.then_some(Self { trailing, above })
     }
 }
 
@@ -71,8 +72,8 @@ impl<'a> Editor<'a> {
         if !self.text[part.content..].starts_with('{') {
             return false;
         }
-        let place = |f: &FieldPart| ValuePlace { from: f.from, column: 0, kind: PlaceKind::Flow };
-        let Some(changes) = self.map_changes(fields, before, after, place) else { return false };
+        let position = |f: &FieldPart| ValuePlace { from: f.from, column: 0, kind: PlaceKind::Flow };
+        let Some(changes) = self.map_changes(fields, before, after, position) else { return false };
         let quoted = before.entries().iter().all(|e| e.key.meta.style == Style::DoubleQuoted);
         let brackets = self.brackets(&chunks, Brackets { quoted, ..self.new_brackets() });
         let lead = self.lead(&chunks);
@@ -97,11 +98,11 @@ impl<'a> Editor<'a> {
             && before.iter().any(|n| n.as_str().is_some());
         let brackets = self.brackets(&chunks, Brackets { quoted, ..self.new_brackets() });
         let lead = self.lead(&chunks);
-        let place = |i: usize| ValuePlace { from: entries[i].start, column: 0, kind: PlaceKind::Flow };
+        let position = |i: usize| ValuePlace { from: entries[i].start, column: 0, kind: PlaceKind::Flow };
         if !sources.iter().flatten().is_sorted() {
             let pieces = after.iter().zip(&sources).map(|(node, source)| match *source {
                 Some(i) => {
-                    let own = self.apart(|e| e.value(place(i), &entries[i].value, &before[i], node));
+                    let own = self.apart(|e| e.value(position(i), &entries[i].value, &before[i], node));
                     let FlowChunk { start, end, .. } = chunks.list[i];
                     apply(&self.text[start..end], start, own)
                 }
@@ -116,7 +117,7 @@ impl<'a> Editor<'a> {
             return self.refill(&chunks, &brackets, &pieces);
         }
         for (node, i) in after.iter().zip(&sources).filter_map(|(node, source)| source.map(|i| (node, i))) {
-            self.value(place(i), &entries[i].value, &before[i], node);
+            self.value(position(i), &entries[i].value, &before[i], node);
         }
         let elements = after.iter().zip(&sources).map(|(n, s)| s.map_or(Element::New(n), Element::Kept));
         let changes = CollectionChanges::new(vec![false; before.len()], elements);
@@ -136,8 +137,9 @@ impl<'a> Editor<'a> {
 
     fn flow_chunks(&self, chunks: impl Iterator<Item = FlowChunk>) -> FlowChunks {
         let has_own_line = |c: &FlowChunk| {
-            let behind = self.text[c.behind()..line_end(self.text, c.behind())].trim_start();
-            lead(self.text, c.start).is_some() && (is_blank(behind) || behind.starts_with('#'))
+            let trailing =
+                self.text[c.end_with_comma()..line_end(self.text, c.end_with_comma())].trim_start();
+            lead(self.text, c.start).is_some() && (is_blank(trailing) || trailing.starts_with('#'))
         };
         let list: Vec<_> = chunks.collect();
         let lined = !list.is_empty() && list.iter().all(has_own_line);
@@ -164,7 +166,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Rewrites a value between brackets.
-    pub(super) fn put_in_flow(&mut self, place: ValuePlace, part: &Part, after: &Node) {
+    pub(super) fn put_in_flow(&mut self, position: ValuePlace, part: &Part, after: &Node) {
         let quoted = self.text[part.content..].starts_with('"');
         let mut brackets = self.style.json.clone().unwrap_or(Brackets { quoted, ..self.new_brackets() });
         let lead = if brackets.step.is_some() { self.indentation(part.start) } else { "" };
@@ -176,7 +178,7 @@ impl<'a> Editor<'a> {
         if !part.is_nothing() {
             return self.replace(part.start, part.end, text);
         }
-        let colon = self.text[..place.from].ends_with(':');
+        let colon = self.text[..position.from].ends_with(':');
         self.replace(part.end, part.end, format!("{} {text}", if colon { "" } else { ":" }));
     }
 
@@ -210,7 +212,7 @@ impl<'a> Editor<'a> {
             let is_below = end < line_start(self.text, chunks[i + 1].start);
             self.replace(
                 chunks[i].start,
-                if is_below { line_end(self.text, chunks[i].behind()) } else { chunks[i + 1].start },
+                if is_below { line_end(self.text, chunks[i].end_with_comma()) } else { chunks[i + 1].start },
                 "",
             );
         }
@@ -222,22 +224,22 @@ impl<'a> Editor<'a> {
 
     /// Removes everything after an entry up to the end of the last one, except for the comment after the entry.
     fn remove_behind(&mut self, kept: &FlowChunk, last: &FlowChunk) {
-        let line = line_end(self.text, kept.behind());
-        if line >= last.end || !self.text[kept.behind()..line].trim_start().starts_with('#') {
+        let line = line_end(self.text, kept.end_with_comma());
+        if line >= last.end || !self.text[kept.end_with_comma()..line].trim_start().starts_with('#') {
             return self.replace(kept.end, last.end, "");
         }
         if let Some(comma) = kept.comma {
             self.replace(comma, comma + 1, "");
         }
-        let end_of_last = line_end(self.text, last.behind());
-        let behind = self.text[last.behind()..end_of_last].trim_start();
-        if is_blank(behind) || behind.starts_with('#') {
+        let end_of_last = line_end(self.text, last.end_with_comma());
+        let trailing = self.text[last.end_with_comma()..end_of_last].trim_start();
+        if is_blank(trailing) || trailing.starts_with('#') {
             return self.replace(line, end_of_last, "");
         }
         let first = next_line(self.text, line);
         let content = first + self.text[first..].find(|c| !matches!(c, ' ' | '\t')).unwrap_or_default();
         let lead = self.indentation(content);
-        self.replace(line, last.behind(), format!("{}{lead}", self.style.line_break));
+        self.replace(line, last.end_with_comma(), format!("{}{lead}", self.style.line_break));
     }
 
     /// Writes the entries of a list in another order, each with its comments and on its own line.
@@ -254,16 +256,17 @@ impl<'a> Editor<'a> {
         let close = part.end - 1;
         let close_lead = super::lines::lead(self.text, close).unwrap_or(outer);
         let ends_with_comma = chunks.list.last().is_some_and(|chunk| chunk.comma.is_some());
-        let behind = |comment: Option<&str>| comment.map(|comment| format!(" {comment}")).unwrap_or_default();
-        let mut text = format!("{}\n", behind(comments.behind[0]));
+        let trailing =
+            |comment: Option<&str>| comment.map(|comment| format!(" {comment}")).unwrap_or_default();
+        let mut text = format!("{}\n", trailing(comments.trailing[0]));
         for (i, (source, piece)) in rows.iter().enumerate() {
             let (above, comment) = match source {
-                Some(i) => (comments.above[*i].as_slice(), comments.behind[*i + 1]),
+                Some(i) => (comments.above[*i].as_slice(), comments.trailing[*i + 1]),
                 None => (&[][..], None),
             };
             text.extend(above.iter().flat_map(|line| [&lead, *line, "\n"]));
             let comma = if i + 1 < rows.len() || ends_with_comma { "," } else { "" };
-            text.extend([&lead, piece, comma, &behind(comment), "\n"]);
+            text.extend([&lead, piece, comma, &trailing(comment), "\n"]);
         }
         let foot = comments.above.last().map(Vec::as_slice).unwrap_or_default();
         text.extend(foot.iter().flat_map(|line| [&lead, *line, "\n"]));
@@ -287,12 +290,12 @@ impl<'a> Editor<'a> {
         }
         for i in (0..chunks.len()).filter(|i| !changes.kept[*i]) {
             let start = self.begin_in_flow(chunks, i);
-            self.replace(start, next_line(self.text, chunks[i].behind()), "");
+            self.replace(start, next_line(self.text, chunks[i].end_with_comma()), "");
         }
         let trailing_comma = chunks.last().is_some_and(|c| c.comma.is_some());
         let mut comma = (chunks[last].comma, trailing_comma);
         for (i, new) in &changes.behind {
-            let at = next_line(self.text, chunks[*i].behind());
+            let at = next_line(self.text, chunks[*i].end_with_comma());
             if chunks[*i].comma.is_none() {
                 self.replace(chunks[*i].end, chunks[*i].end, ",");
             }
@@ -311,7 +314,8 @@ impl<'a> Editor<'a> {
 
     /// Returns the start of an entry's line, including the comments above it.
     fn begin_in_flow(&self, chunks: &[FlowChunk], i: usize) -> usize {
-        let floor = i.checked_sub(1).map_or(0, |before| next_line(self.text, chunks[before].behind()));
+        let floor =
+            i.checked_sub(1).map_or(0, |before| next_line(self.text, chunks[before].end_with_comma()));
         comments_above(self.text, line_start(self.text, chunks[i].start), floor)
     }
 }

@@ -71,15 +71,15 @@ impl Layout {
 
     /// Writes the value of a field, after its `:`. The field's name begins at `column` and has the comment.
     pub fn value_of_field(self, value: &Node, column: usize, comment: Option<&str>) -> String {
-        let behind = comment.map(|c| format!(" {c}")).unwrap_or_default();
+        let comment_text = comment.map(|c| format!(" {c}")).unwrap_or_default();
         match &value.value {
             Value::Map(map) if is_block(value) => {
                 let column = column + self.indent;
-                format!("{behind}\n{}{}", spaces(column), self.map(map, column))
+                format!("{comment_text}\n{}{}", spaces(column), self.map(map, column))
             }
             Value::List(list) if is_block(value) => {
                 let column = column + self.dash;
-                format!("{behind}\n{}{}", spaces(column), self.list(list, column))
+                format!("{comment_text}\n{}{}", spaces(column), self.list(list, column))
             }
             _ => self.inline(value, column, self.indent, comment),
         }

@@ -1,4 +1,4 @@
-//! Functions on lines of a text: their bounds, blank lines, comments above and below.
+//! Functions on lines of a text: their ends, blank lines, comments above and below.
 
 use crate::yaml::events::BOM;
 

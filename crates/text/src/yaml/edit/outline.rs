@@ -117,8 +117,8 @@ impl Part {
 /// # Errors
 /// The text is not YAML.
 pub(super) fn outline(text: &str, reading: Reading) -> Result<Vec<DocumentOutline>> {
-    let step = |outline: &mut Outline<'_>, event: Event<'_>, place: &EventPlace| {
-        outline.event(event, place);
+    let step = |outline: &mut Outline<'_>, event: Event<'_>, position: &EventPlace| {
+        outline.event(event, position);
         Ok(())
     };
     let start = || Outline::new(text, reading);
@@ -152,8 +152,8 @@ impl<'t> Outline<'t> {
         Self { text, reading, documents, events, content: mark_of(text), marked: false }
     }
 
-    fn event(&mut self, event: Event<'_>, place: &EventPlace) {
-        let at = place.range.clone();
+    fn event(&mut self, event: Event<'_>, position: &EventPlace) {
+        let at = position.range.clone();
         match event {
             Event::DocumentStart(explicit, _) => {
                 self.marked = explicit;
@@ -276,8 +276,8 @@ impl OutlineBuilder<'_> {
         let event = self.events.next()?;
         let properties = usize::from(event.anchor != 0) + usize::from(event.tagged);
         let start = if event.is_empty() && properties == 0 { from } else { self.skip(from) };
-        let behind = self.behind_properties(start, properties)?;
-        let content = if event.is_empty() { behind } else { self.skip(behind) };
+        let after_properties = self.behind_properties(start, properties)?;
+        let content = if event.is_empty() { after_properties } else { self.skip(after_properties) };
         let body = match event.kind {
             EventKind::Scalar(_, ScalarStyle::Literal | ScalarStyle::Folded) => {
                 let (end, open) = self.block_scalar(content, event.at.end)?;

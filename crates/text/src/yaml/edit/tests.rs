@@ -68,10 +68,10 @@ fn make(root: &mut Node, change: &str) {
             let entries = new.as_map().expect("fields").entries().to_vec();
             parent.as_map_mut().expect("a map").entries_mut().extend(entries);
         }
-    } else if let Some((place, text)) = change.split_once(" < ") {
+    } else if let Some((location, text)) = change.split_once(" < ") {
         let (i, text) = text.split_once(" = ").expect("a value");
         let i = i.parse().expect("a position");
-        let parent = at(root, place);
+        let parent = at(root, location);
         if let Some(list) = parent.as_list_mut() {
             list.insert(i, value(text));
         } else {

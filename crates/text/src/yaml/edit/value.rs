@@ -105,12 +105,12 @@ impl<'a> Editor<'a> {
         self.in_place(ValuePlace { from: part.start, column: 0, kind: PlaceKind::Root }, part, before, after)
     }
 
-    pub fn value(&mut self, place: ValuePlace, part: &'a Part, before: &'a Node, after: &'a Node) {
+    pub fn value(&mut self, position: ValuePlace, part: &'a Part, before: &'a Node, after: &'a Node) {
         if let PartKind::Alias(anchor) = part.kind {
             let is_provided = self.current_anchor_value(anchor).is_some_and(|now| now == after);
             let keep = is_same(before, after) && !self.is_expanded(part);
             if !is_provided && !keep {
-                self.put(place, part, before, without_comments(after.clone()));
+                self.put(position, part, before, without_comments(after.clone()));
             }
             return;
         }
@@ -121,15 +121,15 @@ impl<'a> Editor<'a> {
             self.anchored.insert(part.anchor, after);
         }
         let stays = before == after && matches!(before.value, Value::Scalar(_));
-        if !stays && !self.in_place(place, part, before, after) {
+        if !stays && !self.in_place(position, part, before, after) {
             if !matches!(after.value, Value::Scalar(_)) {
                 // A rewritten map or list loses its anchor.
                 self.anchored.remove(&part.anchor);
             }
-            self.put(place, part, before, after.clone());
+            self.put(position, part, before, after.clone());
         } else if let Some(comment) = new_comment(&before.meta, &after.meta)
             && is_inline(part)
-            && place.kind != PlaceKind::Flow
+            && position.kind != PlaceKind::Flow
         {
             self.comment(part.end, comment);
         }
@@ -143,19 +143,19 @@ impl<'a> Editor<'a> {
     /// Inserts a line comment after position `end`, replacing an existing comment.
     pub fn comment(&mut self, end: usize, comment: &str) {
         let line_end = line_end(self.text, end);
-        let behind = &self.text[end..line_end];
-        if behind.trim_start().starts_with('#') {
-            self.replace(line_end - behind.trim_start().len(), line_end, comment);
-        } else if is_blank(behind) {
+        let trailing = &self.text[end..line_end];
+        if trailing.trim_start().starts_with('#') {
+            self.replace(line_end - trailing.trim_start().len(), line_end, comment);
+        } else if is_blank(trailing) {
             self.replace(end, end, format!(" {comment}"));
         }
     }
 
     /// Edits a map or list that stays a map or list. Returns false if it must be rewritten.
-    fn in_place(&mut self, place: ValuePlace, part: &'a Part, before: &'a Node, after: &'a Node) -> bool {
+    fn in_place(&mut self, position: ValuePlace, part: &'a Part, before: &'a Node, after: &'a Node) -> bool {
         match (&part.kind, &before.value, &after.value) {
             (PartKind::Map { style: Block, fields }, Value::Map(before), Value::Map(after)) => {
-                self.block_map(place, fields, before, after)
+                self.block_map(position, fields, before, after)
             }
             (PartKind::List { style: Block, entries }, Value::List(before), Value::List(after)) => {
                 self.block_list(entries, before, after)
@@ -177,17 +177,17 @@ impl<'a> Editor<'a> {
     }
 
     /// Rewrites a value.
-    fn put(&mut self, place: ValuePlace, part: &Part, before: &Node, after: Node) {
+    fn put(&mut self, position: ValuePlace, part: &Part, before: &Node, after: Node) {
         let mut after = with_quotes_of(before, part, after);
-        if place.kind == PlaceKind::Flow {
-            return self.put_in_flow(place, part, &after);
+        if position.kind == PlaceKind::Flow {
+            return self.put_in_flow(position, part, &after);
         }
         after = as_before(before, as_block(before, &after), self.layout().reading);
-        let end = self.end_of_value(place, part);
+        let end = self.end_of_value(position, part);
         if is_emptied(before, &after) {
-            self.keep_comments(place, part, end);
+            self.keep_comments(position, part, end);
         }
-        let mut inner = self.comment_within(place, part).map(|c| format!(" {c}"));
+        let mut inner = self.comment_within(position, part).map(|c| format!(" {c}"));
         let is_behind = !is_blank(&self.text[end..line_end(self.text, end)]);
         if inner.is_some() || is_behind {
             if let Some(new) = new_comment(&before.meta, &after.meta) {
@@ -197,9 +197,9 @@ impl<'a> Editor<'a> {
                 comments.line = None;
             }
         }
-        let text = match place.kind {
-            PlaceKind::Entry => self.layout().value_of_entry(&after, place.column),
-            _ => self.layout().value_of_field(&after, place.column, None),
+        let text = match position.kind {
+            PlaceKind::Entry => self.layout().value_of_entry(&after, position.column),
+            _ => self.layout().value_of_field(&after, position.column, None),
         };
         let scalars = matches!((&part.kind, &after.value), (PartKind::Scalar, Value::Scalar(_)));
         if is_inline(part) && !part.is_nothing() && !text.is_empty() && !text.contains('\n') {
@@ -209,13 +209,13 @@ impl<'a> Editor<'a> {
             return self.replace(start, part.end, &text[1..]);
         }
         let (first, rest) = text.split_once('\n').map_or((&*text, None), |(f, r)| (f, Some(r)));
-        self.replace(place.from, end, format!("{first}{}", inner.unwrap_or_default()));
+        self.replace(position.from, end, format!("{first}{}", inner.unwrap_or_default()));
         if let Some(rest) = rest {
             // The comment after the old value stays between the two edits.
             let at = line_end(self.text, end);
             // A block scalar would include deeper comments below it.
             let below = match after.value {
-                Value::Scalar(_) => with_comments_below(self.text, at, place.column, self.limit()),
+                Value::Scalar(_) => with_comments_below(self.text, at, position.column, self.limit()),
                 _ => at,
             };
             self.replace(at, below, format!("\n{rest}"));
@@ -225,7 +225,7 @@ impl<'a> Editor<'a> {
 
     /// Moves the comments of a map or list that becomes empty above it. Comments that belong to its entries,
     /// because they are directly above, beside or deeper below them, are removed.
-    fn keep_comments(&mut self, place: ValuePlace, part: &Part, end: usize) {
+    fn keep_comments(&mut self, position: ValuePlace, part: &Part, end: usize) {
         let parts: Vec<(usize, usize)> = match &part.kind {
             PartKind::Map { style: Block, fields } => fields.iter().map(|f| (f.start, f.value.end)).collect(),
             PartKind::List { style: Block, entries } => {
@@ -234,7 +234,7 @@ impl<'a> Editor<'a> {
             _ => return,
         };
         let Some(column) = parts.first().map(|(start, _)| column(self.text, *start)) else { return };
-        let mut from = next_line(self.text, place.from);
+        let mut from = next_line(self.text, position.from);
         let mut kept = Vec::new();
         for (start, value_end) in parts {
             let line = line_start(self.text, start);
@@ -245,8 +245,8 @@ impl<'a> Editor<'a> {
             from = next_line(self.text, own);
         }
         kept.push((from, end));
-        let at = line_start(self.text, place.from);
-        let lead = self.indentation(self.text.len().min(at + place.column));
+        let at = line_start(self.text, position.from);
+        let lead = self.indentation(self.text.len().min(at + position.column));
         for (from, to) in kept.into_iter().filter(|(from, to)| from < to) {
             for line in self.text[from..to].lines().map(str::trim).filter(|line| line.starts_with('#')) {
                 self.replace(at, at, format!("{lead}{line}\n"));
@@ -262,23 +262,23 @@ impl<'a> Editor<'a> {
     }
 
     /// Returns the end of a value in block style. The line comment of a scalar is not included.
-    fn end_of_value(&self, place: ValuePlace, part: &Part) -> usize {
+    fn end_of_value(&self, position: ValuePlace, part: &Part) -> usize {
         if is_inline(part) {
             return part.end;
         }
         let end = line_end(self.text, part.end);
         if part.is_block_collection() {
-            return with_comments_below(self.text, end, place.column, self.limit());
+            return with_comments_below(self.text, end, position.column, self.limit());
         }
         end
     }
 
     /// Returns the comment on the indicator's line, if the value continues or begins on the next line.
-    fn comment_within(&self, place: ValuePlace, part: &Part) -> Option<&'a str> {
-        let line = line_end(self.text, place.from);
+    fn comment_within(&self, position: ValuePlace, part: &Part) -> Option<&'a str> {
+        let line = line_end(self.text, position.from);
         let from = match part.kind {
             PartKind::BlockScalar => part.content,
-            _ if part.content > line => place.from,
+            _ if part.content > line => position.from,
             _ => return None,
         };
         let text = &self.text[from..line_end(self.text, from)];

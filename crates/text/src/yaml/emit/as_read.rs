@@ -39,19 +39,19 @@ fn fields(map: &Map, column: usize, out: &mut String) {
         out.push(':');
         match &entry.value.value {
             Value::Map(map) if is_block(&entry.value) => {
-                behind(&entry.key.meta, out);
+                write_line_comment(&entry.key.meta, out);
                 line(column + 2, out);
                 fields(map, column + 2, out);
             }
             Value::List(list) if is_block(&entry.value) => {
-                behind(&entry.key.meta, out);
+                write_line_comment(&entry.key.meta, out);
                 line(column, out);
                 entries(list, column, out);
             }
             _ => {
                 inline(&entry.value, column + 2, out);
                 if line_comment(&entry.value.meta).is_none() {
-                    behind(&entry.key.meta, out);
+                    write_line_comment(&entry.key.meta, out);
                 }
             }
         }
@@ -90,7 +90,7 @@ fn inline(node: &Node, column: usize, out: &mut String) {
         out.push_str(&text);
     }
     if !text.contains('\n') {
-        behind(&node.meta, out);
+        write_line_comment(&node.meta, out);
     }
 }
 
@@ -177,7 +177,7 @@ fn line_comment(meta: &Meta) -> Option<&str> {
 }
 
 /// Writes the comment on the same line.
-fn behind(meta: &Meta, out: &mut String) {
+fn write_line_comment(meta: &Meta, out: &mut String) {
     if let Some(comment) = line_comment(meta) {
         out.push(' ');
         out.push_str(comment);
@@ -201,7 +201,7 @@ mod tests {
     fn documents_round_trip() {
         let text = "\
 # above
-b: y # behind
+b: y # write_line_comment
 a:
 - x
 - name: \"q\" # of the name

@@ -184,8 +184,8 @@ fn multiline_text_is_a_literal_block_if_possible() {
     let list = map([("k", Node::list(vec![Node::string("a\n"), Node::string("b")]))]);
     assert_eq!(to_yaml(&list).as_deref(), Ok("k:\n- |\n  a\n- b\n"));
     // A block that ends with a YAML 1.1 line break gets no other one.
-    let odd = map([("a", Node::string("x\ny\u{2028}")), ("b", Node::int(1))]);
-    assert_eq!(to_yaml(&odd).as_deref(), Ok("a: |\n  x\n  y\u{2028}b: 1\n"));
+    let node = map([("a", Node::string("x\ny\u{2028}")), ("b", Node::int(1))]);
+    assert_eq!(to_yaml(&node).as_deref(), Ok("a: |\n  x\n  y\u{2028}b: 1\n"));
 }
 
 #[test]

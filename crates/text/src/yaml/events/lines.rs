@@ -60,9 +60,9 @@ impl<'t> Lines<'t> {
     /// after it. libyaml's port to Go accepts any indentation of comments that follow a comment.
     fn next_of_comments(&self, line: &Line) -> Option<usize> {
         let before = self.text[..line.start].trim_end().rsplit('\n').next().unwrap_or_default();
-        let behind = self.text[line.start..].trim_start();
+        let tail = self.text[line.start..].trim_start();
         let follows = before.trim_start().starts_with('#') || before.contains(" #");
-        (follows && behind.starts_with('#')).then(|| self.text.len() - behind.len())
+        (follows && tail.starts_with('#')).then(|| self.text.len() - tail.len())
     }
 
     #[inline]
@@ -130,10 +130,10 @@ impl<'t> Lines<'t> {
 
     fn behind_blank_lines(&self, at: usize) -> usize {
         let rest = &self.text[at..];
-        let behind = rest.trim_start_matches([' ', '\t', '\r', '\n']);
-        let end = self.text.len() - behind.len();
+        let tail = rest.trim_start_matches([' ', '\t', '\r', '\n']);
+        let end = self.text.len() - tail.len();
         // Excludes the line of the next token, unless that is a comment.
-        if behind.is_empty() || behind.starts_with('#') {
+        if tail.is_empty() || tail.starts_with('#') {
             end + 1
         } else {
             self.text[at..end].rfind('\n').map_or(at, |line| at + line)

@@ -77,7 +77,7 @@ impl EventOptions {
 
 /// Passes the events of a text in order to `step`, with a state created by `start`.
 ///
-/// A byte order mark is skipped. When a text is parsed again, the state is created anew. In kubectl's reading,
+/// A byte order mark is skipped. When a text is parsed again, a new state is created. In kubectl's reading,
 /// JSON objects that follow each other are documents.
 /// The text is not YAML, or `step` fails.
 pub(super) fn read_events<S>(
@@ -91,9 +91,9 @@ pub(super) fn read_events<S>(
     let Some(broken) = BrokenText::of(text).filter(|_| !is_json) else {
         return Reader { text, options }.read(start, step);
     };
-    let restored = |state: &mut S, event: Event<'_>, place: &EventPlace| {
-        let range = broken.original(place.range.start)..broken.original(place.range.end);
-        step(state, broken.restored(event), &EventPlace { range, ..place.clone() })
+    let restored = |state: &mut S, event: Event<'_>, position: &EventPlace| {
+        let range = broken.original(position.range.start)..broken.original(position.range.end);
+        step(state, broken.restored(event), &EventPlace { range, ..position.clone() })
     };
     let reader = Reader { text: &broken.text, options };
     reader.read(start, restored).map_err(|error| error.at(|at| broken.original(at)))
@@ -117,7 +117,8 @@ impl Reader<'_> {
     ) -> Result<S, Unreadable> {
         let once = |shown: &Shown<'_>, rewrites: &Rewrites| {
             let (mut state, mut verdicts) = (start(), Verdicts::new(rewrites.list()));
-            let read = self.read_once(shown, &mut verdicts, |event, place| step(&mut state, event, place));
+            let read =
+                self.read_once(shown, &mut verdicts, |event, position| step(&mut state, event, position));
             (read.map(|()| state), verdicts.given)
         };
         let failure = match once(&Shown::plain(self.text), &Rewrites::default()).0 {
@@ -170,7 +171,7 @@ impl Reader<'_> {
         for event in Parser::new_from_str_with_options(shown.body(), options(self.options.comments)) {
             let (mut event, span) = event.map_err(|error| syntax_error(&error, shown))?;
             let bytes = span.byte_range().unwrap_or_default();
-            let place = EventPlace {
+            let position = EventPlace {
                 range: shown.original(bytes.start)..shown.original(bytes.end),
                 first_line: span.start.line(),
                 last_line: span.end.line(),
@@ -187,14 +188,14 @@ impl Reader<'_> {
                 *explicit &= !shown.is_separated;
             }
             if !lines.is_empty() {
-                lines.event(&event, &span, &place.range);
+                lines.event(&event, &span, &position.range);
             }
-            verdicts.event(&mut event, &place.range);
+            verdicts.event(&mut event, &position.range);
             if let Some(last_line) = &last_line {
-                last_line.correct(&mut event, &span, &place.range);
+                last_line.correct(&mut event, &span, &position.range);
             }
-            check_tag_end(self.text, &event, place.range.start)?;
-            step(event, &place).map_err(Unreadable::Refused)?;
+            check_tag_end(self.text, &event, position.range.start)?;
+            step(event, &position).map_err(Unreadable::Refused)?;
         }
         match lines.wrong_tab() {
             None => Ok(()),

@@ -13,7 +13,7 @@ fn read_with(text: &str, options: ParseOptions) -> String {
     match parse_documents(&sources, sources.add("t.yaml", text), options) {
         Ok(documents) => documents.iter().map(|node| to_json(node).expect("finite")).collect(),
         Err(error) => {
-            let span = error.labels().first().expect("a place").span;
+            let span = error.labels().first().expect("a location").span;
             let (line, column) = sources.get(span.source).expect("there").line_column(span.start);
             format!("{} {line}:{column}", error.message())
         }
@@ -71,7 +71,7 @@ fn positions_refer_to_the_original_text() {
         let span = documents[0].get(name).expect("there").span();
         assert_eq!(&text[span.start as usize..span.end as usize], want);
     }
-    assert_eq!(read("a: 'x\ny'\nb: 'x\n y'\nb: 1\n"), "the key `b` stands here twice 5:1");
+    assert_eq!(read("a: 'x\ny'\nb: 'x\n y'\nb: 1\n"), "duplicate key `b` 5:1");
     assert!(read("a: 'x\ny\n---\nz'\n").starts_with("invalid indentation"));
     assert_eq!(read("a: 'x\ny'\nb: {\n"), "unclosed bracket '{' 3:4");
 }
@@ -88,7 +88,7 @@ fn padding_is_limited_by_the_size_of_the_text() {
 
 #[test]
 fn tabs_do_not_indent() {
-    let wrong = "a tab stands where YAML looks for indentation";
+    let wrong = "found a tab in the indentation, where YAML allows only spaces";
     let table = [
         ("\t\n", Some("1:1")),
         ("a: b\n\t\n", Some("2:1")),
@@ -109,8 +109,8 @@ fn tabs_do_not_indent() {
         ("a: b\n  \tc\n", None),
         ("{\n\t\"a\": [\n\t\t1\n\t]\n}\n", None),
     ];
-    for (text, place) in table {
-        let (got, want) = (read(text), place.map(|place| format!("{wrong} {place}")));
+    for (text, location) in table {
+        let (got, want) = (read(text), location.map(|location| format!("{wrong} {location}")));
         assert_eq!(got.starts_with(wrong), want.is_some(), "{text:?}: {got}");
         assert_eq!(got, want.unwrap_or(got.clone()), "{text:?}");
     }
@@ -119,7 +119,10 @@ fn tabs_do_not_indent() {
 #[test]
 fn document_after_dots_requires_dashes() {
     assert_eq!(read("a: b\n...\n---\nc: d\n...\n"), r#"{"a":"b"}{"c":"d"}"#);
-    assert_eq!(read("a: b\n...\nc: d\n"), "a document begins without `---` behind the end of another 3:1");
+    assert_eq!(
+        read("a: b\n...\nc: d\n"),
+        "missing `---`: a document after the end of another must begin with it 3:1"
+    );
 }
 
 #[test]
@@ -137,7 +140,7 @@ fn documents_may_begin_with_a_byte_order_mark() {
     let table = [
         ("a: b\n---\n\u{feff}c: d\n", r#"{"a":"b"}{"c":"d"}"#),
         ("\u{feff}a: b\n--- # e\r\n\u{feff}# f\nc: d\n---\n\u{feff}g: h\n", r#"{"a":"b"}{"c":"d"}{"g":"h"}"#),
-        ("a: b\n---\n\u{feff}c: d\nc: e\n", "the key `c` stands here twice 4:1"),
+        ("a: b\n---\n\u{feff}c: d\nc: e\n", "duplicate key `c` 4:1"),
         ("a: b\n---\n\u{feff}\u{feff}c: d\n", r#"{"a":"b"}{"c":"d"}"#),
     ];
     for (text, want) in table {
@@ -155,7 +158,7 @@ fn byte_order_marks_inside_documents_are_letters() {
             "[\"\u{feff}b\",[\"\u{feff}c\",\"d\u{feff}\"]]",
         ),
         ("a: |\n  \u{feff}b\u{85}  c\n\u{feff}a: d\n", "{\"a\":\"\u{feff}b\\nc\\n\",\"\u{feff}a\":\"d\"}"),
-        ("a: b\n\u{feff}c: d\n\u{feff}c: e\n", "the key `\u{feff}c` stands here twice 3:1"),
+        ("a: b\n\u{feff}c: d\n\u{feff}c: e\n", "duplicate key `\u{feff}c` 3:1"),
     ];
     for (text, want) in table {
         assert_eq!(read(text), want, "{text:?}");
@@ -164,7 +167,7 @@ fn byte_order_marks_inside_documents_are_letters() {
 
 #[test]
 fn document_end_before_its_start_is_rejected() {
-    let lone = "`...` stands where a document should begin";
+    let lone = "unexpected `...` at the start of a document";
     let table = [
         ("...\n", Some("1:1")),
         ("# c\n\n... # d\na: b\n", Some("3:1")),
@@ -176,11 +179,11 @@ fn document_end_before_its_start_is_rejected() {
         ("a: b\n--- ''\n...\n", None),
         ("a: ...\n...b: c\n", None),
     ];
-    for (text, place) in table {
+    for (text, location) in table {
         let got = read(text);
         assert_eq!(
             got.strip_prefix(lone),
-            place.map(|place| format!(" {place}")).as_deref(),
+            location.map(|location| format!(" {location}")).as_deref(),
             "{text:?}: {got}"
         );
     }
@@ -188,7 +191,7 @@ fn document_end_before_its_start_is_rejected() {
 
 #[test]
 fn unknown_directives_are_rejected() {
-    let unknown = "YAML knows no such directive: only `%YAML` and `%TAG`";
+    let unknown = "unknown YAML directive: only `%YAML` and `%TAG` are supported";
     let table = [
         ("%FOO bar\n---\na: b\n", Some("1:1")),
         ("# c\n%YAML 1.1\n%yaml\n---\na: b\n", Some("3:1")),
@@ -196,11 +199,11 @@ fn unknown_directives_are_rejected() {
         ("%YAML 1.1\n%TAG !x! tag:a,1:\n--- # %FOO\na: !x!y b\n", None),
         ("a: |\n  %b\nc: '\n\n%FOO'\n# %FOO\n---\n# %BAR\nd: e%\n", None),
     ];
-    for (text, place) in table {
+    for (text, location) in table {
         let got = read(text);
         assert_eq!(
             got.strip_prefix(unknown),
-            place.map(|place| format!(" {place}")).as_deref(),
+            location.map(|location| format!(" {location}")).as_deref(),
             "{text:?}: {got}"
         );
     }
@@ -217,13 +220,13 @@ fn read_as_kubectl(text: &str) -> String {
 
 #[test]
 fn tokens_that_libyaml_parses_differently_are_rejected() {
-    const KEY: &str = "kubectl and kustomize take this `:` for a part of the text before it: put quotes around the text, or a space after \
+    const KEY: &str = "kubectl and kustomize parse this `:` as part of the text before it: put quotes around the text, or a space after \
          the `:`";
-    const QUESTION: &str = "inside brackets `?` begins a key: put quotes around the text";
-    const COLON: &str = "inside brackets a text cannot begin with `:`: put quotes around it";
-    const ANCHOR: &str = "the name of an anchor can only have letters, digits, `-` and `_`";
+    const QUESTION: &str = "`?` begins a key inside brackets: put quotes around the text";
+    const COLON: &str = "a text inside brackets cannot begin with `:`: put quotes around it";
+    const ANCHOR: &str = "an anchor name may only contain letters, digits, `-` and `_`";
     const LINE: &str = "`:` must be on the same line as its key";
-    const SLASH: &str = r"YAML 1.1 does not have the escape `\/`: write `/`";
+    const SLASH: &str = r"YAML 1.1 does not have the escape `\/`: use `/`";
 
     let table = [
         ("x: {a:, b: 1}", KEY, "1:6"),
@@ -247,8 +250,8 @@ fn tokens_that_libyaml_parses_differently_are_rejected() {
         (r#"x: "a\/b""#, SLASH, "1:6"),
         (r#"{x: "a\\\/b"}"#, SLASH, "1:9"),
     ];
-    for (text, message, place) in table {
-        assert_eq!(read(text), format!("{message} {place}"), "{text:?}");
+    for (text, message, location) in table {
+        assert_eq!(read(text), format!("{message} {location}"), "{text:?}");
         assert_eq!(read_as_kubectl(text), message, "{text:?}");
     }
 }
@@ -281,7 +284,7 @@ fn similar_tokens_are_accepted() {
 
 #[test]
 fn a_second_byte_order_mark_is_rejected() {
-    const MESSAGE: &str = "a byte order mark is only allowed at the start of a text, once: remove it";
+    const MESSAGE: &str = "unexpected byte order mark: it is only allowed once, at the start of a text";
 
     let text = "\u{feff}\u{feff}a: 1";
     assert!(read(text).starts_with(MESSAGE), "{}", read(text));

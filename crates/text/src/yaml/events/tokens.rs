@@ -133,14 +133,14 @@ impl<'t> Tokens<'t> {
         if !matches!(event, Event::Scalar(_, ScalarStyle::Plain, ..)) || at.is_empty() {
             return None;
         }
-        let (text, behind) = (self.text(at.clone()), self.text(at.end..self.body.len()));
+        let (text, tail) = (self.text(at.clone()), self.text(at.end..self.body.len()));
         if let Some(question) = text.find('?') {
             return Some((QUESTION, at.start + question));
         }
         if text.starts_with(':') {
             return Some((COLON, at.start));
         }
-        matches!(behind.as_bytes(), [b':', b',' | b']' | b'}', ..]).then_some((KEY, at.end))
+        matches!(tail.as_bytes(), [b':', b',' | b']' | b'}', ..]).then_some((KEY, at.end))
     }
 
     /// Records a key that begins at `start`, or checks the `:` before a value that begins there. A `:` must be

@@ -76,43 +76,43 @@ impl<'t> TreeBuilder<'t> {
         }
     }
 
-    fn span(&self, place: &EventPlace) -> Span {
-        Span::new(self.source, place.range.start, place.range.end)
+    fn span(&self, position: &EventPlace) -> Span {
+        Span::new(self.source, position.range.start, position.range.end)
     }
 
-    pub fn event(&mut self, event: Event<'_>, place: &EventPlace) -> Result<()> {
+    pub fn event(&mut self, event: Event<'_>, position: &EventPlace) -> Result<()> {
         if matches!(event, Event::Scalar(..) | Event::Alias(_) | Event::MappingEnd | Event::SequenceEnd)
-            && !place.range.is_empty()
+            && !position.range.is_empty()
         {
-            self.last_line = place.last_line;
+            self.last_line = position.last_line;
         }
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                let node = self.scalar(text, style, tag.as_deref(), place)?;
+                let node = self.scalar(text, style, tag.as_deref(), position)?;
                 self.anchor(anchor, &node)?;
                 self.add_node(node)?;
             }
             Event::MappingStart(style, anchor, _) => {
-                self.open(Value::Map(Map::new()), style, anchor, place)?;
+                self.open(Value::Map(Map::new()), style, anchor, position)?;
             }
             Event::SequenceStart(style, anchor, _) => {
-                self.open(Value::List(Vec::new()), style, anchor, place)?;
+                self.open(Value::List(Vec::new()), style, anchor, position)?;
             }
-            Event::MappingEnd | Event::SequenceEnd => self.close(place)?,
+            Event::MappingEnd | Event::SequenceEnd => self.close(position)?,
             Event::Alias(id) => {
-                let node = self.alias(id, place)?;
+                let node = self.alias(id, position)?;
                 self.add_node(node)?;
             }
-            Event::Comment(text, placement) => self.comment(&text, placement, place),
+            Event::Comment(text, placement) => self.comment(&text, placement, position),
             Event::DocumentStart(..) => self.document_complete = false,
             Event::DocumentEnd => {
                 if !self.document_complete {
-                    self.documents.push(Node::null().with_span(self.span(place)));
+                    self.documents.push(Node::null().with_span(self.span(position)));
                 } else if self.options.reading == Reading::Kustomize
                     && !self.options.comments
                     && !self.options.is_patch
                 {
-                    self.comment_behind_block(place.range.start);
+                    self.comment_behind_block(position.range.start);
                 }
                 self.anchors.clear();
             }
@@ -127,9 +127,9 @@ impl<'t> TreeBuilder<'t> {
         text: Cow<'_, str>,
         style: ScalarStyle,
         tag: Option<&granit_parser::Tag>,
-        place: &EventPlace,
+        position: &EventPlace,
     ) -> Result<Node> {
-        let at = self.span(place);
+        let at = self.span(position);
         let style = match style {
             ScalarStyle::Plain => Style::Plain,
             ScalarStyle::SingleQuoted => Style::SingleQuoted,
@@ -166,12 +166,18 @@ impl<'t> TreeBuilder<'t> {
         Ok(Node { value: Value::Scalar(text), meta })
     }
 
-    fn open(&mut self, value: Value, style: StructureStyle, anchor: usize, place: &EventPlace) -> Result<()> {
+    fn open(
+        &mut self,
+        value: Value,
+        style: StructureStyle,
+        anchor: usize,
+        position: &EventPlace,
+    ) -> Result<()> {
         if self.stack.len() >= MAX_DEPTH {
-            return Err(too_deep().at(self.span(place)));
+            return Err(too_deep().at(self.span(position)));
         }
         let style = if style == StructureStyle::Flow { Style::Flow } else { Style::Block };
-        let mut meta = Meta { span: self.span(place), style, ..Meta::default() };
+        let mut meta = Meta { span: self.span(position), style, ..Meta::default() };
         // A comment above a list entry that is a map or a list belongs to the entry.
         if self.stack.last().is_some_and(|f| matches!(f.node.value, Value::List(_))) {
             add_head(&mut meta, &mut self.above);
@@ -181,10 +187,10 @@ impl<'t> TreeBuilder<'t> {
         Ok(())
     }
 
-    fn close(&mut self, place: &EventPlace) -> Result<()> {
+    fn close(&mut self, position: &EventPlace) -> Result<()> {
         let Some(mut frame) = self.stack.pop() else { return Ok(()) };
         frame.node.meta.span.end = if frame.node.meta.style == Style::Flow {
-            self.span(place).end
+            self.span(position).end
         } else {
             match &frame.node.value {
                 Value::Map(map) => {
@@ -276,8 +282,8 @@ impl<'t> TreeBuilder<'t> {
             .help("write the repeated values out, or use fewer levels of aliases"))
     }
 
-    fn alias(&mut self, id: usize, place: &EventPlace) -> Result<Node> {
-        let at = self.span(place);
+    fn alias(&mut self, id: usize, position: &EventPlace) -> Result<Node> {
+        let at = self.span(position);
         let Some(bytes) = self.anchors.get(&id).map(|anchored| anchored.bytes) else {
             return Err(
                 Diagnostic::error(Code::Syntax, "the alias refers to a value that contains it").at(at)
@@ -295,9 +301,9 @@ impl<'t> TreeBuilder<'t> {
         Ok(node)
     }
 
-    fn comment(&mut self, text: &str, placement: Placement, place: &EventPlace) {
+    fn comment(&mut self, text: &str, placement: Placement, position: &EventPlace) {
         let text = smol_str::format_smolstr!("#{text}");
-        if placement == Placement::Right && self.line_comment(&text, place.first_line) {
+        if placement == Placement::Right && self.line_comment(&text, position.first_line) {
             return;
         }
         self.above.push(text);
@@ -328,8 +334,8 @@ impl<'t> TreeBuilder<'t> {
         let Some(document) = self.documents.last_mut() else { return };
         document.change_last_leaf(|leaf| {
             let is_block = matches!(leaf.meta.style, Style::Literal | Style::Folded);
-            let behind = self.text.get(leaf.meta.span.end as usize..end).filter(|_| is_block);
-            let next = behind.and_then(|behind| behind.trim_start().lines().next());
+            let following = self.text.get(leaf.meta.span.end as usize..end).filter(|_| is_block);
+            let next = following.and_then(|following| following.trim_start().lines().next());
             if let Some(comment) = next.filter(|line| line.starts_with('#')) {
                 leaf.meta.comments.get_or_insert_default().foot.push(comment.into());
             }

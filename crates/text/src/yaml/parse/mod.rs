@@ -114,9 +114,9 @@ pub fn may_be_secret(name: &Path, text: &str) -> bool {
 /// Returns the start of each comment of a text, in bytes and ascending; none if the text is not YAML. A `#`
 /// inside a value does not begin a comment.
 pub fn comment_starts(text: &str) -> Option<Vec<usize>> {
-    let note = |starts: &mut Vec<usize>, event: Event<'_>, place: &EventPlace| {
+    let note = |starts: &mut Vec<usize>, event: Event<'_>, position: &EventPlace| {
         if matches!(event, Event::Comment(..)) {
-            starts.push(place.range.start);
+            starts.push(position.range.start);
         }
         Ok(())
     };

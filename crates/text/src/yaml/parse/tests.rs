@@ -15,8 +15,8 @@ fn read_with(text: &str, options: ParseOptions) -> Result<Vec<Node>> {
     let sources = SourceMap::default();
     let id = sources.add("t.yaml", text);
     parse_documents(&sources, id, options).map_err(|e| {
-        let places: Vec<_> = e.labels().iter().filter_map(|l| sources.describe(l.span)).collect();
-        Diagnostic::error(e.code(), format!("{} @ {}", e.message(), places.join(" ")))
+        let locations: Vec<_> = e.labels().iter().filter_map(|l| sources.describe(l.span)).collect();
+        Diagnostic::error(e.code(), format!("{} @ {}", e.message(), locations.join(" ")))
     })
 }
 
@@ -84,7 +84,7 @@ fn errors_have_locations() {
         ("a: [1, 2\nb: 1\n", Code::Syntax, "@ t.yaml:"),
         ("a: *nope\n", Code::Syntax, "@ t.yaml:1"),
         ("a: &x [*x]\n", Code::Syntax, "@ t.yaml:1"),
-        ("a: !!int foo\n", Code::WrongType, "this value cannot be read as !!int @ t.yaml:1:10"),
+        ("a: !!int foo\n", Code::WrongType, "the value does not match its tag `!!int` @ t.yaml:1:10"),
         ("a: {<<: 1}\n", Code::WrongType, "`<<` must be a map"),
         ("a: \"b\n", Code::Syntax, "@ t.yaml:"),
     ];
@@ -156,8 +156,8 @@ fn json_objects_may_follow_each_other_for_kubectl() {
 fn bytes_are_decoded() {
     assert_eq!(decode(b"a: 1".to_vec()).expect("utf-8"), "a: 1");
     assert_eq!(decode(vec![0xFF, 0xFE, b'a', 0]).expect("utf-16"), "a");
-    for odd in [&[0xFF, 0xFE, b'a', 0, 0][..], &[0xFE, 0xFF, 0]] {
-        let error = decode(odd.to_vec()).expect_err("odd");
+    for invalid in [&[0xFF, 0xFE, b'a', 0, 0][..], &[0xFE, 0xFF, 0]] {
+        let error = decode(invalid.to_vec()).expect_err("odd");
         assert!(error.message().contains("its last character is incomplete"), "{error}");
     }
     let error = decode(b"a\nb\xff".to_vec()).expect_err("not utf-8");

@@ -3,7 +3,6 @@
 //! Valid lists have the same result as in kustomize, in the same order. kustomize loses entries without a merge
 //! key, with equal keys, or with a key that only one side sets. Here these are errors, or the entry is matched
 //! correctly.
-//! is an error, or the entry finds the one that it means.
 
 use rustc_hash::FxHashMap;
 

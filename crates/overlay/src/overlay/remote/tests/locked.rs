@@ -7,7 +7,7 @@ pub(super) fn pinned(remotes: &Remotes, entries: &[(RemoteReference, &str)], enf
     let remotes_of_lock =
         entries.iter().map(|(reference, version)| (reference.clone(), (*version).to_string()));
     let lock = LockFile { remotes: remotes_of_lock.collect(), schemas: Vec::new() };
-    remotes.pinned_by(Pins { lock: Some(Arc::new(lock)), name: "smp.lock".into(), enforced })
+    remotes.with_pins(Pins { lock: Some(Arc::new(lock)), name: "smp.lock".into(), enforced })
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn a_locked_branch_stays_at_its_commit() {
         let found = remotes.repository(&spec, nowhere()).expect("fetched");
         assert_eq!((&found.commit, remotes.take_warnings().len()), (&commit, 0));
         assert_eq!(read(&found, "base/kustomization.yaml"), "resources: [a.yaml]\n");
-        assert_eq!(remotes.used(), [(entry[0].0.clone(), commit.clone())].into());
+        assert_eq!(remotes.used_references(), [(entry[0].0.clone(), commit.clone())].into());
     }
     fixture.hide();
     let remotes = pinned(&fixture.remotes(), &entry, true);
@@ -48,7 +48,7 @@ fn unlocked_references_are_a_warning_or_an_error() {
     for spec in [&main, &fixed] {
         remotes.repository(spec, nowhere()).expect_err("not locked");
     }
-    let error = remotes.missing().expect("two are missing");
+    let error = remotes.missing_references_error().expect("two are missing");
     assert_eq!(error.code(), Code::NotFetched);
     assert_eq!(error.message(), "2 remote references are not in smp.lock, but --locked requires all of them");
     assert_eq!(error.notes(), [format!("missing: {}", main.raw()), format!("missing: {}", fixed.raw())]);

@@ -33,7 +33,7 @@ fn locked_files_must_match_their_checksum() {
         let remotes = pinned(&remotes, &entry, true);
         assert_eq!(remotes.file(&url, nowhere()).expect("locked"), b"kind: A\n");
         assert_eq!(served.requests().len(), requests, "cached files are not requested");
-        assert_eq!(remotes.used(), [(entry[0].0.clone(), sha256.clone())].into());
+        assert_eq!(remotes.used_references(), [(entry[0].0.clone(), sha256.clone())].into());
     }
     fs::write(&path, "kind: B\n").expect("written");
     fixture.remotes().file(&url, nowhere()).expect("without a lock the cache has the new one");
@@ -134,8 +134,8 @@ fn a_url_is_tried_as_a_file_first() {
     fs::write(fixture.home.path().join("site/page"), "<html>").expect("written");
     let served = server::Server::start(fixture.home.path());
     let resource = |path: &str| fixture.remotes().resource(&served.url(path), nowhere(), manifest);
-    assert!(matches!(resource("site/all.yaml").expect("a file"), Found::File(text) if text == "kind: A\n"));
-    let Found::Repository(checkout) = resource("upstream/.git//base?ref=main").expect("a repository") else {
+    assert!(matches!(resource("site/all.yaml").expect("a file"), RemoteResource::File(text) if text == "kind: A\n"));
+    let RemoteResource::Repository(checkout) = resource("upstream/.git//base?ref=main").expect("a repository") else {
         panic!("a file");
     };
     assert!(root(&checkout).expect("a directory").path().ends_with("base"));

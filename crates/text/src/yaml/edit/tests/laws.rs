@@ -459,8 +459,8 @@ proptest! {
         bytes in bytes(), changes in bytes(), reading in reading(), holes in prop::collection::vec((any::<prop::sample::Index>(), "[-:?&*!|>#{}\\[\\], \na'\"%\r\t]{0,3}"), 1..5)
     ) {
         let mut text = text(&mut Dice { bytes: &bytes, at: 0 });
-        for (place, new) in holes {
-            let mut at = place.index(text.len() + 1);
+        for (index, new) in holes {
+            let mut at = index.index(text.len() + 1);
             while !text.is_char_boundary(at) {
                 at -= 1;
             }
@@ -472,8 +472,8 @@ proptest! {
         for document in &mut after {
             change(dice, document);
         }
-        let wanted: Vec<_> = after.iter().cloned().map(Some).collect();
-        let edited = edit(&text, reading, &before, &wanted);
+        let changed: Vec<_> = after.iter().cloned().map(Some).collect();
+        let edited = edit(&text, reading, &before, &changed);
         let edited = edited.map_err(|e| TestCaseError::fail(format!("{e}: {text:?}\n{}", yaml(&after[0]))))?;
         prop_assert!(read_as(reading, &edited) == after, "{}\n---\n{}", text, edited);
     }

@@ -90,7 +90,7 @@ fn values_of_different_types_cannot_be_merged() {
     );
     let error = error.expect_err("a list and a string");
     assert_eq!(error.field_path(), Some("a.b"));
-    assert_eq!(error.labels().len(), 2, "both places");
+    assert_eq!(error.labels().len(), 2, "both spans");
 }
 
 #[test]

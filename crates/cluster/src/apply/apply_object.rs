@@ -1,0 +1,351 @@
+//! Applying one object: reading its previous state, sending it, handling conflicts and errors.
+
+use std::time::Duration;
+
+use rustc_hash::FxHashSet;
+use serde_json::{Value, json};
+use smol_str::SmolStr;
+use tokio::time::{Instant, sleep};
+
+use super::previous_object::PreviousObject;
+use super::events::ApplyChange;
+use super::migration::{ANNOTATION_MANAGER, client_side_appliers, annotation_to_keep, migration};
+use super::options::{DryRun, LastApplied, ServerSideApplyOptions};
+use super::report::{ApplyOutcome, ApplyError};
+use super::request::{APPLY, ApplyRequest, Force, patch_request};
+use super::ownership::kubectl_can_take;
+use crate::client::Cluster;
+use crate::conflict::ApplyConflict;
+use crate::request::{ApiResponse, ApiRequest, JSON_PATCH};
+use crate::errors::{ApiError, invalid_response};
+use crate::json;
+use crate::plan::{Object, ObjectTarget};
+use crate::secret::without_values;
+use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::yaml::Node;
+
+/// One object, and the options of its apply.
+pub(super) struct ObjectApply<'a> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) options: &'a ServerSideApplyOptions,
+    /// The namespaces among the objects of the run.
+    pub(super) namespaces: &'a FxHashSet<SmolStr>,
+    pub(super) target: &'a ObjectTarget<'a>,
+    /// True if the object's CRD was sent in this run.
+    pub(super) has_new_crd: bool,
+    /// True if the object may be deleted and recreated.
+    pub(super) is_replaceable: bool,
+}
+
+/// Time limits for sending an object again whose CRD is new. One API server of a cluster reports the CRD as
+/// established; others may serve the kind, or its new schema, a little later.
+const NEW_KIND_TIMEOUT: Duration = Duration::from_secs(10);
+const NEW_SCHEMA_TIMEOUT: Duration = Duration::from_secs(5);
+const RETRY_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Maximum attempts of a migration when others change the object meanwhile.
+const MIGRATION_ATTEMPTS: usize = 5;
+
+impl ObjectApply<'_> {
+    /// Applies the object. The flag is true if the server responded.
+    pub(super) async fn apply(&self, body: &[u8], known: Option<PreviousObject>) -> (ApplyOutcome, bool) {
+        match self.try_apply(body, known).await {
+            Ok(outcome) => (outcome, true),
+            Err(ApplyError::NoResponse(problem)) => (self.failed(problem), false),
+            Err(ApplyError::Rejected(api_error)) => (self.rejected(&api_error), true),
+            Err(ApplyError::Problem(problem)) => (self.failed(problem), true),
+        }
+    }
+
+    async fn try_apply(&self, body: &[u8], known: Option<PreviousObject>) -> Result<ApplyOutcome, ApplyError> {
+        if self.options.dry_run == DryRun::Server && !self.target.served {
+            return Ok(self.not_validated("CustomResourceDefinition"));
+        }
+        let unknown = || ApplyError::Problem(self.cluster.unknown_kind(&self.target.object.gvk));
+        let path = self.target.path().ok_or_else(unknown)?;
+        let before = match known {
+            Some(before) => before,
+            None if !self.target.served => PreviousObject::Absent,
+            None => PreviousObject::read(self.cluster, &path, self.options.dry_run).await?,
+        };
+        let annotated = self.annotated(&before);
+        let last_applied = if annotated.is_some() { LastApplied::Update } else { LastApplied::Remove };
+        let whole = annotated.as_deref().unwrap_or(body);
+        // Applying the annotation takes it from client-side appliers, which could then no longer be detected.
+        let first = if before.has_client_side_appliers() { body } else { whole };
+        let force = if self.options.force_conflicts { Force::Yes } else { Force::No };
+        let sent = match self.send(&self.request(first, force).ok_or_else(unknown)?).await {
+            Err(ApplyError::Rejected(api_error))
+                if self.is_resolved_by_migration(first, &api_error, &before).await =>
+            {
+                self.send(&self.request(first, Force::Yes).ok_or_else(unknown)?).await
+            }
+            sent => sent,
+        };
+        let request = self.request(whole, force).ok_or_else(unknown)?;
+        match sent {
+            Ok(response) => {
+                let response = self.migrated(&path, &request, response, last_applied).await?;
+                let options = self.options;
+                let change = |after: &Value| before.change(after, &options.field_manager, options.dry_run);
+                self.applied(&request.path, response, &before, change)
+            }
+            Err(ApplyError::Rejected(api_error)) => match self.replaceable(&api_error, &before) {
+                Some(uid) => self.replace(&path, &request, (uid, &before)).await,
+                None => Err(ApplyError::Rejected(api_error)),
+            },
+            Err(stop) => Err(stop),
+        }
+    }
+
+    /// Deletes the object and recreates it.
+    async fn replace(
+        &self,
+        path: &str,
+        request: &ApiRequest,
+        (uid, before): (&str, &PreviousObject),
+    ) -> Result<ApplyOutcome, ApplyError> {
+        if self.options.dry_run == DryRun::Server {
+            let (change, object) = (ApplyChange::Replaced, self.target.manifest(&self.options.field_manager));
+            let (warnings, remarks) = (Vec::new(), Vec::new());
+            return Ok(ApplyOutcome::Applied { warnings, remarks, change, object, left_set: None });
+        }
+        self.delete(path, uid).await?;
+        let made = match self.gone(path, uid).await {
+            Ok(()) => self.send(request).await,
+            Err(stop) => Err(stop),
+        };
+        match made {
+            Ok(response) => self.applied(&request.path, response, before, |_| ApplyChange::Replaced),
+            Err(stop) => {
+                let problem = self.problem(stop);
+                Err(ApplyError::Problem(
+                    problem.note("the object was deleted to be recreated, but could not be created"),
+                ))
+            }
+        }
+    }
+
+    fn problem(&self, stop: ApplyError) -> Diagnostic {
+        match stop {
+            ApplyError::NoResponse(problem) | ApplyError::Problem(problem) => problem,
+            ApplyError::Rejected(api_error) => api_error.diagnostic(&self.cluster.endpoint),
+        }
+    }
+
+    fn request(&self, body: &[u8], force: Force) -> Option<ApiRequest> {
+        let request = ApplyRequest {
+            field_manager: &self.options.field_manager,
+            force,
+            dry_run: self.options.dry_run,
+            field_validation: self.options.field_validation,
+        };
+        request.build(self.target, body.to_vec())
+    }
+
+    /// Returns the request body for an object whose last-applied annotation is kept.
+    fn annotated(&self, before: &PreviousObject) -> Option<Vec<u8>> {
+        let PreviousObject::Present(live) = before else { return None };
+        let is_kept = self.options.last_applied == LastApplied::Update;
+        is_kept.then(|| self.target.annotated_body(&self.options.field_manager, live)).flatten()
+    }
+
+    /// Returns true if a migration resolves the conflict: all fields belong to client-side appliers, to owners
+    /// that kubectl would take them from, or are the annotation.
+    async fn is_resolved_by_migration(&self, body: &[u8], api_error: &ApiError, before: &PreviousObject) -> bool {
+        let PreviousObject::Present(object) = before else { return false };
+        let appliers = client_side_appliers(object);
+        let Some(conflict) = ApplyConflict::from_error(&self.target.object, api_error) else { return false };
+        let Some(conflict) = conflict.without_last_applied() else { return true };
+        if appliers.is_empty() {
+            return false;
+        }
+        match conflict.without(&appliers) {
+            None => true,
+            Some(rest) => kubectl_can_take(self.cluster, self.target, body, &rest).await,
+        }
+    }
+
+    async fn send_once(&self, request: &ApiRequest) -> Result<ApiResponse, ApplyError> {
+        let response = self.cluster.send(request).await.map_err(ApplyError::NoResponse)?;
+        response.into_result().map_err(ApplyError::Rejected)
+    }
+
+    /// Sends the object, and retries while the server may not serve its kind or schema yet.
+    async fn send(&self, request: &ApiRequest) -> Result<ApiResponse, ApplyError> {
+        let start = Instant::now();
+        loop {
+            let api_error = match self.send_once(request).await {
+                Err(ApplyError::Rejected(api_error)) if self.has_new_crd => api_error,
+                outcome => return outcome,
+            };
+            let limit = match api_error.http {
+                _ if api_error.lacks_kind() => NEW_KIND_TIMEOUT,
+                // Servers answer 500 for a field that is not in their schema yet.
+                400 | 422 | 500 => NEW_SCHEMA_TIMEOUT,
+                _ => Duration::ZERO,
+            };
+            if start.elapsed() >= limit || self.cluster.is_interrupted() {
+                return Err(ApplyError::Rejected(api_error));
+            }
+            sleep(RETRY_INTERVAL).await;
+        }
+    }
+
+    /// Moves fields of client-side appliers to the manager, and applies again.
+    async fn migrated(
+        &self,
+        path: &str,
+        request: &ApiRequest,
+        response: ApiResponse,
+        last_applied: LastApplied,
+    ) -> Result<ApiResponse, ApplyError> {
+        let manager = self.options.field_manager.as_str();
+        let mut object: Option<Value> = serde_json::from_slice(&response.body).ok();
+        for attempt in 0..MIGRATION_ATTEMPTS {
+            let patch = object.as_ref().filter(|_| self.options.dry_run == DryRun::None);
+            let Some(patch) = patch.and_then(|object| migration(object, manager, last_applied)) else {
+                // A patch whose response was lost may have moved them; applying again removes the fields.
+                return if attempt == 0 { Ok(response) } else { self.send(request).await };
+            };
+            if let Some(kept) = object.as_ref().and_then(|object| annotation_to_keep(object, manager)) {
+                self.send_once(&patch_request(path, ANNOTATION_MANAGER, &kept, APPLY)).await?;
+            }
+            match self.send_once(&patch_request(path, manager, &patch, JSON_PATCH)).await {
+                Ok(_) => return self.send(request).await,
+                Err(ApplyError::Rejected(api_error)) if api_error.http == 409 => {}
+                Err(stop) => {
+                    let problem = self.problem(stop);
+                    return Err(ApplyError::Problem(
+                        problem.note("the object was applied, but keeps fields of client-side apply"),
+                    ));
+                }
+            }
+            match PreviousObject::read(self.cluster, path, DryRun::Server).await? {
+                PreviousObject::Present(now) => object = Some(now),
+                PreviousObject::Absent | PreviousObject::Unknown => break,
+            }
+        }
+        let message = "the object keeps changing, so it keeps fields of client-side apply";
+        Err(ApplyError::Problem(Diagnostic::error(Code::Conflict, message).help("apply again")))
+    }
+
+    /// Returns the UID of the object if it may be deleted and recreated: it was read, and only immutable fields
+    /// prevent the apply.
+    fn replaceable<'b>(&self, api_error: &ApiError, before: &'b PreviousObject) -> Option<&'b str> {
+        let PreviousObject::Present(object) = before else { return None };
+        let uid = object.pointer("/metadata/uid").and_then(Value::as_str);
+        uid.filter(|_| self.is_replaceable && api_error.is_only_immutable_fields())
+    }
+
+    /// Deletes the object with the UID that was read.
+    async fn delete(&self, path: &str, uid: &str) -> Result<(), ApplyError> {
+        let options = json!({"propagationPolicy": "Background", "preconditions": {"uid": uid}});
+        match self.send_once(&ApiRequest::delete(path, options)).await {
+            // A deletion that is repeated because its response was lost finds nothing.
+            Err(ApplyError::Rejected(api_error)) if api_error.is_not_found() => Ok(()),
+            outcome => outcome.map(drop),
+        }
+    }
+
+    /// Waits until the object is gone. An object whose state is unknown counts as present.
+    async fn gone(&self, path: &str, uid: &str) -> Result<(), ApplyError> {
+        let (start, limit) = (Instant::now(), self.options.delete_timeout);
+        while start.elapsed() < limit {
+            let now = PreviousObject::read(self.cluster, path, DryRun::None).await?;
+            let is_there = match &now {
+                PreviousObject::Absent => false,
+                PreviousObject::Present(object) => object.pointer("/metadata/uid") == Some(&json!(uid)),
+                PreviousObject::Unknown => true,
+            };
+            if !is_there {
+                return Ok(());
+            }
+            sleep(RETRY_INTERVAL).await;
+        }
+        let message = format!("the object still exists after {limit:?}");
+        let problem = Diagnostic::error(Code::Remote, message);
+        Err(ApplyError::Problem(problem.help("check its finalizers, and apply again once it is gone")))
+    }
+
+    /// Evaluates the response to an apply. A response that contains no object is an error.
+    fn applied(
+        &self,
+        path: &str,
+        response: ApiResponse,
+        before: &PreviousObject,
+        change: impl FnOnce(&Value) -> ApplyChange,
+    ) -> Result<ApplyOutcome, ApplyError> {
+        let invalid = |error| {
+            let problem = invalid_response(&self.cluster.endpoint, path, &error);
+            ApplyError::Problem(problem.note("the object may have been applied nevertheless"))
+        };
+        let object = self.target.parse_response(&response.body).map_err(invalid)?;
+        let after = json::decode(&response.body).map_err(invalid)?;
+        let (change, left_set) = (change(&after), before.left_set(&after).map(str::to_string));
+        let server_warnings = response.warnings.into_iter();
+        let warnings = server_warnings.map(|text| without_values(&text, self.target.resource)).collect();
+        let mut remarks: Vec<_> = self.target.warning(&self.options.field_manager).into_iter().collect();
+        if is_being_deleted(&object) {
+            remarks.push(format!("{} is being deleted, including what was just applied", self.target.object));
+        }
+        Ok(ApplyOutcome::Applied { warnings, remarks, change, object, left_set })
+    }
+
+    fn rejected(&self, api_error: &ApiError) -> ApplyOutcome {
+        let namespace = &self.target.object.namespace;
+        let coming = self.options.dry_run == DryRun::Server && self.namespaces.contains(namespace);
+        if coming && api_error.lacks_namespace(namespace) {
+            return self.not_validated("namespace");
+        }
+        let conflict = ApplyConflict::from_error(&self.target.object, api_error);
+        if let Some(conflict) = conflict.map(|all| all.clone().without_last_applied().unwrap_or(all)) {
+            return self.failed_with(conflict.error(), Some(conflict));
+        }
+        let problem = api_error.diagnostic(&self.cluster.endpoint);
+        if api_error.lacks_namespace(namespace) {
+            return self.failed(problem.help("create the namespace, or add its manifest"));
+        }
+        self.failed(immutable_fields(problem, api_error, &self.target.object))
+    }
+
+    pub(super) fn failed(&self, problem: Diagnostic) -> ApplyOutcome {
+        self.failed_with(problem, None)
+    }
+
+    fn failed_with(&self, problem: Diagnostic, conflict: Option<ApplyConflict>) -> ApplyOutcome {
+        let problem = problem.reworded(|text| without_values(text, self.target.resource));
+        ApplyOutcome::Failed { problem: self.target.located(problem), conflict }
+    }
+
+    fn not_validated(&self, lacking: &str) -> ApplyOutcome {
+        let object = &self.target.object;
+        let text = format!("{object} was not validated by the server: its {lacking} does not exist yet");
+        ApplyOutcome::Applied {
+            warnings: Vec::new(),
+            remarks: vec![text],
+            change: ApplyChange::Created,
+            object: self.target.manifest(&self.options.field_manager),
+            left_set: None,
+        }
+    }
+}
+
+/// Adds a note for each immutable field that would change, and a help.
+pub(crate) fn immutable_fields(problem: Diagnostic, api_error: &ApiError, object: &Object) -> Diagnostic {
+    let fields = api_error.immutable_fields();
+    if fields.is_empty() {
+        return problem;
+    }
+    let problem = fields.iter().fold(problem, |problem, field| problem.note(format!("{field} is immutable")));
+    problem.help(format!(
+        "keep the live value of the field, or let `kubectl smp apply` delete and recreate the object with \
+         --replace-immutable={}",
+        object.gvk.kind
+    ))
+}
+
+/// Returns true if an object has a deletion timestamp.
+pub(crate) fn is_being_deleted(object: &Node) -> bool {
+    object.get_path(&["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null())
+}

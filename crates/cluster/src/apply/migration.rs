@@ -1,0 +1,217 @@
+//! Migration from client-side apply: the applying manager takes ownership of the fields, so that fields missing
+//! from the manifest are removed from the object.
+//!
+//! Works as `kubectl apply --server-side` does. Client-side appliers are the managers that own the last-applied
+//! annotation. Their field sets are merged into that of the applying manager, and the annotation, which would go
+//! stale, is removed. The migration runs after a successful apply; the object is then applied again.
+
+use serde_json::{Value, json};
+
+use super::options::LastApplied;
+use crate::field_set::{difference, union};
+use crate::plan::KUBECTL;
+use smp_merge::patch::LAST_APPLIED;
+use smp_text::path::push_step;
+
+/// Returns the JSON patch that moves fields from client-side appliers to `manager`, or none if there are no such
+/// appliers. The patch fails if the object has changed meanwhile.
+pub(super) fn migration(object: &Value, manager: &str, last_applied: LastApplied) -> Option<Value> {
+    let metadata = object.get("metadata")?;
+    let move_entries = migrated_entries(object, manager)?;
+    let mut operations = vec![
+        json!({"op": "replace", "path": "/metadata/managedFields", "value": move_entries}),
+        // Replaced rather than tested: the server then reports a conflict instead of a bad request.
+        json!({"op": "replace", "path": "/metadata/resourceVersion", "value": metadata.get("resourceVersion")?}),
+    ];
+    let has_annotation = metadata.get("annotations").is_some_and(|all| all.get(LAST_APPLIED).is_some());
+    if has_annotation && manager != KUBECTL && last_applied == LastApplied::Remove {
+        let mut pointer = "/metadata/annotations".to_string();
+        push_step(&mut pointer, LAST_APPLIED);
+        operations.push(json!({"op": "remove", "path": pointer}));
+    }
+    Some(Value::Array(operations))
+}
+
+/// Returns the fields that a migration removes, as managed fields: those that `manager` takes over, does not
+/// apply, and nobody else owns.
+///
+/// `object` is the live object, `applied` the field set of `manager` after the apply.
+pub(crate) fn fields_removed_by_migration(object: &Value, manager: &str, applied: &Value) -> Option<Value> {
+    let entries = migrated_entries(object, manager)?;
+    let own = entries.iter().find(|entry| is_own(entry, manager))?;
+    let mut fields = difference(&field_set(own), applied);
+    for other in entries.iter().filter(|entry| !is_own(entry, manager)) {
+        fields = difference(&fields, &field_set(other));
+    }
+    if manager == KUBECTL {
+        fields = difference(&fields, &annotation());
+    }
+    (fields != json!({})).then_some(fields)
+}
+
+/// Returns the field set that a manager applied.
+pub(crate) fn applied_fields<'v>(object: &'v Value, manager: &str) -> &'v Value {
+    own_entry(object, manager).map_or(&Value::Null, |entry| &entry["fieldsV1"])
+}
+
+/// Returns the managed fields entry of what a manager applied.
+pub(crate) fn own_entry<'v>(object: &'v Value, manager: &str) -> Option<&'v Value> {
+    entries_of(object)?.iter().find(|entry| is_own(entry, manager))
+}
+
+fn entries_of(object: &Value) -> Option<&Vec<Value>> {
+    object.pointer("/metadata/managedFields")?.as_array()
+}
+
+/// Returns the managed fields after a migration, or none if nothing moves.
+fn migrated_entries(object: &Value, manager: &str) -> Option<Vec<Value>> {
+    let entries = entries_of(object)?;
+    let appliers = client_side_appliers(object);
+    let move_entries =
+        appliers.iter().fold(entries.clone(), |entries, applier| move_entries(entries, applier, manager));
+    (move_entries != *entries).then_some(move_entries)
+}
+
+fn is_own(entry: &Value, manager: &str) -> bool {
+    name(entry) == manager && text(entry, "operation") == "Apply" && text(entry, "subresource").is_empty()
+}
+
+/// Returns the managers that applied the object client-side, sorted.
+pub(crate) fn client_side_appliers(object: &Value) -> Vec<&str> {
+    let entries = entries_of(object).into_iter().flatten();
+    let mut appliers: Vec<&str> = entries.filter(|entry| owns_annotation(entry)).map(name).collect();
+    appliers.sort_unstable();
+    appliers.dedup();
+    appliers
+}
+
+fn text<'v>(entry: &'v Value, field: &str) -> &'v str {
+    entry.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn name(entry: &Value) -> &str {
+    text(entry, "manager")
+}
+
+fn is_update(entry: &Value) -> bool {
+    text(entry, "operation") == "Update" && text(entry, "subresource").is_empty()
+}
+
+fn owns_annotation(entry: &Value) -> bool {
+    let path = ["fieldsV1", "f:metadata", "f:annotations", &format!("f:{LAST_APPLIED}")];
+    text(entry, "operation") == "Update" && path.iter().try_fold(entry, |value, key| value.get(key)).is_some()
+}
+
+/// Field manager that owns the annotation where it is kept: a separate one, so that applying kubectl's own fields
+/// does not remove it.
+pub(super) const ANNOTATION_MANAGER: &str = "kubectl-last-applied";
+
+/// Returns the object with nothing but the annotation, if it is kept and has no such owner yet.
+pub(super) fn annotation_to_keep(object: &Value, manager: &str) -> Option<Value> {
+    let value = object.pointer("/metadata/annotations")?.get(LAST_APPLIED)?;
+    let is_kept = entries_of(object)?.iter().any(|entry| is_own(entry, ANNOTATION_MANAGER));
+    let (metadata, annotations) = (object.get("metadata")?, json!({LAST_APPLIED: value}));
+    let mut kept = json!({"name": metadata.get("name")?, "annotations": annotations});
+    if let Some(namespace) = metadata.get("namespace") {
+        kept["namespace"] = namespace.clone();
+    }
+    let whole =
+        json!({"apiVersion": object.get("apiVersion")?, "kind": object.get("kind")?, "metadata": kept});
+    (manager == KUBECTL && !is_kept).then_some(whole)
+}
+
+/// The annotation as a field set.
+fn annotation() -> Value {
+    json!({"f:metadata": {"f:annotations": {format!("f:{LAST_APPLIED}"): {}}}})
+}
+
+fn field_set(entry: &Value) -> Value {
+    entry.get("fieldsV1").cloned().unwrap_or_else(|| json!({}))
+}
+
+/// Moves the entries of one client-side applier to the applying manager.
+fn move_entries(mut entries: Vec<Value>, applier: &str, manager: &str) -> Vec<Value> {
+    let is_old = |e: &Value| name(e) == applier && is_update(e);
+    let target = entries.iter().position(|entry| is_own(entry, manager)).or_else(|| {
+        // The newest entry comes first.
+        let index = entries.iter().position(is_old)?;
+        entries[index]["operation"] = json!("Apply");
+        entries[index]["manager"] = json!(manager);
+        Some(index)
+    });
+    let Some(target) = target else { return entries };
+    // Field sets of other API versions may have other field paths.
+    let version = text(&entries[target], "apiVersion").to_string();
+    let same_version = entries.iter().find(|entry| is_old(entry) && text(entry, "apiVersion") == version);
+    if let Some(old) = same_version.map(field_set) {
+        let joined = union(&field_set(&entries[target]), &old);
+        entries[target]["fieldsV1"] = joined;
+    }
+    entries.retain(|entry| !is_old(entry));
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DROPPED: LastApplied = LastApplied::Remove;
+
+    fn entry(manager: &str, operation: &str, fields: &Value) -> Value {
+        json!({"manager": manager, "operation": operation, "apiVersion": "apps/v1", "fieldsV1": fields})
+    }
+
+    fn annotated(mut fields: Value) -> Value {
+        fields["f:metadata"] = json!({"f:annotations": {".": {}, format!("f:{LAST_APPLIED}"): {}}});
+        fields
+    }
+
+    fn object(entries: &[Value]) -> Value {
+        json!({"metadata": {"resourceVersion": "7", "annotations": {LAST_APPLIED: "{}"}, "managedFields": entries}})
+    }
+
+    #[test]
+    fn fields_of_client_side_appliers_move_to_the_applying_manager() {
+        let spec = json!({"f:spec": {"f:replicas": {}}});
+        let old = entry("kubectl-client-side-apply", "Update", &annotated(spec));
+        let other = entry("kube-controller-manager", "Update", &json!({"f:status": {}}));
+        let patch =
+            migration(&object(&[old.clone(), other.clone()]), "kubectl-smp", DROPPED).expect("a migration");
+        assert_eq!(patch[0]["value"][0]["manager"], "kubectl-smp");
+        assert_eq!(patch[0]["value"][0]["operation"], "Apply");
+        assert_eq!(patch[0]["value"][1], other);
+        assert_eq!(patch[1]["value"], "7");
+        let path = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
+        assert_eq!((patch[2]["op"].as_str(), patch[2]["path"].as_str()), (Some("remove"), Some(path)));
+        let own = entry("kubectl-smp", "Apply", &json!({"f:spec": {"f:paused": {}}}));
+        let patch = migration(&object(&[old.clone(), own]), "kubectl-smp", DROPPED).expect("a migration");
+        let both = &patch[0]["value"];
+        assert_eq!(both.as_array().map(Vec::len), Some(1));
+        assert_eq!(both[0]["fieldsV1"]["f:spec"], json!({"f:paused": {}, "f:replicas": {}}));
+        let kept = migration(&object(std::slice::from_ref(&old)), "kubectl", DROPPED).expect("a migration");
+        assert_eq!(kept.as_array().map(Vec::len), Some(2), "kubectl keeps writing the annotation");
+        let kept = migration(&object(&[old]), "kubectl-smp", LastApplied::Update).expect("a migration");
+        assert_eq!(kept.as_array().map(Vec::len), Some(2), "the annotation was applied");
+    }
+
+    #[test]
+    fn entries_of_other_managers_are_kept() {
+        let others = [
+            entry("kubectl-smp", "Apply", &json!({"f:spec": {}})),
+            entry("kubectl-edit", "Update", &json!({"f:spec": {}})),
+        ];
+        assert_eq!(migration(&object(&others), "kubectl-smp", DROPPED), None);
+        assert_eq!(migration(&json!({}), "kubectl-smp", DROPPED), None);
+        assert_eq!(fields_removed_by_migration(&object(&others), "kubectl-smp", &json!({})), None);
+    }
+
+    #[test]
+    fn migration_removes_only_fields_without_other_owner() {
+        let old = json!({"f:spec": {"f:replicas": {}, "f:paused": {}, "f:x": {".": {}, "f:y": {}}}});
+        let old = entry("kubectl-client-side-apply", "Update", &annotated(old));
+        let scaler = entry("scaler", "Update", &json!({"f:spec": {"f:replicas": {}}}));
+        let applied = json!({"f:spec": {"f:x": {"f:z": {}}}});
+        let left = fields_removed_by_migration(&object(&[old, scaler]), "kubectl-smp", &applied).expect("some");
+        assert_eq!(left["f:spec"], json!({"f:paused": {}, "f:x": {".": {}, "f:y": {}}}));
+    }
+}

@@ -1,0 +1,88 @@
+//! The ApplySet lock: an annotation of the parent that names the run that works on the set. It prevents a run from
+//! pruning objects that another run has just applied.
+//!
+//! A run begins by writing its own lock annotation over any other, because a killed run must not block the next
+//! one. It prunes only while the annotation is its own, and the annotation says that it is pruning. The annotation
+//! of a pruning run is replaced only after it has not changed for so long that the run must have ended. All writes
+//! are conditional on the parent's resource version. kubectl does not know the annotation and drops it when it
+//! writes the parent; this also stops pruning here.
+
+use std::collections::hash_map::RandomState;
+use std::fmt;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::time::Duration;
+
+/// The lock annotation of the parent. It exists only while a run works on the set, or after a run was killed.
+pub(super) const LOCK_ANNOTATION: &str = "smp.kubectl.dev/applyset-run";
+
+/// Interval at which a run renews the annotation.
+pub(super) const RENEW_INTERVAL: Duration = Duration::from_secs(2);
+
+/// If the annotation of a pruning run has not changed for this long, that run has ended.
+pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(8);
+
+/// The current step of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SetStep {
+    Applying,
+    Pruning,
+}
+
+/// Value of the lock annotation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LockRecord {
+    pub(super) work: SetStep,
+    run: String,
+    /// Number of renewals.
+    renewals: u32,
+}
+
+impl LockRecord {
+    /// Returns the value for a new run.
+    pub(super) fn new(work: SetStep) -> Self {
+        let random = RandomState::new().build_hasher().finish();
+        Self { work, run: format!("{random:016x}"), renewals: 0 }
+    }
+
+    /// Returns the renewed value of the same run.
+    pub(super) fn renewed(&self, work: SetStep) -> Self {
+        Self { work, run: self.run.clone(), renewals: self.renewals + 1 }
+    }
+
+    /// Parses an annotation. A value that this program did not write counts as that of an applying run.
+    pub(super) fn parse(text: &str) -> Self {
+        let mut words = text.split(' ');
+        let work = if words.next() == Some("pruning") { SetStep::Pruning } else { SetStep::Applying };
+        let run = words.next().unwrap_or(text).to_string();
+        Self { work, run, renewals: words.next().and_then(|renewals| renewals.parse().ok()).unwrap_or(0) }
+    }
+}
+
+impl fmt::Display for LockRecord {
+    /// `pruning 0123456789abcdef 3`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let work = match self.work {
+            SetStep::Applying => "applying",
+            SetStep::Pruning => "pruning",
+        };
+        write!(f, "{work} {} {}", self.run, self.renewals)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lock_annotations_round_trip() {
+        let first = LockRecord::new(SetStep::Applying);
+        let next = first.renewed(SetStep::Pruning);
+        for claim in [&first, &next] {
+            assert_eq!(LockRecord::parse(&claim.to_string()), *claim);
+        }
+        assert!(first.run == next.run && first != next);
+        assert_ne!(first.run, LockRecord::new(SetStep::Applying).run, "each run has its own ID");
+        assert_eq!(LockRecord::parse("unknown value").work, SetStep::Applying);
+        assert!(RENEW_INTERVAL * 2 < LOCK_TIMEOUT);
+    }
+}

@@ -1,0 +1,195 @@
+//! The ApplySet lock: acquiring it, renewing it, releasing it.
+
+use tokio::time::{Instant, sleep};
+
+use super::lock_record::{RENEW_INTERVAL, LockRecord, SetStep, LOCK_TIMEOUT};
+use super::events::{ApplySetEvent, SetReport};
+use super::parent::{LiveParent, ParentState, ParentWrite, SetParent};
+use super::scope::SetScope;
+use crate::client::Cluster;
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+
+/// An ApplySet locked by this run.
+#[derive(Debug)]
+pub(super) struct SetLock<'c> {
+    cluster: &'c Cluster,
+    parent: SetParent,
+    claim: LockRecord,
+    basis: LiveParent,
+    /// The scope in the parent when the lock was acquired.
+    scope_at_start: SetScope,
+    /// Time just before the last write of the lock annotation.
+    renewed: Instant,
+}
+
+/// Reports whether this run still has the lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LockState {
+    Held,
+    /// Another run, or another tool, works on the set.
+    Lost,
+}
+
+/// Maximum attempts of a write that conflicts with other writes.
+const ATTEMPTS: usize = 10;
+
+const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(250);
+
+impl<'c> SetLock<'c> {
+    /// Acquires the lock and adds `scope` to the scope in the parent. Waits while another run prunes.
+    pub(super) async fn acquire(
+        cluster: &'c Cluster,
+        parent: &SetParent,
+        work: SetStep,
+        scope: &SetScope,
+        report: SetReport<'_>,
+    ) -> Result<Self> {
+        let claim = LockRecord::new(work);
+        for _ in 0..ATTEMPTS {
+            let before = until_free(cluster, parent, report).await?;
+            let known = before.as_ref().map(|live| live.state.scope.clone()).unwrap_or_default();
+            let state = ParentState { scope: known.union(scope), claim: Some(claim.clone()) };
+            let renewed = Instant::now();
+            if let ParentWrite::Done(basis) = parent.write(cluster, before.as_ref(), &state).await? {
+                let parent = parent.clone();
+                return Ok(Self { cluster, parent, claim, basis, scope_at_start: state.scope, renewed });
+            }
+        }
+        Err(busy())
+    }
+
+    /// The kinds and namespaces of members in the parent's annotations.
+    pub(super) fn scope(&self) -> &SetScope {
+        &self.basis.state.scope
+    }
+
+    /// The part of the scope that others added after the lock was acquired.
+    pub(super) fn added_scope(&self) -> SetScope {
+        self.scope().difference(&self.scope_at_start)
+    }
+
+    pub(super) fn parent_uid(&self) -> &str {
+        &self.basis.uid
+    }
+
+    /// Renews the lock of a pruning run if a renewal is due.
+    ///
+    /// # Errors
+    /// The lock was lost.
+    pub(super) async fn renew_if_due(&mut self) -> Result<()> {
+        if self.renewed.elapsed() >= RENEW_INTERVAL && self.renew(SetStep::Pruning).await? == LockState::Lost {
+            return Err(lock_lost());
+        }
+        Ok(())
+    }
+
+    /// Renews the lock and records the current step. Additions of others to the scope are kept.
+    pub(super) async fn renew(&mut self, work: SetStep) -> Result<LockState> {
+        for _ in 0..ATTEMPTS {
+            let claim = self.claim.renewed(work);
+            let state = ParentState { scope: self.basis.state.scope.clone(), claim: Some(claim.clone()) };
+            let renewed = Instant::now();
+            if let ParentWrite::Done(basis) = self.write(&state).await? {
+                (self.claim, self.basis, self.renewed) = (claim, basis, renewed);
+                return Ok(LockState::Held);
+            }
+            match self.parent.read(self.cluster).await? {
+                Some(now) if now.state.claim.as_ref() == Some(&self.claim) => self.basis = now,
+                _ => return Ok(LockState::Lost),
+            }
+        }
+        Err(busy())
+    }
+
+    /// Releases the lock and keeps the scope in the parent.
+    pub(super) async fn release_unchanged(self) -> Result<LockState> {
+        let scope = self.scope().clone();
+        self.release(&scope).await
+    }
+
+    async fn write(&self, state: &ParentState) -> Result<ParentWrite> {
+        self.parent.write(self.cluster, Some(&self.basis), state).await
+    }
+
+    /// Releases the lock and writes `scope` to the parent, with additions that others made meanwhile.
+    pub(super) async fn release(mut self, scope: &SetScope) -> Result<LockState> {
+        let mut scope = scope.clone();
+        for _ in 0..ATTEMPTS {
+            let state = ParentState { scope: scope.clone(), claim: None };
+            if let ParentWrite::Done(_) = self.write(&state).await? {
+                return Ok(LockState::Held);
+            }
+            match self.parent.read(self.cluster).await? {
+                Some(now) if now.state.claim.as_ref() == Some(&self.claim) => {
+                    scope.extend(&now.state.scope.difference(&self.basis.state.scope));
+                    self.basis = now;
+                }
+                _ => return extend_scope(self.cluster, &self.parent, &scope).await.map(|()| LockState::Lost),
+            }
+        }
+        Err(busy())
+    }
+}
+
+/// Adds `scope` to the parent, even without the lock: later runs must find all labelled objects.
+pub(super) async fn extend_scope(cluster: &Cluster, parent: &SetParent, scope: &SetScope) -> Result<()> {
+    for _ in 0..ATTEMPTS {
+        // Without a parent, the set no longer exists.
+        let Some(live) = parent.read(cluster).await? else { return Ok(()) };
+        if scope.difference(&live.state.scope).is_empty() {
+            return Ok(());
+        }
+        let state = ParentState { scope: live.state.scope.union(scope), claim: live.state.claim.clone() };
+        if let ParentWrite::Done(_) = parent.write(cluster, Some(&live), &state).await? {
+            return Ok(());
+        }
+    }
+    Err(busy())
+}
+
+/// Returns the parent once no other run prunes. A killed run does not renew its lock.
+async fn until_free(
+    cluster: &Cluster,
+    parent: &SetParent,
+    report: SetReport<'_>,
+) -> Result<Option<LiveParent>> {
+    let mut seen: Option<(LockRecord, Instant)> = None;
+    let mut is_reported = false;
+    loop {
+        let live = parent.read(cluster).await?;
+        let pruning = live.as_ref().and_then(|live| live.state.claim.as_ref());
+        let Some(claim) = pruning.filter(|claim| claim.work == SetStep::Pruning) else { return Ok(live) };
+        match &seen {
+            Some((same, since)) if same == claim => {
+                if since.elapsed() >= LOCK_TIMEOUT {
+                    return Ok(live);
+                }
+            }
+            _ => seen = Some((claim.clone(), Instant::now())),
+        }
+        if !std::mem::replace(&mut is_reported, true) {
+            let text = format!(
+                "another run is pruning the ApplySet {}: waiting for it to finish",
+                parent.parent_ref.object()
+            );
+            report(ApplySetEvent::Warning(&text));
+        }
+        if cluster.is_interrupted() {
+            return Err(Diagnostic::error(
+                Code::Conflict,
+                "interrupted while waiting for another run to prune the ApplySet",
+            ));
+        }
+        sleep(POLL_INTERVAL).await;
+    }
+}
+
+/// The error of a run that lost the lock.
+pub(super) fn lock_lost() -> Diagnostic {
+    Diagnostic::error(Code::Conflict, "another run has locked the ApplySet: this run stops pruning")
+        .help("check what the other run applied, then apply again")
+}
+
+fn busy() -> Diagnostic {
+    Diagnostic::error(Code::Conflict, "the parent of the ApplySet keeps changing").help("apply again")
+}

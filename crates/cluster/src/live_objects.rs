@@ -1,0 +1,31 @@
+//! Reads live objects.
+
+use futures::TryStreamExt as _;
+
+use super::client::Cluster;
+use super::request::{ApiRequest, in_order};
+use super::plan::{ObjectPlan, ObjectTarget};
+use smp_overlay::resource::Resource;
+use smp_text::diagnostic::Result;
+use smp_text::yaml::Node;
+
+/// Reads the live object of each resource, in order. The object is none if it does not exist or its kind is
+/// unknown. At most `parallel` objects are read at a time.
+///
+/// # Errors
+/// The server cannot be reached or denies access; a resource has no API version or name, or is in another
+/// namespace than the explicit one.
+pub fn live_objects(cluster: &Cluster, resources: &[Resource], parallel: usize) -> Result<Vec<Option<Node>>> {
+    cluster.block_on(async {
+        let plan = ObjectPlan::resolve(cluster, resources).await?;
+        let read = plan.targets.iter().map(|target| live_object(cluster, target));
+        in_order(read, parallel).try_collect().await
+    })
+}
+
+async fn live_object(cluster: &Cluster, target: &ObjectTarget<'_>) -> Result<Option<Node>> {
+    let Some(path) = target.served_path() else { return Ok(None) };
+    let response =
+        cluster.find(&ApiRequest::object(path)).await.map_err(|problem| problem.resource(target.resource.id()))?;
+    response.map(|response| cluster.parse_response(|body| target.parse_response(body), &response)).transpose()
+}

@@ -1,0 +1,283 @@
+//! Pods, ReplicaSets and events that belong to workloads.
+//!
+//! Only Pods of the current revision of a workload count: Pods that a rollout replaces may crash.
+
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+use tokio::time::Instant;
+
+use super::events::WarningEvent;
+use crate::status::{conditions, has_condition, time};
+use smp_text::yaml::{Node, Resolved};
+
+/// The known Pods, ReplicaSets and events of some namespaces, by UID.
+#[derive(Debug, Default)]
+pub(super) struct RelatedObjects {
+    pods: FxHashMap<SmolStr, Pod>,
+    replica_sets: FxHashMap<SmolStr, ReplicaSet>,
+    /// The last event of type Warning, by the UID of the object that it is about.
+    warnings: FxHashMap<SmolStr, WarningEvent>,
+}
+
+#[derive(Debug)]
+struct Pod {
+    name: String,
+    namespace: SmolStr,
+    owner: Option<SmolStr>,
+    labels: FxHashMap<SmolStr, SmolStr>,
+    restarts: u64,
+    problem: Option<ContainerProblem>,
+}
+
+/// A problem of a container.
+#[derive(Debug, Clone)]
+struct ContainerProblem {
+    text: String,
+    since: Instant,
+}
+
+#[derive(Debug)]
+struct ReplicaSet {
+    namespace: SmolStr,
+    owner: Option<SmolStr>,
+    revision: Option<SmolStr>,
+}
+
+/// State of the objects that belong to a workload.
+#[derive(Debug, Default)]
+pub(super) struct RelatedState {
+    pub(super) warning: Option<WarningEvent>,
+    pub(super) restarts: u64,
+    pub(super) problems: Vec<String>,
+    /// The start of the oldest problem.
+    pub(super) problems_since: Option<Instant>,
+}
+
+/// The labels and the annotation that identify Pods of a workload's current revision.
+const REVISION: &str = "deployment.kubernetes.io/revision";
+const TEMPLATE_GENERATION: (&str, &str) =
+    ("pod-template-generation", "deprecated.daemonset.template.generation");
+const REVISION_HASH: &str = "controller-revision-hash";
+
+/// Reasons of waiting containers that do not start without intervention.
+const PROBLEM_REASONS: [&str; 8] = [
+    "CrashLoopBackOff",
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "ErrImageNeverPull",
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "InvalidImageName",
+    "RunContainerError",
+];
+
+fn text<'n>(node: &'n Node, path: &[&str]) -> Option<&'n str> {
+    node.get_path(path).and_then(Node::as_str)
+}
+
+fn uid(node: &Node) -> Option<SmolStr> {
+    text(node, &["metadata", "uid"]).map(SmolStr::from)
+}
+
+/// Returns the UID of the controller that owns the object.
+fn owner(node: &Node) -> Option<SmolStr> {
+    let owners = node.get_path(&["metadata", "ownerReferences"])?.as_list()?;
+    let is_controller =
+        |owner: &&Node| matches!(owner.get("controller").and_then(Node::resolve), Some(Resolved::Bool(true)));
+    Some(owners.iter().find(is_controller)?.get("uid")?.as_str()?.into())
+}
+
+fn namespace(node: &Node) -> SmolStr {
+    text(node, &["metadata", "namespace"]).unwrap_or_default().into()
+}
+
+impl RelatedObjects {
+    /// Removes the ReplicaSets of a namespace before a new list.
+    pub(super) fn forget_replica_sets(&mut self, namespace: &str) {
+        self.replica_sets.retain(|_, set| set.namespace != namespace);
+    }
+
+    pub(super) fn set_replica_set(&mut self, set: &Node) {
+        let Some(uid) = uid(set) else { return };
+        let revision = text(set, &["metadata", "annotations", REVISION]).map(SmolStr::from);
+        self.replica_sets.insert(uid, ReplicaSet { namespace: namespace(set), owner: owner(set), revision });
+    }
+
+    /// Updates the Pods of a namespace from a list. Problems of known Pods keep their start time.
+    pub(super) fn list_pods(&mut self, listed_namespace: &str, pods: &[Node], now: Instant) {
+        for pod in pods {
+            self.set_pod(pod, now);
+        }
+        let listed: rustc_hash::FxHashSet<SmolStr> = pods.iter().filter_map(uid).collect();
+        self.pods.retain(|uid, pod| pod.namespace != listed_namespace || listed.contains(uid));
+    }
+
+    pub(super) fn set_pod(&mut self, pod: &Node, now: Instant) {
+        let Some(uid) = uid(pod) else { return };
+        let labels = pod.get_path(&["metadata", "labels"]).and_then(Node::as_map);
+        let labels = labels.into_iter().flat_map(smp_text::yaml::Map::iter);
+        let before = self.pods.remove(&uid).and_then(|pod| pod.problem);
+        self.pods.insert(
+            uid,
+            Pod {
+                name: text(pod, &["metadata", "name"]).unwrap_or_default().to_string(),
+                namespace: namespace(pod),
+                owner: owner(pod),
+                labels: labels.filter_map(|(k, v)| Some((k.into(), v.as_str()?.into()))).collect(),
+                restarts: containers(pod).map(restarts).sum(),
+                problem: problem(pod, before, now),
+            },
+        );
+    }
+
+    pub(super) fn remove(&mut self, object: &Node) {
+        if let Some(uid) = uid(object) {
+            self.pods.remove(&uid);
+            self.replica_sets.remove(&uid);
+        }
+    }
+
+    pub(super) fn set_warning(&mut self, event: &Node) {
+        let about = text(event, &["involvedObject", "uid"]).unwrap_or_default();
+        let times: [&[&str]; 4] = [
+            &["series", "lastObservedTime"],
+            &["lastTimestamp"],
+            &["eventTime"],
+            &["metadata", "creationTimestamp"],
+        ];
+        let field_text = |field| text(event, &[field]).unwrap_or_default().to_string();
+        let time = times.iter().find_map(|path| time(event, path));
+        let warning = WarningEvent { reason: field_text("reason"), message: field_text("message"), time };
+        if about.is_empty() || self.warnings.get(about).is_some_and(|last| last.time > warning.time) {
+            return;
+        }
+        self.warnings.insert(about.into(), warning);
+    }
+
+    /// Returns the state of what belongs to each of the live objects, in order.
+    pub(super) fn states<'n>(
+        &self,
+        objects: impl Iterator<Item = (&'n str, Option<&'n Node>)>,
+    ) -> Vec<RelatedState> {
+        let mut pods: FxHashMap<&str, Vec<(&SmolStr, &Pod)>> = FxHashMap::default();
+        for (uid, pod) in &self.pods {
+            if let Some(owner) = &pod.owner {
+                pods.entry(owner).or_default().push((uid, pod));
+            }
+        }
+        let mut sets: FxHashMap<&str, Vec<(&SmolStr, &ReplicaSet)>> = FxHashMap::default();
+        for (uid, set) in &self.replica_sets {
+            if let Some(owner) = &set.owner {
+                sets.entry(owner).or_default().push((uid, set));
+            }
+        }
+        let related = |(kind, object): (&str, Option<&Node>)| {
+            object.map_or_else(RelatedState::default, |object| self.state_of(kind, object, &pods, &sets))
+        };
+        objects.map(related).collect()
+    }
+
+    fn state_of(
+        &self,
+        kind: &str,
+        object: &Node,
+        pods: &FxHashMap<&str, Vec<(&SmolStr, &Pod)>>,
+        sets: &FxHashMap<&str, Vec<(&SmolStr, &ReplicaSet)>>,
+    ) -> RelatedState {
+        let Some(own) = uid(object) else { return RelatedState::default() };
+        let revision = text(object, &["metadata", "annotations", REVISION]);
+        let is_new = |set: &ReplicaSet| revision.is_some() && set.revision.as_deref() == revision;
+        let sets = sets.get(own.as_str()).into_iter().flatten().filter(|(_, set)| is_new(set));
+        let sets: Vec<&SmolStr> = sets.map(|(uid, _)| *uid).collect();
+        let direct =
+            pods.get(own.as_str()).into_iter().flatten().filter(|(_, pod)| pod.is_current(kind, object));
+        let of_sets = sets.iter().flat_map(|set| pods.get(set.as_str()).into_iter().flatten());
+        // A Pod among the objects has its own problems.
+        let itself = self.pods.get_key_value(&own);
+        let mut members: Vec<(&SmolStr, &Pod)> = direct.chain(of_sets).copied().chain(itself).collect();
+        members.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
+        let about = std::iter::once(&own).chain(sets).chain(members.iter().map(|(uid, _)| *uid));
+        let problems = members.iter().filter_map(|(_, pod)| Some((pod, pod.problem.as_ref()?)));
+        RelatedState {
+            warning: about
+                .filter_map(|uid| self.warnings.get(uid))
+                .max_by_key(|warning| warning.time)
+                .cloned(),
+            restarts: members.iter().map(|(_, pod)| pod.restarts).sum(),
+            problems_since: problems.clone().map(|(_, problem)| problem.since).min(),
+            problems: problems.map(|(pod, problem)| format!("{}: {}", pod.name, problem.text)).collect(),
+        }
+    }
+}
+
+impl Pod {
+    /// Returns true if the Pod is of the current revision of its owner. A Pod without revision is not.
+    fn is_current(&self, kind: &str, owner: &Node) -> bool {
+        let label = |name: &str| self.labels.get(name).map(SmolStr::as_str);
+        match kind {
+            "StatefulSet" => {
+                let revision = text(owner, &["status", "updateRevision"]);
+                revision.is_some() && label(REVISION_HASH) == revision
+            }
+            "DaemonSet" => {
+                let (of_pod, of_owner) = TEMPLATE_GENERATION;
+                let generation = text(owner, &["metadata", "annotations", of_owner]);
+                generation.is_some() && label(of_pod) == generation
+            }
+            _ => true,
+        }
+    }
+}
+
+fn containers(pod: &Node) -> impl Iterator<Item = &Node> {
+    let lists = ["initContainerStatuses", "containerStatuses"];
+    lists.into_iter().filter_map(|list| pod.get_path(&["status", list])?.as_list()).flatten()
+}
+
+fn restarts(container: &Node) -> u64 {
+    match container.get("restartCount").and_then(Node::resolve) {
+        Some(Resolved::Int(count)) => u64::try_from(count).unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// Returns the problem of the first container with one. Containers in a crash loop run in between, so a problem
+/// lasts until the Pod is ready.
+fn problem(pod: &Node, before: Option<ContainerProblem>, now: Instant) -> Option<ContainerProblem> {
+    let waiting = containers(pod).find_map(|container| {
+        let reason = text(container, &["state", "waiting", "reason"])?;
+        PROBLEM_REASONS.contains(&reason).then(|| (reason, text(container, &["state", "waiting", "message"])))
+    });
+    let since = before.as_ref().map_or(now, |problem| problem.since);
+    if let Some((reason, message)) = waiting {
+        let text = message.map_or_else(|| reason.to_string(), |message| format!("{reason}: {message}"));
+        return Some(ContainerProblem { text, since });
+    }
+    before.filter(|_| !is_ready(pod))
+}
+
+fn is_ready(pod: &Node) -> bool {
+    conditions(pod).is_ok_and(|conditions| has_condition(&conditions, "Ready", "True"))
+        || text(pod, &["status", "phase"]) == Some("Succeeded")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pod_among_the_objects_has_its_own_problems() {
+        let waiting =
+            "{containerStatuses: [{restartCount: 2, state: {waiting: {reason: ImagePullBackOff}}}]}";
+        let text = format!("{{metadata: {{name: p, namespace: default, uid: u}}, status: {waiting}}}");
+        let pod: Node = text.parse().expect("a pod");
+        let mut companions = RelatedObjects::default();
+        companions.set_pod(&pod, Instant::now());
+        let belongings = companions.states([("Pod", Some(&pod))].into_iter());
+        assert_eq!(
+            (belongings[0].problems.as_slice(), belongings[0].restarts),
+            (&["p: ImagePullBackOff".into()][..], 2)
+        );
+        assert!(belongings[0].problems_since.is_some());
+    }
+}
