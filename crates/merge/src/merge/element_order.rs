@@ -164,7 +164,8 @@ impl OrderKeys {
         for (position, entry) in patch.iter().enumerate() {
             let mut found = false;
             if let Some(action) = entry.get(PATCH).filter(|_| self.keys.is_some()) {
-                // As on the API server, other directives than deletions match the next item of the order.
+                // As on the API server, other directives than deletions are errors only after the last item of
+                // the order.
                 found = items.len() > 0 || action.as_str() == Some("delete");
             } else {
                 let identity = identify(entry, position)?;
@@ -174,7 +175,7 @@ impl OrderKeys {
             }
             if !found {
                 let message = format!(
-                    "this entry is missing in `{}` or has another position there",
+                    "this entry is missing from `{}` or has another position there",
                     directive.key.text
                 );
                 let names = self.default.as_ref().map(MergeKeys::names).unwrap_or_default();

@@ -104,7 +104,7 @@ pub(crate) fn retain_keys(dest: &mut Map, patch: &Map, at: &Trail<'_>) -> Result
     let kept: FxHashSet<&str> = list.iter().filter_map(Node::as_str).collect();
     let set = |entry: &&Entry| !entry.value.is_null() && !kept.contains(entry.key.text.as_str());
     if let Some(entry) = plain(patch).find(set) {
-        let message = format!("the patch sets `{}`, which is missing in its `$retainKeys`", entry.key.text);
+        let message = format!("the patch sets `{}`, which is missing from its `$retainKeys`", entry.key.text);
         return Err(wrong(message, directive).label(entry.key.meta.span, "set here"));
     }
     dest.entries_mut().retain(|entry| kept.contains(entry.key.text.as_str()));

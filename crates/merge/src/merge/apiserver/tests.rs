@@ -65,7 +65,7 @@ fn retain_keys_removes_other_fields() {
         (
             "{union: {name: a}}",
             "{union: {$retainKeys: [name], value: c}}",
-            "Directive: union: the patch sets `value`, which is missing in its `$retainKeys`",
+            "Directive: union: the patch sets `value`, which is missing from its `$retainKeys`",
         ),
         ("{child: {name: a}}", "{child: {$retainKeys: []}}", "{child: {}}"),
         (
@@ -274,7 +274,7 @@ fn set_element_order_orders_the_list() {
         (
             "{byName: [{name: a}]}",
             "{$setElementOrder/byName: [{name: a}, {name: b}], byName: [{name: b}, {name: a}]}",
-            "Directive: byName[name=a]: this entry is missing in `$setElementOrder/byName` or has another position there",
+            "Directive: byName[name=a]: this entry is missing from `$setElementOrder/byName` or has another position there",
         ),
         (
             "{byName: []}",
