@@ -128,9 +128,9 @@ impl<'k> KeyedList<'k> {
                 let message = format!("two entries of the patch match the same entry: [{first}] and [{i}]");
                 let help = match self.keys.more_to_name(entry) {
                     Some(_) if !wanted.named => {
-                        "combine them, or name more keys under `$patchMergeKey` to distinguish them"
+                        "combine the two entries, or name more keys under `$patchMergeKey` to distinguish them"
                     }
-                    _ => "combine them",
+                    _ => "combine the two entries",
                 };
                 Err(at.error(Code::DuplicateMergeKey, message).at(entry.span()).help(help))
             }
