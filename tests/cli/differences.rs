@@ -1,7 +1,7 @@
 //! Where a kustomization comes out differently than from kustomize, on purpose: both outputs, case by case.
 //!
 //! A folder of `tests/cases/differences` holds a kustomization, what kustomize prints (`kustomize.out`) and what
-//! we print by default (`default.out`, the message where it is an error). The table in the README links them all.
+//! we print by default (`default.out`, the message where it is an error). The table in `book/reference/differences.md` links them all.
 //! What kustomize cannot read, the dialect `kustomize` builds as the default does: it changes merges alone.
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use kubectl_smp_testing::requirements::required_env;
+use kubectl_smp_testing::needs::needed;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -57,7 +57,7 @@ fn both_outputs_are_as_written_down() {
 #[test]
 #[ignore = "needs kustomize, see .ci/tools"]
 fn kustomize_prints_what_is_said_of_it() {
-    let kustomize = required_env("SMP_TEST_KUSTOMIZE", "kustomize");
+    let kustomize = needed("SMP_TEST_KUSTOMIZE", "kustomize");
     for case in cases() {
         let theirs = wanted(&case, "kustomize.out");
         assert_eq!(shown(&run(&kustomize, &["build", "."], &case)), theirs, "{}", case.display());
@@ -79,9 +79,9 @@ fn ports_of_two_protocols_are_told_apart() {
 }
 
 #[test]
-fn the_readme_lists_every_case() {
-    let readme = fs::read_to_string(root().join("README.md")).expect("the README");
-    let links = readme.split("](tests/cases/differences/").skip(1);
+fn the_book_lists_every_case() {
+    let page = fs::read_to_string(root().join("book/reference/differences.md")).expect("the page");
+    let links = page.split("](../../tests/cases/differences/").skip(1);
     let linked: BTreeSet<_> =
         links.filter_map(|rest| rest.split_once(')')).map(|(name, _)| name.to_owned()).collect();
     let name = |case: &PathBuf| case.file_name().expect("a name").to_string_lossy().into_owned();

@@ -8,6 +8,7 @@ mod blame_cases;
 mod blame_objects;
 mod blame_text;
 mod both_places;
+mod book;
 mod bounds;
 #[cfg(all(unix, feature = "remote"))]
 mod caches;

@@ -1,88 +1,35 @@
-//! The README is right: its commands run, its bounds are those of the code, and so are the variables that it names.
+//! The first command of the README, and the limits and environment variables that the book lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+
+#[cfg(unix)]
+use super::book::Clone;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn readme() -> String {
-    fs::read_to_string(root().join("README.md")).expect("there")
+fn page(path: &str) -> String {
+    fs::read_to_string(root().join(path)).expect("the page")
 }
 
-/// A section, up to the next heading.
-fn section<'t>(text: &'t str, heading: &str) -> &'t str {
-    let (_, behind) = text.split_once(&format!("\n## {heading}\n")).expect("the section is there");
-    behind.split("\n## ").next().unwrap_or(behind)
-}
-
-/// The rows of the table of a section, without its heading.
-fn rows(section: &str) -> Vec<Vec<&str>> {
-    let lines = section.lines().filter(|line| line.starts_with('|')).skip(2);
+/// The rows of the table of a page, without its heading.
+fn rows(page: &str) -> Vec<Vec<&str>> {
+    let lines = page.lines().filter(|line| line.starts_with('|')).skip(2);
     lines.map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect()
 }
 
-/// The commands in a section, without the prompt and what is said of them.
-fn commands(section: &str) -> Vec<String> {
-    let whole = section.replace("\\\n", "");
-    let lines = whole.lines().filter_map(|line| line.strip_prefix("$ "));
-    lines.map(|line| line.split("  #").next().unwrap_or(line).trim().to_string()).collect()
-}
-
-/// A directory with the examples and a `kubectl` that has the plugin.
-fn clone() -> tempfile::TempDir {
-    let home = tempfile::tempdir().expect("a directory");
-    let script = format!(
-        "cp -r '{}/examples' . && mkdir bin && printf '#!/bin/sh\\nshift\\nexec \"{}\" \"$@\"\\n' >bin/kubectl && chmod +x bin/kubectl",
-        root().display(),
-        env!("CARGO_BIN_EXE_kubectl-smp"),
-    );
-    let made = Command::new("sh").args(["-c", &script]).current_dir(home.path()).status();
-    assert!(made.expect("a shell").success());
-    home
-}
-
-fn run(home: &Path, line: &str) -> String {
-    let path = format!("{}/bin:{}", home.display(), std::env::var("PATH").expect("a path"));
-    let output = Command::new("sh")
-        .args(["-c", line])
-        .current_dir(home)
-        .env("PATH", path)
-        .env("KUBECONFIG", "/dev/null")
-        .env("KUBECTL_SMP_CACHE_DIR", home.join("cache"))
-        .output()
-        .expect("a shell");
-    assert!(output.status.success(), "{line}\n{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
-}
-
 #[cfg(unix)]
 #[test]
-fn the_first_command_renders_what_is_said_of_it() {
-    let text = readme();
-    let first = &commands(section(&text, "Two commands"))[0];
-    let (cargo, arguments) = first.split_once(" -- ").expect("arguments behind cargo's");
-    assert!(cargo.contains("--no-default-features --features cli"), "it is to build quickly: {cargo}");
-    let printed = run(clone().path(), &format!("kubectl smp {arguments}"));
-    assert_eq!(printed.matches("port: 53").count(), 2, "{printed}");
-}
-
-#[cfg(unix)]
-#[test]
-fn ten_minutes_go_well() {
-    let text = readme();
-    let commands = commands(section(&text, "Ten minutes"));
-    assert!(commands.len() >= 7, "{commands:?}");
-    let home = clone();
-    for line in commands {
-        run(home.path(), &line);
-    }
-    let merged = fs::read_to_string(home.path().join("mine/web.yaml")).expect("there");
-    assert!(merged.contains("replicas: 5") && merged.contains("nginx:1.30.0"), "{merged}");
-    assert!(home.path().join("rendered").is_dir());
+fn the_first_command_builds_both_entries_of_port_53() {
+    let text = page("README.md");
+    let command = text.lines().find(|line| line.starts_with("cargo run ")).expect("the first command");
+    let (cargo, arguments) = command.split_once(" -- ").expect("arguments after cargo's");
+    assert!(cargo.contains("--no-default-features --features cli"), "it compiles quickly: {cargo}");
+    let (succeeded, printed) = Clone::new(".").run(&format!("kubectl smp {arguments}"));
+    assert!(succeeded && printed.matches("port: 53").count() == 2, "{printed}");
 }
 
 /// The source files of all crates, without tests, each as `CRATE/PATH`.
@@ -118,19 +65,19 @@ const BOUNDS: &[(&str, &str, &str)] = &[
         "MAX_DIRECTORIES",
     ),
     ("manifests repeated through shared directories", "overlay/overlay/build/nesting.rs", "MAX_REPEATED"),
-    ("maps and lists in a text, nested", "text/yaml/events/mod.rs", "MAX_DEPTH"),
-    ("levels that patches and replacements create", "text/yaml/failure.rs", "MAX_DEPTH"),
-    ("inline values of a chart, nested", "overlay/overlay/helm/values.rs", "MAX_DEPTH"),
-    ("parts of a field path", "overlay/transform/value_path/parts.rs", "MAX_PARTS"),
-    ("names in a path of a transformer's configuration", "overlay/transform/field_spec/path.rs", "MAX_NAMES"),
-    ("anchors and aliases of a text", "text/yaml/parse/builder.rs", "MAX_COPIED"),
-    ("anchors and aliases of a text", "text/yaml/parse/builder.rs", "MAX_COPIED_FOR_BYTE"),
-    ("copies into resources, in a target", "overlay/resource/copied.rs", "MAX_COPIED"),
+    ("nested maps and lists in a document", "text/yaml/events/mod.rs", "MAX_DEPTH"),
+    ("levels created by patches and replacements", "text/yaml/failure.rs", "MAX_DEPTH"),
+    ("nested inline values of a chart", "overlay/overlay/helm/values.rs", "MAX_DEPTH"),
+    ("segments of a field path", "overlay/transform/value_path/parts.rs", "MAX_PARTS"),
+    ("names in a path of a transformer configuration", "overlay/transform/field_spec/path.rs", "MAX_NAMES"),
+    ("anchors and aliases of a document", "text/yaml/parse/builder.rs", "MAX_COPIED"),
+    ("anchors and aliases of a document", "text/yaml/parse/builder.rs", "MAX_COPIED_FOR_BYTE"),
+    ("copies into resources, per target", "overlay/resource/copied.rs", "MAX_COPIED"),
     ("copies by a JSON patch", "merge/patch/json_patch/operation.rs", "MAX_COPIED"),
     ("an input file, or standard input", "files/tree.rs", "MAX_FILE_SIZE"),
-    ("what helm, a function or git prints", "overlay/overlay/process.rs", "MAX_OUTPUT"),
-    ("a file that comes over HTTP", "overlay/overlay/remote/http.rs", "MAX_SIZE"),
-    ("an answer of an API server", "cluster/exchange.rs", "MAX_ANSWER"),
+    ("output of helm, a function or git", "overlay/overlay/process.rs", "MAX_OUTPUT"),
+    ("a file fetched over HTTP", "overlay/overlay/remote/http.rs", "MAX_SIZE"),
+    ("a response of an API server", "cluster/exchange.rs", "MAX_ANSWER"),
     ("one object of an API server", "cluster/exchange.rs", "MAX_OBJECT"),
 ];
 
@@ -171,8 +118,8 @@ fn in_words(value: &str) -> String {
 
 #[test]
 fn bounds_are_those_of_the_code() {
-    let text = readme();
-    let rows = rows(section(&text, "Bounds"));
+    let text = page("book/reference/limits.md");
+    let rows = rows(&text);
     let constants = constants(&sources());
     for (what, file, name) in BOUNDS {
         let value = constants.get(&((*file).to_string(), (*name).to_string()));
@@ -189,7 +136,7 @@ fn bounds_are_those_of_the_code() {
     let known = BOUNDS.iter().map(|(_, file, name)| (*file, *name)).chain(INNER.iter().copied());
     let known: BTreeSet<_> = known.map(|(file, name)| (file.to_string(), name.to_string())).collect();
     let unknown: Vec<_> = constants.keys().filter(|constant| !known.contains(*constant)).collect();
-    assert!(unknown.is_empty(), "bounds that the README does not tell: {unknown:?}");
+    assert!(unknown.is_empty(), "limits that the book does not list: {unknown:?}");
 }
 
 #[test]
@@ -229,14 +176,14 @@ fn variables(text: &str) -> BTreeSet<&str> {
 
 #[test]
 fn variables_are_those_of_the_code() {
-    let text = readme();
-    let rows = rows(section(&text, "Environment"));
+    let text = page("book/reference/environment.md");
+    let rows = rows(&text);
     let told: BTreeSet<_> = rows.iter().flat_map(|row| row[0].split('`').skip(1).step_by(2)).collect();
     let sources = sources();
     let asked: BTreeSet<_> = sources.values().flat_map(|text| variables(text)).collect();
     assert!(asked.contains("KUBECONFIG") && asked.contains("NO_PROXY"), "{asked:?}");
     let missing: Vec<_> = asked.difference(&told).collect();
-    assert!(missing.is_empty(), "variables that the README does not tell: {missing:?}");
+    assert!(missing.is_empty(), "variables that the book does not list: {missing:?}");
     // What libraries ask for.
     let others = BTreeSet::from(["XDG_CACHE_HOME"]);
     let made_up: Vec<_> =
