@@ -18,8 +18,8 @@ pub enum Separation {
 /// Checks that kustomize accepts the directives of a text.
 ///
 /// # Errors
-/// A version other than YAML 1.1. With [`Separation::AtMarkers`] also any directive, and `---` with content
-/// behind it.
+/// A version other than YAML 1.1. With [`Separation::AtMarkers`] also any directive, and a `---` with content
+/// after it.
 pub fn check_directives(sources: &SourceMap, id: SourceId, separation: Separation) -> Result<()> {
     let Some(source) = sources.get(id) else { return Ok(()) };
     if separation == Separation::AtMarkers {

@@ -12,7 +12,7 @@ impl FromStr for Node {
 
     /// Parses one document as kubectl does, with its comments. A text without documents is null.
     ///
-    /// The nodes have no locations, since the text is not kept. Use [`parse_documents`](super::parse_documents)
+    /// The nodes have no locations, since the source is not kept. Use [`parse_documents`](super::parse_documents)
     /// for texts with file names, so that messages can show an excerpt.
     ///
     /// ```

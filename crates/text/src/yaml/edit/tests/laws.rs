@@ -179,28 +179,28 @@ impl RandomLayout<'_, '_> {
     }
 
     /// Writes a value after an indicator at `column`, up to the end of its last line.
-    fn value(&mut self, node: &Node, column: usize, behind: Indicator) {
+    fn value(&mut self, node: &Node, column: usize, indicator: Indicator) {
         if !self.complete.is_empty() && self.dice.one_in(8) {
             let (alias, _) = self.complete[self.dice.roll(self.complete.len())];
             self.out.push_str(&format!(" *x{alias}"));
             return self.comment();
         }
         if !self.dice.one_in(8) {
-            return self.content(node, column, behind);
+            return self.content(node, column, indicator);
         }
         self.anchors += 1;
         let anchor = self.anchors;
         self.out.push_str(&format!(" &x{anchor}"));
-        if behind == Indicator::Dash && node.scalar_text().is_none() && !is_empty(node) {
+        if indicator == Indicator::Dash && node.scalar_text().is_none() && !is_empty(node) {
             // On the same line it would belong to the first name.
-            self.below(node, column, behind);
+            self.below(node, column, indicator);
         } else {
-            self.content(node, column, behind);
+            self.content(node, column, indicator);
         }
         self.complete.push((anchor, node.as_map().is_some()));
     }
 
-    fn content(&mut self, node: &Node, column: usize, behind: Indicator) {
+    fn content(&mut self, node: &Node, column: usize, indicator: Indicator) {
         if let Some(text) = node.as_str().filter(|t| is_block_text(t))
             && self.dice.roll(3) > 0
         {
@@ -223,16 +223,16 @@ impl RandomLayout<'_, '_> {
             self.out.push_str(&text);
             return self.comment();
         }
-        if behind == Indicator::Dash && self.dice.roll(4) > 0 {
+        if indicator == Indicator::Dash && self.dice.roll(4) > 0 {
             self.out.push(' ');
             return self.block(node, column + 2, First::BehindDash);
         }
-        self.below(node, column, behind);
+        self.below(node, column, indicator);
     }
 
-    fn below(&mut self, node: &Node, column: usize, behind: Indicator) {
+    fn below(&mut self, node: &Node, column: usize, indicator: Indicator) {
         self.comment();
-        let least = usize::from(node.as_list().is_none() || behind == Indicator::Dash);
+        let least = usize::from(node.as_list().is_none() || indicator == Indicator::Dash);
         let deeper = least + self.dice.roll(4);
         self.comment_above(column + deeper);
         self.block(node, column + deeper, First::OnOwnLine);
