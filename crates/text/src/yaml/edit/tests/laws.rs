@@ -428,7 +428,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn edited_texts_parse_to_the_changed_tree_and_keep_other_lines(bytes in bytes(), changes in bytes(), reading in reading()) {
+    fn edits_parse_back_and_keep_other_lines(bytes in bytes(), changes in bytes(), reading in reading()) {
         let text = text(&mut Dice { bytes: &bytes, at: 0 });
         let before = read_as(reading, &text);
         prop_assert_eq!(before.len(), 1, "{}", text);
