@@ -47,7 +47,7 @@ fn path_to<'n>(operation: &'n Node, path: &[SmolStr]) -> Option<&'n Node> {
     })
 }
 
-/// Returns true if the value is in an entry that is appended; `-` stands for the end of the list.
+/// Returns true if the value is in an entry that is appended; `-` denotes the end of the list.
 fn is_added_to(path: &str, pointer: &str) -> bool {
     path.strip_suffix("/-").is_some_and(|list| is_within(list, pointer))
 }

@@ -38,7 +38,7 @@ pub struct Writer {
     /// The step's entries, ascending by location. An entry that writes text from several locations is listed
     /// several times. Empty if the step is a single entry.
     pub entries: Vec<WriterEntry>,
-    /// Whether value locations survive the step.
+    /// The fate of value locations in the step.
     pub places: PlaceKeeping,
 }
 
@@ -49,7 +49,7 @@ impl Writer {
         Self { name: name.into(), at, ..Self::default() }
     }
 
-    /// Creates a step with several entries. If differently named entries share a location, it cannot be told which
+    /// Creates a step with several entries. If differently named entries share a location, it is unknown which
     /// one wrote a value, so the step as a whole counts as the writer.
     #[must_use]
     pub fn of_entries(name: impl Into<SmolStr>, at: Span, mut entries: Vec<WriterEntry>) -> Self {

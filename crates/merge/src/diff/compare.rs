@@ -51,7 +51,7 @@ impl<'n> Comparison<'n> {
     }
 }
 
-/// Compares two trees. `None` stands for an absent tree.
+/// Compares two trees. `None` is an absent tree.
 ///
 /// Entries of lists that are associative by the schema are matched by merge key, so they may move. Entries of
 /// other lists are matched by index, so a removal in the middle changes all following entries.

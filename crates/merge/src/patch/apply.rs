@@ -8,7 +8,7 @@ use crate::schema::{Cursor, Schema};
 use smp_text::diagnostic::{PatchRefusal, Result};
 use smp_text::yaml::Node;
 
-/// How a patch is applied. The default is as the API server does it, without a schema.
+/// Options for applying a patch. The defaults are those of the API server, without a schema.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct ApplyOptions<'s> {
@@ -18,7 +18,7 @@ pub struct ApplyOptions<'s> {
     pub kind: Cursor<'s>,
     /// The types of objects embedded in the object, which some rules need.
     pub schema: Option<&'s Schema>,
-    /// How JSON patches are applied.
+    /// The options for JSON patches.
     pub json_patch: JsonPatchOptions,
 }
 
@@ -55,7 +55,7 @@ impl<'s> ApplyOptions<'s> {
         self
     }
 
-    /// Sets how JSON patches are applied.
+    /// Sets the options for JSON patches.
     #[must_use]
     pub fn json_patch(mut self, options: JsonPatchOptions) -> Self {
         self.json_patch = options;

@@ -15,7 +15,7 @@ use crate::schema::{Cursor, Gvk, Schema};
 use smp_text::diagnostic::{Code, Diagnostic, ObjectName, PatchRefusal, ResourceName, Result, Warned};
 use smp_text::yaml::{Map as YamlMap, Node};
 
-/// How patches are applied and created. The default is as the API server and kubectl do it.
+/// Options for applying and creating patches. The defaults are those of the API server and kubectl.
 ///
 /// ```
 /// use strategic_merge_patch::merge::PatchRules;
@@ -31,11 +31,11 @@ pub struct PatchingOptions {
     pub rules: PatchRules,
     /// The kind of objects without `apiVersion` and `kind`.
     pub kind: Option<Gvk>,
-    /// How JSON patches are applied.
+    /// The options for JSON patches.
     pub json_patch: JsonPatchOptions,
-    /// How three-way patches are created.
+    /// The options for three-way patches.
     pub three_way: ThreeWayOptions,
-    /// Whether strategic merge patches of custom resources are allowed under the API server's rules.
+    /// The handling of strategic merge patches for custom resources under the API server's rules.
     pub custom_resources: CustomResources,
 }
 
@@ -77,14 +77,14 @@ impl PatchingOptions {
         self
     }
 
-    /// Sets how JSON patches are applied.
+    /// Sets the options for JSON patches.
     #[must_use]
     pub fn json_patch(mut self, options: JsonPatchOptions) -> Self {
         self.json_patch = options;
         self
     }
 
-    /// Sets how three-way patches are created.
+    /// Sets the options for three-way patches.
     #[must_use]
     pub fn three_way(mut self, options: ThreeWayOptions) -> Self {
         self.three_way = options;

@@ -29,7 +29,7 @@ pub(super) struct Difference {
     pub path: FieldPath,
     /// The location of the expected value.
     pub span: Span,
-    /// Whether it is in a list that has two entries with the same keys.
+    /// True if the value is in a list that has two entries with the same keys.
     pub equal_keys: bool,
 }
 

@@ -37,13 +37,13 @@ pub fn share_namespace(versions: &mut [&mut Node]) {
     }
 }
 
-/// How a three-way patch is created.
+/// Options for creating a three-way patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ThreeWayOptions {
-    /// Whether the patch may undo changes by others; otherwise these are errors.
+    /// Allows the patch to undo changes by others; otherwise these are errors.
     pub overwrite: bool,
-    /// Whether `apiVersion`, `kind` and `metadata.name` must not change.
+    /// Rejects changes of `apiVersion`, `kind` and `metadata.name`.
     pub same_identity: bool,
 }
 
@@ -70,15 +70,15 @@ impl ThreeWayOptions {
     }
 }
 
-/// How a patch is created. The default is as kubectl does it.
+/// Options for creating a patch. The defaults are those of kubectl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CreateOptions {
     /// The rules by which a strategic merge patch will be applied.
     pub rules: PatchRules,
-    /// How three-way patches treat changes by others and the object's identity.
+    /// The options for three-way patches.
     pub three_way: ThreeWayOptions,
-    /// Whether patches for the API server use the recommended merge keys of ports and other lists whose patch
+    /// Makes patches for the API server use the recommended merge keys of ports and other lists whose patch
     /// merge key does not identify entries. No released API server supports `$patchMergeKey`.
     pub recommended_keys: bool,
 }
@@ -104,7 +104,7 @@ impl CreateOptions {
         self
     }
 
-    /// Sets how three-way patches are created.
+    /// Sets the options for three-way patches.
     #[must_use]
     pub fn three_way(mut self, options: ThreeWayOptions) -> Self {
         self.three_way = options;

@@ -232,7 +232,7 @@ definitions:
         let keep = ThreeWayOptions::default().overwrite(false);
         let conflict = |field: &str| {
             format!(
-                "Conflict: {field}: others changed this since it was applied last, and something else is wanted"
+                "Conflict: {field}: changed in the cluster since the last apply, and the manifest has a different value"
             )
         };
         let table = [

@@ -146,7 +146,7 @@ pub struct CelRule {
     /// The field that the error is reported for, such as `.spec.size`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub field_path: String,
-    /// Whether a rule that uses `oldSelf` also applies when there is no old value.
+    /// Evaluates a rule that uses `oldSelf` also when there is no old value.
     #[serde(skip_serializing_if = "is_false")]
     pub optional_old_self: bool,
 }

@@ -241,7 +241,7 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// Text 0 is the empty text and stands for none.
+    /// Text 0 is the empty text and means none.
     fn optional(self, text: u32) -> Option<&'s str> {
         self.graph.filter(|_| text != 0).map(|g| g.text(text))
     }

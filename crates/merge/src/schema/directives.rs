@@ -249,33 +249,29 @@ mod tests {
             (
                 None,
                 Some("a,b"),
-                Some("the recommended merge keys `a`, `b` need a default merge key, and there is none"),
+                Some("the recommended merge keys `a`, `b` require a default merge key, but there is none"),
             ),
             (
                 Some("a"),
                 Some("b,c"),
-                Some("the default merge key `a` is not among the recommended ones, `b`, `c`"),
+                Some("the default merge key `a` is missing from the recommended merge keys `b`, `c`"),
             ),
             (
                 Some("a"),
                 Some("b,a"),
-                Some("the default merge key `a` must be the first of the recommended ones, `b`, `a`"),
+                Some("the default merge key `a` must come first in the recommended merge keys `b`, `a`"),
             ),
             (
                 Some("a,b"),
                 Some("b,a"),
-                Some("the default merge key `a`, `b` must be the first of the recommended ones, `b`, `a`"),
+                Some("the default merge key `a`, `b` must come first in the recommended merge keys `b`, `a`"),
             ),
-            (Some("a"), Some("a,b,b"), Some("the recommended merge key `b` is named twice")),
-            (
-                Some("a"),
-                Some("a,,b"),
-                Some("the recommended merge keys `a,,b` have a comma without a name on both sides"),
-            ),
-            (Some("a,,b"), None, Some("the merge keys `a,,b` have a comma without a name on both sides")),
-            (Some("a,"), None, Some("the merge keys `a,` have a comma without a name on both sides")),
-            (Some(","), None, Some("the merge keys `,` have a comma without a name on both sides")),
-            (Some("a,b,a"), None, Some("the merge key `a` is named twice")),
+            (Some("a"), Some("a,b,b"), Some("duplicate recommended merge key `b`")),
+            (Some("a"), Some("a,,b"), Some("the recommended merge keys `a,,b` contain an empty name")),
+            (Some("a,,b"), None, Some("the merge keys `a,,b` contain an empty name")),
+            (Some("a,"), None, Some("the merge keys `a,` contain an empty name")),
+            (Some(","), None, Some("the merge keys `,` contain an empty name")),
+            (Some("a,b,a"), None, Some("duplicate merge key `a`")),
             (Some(""), None, None),
         ];
         for (default, recommended, want) in table {

@@ -296,10 +296,10 @@ mod tests {
     fn unknown_kinds_are_rejected_with_a_suggestion() {
         let schema = Schema::embedded();
         let error = find_kind(&schema, &["deploymnet"], None).expect_err("no such kind");
-        assert_eq!(error.message(), "no kind `deploymnet` is known");
+        assert_eq!(error.message(), "unknown kind `deploymnet`");
         assert_eq!(error.help_text(), Some("did you mean `deployment`?"));
         let error = find_kind(&schema, &["deployment"], Some("apps/v9")).expect_err("no such version");
-        assert_eq!(error.message(), "no kind `deployment` is known in apps/v9");
+        assert_eq!(error.message(), "unknown kind `deployment` in apps/v9");
         assert!(find_kind(&schema, &[], None).is_err());
     }
 

@@ -244,34 +244,33 @@ mod tests {
         let key = "x-kubernetes-patch-merge-key";
         let table = [
             (format!("{list}: map, {keys}: [port, protocol]"), vec![]),
-            (format!("{list}: map"), vec!["E l: a list of type map needs x-kubernetes-list-map-keys"]),
+            (format!("{list}: map"), vec!["E l: a list of type map requires x-kubernetes-list-map-keys"]),
             (
                 format!("{keys}: [port]"),
-                vec!["W l: x-kubernetes-list-map-keys count only where x-kubernetes-list-type is map"],
+                vec!["W l: x-kubernetes-list-map-keys has no effect unless x-kubernetes-list-type is map"],
             ),
             (
                 merge.to_string(),
-                vec!["E l: objects merge by a key, and this list has no x-kubernetes-patch-merge-key"],
+                vec![
+                    "E l: a list of objects with patch strategy merge requires x-kubernetes-patch-merge-key",
+                ],
             ),
             (
                 format!("{list}: map, {keys}: [id]"),
-                vec!["E l: the entries have no field `id`, which is a key of theirs"],
+                vec!["E l: list entries have no field `id`, which is a key"],
             ),
             (
                 format!("{list}: map, {keys}: [meta]"),
                 vec![
-                    "E l: the key `meta` is object, and keys are scalars",
-                    "W l: entries may lack `meta`, which is a key of theirs",
+                    "E l: key `meta` has type object, but keys must be scalars",
+                    "W l: key `meta` is optional and has no default",
                 ],
             ),
-            (
-                format!("{merge}, {key}: 'port,name'"),
-                vec!["W l: entries may lack `name`, which is a key of theirs"],
-            ),
+            (format!("{merge}, {key}: 'port,name'"), vec!["W l: key `name` is optional and has no default"]),
             (
                 format!("{list}: map, {keys}: [port, protocol], {merge}, {key}: port"),
                 vec![
-                    "W l: entries differ in `protocol`, too, and a strategic merge patch cannot tell them apart by that",
+                    "W l: list map keys `protocol` are not merge keys, so strategic merge patches cannot distinguish entries by them",
                 ],
             ),
             (
@@ -283,23 +282,26 @@ mod tests {
             ),
             (
                 format!("{merge}, {key}: port, x-kubernetes-recommended-patch-merge-key: 'port,name'"),
-                vec!["W l: entries may lack `name`, which is a recommended merge key of theirs"],
+                vec!["W l: recommended merge key `name` is optional and has no default"],
             ),
             (
                 format!("{merge}, {key}: port, x-kubernetes-recommended-patch-merge-key: 'port,odd'"),
-                vec!["E l: the entries have no field `odd`, which is a key of theirs"],
+                vec!["E l: list entries have no field `odd`, which is a key"],
             ),
             (
                 format!("{list}: map, {keys}: [port, port]"),
-                vec!["E l: x-kubernetes-list-map-keys name `port` twice"],
+                vec!["E l: duplicate key `port` in x-kubernetes-list-map-keys"],
             ),
             (
                 format!("{key}: port"),
                 vec![
-                    "W l: x-kubernetes-patch-merge-key counts only where x-kubernetes-patch-strategy has merge",
+                    "W l: x-kubernetes-patch-merge-key has no effect unless x-kubernetes-patch-strategy includes merge",
                 ],
             ),
-            ("x-kubernetes-map-type: atomic".to_string(), vec!["E l: x-kubernetes-map-type stands at array"]),
+            (
+                "x-kubernetes-map-type: atomic".to_string(),
+                vec!["E l: x-kubernetes-map-type on a value of type array"],
+            ),
         ];
         for (words, want) in table {
             assert_eq!(findings(&words), want, "{words}");

@@ -41,7 +41,7 @@ pub struct Schema {
 struct NamedGraph {
     name: SmolStr,
     graph: Arc<TypeGraph>,
-    /// Whether the graph is also used for scopes.
+    /// True if the graph is also used for scopes.
     scopes: bool,
     /// A note that is added to merges that use its types.
     note: Option<Diagnostic>,

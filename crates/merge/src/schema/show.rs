@@ -39,7 +39,7 @@ pub struct Description {
     pub type_name: String,
     /// The name of the type's definition, or of that of the list's entries.
     pub definition: Option<String>,
-    /// Whether the field is required.
+    /// True if the field is required.
     pub required: bool,
     /// The JSON text of the default.
     pub default: Option<String>,
@@ -63,7 +63,7 @@ pub struct Description {
     pub recommended_patch_merge_key: Option<String>,
     /// `granular` or `atomic`.
     pub map_type: Option<&'static str>,
-    /// Whether fields that are not in the schema are preserved.
+    /// True if fields that are not in the schema are preserved.
     pub preserves_unknown_fields: bool,
     /// The declared fields, or those of the list's entries.
     pub fields: Vec<String>,
@@ -364,15 +364,12 @@ mod tests {
     fn unknown_fields_and_bad_paths_are_rejected_with_a_suggestion() {
         let error = |path: &str| describe(&Schema::embedded(), path, None).expect_err(path);
         let typo = error("deploy.spec.template.spec.containres.ports");
-        assert_eq!(
-            typo.to_string(),
-            "apps/v1 Deployment: spec.template.spec: there is no field `containres` here"
-        );
+        assert_eq!(typo.to_string(), "apps/v1 Deployment: spec.template.spec: unknown field `containres`");
         assert_eq!(typo.help_text(), Some("did you mean `containers`?"));
         let odd = error("svc.spec.ports.zzz");
         assert_eq!(
             odd.help_text(),
-            Some("the fields here are: appProtocol, name, nodePort, port, protocol, targetPort")
+            Some("known fields: appProtocol, name, nodePort, port, protocol, targetPort")
         );
         for path in ["svc..spec", "svc.spec.", "svc.spec[", ""] {
             assert!(matches!(error(path).code(), Code::InvalidValue | Code::NoSchema), "{path}");

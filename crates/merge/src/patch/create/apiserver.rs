@@ -13,7 +13,7 @@ use crate::schema::{Cursor, PatchStrategy};
 use smp_text::diagnostic::{Code, Result};
 use smp_text::yaml::{Entry, Key, Map, Node, Value};
 
-/// How a patch for the API server is created.
+/// Options for creating a patch for the API server.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::patch) struct ServerDiff {
     /// The differences that the patch includes.

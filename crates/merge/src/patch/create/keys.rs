@@ -139,7 +139,7 @@ impl CreationKeys {
         Node::map(out).with_span(entry.span().at_start())
     }
 
-    /// An entry that gets or loses a key and changes by a patch, named by keys that it had.
+    /// Returns a change of an entry that gets or loses a key, identified by its old keys.
     pub(super) fn rekeyed(names: Vec<SmolStr>, entry: &Node, by: Map) -> Node {
         let value = |name: &SmolStr| entry.get(name).or(by.get(name)).cloned();
         let mut out: Map = names.iter().filter_map(|name| Some((name.clone(), value(name)?))).collect();
@@ -148,7 +148,7 @@ impl CreationKeys {
         Node::map(out).with_span(entry.span().at_start())
     }
 
-    /// Adds `$patchMergeKey` in front, where entries name their keys.
+    /// Prepends `$patchMergeKey` if entries of this list have it.
     fn name(&self, entry: &mut Map) {
         if let Some(keys) = &self.directive {
             prepend(entry, PATCH_MERGE_KEY, keys.clone());
@@ -156,7 +156,7 @@ impl CreationKeys {
     }
 }
 
-/// A value that a patch adds whole, with the directives that it needs to arrive unchanged.
+/// Returns a value that a patch adds as a whole, with the directives that keep it unchanged.
 pub(super) fn whole(node: &Node, cursor: Cursor<'_>, rules: CreationRules) -> Node {
     let value = match &node.value {
         Value::Scalar(_) => return node.clone(),
@@ -169,7 +169,7 @@ pub(super) fn whole(node: &Node, cursor: Cursor<'_>, rules: CreationRules) -> No
         }
         Value::List(list) => {
             let mut entries = whole_entries(list, cursor, rules);
-            if rules == CreationRules::Overlay && !arrives(list, cursor) {
+            if rules == CreationRules::Overlay && !merges_unchanged(list, cursor) {
                 entries.insert(0, replace_marker());
             }
             Value::List(entries)
@@ -178,7 +178,7 @@ pub(super) fn whole(node: &Node, cursor: Cursor<'_>, rules: CreationRules) -> No
     Node { value, meta: node.meta.clone() }
 }
 
-/// The entries of a list that a patch adds whole.
+/// Returns the entries of a list that a patch adds as a whole.
 pub(super) fn whole_entries(list: &[Node], cursor: Cursor<'_>, rules: CreationRules) -> Vec<Node> {
     let keys = CreationKeys::of(cursor, rules);
     let entry = |entry| match &keys {
@@ -188,13 +188,13 @@ pub(super) fn whole_entries(list: &[Node], cursor: Cursor<'_>, rules: CreationRu
     list.iter().map(entry).collect()
 }
 
-/// `$patch: replace`, which lets the entries behind it take the place of the whole list.
+/// Returns `$patch: replace`, with which the entries after it replace the whole list.
 pub(super) fn replace_marker() -> Node {
     Node::map([(PATCH, Node::string("replace"))].into_iter().collect())
 }
 
-/// Whether merging the list into nothing leaves it as it is.
-fn arrives(list: &[Node], cursor: Cursor<'_>) -> bool {
+/// Returns true if merging the list into an absent one leaves it unchanged.
+fn merges_unchanged(list: &[Node], cursor: Cursor<'_>) -> bool {
     match Association::of(cursor, ListPolicy::Overlay) {
         Association::Unknown | Association::Atomic => true,
         association => align::entries([list], &association).is_some(),

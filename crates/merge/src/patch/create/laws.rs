@@ -121,7 +121,7 @@ fn thing(depth: u32, doubles: bool) -> BoxedStrategy<Node> {
     object(fields, 1)
 }
 
-/// A list of ports with distinct keys, one of which has a default.
+/// A list of ports with distinct keys; the protocol has a default.
 fn ports() -> impl Strategy<Value = Node> {
     let port = object(
         vec![

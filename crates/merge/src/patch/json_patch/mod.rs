@@ -13,7 +13,7 @@ use self::pointer::{Standard, steps};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{FieldPositions, Map, Node, Value, as_yaml_1_1};
 
-/// How a JSON patch is applied.
+/// Options for applying a JSON patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct JsonPatchOptions {
@@ -91,7 +91,7 @@ pub fn parse_json_patch(node: &Node) -> Result<JsonPatch> {
             location.unwrap_or_else(|| entry.span())
         };
         let locations = OperationPlaces { path: location("path"), from: location("from") };
-        Ok(Operation { op, path, from, value, places, span: entry.span() })
+        Ok(Operation { op, path, from, value, places: locations, span: entry.span() })
     };
     Ok(JsonPatch { operations: list.iter().map(operation).collect::<Result<_>>()? })
 }

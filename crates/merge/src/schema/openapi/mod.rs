@@ -247,19 +247,19 @@ spec:
         };
         let table = [
             ("[]".to_string(), "document must be a map"),
-            ("{a: b}".to_string(), "this is no schema document"),
-            ("{definitions: []}".to_string(), "definitions must be a map and is a list"),
-            ("{definitions: {A: 1}}".to_string(), "schema must be a map and is an integer"),
+            ("{a: b}".to_string(), "not a schema document"),
+            ("{definitions: []}".to_string(), "definitions must be a map, not a list"),
+            ("{definitions: {A: 1}}".to_string(), "schema must be a map, not an integer"),
             ("{definitions: {A: {properties: 1}}}".to_string(), "properties must be a map"),
             ("{definitions: {A: {type: 1}}}".to_string(), "type must be a string"),
             ("{definitions: {A: {$ref: {}}}}".to_string(), "$ref must be a string"),
             (
                 "{definitions: {A: {x-kubernetes-list-type: maps}}}".to_string(),
-                "x-kubernetes-list-type cannot be \"maps\"",
+                "invalid x-kubernetes-list-type \"maps\"",
             ),
             (
                 "{definitions: {A: {x-kubernetes-list-map-keys: name}}}".to_string(),
-                "x-kubernetes-list-map-keys must be a list and is a string",
+                "x-kubernetes-list-map-keys must be a list, not a string",
             ),
             (
                 "{definitions: {A: {x-kubernetes-list-map-keys: [1]}}}".to_string(),
@@ -278,7 +278,7 @@ spec:
         for (text, want) in table {
             let error = read(&node(&text)).expect_err(&text);
             assert!(error.message().starts_with(want), "{text}: {error}");
-            assert!(!error.labels().is_empty(), "{text}: no place");
+            assert!(!error.labels().is_empty(), "{text}: no location");
         }
     }
 }
