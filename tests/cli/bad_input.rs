@@ -511,7 +511,7 @@ definitions:
 const BUILD: &[&str] = &["build"];
 
 #[test]
-fn every_bad_input_is_explained() {
+fn invalid_input_fails_with_an_explanation() {
     assert!(CASES.len() >= 40);
     for (name, files, args) in CASES {
         let directory = temp_dir(files);
@@ -525,7 +525,7 @@ fn every_bad_input_is_explained() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_explained() {
+fn invalid_utf8_is_explained() {
     let directory = temp_dir(&[K]);
     fs::write(directory.path().join("a.yaml"), b"kind: A\nx: \xff\n").expect("a file");
     let output = run(directory.path(), &["build"]);

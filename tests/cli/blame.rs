@@ -1,6 +1,6 @@
 //! `blame`: each value says where it was written, and a change there changes it.
 
-mod elsewhere;
+mod external;
 
 use std::fs;
 use std::path::Path;
@@ -149,7 +149,7 @@ fn origin(all: &[Value], kind: &str, pointer: &str) -> String {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "a table")]
-fn each_step_is_told() {
+fn every_transformation_step_is_reported() {
     let home = home();
     let all = blamed(home.path());
     let container = "/spec/template/spec/containers/0";
@@ -211,7 +211,7 @@ fn each_step_is_told() {
 }
 
 #[test]
-fn what_is_gone_is_told() {
+fn removed_values_are_reported() {
     let home = home();
     let all = blamed(home.path());
     let removed = |object: &Value, pointer: &str| {
@@ -231,7 +231,7 @@ fn what_is_gone_is_told() {
 }
 
 #[test]
-fn the_text_is_what_build_prints() {
+fn text_output_matches_build() {
     let home = home();
     let built = run_ok(home.path(), &["build", "prod"]);
     let blamed = run_ok(home.path(), &["blame", "prod", "--removed"]);
@@ -317,7 +317,7 @@ fn the_text_is_what_build_prints() {
 }
 
 #[test]
-fn labels_of_patches_stand_where_the_patch_has_them() {
+fn locations_of_patched_labels_point_into_the_patch() {
     let labelled = |value: &str| {
         format!(
             "\
@@ -375,7 +375,7 @@ data:
 "#;
 
 #[test]
-fn comments_are_in_no_text() {
+fn comments_are_not_inserted_into_block_scalars() {
     let home = temp_dir(&[("app/texts.yaml", TEXTS), ("app/kustomization.yaml", "resources: [texts.yaml]")]);
     let (built, blamed) = (run_ok(home.path(), &["build", "app"]), run_ok(home.path(), &["blame", "app"]));
     let line = blamed.lines().find(|line| line.starts_with("  literal: ")).expect("the text");
@@ -387,7 +387,7 @@ fn comments_are_in_no_text() {
 
 /// What blame says was written in a file changes when that is changed there, and nothing else does it.
 #[test]
-fn a_change_at_the_place_changes_the_value() {
+fn editing_the_reported_location_changes_the_value() {
     let home = home();
     let all = blamed(home.path());
     let mut tried = 0;

@@ -41,7 +41,7 @@ fn listing(objects: &[Value]) -> String {
 }
 
 #[test]
-fn each_value_says_where_it_comes_from() {
+fn every_value_has_the_expected_source() {
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/blame");
     let home = tempfile::tempdir().expect("a folder");
     let mut differ = Vec::new();

@@ -92,7 +92,7 @@ fn help(home: &Path, args: &[&str]) -> String {
 }
 
 #[test]
-fn resources_are_named_as_for_kubectl() {
+fn resources_are_selected_as_with_kubectl() {
     let home = home();
     let table = [
         ("deployment/web-s", &["other", "shop"] as &[&str]),
@@ -141,7 +141,7 @@ fn resources_are_named_as_for_kubectl() {
 }
 
 #[test]
-fn the_nearest_names_are_proposed() {
+fn similar_names_are_suggested() {
     let home = home();
     let table = [
         ("svc/web", "did you mean `service/web-s`?"),
@@ -180,7 +180,7 @@ fn the_nearest_names_are_proposed() {
 }
 
 #[test]
-fn dots_of_names_need_no_backslash() {
+fn dots_in_keys_need_no_backslash() {
     let home = home();
     let all: Value =
         serde_json::from_str(&run_ok(home.path(), &["blame", "prod", "-o", "json"])).expect("JSON");
@@ -238,7 +238,7 @@ fn removed_fields_are_found() {
 }
 
 #[test]
-fn chains_say_in_which_file() {
+fn chains_include_the_file_of_each_step() {
     let home = home();
     let text = run_ok(home.path(), &["blame", "prod", "svc/web-s:metadata.name", "-o", "json"]);
     let all: Value = serde_json::from_str(&text).expect("JSON");
@@ -247,7 +247,7 @@ fn chains_say_in_which_file() {
 }
 
 #[test]
-fn former_values_of_secrets_are_not_shown() {
+fn previous_values_of_secrets_are_not_shown() {
     let home = home();
     for target in ["prod", "outer"] {
         let built = run_ok(home.path(), &["build", target]);
@@ -269,7 +269,7 @@ fn former_values_of_secrets_are_not_shown() {
 }
 
 #[test]
-fn what_was_copied_from_secrets_is_not_shown_when_it_is_gone() {
+fn removed_copies_of_secret_values_are_not_shown() {
     let base = "\
 secretGenerator: [{name: s, literals: [p=leak-me], options: {disableNameSuffixHash: true}}]
 configMapGenerator: [{name: c, literals: [u=u0, d=a-b-c], options: {disableNameSuffixHash: true}}]

@@ -50,7 +50,7 @@ fn holds(files: &[(&str, &str)]) {
 }
 
 #[test]
-fn all_texts_stay_what_they_are() {
+fn annotated_scalars_keep_their_values() {
     let mut all = String::new();
     for (i, text) in texts().iter().enumerate() {
         let text = serde_json::to_string(text).expect("a string");
@@ -72,7 +72,7 @@ z: {text}",
 }
 
 #[test]
-fn blocks_stay_what_they_are() {
+fn annotated_block_scalars_keep_their_values() {
     let mut all = String::new();
     let bodies = [
         "a\n",

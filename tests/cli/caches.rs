@@ -191,7 +191,7 @@ impl Drop for Hidden {
 }
 
 #[test]
-fn eight_processes_share_one_empty_cache() {
+fn concurrent_builds_share_an_empty_cache() {
     let home = Home::new();
     let served = server::Server::start(home.0.path());
     let commit = home.base("a", "1");
@@ -215,7 +215,7 @@ fn eight_processes_share_one_empty_cache() {
 }
 
 #[test]
-fn eight_processes_repair_one_damaged_cache() {
+fn concurrent_builds_repair_a_damaged_cache() {
     let home = Home::new();
     let commit = home.base("a", "1");
     home.overlay("overlay", &[format!("{}//base?ref={commit}", home.url("a"))]);
@@ -228,7 +228,7 @@ fn eight_processes_repair_one_damaged_cache() {
 }
 
 #[test]
-fn a_process_is_not_disturbed_by_others_that_clear_and_fetch() {
+fn builds_survive_a_concurrent_cache_clear() {
     let home = Home::new();
     let commit = home.base("a", "1");
     home.overlay("overlay", &[format!("{}//base?ref={commit}", home.url("a"))]);
@@ -251,7 +251,7 @@ fn a_process_is_not_disturbed_by_others_that_clear_and_fetch() {
 }
 
 #[test]
-fn what_was_changed_in_the_cache_is_not_used() {
+fn modified_cache_entries_are_not_used() {
     let home = Home::new();
     let commit = home.base("a", "1");
     home.overlay("overlay", &[format!("{}//base?ref={commit}", home.url("a"))]);
@@ -284,7 +284,7 @@ fn what_was_changed_in_the_cache_is_not_used() {
 }
 
 #[test]
-fn a_small_answer_that_becomes_large_is_refused() {
+fn response_that_decompresses_beyond_the_limit_is_rejected() {
     let home = Home::new();
     let served = server::Server::start(home.0.path());
     fs::write(home.path("bomb.gz"), server::endless_zeros(3 << 30)).expect("written");
@@ -302,7 +302,7 @@ fn a_small_answer_that_becomes_large_is_refused() {
 }
 
 #[test]
-fn the_cache_is_listed_and_taken_out() {
+fn cache_entries_are_listed_and_cleared() {
     let home = Home::new();
     let served = server::Server::start(home.0.path());
     let commit = home.base("a", "1");
@@ -343,7 +343,7 @@ fn the_cache_is_listed_and_taken_out() {
 }
 
 #[test]
-fn only_what_is_ours_is_cleared() {
+fn cache_clear_keeps_foreign_files() {
     let home = Home::new();
     home.base("a", "1");
     home.overlay("overlay", &[format!("{}//base?ref=main", home.url("a"))]);
@@ -370,7 +370,7 @@ fn only_what_is_ours_is_cleared() {
 }
 
 #[test]
-fn a_compiled_schema_with_a_flipped_bit_is_refused_by_name() {
+fn corrupt_compiled_schema_is_rejected_by_name() {
     let home = Home::new();
     let crd = "\
 apiVersion: apiextensions.k8s.io/v1
@@ -394,7 +394,7 @@ spec: {group: a.b, names: {kind: A}, versions: [{name: v1, schema: {openAPIV3Sch
 }
 
 #[test]
-fn the_cache_directory_has_three_names() {
+fn cache_directory_comes_from_flag_variable_or_default() {
     let home = Home::new();
     let path =
         |command: &mut Command| Ran::of(command.output().expect("the program")).printed().trim().to_string();

@@ -1,6 +1,6 @@
 //! `deps`: what the builds of targets read.
 
-mod elsewhere;
+mod inputs;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -132,7 +132,7 @@ fn kinds(home: &Path, args: &[&str]) -> BTreeMap<String, Vec<String>> {
 }
 
 #[test]
-fn every_file_is_told_once() {
+fn every_file_is_listed_once() {
     let home = shop();
     let want: String = READ.iter().flat_map(|path| [*path, "\n"]).collect();
     assert_eq!(deps(home.path(), &["overlays/prod"]), want);
@@ -157,7 +157,7 @@ fn every_file_is_told_once() {
 }
 
 #[test]
-fn what_is_told_matters_and_nothing_else_does() {
+fn only_listed_files_affect_the_build() {
     let home = shop();
     let build = || {
         let output = run(home.path(), &["build", "overlays/prod"]);
@@ -187,7 +187,7 @@ fn what_is_told_matters_and_nothing_else_does() {
 }
 
 #[test]
-fn json_tells_what_each_path_is() {
+fn json_lists_the_kind_of_each_path() {
     let home = shop();
     let kinds = kinds(home.path(), &["overlays/prod"]);
     assert_eq!(kinds["file"], READ);
@@ -221,7 +221,7 @@ over/sub/c.yaml
 
 #[test]
 #[cfg(unix)]
-fn links_are_told_and_what_they_lead_to() {
+fn symlinks_and_their_targets_are_listed() {
     use std::os::unix::fs::symlink;
 
     let home = temp_dir(&[
@@ -276,7 +276,7 @@ fn argo_cd_watches_each_input_and_little_else() {
 }
 
 #[test]
-fn what_lies_above_an_application_is_told_alone() {
+fn directory_above_the_application_replaces_all_other_paths() {
     let home = temp_dir(&[
         ("apps/a/kustomization.yaml", "resources: [../../b;c/base, ../../common.yaml]"),
         ("apps/b/x.yaml", ""),

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use kubectl_smp_testing::needs::needed;
+use kubectl_smp_testing::requirements::required_env;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -42,7 +42,7 @@ fn wanted(case: &Path, name: &str) -> String {
 }
 
 #[test]
-fn both_outputs_are_as_written_down() {
+fn both_dialects_print_the_recorded_output() {
     let ours = env!("CARGO_BIN_EXE_kubectl-smp");
     for case in cases() {
         let (theirs, default) = (wanted(&case, "kustomize.out"), wanted(&case, "default.out"));
@@ -56,8 +56,8 @@ fn both_outputs_are_as_written_down() {
 
 #[test]
 #[ignore = "needs kustomize, see .ci/tools"]
-fn kustomize_prints_what_is_said_of_it() {
-    let kustomize = needed("SMP_TEST_KUSTOMIZE", "kustomize");
+fn kustomize_prints_the_recorded_output() {
+    let kustomize = required_env("SMP_TEST_KUSTOMIZE", "kustomize");
     for case in cases() {
         let theirs = wanted(&case, "kustomize.out");
         assert_eq!(shown(&run(&kustomize, &["build", "."], &case)), theirs, "{}", case.display());
@@ -67,7 +67,7 @@ fn kustomize_prints_what_is_said_of_it() {
 /// kubernetes/kubernetes#39188: the merge key of ports is the port alone, so the API server changes the entry of
 /// the other protocol, and kustomize drops it.
 #[test]
-fn ports_of_two_protocols_are_told_apart() {
+fn ports_that_differ_only_in_protocol_are_distinct() {
     let case = root().join("tests/cases/differences/default-protocol");
     let ours = env!("CARGO_BIN_EXE_kubectl-smp");
     let table = [("apiserver", "apiserver.out"), ("kustomize", "kustomize.out"), ("overlay", "default.out")];

@@ -136,7 +136,7 @@ fn sorted(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn merges_rebases_and_cherry_picks_join_what_stands_side_by_side() {
+fn merges_rebases_and_cherry_picks_combine_adjacent_changes() {
     let (ours, theirs, both) = sides();
     for command in [&["merge", "theirs", "-m", "m"][..], &["rebase", "theirs"], &["cherry-pick", "theirs"]] {
         let repository = Repository::new(&[("web.yaml", WEB)]);
@@ -149,7 +149,7 @@ fn merges_rebases_and_cherry_picks_join_what_stands_side_by_side() {
 }
 
 #[test]
-fn git_alone_could_not() {
+fn git_without_the_driver_reports_a_conflict() {
     let (ours, theirs, _) = sides();
     let repository = Repository::new(&[("web.yaml", WEB), (".gitattributes", "")]);
     repository.diverge(&[("web.yaml", &ours)], &[("web.yaml", &theirs)]);
@@ -157,7 +157,7 @@ fn git_alone_could_not() {
 }
 
 #[test]
-fn conflicts_are_marked_where_they_are_and_nowhere_else() {
+fn only_conflicting_fields_get_conflict_markers() {
     let ours = WEB.replace("replicas: 1", "replicas: 5").replace("web:1", "web:2");
     let theirs = WEB.replace("replicas: 1", "replicas: 3");
     let marked = WEB.replace("web:1", "web:2").replace(
@@ -216,7 +216,7 @@ fn conflicts_are_marked_where_they_are_and_nowhere_else() {
 }
 
 #[test]
-fn what_is_no_manifest_is_merged_by_lines() {
+fn files_that_are_not_manifests_are_merged_by_lines() {
     let template = "\
 kind: Pod
 name: {{ .Values.name }}
@@ -259,7 +259,7 @@ b: 4
 }
 
 #[test]
-fn files_that_both_sides_add_are_merged_from_nothing() {
+fn files_added_on_both_sides_are_merged_with_an_empty_base() {
     let repository = Repository::new(&[("x.yaml", "a: 1\n")]);
     let theirs = WEB.replace("web:1", "web:2");
     repository.diverge(&[("web.yaml", WEB)], &[("web.yaml", &theirs)]);
@@ -304,7 +304,7 @@ fn driver(files: [&[u8]; 3], path: &str) -> (Option<i32>, Vec<u8>) {
 }
 
 #[test]
-fn the_path_decides_what_is_yaml_and_the_status_says_what_came() {
+fn file_extension_selects_the_merge_and_status_reports_conflicts() {
     let ours = WEB.replace("replicas: 1", "replicas: 1\n  paused: true");
     let theirs = WEB.replace("replicas: 1", "replicas: 1\n  minReadySeconds: 5");
     let sides = [WEB.as_bytes(), ours.as_bytes(), theirs.as_bytes()];
@@ -341,7 +341,7 @@ fn the_path_decides_what_is_yaml_and_the_status_says_what_came() {
 /// Nobody, root included, may make files where this one is.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_cannot_be_written_is_told_git() {
+fn write_errors_are_reported_to_git() {
     let directory = tempfile::tempdir().expect("a directory");
     let (o, b) = (directory.path().join("o"), directory.path().join("b"));
     fs::write(&o, "a\n").and_then(|()| fs::write(&b, "b\n")).expect("written");
@@ -352,7 +352,7 @@ fn what_cannot_be_written_is_told_git() {
 }
 
 #[test]
-fn secrets_stay_out_of_what_is_told() {
+fn secrets_are_not_printed_in_conflicts() {
     let secret = |value: &str| {
         format!(
             "\

@@ -72,7 +72,7 @@ fn listed(page: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_first_page_has_all_commands_in_groups() {
+fn overview_lists_all_commands_in_groups() {
     let page = help("", "-h");
     let mut headings: Vec<_> = page.lines().filter(|line| line.ends_with(':')).collect();
     headings.retain(|line| *line != "Cluster:" || cfg!(feature = "cluster"));
@@ -88,7 +88,7 @@ fn the_first_page_has_all_commands_in_groups() {
 }
 
 #[test]
-fn pages_are_short() {
+fn help_pages_are_short() {
     for words in COMMANDS.iter().chain(&[""]) {
         let page = help(words, "-h");
         assert!(page.lines().count() < 60, "{words}: {} lines", page.lines().count());
@@ -96,7 +96,7 @@ fn pages_are_short() {
 }
 
 #[test]
-fn flags_of_all_commands_stand_in_one_place() {
+fn global_flags_are_listed_only_by_options() {
     let shared =
         ["--context", "--kubeconfig", "--token", "--message-format", "--strict", "--color", "--quiet"];
     let options = help("options", "--verbose");
@@ -117,7 +117,7 @@ fn flags_of_all_commands_stand_in_one_place() {
 }
 
 #[test]
-fn commands_that_ask_no_cluster_take_no_cluster() {
+fn commands_without_cluster_access_reject_cluster_flags() {
     for words in ["cache list", "recover", "schema compile", "version", "options"] {
         let args = words.split(' ').chain(["--context", "x"]);
         let output = Command::new(env!("CARGO_BIN_EXE_kubectl-smp")).args(args).output().expect("runs");
@@ -230,7 +230,7 @@ current-context: c
 
 #[cfg(unix)]
 #[test]
-fn two_examples_of_each_command_run() {
+fn every_command_has_two_working_examples() {
     let server = server();
     for words in COMMANDS {
         let page = help(words, "-h");
@@ -256,7 +256,7 @@ fn two_examples_of_each_command_run() {
 }
 
 #[test]
-fn habits_of_other_tools_work() {
+fn aliases_from_other_tools_work() {
     let home = fixture();
     let run = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));

@@ -35,7 +35,7 @@ fn words(value: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn the_hook_checks_what_it_says() {
+fn pre_commit_hook_runs_check() {
     let hooks = json(".pre-commit-hooks.yaml");
     let hook = &hooks[0];
     assert_eq!((&hook["id"], &hook["language"]), (&"kubectl-smp-check".into(), &"system".into()));
@@ -55,7 +55,7 @@ fn the_hook_checks_what_it_says() {
 }
 
 #[test]
-fn the_problem_matcher_matches_lines_of_findings() {
+fn problem_matcher_matches_findings() {
     let matcher = json("integrations/github/problem-matcher.json");
     let pattern = &matcher["problemMatcher"][0]["pattern"][0];
     let regexp = Regex::new(pattern["regexp"].as_str().expect("a pattern")).expect("a pattern");
@@ -73,7 +73,7 @@ fn the_problem_matcher_matches_lines_of_findings() {
 
 #[cfg(unix)]
 #[test]
-fn the_commands_of_the_workflow_run() {
+fn workflow_commands_run() {
     use std::process::Command;
 
     let workflow = json("integrations/github/check.yaml");

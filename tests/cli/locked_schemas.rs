@@ -82,7 +82,7 @@ fn build(lock: Option<&str>, locked: bool) -> Result<Built, Diagnostic> {
 }
 
 #[test]
-fn custom_resources_merge_by_the_schema_of_the_lock_file() {
+fn custom_resources_merge_with_the_schema_in_the_lock_file() {
     let lock = lock();
     for locked in [false, true] {
         let built = build(Some(&lock), locked).expect("built");
@@ -93,7 +93,7 @@ fn custom_resources_merge_by_the_schema_of_the_lock_file() {
 }
 
 #[test]
-fn a_locked_build_replaces_no_list_for_want_of_a_schema() {
+fn locked_build_fails_instead_of_replacing_a_list_without_a_schema() {
     let built = build(None, false).expect("built, with a warning");
     assert_eq!(built.warnings.iter().map(Diagnostic::code).collect::<Vec<_>>(), [Code::NoSchema]);
     let problem = build(None, true).expect_err("a schema is missing");
@@ -138,7 +138,7 @@ fn build_plain(lock: Option<&str>, locked: bool, is_stream: bool) -> Result<Buil
 }
 
 #[test]
-fn a_locked_build_of_a_plain_directory_takes_no_schema_from_elsewhere() {
+fn locked_build_of_a_plain_directory_uses_only_locked_schemas() {
     let without = LockFile::default().to_text().expect("a text");
     for is_stream in [false, true] {
         let built = build_plain(None, false, is_stream).expect("built");
@@ -153,7 +153,7 @@ fn a_locked_build_of_a_plain_directory_takes_no_schema_from_elsewhere() {
 }
 
 #[test]
-fn a_schema_that_was_changed_by_hand_is_refused() {
+fn schema_edited_by_hand_is_rejected() {
     let lock = lock().replace("\"port\"\n", "\"name\"\n").replace("[\"port\"]", "[\"name\"]");
     assert!(build(Some(&lock), false).is_err());
 }
@@ -172,7 +172,7 @@ spec: {template: {spec: {containers: [{name: web, image: b}]}}}
 ";
 
 #[test]
-fn a_locked_schema_of_a_built_in_kind_is_an_error() {
+fn locked_schema_of_a_built_in_kind_is_an_error() {
     let lock = lock_of_deployments();
     let line = 1 + lock.lines().position(|line| line.contains("\"gvk\"")).expect("an entry");
     let home = program::temp_dir(&[
@@ -204,7 +204,7 @@ fn a_locked_schema_of_a_built_in_kind_is_an_error() {
 }
 
 #[test]
-fn a_locked_schema_counts_for_its_own_kind_alone() {
+fn locked_schema_applies_only_to_its_own_kind() {
     let definitions = json!({"io.ex.v1.Gadget": gadget(), "apps.v1.Deployment": deployments()});
     let schemas = vec![locked("ex.io/v1", "Gadget", &definitions)];
     let lock = LockFile { schemas, ..LockFile::default() }.to_text().expect("a text");
@@ -245,7 +245,7 @@ fn a_locked_schema_counts_for_its_own_kind_alone() {
 }
 
 #[test]
-fn a_merge_by_a_lock_file_above_the_target_is_noted() {
+fn schemas_from_a_lock_file_above_the_target_are_noted() {
     let unpatched = "resources: [base.yaml]\n";
     let lock = lock();
     let files = [

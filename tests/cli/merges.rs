@@ -54,7 +54,7 @@ spec:
 ";
 
 #[test]
-fn a_port_that_stands_twice_is_kept() {
+fn duplicate_ports_are_kept() {
     is_itself(TWO_PORTS_ALIKE);
     let updated = TWO_PORTS_ALIKE.replace("controller:1", "controller:2");
     let mine = TWO_PORTS_ALIKE.replace(
@@ -94,7 +94,7 @@ fn a_port_that_stands_twice_is_kept() {
 }
 
 #[test]
-fn triggers_of_one_type_are_kept() {
+fn triggers_of_the_same_type_are_kept() {
     let scaled = |replicas: u32, query: &str| {
         format!(
             "\
@@ -175,7 +175,7 @@ spec:
 ";
 
 #[test]
-fn listeners_merge_by_the_keys_of_their_crd() {
+fn listeners_merge_by_the_list_map_keys_of_their_crd() {
     let gateway = |listeners: &[&str]| {
         let entries = listeners.join("\n  - ");
         let head = "\
@@ -230,7 +230,7 @@ fn sorted_entries(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn a_port_is_the_same_with_and_without_its_protocol() {
+fn port_matches_with_and_without_default_protocol() {
     let service = |ports: &str| {
         format!(
             "\
@@ -279,7 +279,7 @@ spec:
 }
 
 #[test]
-fn variables_of_one_name_are_kept() {
+fn duplicate_environment_variables_are_kept() {
     let pod = |image: &str, last: &str| {
         format!(
             "\
@@ -305,7 +305,7 @@ spec:
 }
 
 #[test]
-fn no_shell_is_left_of_what_was_removed() {
+fn removals_leave_no_empty_parents() {
     let deployment = |strategy: &str, containers: &str, volume: &str, replicas: u32| {
         format!(
             "\
@@ -348,7 +348,7 @@ spec:
 }
 
 #[test]
-fn a_change_of_type_is_told() {
+fn type_changes_are_reported() {
     let files = temp_dir_from_text(
         r"
 -- source.yaml --

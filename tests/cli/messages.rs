@@ -60,7 +60,7 @@ line and column up to the end, which is the first character behind it, is replac
 }
 
 #[test]
-fn the_page_says_what_the_registry_says() {
+fn messages_page_lists_all_codes() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("book/messages.md");
     if std::env::var_os("SMP_WRITE_PAGES").is_some() {
         fs::create_dir_all(path.parent().expect("a parent")).expect("made");
@@ -71,7 +71,7 @@ fn the_page_says_what_the_registry_says() {
 }
 
 #[test]
-fn codes_have_names_of_their_own() {
+fn codes_have_unique_names() {
     let mut names: Vec<&str> = Code::ALL.iter().map(|code| code.name()).collect();
     assert!(names.iter().all(|name| name.chars().all(|c| c.is_ascii_lowercase() || c == '-')), "{names:?}");
     names.sort_unstable();
@@ -84,7 +84,7 @@ fn codes_have_names_of_their_own() {
 }
 
 #[test]
-fn each_form_tells_the_same() {
+fn every_message_format_has_the_same_content() {
     let home = home();
     let text = stderr(&run(home.path(), &["build", "two"]));
     insta::assert_snapshot!(text, @r#"
@@ -154,7 +154,7 @@ fn every_line_of_json_is_an_object() {
 }
 
 #[test]
-fn each_warning_is_said_once_per_place() {
+fn warnings_are_printed_once_per_location() {
     let home = home();
     let output = run(home.path(), &["build", "one", "two", "base"]);
     let text = stderr(&output);
@@ -188,7 +188,7 @@ fn each_warning_is_said_once_per_place() {
 }
 
 #[test]
-fn quiet_says_errors_only() {
+fn quiet_prints_only_errors() {
     let home = home();
     let output = run(home.path(), &["build", "-q", "one"]);
     assert_eq!((stderr(&output).as_str(), output.status.code()), ("", Some(0)));
@@ -204,7 +204,7 @@ fn quiet_says_errors_only() {
 }
 
 #[test]
-fn strict_refuses_warnings() {
+fn strict_turns_warnings_into_errors() {
     let home = home();
     let output = run(home.path(), &["build", "--strict", "two"]);
     assert_eq!((output.stdout.len(), output.status.code()), (0, Some(1)), "nothing is printed");
@@ -254,7 +254,7 @@ spec: {l: [1]}
 type Coloured = (&'static [&'static str], &'static [(&'static str, &'static str)], bool);
 
 #[test]
-fn colours_are_as_asked_for() {
+fn colours_follow_flag_and_environment() {
     let home = home();
     let coloured = |args: &[&str], variables: &[(&str, &str)]| {
         let mut command = command(home.path(), &[&["build", "two"], args].concat());
@@ -277,7 +277,7 @@ fn colours_are_as_asked_for() {
 }
 
 #[test]
-fn names_of_resources_steer_no_terminal() {
+fn control_characters_in_names_are_escaped() {
     let home = home();
     let name = "\\e[31mx\\nerror: forged\\u009b";
     let text = CM.replace("name: a", &format!("name: \"{name}\""));
@@ -302,7 +302,7 @@ fn is_command(line: &str) -> bool {
 
 #[test]
 #[cfg(unix)]
-fn names_are_no_commands_for_ci_systems() {
+fn names_cannot_inject_ci_commands() {
     let home = home();
     let names = ["::error title=a::b.yaml", "##vso[task.x]y.yaml", "##[error]z.yaml"];
     let list = names.map(|name| format!("{name:?}")).join(", ");
@@ -346,7 +346,7 @@ images: [{{name: nope, newTag: '1'}}]
 }
 
 #[test]
-fn many_equal_errors_become_one_with_a_count() {
+fn identical_errors_are_printed_once_with_a_count() {
     let home = home();
     fs::write(home.path().join("base/a.yaml"), "kind: [\n").expect("written");
     for i in 0..67 {

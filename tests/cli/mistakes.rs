@@ -2,7 +2,7 @@
 
 mod added_documents;
 mod kustomizations;
-mod sending;
+mod cluster;
 mod several_errors;
 mod suggestions;
 mod wrong_input;

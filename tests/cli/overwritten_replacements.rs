@@ -48,7 +48,7 @@ replacements:
 }
 
 #[test]
-fn both_places_are_named() {
+fn both_locations_are_reported() {
     let first = copied(("a", "data.x"), ("c", "data.x"), "");
     let second = copied(("b", "data.x"), ("c", "data.x"), "");
     for command in ["build", "blame"] {
@@ -64,7 +64,7 @@ fn both_places_are_named() {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "a table")]
-fn only_what_is_lost_is_told() {
+fn only_lost_values_are_reported() {
     let to_c = |name, field, options| copied((name, field), ("c", "data.x"), options);
     let whole = to_c("a", "data.x", "");
     let table = [
@@ -145,7 +145,7 @@ fn only_what_is_lost_is_told() {
 }
 
 #[test]
-fn a_base_may_be_overwritten() {
+fn overwriting_a_replacement_of_a_base_is_not_reported() {
     let kustomization = |resources: &str, replacement: String| {
         format!(
             "\

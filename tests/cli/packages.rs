@@ -35,7 +35,7 @@ fn three_sides() -> tempfile::TempDir {
 const MERGE3: [&str; 7] = ["merge3", "--original", "original", "--updated", "updated", "--dest", "dest"];
 
 #[test]
-fn three_way_merges_print_the_result_and_report_on_stderr() {
+fn three_way_merge_prints_the_result_and_reports_on_stderr() {
     let sides = three_sides();
     let output = run(sides.path(), &MERGE3);
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
@@ -79,7 +79,7 @@ image: web:2
 }
 
 #[test]
-fn conflicts_are_decided_as_asked() {
+fn conflicts_follow_the_resolution_strategy() {
     let sides = three_sides();
     let run = |policy: &str| run(sides.path(), &[&MERGE3[..], &["--on-conflict", policy]].concat());
     let dest = run("dest");
@@ -101,7 +101,7 @@ fn conflicts_are_decided_as_asked() {
 }
 
 #[test]
-fn directories_are_changed_in_place_or_not_at_all() {
+fn in_place_directory_merge_is_all_or_nothing() {
     let gone = "\
 kind: Web
 metadata: {name: gone}
@@ -166,7 +166,7 @@ metadata: {name: new}
 }
 
 #[test]
-fn manifests_that_cannot_be_read_stop_nothing_else() {
+fn invalid_manifest_does_not_stop_the_merge() {
     let sides = three_sides();
     fs::write(sides.path().join("dest/bad.yaml"), "a: [\n").expect("written");
     let output = run(sides.path(), &[&MERGE3[..], &["--in-place"]].concat());

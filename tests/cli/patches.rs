@@ -5,8 +5,8 @@ mod layout;
 mod schemas;
 mod selection;
 mod three_way;
-mod told;
-mod traps;
+mod messages;
+mod pitfalls;
 mod versions;
 mod warnings;
 

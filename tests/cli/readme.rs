@@ -117,7 +117,7 @@ fn in_words(value: &str) -> String {
 }
 
 #[test]
-fn bounds_are_those_of_the_code() {
+fn limits_page_matches_the_code() {
     let text = page("book/reference/limits.md");
     let rows = rows(&text);
     let constants = constants(&sources());
@@ -140,7 +140,7 @@ fn bounds_are_those_of_the_code() {
 }
 
 #[test]
-fn bounds_are_read_as_they_are_written() {
+fn constants_are_parsed_and_formatted() {
     assert_eq!([in_words("2_500"), in_words("1 << 30"), in_words("64")], ["2,500", "1 GiB", "64"]);
     let files = BTreeMap::from([(
         "a.rs".into(),
@@ -175,7 +175,7 @@ fn variables(text: &str) -> BTreeSet<&str> {
 }
 
 #[test]
-fn variables_are_those_of_the_code() {
+fn environment_page_matches_the_code() {
     let text = page("book/reference/environment.md");
     let rows = rows(&text);
     let told: BTreeSet<_> = rows.iter().flat_map(|row| row[0].split('`').skip(1).step_by(2)).collect();

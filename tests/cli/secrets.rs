@@ -494,7 +494,7 @@ fn number(name: &str, usual: u64) -> u64 {
 }
 
 #[test]
-fn no_mistake_makes_a_command_tell_a_secret() {
+fn no_mistake_makes_a_command_print_a_secret() {
     let (count, first) = (number("SMP_TEST_MISTAKES", 300), number("SMP_TEST_MISTAKES_SEED", 1));
     let server = server();
     let (mut leaks, mut said) = (Vec::new(), 0);
@@ -534,7 +534,7 @@ seed {seed}: {args:?} with {}:
 }
 
 #[test]
-fn commands_without_mistakes_tell_no_secret_either() {
+fn commands_with_valid_input_print_no_secret() {
     let server = server();
     for (args, is_report) in COMMANDS {
         for form in FORMS {
@@ -546,7 +546,7 @@ fn commands_without_mistakes_tell_no_secret_either() {
 }
 
 #[test]
-fn values_copied_out_of_a_secret_are_shown_in_no_report() {
+fn values_copied_from_a_secret_are_masked_in_reports() {
     let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData: {host: hunter2-host}\n";
     let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\ndata: {a: b}\n---\n\
                  apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    image: a\n    \
@@ -583,7 +583,7 @@ fn values_copied_out_of_a_secret_are_shown_in_no_report() {
 }
 
 #[test]
-fn excerpts_are_masked_only_where_a_secret_may_stand() {
+fn excerpts_are_masked_only_if_they_may_hold_a_secret() {
     let kustomization =
         "resources: [a.yaml]\nsecretGenerator:\n- name: s\n  behavior: add\n  literals: [a=hunter2]\n";
     let literal = "secretGenerator:\n- name: s\n  literals: [a=hunter2]\nconfigMapGenerator:\n- name: c\n  literals:\n  - plainword\n";
@@ -604,7 +604,7 @@ fn excerpts_are_masked_only_where_a_secret_may_stand() {
 }
 
 #[test]
-fn passwords_in_urls_are_shown_nowhere() {
+fn passwords_in_urls_are_masked() {
     let urls = [
         "me:hunter2@127.0.0.1:1/x",
         "https://me:hunter2#er@127.0.0.1:1/x.yaml",
@@ -635,7 +635,7 @@ resources:
 
 #[cfg(unix)]
 #[test]
-fn functions_that_repeat_what_they_were_given_are_masked() {
+fn output_of_functions_that_echo_secrets_is_masked() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let secret = "\
@@ -696,7 +696,7 @@ transformers: [mask.yaml]
 }
 
 #[test]
-fn documents_among_the_words_of_a_command_line_are_masked() {
+fn documents_in_command_line_arguments_are_masked() {
     let home = home(&[(
         "s.yaml",
         "\
@@ -723,7 +723,7 @@ metadata: {name: creds}
 }
 
 #[test]
-fn the_search_can_fail() {
+fn leak_detection_finds_a_leak() {
     for text in ["a hunter2-b", &encoded("hunter2-data"), &encoded("Key-hunter2")] {
         assert!(tells(text), "{text}");
     }
@@ -731,7 +731,7 @@ fn the_search_can_fail() {
 }
 
 #[test]
-fn documents_in_place_of_paths_are_not_told() {
+fn documents_passed_as_paths_are_not_printed() {
     let document = "{\"kind\":\"Secret\",\"stringData\":{\"a\":\"hunter2\"}}";
     let dir = tempfile::tempdir().expect("a directory");
     fs::write(dir.path().join("a.yaml"), "a: b\n").expect("written");

@@ -35,7 +35,7 @@ fn stderr(output: &Output) -> String {
 }
 
 #[test]
-fn a_kustomization_file_stands_for_its_directory() {
+fn kustomization_file_selects_its_directory() {
     for name in ["kustomization.yaml", "kustomization.yml", "Kustomization"] {
         let home = temp_dir(&[
             (
@@ -62,7 +62,7 @@ metadata:
 }
 
 #[test]
-fn targets_are_taken_in_the_order_of_the_command_line() {
+fn targets_are_built_in_command_line_order() {
     let home = temp_dir(&[
         ("a/kustomization.yaml", "resources: [a.yaml]"),
         ("a/a.yaml", &cm("a", "1")),
@@ -85,7 +85,7 @@ fn targets_are_taken_in_the_order_of_the_command_line() {
 }
 
 #[test]
-fn a_manifest_is_merged_over_the_base_of_its_directory() {
+fn manifest_is_merged_onto_the_base_of_its_directory() {
     let one = "\
 apiVersion: v1
 kind: ConfigMap
@@ -131,7 +131,7 @@ data:
 }
 
 #[test]
-fn a_manifest_beside_a_kustomization_is_refused() {
+fn manifest_beside_a_kustomization_is_rejected() {
     let home = temp_dir(&[("app/kustomization.yaml", "resources: [a.yaml]"), ("app/a.yaml", &cm("a", "b"))]);
     let told = stderr(&run(home.path(), &["build", "app/a.yaml"], ""));
     insta::assert_snapshot!(told, @r"
@@ -142,7 +142,7 @@ fn a_manifest_beside_a_kustomization_is_refused() {
 }
 
 #[test]
-fn a_stream_is_a_target() {
+fn stdin_is_a_target() {
     let home = temp_dir(&[("base/a.yaml", &cm("one", "x"))]);
     let stream = format!("{}---\n{}", cm("two", "v"), cm("one", "z"));
     let built = stdout(&run(home.path(), &["build", "-"], &stream));
@@ -280,7 +280,7 @@ fn all_targets_below_a_directory_are_found() {
 }
 
 #[test]
-fn a_search_without_targets_is_an_error() {
+fn search_without_targets_is_an_error() {
     let home = tree();
     insta::assert_snapshot!(stderr(&run(home.path(), &["build", "-R", "loose"], "")), @r"
     error[no-match]: there are no targets in loose
@@ -296,7 +296,7 @@ fn a_search_without_targets_is_an_error() {
 }
 
 #[test]
-fn a_kustomization_that_cannot_be_read_is_a_target_that_fails() {
+fn invalid_kustomization_is_a_failed_target() {
     let home = tree();
     fs::write(home.path().join("loose/kustomization.yaml"), "nope: 1\n").expect("written");
     let output = run(home.path(), &["build", "-R"], "");

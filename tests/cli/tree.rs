@@ -170,7 +170,7 @@ want:
 }
 
 #[test]
-fn all_parts_of_a_target_say_what_they_made_and_changed() {
+fn tree_lists_created_and_changed_objects_of_each_node() {
     let home = shop();
     assert_text(
         &tree(home.path(), &["prod"]),
@@ -206,7 +206,7 @@ sum: 4 objects, 1 deleted on the way
 }
 
 #[test]
-fn json_has_a_node_for_each_part() {
+fn json_has_a_node_for_each_input() {
     let home = shop();
     let all = json(home.path(), &["prod"]);
     assert_eq!((&all["kind"], &all["name"]), (&"target".into(), &"prod".into()));
@@ -240,7 +240,7 @@ fn json_has_a_node_for_each_part() {
 }
 
 #[test]
-fn plain_overlays_have_files() {
+fn plain_overlays_list_their_files() {
     let (a, b) = (config_map("a"), config_map("b"));
     let home = temp_dir_with(
         &[("app/base/all.yaml", &format!("{a}---\n{b}")), ("app/over/c.yaml", &config_map("c"))],
@@ -310,7 +310,7 @@ sum: 2 objects, 1 deleted on the way
 }
 
 #[test]
-fn a_plain_overlay_of_a_kustomization_has_its_parts() {
+fn plain_overlay_includes_the_nodes_of_its_kustomization() {
     let home = temp_dir_with(
         &[("base/a.yaml", &config_map("a"))],
         r"
@@ -339,7 +339,7 @@ sum: 1 object
 }
 
 #[test]
-fn what_is_used_twice_is_shown_once() {
+fn base_used_twice_is_shown_once() {
     let home = temp_dir_with(
         &[("leaf/c.yaml", &config_map("leaf"))],
         r"
@@ -378,7 +378,7 @@ sum: 2 objects
 }
 
 #[test]
-fn diamonds_do_not_double_and_deep_trees_end() {
+fn shared_bases_are_not_duplicated_and_deep_trees_terminate() {
     let home = temp_dir(&[("0/kustomization.yaml", "resources: [c.yaml]"), ("0/c.yaml", &config_map("c"))]);
     let write = |name: &str, text: String| {
         fs::create_dir(home.path().join(name)).expect("made");

@@ -52,7 +52,7 @@ fn build(home: &Path, args: &[&str]) -> (Option<i32>, String, Vec<String>) {
 }
 
 #[test]
-fn what_would_be_refused_is_not_printed() {
+fn invalid_objects_are_not_printed() {
     let home = temp_dir_with(
         &[("bad.yaml", BAD)],
         r"
@@ -70,7 +70,7 @@ namePrefix: my-
 }
 
 #[test]
-fn all_targets_are_looked_at_before_anything_is_printed_or_written() {
+fn all_targets_are_validated_before_any_output() {
     let home = temp_dir(&[
         ("a/good.yaml", GOOD),
         ("a/kustomization.yaml", "resources: [good.yaml]"),
@@ -90,7 +90,7 @@ fn all_targets_are_looked_at_before_anything_is_printed_or_written() {
 }
 
 #[test]
-fn what_is_only_deprecated_stays_a_warning() {
+fn deprecated_apis_stay_a_warning() {
     let home = temp_dir(&[("old.yaml", OLD), ("kustomization.yaml", "resources: [old.yaml]")]);
     let home = home.path();
     let (status, printed, said) = build(home, &["--validate", "--kubernetes", "1.24"]);
@@ -106,7 +106,7 @@ fn what_is_only_deprecated_stays_a_warning() {
 }
 
 #[test]
-fn objects_that_nobody_knows_are_named() {
+fn objects_without_a_schema_are_named() {
     let definition = "\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -142,7 +142,7 @@ spec:
 }
 
 #[test]
-fn what_is_filled_in_later_is_not_judged_before_it_is_sent() {
+fn placeholders_are_not_validated_by_build() {
     let home = temp_dir(&[("open.yaml", OPEN), ("kustomization.yaml", "resources: [open.yaml]")]);
     assert_eq!(build(home.path(), &["--validate"]).0, Some(0));
 }
@@ -157,7 +157,7 @@ mod sent {
     }
 
     #[test]
-    fn objects_are_judged_before_the_cluster_is_asked() {
+    fn objects_are_validated_before_contacting_the_cluster() {
         let home = temp_dir(&[("bad.yaml", BAD), ("good.yaml", GOOD), ("open.yaml", OPEN)]);
         let home = home.path();
         fs::create_dir(home.join("app")).expect("made");
@@ -180,7 +180,7 @@ mod sent {
     }
 
     #[test]
-    fn only_objects_that_are_sent_are_judged() {
+    fn only_selected_objects_are_validated() {
         let labelled = GOOD.replace("name: good", "name: good, labels: {app: web}");
         let home = temp_dir(&[("all.yaml", &format!("{labelled}---\n{BAD}"))]);
         let all = ["apply", "--dry-run=client", "--validate=local", "-f", "all.yaml"];
@@ -190,7 +190,7 @@ mod sent {
     }
 
     #[test]
-    fn a_release_needs_something_to_judge() {
+    fn kubernetes_flag_requires_local_validation() {
         let home = temp_dir(&[("old.yaml", OLD)]);
         let apply = |more: &[&str]| {
             let args =
@@ -219,7 +219,7 @@ spec:
 ";
 
 #[test]
-fn definitions_are_not_judged_by_a_definition_in_the_build() {
+fn definitions_are_not_validated_against_a_definition_in_the_build() {
     let wrong = r"
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -20,7 +20,7 @@ fn as_json() -> Value {
 }
 
 #[test]
-fn programs_read_what_a_program_is() {
+fn version_is_available_as_json() {
     let said = as_json();
     let names: Vec<_> = said.as_object().expect("an object").keys().map(String::as_str).collect();
     assert_eq!(names, ["commit", "date", "features", "kustomize", "schema", "target", "version"]);
@@ -36,7 +36,7 @@ fn programs_read_what_a_program_is() {
 }
 
 #[test]
-fn people_read_the_same() {
+fn version_text_matches_json() {
     let text = version(&[]);
     let said = as_json();
     assert_eq!(text.lines().next(), Some(concat!("kubectl smp ", env!("CARGO_PKG_VERSION"))));
@@ -52,7 +52,7 @@ fn people_read_the_same() {
 
 /// The embedded tables are made from these documents.
 #[test]
-fn the_range_is_that_of_the_embedded_tables() {
+fn schema_range_matches_the_embedded_tables() {
     let [oldest, newest] = smp_merge::schema::KUBERNETES_VERSIONS;
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("CONTRIBUTING.md"));
     let text = text.expect("there");
@@ -62,7 +62,7 @@ fn the_range_is_that_of_the_embedded_tables() {
 
 #[cfg(not(feature = "cluster"))]
 #[test]
-fn a_lean_program_says_which_commands_it_lacks() {
+fn program_without_cluster_feature_names_the_missing_feature() {
     let output = Command::new(env!("CARGO_BIN_EXE_kubectl-smp")).args(["apply", "."]).output().expect("runs");
     assert_eq!(output.status.code(), Some(2));
     let stderr = String::from_utf8(output.stderr).expect("text");
@@ -130,7 +130,7 @@ fn repository() -> TempDir {
 }
 
 #[test]
-fn a_build_knows_its_commit_and_when_that_was_made() {
+fn build_script_records_commit_and_date() {
     let home = repository();
     let head = git(home.path(), &["rev-parse", "HEAD"]);
     let (commit, date, watched) = found(home.path(), "release", None);
@@ -142,14 +142,14 @@ fn a_build_knows_its_commit_and_when_that_was_made() {
 }
 
 #[test]
-fn a_build_for_debugging_is_not_made_anew_for_a_commit() {
+fn debug_build_is_not_rebuilt_for_a_commit() {
     let home = repository();
     let (commit, date, watched) = found(home.path(), "debug", None);
     assert_eq!((commit.as_str(), date.as_str(), watched.len()), ("", "", 1));
 }
 
 #[test]
-fn without_its_history_a_build_knows_neither() {
+fn build_without_git_history_has_no_commit_or_date() {
     let home = repository();
     // An archive that somebody unpacked in a repository of his own.
     let inside = home.path().join("vendor/kubectl-smp");
@@ -165,7 +165,7 @@ fn without_its_history_a_build_knows_neither() {
 }
 
 #[test]
-fn a_packed_crate_knows_its_commit() {
+fn packaged_crate_records_its_commit() {
     let home = tempfile::tempdir().expect("a directory");
     let note = home.path().join(".cargo_vcs_info.json");
     let write = |git: &Value| {
@@ -180,7 +180,7 @@ fn a_packed_crate_knows_its_commit() {
 }
 
 #[test]
-fn the_date_is_that_of_whoever_packs() {
+fn source_date_epoch_sets_the_date() {
     let home = repository();
     assert_eq!(found(home.path(), "release", Some("1767225600")).1, "1767225600");
     let refused = built(home.path(), "release", Some("yesterday"));

@@ -93,7 +93,7 @@ fn listing(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn a_new_file_has_the_mode_that_the_user_wants() {
+fn new_files_respect_the_umask() {
     for (umask, mode) in [("022", 0o644), ("077", 0o600), ("002", 0o664)] {
         let home = targets();
         let script = format!(
@@ -110,7 +110,7 @@ fn a_new_file_has_the_mode_that_the_user_wants() {
 }
 
 #[test]
-fn a_file_keeps_its_mode_and_a_link_is_written_through() {
+fn files_keep_their_mode_and_symlinks_are_written_through() {
     let home = targets();
     let at = |name: &str| home.path().join(name);
     fs::write(at("real"), "old").expect("written");
@@ -123,7 +123,7 @@ fn a_file_keeps_its_mode_and_a_link_is_written_through() {
 }
 
 #[test]
-fn streams_are_written_to_and_stay() {
+fn streams_and_devices_are_written_to_and_not_replaced() {
     let home = targets();
     assert_eq!(succeed(home.path(), &["build", "a", "-o", "/dev/stdout"]), config("a", "one"));
     succeed(home.path(), &["build", "a", "-o", "/dev/null"]);
@@ -152,7 +152,7 @@ fn streams_are_written_to_and_stay() {
 }
 
 #[test]
-fn a_word_that_is_no_format_is_no_file() {
+fn unknown_output_format_does_not_create_a_file() {
     let home = targets();
     let before = listing(home.path());
     insta::assert_snapshot!(fail(home.path(), &["build", "a", "-o", "jsn"]), @"error[usage]: there is no output format `jsn`: did you mean `json`? To write to a file of that name, say ./jsn");
@@ -172,7 +172,7 @@ fn a_word_that_is_no_format_is_no_file() {
 }
 
 #[test]
-fn directories_are_made_and_hold_what_was_asked_for() {
+fn output_directories_are_created() {
     let home = targets();
     succeed(home.path(), &["build", "a", "-o", "new/dir/"]);
     assert_eq!(read(&home.path().join("new/dir/v1_configmap_a.yaml")), config("a", "one"));
@@ -189,7 +189,7 @@ fn directories_are_made_and_hold_what_was_asked_for() {
 }
 
 #[test]
-fn targets_are_joined_and_written_when_all_are_built() {
+fn output_is_written_only_if_all_targets_build() {
     let home = targets();
     succeed(home.path(), &["build", "a", "b", "-o", "all.yaml"]);
     assert_eq!(read(&home.path().join("all.yaml")), config("a", "one") + "---\n" + &config("b", "one"));
@@ -202,7 +202,7 @@ fn targets_are_joined_and_written_when_all_are_built() {
 }
 
 #[test]
-fn two_that_share_a_file_are_named() {
+fn objects_that_share_an_output_file_are_reported() {
     let home = targets();
     for name in ["sub", "A"] {
         fs::create_dir(home.path().join(name)).expect("made");
@@ -248,7 +248,7 @@ fn many(directory: &Path, count: usize, value: &str) {
 }
 
 #[test]
-fn a_name_that_is_too_long_or_a_full_disk_changes_nothing() {
+fn failed_write_changes_nothing() {
     let home = targets();
     many(&home.path().join("many"), 60, "one");
     let text = read(&home.path().join("many/x.yaml")) + "---\n" + &config(&"l".repeat(253), "one");
@@ -277,7 +277,7 @@ fn a_name_that_is_too_long_or_a_full_disk_changes_nothing() {
 }
 
 #[test]
-fn what_is_out_of_date_is_pruned_and_nothing_else() {
+fn prune_removes_only_outdated_files() {
     let home = targets();
     let at = |name: &str| home.path().join("out").join(name);
     let names = || -> BTreeSet<_> {
@@ -320,7 +320,7 @@ fn what_is_out_of_date_is_pruned_and_nothing_else() {
 }
 
 #[test]
-fn a_list_that_came_with_a_repository_prunes_nothing_of_others() {
+fn file_list_from_a_repository_does_not_prune_foreign_files() {
     let home = targets();
     for (name, text) in
         [(".git/HEAD", "ref"), ("main.rs", "code"), ("a/kustomization.yaml", "resources: [x.yaml]\n")]
@@ -342,7 +342,7 @@ fn a_list_that_came_with_a_repository_prunes_nothing_of_others() {
 }
 
 #[test]
-fn a_full_or_closed_stdout_is_no_success() {
+fn full_or_closed_stdout_is_an_error() {
     let home = targets();
     for args in
         [&["build", "a"][..], &["build", "a", "-o", "json"], &["--help"], &["version"], &["--version"]]
@@ -367,7 +367,7 @@ fn a_full_or_closed_stdout_is_no_success() {
 }
 
 #[test]
-fn changing_in_place_keeps_to_the_directory() {
+fn in_place_changes_stay_inside_the_directory() {
     let home = targets();
     let (dest, outside) = (home.path().join("a"), home.path().join("outside.yaml"));
     fs::write(&outside, config("a", "one")).expect("written");

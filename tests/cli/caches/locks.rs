@@ -5,7 +5,7 @@ use std::fs;
 use super::*;
 
 #[test]
-fn a_lock_holds_a_build_where_it_was() {
+fn locked_build_keeps_the_pinned_commits() {
     let home = Home::new();
     let served = server::Server::start(home.0.path());
     home.write("site/file.yaml", &map("file", "1"));
@@ -51,7 +51,7 @@ fn a_lock_holds_a_build_where_it_was() {
 }
 
 #[test]
-fn what_is_not_locked_is_told() {
+fn unpinned_references_are_reported() {
     let home = Home::new();
     home.base("a", "1");
     home.base("b", "2");
@@ -82,7 +82,7 @@ fn what_is_not_locked_is_told() {
 }
 
 #[test]
-fn each_target_goes_by_the_nearest_lock() {
+fn nearest_lock_file_applies_to_each_target() {
     let home = Home::new();
     home.base("a", "1");
     let base = format!("{}//base?ref=main", home.url("a"));
@@ -110,7 +110,7 @@ fn each_target_goes_by_the_nearest_lock() {
 }
 
 #[test]
-fn plain_directories_are_locked_too() {
+fn plain_directories_use_lock_files() {
     let home = Home::new();
     home.commit("a", &[("base/map.yaml", &map("a", "1"))]);
     home.write(
@@ -138,7 +138,7 @@ data: {b: two}
 }
 
 #[test]
-fn a_lock_that_cannot_be_read_is_an_error_with_its_place() {
+fn invalid_lock_file_is_an_error_with_its_location() {
     let home = Home::new();
     home.base("a", "1");
     home.overlay("overlay", &[format!("{}//base?ref=main", home.url("a"))]);
@@ -165,7 +165,7 @@ fn a_lock_that_cannot_be_read_is_an_error_with_its_place() {
 }
 
 #[test]
-fn a_failed_lock_writes_nothing() {
+fn failed_lock_writes_nothing() {
     let home = Home::new();
     home.base("a", "1");
     home.overlay("good", &[format!("{}//base?ref=main", home.url("a"))]);
@@ -176,7 +176,7 @@ fn a_failed_lock_writes_nothing() {
 
 #[cfg(feature = "cluster")]
 #[test]
-fn schemas_of_custom_kinds_are_locked_as_the_cluster_has_them() {
+fn schemas_of_custom_resources_are_pinned_from_the_cluster() {
     let home = Home::new();
     let served = server::Server::start(home.0.path());
     let kind = r#"{"group": "example.com", "version": "v1", "kind": "Thing"}"#;
@@ -233,7 +233,7 @@ metadata:
 }
 
 #[test]
-fn what_is_missing_hides_no_other_problem_and_is_told_where_it_is() {
+fn missing_pins_do_not_hide_other_errors() {
     let home = Home::new();
     home.base("a", "1");
     let [a, b] = ["a", "b"].map(|name| format!("{}//base?ref=main", home.url(name)));
@@ -256,7 +256,7 @@ fn what_is_missing_hides_no_other_problem_and_is_told_where_it_is() {
 }
 
 #[test]
-fn what_is_not_locked_is_told_once_for_all_targets() {
+fn unpinned_references_are_reported_once_for_all_targets() {
     let home = Home::new();
     home.base("a", "1");
     home.base("b", "2");
@@ -272,7 +272,7 @@ fn what_is_not_locked_is_told_once_for_all_targets() {
 
 #[cfg(unix)]
 #[test]
-fn a_lock_that_is_a_link_or_no_lock_is_neither_read_nor_written_over() {
+fn symlinked_or_foreign_lock_file_is_not_read_or_overwritten() {
     let home = Home::new();
     home.base("a", "1");
     home.overlay("overlay", &[format!("{}//base?ref=main", home.url("a"))]);

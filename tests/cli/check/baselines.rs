@@ -7,7 +7,7 @@ use kubectl_smp_testing::program::{temp_dir, check_findings, run, stdout};
 use super::{POD, UNMATCHED, UPDATE};
 
 #[test]
-fn a_missing_baseline_is_an_error_that_names_the_flag() {
+fn missing_baseline_is_an_error_that_names_the_flag() {
     let home = temp_dir(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED), ("conf/.smp.yaml", "")]);
     let home = home.path();
     let output = run(home, &["check", "--baseline", "known.json"]);
@@ -24,7 +24,7 @@ fn a_missing_baseline_is_an_error_that_names_the_flag() {
 }
 
 #[test]
-fn a_baseline_of_a_target_that_does_not_build_is_left_alone() {
+fn baseline_is_not_updated_if_a_target_does_not_build() {
     let home = temp_dir(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
     let home = home.path();
     assert_eq!(check_findings(home, &["--baseline", "known.json", UPDATE]).0, [""; 0]);
@@ -70,7 +70,7 @@ fn update_baseline_overwrites_only_baselines_and_empty_files() {
 
 #[cfg(unix)]
 #[test]
-fn a_dangling_symlink_is_no_place_for_a_baseline() {
+fn dangling_symlink_is_rejected_as_a_baseline() {
     let home = temp_dir(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
     let home = home.path();
     std::os::unix::fs::symlink("elsewhere.json", home.join("known.json")).expect("linked");
@@ -82,7 +82,7 @@ fn a_dangling_symlink_is_no_place_for_a_baseline() {
 }
 
 #[test]
-fn configurations_name_baselines_and_require_reasons() {
+fn configuration_sets_baseline_and_requires_reasons() {
     let other = UNMATCHED.replace("ngnix", "other");
     let home = temp_dir(&[
         ("a/.smp.yaml", "check: {baseline: known/a.json}"),
@@ -134,7 +134,7 @@ fn configurations_name_baselines_and_require_reasons() {
 }
 
 #[test]
-fn a_baseline_holds_what_is_known() {
+fn baseline_hides_known_findings() {
     let home = temp_dir(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
     let home = home.path();
     assert_eq!(check_findings(home, &["--baseline", "known.json", UPDATE]).0, [""; 0], "written");

@@ -94,7 +94,7 @@ patches:
 }
 
 #[test]
-fn a_patch_that_removes_a_required_field_is_warned_of() {
+fn patch_that_removes_a_required_field_is_reported() {
     let patch = "\
 apiVersion: apps/v1
 kind: Deployment
@@ -168,7 +168,7 @@ patches: [{path: patch.yaml, target: {kind: Deployment}}]
 }
 
 #[test]
-fn what_is_certain_is_mended_and_nothing_else_changes() {
+fn fix_changes_only_fixable_findings() {
     let pod = format!("{POD}  - {{name: log, image: log}}\n");
     let home = temp_dir(&[("pod.yaml", &pod), ("kustomization.yaml", MISSPELLED)]);
     let output = run(home.path(), &["check", "--fix"]);
@@ -179,7 +179,7 @@ fn what_is_certain_is_mended_and_nothing_else_changes() {
 }
 
 #[test]
-fn a_base_is_judged_by_what_all_targets_make_of_it() {
+fn findings_in_a_base_depend_on_all_targets_that_use_it() {
     let overlay = |patch: &str| {
         format!(
             "\
@@ -242,7 +242,7 @@ metadata: {name: other}
 }
 
 #[test]
-fn scalars_that_surprise_are_told_by_how_they_are_read() {
+fn surprising_scalars_are_reported_with_their_parsed_type() {
     let map = |value: &str| {
         judged(&format!(
             "\
@@ -294,7 +294,7 @@ metadata: {{name: web}}
 }
 
 #[test]
-fn scalars_and_fields_are_mended_where_that_is_certain() {
+fn unambiguous_scalars_and_fields_are_fixed() {
     let wrong = "\
 apiVersion: v1
 kind: ConfigMap
@@ -344,7 +344,7 @@ patches:
 }
 
 #[test]
-fn what_is_copied_elsewhere_is_not_mended_at_its_source() {
+fn values_copied_by_replacements_are_not_fixed_at_their_source() {
     let objects = r#"apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web}
@@ -374,7 +374,7 @@ replacements:
 }
 
 #[test]
-fn no_value_of_a_secret_is_told() {
+fn secret_values_are_not_printed() {
     let secret = "\
 apiVersion: v1
 kind: Secret

@@ -41,7 +41,7 @@ spec:
 ";
 
 #[test]
-fn policy_with_a_syntax_error_is_an_error_at_the_policy() {
+fn policy_with_a_syntax_error_is_an_error_located_in_the_policy() {
     let wrong = POLICY.replace("object.spec.replicas <= 5", "object.spec.replicas <=");
     let home = temp_dir(&[
         ("app/kustomization.yaml", "resources: [web.yaml]"),
@@ -74,7 +74,7 @@ fn policy_with_a_syntax_error_is_an_error_at_the_policy() {
 }
 
 #[test]
-fn policies_are_asked_that_are_built_or_named() {
+fn built_and_named_policies_are_evaluated() {
     let home = temp_dir(&[
         ("app/kustomization.yaml", "resources: [web.yaml]"),
         ("app/web.yaml", DEPLOYMENT),

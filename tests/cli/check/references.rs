@@ -81,7 +81,7 @@ resources: [app/above.yaml]
 }
 
 #[test]
-fn manifests_that_nothing_references_are_told_where_that_is_asked() {
+fn unreferenced_manifests_are_reported_if_the_rule_is_enabled() {
     let home = beside();
     let of_rule = |args: &[&str]| {
         let (mut found, _) = check_findings(home.path(), args);
@@ -98,7 +98,7 @@ fn manifests_that_nothing_references_are_told_where_that_is_asked() {
 }
 
 #[test]
-fn what_is_misspelled_is_told_though_nothing_is_built() {
+fn misspellings_are_reported_in_single_manifests() {
     let service = "\
 apiVersion: v1
 kind: Serice
@@ -150,7 +150,7 @@ check: {ignore: [{code: unknown-kind, files: ["*service.yaml"]}]}
 }
 
 #[test]
-fn a_container_without_image_is_told_where_it_was_made() {
+fn container_without_image_is_reported_where_it_was_added() {
     let pod = "\
 apiVersion: v1
 kind: Pod
@@ -181,7 +181,7 @@ patches: [{path: patch.yaml}]
 }
 
 #[test]
-fn names_are_held_against_what_every_cluster_has_and_the_default_namespace() {
+fn references_to_built_in_objects_and_the_default_namespace_resolve() {
     let binding = |role: &str| {
         format!(
             "\
@@ -230,7 +230,7 @@ spec:
 
 #[cfg(unix)]
 #[test]
-fn a_configuration_that_is_a_link_is_refused() {
+fn symlinked_configuration_is_rejected() {
     let home =
         temp_dir(&[("app/pod.yaml", POD), ("app/kustomization.yaml", UNMATCHED), ("elsewhere", "check: {}\n")]);
     let home = home.path();
@@ -245,7 +245,7 @@ fn a_configuration_that_is_a_link_is_refused() {
 #[cfg(unix)]
 #[test]
 #[ignore = "needs root"]
-fn a_configuration_that_somebody_else_put_above_is_refused() {
+fn configuration_owned_by_another_user_is_rejected() {
     use std::os::unix::fs::chown;
 
     let home = temp_dir(&[("app/pod.yaml", POD), ("app/kustomization.yaml", UNMATCHED)]);
@@ -261,14 +261,14 @@ fn a_configuration_that_somebody_else_put_above_is_refused() {
 }
 
 #[test]
-fn no_title_says_what_is_said_below() {
+fn explain_prints_the_rule_title_once() {
     let page = stdout(&run(Path::new("."), &["check", "--explain", "missing-required"]));
     assert_eq!(page.matches("A required field is missing or empty").count(), 1, "{page}");
     assert!(page.starts_with("# A required field is missing or empty\n"), "{page}");
 }
 
 #[test]
-fn a_patch_that_moves_entries_is_not_called_idle() {
+fn patch_that_reorders_entries_has_an_effect() {
     let pod = POD.replace(
         "{name: web, image: nginx}\n",
         "\
@@ -304,7 +304,7 @@ patches:
 }
 
 #[test]
-fn what_is_generated_for_replacements_is_used() {
+fn generator_used_by_a_replacement_is_not_unused() {
     let generator = "\
 resources: [pod.yaml]
 configMapGenerator:
@@ -338,7 +338,7 @@ vars:
 }
 
 #[test]
-fn generators_are_judged_beside_what_may_name_their_output() {
+fn unused_generators_are_not_reported_beside_unknown_kinds() {
     let generator = "\
 configMapGenerator:
 - {name: source, literals: [a=b]}
@@ -364,7 +364,7 @@ spec:
 }
 
 #[test]
-fn labels_that_an_elected_pod_has_are_not_missed() {
+fn leader_election_labels_are_not_reported_as_missing() {
     let pod = POD.replace("{name: web}", "{name: web, labels: {app: web}}");
     let service = |label: &str| {
         format!(
@@ -393,7 +393,7 @@ spec:
 
 #[test]
 #[cfg(unix)]
-fn reports_escape_names_by_their_form() {
+fn file_names_are_escaped_for_each_output_format() {
     let home = temp_dir(&[
         ("k/kustomization.yaml", "resources: [\"a\\\\b`|\\e[31m\\u202e\\r.yaml\"]"),
         (

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{MISSPELLED, POD, UNMATCHED, UPDATE};
 
 #[test]
-fn warnings_end_well_and_errors_do_not() {
+fn errors_fail_and_warnings_do_not() {
     let home = temp_dir(&[
         ("a/pod.yaml", POD),
         ("a/kustomization.yaml", UNMATCHED),
@@ -33,7 +33,7 @@ fn warnings_end_well_and_errors_do_not() {
 }
 
 #[test]
-fn each_form_has_all_findings() {
+fn every_output_format_has_all_findings() {
     let home = temp_dir(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
     let told = |form| stdout(&run(home.path(), &["check", "-o", form]));
     insta::assert_snapshot!(told("text"), @r"
@@ -83,7 +83,7 @@ fn each_form_has_all_findings() {
 }
 
 #[test]
-fn what_is_silenced_is_not_told() {
+fn suppressed_findings_are_not_reported() {
     let by_comment = UNMATCHED.replace("ngnix", "ngnix # smp:ignore unmatched-image later");
     let above = UNMATCHED.replace("- name", "# smp:ignore unmatched-image,no-effect later\n- name");
     let unknown = UNMATCHED.replace("ngnix", "ngnix # smp:ignore unmatched-imge");
@@ -182,7 +182,7 @@ metadata: {name: web}
 }
 
 #[test]
-fn comments_of_rules_that_nobody_asks_are_not_called_idle() {
+fn suppressions_of_disabled_rules_are_not_reported_as_unused() {
     let by_comment = UNMATCHED.replace("ngnix", "ngnix # smp:ignore unmatched-image later");
     let off = "resources: [pod.yaml] # smp:ignore external-reference later\n";
     let home = temp_dir(&[
@@ -202,7 +202,7 @@ fn comments_of_rules_that_nobody_asks_are_not_called_idle() {
 }
 
 #[test]
-fn nothing_hides_that_a_target_does_not_build() {
+fn build_errors_cannot_be_suppressed() {
     let home = temp_dir(&[
         ("kustomization.yaml", "resources: [none.yaml] # smp:ignore io later"),
         (".smp.yaml", "check: {ignore: [{code: io}]}"),
@@ -222,7 +222,7 @@ fn nothing_hides_that_a_target_does_not_build() {
 }
 
 #[test]
-fn fetched_files_and_streams_are_not_mended() {
+fn fetched_files_and_streams_are_not_fixed() {
     let home =
         temp_dir(&[("repository/base/pod.yaml", POD), ("repository/base/kustomization.yaml", MISSPELLED)]);
     let repository = home.path().join("repository");

@@ -7,7 +7,7 @@ use kubectl_smp_testing::program::{self, temp_dir, temp_dir_from_text, temp_dir_
 use super::{POD, UNMATCHED, WEB, target_of, told_of};
 
 #[test]
-fn releases_that_nobody_knows_are_refused() {
+fn unknown_kubernetes_versions_are_rejected() {
     let home = target_of(POD);
     for release in ["1.10", "2.0", "9.99", "1.99"] {
         let output = run(home.path(), &["check", "--kubernetes", release]);
@@ -21,7 +21,7 @@ fn releases_that_nobody_knows_are_refused() {
 }
 
 #[test]
-fn what_is_tagged_is_not_put_in_quotes() {
+fn tagged_scalars_are_not_quoted() {
     let map = |value| {
         format!(
             "\
@@ -46,7 +46,7 @@ data:
 
 #[cfg(unix)]
 #[test]
-fn a_file_behind_two_links_is_mended_once() {
+fn file_reached_through_two_symlinks_is_fixed_once() {
     let home = temp_dir_from_text(
         r"
 -- p/patch.yaml --
@@ -94,7 +94,7 @@ patches:
 }
 
 #[test]
-fn manifests_without_a_base_are_objects_as_they_are() {
+fn manifests_without_a_base_are_checked_as_complete_objects() {
     let wrong = "\
 apiVersion: apps/v1
 kind: Deploymnt
@@ -151,7 +151,7 @@ spec: {nodeName: a}
 }
 
 #[test]
-fn objects_that_stand_twice_are_told() {
+fn duplicate_resources_are_reported() {
     let twice = format!("{POD}---\n{}", POD.replace("image: nginx", "imag: nginx"));
     let home =
         temp_dir(&[("a/twice.yaml", &twice), ("b/one.yaml", POD), ("b/two.yaml", POD), ("c/one.yaml", POD)]);
@@ -179,7 +179,7 @@ fn objects_that_stand_twice_are_told() {
 }
 
 #[test]
-fn a_patch_that_fails_makes_no_other_mistakes() {
+fn failed_patch_causes_no_follow_up_findings() {
     let patch = |spec: &str| {
         format!(
             r#"resources: [web.yaml]
@@ -216,7 +216,7 @@ replicas:
 }
 
 #[test]
-fn all_that_can_be_said_is_listed_and_explained() {
+fn all_codes_are_listed_and_explained() {
     let home = temp_dir(&[]);
     let list = stdout(&run(home.path(), &["check", "--list"]));
     for code in [
@@ -244,7 +244,7 @@ fn all_that_can_be_said_is_listed_and_explained() {
 }
 
 #[test]
-fn what_cannot_be_silenced_says_so() {
+fn suppressing_a_build_error_is_reported() {
     let twice = format!(
         "\
 {POD}# smp:ignore duplicate-key later
@@ -262,7 +262,7 @@ kind: Pod
 }
 
 #[test]
-fn builds_warn_of_nothing_that_comments_silence() {
+fn build_honours_suppression_comments() {
     let home = temp_dir(&[
         ("a/pod.yaml", POD),
         ("a/kustomization.yaml", &UNMATCHED.replace("ngnix", "ngnix # smp:ignore unmatched-image later")),
@@ -287,7 +287,7 @@ fn builds_warn_of_nothing_that_comments_silence() {
 }
 
 #[test]
-fn keys_that_kubectl_reads_otherwise_are_told() {
+fn keys_that_kubectl_parses_differently_are_reported() {
     let map = r#"apiVersion: v1
 kind: ConfigMap
 metadata:
@@ -319,7 +319,7 @@ data:
 }
 
 #[test]
-fn wrong_configurations_are_wrong_use() {
+fn invalid_configurations_are_usage_errors() {
     let home = temp_dir(&[
         ("a/pod.yaml", POD),
         ("a/kustomization.yaml", "resources: [pod.yaml]"),
@@ -344,7 +344,7 @@ fn wrong_configurations_are_wrong_use() {
 }
 
 #[test]
-fn declared_objects_that_nobody_misses_are_told() {
+fn unused_external_declarations_are_reported() {
     let mount = POD.replace("image: nginx", "image: nginx, envFrom: [{configMapRef: {name: web-confg}}]");
     let map = "\
 ---
@@ -387,7 +387,7 @@ check:
 }
 
 #[test]
-fn a_baseline_means_the_same_wherever_it_is_used() {
+fn baseline_paths_are_relative_to_the_baseline() {
     let home = temp_dir(&[("app/pod.yaml", POD), ("app/kustomization.yaml", UNMATCHED), ("known/x", "")]);
     let home = home.path();
     assert_eq!(check_findings(home, &["app", "--baseline", "known/b.json", "--update-baseline"]).0, [""; 0]);

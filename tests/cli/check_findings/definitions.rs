@@ -3,7 +3,7 @@
 use super::told_of;
 
 #[test]
-fn what_the_definitions_of_a_build_do_not_have_is_told() {
+fn kinds_and_versions_missing_from_definitions_are_reported() {
     let definition = "\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -40,7 +40,7 @@ metadata: {{name: a}}
 
 #[cfg(feature = "cel")]
 #[test]
-fn messages_of_definitions_are_made() {
+fn message_expressions_of_validation_rules_are_evaluated() {
     let definition = |message: &str| {
         format!(
             "\
@@ -81,7 +81,7 @@ spec: {{a: 7}}
 }
 
 #[test]
-fn places_for_other_values_are_spared() {
+fn placeholders_are_not_validated() {
     for namespace in ["\"${NAMESPACE}\"", "'{{ .Release.Namespace }}'"] {
         let map = format!(
             "\
@@ -103,7 +103,7 @@ data: {a: b}
 }
 
 #[test]
-fn a_list_or_map_is_no_place_for_another_value() {
+fn lists_and_maps_are_not_placeholders() {
     let pod = |field: &str| {
         let head = "\
 apiVersion: v1
@@ -126,7 +126,7 @@ spec:
 
 #[cfg(feature = "cel")]
 #[test]
-fn a_pattern_that_cannot_be_asked_is_noted_once() {
+fn unsupported_pattern_is_noted_once() {
     let of_pattern = |pattern: &str| {
         told_of(&format!(
             "\

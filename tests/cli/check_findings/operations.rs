@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{POD, TWICE, WEB};
 
 #[test]
-fn what_a_kustomization_says_twice_is_told_with_both_places() {
+fn duplicates_in_a_kustomization_are_reported_with_both_locations() {
     let home = temp_dir(&[("pod.yaml", POD), ("kustomization.yaml", TWICE)]);
     let home = home.path();
     let want = [
@@ -37,7 +37,7 @@ fn what_a_kustomization_says_twice_is_told_with_both_places() {
 }
 
 #[test]
-fn what_operations_say_twice_is_told_and_comments_silence_it() {
+fn duplicate_operations_are_reported_and_can_be_suppressed() {
     let operations = "\
 resources: [pod.yaml]
 patches:
@@ -103,7 +103,7 @@ fn over_web(files: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 #[test]
-fn the_operation_that_took_something_away_is_named() {
+fn operation_that_removed_a_field_is_named() {
     let ports = "\
 - op: test
   path: /kind
@@ -143,7 +143,7 @@ patches:
 }
 
 #[test]
-fn what_is_wrong_in_an_operation_is_its_path_or_its_value() {
+fn findings_in_operations_point_to_path_or_value() {
     let labels = r"    - op: replace
       path: /spec/template/metadata/labels
       value:
@@ -219,7 +219,7 @@ fn what_is_wrong_in_an_operation_is_its_path_or_its_value() {
 }
 
 #[test]
-fn a_test_is_an_effect() {
+fn json_patch_test_counts_as_an_effect() {
     let same = r"    - op: add
       path: /spec/type
       value: ClusterIP
@@ -252,7 +252,7 @@ patches:
 }
 
 #[test]
-fn the_patch_that_took_something_away_is_named() {
+fn patch_that_removed_a_field_is_named() {
     let merged = "\
 apiVersion: apps/v1
 kind: Deployment
@@ -335,7 +335,7 @@ patches:
 }
 
 #[test]
-fn keys_that_something_else_wrote_have_a_place() {
+fn generated_keys_have_a_location() {
     let keys = r#"resources: [../base]
 labels:
 - pairs:

@@ -19,7 +19,7 @@ spec:
 }
 
 #[test]
-fn labels_of_controllers_are_in_no_template() {
+fn labels_set_by_controllers_are_not_expected_in_templates() {
     for selector in [
         "{app: web, statefulset.kubernetes.io/pod-name: web-0}",
         "{app: web, apps.kubernetes.io/pod-index: \"0\"}",
@@ -36,7 +36,7 @@ fn labels_of_controllers_are_in_no_template() {
 }
 
 #[test]
-fn a_selector_of_one_label_that_is_nearly_that_of_pods_is_told() {
+fn selector_that_almost_matches_pods_is_reported() {
     for label in ["app: wep", "component: web", "ap: web"] {
         let want = format!("unmatched-selector: no Pod of the build has the label `{label}`");
         assert_eq!(told_of(&service(&format!("{{{label}}}"))), [want]);
@@ -45,7 +45,7 @@ fn a_selector_of_one_label_that_is_nearly_that_of_pods_is_told() {
 }
 
 #[test]
-fn labels_that_programs_give_their_own_pods_are_not_missed() {
+fn labels_set_at_run_time_are_not_reported_as_missing() {
     let elected =
         WEB.replace("selector: {app: web}\n  ports", "selector: {app: web, web-active: \"true\"}\n  ports");
     assert_eq!(told_of(&elected), [""; 0]);
@@ -56,7 +56,7 @@ fn labels_that_programs_give_their_own_pods_are_not_missed() {
 }
 
 #[test]
-fn names_that_lead_to_something_else_are_told() {
+fn references_to_missing_objects_are_reported() {
     let scaler = |kind, name| {
         format!(
             "\
@@ -221,7 +221,7 @@ fn found_renamed(manifests: &str, renamings: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn misspelled_names_are_told_whatever_becomes_of_the_right_ones() {
+fn misspelled_references_are_reported_despite_renames() {
     let names =
         ["web-config", "web-secret", "web-claim", "web-user", "web-service", "web-role", "web-server"];
     let mistakes = names.into_iter().map(|name| (name, format!("{}{}", &name[..5], &name[6..])));
@@ -248,7 +248,7 @@ fn misspelled_names_are_told_whatever_becomes_of_the_right_ones() {
 }
 
 #[test]
-fn names_that_are_right_or_lead_outside_are_not_told() {
+fn valid_and_external_references_are_not_reported() {
     // What is said of others' objects, and what no step renames.
     let others = NAMES.replace("{configMapRef: {name: web-config}}", "{configMapRef: {name: other}}");
     let annotated = NAMES.replace("{name: web-server}", "{name: web-server, annotations: {see: web-config}}");
@@ -291,7 +291,7 @@ data: {a: b}
 ";
 
 #[test]
-fn names_of_what_is_generated_are_told() {
+fn misspelled_references_to_generated_objects_are_reported() {
     let kustomization = "\
 resources: [all.yaml]
 configMapGenerator:
@@ -312,7 +312,7 @@ configMapGenerator:
 }
 
 #[test]
-fn keys_of_volumes_are_told() {
+fn missing_keys_in_volumes_are_reported() {
     let volumes = [
         "configMap: {name: web-config, items: [{key: KEY, path: a}]}",
         "secret: {secretName: web-secret, items: [{key: KEY, path: a}]}",
@@ -398,7 +398,7 @@ spec:
 ";
 
 #[test]
-fn ports_that_are_not_there_are_told() {
+fn missing_ports_are_reported() {
     let told = |wrong: &[(&str, &str)]| {
         let changed = wrong.iter().fold(PORTS.to_string(), |text, (a, b)| text.replacen(a, b, 1));
         assert_ne!(changed, PORTS, "{wrong:?}");
@@ -424,7 +424,7 @@ fn ports_that_are_not_there_are_told() {
 }
 
 #[test]
-fn ports_that_something_else_may_have_are_not_told() {
+fn ports_of_sidecars_and_other_pods_are_not_reported() {
     let wrong = ("targetPort: http", "targetPort: htpp");
     let sidecar = "metadata: {labels: {app: web}, annotations: {sidecar.istio.io/inject: \"true\"}}";
     let second =
@@ -449,7 +449,7 @@ fn ports_that_something_else_may_have_are_not_told() {
 }
 
 #[test]
-fn one_mistake_is_told_once() {
+fn a_mistake_is_reported_once() {
     let named = |name| {
         format!(
             "\

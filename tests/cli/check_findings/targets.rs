@@ -17,7 +17,7 @@ spec:
 ";
 
 #[test]
-fn what_one_overlay_breaks_is_told_beside_those_that_do_not() {
+fn findings_of_one_overlay_are_reported_beside_valid_overlays() {
     let broken = "\
 resources: [../base]
 patches:
@@ -56,7 +56,7 @@ patches:
 }
 
 #[test]
-fn what_is_misspelled_is_of_the_target_that_it_is_in() {
+fn misspelling_is_attributed_to_its_target() {
     let home = temp_dir(&[
         ("a/kustomization.yaml", "resources: [none.yaml]"),
         ("b/kustomization.yaml", "resources: [web.yaml, none.yaml]"),
@@ -69,7 +69,7 @@ fn what_is_misspelled_is_of_the_target_that_it_is_in() {
 }
 
 #[test]
-fn comments_silence_all_warnings_of_builds() {
+fn comments_suppress_all_build_warnings() {
     let home = temp_dir_with(
         &[("pod.yaml", POD)],
         r"
@@ -84,7 +84,7 @@ namePrefix: b- # smp:ignore duplicate-key known
 }
 
 #[test]
-fn texts_for_others_have_no_comments_of_check() {
+fn suppressions_inside_block_scalars_are_ignored() {
     let map = r#"apiVersion: v1
 kind: ConfigMap
 metadata: {name: m}
@@ -114,7 +114,7 @@ spec:
 ";
 
 #[test]
-fn what_a_base_lacks_is_not_told_while_a_user_does_not_build() {
+fn findings_in_a_base_are_held_back_if_an_overlay_does_not_build() {
     let home = temp_dir(&[
         ("base/web.yaml", NO_IMAGE),
         ("base/kustomization.yaml", "resources: [web.yaml]"),
@@ -129,7 +129,7 @@ fn what_a_base_lacks_is_not_told_while_a_user_does_not_build() {
 }
 
 #[test]
-fn operators_may_fill_in_images_of_what_no_patch_added() {
+fn images_filled_in_by_operators_are_not_required() {
     let object =
         NO_IMAGE.replace("apps/v1", "apps.openshift.io/v1").replace("Deployment", "DeploymentConfig");
     let patch = "\
@@ -150,7 +150,7 @@ patches:
 }
 
 #[test]
-fn refusals_of_builds_name_what_caused_them() {
+fn build_errors_name_their_cause() {
     let base = NO_IMAGE.replace("comand: [x]", "image: nginx");
     let patch = "\
 resources: [../base]
@@ -260,7 +260,7 @@ commonAnnotations: {config.kubernetes.io/local-config: "true"}
 }
 
 #[test]
-fn entries_that_change_a_dropped_resource_have_an_effect_unless_they_set_what_is_there() {
+fn entries_that_change_a_dropped_resource_have_an_effect_unless_the_value_is_equal() {
     let text = r#"
 resources: [../base]
 patches:

@@ -5,7 +5,7 @@ use kubectl_smp_testing::program::{temp_dir, temp_dir_with};
 use super::{DEPLOYMENT, cm, refused, says, told};
 
 #[test]
-fn a_plain_overlay_without_manifests_is_an_error() {
+fn plain_overlay_without_manifests_is_an_error() {
     let home = temp_dir_with(
         &[("base/web.yaml", DEPLOYMENT)],
         r"
@@ -92,7 +92,7 @@ metadata: {name: web}
 }
 
 #[test]
-fn a_document_that_matches_nothing_names_what_was_meant() {
+fn unmatched_document_suggests_a_resource() {
     let home = base_and_strangers();
     let table = [
         ("name", "did you mean ConfigMap `settings`?"),
@@ -143,7 +143,7 @@ fn a_document_that_matches_nothing_names_what_was_meant() {
 }
 
 #[test]
-fn half_an_object_is_an_error_whatever_its_name() {
+fn incomplete_unmatched_object_is_an_error() {
     let half = |version: &str, name: &str| {
         format!(
             "\
@@ -193,7 +193,7 @@ spec: {{replicas: 3}}
 }
 
 #[test]
-fn a_document_of_a_kindred_kind_or_of_none_is_told() {
+fn unmatched_document_of_a_related_or_missing_kind_is_reported() {
     let stateful = DEPLOYMENT.replace("kind: Deployment", "kind: StatefulSet");
     let role = |kind: &str| {
         format!(
@@ -273,7 +273,7 @@ metadata: {name: x}
 }
 
 #[test]
-fn ten_thousand_documents_that_match_nothing_are_no_flood_of_work() {
+fn ten_thousand_unmatched_documents_are_handled_quickly() {
     let all = |prefix: &str| -> String {
         let manifest = |i| format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {prefix}-{i}}}}}\n");
         (0..10_000).map(manifest).collect::<Vec<_>>().join("---\n")

@@ -6,7 +6,7 @@ use super::{cm, messages, refused, says, told};
 
 /// What kustomize v5.8.3 makes of directives: it takes manifests and patches apart at `---` before it reads them.
 #[test]
-fn directives_are_taken_as_kustomize_takes_them() {
+fn yaml_directives_are_read_as_in_kustomize() {
     let table = [
         (
             "\
@@ -101,7 +101,7 @@ patches: [{{path: p.yaml}}]
 
 /// As kustomize v5.8.3: nothing but a comment stands behind the `---` that ends a document.
 #[test]
-fn markers_end_documents_alone() {
+fn document_separators_are_recognised_as_in_kustomize() {
     let table = [
         ("---\n{}", true),
         ("--- # c\n{}", true),
@@ -124,7 +124,7 @@ fn markers_end_documents_alone() {
 }
 
 #[test]
-fn resources_in_messages_have_all_their_parts() {
+fn json_messages_identify_resources_completely() {
     let home = temp_dir(&[("a.yaml", &format!("{}---\n{}", cm("a"), cm("a"))), ("b.yaml", &cm("a"))]);
     let output = run(home.path(), &["merge", "a.yaml", "b.yaml", "--message-format", "json"]);
     let told = messages(&String::from_utf8(output.stderr).expect("text"));
@@ -133,7 +133,7 @@ fn resources_in_messages_have_all_their_parts() {
 }
 
 #[test]
-fn variables_replicas_targets_and_conflicts_have_places() {
+fn variables_replicas_targets_and_conflicts_have_locations() {
     let vars = "\
 vars:
 - name: A
@@ -190,7 +190,7 @@ configMapGenerator:
 }
 
 #[test]
-fn base_of_a_kustomization_is_wrong_use() {
+fn base_flag_with_a_kustomization_is_a_usage_error() {
     let home = temp_dir(&[
         ("app/kustomization.yaml", "resources: [a.yaml]"),
         ("app/a.yaml", &cm("a")),
@@ -241,7 +241,7 @@ sortOptions: {order: fifo}
 }
 
 #[test]
-fn resources_whose_ids_become_equal_are_rejected_in_every_order() {
+fn resources_with_colliding_ids_are_rejected_in_every_order() {
     let changes = [
         r#"
 patches:
@@ -275,7 +275,7 @@ configurations: [config.yaml]
 }
 
 #[test]
-fn resources_that_only_namespaces_tell_apart_are_built() {
+fn resources_that_differ_only_in_namespace_are_built() {
     let patch = r#"
 sortOptions: {order: fifo}
 patches:

@@ -5,7 +5,7 @@ use kubectl_smp_testing::program::{temp_dir, temp_dir_with};
 use super::{cm, messages, refused, told};
 
 #[test]
-fn all_errors_of_a_kustomization_are_told() {
+fn all_errors_of_a_kustomization_are_reported() {
     let home = temp_dir_with(
         &[("app/a.yaml", &cm("a")), ("patched/a.yaml", &cm("a")), ("patched/y.yaml", &cm("nobody"))],
         r"
@@ -67,7 +67,7 @@ data: [1]
 }
 
 #[test]
-fn what_is_wrong_in_one_part_hides_no_other() {
+fn error_in_one_field_does_not_hide_others() {
     let home = temp_dir_with(
         &[("app/a.yaml", &cm("a")), ("patched/a.yaml", &cm("a"))],
         r#"
@@ -202,7 +202,7 @@ replicas:
 }
 
 #[test]
-fn each_mistake_is_told_once() {
+fn each_mistake_is_reported_once() {
     let inline = r#"resources: [nope.yaml]
 patches:
 - target: {kind: Deployment}
@@ -243,7 +243,7 @@ replicas: [{nme: x, cunt: 1}]
 }
 
 #[test]
-fn a_target_that_cannot_be_read_is_told_beside_an_empty_patch() {
+fn invalid_patch_target_is_reported_despite_an_empty_patch() {
     for target in ["{name: \"(\"}", "{labelSelector: \"(\"}"] {
         let kustomization = format!(
             r#"resources: [a.yaml]

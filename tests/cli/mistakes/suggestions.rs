@@ -5,7 +5,7 @@ use kubectl_smp_testing::program::{temp_dir, temp_dir_with, run};
 use super::{DEPLOYMENT, cm, messages, refused, says, told};
 
 #[test]
-fn a_component_that_is_built_alone_says_so() {
+fn component_built_on_its_own_is_reported() {
     let home = temp_dir_with(
         &[("part/a.yaml", &cm("a"))],
         r"
@@ -37,7 +37,7 @@ kind: Component
 }
 
 #[test]
-fn deprecated_labels_are_rewritten_with_their_selectors() {
+fn replacement_of_common_labels_includes_selectors() {
     let home = temp_dir_with(
         &[("app/a.yaml", &cm("a"))],
         r"
@@ -166,7 +166,7 @@ configMapGenerator:
 ];
 
 #[test]
-fn what_was_meant_is_named() {
+fn misspelled_names_get_suggestions() {
     let a = cm("settings");
     for (kustomization, part, parts) in MEANT {
         let a = a.replace(
@@ -194,7 +194,7 @@ metadata:
 }
 
 #[test]
-fn what_mends_a_mistake_is_data() {
+fn suggested_fixes_are_machine_readable() {
     let home = temp_dir_with(
         &[("fine/a.yaml", &cm("a")), ("new/a.yaml", &cm("a"))],
         r"
@@ -227,7 +227,7 @@ patches: [p.yaml]
 }
 
 #[test]
-fn places_can_be_opened_from_where_the_user_stands() {
+fn locations_are_relative_to_the_working_directory() {
     let home = temp_dir_with(
         &[("base/a.yaml", &cm("a"))],
         r"
@@ -258,7 +258,7 @@ patches:
 }
 
 #[test]
-fn inline_patches_have_their_places_in_the_kustomization() {
+fn errors_in_inline_patches_point_into_the_kustomization() {
     let table = [
         (
             "\

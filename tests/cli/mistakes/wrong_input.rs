@@ -7,7 +7,7 @@ use kubectl_smp_testing::program::{self, command, temp_dir, temp_dir_with, run};
 use super::{DEPLOYMENT, cm, refused, says, told};
 
 #[test]
-fn entries_that_are_misspelt_in_paths_are_named() {
+fn misspelled_list_entries_in_field_paths_get_suggestions() {
     let kustomization = r#"resources: [a.yaml]
 replacements:
 - sourceValue: web:2
@@ -36,7 +36,7 @@ replacements:
 }
 
 #[test]
-fn targets_that_are_something_else_are_told() {
+fn invalid_targets_are_explained() {
     let home = temp_dir(&[
         ("taken/kustomization.yaml/x", ""),
         ("taken/a.yaml", &cm("a")),
@@ -73,7 +73,7 @@ fn targets_that_are_something_else_are_told() {
 }
 
 #[test]
-fn patches_of_what_is_not_there_name_what_is_meant() {
+fn patches_without_a_match_suggest_a_target() {
     let home = temp_dir_with(
         &[("a.yaml", DEPLOYMENT)],
         r"
@@ -114,7 +114,7 @@ patches:
 }
 
 #[test]
-fn wrong_command_lines_are_messages_like_others() {
+fn usage_errors_use_the_message_format() {
     let home = temp_dir(&[]);
     let told = refused(home.path(), &["a\nerror: forged"]);
     insta::assert_snapshot!(told, @r"
@@ -130,7 +130,7 @@ fn wrong_command_lines_are_messages_like_others() {
 }
 
 #[test]
-fn no_message_is_a_flood() {
+fn long_values_are_shortened_in_messages() {
     let path = "a/".repeat(100_000) + "a";
     let home = temp_dir_with(
         &[
@@ -154,7 +154,7 @@ commonLabels: {x: y}
 }
 
 #[test]
-fn a_file_that_is_too_large_passes_a_limit() {
+fn oversized_file_reports_limit_exceeded() {
     let home = temp_dir(&[("kustomization.yaml", "resources: [a.yaml]")]);
     let file = fs::File::create(home.path().join("a.yaml")).expect("made");
     file.set_len((1 << 30) + 1).expect("sparse");
@@ -180,7 +180,7 @@ fn a_file_that_is_too_large_passes_a_limit() {
 }
 
 #[test]
-fn a_long_way_is_told_by_its_ends() {
+fn long_chains_of_bases_are_abbreviated() {
     let mut files: Vec<(String, String)> = (0..300)
         .map(|i| (format!("b{i}/kustomization.yaml"), format!("resources: [../b{}]\n", i + 1)))
         .collect();
@@ -217,7 +217,7 @@ replicas: [{name: x, count: 1}]
 }
 
 #[test]
-fn long_lines_are_shown_around_the_place() {
+fn long_lines_are_shown_around_the_location() {
     let list = "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa', ".repeat(500);
     let home = temp_dir(&[(
         "app/kustomization.yaml",
@@ -243,14 +243,14 @@ resources: [{list}]
 }
 
 #[test]
-fn a_target_that_fails_prints_no_list() {
+fn failed_target_prints_no_list() {
     let home = temp_dir(&[("app/kustomization.yaml", "resources: [a.yaml]")]);
     refused(home.path(), &["build", "app", "-o", "json"]);
     refused(home.path(), &["build", "app", "app", "-o", "json"]);
 }
 
 #[test]
-fn locks_are_made_of_all_that_builds_take() {
+fn lock_accepts_the_same_targets_as_build() {
     let home = temp_dir(&[
         ("a/kustomization.yaml", "resources: [a.yaml]"),
         ("a/a.yaml", &cm("a")),
@@ -311,7 +311,7 @@ a: |
 }
 
 #[test]
-fn a_field_at_the_wrong_depth_is_sent_where_it_belongs() {
+fn field_at_the_wrong_depth_suggests_the_right_path() {
     let wrong = "\
 apiVersion: apps/v1
 kind: Deployment
@@ -390,7 +390,7 @@ spec:
 }
 
 #[test]
-fn a_wrong_directory_names_the_nearest_ones() {
+fn directory_without_target_suggests_nearby_targets() {
     let home = temp_dir(&[
         ("apps/base/kustomization.yaml", "resources: [x.yaml]"),
         ("apps/base/x.yaml", &cm("x")),
@@ -414,7 +414,7 @@ fn a_wrong_directory_names_the_nearest_ones() {
 }
 
 #[test]
-fn merge_keys_that_are_named_outside_an_entry_are_told() {
+fn patch_merge_key_outside_a_list_entry_is_reported() {
     let patch = "\
 apiVersion: apps/v1
 kind: Deployment
@@ -486,7 +486,7 @@ patches: [{path: patch.yaml}]
 }
 
 #[test]
-fn an_entry_that_is_replaced_in_a_kustomization_is_told() {
+fn replace_directive_ignored_by_kustomize_is_reported() {
     let patch = |containers: &str| {
         format!(
             "\

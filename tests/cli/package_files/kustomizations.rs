@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{WEB, merge3, merged, packages, text, upgraded};
 
 #[test]
-fn kustomizations_are_read_as_by_kustomize() {
+fn kustomization_scalars_are_read_as_in_kustomize() {
     let kustomization = |tag: &str| {
         format!(
             "\
@@ -30,7 +30,7 @@ images:
 }
 
 #[test]
-fn what_upstream_moves_is_moved() {
+fn files_moved_upstream_are_moved() {
     let kustomization = |path: &str| {
         format!(
             "\
@@ -62,14 +62,14 @@ resources:
 }
 
 #[test]
-fn what_one_side_alone_renames_is_still_the_same_resource() {
+fn resource_renamed_on_one_side_is_matched() {
     let renamed = WEB.replace("name: web\nspec", "name: acme-web\nspec");
     let sides = [&[("web.yaml", WEB)][..], &[("web.yaml", &renamed)], &[("web.yaml", &upgraded(WEB))]];
     assert_eq!(merged(sides, "web.yaml"), upgraded(&renamed));
 }
 
 #[test]
-fn what_is_guessed_never_makes_anything_go() {
+fn heuristic_matches_never_delete_resources() {
     let config = |name: &str, value: &str| {
         format!(
             "\
@@ -91,7 +91,7 @@ data:
 }
 
 #[test]
-fn what_was_renamed_alone_goes_when_upstream_removes_it() {
+fn resource_moved_to_a_namespace_is_removed_if_upstream_removes_it() {
     let renamed = WEB.replace(
         "name: web\nspec",
         "\
@@ -105,7 +105,7 @@ spec",
 }
 
 #[test]
-fn what_says_its_origin_goes_before_what_only_has_the_name() {
+fn upstream_identity_takes_precedence_over_name() {
     let config = |metadata: &str, value: &str| {
         format!(
             "\
@@ -126,7 +126,7 @@ data:
 }
 
 #[test]
-fn what_several_may_be_is_added_and_told() {
+fn ambiguous_match_is_added_with_a_warning() {
     let own = WEB.replace("replicas: 1", "replicas: 3");
     let directory =
         packages([&[("a.yaml", WEB)], &[("b.yaml", &upgraded(WEB))], &[("c.yaml", &own), ("d.yaml", &own)]]);
@@ -171,7 +171,7 @@ fn what_several_may_be_is_added_and_told() {
 }
 
 #[test]
-fn both_sides_add_to_the_resources_of_a_kustomization() {
+fn resources_added_on_both_sides_are_kept() {
     for head in [
         "",
         "\
@@ -210,7 +210,7 @@ apiVersion: kustomize.config.k8s.io/v1beta1
 }
 
 #[test]
-fn both_sides_change_versions_of_a_definition() {
+fn versions_of_a_definition_changed_on_both_sides_are_merged() {
     let definition = |required: &str, size: &str| {
         format!(
             "\
@@ -245,7 +245,7 @@ spec:
 }
 
 #[test]
-fn the_updated_definition_says_how_its_lists_merge() {
+fn lists_merge_by_the_schema_of_the_updated_definition() {
     let definition = |list: &str| {
         format!(
             "\
@@ -313,7 +313,7 @@ l:
 }
 
 #[test]
-fn words_that_kubectl_reads_otherwise_keep_their_spelling() {
+fn scalars_that_kubectl_parses_differently_keep_their_spelling() {
     let custom = |panel: &str| {
         format!(
             "\
@@ -340,7 +340,7 @@ spec:
 }
 
 #[test]
-fn places_that_cannot_be_meant_are_refused() {
+fn suspicious_output_paths_are_rejected() {
     let sides = || packages([&[("web.yaml", WEB)], &[("web.yaml", WEB)], &[("web.yaml", WEB)]]);
     for (args, why) in [
         (&["--output-dir", "dest/sub"][..], "is inside of dest"),
@@ -382,7 +382,7 @@ fn places_that_cannot_be_meant_are_refused() {
 }
 
 #[test]
-fn loose_ends_of_kustomizations_are_told() {
+fn dangling_and_unreferenced_files_are_reported_after_a_merge() {
     let kustomization = |names: &str| format!("resources: [{names}]\n");
     let own = format!("{WEB}---\n{}", WEB.replace("name: web\nspec", "name: mine\nspec"));
     let table = [
@@ -413,7 +413,7 @@ fn loose_ends_of_kustomizations_are_told() {
 }
 
 #[test]
-fn patches_of_kustomizations_are_told_apart_by_their_paths() {
+fn patches_of_kustomizations_are_matched_by_path() {
     let kustomization = |paths: &[&str]| {
         let patches: Vec<_> = paths.iter().map(|path| format!("- path: {path}\n")).collect();
         format!("patches:\n{}", patches.concat())
@@ -430,7 +430,7 @@ fn patches_of_kustomizations_are_told_apart_by_their_paths() {
 }
 
 #[test]
-fn files_that_upstream_joins_are_joined_in_its_order() {
+fn files_combined_upstream_are_combined_in_the_same_order() {
     let namespace = "\
 apiVersion: v1
 kind: Namespace
@@ -448,7 +448,7 @@ metadata:
 }
 
 #[test]
-fn new_items_stand_in_their_list() {
+fn new_items_are_added_to_their_list() {
     let item = |name: &str, value: &str| {
         format!(
             "\
@@ -478,7 +478,7 @@ items:
 }
 
 #[test]
-fn names_that_both_sides_change_are_a_conflict() {
+fn names_changed_on_both_sides_are_a_conflict() {
     let named = |name: &str| WEB.replace("name: web\nspec", &format!("name: {name}\nspec"));
     let (updated, dest) = (named("b"), named("c"));
     let directory = packages([&[("w.yaml", WEB)], &[("w.yaml", &updated)], &[("w.yaml", &dest)]]);

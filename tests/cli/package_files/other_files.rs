@@ -100,7 +100,7 @@ c: 2
 ];
 
 #[test]
-fn other_files_take_part() {
+fn other_files_are_merged() {
     let updated = PARTIAL.replace("None", "Webhook");
     let dest = PARTIAL.replace("name: x", "name: x # mine");
     let patches = [PARTIAL, &updated, &dest].map(|text| ("config/crd/patches/p.yaml", text));
@@ -134,7 +134,7 @@ spec:
 ";
 
 #[test]
-fn directories_print_manifests_and_name_other_files() {
+fn directory_merge_prints_manifests_and_lists_other_files() {
     let directory = packages([
         &[("web.yaml", WEB), ("README.md", "a\n"), ("values.yaml", "a: 1\n")],
         &[("web.yaml", &upgraded(WEB)), ("README.md", "b\n"), ("values.yaml", "a: 1\n")],
@@ -154,7 +154,7 @@ fn directories_print_manifests_and_name_other_files() {
 }
 
 #[test]
-fn what_both_sides_changed_is_a_conflict_in_other_files_too() {
+fn other_files_changed_on_both_sides_are_a_conflict() {
     let file = |name: &'static str, line: &'static str| (name, line);
     let sides: [&[(&str, &str)]; 3] = [
         &[file("a.txt", "1\n"), file("gone.txt", "1\n"), file("back.txt", "1\n")],
@@ -195,7 +195,7 @@ fn what_both_sides_changed_is_a_conflict_in_other_files_too() {
 
 #[cfg(unix)]
 #[test]
-fn the_executable_bit_is_merged_and_links_and_git_are_left_alone() {
+fn executable_bit_is_merged_and_symlinks_and_git_are_untouched() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     let files: &[(&str, &str)] =
         &[("up.sh", "x\n"), ("down.sh", "x\n"), ("web.yaml", WEB), ("mine.sh", "x\n")];

@@ -5,7 +5,7 @@ use std::fs;
 use super::{WEB, merge3, merged, packages, text, upgraded};
 
 #[test]
-fn what_dest_calls_otherwise_is_still_the_same_resource() {
+fn resource_renamed_in_dest_is_matched() {
     let named = |metadata: &str| WEB.replace("metadata:\n  name: web\n", metadata);
     for metadata in [
         "\
@@ -49,7 +49,7 @@ metadata:
 }
 
 #[test]
-fn upstream_identities_hold_in_other_files_too() {
+fn upstream_identities_match_across_files() {
     let said = WEB.replace(
         "metadata:\n  name: web\n",
         "\
@@ -69,7 +69,7 @@ metadata: # kpt-merge: shop/web
 }
 
 #[test]
-fn between_two_that_fit_none_is_taken() {
+fn ambiguous_candidates_are_not_matched() {
     let as_name = |name: &str| WEB.replace("  name: web\nspec", &format!("  name: {name}\nspec"));
     let dest = [as_name("a-web"), as_name("b-web")].join("---\n");
     let directory = packages([&[("web.yaml", WEB)], &[("web.yaml", &upgraded(WEB))], &[("web.yaml", &dest)]]);

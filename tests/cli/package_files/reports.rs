@@ -82,7 +82,7 @@ spec:
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "a table")]
-fn reports_say_which_side_changed_what() {
+fn reports_name_the_side_of_each_change() {
     let map = |name: &str, data: &str| {
         format!(
             "\
@@ -203,7 +203,7 @@ data: {{{data}}}
 }
 
 #[test]
-fn origins_are_told_of_all_ways_to_end_conflicts() {
+fn origins_are_reported_for_all_resolution_strategies() {
     let original = configured("1", "a: x", "{name: p, image: i}");
     let updated = configured("2", "a: y", "{name: p, image: i}");
     let dest = configured("3", "a: x", "{name: p, image: j}");
@@ -230,7 +230,7 @@ fn last_line_of_json(text: &[u8]) -> Vec<u8> {
 
 #[cfg(unix)]
 #[test]
-fn nothing_is_written_through_links() {
+fn symlinks_in_dest_are_not_written_through() {
     use std::os::unix::fs::symlink;
     let added = WEB.replace("name: web\nspec", "name: added\nspec");
     let directory = packages([&[], &[("link.yaml", &added), ("sub/x.txt", "x\n")], &[("real.yaml", WEB)]]);
@@ -248,7 +248,7 @@ fn nothing_is_written_through_links() {
 }
 
 #[test]
-fn reports_are_json_when_asked() {
+fn report_json_prints_json() {
     let dest = WEB.replace("replicas: 1", "replicas: 5");
     let updated = upgraded(WEB).replace("replicas: 1", "replicas: 2");
     let sides = [
@@ -289,7 +289,7 @@ fn last_line(text: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn values_of_secrets_are_in_no_report() {
+fn reports_hide_secret_values() {
     let secret = |value: &str| {
         format!(
             "\
@@ -330,7 +330,7 @@ stringData:
 }
 
 #[test]
-fn exit_status_tells_merged_refused_and_conflicts() {
+fn exit_status_distinguishes_merged_failed_and_conflicts() {
     let dest = WEB.replace("replicas: 1", "replicas: 5");
     let updated = WEB.replace("replicas: 1", "replicas: 2");
     let directory = packages([&[("w.yaml", WEB)], &[("w.yaml", &updated)], &[("w.yaml", &dest)]]);

@@ -7,7 +7,7 @@ use kubectl_smp_testing::program::{self, run};
 use super::{WEB, merge3, merged, packages, text, upgraded};
 
 #[test]
-fn conflicts_in_place_end_with_a_status_of_their_own() {
+fn in_place_conflicts_exit_with_status_3() {
     let dest = WEB.replace("replicas: 1", "replicas: 5");
     let updated = WEB.replace("replicas: 1", "replicas: 2");
     for policy in ["updated", "dest", "markers"] {
@@ -21,7 +21,7 @@ fn conflicts_in_place_end_with_a_status_of_their_own() {
 }
 
 #[test]
-fn three_versions_are_named_by_position() {
+fn merge3_accepts_positional_arguments() {
     let updated = upgraded(WEB);
     let directory = packages([&[("w.yaml", WEB)], &[("w.yaml", &updated)], &[("w.yaml", WEB)]]);
     let merge3 = |args: &[&str]| run(directory.path(), &[&["merge3"], args].concat());
@@ -68,7 +68,7 @@ fn the_source_of_a_merge_can_be_standard_input() {
 }
 
 #[test]
-fn two_way_merges_take_comments_behind_keys_and_replace_scalars_in_silence() {
+fn two_way_merge_keeps_comments_after_keys_and_replaces_scalars_silently() {
     let manifest = |spec: &str| {
         format!(
             "\
@@ -116,7 +116,7 @@ spec:
 }
 
 #[test]
-fn null_clears_where_that_is_asked_for() {
+fn null_removes_fields_if_enabled() {
     let map = |data: &str| {
         format!(
             "\
@@ -162,7 +162,7 @@ definitions:
 ";
 
 #[test]
-fn merges_tell_entries_apart_by_recommended_keys() {
+fn merges_match_entries_by_recommended_merge_keys() {
     let thing = |entries: &[&str]| {
         let entries = entries.iter().map(|entry| format!("- {{{entry}}}\n")).collect::<Vec<_>>().concat();
         let list = if entries.is_empty() { String::new() } else { format!("list:\n{entries}") };
@@ -194,7 +194,7 @@ metadata: {{name: a}}
 }
 
 #[test]
-fn two_way_merges_take_the_source_of_other_files() {
+fn two_way_merge_takes_other_files_from_the_source() {
     let directory = packages([
         &[
             ("web.yaml", &upgraded(WEB)),
@@ -253,7 +253,7 @@ b: 1
 }
 
 #[test]
-fn warnings_are_printed() {
+fn two_way_merge_prints_warnings() {
     let thing = |list: &str| {
         format!(
             "\
@@ -282,7 +282,7 @@ spec: {list}
 }
 
 #[test]
-fn files_that_dest_has_as_they_came_become_the_updated_ones_byte_for_byte() {
+fn unchanged_files_become_the_updated_version_byte_for_byte() {
     let updated = format!("# new words\n{}", upgraded(WEB).replace("image: web:2", "image:   web:2 # why"));
     let sides =
         [&[("web.yaml", WEB), ("b.yaml", "# x\n")][..], &[("web.yaml", &updated)], &[("web.yaml", WEB)]];

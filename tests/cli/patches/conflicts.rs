@@ -7,7 +7,7 @@ use kubectl_smp_testing::program::temp_dir;
 use super::{APPLIED, LIVE, NEW, TYPES, WEB, fail, made_of, succeed};
 
 #[test]
-fn what_a_type_cannot_say_names_only_what_can() {
+fn unsupported_changes_suggest_only_patch_types_that_work() {
     let thing = |more: &str| {
         format!(
             "\
@@ -131,7 +131,7 @@ status: {replicas: 1}
 ";
 
 #[test]
-fn what_is_null_or_empty_in_a_manifest_is_no_conflict() {
+fn null_and_empty_fields_are_not_conflicts() {
     let files = temp_dir(&[
         ("applied.yaml", DRY_RUN),
         ("new.yaml", &DRY_RUN.replace("web:1", "web:2")),
@@ -184,7 +184,7 @@ fn what_is_null_or_empty_in_a_manifest_is_no_conflict() {
 }
 
 #[test]
-fn maps_are_merged_key_by_key_where_a_patch_can_name_keys() {
+fn maps_merge_by_key_if_the_patch_type_supports_it() {
     let files = temp_dir(&[
         ("applied.yaml", DRY_RUN),
         (
@@ -206,7 +206,7 @@ fn maps_are_merged_key_by_key_where_a_patch_can_name_keys() {
 }
 
 #[test]
-fn conflicts_name_the_flag_that_undoes_them() {
+fn conflicts_name_the_overwrite_flag() {
     let changed = LIVE.replace("paused: true\n  template", "paused: false\n  template");
     let files = temp_dir(&[("live.yaml", &changed), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
     let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];

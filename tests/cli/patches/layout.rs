@@ -7,7 +7,7 @@ use kubectl_smp_testing::program::temp_dir;
 use super::{WEB, succeed};
 
 #[test]
-fn what_is_added_looks_like_what_stands_beside_it() {
+fn added_values_match_the_surrounding_style() {
     let files = temp_dir(&[("web.yaml", WEB)]);
     let patch = r#"{"spec": {"paused": true, "minReadySeconds": 5, "template": {"spec": {"nodeName": "on", "containers":
         [{"name": "web", "args": ["-v", "1"], "env": [{"name": "A", "value": "a\nb\n"}]}]}}}}"#;
@@ -68,7 +68,7 @@ spec:
 }
 
 #[test]
-fn what_is_added_stands_in_brackets_where_its_neighbours_do() {
+fn added_values_use_flow_style_beside_flow_style() {
     let manifest = WEB.replace(
         "    spec:\n",
         r"    spec:
@@ -132,7 +132,7 @@ spec:
 ";
 
 #[test]
-fn aliases_that_say_what_is_wanted_stay() {
+fn aliases_with_the_right_value_are_kept() {
     let files = temp_dir(&[("web.yaml", ANCHORED)]);
     let patch = "{spec: {template: {spec: {containers: [{name: web, image: c}]}}}}";
     let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);

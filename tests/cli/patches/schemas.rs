@@ -7,7 +7,7 @@ use kubectl_smp_testing::program::temp_dir;
 use super::{CRD, CUSTOM, WEB, fail, succeed};
 
 #[test]
-fn values_that_the_schema_forbids_are_warned_of() {
+fn values_invalid_in_the_schema_are_reported() {
     let files = temp_dir(&[("web.yaml", &WEB.replace("replicas: 1", "replicas: one"))]);
     let patch = |text: &str, kind: &str| {
         succeed(files.path(), &["patch", "-f", "web.yaml", "-p", text, "--type", kind]).1
@@ -42,7 +42,7 @@ fn values_that_the_schema_forbids_are_warned_of() {
 }
 
 #[test]
-fn what_the_schema_requires_is_missed() {
+fn missing_required_fields_are_reported() {
     let selected = WEB.replace("  template:", "  selector: {matchLabels: {app: web}}\n  template:");
     let probe = "spec: {template: {spec: {containers: [{name: web, livenessProbe: {httpGet: {path: /}}}]}}}";
     let table: [(&str, &str, &str, &str); 5] = [
@@ -75,7 +75,7 @@ fn what_the_schema_requires_is_missed() {
 }
 
 #[test]
-fn a_value_that_stands_twice_in_a_set_is_warned_of() {
+fn duplicate_values_in_a_set_are_reported() {
     let with = |finalizers: &str| {
         WEB.replace(
             "  name: web\n  l",
@@ -98,7 +98,7 @@ fn a_value_that_stands_twice_in_a_set_is_warned_of() {
 }
 
 #[test]
-fn a_deletion_in_a_list_that_does_not_merge_is_warned_of() {
+fn delete_directive_in_an_atomic_list_is_reported() {
     let with = WEB.replace(
         "    spec:\n",
         r"    spec:
@@ -126,7 +126,7 @@ fn a_deletion_in_a_list_that_does_not_merge_is_warned_of() {
 }
 
 #[test]
-fn kinds_that_are_not_built_in_are_refused_as_the_server_refuses_them() {
+fn strategic_patch_of_a_custom_resource_is_rejected_as_by_the_server() {
     let files = temp_dir(&[("d/a.yaml", CUSTOM), ("d/crd.yaml", CRD), ("crd.yaml", CRD)]);
     let args = ["patch", "-f", "d", "-p", "{kind: Thing, spec: {l: [{id: 2, x: 2}]}}"];
     let said = fail(files.path(), &args);

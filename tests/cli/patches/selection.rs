@@ -60,7 +60,7 @@ fn removed_list_entries_are_counted() {
 }
 
 #[test]
-fn a_directory_is_patched_where_the_patch_or_the_user_says() {
+fn patch_selects_manifests_of_a_directory() {
     let both = ["db.yaml", "web.yaml"];
     let table: [(&[&str], &[&str]); 12] = [
         (&["-p", "{apiVersion: apps/v1, kind: Deployment, spec: {paused: true}}"], &both),
@@ -97,7 +97,7 @@ fn a_directory_is_patched_where_the_patch_or_the_user_says() {
 }
 
 #[test]
-fn a_patch_that_names_a_namespace_moves_no_manifest_into_it() {
+fn patch_with_a_namespace_does_not_move_manifests() {
     let patch = |namespace: &str| {
         format!("{{kind: ConfigMap, metadata: {{name: c, namespace: {namespace}}}, data: {{a: new}}}}")
     };
@@ -136,7 +136,7 @@ fn a_patch_that_names_a_namespace_moves_no_manifest_into_it() {
 }
 
 #[test]
-fn a_patch_leaves_an_object_what_it_is() {
+fn patch_cannot_change_the_identity_of_an_object() {
     let whole = "{$patch: replace, metadata: {name: web}, spec: {replicas: 2}}";
     let json = |operation: &str| format!("[{{{operation}}}]");
     let renamed = json("op: replace, path: /metadata/name, value: x");
@@ -171,7 +171,7 @@ fn a_patch_leaves_an_object_what_it_is() {
 }
 
 #[test]
-fn operations_that_the_server_forgives_are_warned_of() {
+fn operations_tolerated_by_the_server_are_reported() {
     let files = temp_dir(&[("web.yaml", WEB)]);
     let patch =
         |patch: &str| succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
@@ -201,7 +201,7 @@ fn operations_that_the_server_forgives_are_warned_of() {
 }
 
 #[test]
-fn what_is_for_nobody_is_told_with_what_there_is() {
+fn unmatched_patch_suggests_resources() {
     let files = application();
     let patch = |patch: &str, args: &[&str]| {
         fail(files.path(), &[&["patch", "-f", "app", "-p", patch], args].concat())

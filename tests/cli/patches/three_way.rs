@@ -17,7 +17,7 @@ fn applied(files: &TempDir, create: &[&str], of: &[&str]) -> serde_json::Value {
 }
 
 #[test]
-fn three_way_patches_of_all_types_keep_what_others_added() {
+fn three_way_patches_of_all_types_keep_fields_of_other_managers() {
     let files = temp_dir(&[("live.yaml", LIVE), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
     let want = serde_json::json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "status": {"replicas": 3},
@@ -47,7 +47,7 @@ fn three_way_patches_of_all_types_keep_what_others_added() {
 }
 
 #[test]
-fn what_others_changed_is_undone_only_when_asked() {
+fn concurrent_changes_are_overwritten_only_with_the_flag() {
     let changed = LIVE.replace("paused: true\n  template", "paused: false\n  template");
     let files = temp_dir(&[("live.yaml", &changed), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
     for of in TYPES {
@@ -63,7 +63,7 @@ fn what_others_changed_is_undone_only_when_asked() {
 }
 
 #[test]
-fn a_change_that_a_type_cannot_say_is_said_by_the_way_out() {
+fn change_a_patch_type_cannot_express_suggests_an_alternative() {
     let ports = |b: &str| {
         format!(
             "\
@@ -100,7 +100,7 @@ spec:
 }
 
 #[test]
-fn schemas_are_checked_for_those_who_write_them() {
+fn schema_lint_reports_errors() {
     let wrong = "\
 definitions:
   A:
@@ -174,7 +174,7 @@ definitions:
 }
 
 #[test]
-fn compiling_writes_over_nothing_but_compiled_schemas() {
+fn schema_compile_overwrites_only_compiled_schemas() {
     let files = temp_dir(&[("w.yaml", CRD), ("notes.txt", "mine"), ("empty", "")]);
     for (output, why) in [
         ("w.yaml", "w.yaml is a source"),
@@ -192,7 +192,7 @@ fn compiling_writes_over_nothing_but_compiled_schemas() {
 }
 
 #[test]
-fn compiled_schemas_are_sources_as_any_others() {
+fn compiled_schemas_are_accepted_as_sources() {
     let files = temp_dir(&[("w.yaml", CRD)]);
     succeed(files.path(), &["schema", "compile", "w.yaml", "-o", "one"]);
     for sources in [&["one"] as &[&str], &["one", "w.yaml"], &["w.yaml", "one"]] {
@@ -210,7 +210,7 @@ fn compiled_schemas_are_sources_as_any_others() {
 }
 
 #[test]
-fn what_lint_calls_an_error_is_not_compiled() {
+fn schemas_with_lint_errors_are_not_compiled() {
     let merge = "        x-kubernetes-patch-strategy: merge\n        x-kubernetes-patch-merge-key: ";
     for (words, why) in [
         (format!("{merge}''\n"), "objects merge by a key"),
@@ -236,7 +236,7 @@ fn what_lint_calls_an_error_is_not_compiled() {
 }
 
 #[test]
-fn selectors_that_say_nothing_are_refused() {
+fn empty_selectors_are_rejected() {
     let files = temp_dir_from_text(
         r"
 -- a.yaml --
@@ -255,7 +255,7 @@ data: {}
 }
 
 #[test]
-fn a_namespace_keeps_the_objects_of_others_as_they_are() {
+fn patch_with_a_namespace_leaves_other_namespaces_unchanged() {
     let config = |namespace: &str| {
         format!(
             "\

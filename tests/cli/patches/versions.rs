@@ -78,7 +78,7 @@ fn list_after(sides: [&str; 3], way: &[&str], flags: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn an_entry_without_a_key_is_another_one_than_an_entry_with_it() {
+fn entries_with_and_without_an_optional_key_are_distinct() {
     let added = ["[]", "[{foo: a, other: mine}]", "[{foo: a, bar: x, other: theirs}]"];
     let moved =
         ["[{foo: q, baz: v, other: 1}]", "[{foo: q, baz: v, other: 9}]", "[{foo: q, bar: v, other: 5}]"];
@@ -98,7 +98,7 @@ fn an_entry_without_a_key_is_another_one_than_an_entry_with_it() {
 }
 
 #[test]
-fn an_entry_that_names_its_keys_is_checked_for_conflicts() {
+fn entries_with_patch_merge_key_are_checked_for_conflicts() {
     let sides = [
         "[{foo: a, bar: x, other: 1}]",
         "[{foo: a, bar: x, other: 2}]",
@@ -114,7 +114,7 @@ fn an_entry_that_names_its_keys_is_checked_for_conflicts() {
 }
 
 #[test]
-fn a_version_without_a_namespace_is_of_the_same_object() {
+fn version_without_a_namespace_matches_the_same_object() {
     let config = |namespace: &str, value: &str| {
         format!(
             "\
@@ -156,7 +156,7 @@ data: {{a: '{value}'}}
 }
 
 #[test]
-fn entries_of_a_list_that_is_replaced_have_all_of_several_keys() {
+fn entries_of_a_replaced_list_require_all_merge_keys() {
     let files = temp_dir(&[
         ("crd.yaml", CRD),
         ("t.yaml", &thing("[]").replace("list: []", "comma: [{foo: b, bar: x}]")),
@@ -217,7 +217,7 @@ metadata: {name: c}
 }
 
 #[test]
-fn manifests_of_another_namespace_are_told() {
+fn manifests_of_another_namespace_are_reported() {
     let web = |namespace: &str| {
         format!(
             "\
@@ -253,7 +253,7 @@ metadata: {{name: web{namespace}}}
 }
 
 #[test]
-fn a_document_without_an_api_version_gets_one() {
+fn document_without_an_api_version_is_rejected_with_a_suggestion() {
     let files = temp_dir_from_text(
         r"
 -- c.yaml --
@@ -303,7 +303,7 @@ spec:
 ";
 
 #[test]
-fn conflicts_have_places_whatever_became_of_the_live_entry() {
+fn conflicts_have_locations_even_if_the_live_entry_is_gone() {
     let with = |from: &str, to: &str| {
         assert!(APPLIED.contains(from), "{from}");
         APPLIED.replace(from, to)

@@ -7,7 +7,7 @@ use kubectl_smp_testing::program::temp_dir;
 use super::{CUSTOM, WEB, application, fail, succeed};
 
 #[test]
-fn directives_that_do_something_else_are_warned_of() {
+fn misleading_directives_are_reported() {
     let spec = |spec: &str| format!("{{spec: {{template: {{spec: {spec}}}}}}}");
     // The patch, what is said in `apiserver`, whether it is said in `overlay`, too, and a text of the outcome there.
     let table = [
@@ -47,7 +47,7 @@ fn directives_that_do_something_else_are_warned_of() {
 }
 
 #[test]
-fn directives_that_do_what_they_look_like_are_not() {
+fn correct_directives_are_not_reported() {
     let spec = |spec: &str| format!("{{spec: {{template: {{spec: {spec}}}}}}}");
     for patch in [
         spec("{containers: [{$patch: replace}, {name: b, image: 'b:1'}]}"),
@@ -70,7 +70,7 @@ image: web:1
 }
 
 #[test]
-fn an_entry_whose_key_is_null_is_added_by_the_server_alone() {
+fn entry_with_a_null_key_is_added_only_in_the_apiserver_dialect() {
     let files = temp_dir(&[("web.yaml", WEB)]);
     let null = "{spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}";
     let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", null]);
@@ -106,7 +106,7 @@ fn an_entry_whose_key_is_null_is_added_by_the_server_alone() {
 }
 
 #[test]
-fn errors_say_of_which_patch_and_which_file() {
+fn errors_name_the_patch_and_the_file() {
     let files = application();
     fs::write(
         files.path().join("patch.yaml"),
@@ -169,7 +169,7 @@ spec: {replicas: {a: 1}, nope: {}}
 }
 
 #[test]
-fn errors_of_orders_name_keys() {
+fn element_order_errors_name_merge_keys() {
     let files = temp_dir(&[("web.yaml", WEB)]);
     let patch = |order: &str| {
         let spec =
@@ -223,7 +223,7 @@ fn errors_of_orders_name_keys() {
 }
 
 #[test]
-fn what_a_patch_deletes_is_told() {
+fn deleted_resources_are_reported() {
     let two = format!("{WEB}---\n{}", WEB.replace("name: web\n  labels", "name: db\n  labels"));
     let delete = "{kind: Deployment, metadata: {name: web}, $patch: delete}";
     for in_place in [&[][..], &["--in-place"]] {
@@ -241,7 +241,7 @@ fn what_a_patch_deletes_is_told() {
 }
 
 #[test]
-fn numbers_stay_what_they_are() {
+fn numbers_keep_their_value_and_type() {
     let files = temp_dir(&[("a.yaml", CUSTOM)]);
     for (patch, of) in [
         (r#"{"spec": {"x": 1e400}}"#, "merge"),

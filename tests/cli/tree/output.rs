@@ -19,7 +19,7 @@ fn odd() -> TempDir {
 
 #[test]
 #[cfg(unix)]
-fn graphs_are_quoted() {
+fn graph_labels_are_escaped() {
     let home = odd();
     insta::assert_snapshot!(tree(home.path(), &["k"]), @r#"
     target k                                 1 object
@@ -40,7 +40,7 @@ fn graphs_are_quoted() {
 }
 
 #[test]
-fn lines_are_ascii_where_the_locale_has_no_others() {
+fn tree_uses_ascii_lines_in_the_c_locale() {
     let home = shop();
     let output = command(home.path(), &["tree", "prod"]).env("LC_ALL", "C").output().expect("it runs");
     let text = String::from_utf8(output.stdout).expect("UTF-8");
@@ -77,7 +77,7 @@ fn lines_are_ascii_where_the_locale_has_no_others() {
 
 #[test]
 #[cfg(unix)]
-fn functions_say_what_they_changed() {
+fn functions_list_their_changes() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let function = "\
@@ -129,7 +129,7 @@ awk '/^- apiVersion/{n++} /^functionConfig/{n=0; print "- {apiVersion: v1, kind:
 }
 
 #[test]
-fn what_comes_from_elsewhere_says_its_commit() {
+fn remote_bases_show_their_commit() {
     let home = temp_dir(&[
         ("repository/base/kustomization.yaml", "resources: [c.yaml]"),
         ("repository/base/c.yaml", &config_map("c")),
@@ -158,7 +158,7 @@ fn what_comes_from_elsewhere_says_its_commit() {
 
 #[test]
 #[ignore = "needs helm"]
-fn charts_say_what_they_made() {
+fn charts_list_their_objects() {
     let helm = requirements::required_env("SMP_TEST_HELM", "helm");
     let home = temp_dir_with(
         &[("charts/app/templates/c.yaml", &config_map("{{ .Release.Name }}-c"))],
@@ -183,7 +183,7 @@ x: y
 }
 
 #[test]
-fn what_cannot_be_built_has_no_tree() {
+fn failed_build_prints_no_tree() {
     let home = temp_dir(&[("kustomization.yaml", "resources: [missing.yaml]")]);
     let output = run(home.path(), &["tree"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
@@ -200,7 +200,7 @@ fn what_cannot_be_built_has_no_tree() {
 }
 
 #[test]
-fn files_of_configurations_are_no_resources() {
+fn configuration_files_are_not_resources() {
     let plugin = "\
 apiVersion: builtin
 kind: PrefixTransformer
@@ -235,7 +235,7 @@ sum: 1 object
 }
 
 #[test]
-fn plain_bases_say_what_they_do() {
+fn plain_bases_list_their_objects() {
     let more = config_map("a").replace("a: b", "c: d");
     let home = temp_dir(&[
         ("one/a.yaml", &config_map("a").replace("a: b", "e: f")),

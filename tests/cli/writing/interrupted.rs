@@ -83,7 +83,7 @@ impl<'h> Ending<'h> {
 }
 
 #[test]
-fn a_killed_program_leaves_all_old_or_all_new() {
+fn killed_program_leaves_all_old_or_all_new_files() {
     let kills = std::env::var("SMP_TEST_KILLS").map_or(20, |count| count.parse::<u32>().expect("a number"));
     let home = tempfile::tempdir().expect("a directory");
     let ending = Ending::new(home.path());
@@ -130,7 +130,7 @@ fn a_killed_program_leaves_all_old_or_all_new() {
 }
 
 #[test]
-fn signals_leave_nothing_behind() {
+fn signals_leave_no_partial_files() {
     let home = tempfile::tempdir().expect("a directory");
     let ending = Ending::new(home.path());
     let started = Instant::now();
@@ -168,7 +168,7 @@ fn ignored_signals_stay_ignored() {
 }
 
 #[test]
-fn messages_say_what_was_recovered() {
+fn recover_reports_its_actions() {
     let home = targets();
     assert_eq!(succeed(home.path(), &["recover", "a"]), "a: there is nothing to recover\n");
     let journal = home.path().join("a/.kubectl-smp-journal");
@@ -183,7 +183,7 @@ fn messages_say_what_was_recovered() {
 }
 
 #[test]
-fn a_bound_on_the_size_of_files_leaves_nothing_behind() {
+fn file_size_limit_leaves_no_partial_files() {
     let home = targets();
     many(&home.path().join("many"), 3000, "one");
     let limited = |line: &str| {
@@ -205,7 +205,7 @@ fn a_bound_on_the_size_of_files_leaves_nothing_behind() {
 }
 
 #[test]
-fn messages_that_cannot_be_written_are_no_success() {
+fn unwritable_messages_are_an_error() {
     let home = targets();
     let images = "\
 resources: [x.yaml]

@@ -63,7 +63,7 @@ fn exchange(one: &Path, other: &Path, stop: &AtomicBool) {
 }
 
 #[test]
-fn nothing_leaks_while_directories_are_exchanged() {
+fn exchanging_directories_during_a_build_leaks_nothing() {
     let (mut built, mut refused, mut leaked) = (0, 0, 0);
     for (form, kustomization) in FORMS {
         let place = Place::new(&[

@@ -31,7 +31,7 @@ fn told(fields: &str) -> String {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "a table")]
-fn what_is_unmatched_names_what_is_meant() {
+fn unmatched_references_suggest_candidates() {
     let source = |path: &str| {
         format!(
             "\

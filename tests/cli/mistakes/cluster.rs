@@ -22,7 +22,7 @@ contexts:
 ";
 
 #[test]
-fn a_cluster_that_is_named_must_exist() {
+fn unknown_context_cluster_or_user_is_an_error() {
     let home = temp_dir(&[
         ("kubeconfig", KUBECONFIG),
         ("app/kustomization.yaml", "resources: [a.yaml]"),
@@ -51,7 +51,7 @@ fn a_cluster_that_is_named_must_exist() {
 
 #[cfg(unix)]
 #[test]
-fn a_kubeconfig_may_be_a_pipe_and_not_a_directory() {
+fn kubeconfig_may_be_a_pipe_but_not_a_directory() {
     let home = temp_dir(&[
         ("kubeconfig", KUBECONFIG),
         ("app/kustomization.yaml", "resources: [a.yaml]"),
@@ -85,7 +85,7 @@ fn unavailable() -> String {
 }
 
 #[test]
-fn nothing_is_sent_that_was_merged_by_guess() {
+fn resources_merged_without_a_schema_are_not_applied() {
     let widget = |list: &str| {
         format!(
             "\
@@ -111,7 +111,7 @@ spec: {{list: {list}}}
 
 #[cfg(feature = "cluster")]
 #[test]
-fn nothing_is_shown_as_sent_that_was_merged_by_guess() {
+fn resources_merged_without_a_schema_are_not_shown_in_a_dry_run() {
     let widget = |list: &str| {
         format!(
             "\
@@ -203,7 +203,7 @@ patches: [{path: p.yaml}]
 }
 
 #[test]
-fn a_namespace_for_a_build_is_refused() {
+fn build_rejects_the_namespace_flag() {
     let home = temp_dir(&[("app/kustomization.yaml", "resources: [a.yaml]"), ("app/a.yaml", &cm("a"))]);
     let output = run(home.path(), &["build", "app", "-n", "shop"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));

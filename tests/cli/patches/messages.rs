@@ -47,7 +47,7 @@ fn refused(manifests: &str, args: &[&str]) -> String {
 }
 
 #[test]
-fn entries_that_kustomize_does_not_take_from_the_patch_are_told() {
+fn patch_entries_ignored_by_kustomize_are_reported() {
     let service = "\
 apiVersion: v1
 kind: Service
@@ -80,7 +80,7 @@ spec:
 }
 
 #[test]
-fn deletions_of_what_is_not_there_are_told_once() {
+fn deletions_without_a_match_are_reported_once() {
     let two = format!("{CONFIG}---\n{}", CONFIG.replace("name: a", "name: b"));
     let other = two.replacen("f: x", "f: x\n  g: y", 1);
     let patch = "{data: {f: null, g: null}}";
@@ -97,7 +97,7 @@ fn deletions_of_what_is_not_there_are_told_once() {
 }
 
 #[test]
-fn what_is_no_secret_is_shown() {
+fn values_that_are_not_secret_are_shown() {
     let test = r#"[{"op": "test", "path": "/data/f", "value": "marked"}]"#;
     let told = refused(CONFIG, &["--type", "json", "-p", test]);
     insta::assert_snapshot!(told, @r#"
@@ -145,7 +145,7 @@ fn what_is_no_secret_is_shown() {
 }
 
 #[test]
-fn what_is_missing_is_told_where_it_was_taken_away() {
+fn missing_required_field_is_reported_where_it_was_removed() {
     let remove = r#"[{"op": "remove", "path": "/spec/selector"}]"#;
     let of_entry = r#"[{"op": "remove", "path": "/spec/template/spec/containers/1/name"}]"#;
     let table = [
@@ -175,7 +175,7 @@ spec:
 }
 
 #[test]
-fn documents_that_stand_for_paths_are_not_shown() {
+fn documents_passed_as_paths_are_not_shown() {
     let files = temp_dir(&[("a.yaml", CONFIG)]);
     let document = r#"{"stringData": {"a": "marked"}}"#;
     for args in [["-f", "a.yaml", "--patch-file", document], ["-f", document, "-p", "{}"]] {
@@ -189,7 +189,7 @@ fn documents_that_stand_for_paths_are_not_shown() {
 }
 
 #[test]
-fn an_empty_patch_has_a_place() {
+fn empty_patch_has_a_location() {
     for patch in ["", "# nothing"] {
         let told = refused(CONFIG, &["-p", patch]);
         assert!(told.contains("error[invalid-value]") && told.contains("--patch:1:1"), "{told}");
@@ -197,7 +197,7 @@ fn an_empty_patch_has_a_place() {
 }
 
 #[test]
-fn copies_stand_in_brackets_among_entries_in_brackets() {
+fn copied_entries_use_flow_style_in_flow_lists() {
     let files = temp_dir_from_text(
         r"
 -- a.yaml --
@@ -234,7 +234,7 @@ spec:
 }
 
 #[test]
-fn the_text_of_a_file_entry_is_not_shown() {
+fn text_of_a_file_entry_is_not_shown() {
     let files = temp_dir(&[("kustomization.yaml", "secretGenerator: [{name: a, files: [\"a=b=marked\"]}]\n")]);
     let told = fail(files.path(), &["build", "."]);
     insta::assert_snapshot!(told, @r"
@@ -250,7 +250,7 @@ fn the_text_of_a_file_entry_is_not_shown() {
 }
 
 #[test]
-fn a_resource_is_named_with_its_kind() {
+fn name_flag_accepts_kind_and_name() {
     let other = WORKLOAD.replace("kind: Deployment", "kind: StatefulSet");
     let home = temp_dir(&[("all.yaml", &format!("{WORKLOAD}---\n{other}"))]);
     for named in [&["--name", "deploy/web"][..], &["--name", "web", "--kind", "deployments.apps"]] {

@@ -10,7 +10,7 @@ use super::{Ended, Place, SECRET, kustomize, map};
 const NONE: &str = "--load-restrictor=LoadRestrictionsNone";
 
 #[test]
-fn links_out_of_a_kustomization_are_refused() {
+fn symlinks_out_of_a_kustomization_are_rejected() {
     let entries = [
         ("resources: [l.yaml]", "l.yaml"),
         ("resources: [d/secret.yaml]", "d/secret.yaml"),
@@ -40,7 +40,7 @@ fn links_out_of_a_kustomization_are_refused() {
 }
 
 #[test]
-fn links_out_of_plain_directories_are_refused() {
+fn symlinks_out_of_plain_directories_are_rejected() {
     for (link, target) in [("l.yaml", "../out/secret.yaml"), ("l.yaml", "/out/secret.yaml"), ("d", "../out")]
     {
         for (directory, target_directory) in [("over", "over"), ("base", "over")] {
@@ -58,7 +58,7 @@ fn links_out_of_plain_directories_are_refused() {
 }
 
 #[test]
-fn links_that_are_no_manifests_are_nobodys_business() {
+fn symlinks_that_are_not_manifests_are_ignored() {
     let place = Place::new(&[("base/a.yaml", &map("a")), ("over/b.yaml", &map("b")), ("README.md", "x")]);
     place.link("over/README.md", "../README.md");
     assert_eq!(place.prints(&["build", "over"]), format!("{}---\n{}", map("a"), map("b")));
@@ -99,7 +99,7 @@ configMapGenerator: [{name: g, files: [t=l]}]
 }
 
 #[test]
-fn links_inside_of_the_root_and_bases_that_are_links_are_followed() {
+fn symlinks_within_the_root_and_symlinked_bases_are_followed() {
     let built = linked().prints(&["build", "app"]);
     for name in ["a", "b", "c", "d", "g-"] {
         assert!(built.contains(&format!("name: x-{name}")), "{name}: {built}");
@@ -108,7 +108,7 @@ fn links_inside_of_the_root_and_bases_that_are_links_are_followed() {
 
 #[test]
 #[ignore = "needs kustomize, see .ci/tools"]
-fn links_are_followed_as_kustomize_follows_them() {
+fn symlinks_are_followed_as_in_kustomize() {
     let place = linked();
     for target in ["app", "to-base", "absolute", "elsewhere/base"] {
         assert_eq!(place.prints(&["build", target]), kustomize(&place.at(target)), "{target}");
@@ -116,7 +116,7 @@ fn links_are_followed_as_kustomize_follows_them() {
 }
 
 #[test]
-fn plain_bases_may_be_links_and_have_links_inside() {
+fn plain_bases_may_be_or_contain_symlinks() {
     let place = Place::new(&[("elsewhere/.x/a.yaml", &map("a")), ("over/b.yaml", &map("b"))]);
     place.link("base", "elsewhere");
     place.link("elsewhere/x", "/elsewhere/.x");
@@ -124,7 +124,7 @@ fn plain_bases_may_be_links_and_have_links_inside() {
 }
 
 #[test]
-fn a_kustomization_that_may_not_be_read_is_an_error() {
+fn unreadable_kustomization_is_an_error() {
     for name in ["kustomization.yaml", "kustomization.yml", "Kustomization"] {
         // Manifests beside it, and a base: without the kustomization this would be a plain directory.
         let place = || Place::new(&[("app/a.yaml", &map("a")), ("base/a.yaml", &map("a"))]);
@@ -151,7 +151,7 @@ fn a_kustomization_that_may_not_be_read_is_an_error() {
 }
 
 #[test]
-fn pipes_devices_and_sockets_are_refused_by_name() {
+fn pipes_devices_and_sockets_are_rejected_by_name() {
     let entries = [
         ("resources: [x.yaml]", "app"),
         ("resources: [a.yaml]\npatches: [{path: x.yaml}]", "app"),
@@ -183,7 +183,7 @@ fn pipes_devices_and_sockets_are_refused_by_name() {
 }
 
 #[test]
-fn pipes_in_directories_of_manifests_are_refused_by_name() {
+fn pipes_in_manifest_directories_are_rejected_by_name() {
     for link in [false, true] {
         let place = Place::new(&[("src/a.yaml", &map("a")), ("dest/a.yaml", &map("a"))]);
         if link {
@@ -214,7 +214,7 @@ fn pipes_in_directories_of_manifests_are_refused_by_name() {
 }
 
 #[test]
-fn files_that_are_too_large_are_refused_by_name() {
+fn oversized_files_are_rejected_by_name() {
     let place = Place::new(&[("app/kustomization.yaml", "resources: [big.yaml]")]);
     File::create(place.at("app/big.yaml")).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
     let message = place.refused(&["build", "app"]);
@@ -239,7 +239,7 @@ fn with_writer(place: &Place, arguments: &[&str], text: &str) -> Ended {
 }
 
 #[test]
-fn the_user_may_name_a_pipe() {
+fn pipe_named_on_the_command_line_is_read() {
     let manifest = map("a");
     let schema = "definitions: {a: {type: object, x-kubernetes-group-version-kind: [{group: e.com, version: v1, \
                   kind: E}], properties: {spec: {type: object, properties: {l: {type: array, items: {type: object}, \
@@ -301,7 +301,7 @@ spec:
 }
 
 #[test]
-fn the_user_may_name_standard_input() {
+fn standard_input_named_on_the_command_line_is_read() {
     for name in ["/dev/stdin", "/dev/fd/0", "-"] {
         let place = Place::new(&[]);
         let mut command = place.command(&["patch", "-f", name, "--type", "merge", "--patch", "data: {a: b}"]);
@@ -320,7 +320,7 @@ fn the_user_may_name_standard_input() {
 pub(super) const CREDENTIALS: &str = r#"{"auths": {"registry.example.com": {"auth": "top-secret"}}}"#;
 
 #[test]
-fn bases_that_are_found_stay_in_the_repository() {
+fn detected_bases_must_be_inside_the_repository() {
     for (overlay, base) in [("repo/over", "repo/base"), ("repo/overlays/prod", "repo/base")] {
         let place = Place::new(&[
             (&format!("{overlay}/a.yaml"), &map("a")),
@@ -360,7 +360,7 @@ fn bases_that_are_found_stay_in_the_repository() {
 }
 
 #[test]
-fn bases_that_are_found_without_a_repository_stay_in_their_directory() {
+fn detected_bases_without_a_repository_must_be_inside_the_directory() {
     let place = Place::new(&[("app/over/a.yaml", &map("a")), ("app/elsewhere/b.yaml", &map("b"))]);
     place.link("app/base", "elsewhere");
     assert_eq!(place.prints(&["build", "app/over"]), format!("{}---\n{}", map("b"), map("a")));
@@ -377,7 +377,7 @@ fn bases_that_are_found_without_a_repository_stay_in_their_directory() {
 }
 
 #[test]
-fn no_base_is_found_beside_a_repository() {
+fn no_base_is_detected_beside_a_repository() {
     let place = Place::new(&[("repo/a.yaml", &map("a")), ("base/config.json", CREDENTIALS)]);
     place.repository("repo");
     let message = place.refused(&["build", "repo"]);

@@ -16,7 +16,7 @@ spec:
 ";
 
 #[test]
-fn what_kustomize_loses_is_told() {
+fn entries_lost_by_kustomize_are_reported() {
     let files = temp_dir(&[("dns.yaml", SERVICE)]);
     let patch = |patch: &str| {
         succeed(files.path(), &["patch", "-f", "dns.yaml", "--dialect", "kustomize", "-p", patch]).1
@@ -98,7 +98,7 @@ fn what_kustomize_loses_is_told() {
 }
 
 #[test]
-fn each_entry_that_kustomize_loses_is_named() {
+fn every_entry_lost_by_kustomize_is_named() {
     let thing = "\
 apiVersion: example.com/v1
 kind: Thing
@@ -191,7 +191,7 @@ const REFUSED_OPERATIONS: [(&str, &[&str]); 8] = [
 ];
 
 #[test]
-fn operations_that_cannot_be_done_say_what_was_meant() {
+fn failed_operations_get_suggestions() {
     let files = temp_dir(&[("web.yaml", WEB)]);
     for (patch, want) in REFUSED_OPERATIONS {
         let said = fail(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
@@ -202,7 +202,7 @@ fn operations_that_cannot_be_done_say_what_was_meant() {
 }
 
 #[test]
-fn below_an_entry_that_moved_away_there_is_the_next_one() {
+fn move_into_the_moved_entry_resolves_to_the_next_entry() {
     let two = WEB.replace(
         "      - name: web\n",
         r"      - name: first
@@ -228,7 +228,7 @@ fn below_an_entry_that_moved_away_there_is_the_next_one() {
 }
 
 #[test]
-fn a_group_that_is_another_one_is_named() {
+fn kind_with_the_wrong_group_gets_a_suggestion() {
     let files = temp_dir(&[("web.yaml", WEB), ("service.yaml", SERVICE)]);
     for (kind, meant) in [("Deployment.extensions", "Deployment.apps"), ("Service.apps", "Service")] {
         let said = fail(files.path(), &["patch", "-f", ".", "--kind", kind, "-p", "{spec: {paused: true}}"]);
@@ -237,7 +237,7 @@ fn a_group_that_is_another_one_is_named() {
 }
 
 #[test]
-fn each_kind_that_the_server_refuses_is_told_with_the_way_out() {
+fn every_kind_rejected_by_the_server_is_reported_with_a_fix() {
     let two = "\
 apiVersion: e.io/v1
 kind: A
@@ -258,7 +258,7 @@ metadata: {name: b}
 }
 
 #[test]
-fn a_null_merge_key_is_warned_of() {
+fn null_merge_key_is_reported() {
     let files = temp_dir(&[("web.yaml", WEB)]);
     let null = "{spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}";
     let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", null]);
@@ -286,7 +286,7 @@ fn a_null_merge_key_is_warned_of() {
 }
 
 #[test]
-fn an_entry_that_is_deleted_and_added_again_has_no_nulls() {
+fn entry_deleted_and_added_again_has_no_nulls() {
     let container =
         |fields: &str| WEB.replace("        image: web:1\n", &format!("        image: web:1\n{fields}"));
     let other = WEB.replace("- name: web\n", "- name: other\n");
@@ -321,7 +321,7 @@ fn an_entry_that_is_deleted_and_added_again_has_no_nulls() {
 }
 
 #[test]
-fn entries_that_match_twice_are_told_apart_by_more_keys() {
+fn ambiguous_entries_suggest_more_merge_keys() {
     let files = temp_dir(&[("dns.yaml", SERVICE)]);
     let patch = "{spec: {ports: [{$patchMergeKey: [port], port: 53, name: x}]}}";
     for dialect in ["apiserver", "overlay"] {
@@ -332,7 +332,7 @@ fn entries_that_match_twice_are_told_apart_by_more_keys() {
 }
 
 #[test]
-fn null_in_the_live_object_is_nobodys_change() {
+fn null_in_the_live_object_is_not_a_conflict() {
     let null = config("", "null");
     let files =
         temp_dir(&[("original.yaml", &null), ("current.yaml", &null), ("modified.yaml", &config("", "'1'"))]);
@@ -354,7 +354,7 @@ fn null_in_the_live_object_is_nobodys_change() {
 }
 
 #[test]
-fn what_is_read_as_no_string_is_warned_of() {
+fn scalars_not_parsed_as_strings_are_reported() {
     let files = temp_dir(&[("a.yaml", WEB), ("b.yaml", &WEB.replace("- name: web", "- name: Y"))]);
     let (patch, said) = succeed(files.path(), &["create-patch", "a.yaml", "b.yaml"]);
     insta::assert_snapshot!(patch, @r"
@@ -382,7 +382,7 @@ fn what_is_read_as_no_string_is_warned_of() {
 }
 
 #[test]
-fn suggestions_name_something() {
+fn suggestions_are_never_empty() {
     let files = temp_dir(&[("app/a.yaml", WEB), ("app/b.yaml", "a: b\n")]);
     let said = fail(files.path(), &["patch", "-f", "app", "-p", "{}", "--kind", "X"]);
     assert!(!said.contains("did you mean ``"), "{said}");
@@ -391,7 +391,7 @@ fn suggestions_name_something() {
 }
 
 #[test]
-fn an_order_names_all_of_several_keys() {
+fn element_order_includes_all_merge_keys() {
     let crd = CRD.replace(
         "x-kubernetes-list-type: map\n                x-kubernetes-list-map-keys: [id]",
         "x-kubernetes-patch-strategy: merge\n                x-kubernetes-patch-merge-key: 'id,x'",
@@ -426,7 +426,7 @@ fn standard_input_is_read_once() {
 }
 
 #[test]
-fn what_was_applied_last_is_of_the_same_object() {
+fn last_applied_configuration_must_be_of_the_same_object() {
     let live = |last: &str| {
         WEB.replace(
             "  labels: {tier: front}\n",
@@ -460,7 +460,7 @@ fn what_was_applied_last_is_of_the_same_object() {
 }
 
 #[test]
-fn warnings_are_about_what_the_patch_brings() {
+fn warnings_cover_only_changes_of_the_patch() {
     let files = temp_dir(&[(
         "web.yaml",
         &format!(
@@ -489,7 +489,7 @@ fn warnings_are_about_what_the_patch_brings() {
 }
 
 #[test]
-fn an_entry_that_only_a_default_tells_apart_is_warned_of() {
+fn entry_distinguished_only_by_a_default_is_reported() {
     const ONE: &str = "\
 apiVersion: v1
 kind: Service
@@ -516,7 +516,7 @@ spec:
 }
 
 #[test]
-fn words_of_directives_in_secrets_are_not_told() {
+fn directive_values_in_secrets_are_not_printed() {
     let files = temp_dir_from_text(
         r"
 -- a.yaml --
@@ -542,7 +542,7 @@ metadata: {name: a}
 }
 
 #[test]
-fn what_yaml_cannot_hold_is_printed_as_json() {
+fn values_not_representable_in_yaml_require_json_output() {
     let files = temp_dir(&[("a.yaml", "a: x\n"), ("b.yaml", "a: \"x\\x7f\"\n")]);
     let args = ["create-patch", "a.yaml", "b.yaml", "--type", "merge"];
     let said = fail(files.path(), &args);
@@ -599,7 +599,7 @@ list: {list}
 }
 
 #[test]
-fn entries_that_name_their_keys_are_warned_of_only_for_mistakes() {
+fn patch_merge_key_is_reported_only_for_mistakes() {
     let two = "[{foo: a}, {foo: a, bar: b}]";
     let table = [
         (two, "{$patchMergeKey: [foo, bar], foo: a, other: val}", None),
@@ -656,7 +656,7 @@ fn created_patches_with_recommended_keys_apply_without_a_warning() {
 }
 
 #[test]
-fn named_keys_in_a_list_that_does_not_merge_are_warned_of() {
+fn patch_merge_key_in_an_atomic_list_is_reported() {
     let tolerations = r"      tolerations:
       - {key: a}
 ";

@@ -24,7 +24,7 @@ fn says(told: &str, parts: &[&str]) {
 }
 
 #[test]
-fn a_variable_of_a_resource_that_is_not_there_says_which_one_is() {
+fn variable_of_a_missing_resource_gets_a_suggestion() {
     let kustomization = "\
 namePrefix: p-
 resources: [a.yaml]
@@ -51,7 +51,7 @@ vars:
 }
 
 #[test]
-fn a_replace_of_what_is_not_there_is_warned_of() {
+fn replace_of_a_missing_field_is_reported() {
     let deployment = "\
 apiVersion: apps/v1
 kind: Deployment
@@ -107,7 +107,7 @@ patches:
 }
 
 #[test]
-fn what_strict_refuses_is_not_printed() {
+fn strict_prints_no_output_on_warnings() {
     let widget = "\
 apiVersion: example.com/v1
 kind: Widget
@@ -142,7 +142,7 @@ mod with_a_cluster {
     use super::*;
 
     #[test]
-    fn a_namespace_is_used_or_refused() {
+    fn namespace_flag_is_used_or_rejected() {
         let home = temp_dir(&[("kustomization.yaml", "resources: [a.yaml]"), ("a.yaml", CONFIG_MAP)]);
         let refusing: [&[&str]; 9] = [
             &["build", "."],
@@ -183,7 +183,7 @@ mod with_a_cluster {
     }
 
     #[test]
-    fn a_broken_kubeconfig_says_where() {
+    fn invalid_kubeconfig_is_an_error_with_its_location() {
         let kubeconfig = |cluster: &str, user: &str| {
             format!(
                 "\
@@ -234,7 +234,7 @@ clusters:
     }
 
     #[test]
-    fn a_kind_that_the_cluster_was_asked_for_has_its_place() {
+    fn failed_schema_lookup_has_the_location_of_the_resource() {
         let widget = "\
 apiVersion: example.com/v1
 kind: Widget
@@ -252,7 +252,7 @@ spec: {list: [a]}
 }
 
 #[test]
-fn keys_of_labels_and_annotations_that_are_no_strings_are_rejected() {
+fn non_string_label_and_annotation_keys_are_rejected() {
     let kustomization = "\
 resources: [a.yaml]
 commonAnnotations: {n: a, y: b, on: c, fine: d, 1: e}
@@ -289,7 +289,7 @@ configMapGenerator:
 }
 
 #[test]
-fn empty_strategic_merges_beside_others_are_accepted_by_all_commands() {
+fn empty_strategic_merge_patches_are_accepted_by_all_commands() {
     let kustomization = "\
 resources: [a.yaml]
 patchesStrategicMerge: [empty.yaml, p.yaml, empty.yaml]
@@ -314,7 +314,7 @@ patchesStrategicMerge: [empty.yaml, p.yaml, empty.yaml]
 }
 
 #[test]
-fn what_cannot_be_printed_is_rejected_by_all_commands() {
+fn unprintable_values_are_rejected_by_all_commands() {
     let manifest = |value: &str| {
         format!(
             "\

@@ -55,7 +55,7 @@ items: [{apiVersion: v1, kind: Pod, metadata: {name: p}}]
 
 #[test]
 #[ignore = "needs helm"]
-fn charts_name_their_templates() {
+fn chart_values_point_to_their_templates() {
     let helm = requirements::required_env("SMP_TEST_HELM", "helm");
     let generated = [
         (
@@ -109,7 +109,7 @@ fn committed(repository: &Path) -> String {
 }
 
 #[test]
-fn files_of_fetched_repositories_are_told_by_their_address() {
+fn fetched_files_are_reported_by_url() {
     let home = temp_dir_from_text(
         r"
 -- repository/base/kustomization.yaml --
@@ -183,7 +183,7 @@ metadata: {name: missing}
 
 #[test]
 #[cfg(feature = "cluster")]
-fn live_objects_say_who_manages_what() {
+fn live_fields_list_their_field_managers() {
     let server = fake_server::start(|body| (200, String::new(), body.into()));
     let home = managed();
     let text = run_ok(home.path(), &["blame", ".", "-o", "json", "--live", "--server", &server]);
@@ -214,7 +214,7 @@ fn live_objects_say_who_manages_what() {
 
 #[test]
 #[cfg(feature = "cluster")]
-fn live_objects_are_told_in_the_margin() {
+fn live_differences_are_printed_as_trailing_comments() {
     let server = fake_server::start(|body| (200, String::new(), body.into()));
     let home = managed();
     let text = run_ok(home.path(), &["blame", ".", "--live", "--server", &server]);

@@ -46,7 +46,7 @@ fn odd() -> TempDir {
 
 #[test]
 #[cfg(unix)]
-fn rules_of_make_are_quoted() {
+fn make_rules_are_escaped() {
     let home = odd();
     let rule = deps(home.path(), &[".", "-o", "make", "--rule-target", "o%u t"]);
     let want = r"o\%u\ t: -d.yaml @a.yaml a\ b.yaml a&p.yaml b\[k].yaml b\\\ s.yaml b\s.yaml c\:n.yaml d$$r.yaml e$(subst x,=,x)s.yaml h\#s.yaml kustomization.yaml p%c.yaml p\|p.yaml q'e.yaml q\?m.yaml s\*r.yaml s$(subst x,\;,x)i.yaml ./~t.yaml";
@@ -62,7 +62,7 @@ fn rules_of_make_are_quoted() {
 #[test]
 #[cfg(unix)]
 #[ignore = "needs make"]
-fn make_reads_the_rules() {
+fn make_accepts_the_rules() {
     let home = odd();
     let make = |args: &[&str]| {
         let make = Command::new("make").args(args).current_dir(home.path()).output();
@@ -93,7 +93,7 @@ fn make_reads_the_rules() {
 }
 
 #[test]
-fn all_targets_below_a_directory_are_told() {
+fn all_targets_below_a_directory_are_listed() {
     let home = shop();
     let all: Value = serde_json::from_str(&deps(home.path(), &["-R", ".", "-o", "json"])).expect("JSON");
     let targets: Vec<&str> =
@@ -130,7 +130,7 @@ base/kustomization.yaml
 }
 
 #[test]
-fn locks_and_schemas_are_told() {
+fn lock_files_and_schemas_are_listed() {
     let crd = "\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -160,7 +160,7 @@ smp.lock
 }
 
 #[test]
-fn what_comes_from_elsewhere_is_told_by_its_commit() {
+fn remote_references_are_listed_with_their_commit() {
     let home = temp_dir(&[
         ("repository/base/kustomization.yaml", "resources: [c.yaml]"),
         ("repository/base/c.yaml", &config_map("c")),
@@ -191,7 +191,7 @@ fn what_comes_from_elsewhere_is_told_by_its_commit() {
 
 #[test]
 #[cfg(unix)]
-fn programs_are_told_with_what_they_are_given() {
+fn programs_are_listed_with_their_inputs() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let function = "\
@@ -222,7 +222,7 @@ cat
 
 #[test]
 #[ignore = "needs helm"]
-fn charts_are_told_as_a_whole() {
+fn charts_are_listed_as_a_whole() {
     let helm = requirements::required_env("SMP_TEST_HELM", "helm");
     let home = temp_dir_with(
         &[("charts/app/templates/c.yaml", &config_map("{{ .Values.x }}"))],
@@ -250,7 +250,7 @@ x: y
 /// Files of real overlays are removed, one at a time.
 #[test]
 #[ignore = "needs repositories with overlays"]
-fn real_overlays_depend_on_what_is_told() {
+fn real_overlays_depend_on_the_listed_files() {
     let top = PathBuf::from(requirements::required_env("SMP_TEST_REALWORLD", "CONTRIBUTING.md"));
     let (mut targets, mut removed) = (0, 0);
     for repository in fs::read_dir(top).expect("a folder").map(|entry| entry.expect("an entry").path()) {

@@ -10,7 +10,7 @@ use smp_text::diagnostic::Code;
 use super::{CONFIG_MAP, bases, built, chain, node, over};
 
 #[test]
-fn copies_are_counted_in_bytes() {
+fn copied_values_count_toward_the_size_limit() {
     let big = format!(
         "\
 {CONFIG_MAP}data:
@@ -53,7 +53,7 @@ spec: {{containers: [{{name: c, args: ['{}']}}]}}
 }
 
 #[test]
-fn a_chain_of_overlays_counts_all_its_copies() {
+fn copies_count_across_a_chain_of_overlays() {
     let big = format!(
         "\
 {CONFIG_MAP}data:
@@ -76,7 +76,7 @@ replacements: [{{source: {{name: a, fieldPath: data.a}}, targets: [{{select: {{n
 }
 
 #[test]
-fn what_goes_into_many_resources_is_counted() {
+fn values_set_in_many_resources_count_toward_the_size_limit() {
     let many: String = (0..200)
         .map(|i| {
             format!(
@@ -122,7 +122,7 @@ spec: {{template: {{spec: {{containers: [{{name: c, image: web}}]}}}}}}
 }
 
 #[test]
-fn files_that_many_generators_read_are_counted() {
+fn files_read_by_many_generators_count_toward_the_size_limit() {
     let entries = |file: fn(usize) -> String| {
         (0..100).map(|i| format!("- {{name: c{i}, files: ['{}']}}\n", file(i))).collect::<String>()
     };
@@ -160,7 +160,7 @@ fn bomb() -> String {
 }
 
 #[test]
-fn aliases_are_counted_in_bytes() {
+fn expanded_aliases_count_toward_the_size_limit() {
     // One megabyte of text, and most of what it may ask for.
     let wide = format!(
         "\
@@ -205,7 +205,7 @@ fn run(directory: &Path, megabytes: usize, arguments: &[&str]) -> Output {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn the_program_stays_small() {
+fn alias_bombs_do_not_exhaust_memory() {
     let directory = tempfile::tempdir().expect("a directory");
     let manifests = format!(
         "\
@@ -242,7 +242,7 @@ fn the_program_stays_small() {
 }
 
 #[test]
-fn json_has_no_infinity() {
+fn infinity_and_nan_are_rejected_in_json_output() {
     let directory = tempfile::tempdir().expect("a directory");
     for value in [".inf", "-.inf", ".nan"] {
         for (path, text) in over(&format!("{CONFIG_MAP}data: {{x: {value}}}\n"), "") {

@@ -129,7 +129,7 @@ const TRAPS: &[Trap] = &[
 ];
 
 #[test]
-fn nothing_leads_out_of_a_repository() {
+fn fetched_repository_cannot_read_outside_itself() {
     for Trap { name, files, links, target, named } in TRAPS {
         for flags in FLAGS {
             let place = Place::new(&[]);
@@ -154,7 +154,7 @@ fn nothing_leads_out_of_a_repository() {
 }
 
 #[test]
-fn links_inside_of_a_repository_are_followed() {
+fn symlinks_within_a_repository_are_followed() {
     let place = Place::new(&[
         ("repo/app/kustomization.yaml", "resources: [l.yaml, ../to-base]"),
         ("repo/app/sub/a.yaml", &map("a")),
@@ -172,7 +172,7 @@ fn links_inside_of_a_repository_are_followed() {
 }
 
 #[test]
-fn no_base_is_looked_for_above_a_repository() {
+fn no_base_is_searched_above_a_fetched_repository() {
     let place = Place::new(&[("repo/a.yaml", &map("a"))]);
     let url = place.repository("repo");
     place.run(&["build", &url]);
@@ -225,7 +225,7 @@ fn charts_are_never_pulled_into_a_fetched_tree() {
 }
 
 #[test]
-fn charts_of_a_repository_have_no_links_out_of_it() {
+fn charts_with_symlinks_out_of_a_repository_are_rejected() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let place = Place::new(&[
@@ -252,7 +252,7 @@ fn charts_of_a_repository_have_no_links_out_of_it() {
 }
 
 #[test]
-fn what_looks_like_an_unfinished_change_in_a_repository_is_a_file() {
+fn journal_in_a_fetched_repository_is_not_recovered() {
     let place = Place::new(&[
         ("repo/ov/kustomization.yaml", "resources: [../base]"),
         ("repo/base/kustomization.yaml", "resources: [a.yaml]"),
@@ -266,7 +266,7 @@ fn what_looks_like_an_unfinished_change_in_a_repository_is_a_file() {
 }
 
 #[test]
-fn a_repository_from_elsewhere_names_none_of_this_machine() {
+fn fetched_repository_cannot_reference_local_repositories() {
     let place = Place::new(&[("private/kustomization.yaml", "resources: [s.yaml]"), ("private/s.yaml", MAP)]);
     let private = place.repository("private");
     for reference in [format!("{private}?ref=main"), format!("git::{private}?ref=main")] {

@@ -26,7 +26,7 @@ fn repositories() -> (Place, String) {
 }
 
 #[test]
-fn programs_and_a_sandbox_do_not_go_together() {
+fn flags_that_run_programs_conflict_with_the_sandbox() {
     let place = Place::new(&[("app/kustomization.yaml", "resources: [a.yaml]"), ("app/a.yaml", &map("a"))]);
     for flag in ["--enable-helm", "--enable-exec", "--enable-alpha-plugins"] {
         let message = place.refused(&["build", "app", ON, flag]);
@@ -46,7 +46,7 @@ fn programs_and_a_sandbox_do_not_go_together() {
 }
 
 #[test]
-fn local_targets_and_what_lifts_restrictions_are_built_as_ever() {
+fn local_and_unrestricted_targets_build_without_a_sandbox() {
     let (place, url) = repositories();
     place.write("app/kustomization.yaml", "resources: [../out/secret.yaml]");
     let ended = place.run(&["build", "app", NONE, "-v"]);
@@ -104,7 +104,7 @@ contexts: [{{name: c, context: {{cluster: c, user: u}}}}]
 
 #[test]
 #[cfg(feature = "cluster")]
-fn fetched_plain_directories_neither_open_the_sandbox_nor_ask_the_cluster() {
+fn fetched_plain_directories_stay_in_the_sandbox_and_off_the_cluster() {
     let (place, url, server) = plain_repository();
     let run = |arguments: &[&str]| {
         let mut command = place.command(&[&["build", &url], arguments].concat());
@@ -141,7 +141,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 #[test]
 #[ignore = "needs python3"]
-fn kernels_without_landlock_are_told_of_when_asked() {
+fn missing_landlock_is_reported_with_verbose_or_an_explicit_sandbox() {
     let (place, url) = repositories();
     let run = |arguments: &[&str]| {
         let program = place.command(&[]);
@@ -180,7 +180,7 @@ mod enforced {
 
     #[test]
     #[ignore = "needs a kernel with Landlock"]
-    fn files_outside_are_refused_by_the_system() {
+    fn operating_system_blocks_files_outside_the_sandbox() {
         let files = [
             ("app/kustomization.yaml", "resources: [../out/secret.yaml]"),
             ("over/b.yaml", &map("b")),
@@ -200,7 +200,7 @@ mod enforced {
 
     #[test]
     #[ignore = "needs a kernel with Landlock"]
-    fn bases_that_are_found_do_not_open_the_sandbox() {
+    fn detected_bases_do_not_widen_the_sandbox() {
         let place = Place::new(&[("repo/over/a.yaml", &map("a")), ("repo/near/b.yaml", &map("b"))]);
         place.write(".docker/config.json", CREDENTIALS);
         place.link("repo/base", "../.docker");
@@ -216,7 +216,7 @@ mod enforced {
 
     #[test]
     #[ignore = "needs a kernel with Landlock"]
-    fn builds_in_a_sandbox_are_the_same() {
+    fn sandboxed_builds_print_the_same_output() {
         let project = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut targets = vec![project.join("examples/plain/overlays")];
         for folder in ["tests/cases/kustomize", "examples/kustomize"] {
@@ -246,7 +246,7 @@ mod enforced {
 
     #[test]
     #[ignore = "needs a kernel with Landlock"]
-    fn remote_targets_are_built_in_a_sandbox_by_themselves() {
+    fn remote_targets_are_sandboxed_by_default() {
         let (place, url) = repositories();
         let outside = place.prints(&["build", &url, "--sandbox=off"]);
         assert_eq!(outside.matches("name: ").count(), 3);
@@ -270,7 +270,7 @@ mod enforced {
 
     #[test]
     #[ignore = "needs a kernel with Landlock"]
-    fn outputs_of_a_sandbox_are_written() {
+    fn sandboxed_builds_write_their_output() {
         let (place, url) = repositories();
         let want = place.prints(&["build", &url, "--sandbox=off"]);
         fs::create_dir(place.at("dir")).expect("made");
@@ -288,7 +288,7 @@ mod enforced {
 
     #[test]
     #[ignore = "needs a kernel with Landlock"]
-    fn where_the_output_goes_opens_nothing() {
+    fn output_directories_do_not_widen_the_sandbox() {
         let place = Place::new(&[("app/kustomization.yaml", "resources: [../out/secret.yaml]")]);
         let before = place.prints(&["build", "app", NONE, "--sandbox=off"]);
         assert!(before.contains(SECRET), "without a sandbox it is read");
@@ -320,7 +320,7 @@ mod enforced {
 
     #[test]
     #[ignore = "needs a kernel with Landlock"]
-    fn errors_in_a_sandbox_are_the_same() {
+    fn sandboxed_builds_report_the_same_errors() {
         let (place, _) = repositories();
         place.write("other/c/kustomization.yaml", "resources: [nope.yaml, 'file:///nowhere/repo?ref=x']");
         place.write("other/d/kustomization.yaml", "resources: ['file:///nowhere/repo?ref=x', nope.yaml]");

@@ -81,7 +81,7 @@ fn bases(levels: usize) -> Files {
 }
 
 #[test]
-fn bases_nest_two_thousand_levels_deep() {
+fn bases_nest_2000_levels_deep() {
     let text = on_small_stack(|| built(bases(2_000), "b0"));
     assert_eq!(text.as_deref(), Ok(CONFIG_MAP));
     let (code, message) = on_small_stack(|| built(bases(2_600), "b0")).expect_err("too deep");
@@ -90,7 +90,7 @@ fn bases_nest_two_thousand_levels_deep() {
 }
 
 #[test]
-fn many_targets_of_a_deep_chain_are_built_at_once() {
+fn many_targets_of_a_deep_chain_build_in_parallel() {
     let builder = builder(bases(600), Targets::Many);
     let targets: Vec<String> = (0..24).map(|i| format!("b{}", 20 * i)).collect();
     // As many threads at a time as would all wait for each other, if the deep ones needed the pool.
@@ -102,7 +102,7 @@ fn many_targets_of_a_deep_chain_are_built_at_once() {
 }
 
 #[test]
-fn whatever_nests_needs_no_deep_stack() {
+fn deep_nesting_does_not_overflow_the_stack() {
     let component = |next: &str| {
         format!(
             "\
@@ -168,7 +168,7 @@ openapi: {path: nope}
 }
 
 #[test]
-fn diamonds_end() {
+fn shared_bases_do_not_grow_exponentially() {
     // Each level leads twice to the next one.
     let diamond = |field: &str, last: &str| {
         let kind = if field == "components" { "kind: Component\n" } else { "" };
@@ -216,7 +216,7 @@ fn diamonds_end() {
 }
 
 #[test]
-fn paths_create_no_endless_trees() {
+fn long_field_paths_do_not_create_deep_trees() {
     let path = "a.".repeat(100_000) + "a";
     let replacement = format!(
         "replacements: [{{sourceValue: v, targets: [{{select: {{name: a}}, fieldPaths: [{path}], options: {{create: true}}}}]}}]\n"
@@ -260,7 +260,7 @@ fn node(text: &str) -> Result<Node> {
 }
 
 #[test]
-fn maps_nest_two_hundred_and_fifty_levels_deep() {
+fn maps_nest_250_levels_deep() {
     let flow = |levels: usize| format!("{}x{}", "{a: ".repeat(levels), "}".repeat(levels));
     let block = |levels: usize| (0..levels).map(|i| format!("{}a:\n", " ".repeat(i))).collect::<String>();
     let lists = |levels: usize| "- ".repeat(levels) + "x";
@@ -280,7 +280,7 @@ fn maps_nest_two_hundred_and_fifty_levels_deep() {
 }
 
 #[test]
-fn patches_put_no_values_too_deep() {
+fn patches_cannot_exceed_the_depth_limit() {
     let deep = format!("{}x{}", "{a: ".repeat(240), "}".repeat(240));
     let path = "/a".repeat(240);
     let add = format!("- {{op: add, path: {path}, value: {deep}}}\n");
@@ -303,7 +303,7 @@ fn patches_put_no_values_too_deep() {
 }
 
 #[test]
-fn replacements_put_no_values_too_deep() {
+fn replacements_cannot_exceed_the_depth_limit() {
     let deep = format!("{CONFIG_MAP}data: {}x{}\n", "{a: ".repeat(200), "}".repeat(200));
     let target = "data".to_string() + &".a".repeat(190);
     let replacement = format!(
