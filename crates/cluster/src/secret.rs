@@ -1,4 +1,4 @@
-//! Hides what Secrets hold, and still shows which values change.
+//! Masks the values of Secrets, but shows which ones change.
 
 use smp_merge::patch::LAST_APPLIED;
 use smp_merge::schema::Gvk;
@@ -9,14 +9,13 @@ const HIDDEN: &str = "***";
 const BEFORE: &str = "*** (before)";
 const AFTER: &str = "*** (after)";
 
-/// Whether it is a Secret.
+/// Returns true if the kind is Secret.
 pub(super) fn is_secret(gvk: &Gvk) -> bool {
     gvk.group.is_empty() && gvk.kind == "Secret"
 }
 
-/// Masks the values of a Secret's two versions, as `kubectl diff` does: `***`, or
-/// `*** (before)` and `*** (after)` where they differ. Beyond that the values of `stringData` and
-/// the annotation in which kubectl keeps them are masked.
+/// Masks the values of both versions of a Secret as `kubectl diff` does: `***`, or `*** (before)` and
+/// `*** (after)` where they differ. In addition, `stringData` and the last-applied annotation are masked.
 pub(super) fn mask(mut old: Option<&mut Node>, mut new: Option<&mut Node>) {
     for path in [&["data"][..], &["stringData"], &["metadata", "annotations"]] {
         let a = old.as_deref_mut().and_then(|node| map_at(node, path));
@@ -25,7 +24,7 @@ pub(super) fn mask(mut old: Option<&mut Node>, mut new: Option<&mut Node>) {
     }
 }
 
-/// What a server says of an object, without what the object holds if it is a Secret: some servers repeat values.
+/// Masks the values of a Secret in a message of the API server: some servers repeat values.
 pub(super) fn without_values(text: &str, resource: &Resource) -> String {
     HeldSecrets::of_manifests([resource.node()]).hidden_in(text)
 }
@@ -76,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_hidden_and_changes_are_not() {
+    fn values_are_hidden_and_changes_are_shown() {
         let (old, new) = masked(
             Some(r#"{"data":{"a":"1","b":"2","c":"3"}}"#),
             Some(r#"{"data":{"b":"2","c":"4","d":"5"}}"#),
@@ -94,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn kubectls_copy_is_hidden_and_other_annotations_are_not() {
+    fn only_the_last_applied_annotation_is_hidden() {
         let text = r#"{"metadata":{"annotations":{"a":"x","kubectl.kubernetes.io/last-applied-configuration":"{}"}}}"#;
         let (old, _) = masked(Some(text), None);
         assert_eq!(old, Some(text.replace("\"{}\"", "\"***\"")));

@@ -1,4 +1,4 @@
-//! Where Secrets hold what is not told: what a cluster has of them, and what a build had and does not print.
+//! Finds values of Secrets that must not be shown, in a cluster or in a build.
 
 use rustc_hash::FxHashSet;
 
@@ -8,19 +8,19 @@ use smp_overlay::resource::Resource;
 use smp_text::path::is_within;
 use smp_text::source::Span;
 
-/// What stands for a value of a Secret.
+/// Replacement for a value of a Secret.
 pub(super) const HIDDEN: &str = "***";
 
-/// The fields of a Secret with its values.
+/// Fields of a Secret that hold values.
 const HELD: [&str; 2] = ["data", "stringData"];
 
-/// Whether a Secret holds what nobody shall see at a pointer: its data, and kubectl's copy of them.
+/// Returns true if a JSON pointer leads to the data of a Secret or to kubectl's copy of it.
 pub(super) fn is_held(pointer: &str) -> bool {
     HELD.iter().any(|field| is_within(&format!("/{field}"), pointer))
         || pointer.ends_with("last-applied-configuration")
 }
 
-/// Where the values stand that Secrets of a build have, or had.
+/// Source locations of current and earlier values of the Secrets of a build.
 #[derive(Debug)]
 pub(super) struct SecretPlaces(FxHashSet<Span>);
 
@@ -32,16 +32,16 @@ impl SecretPlaces {
             let Some(history) = resource.history.as_deref() else { continue };
             if let KnownValue::Map(fields) = history.root() {
                 let held = fields.iter().filter(|(name, _)| HELD.contains(&name.as_str()));
-                held.for_each(|(_, value)| note(value, &mut places));
+                held.for_each(|(_, value)| record(value, &mut places));
             }
             let removed = history.removed().iter().filter(|removed| is_held(&removed.pointer));
-            removed.for_each(|removed| note(&removed.value, &mut places));
+            removed.for_each(|removed| record(&removed.value, &mut places));
         }
         Self(places)
     }
 
-    /// Whether a value was, or may have been, copied from a Secret, by where it stands and what wrote it: of one that was
-    /// put together nobody knows of what.
+    /// Returns true if a value may be copied from a Secret, by its location and the step that wrote it. The
+    /// source of a composed value is unknown.
     pub(super) fn may_be_copied(&self, at: Option<Span>, by: &str) -> bool {
         match at {
             Some(at) => self.0.contains(&at),
@@ -55,11 +55,11 @@ fn is_secret(resource: &Resource) -> bool {
     gvk.group.is_empty() && gvk.kind == "Secret"
 }
 
-/// Takes note of where a value stands, and where its older ones do.
-fn note(value: &KnownValue, places: &mut FxHashSet<Span>) {
+/// Records the locations of a value and its earlier values.
+fn record(value: &KnownValue, places: &mut FxHashSet<Span>) {
     match value {
         KnownValue::Leaf(writes) => places.extend(writes.iter().map(|write| write.at)),
-        KnownValue::Map(fields) => fields.iter().for_each(|(_, value)| note(value, places)),
-        KnownValue::List(entries) => entries.iter().for_each(|(_, value)| note(value, places)),
+        KnownValue::Map(fields) => fields.iter().for_each(|(_, value)| record(value, places)),
+        KnownValue::List(entries) => entries.iter().for_each(|(_, value)| record(value, places)),
     }
 }

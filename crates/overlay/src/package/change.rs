@@ -1,4 +1,4 @@
-//! What became of a package: its files with their new texts, and what changed in them.
+//! The result of a merge or patch of a package: its files with their new content, and the changes.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,68 +7,69 @@ use super::conflict::PackageConflict;
 use super::origins::ChangeOrigin;
 use super::read::text_of;
 use smp_files::{
-    DiskTree, Expected, FileChange, FileStamp, FileTree as _, Located, change_files, recover_directory_and_parents,
+    DiskTree, Expected, FileChange, FileStamp, FileTree as _, Located, change_files,
+    recover_directory_and_parents,
 };
 use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::path::FieldPath;
 
-/// A package after it was merged or patched; nothing is written yet.
+/// A merged or patched package. Nothing is written to disk yet.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ChangedPackage {
-    /// All its files, sorted by path.
+    /// All files of the package, sorted by path.
     pub files: Vec<ChangedFile>,
-    /// What changed, in the order of the files.
+    /// Changes, in the order of the files.
     pub changes: Vec<PackageChange>,
-    /// What both sides of a merge changed; which one was taken, the options said.
+    /// Conflicts, resolved as the options say.
     pub conflicts: Vec<PackageConflict>,
-    /// Where the parts of the result come from that are not as the original has them, in the order of the files; none
-    /// unless a three-way merge was asked for it.
+    /// Origins of the parts that differ from the original, in the order of the files. `None` unless a three-way
+    /// merge is asked to record them.
     pub origins: Option<Vec<ChangeOrigin>>,
-    /// How many entries of lists changed manifests no longer have.
+    /// Number of list entries that were removed from changed manifests.
     pub removed_entries: usize,
-    /// What was done and perhaps not meant.
+    /// Warnings about changes that may be unintended.
     pub warnings: Vec<Diagnostic>,
-    /// What was neither read nor written: links, and what git keeps for itself.
+    /// Paths that were neither read nor written: symlinks, and git's own files.
     pub left_alone: Vec<PathBuf>,
 }
 
-/// One file of it.
+/// One file of a changed package.
 #[derive(Debug, Clone)]
 pub struct ChangedFile {
-    /// Where it is or shall be.
+    /// Location of the file, which may not exist yet.
     pub path: PathBuf,
-    /// Its path in the package.
+    /// Path relative to the package.
     pub relative: PathBuf,
-    /// What is in it; none when nothing is left in it and it shall go.
+    /// New content; `None` if the file is removed because nothing is left in it.
     pub content: Option<FileContent>,
-    /// Whether it may be run as a program.
+    /// Executable bit of the file.
     pub executable: bool,
-    /// What it is to the package.
+    /// Role of the file in the package.
     pub role: FileRole,
-    /// Whether it is another file than before.
+    /// True if the content or the executable bit changed.
     pub is_changed: bool,
-    /// The file on the disk that the text was made of; none when it is new, or was never on a disk.
+    /// Stamp of the file on disk that was read; `None` for new files and in-memory packages.
     pub read: Option<FileStamp>,
 }
 
-/// What a file is to a package.
+/// The role of a file in a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileRole {
-    /// It holds manifests.
+    /// The file holds manifests.
     Manifests,
-    /// It does not, or they cannot be read.
+    /// The file holds no manifests, or they cannot be parsed.
     Other,
 }
 
-/// What is in a file.
+/// Content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileContent {
-    /// A text.
+    /// Valid UTF-8 without NUL.
     Text(String),
-    /// Anything else.
+    /// Binary content.
     Bytes(Vec<u8>),
 }
 
@@ -77,7 +78,7 @@ impl FileContent {
         text_of(bytes).map_or_else(|| Self::Bytes(bytes.to_vec()), |text| Self::Text(text.into()))
     }
 
-    /// Its bytes.
+    /// Returns the content as bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         match self {
@@ -87,37 +88,36 @@ impl FileContent {
     }
 }
 
-/// What happened to one manifest, or to a file that is none.
+/// A change to one manifest, or to a file that holds none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PackageChange {
-    /// The manifest, as messages call it; none for files that are none.
+    /// Display name of the manifest; `None` for files that hold no manifests.
     pub resource: Option<String>,
-    /// The file that it is in, was in, or shall be in.
+    /// Path of the file: the new file if it was added or moved, the old one if it was removed.
     pub path: PathBuf,
-    /// What happened.
+    /// Kind of the change.
     pub kind: ChangeKind,
 }
 
-/// What can happen to a manifest or file.
+/// The kinds of changes to a manifest or file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangeKind {
-    /// It is new.
+    /// Added.
     Added,
-    /// It is gone.
+    /// Removed.
     Removed,
-    /// These fields changed; only comments did when there are none.
+    /// Changed fields; empty if only comments changed.
     Fields(Vec<FieldPath>),
-    /// It was in this file before.
+    /// Moved from this file.
     Moved(PathBuf),
-    /// The content of a file that is no manifest changed, or whether it may be run; or of a manifest that stands
-    /// between markers as a whole.
+    /// Content or executable bit of a file that holds no manifests, or a whole manifest between conflict markers.
     Content,
 }
 
 impl ChangeKind {
-    /// `added`, `changed`, `moved` or `removed`.
+    /// Returns `added`, `changed`, `moved` or `removed`.
     #[must_use]
     pub fn action(&self) -> &'static str {
         match self {
@@ -152,7 +152,7 @@ impl fmt::Display for PackageChange {
 }
 
 impl ChangedFile {
-    /// Its text; none when it is gone, or has none.
+    /// Returns the text; `None` if the file is removed or binary.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match &self.content {
@@ -163,7 +163,7 @@ impl ChangedFile {
 }
 
 impl ChangedPackage {
-    /// The texts of all files that hold manifests as one stream of documents.
+    /// Joins the text of all manifest files into one YAML stream.
     #[must_use]
     pub fn stream(&self) -> String {
         if let [file] = self.files.as_slice() {
@@ -172,7 +172,7 @@ impl ChangedPackage {
         let mut out = String::new();
         let manifests = self.files.iter().filter(|file| file.role == FileRole::Manifests);
         for text in manifests.filter_map(ChangedFile::text) {
-            // A byte order mark may only stand first.
+            // A byte order mark is only valid at the start of the stream.
             let text = if out.is_empty() { text } else { text.trim_start_matches('\u{feff}') };
             if text.trim().is_empty() {
                 continue;
@@ -190,7 +190,7 @@ impl ChangedPackage {
         out
     }
 
-    /// How many manifests and other files were added, changed, moved and removed.
+    /// Returns the number of added, changed, moved and removed manifests and other files.
     #[must_use]
     pub fn counts(&self) -> [usize; 4] {
         ["added", "changed", "moved", "removed"]
@@ -198,9 +198,10 @@ impl ChangedPackage {
     }
 }
 
-/// Writes the files of a package that changed and removes those that shall go: all of them, or none.
+/// Writes the changed files of a package and deletes the removed ones, all or nothing.
 ///
-/// `target` is what the package was read from: a directory, outside of which nothing is changed, or a file.
+/// `target` is the directory or file that the package was read from. Nothing outside of that directory is
+/// changed.
 ///
 /// # Errors
 /// As [`change_files`].
@@ -215,7 +216,7 @@ pub fn write_files(target: &Path, files: &[ChangedFile]) -> Result<()> {
     change_files(&directory_of(target), &changes.collect::<Vec<_>>())
 }
 
-/// Writes all files, changed or not, below another directory, which is made: all of them, or none.
+/// Writes all files to a new directory, all or nothing.
 ///
 /// # Errors
 /// As [`change_files`].
@@ -231,22 +232,22 @@ pub fn write_copy(files: &[ChangedFile], directory: &Path) -> Result<()> {
     change_files(directory, &changes.collect::<Vec<_>>())
 }
 
-/// Ends what a stopped program began to change in a package, or in a directory that it is in; it is read
-/// afterwards.
+/// Finishes or rolls back an interrupted write to a package or to a parent directory of it. Call this before
+/// reading the package.
 ///
 /// # Errors
-/// As [`end_unfinished`].
+/// As [`recover_directory_and_parents`].
 pub fn recover_target(target: &Path) -> Result<()> {
-    // What is not there is an error of who reads it.
+    // A missing target is reported when it is read.
     if DiskTree.exists(target) { recover_directory_and_parents(&directory_of(target)) } else { Ok(()) }
 }
 
-/// The directory in which a package is changed.
+/// Returns the directory in which files are changed.
 fn directory_of(target: &Path) -> PathBuf {
     if DiskTree.is_directory(target) {
         return target.to_path_buf();
     }
-    // What a link leads to is changed.
+    // Writes go to the target of a symlink.
     let real =
         DiskTree.locate(Path::new(""), target).map_or_else(|_| target.to_path_buf(), Located::into_path);
     let parent = real.parent().filter(|parent| !parent.as_os_str().is_empty());

@@ -1,4 +1,4 @@
-//! What both sides of a merge changed: data for reports, and how it is told.
+//! Conflicts of a merge, as data and as diagnostics.
 
 use serde_json::Value;
 
@@ -12,68 +12,68 @@ use smp_text::path::FieldPath;
 use smp_text::source::Span;
 use smp_text::yaml::{Node, to_json};
 
-/// What was written where both sides changed something.
+/// Content that was written for a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConflictWriting {
-    /// What was taken.
+    /// The chosen side.
     Chosen,
-    /// Both, between markers.
+    /// Both sides, between conflict markers.
     Marked,
-    /// Nothing: no file was changed.
+    /// Nothing; no file was changed.
     Nothing,
 }
 
-/// Something that both sides of a merge changed, and not alike.
+/// A conflict: both sides of a merge made different changes.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PackageConflict {
-    /// The manifest, as messages call it; none for files that are no manifests.
+    /// Display name of the manifest; `None` for files that hold no manifests.
     pub resource: Option<String>,
-    /// The field; none for whole manifests and for files that are no manifests.
+    /// Field path; `None` for whole manifests and other files.
     pub field: Option<FieldPath>,
-    /// What was there before; none when there was nothing.
+    /// Original value, if any.
     pub original: Option<ConflictPlace>,
-    /// What the updated version has.
+    /// Value of the updated version, if any.
     pub updated: Option<ConflictPlace>,
-    /// What dest has.
+    /// Value of dest, if any.
     pub dest: Option<ConflictPlace>,
-    /// Whose side was taken, where one was.
+    /// Side that was taken, if one was.
     pub taken: ConflictSide,
     pub(super) kind: ConflictKind,
     pub(super) excerpt: Excerpt,
 }
 
-/// One side of a conflict: where it stands and what it is. What is secret is masked.
+/// Location and value of one side of a conflict. Secret values are masked.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ConflictPlace {
-    /// The place.
+    /// Location of the value.
     pub span: Span,
-    /// Where in it the side first differs from the original.
+    /// Location of the first difference from the original.
     pub difference: Span,
-    /// The value of a field, the lines of a text.
+    /// Value of a field, or conflicting lines of a text.
     pub value: Value,
 }
 
-/// What it is that both sides changed.
+/// Kind of a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConflictKind {
     Field,
-    /// A list that is one value only because no schema says how its entries are merged.
+    /// A list that is merged as one value because no schema describes its entries.
     UnknownList,
-    /// A map, list or scalar where the other one has something else; of a two-way merge.
+    /// A value of another type (map, list or scalar) in a two-way merge.
     OtherSort,
-    /// The updated version removes what dest changed.
+    /// The updated version removes an object that dest changed.
     Removed,
-    /// Dest removed what the updated version changes.
+    /// Dest removed an object that the updated version changes.
     Returned,
     Lines,
-    /// A file that has no lines.
+    /// A binary file.
     Binary,
 }
 
 impl PackageConflict {
-    /// A conflict of whole manifests.
+    /// Creates a conflict of whole manifests.
     pub(super) fn of_manifests(
         kind: ConflictKind,
         sides: [Option<&Manifest<'_>>; 3],
@@ -90,7 +90,7 @@ impl PackageConflict {
         Self { resource, field: None, original, updated, dest, taken, kind, excerpt }
     }
 
-    /// A conflict of files that are no manifests.
+    /// Creates a conflict of files that hold no manifests.
     pub(super) fn of_files(
         kind: ConflictKind,
         sides: [Option<ConflictPlace>; 3],
@@ -101,7 +101,7 @@ impl PackageConflict {
         Self { resource: None, field: None, original, updated, dest, taken, kind, excerpt }
     }
 
-    /// What to tell, when this was written.
+    /// Returns the diagnostic for a conflict with this outcome.
     #[must_use]
     pub fn diagnostic(&self, written: ConflictWriting) -> Diagnostic {
         let message = format!("{}: {}", self.cause(), self.outcome(written));
@@ -119,23 +119,24 @@ impl PackageConflict {
             diagnostic = diagnostic.resource(resource);
         }
         match self.kind {
-            ConflictKind::UnknownList => diagnostic
-                .help("no schema says how the entries of this list are merged: give one, or infer keys"),
+            ConflictKind::UnknownList => {
+                diagnostic.help("provide a schema with the merge keys of this list, or enable key inference")
+            }
             _ => diagnostic,
         }
     }
 
-    /// The sides, with what is said of one that has a place and of one that has none.
+    /// Returns the sides with a label for a present side and a note for an absent one.
     fn sides(&self) -> Vec<(&Option<ConflictPlace>, &'static str, &'static str)> {
-        let dest = (&self.dest, "in dest", "dest does not have it");
+        let dest = (&self.dest, "in dest", "missing in dest");
         if self.kind == ConflictKind::OtherSort {
-            return vec![dest, (&self.updated, "in the source", "the source does not have it")];
+            return vec![dest, (&self.updated, "in the source", "missing in the source")];
         }
-        let updated = (&self.updated, "in the updated version", "the updated version does not have it");
-        vec![dest, updated, (&self.original, "in the original", "the original does not have it")]
+        let updated = (&self.updated, "in the updated version", "missing in the updated version");
+        vec![dest, updated, (&self.original, "in the original", "missing in the original")]
     }
 
-    /// Whether it is about a manifest or file as a whole.
+    /// Returns true if a whole manifest or file is in conflict.
     pub(super) fn is_whole(&self) -> bool {
         matches!(self.kind, ConflictKind::Removed | ConflictKind::Returned | ConflictKind::Binary)
     }
@@ -148,7 +149,7 @@ impl PackageConflict {
         let thing = self.thing();
         match self.kind {
             ConflictKind::Field | ConflictKind::UnknownList => "both sides changed this field".into(),
-            ConflictKind::OtherSort => "the source has another sort of value in this field".into(),
+            ConflictKind::OtherSort => "the source has a value of another type in this field".into(),
             ConflictKind::Removed => format!("the updated version removes this {thing}, and dest changed it"),
             ConflictKind::Returned => {
                 format!("dest removed this {thing}, and the updated version changes it")
@@ -162,12 +163,12 @@ impl PackageConflict {
         match (written, self.taken) {
             (ConflictWriting::Nothing, _) => "nothing was written",
             (ConflictWriting::Marked, _) if self.kind == ConflictKind::Binary => {
-                "dest's file stays, since it has no lines"
+                "dest's file is kept because it is binary"
             }
-            (ConflictWriting::Marked, _) => "both stand in the text, between markers",
+            (ConflictWriting::Marked, _) => "both versions are written between conflict markers",
             (ConflictWriting::Chosen, ConflictSide::Updated) => match self.kind {
                 ConflictKind::Field | ConflictKind::UnknownList => "the updated value is taken",
-                ConflictKind::OtherSort => "the source's is taken",
+                ConflictKind::OtherSort => "the source's value is taken",
                 ConflictKind::Removed => "it is removed",
                 ConflictKind::Returned => "it is added again",
                 ConflictKind::Lines => "the updated lines are taken",
@@ -175,8 +176,8 @@ impl PackageConflict {
             },
             (ConflictWriting::Chosen, ConflictSide::Dest) => match self.kind {
                 ConflictKind::Field | ConflictKind::UnknownList => "dest's value is taken",
-                ConflictKind::OtherSort => "dest's is taken",
-                ConflictKind::Removed | ConflictKind::Returned => "it is left as dest has it",
+                ConflictKind::OtherSort => "dest's value is taken",
+                ConflictKind::Removed | ConflictKind::Returned => "dest's version is kept",
                 ConflictKind::Lines => "dest's lines are taken",
                 ConflictKind::Binary => "dest's file is taken",
             },
@@ -185,12 +186,12 @@ impl PackageConflict {
 }
 
 impl ConflictPlace {
-    /// The value of a field of a manifest.
+    /// Creates a side from the value of a field of a manifest.
     pub(super) fn new(manifest: &Manifest<'_>, value: &Node, span: Span, field: &FieldPath) -> Self {
         let mut shown = value.clone();
         mask_hidden(&mut shown, manifest.sources);
         let json = to_json(&shown).ok().and_then(|text| serde_json::from_str(&text).ok());
-        // What JSON cannot hold, such as infinity, is shown by its place alone.
+        // Values that JSON does not support, such as infinity, are null; only their location is shown.
         let mut value = json.unwrap_or_default();
         if is_secret(manifest.key.names()) {
             mask(&mut value, field);
@@ -198,14 +199,14 @@ impl ConflictPlace {
         Self { span, difference: span, value }
     }
 
-    /// The same, shown where it first differs from another version.
+    /// Moves the shown location to the first difference from another version.
     pub(super) fn unlike(self, node: &Node, other: Option<&Node>) -> Self {
         let difference = other.map_or(self.difference, |other| first_difference(node, other).span());
         Self { difference, ..self }
     }
 }
 
-/// The first value in a node that another one does not have there; the node where it only lacks something.
+/// Returns the first value that differs from another node, or the whole node if it only lacks a value.
 fn first_difference<'n>(node: &'n Node, other: &'n Node) -> &'n Node {
     let comparison = compare(Some(other), Some(node), Cursor::unknown());
     let Some(change) = comparison.changes().first() else { return node };
@@ -213,7 +214,7 @@ fn first_difference<'n>(node: &'n Node, other: &'n Node) -> &'n Node {
     change.new.or_else(|| above.iter().try_fold(node, |node, step| step.find(node))).unwrap_or(node)
 }
 
-/// Whether lines of a manifest with these names may be shown.
+/// Returns whether lines of a manifest with these names may be shown.
 pub(super) fn excerpt_of(names: Option<&GroupKindName>) -> Excerpt {
     if names.is_some_and(is_secret) { Excerpt::Hidden } else { Excerpt::Shown }
 }

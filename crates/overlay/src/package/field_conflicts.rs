@@ -1,4 +1,4 @@
-//! Conflicts of fields: what their places hold, and what the original had there.
+//! Builds conflicts of fields, with the values of each side.
 
 use super::conflict::{ConflictKind, ConflictPlace, PackageConflict, excerpt_of};
 use super::manifest::Manifest;
@@ -6,8 +6,7 @@ use smp_merge::merge::Conflict;
 use smp_text::path::{FieldPath, PathElement};
 use smp_text::yaml::{Node, Value};
 
-/// The conflicts of one kind that a merge of a manifest met; the sides are the original, the updated version
-/// and dest.
+/// Converts the conflicts of a merged manifest. The sides are the original, the updated version and dest.
 pub(super) fn field_conflicts(
     kind: ConflictKind,
     conflicts: &[Conflict],
@@ -38,16 +37,16 @@ pub(super) fn field_conflicts(
     conflicts.iter().map(shown).collect()
 }
 
-/// A merged manifest with the original's values in the fields of conflicts.
+/// Returns a merged manifest with the original's values in all conflicting fields.
 pub(super) fn with_originals(mut merged: Node, conflicts: &[Conflict]) -> Node {
     for conflict in conflicts {
-        put(&mut merged, &conflict.path, conflict.original.as_ref());
+        set_at(&mut merged, &conflict.path, conflict.original.as_ref());
     }
     merged
 }
 
-/// Puts a value in the place of a path, or takes what is there away. A path that leads nowhere is passed over.
-fn put(node: &mut Node, path: &FieldPath, value: Option<&Node>) {
+/// Sets the value at a path, or removes it. Paths that do not exist are ignored.
+fn set_at(node: &mut Node, path: &FieldPath, value: Option<&Node>) {
     let Some((last, way)) = path.elements().split_last() else { return };
     let parent = way.iter().try_fold(node, |node, element| {
         let at = element.position(node)?;

@@ -1,4 +1,4 @@
-//! Which fields of a manifest changed. Entries of lists are named by keys, never by where they stand.
+//! Finds the changed fields of a manifest. List entries are identified by merge keys, never by index.
 
 use smp_merge::diff::{ListPairing, Sameness, compare_by};
 use smp_merge::merge::InferKeys;
@@ -8,15 +8,15 @@ use smp_merge::schema::Cursor;
 use smp_text::path::{FieldPath, PathElement};
 use smp_text::yaml::Node;
 
-/// The fields in which two versions differ.
+/// Differences between two versions.
 pub(super) struct ChangedFields {
     pub paths: Vec<FieldPath>,
-    /// How many entries of lists the new version no longer has.
+    /// Number of removed list entries.
     pub removed_entries: usize,
 }
 
-/// The fields that differ, by the schema and, where it says nothing of a list, by the usual keys. A list whose
-/// entries nothing tells apart is one field.
+/// Compares two versions by the schema, or by common merge keys for lists that it does not describe. A list
+/// without merge keys is one field.
 pub(super) fn changed_fields(old: &Node, new: &Node, cursor: Cursor<'_>) -> ChangedFields {
     let comparison = compare_by(&ByUsualKeys, [Some(old), Some(new)], cursor);
     let changes = comparison.changes();
@@ -43,7 +43,8 @@ impl Sameness for ByUsualKeys {
     }
 }
 
-/// The entries of several lists with the step to each, and where each list has it; none where nothing tells them apart.
+/// Aligns the entries of several lists: the path element of each entry, and its position in each list. `None` if
+/// the entries have no merge keys.
 pub(super) fn entries_by_usual_keys<const N: usize>(
     lists: [&[Node]; N],
     list: Cursor<'_>,
@@ -72,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_named_by_keys_or_not_at_all() {
+    fn list_entries_are_identified_by_keys_only() {
         let schema = Schema::embedded();
         let pod = schema.kind(&Gvk::from_manifest("v1", "Pod")).expect("a Pod");
         let old = "spec: {containers: [{name: a, args: [x, y]}, {name: b, image: i}]}";

@@ -1,5 +1,4 @@
-//! What a schema forbids: values of another type, fields that it does not have or that are missing, sets that hold a
-//! value twice.
+//! Reports schema violations: wrong types, unknown fields, missing required fields, and duplicate values in sets.
 
 use rustc_hash::FxHashSet;
 
@@ -9,7 +8,7 @@ use smp_text::source::Span;
 use smp_text::yaml::Node;
 use smp_validate::{DUPLICATE_KEY, MISSING_REQUIRED, UNKNOWN_FIELD, Violation, type_violations};
 
-/// A warning for each thing in a changed object that the schema forbids, and that was not there before.
+/// Returns a warning for each schema violation that a change introduced.
 pub(super) fn newly_forbidden(before: &Node, after: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
     let now = forbidden(after, kind);
     if now.is_empty() {
@@ -17,7 +16,7 @@ pub(super) fn newly_forbidden(before: &Node, after: &Node, kind: Cursor<'_>) -> 
     }
     let old = forbidden(before, kind);
     let texts: FxHashSet<String> = old.iter().map(ToString::to_string).collect();
-    // A value whose index is another one now still stands where it stood.
+    // The same violation may have another list index now, but the same source location.
     let places: FxHashSet<(Span, &str)> = old.iter().filter_map(place).collect();
     let is_new = |warning: &Diagnostic| {
         !texts.contains(&warning.to_string()) && place(warning).is_none_or(|place| !places.contains(&place))
@@ -25,13 +24,13 @@ pub(super) fn newly_forbidden(before: &Node, after: &Node, kind: Cursor<'_>) -> 
     now.into_iter().filter(is_new).collect()
 }
 
-/// A warning for each value of an object that is of another type than its schema wants.
+/// Returns a warning for each value whose type differs from the schema.
 pub fn wrong_types(object: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
     let is_of_type = |warning: &Diagnostic| warning.code() == Code::WrongType;
     forbidden(object, kind).into_iter().filter(is_of_type).collect()
 }
 
-/// Where a value stands in a text, if it came from one, and what is said of it there.
+/// Returns the source location of a violation, if it has one, and its message.
 fn place(warning: &Diagnostic) -> Option<(Span, &str)> {
     let span = warning.labels().first()?.span;
     (span != Span::default()).then(|| (span, warning.message()))
@@ -44,13 +43,13 @@ fn forbidden(object: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
 fn warning(violation: Violation) -> Diagnostic {
     let (rule, at) = (violation.rule, violation.at);
     let (code, at, help) = if rule == UNKNOWN_FIELD {
-        (Code::UnknownField, at, "the API server refuses it, or drops it")
+        (Code::UnknownField, at, "the API server rejects or drops it")
     } else if rule == MISSING_REQUIRED {
-        (Code::MissingField, at.at_start(), "the API server refuses an object without it")
+        (Code::MissingField, at.at_start(), "the API server rejects an object without it")
     } else if rule == DUPLICATE_KEY {
-        (Code::InvalidValue, at, "the API server refuses it in custom resources, and in what is applied")
+        (Code::InvalidValue, at, "the API server rejects it in custom resources and in `apply`")
     } else {
-        (Code::WrongType, at, "the API server refuses it")
+        (Code::WrongType, at, "the API server rejects it")
     };
     let help = violation.help.filter(|_| rule != DUPLICATE_KEY).unwrap_or_else(|| help.into());
     Diagnostic::warning(code, violation.message).at(at).field(violation.path).help(help)
@@ -70,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_schema_forbids_is_found_where_it_is_new() {
+    fn only_new_schema_violations_are_reported() {
         let schema = Schema::embedded();
         let kind = schema.kind(&Gvk::from_manifest("apps/v1", "Deployment")).expect("built in");
         let before = "spec: {replicas: two, template: {spec: {containers: []}}}";
@@ -98,7 +97,7 @@ mod tests {
         ];
         for (after, want) in table {
             let warnings = newly_forbidden(&node(before), &node(after), kind);
-            // What these rows leave out is missing in all of them.
+            // Missing fields are covered by another test.
             let values = warnings.iter().filter(|warning| warning.code() != Code::MissingField);
             let got: Vec<_> = values.map(ToString::to_string).collect();
             assert_eq!(got, want, "{after}");
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_told_once_it_is() {
+    fn missing_required_fields_are_reported_when_new() {
         let schema = Schema::embedded();
         let kind = schema.kind(&Gvk::from_manifest("apps/v1", "Deployment")).expect("built in");
         let before = "spec: {selector: {}, template: {spec: {containers: [{image: a}]}}}";

@@ -1,30 +1,30 @@
-//! Three versions of a text, line by line.
+//! Merges three versions of a text by lines.
 //!
-//! Must not know files: what is merged here has no name.
+//! Does not know files or their names.
 
 use std::ops::Range;
 
 use similar::{Algorithm, MergeRegion, MergeResolution, TextMergeConfig};
 
-/// The words behind the markers of a conflict.
+/// Labels of conflict markers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MarkerWords {
-    /// For the version that is merged into.
+    /// Label of dest.
     pub dest: &'static str,
-    /// For what both come from.
+    /// Label of the original.
     pub original: &'static str,
-    /// For the version that is merged.
+    /// Label of the updated version.
     pub updated: &'static str,
 }
 
 impl MarkerWords {
-    /// Those that the sides of a three-way merge have here.
+    /// The labels of the sides of a three-way merge.
     pub const SIDES: Self = Self { dest: "dest", original: "original", updated: "updated" };
-    /// Those that git has for them.
+    /// git's labels.
     pub const GIT: Self = Self { dest: "ours", original: "base", updated: "theirs" };
 }
 
-/// What is written where both sides changed the same lines.
+/// Resolution of conflicting lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineChoice {
     Updated,
@@ -33,7 +33,7 @@ pub(super) enum LineChoice {
     Both(MarkerWords),
 }
 
-/// Which lines of the three versions, as bytes of each.
+/// Byte ranges of conflicting lines in each version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LineConflict {
     pub original: Range<usize>,
@@ -56,7 +56,7 @@ pub(super) struct TextSides<'t> {
     pub dest: &'t str,
 }
 
-/// Takes each change of one side; `choice` says what is taken where both changed the same lines.
+/// Merges the changes of both sides. `choice` resolves lines that both sides changed.
 pub(super) fn merge_lines(sides: TextSides<'_>, choice: LineChoice) -> MergedText {
     let versions = VersionsOfText::new(sides);
     let parts: Vec<_> = versions.regions.iter().flat_map(|region| versions.line_by_line(region)).collect();
@@ -67,7 +67,8 @@ pub(super) fn merge_lines(sides: TextSides<'_>, choice: LineChoice) -> MergedTex
     })
 }
 
-/// Marks all that differs between the updated text and dest's: whatever could be merged is alike in both.
+/// Puts conflict markers around all differences between the updated text and dest's. Everything that could be
+/// merged is equal in both.
 pub(super) fn mark_differences(sides: TextSides<'_>, words: MarkerWords) -> String {
     let versions = VersionsOfText::new(sides);
     let parts: Vec<_> = versions.regions.iter().map(LinePart::of).collect();
@@ -78,14 +79,14 @@ pub(super) fn mark_differences(sides: TextSides<'_>, words: MarkerWords) -> Stri
     merged.text
 }
 
-/// The versions and where their lines begin.
+/// The three versions, with the start of each line.
 struct VersionsOfText<'t> {
     sides: TextSides<'t>,
     regions: Vec<MergeRegion>,
     starts: [Vec<usize>; 3],
 }
 
-/// Lines of the original, the updated version and dest that belong together, by their numbers.
+/// Line ranges of the three versions that belong together.
 struct LinePart {
     lines: [Range<usize>; 3],
     resolution: MergeResolution,
@@ -101,7 +102,7 @@ impl LinePart {
 impl<'t> VersionsOfText<'t> {
     fn new(sides: TextSides<'t>) -> Self {
         let TextSides { original, updated, dest } = sides;
-        // Lines that are there once hold the versions together, as brackets and empty lines do not.
+        // The histogram algorithm aligns the versions by unique lines, and not by brackets and empty lines.
         let merge =
             TextMergeConfig::new().algorithm(Algorithm::Histogram).merge_lines(original, dest, updated);
         let starts = [
@@ -112,8 +113,8 @@ impl<'t> VersionsOfText<'t> {
         Self { sides, regions: merge.regions().to_vec(), starts }
     }
 
-    /// A conflict in which each side has a line for each of the original's, as lines: they stand next to each
-    /// other, and only those that both sides changed are in dispute.
+    /// Splits a conflict with equal line counts into single lines. Adjacent changes do not conflict then, only
+    /// lines that both sides changed.
     fn line_by_line(&self, region: &MergeRegion) -> Vec<LinePart> {
         let whole = LinePart::of(region);
         let count = whole.lines[0].len();
@@ -169,7 +170,7 @@ impl<'t> VersionsOfText<'t> {
     }
 }
 
-/// The byte at which each line begins, and the end.
+/// Returns the byte offset of each line, and of the end.
 fn starts<'l>(lines: impl Iterator<Item = &'l str>) -> Vec<usize> {
     let mut at = 0;
     let ends = lines.map(|line| {
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_side_changed_is_taken() {
+    fn changes_of_one_side_are_taken() {
         let updated = "one\ntwo\nthree\nfour\nFIVE\nsix\n";
         let dest = "zero\none\nthree\nfour\nfive\n";
         let both = merged(updated, dest, LineChoice::Updated);
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_next_to_each_other_are_no_conflict() {
+    fn adjacent_changed_lines_do_not_conflict() {
         let (updated, dest) = ("one\ntwo\n3\nfour\nfive\n", "one\nII\nthree\nIV\nfive\n");
         let MergedText { text, conflicts } = merged(updated, dest, LineChoice::Updated);
         assert_eq!((text.as_str(), conflicts.len()), ("one\nII\n3\nIV\nfive\n", 0));
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_both_changed_is_a_conflict_and_decided_by_choice() {
+    fn lines_changed_by_both_sides_are_resolved_by_choice() {
         let (updated, dest) = ("one\ntwo\n3\nfour\nfive\n", "one\ntwo\nIII\nfour\nfive\n");
         let table = [
             (LineChoice::Updated, updated.to_string()),
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn markers_stand_on_lines_of_their_own() {
+    fn markers_are_on_separate_lines() {
         let sides = TextSides { original: "a", updated: "b", dest: "c" };
         let text = merge_lines(sides, LineChoice::Both(MarkerWords::GIT)).text;
         assert_eq!(text, "<<<<<<< ours\nc\n||||||| base\na\n=======\nb\n>>>>>>> theirs\n");
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_differs_is_marked_when_it_must() {
+    fn all_differences_can_be_marked() {
         let sides = TextSides { original: "a: 1\nb: 1\n", updated: "a: 2\nb: 1\n", dest: "a: 1\nb: 1\n" };
         let text = mark_differences(sides, MarkerWords::SIDES);
         assert_eq!(
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_with_nothing_in_common_take_no_square_of_time() {
+    fn unrelated_long_texts_do_not_take_quadratic_time() {
         let text =
             |word: &str| (0..20_000).map(|i| [word, &i.to_string(), "\n"].concat()).collect::<String>();
         let (original, updated, dest) = (text("a"), text("b"), text("c"));

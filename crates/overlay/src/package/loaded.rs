@@ -1,6 +1,6 @@
-//! Files that generators of Secrets load: whatever their names, what is in them is secret.
+//! Marks files that Secret generators load as secret, whatever their names.
 //!
-//! Must not know how packages are merged.
+//! Does not depend on how packages are merged.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::references::below_root;
 use smp_text::source::{SourceMap, is_kustomization};
 use smp_text::yaml::{Node, ParseOptions, parse_documents};
 
-/// Keeps the files secret that a generator of one of the versions loads, in all of them.
+/// Marks the files that a Secret generator in any version loads as secret, in all versions.
 pub(super) fn keep_loaded_secrets(packages: &[&Package]) {
     let loaded: BTreeSet<PathBuf> = packages.iter().flat_map(|package| loaded(package)).collect();
     if loaded.is_empty() {
@@ -25,7 +25,7 @@ pub(super) fn keep_loaded_secrets(packages: &[&Package]) {
     }
 }
 
-/// The files that the generators of a package load.
+/// Returns the files that the Secret generators of a package load.
 fn loaded(package: &Package) -> BTreeSet<PathBuf> {
     package.files().iter().flat_map(loaded_by).collect()
 }
@@ -53,7 +53,7 @@ fn loaded_by(file: &PackageFile) -> Vec<PathBuf> {
     file.documents.iter().filter(is_about).flat_map(of_document).collect()
 }
 
-/// The generators of Secrets in an entry of a kustomization that is a manifest itself.
+/// Returns the Secret generators in an inline entry of `generators`.
 fn generators_in(text: &str) -> Vec<Node> {
     if !text.contains("SecretGenerator") {
         return Vec::new();
@@ -65,7 +65,7 @@ fn generators_in(text: &str) -> Vec<Node> {
     documents.into_iter().filter(is_generator).collect()
 }
 
-/// The paths that a generator names: `files` may say a key before theirs.
+/// Returns the paths that a generator lists. An entry of `files` may have a key before the path.
 fn paths(generator: &Node) -> impl Iterator<Item = &str> {
     let entries = |name: &str| generator.get(name).and_then(Node::as_list).into_iter().flatten();
     let files = entries("files").filter_map(Node::as_str);

@@ -1,6 +1,6 @@
-//! Entries of lists that one merge has and another one loses.
+//! Finds list entries that one merge keeps and another one loses.
 //!
-//! Must not know how lists are merged, nor by which keys a merge told entries apart.
+//! Does not depend on how lists are merged or by which merge keys.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -13,31 +13,32 @@ use smp_text::path::{FieldPath, PathElement};
 use smp_text::source::Span;
 use smp_text::yaml::{Map, Node, Value};
 
-/// An entry of a merged list that another merge of the same has not.
+/// A list entry that is missing from another merge of the same object.
 #[derive(Debug)]
 pub(super) struct LostEntry {
     pub(super) path: FieldPath,
-    /// Where it stands in the text that it came from.
+    /// Location of the entry in its source.
     pub(super) span: Span,
 }
 
 impl LostEntry {
-    /// The path of the list that it is lost from.
+    /// Returns the path of the list that contains the entry.
     pub(super) fn list(&self) -> &[PathElement] {
         self.path.elements().split_last().map_or(&[], |(_, list)| list)
     }
 }
 
-/// What of the lists of one merge is in those of another.
+/// Differences between the lists of two merges.
 #[derive(Debug, Default)]
 pub(super) struct Losses {
     pub(super) lost: Vec<LostEntry>,
-    /// Where the entries stand that both have.
+    /// Locations of the entries that both have.
     pub(super) kept: FxHashSet<Span>,
 }
 
 impl Losses {
-    /// Compares two merges of an object. An entry counts as lost when no other one has all of its own fields.
+    /// Compares two merges of an object. An entry counts as lost if no entry of the other merge has all of its
+    /// fields.
     pub(super) fn between(expected: &Node, actual: &Node, kind: Cursor<'_>) -> Self {
         let mut walk = LossWalk { path: FieldPath::root(), losses: Self::default() };
         walk.value(expected, Some(actual), kind);
@@ -45,8 +46,7 @@ impl Losses {
     }
 }
 
-/// The entries that a patch adds or changes, and of which nothing arrived: none of the merged list says all that one of
-/// them says.
+/// Returns the patch's list entries that have no effect: no entry of the merged list has all of their fields.
 pub(super) fn not_arrived(patch: &Node, merged: &Node, kind: Cursor<'_>) -> Vec<LostEntry> {
     let mut walk = ArrivalWalk { path: FieldPath::root(), lost: Vec::new() };
     walk.value(patch, merged, kind);
@@ -87,7 +87,7 @@ impl ArrivalWalk {
             match found {
                 (None, _) => self.lost.push(LostEntry { path: self.path.clone(), span: entry.span() }),
                 (Some(only), None) => self.value(entry, &merged[only], cursor.element()),
-                // Which of them it was merged into nobody can tell.
+                // Several entries match, so the one that was patched is unknown.
                 _ => {}
             }
             self.path.pop();
@@ -140,8 +140,7 @@ impl LossWalk {
     }
 }
 
-/// For each entry the one of the other list that is equal, or else one that has all of its fields and is no other
-/// entry's.
+/// For each entry, finds an equal entry in the other list, or else an unused one that has all of its fields.
 fn counterparts(entries: &[Node], others: &[Node]) -> Vec<Option<usize>> {
     let mut equal: FxHashMap<Identity, usize> = FxHashMap::default();
     for (at, other) in others.iter().enumerate() {
@@ -161,15 +160,15 @@ fn counterparts(entries: &[Node], others: &[Node]) -> Vec<Option<usize>> {
     found
 }
 
-/// The entries that may have all fields of a map: those that have the field of which the fewest have its value. The map
-/// may have none.
+/// Returns the entries that may have all fields of a map. Uses the field with the fewest matching entries; all
+/// entries if the map has no scalar fields.
 fn candidates(map: &Map, by_field: &EntriesByField, entries: usize) -> Vec<usize> {
     let fields = fields_of(map).map(|field| by_field.get(&field).map_or(&[][..], Vec::as_slice));
     let all = || (0..entries).collect();
     fields.min_by_key(|candidates| candidates.len()).map_or_else(all, <[usize]>::to_vec)
 }
 
-/// Which entries have a field with that value.
+/// Positions of the entries that have a field with a given value.
 type EntriesByField = FxHashMap<(SmolStr, KeyValue), Vec<usize>>;
 
 fn by_field(entries: &[Node]) -> EntriesByField {
@@ -182,14 +181,15 @@ fn by_field(entries: &[Node]) -> EntriesByField {
     table
 }
 
-/// The scalars of an entry, without nulls.
+/// Returns the scalar fields of an entry, without nulls.
 fn fields_of(map: &Map) -> impl Iterator<Item = (SmolStr, KeyValue)> {
     let values =
         map.entries().iter().filter_map(|field| Some((&field.key.text, KeyValue::of(&field.value)?)));
     values.filter(|(_, value)| value.is_present()).map(|(name, value)| (name.clone(), value))
 }
 
-/// Whether a map has all scalars of another one, and of the maps within, directives aside; lists are looked at later.
+/// Returns true if a map has all scalars of another map, including nested maps. Directives are ignored, and lists
+/// are compared later.
 fn covers(node: &Node, map: &Map) -> bool {
     let Some(other) = node.as_map() else { return false };
     map.iter().filter(|(name, _)| !is_directive(name)).all(|(name, value)| match &value.value {

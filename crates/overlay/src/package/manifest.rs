@@ -1,6 +1,6 @@
-//! The manifests of a package, one by one: where they stand and what makes them the same as others.
+//! The manifests of a package: their positions and identities.
 //!
-//! Must not know how packages are read, nor what becomes of them.
+//! Does not depend on how packages are read or changed.
 
 use std::fmt;
 use std::path::Path;
@@ -14,10 +14,10 @@ use smp_text::diagnostic::{ObjectName, ResourceName};
 use smp_text::source::{SourceMap, is_kustomization};
 use smp_text::yaml::Node;
 
-/// Up to so many manifests of one file that have no name are compared each with each.
+/// Maximum number of unnamed manifests in a file that are compared with each other.
 pub(super) const MOST_COMPARED: usize = 64;
 
-/// Where a manifest stands: in which file, in which document, and in a `List` as which item.
+/// Position of a manifest: file, document, and item if the document is a `List`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct ManifestIndex {
     pub file: usize,
@@ -25,7 +25,7 @@ pub(super) struct ManifestIndex {
     pub item: Option<usize>,
 }
 
-/// What makes two manifests the same: the version is no part of it, since it changes over time.
+/// Identity of a manifest. It has no version, which changes over time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct GroupKindName {
     pub group: SmolStr,
@@ -34,32 +34,32 @@ pub(super) struct GroupKindName {
     pub name: SmolStr,
 }
 
-/// What tells the manifests of a file apart.
+/// Key of a manifest within its file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum ManifestKey {
     Resource(GroupKindName),
-    /// It has no kind or no name: its number among such documents of its file, and what it does say.
+    /// No kind or no name: the index among such documents of the file, and the identity fields that it does have.
     Unnamed {
         number: usize,
         names: GroupKindName,
     },
 }
 
-/// One manifest.
+/// A manifest of a package.
 #[derive(Debug, Clone)]
 pub(super) struct Manifest<'p> {
     pub index: ManifestIndex,
     pub node: &'p Node,
     pub gvk: Gvk,
     pub key: ManifestKey,
-    /// The path of its file in the package.
+    /// Path of the file, relative to the package.
     pub path: &'p Path,
-    /// What knows its text.
+    /// Sources that hold the text.
     pub sources: &'p SourceMap,
 }
 
 impl GroupKindName {
-    /// What a manifest says of itself; parts that it does not have are empty.
+    /// Reads the identity of a manifest. Missing parts are empty.
     pub fn of(node: &Node) -> Self {
         let metadata = node.get("metadata");
         let text =
@@ -68,7 +68,7 @@ impl GroupKindName {
         Self { group: gvk.group, kind: gvk.kind, namespace: text("namespace"), name: text("name") }
     }
 
-    /// The same for all ways to say it: who names no namespace means `default`.
+    /// Normalizes the identity: no namespace means `default`.
     pub fn normal(mut self) -> Self {
         if self.namespace == "default" {
             self.namespace = SmolStr::default();
@@ -78,7 +78,7 @@ impl GroupKindName {
 }
 
 impl ManifestKey {
-    /// What the manifest says of itself, be it little.
+    /// Returns the identity fields, which may be empty.
     pub fn names(&self) -> &GroupKindName {
         match self {
             Self::Resource(names) | Self::Unnamed { names, .. } => names,
@@ -87,14 +87,14 @@ impl ManifestKey {
 }
 
 impl Manifest<'_> {
-    /// The type of its objects, where it does not say itself what it is.
+    /// Returns the schema of a manifest whose kind is implied by its file name.
     pub fn unsaid_kind<'s>(&self, schema: &'s Schema) -> Cursor<'s> {
         let says_none = self.node.get("kind").is_none();
         let kind = if says_none { schema.kind(&self.gvk) } else { None };
         kind.unwrap_or_else(Cursor::unknown)
     }
 
-    /// `apps/v1 Deployment web`, as far as it says so.
+    /// Formats the manifest as `apps/v1 Deployment web`, without missing parts.
     pub fn shown(&self) -> String {
         let (gvk, names) = (gvk_of(self.node), self.key.names());
         let version = gvk.api_version();
@@ -103,7 +103,7 @@ impl Manifest<'_> {
         if shown.is_empty() { "a document without a kind".into() } else { shown }
     }
 
-    /// What makes it the same as others, if it has a name.
+    /// Returns the normalized identity; `None` without a name or kind.
     pub fn identity(&self) -> Option<GroupKindName> {
         match &self.key {
             ManifestKey::Resource(names) => Some(names.clone().normal()),
@@ -112,10 +112,10 @@ impl Manifest<'_> {
     }
 }
 
-/// What a kustomization is that does not say it.
+/// Default apiVersion and kind of a kustomization.
 const KUSTOMIZATION: [&str; 2] = ["kustomize.config.k8s.io/v1beta1", "Kustomization"];
 
-/// Group, version and kind of a manifest, empty where it says nothing.
+/// Returns group, version and kind of a manifest. Missing parts are empty.
 pub(super) fn gvk_of(node: &Node) -> Gvk {
     let text = |key| node.get(key).and_then(Node::scalar_text).map_or("", |text| text.as_str());
     Gvk::from_manifest(text("apiVersion"), text("kind"))
@@ -131,7 +131,7 @@ impl From<&Manifest<'_>> for ResourceName {
 }
 
 impl fmt::Display for ManifestKey {
-    /// `Deployment.apps web in namespace shop`, for messages.
+    /// Formats the key as `Deployment.apps web in namespace shop`, for messages.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let GroupKindName { group, kind, namespace, name } = match self {
             Self::Resource(names) => names,
@@ -150,8 +150,8 @@ impl fmt::Display for ManifestKey {
     }
 }
 
-/// The manifests of a package in the order in which they stand; those of a `List` are its items. Files that
-/// `is_left_out` says so of have none.
+/// Returns the manifests of a package in order, skipping files for which `is_left_out` returns true.
+/// A `List` yields its items.
 pub(super) fn manifests_but(
     package: &Package,
     is_left_out: impl Fn(&PackageFile) -> bool,
@@ -181,19 +181,19 @@ pub(super) fn manifests_but(
     manifests
 }
 
-/// All manifests of a package.
+/// Returns all manifests of a package.
 pub(super) fn manifests(package: &Package) -> Vec<Manifest<'_>> {
     manifests_but(package, |_| false)
 }
 
 impl PackageFile {
-    /// Whether a document in it has a kind.
+    /// Returns true if a document of the file has a kind.
     pub(super) fn has_manifests(&self) -> bool {
         let mut documents = self.documents.iter().filter(|node| !node.is_null());
         documents.any(|node| !self.gvk_of(node).kind.is_empty())
     }
 
-    /// Group, version and kind of a manifest in it. Kustomizations need not say theirs.
+    /// Returns group, version and kind of a manifest in the file. They are implied for kustomization files.
     pub(super) fn gvk_of(&self, node: &Node) -> Gvk {
         let gvk = gvk_of(node);
         if gvk.kind.is_empty() && is_kustomization(&self.relative) {
@@ -208,7 +208,7 @@ impl PackageFile {
         GroupKindName { group, kind, ..GroupKindName::of(node) }
     }
 
-    /// Whether more documents without a name are in it than can be told apart.
+    /// Returns true if the file has too many unnamed documents to compare.
     pub(super) fn has_too_many_alike(&self) -> bool {
         let items = |node| items(node).map_or(std::slice::from_ref(node), Vec::as_slice);
         let names =
@@ -216,7 +216,7 @@ impl PackageFile {
         names.filter(|names| names.name.is_empty() || names.kind.is_empty()).count() > MOST_COMPARED
     }
 
-    /// Whether a resource stands in it twice.
+    /// Returns true if the file has a duplicate resource.
     pub(super) fn has_doubles(&self) -> bool {
         let items = |node| items(node).map_or(std::slice::from_ref(node), Vec::as_slice);
         let names = self.documents.iter().flat_map(items).map(GroupKindName::of);
@@ -227,19 +227,19 @@ impl PackageFile {
 }
 
 impl Package {
-    /// The manifests, those in lists too.
+    /// Returns the manifests, including items of lists.
     pub fn manifests(&self) -> impl Iterator<Item = &Node> {
         manifests(self).into_iter().map(|manifest| manifest.node)
     }
 
-    /// Whether each of its files that holds anything holds a document with a kind.
+    /// Returns true if every non-empty file has a document with a kind.
     #[must_use]
     pub fn is_of_manifests(&self) -> bool {
         let is_empty = |file: &PackageFile| file.documents.iter().all(Node::is_null);
         self.files().iter().all(|file| file.has_manifests() || is_empty(file))
     }
 
-    /// The kinds of the manifests that have one.
+    /// Returns the kinds of the manifests that have one.
     pub fn kinds(&self) -> impl Iterator<Item = Gvk> {
         self.manifests().map(gvk_of).filter(|gvk| !gvk.kind.is_empty())
     }

@@ -1,4 +1,4 @@
-//! Both sides of each conflict in the texts of a package, between markers.
+//! Writes both sides of each conflict into the files, between conflict markers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use super::read::{Package, text_of};
 use smp_text::diagnostic::{Code, Diagnostic, Excerpt};
 use smp_text::source::Span;
 
-/// A conflict in a manifest that nobody has resolved yet: what is made of it would hold markers in markers.
+/// Finds an unresolved conflict in dest. Merging it would nest markers.
 pub(super) fn unresolved(dest: &Package) -> Option<Diagnostic> {
     dest.others().iter().filter(|file| file.problem.is_some()).find_map(|file| {
         let text = text_of(&file.content)?;
@@ -17,14 +17,14 @@ pub(super) fn unresolved(dest: &Package) -> Option<Diagnostic> {
         let at: usize = lines.by_ref().take_while(|line| !line.starts_with("<<<<<<< ")).map(str::len).sum();
         lines.find(|line| line.starts_with(">>>>>>> "))?;
         let place = Span::new(file.source, at, at);
-        let message = format!("{} has a conflict between markers", file.path.display());
+        let message = format!("{} has unresolved conflict markers", file.path.display());
         let error = Diagnostic::error(Code::Conflict, message).label_with(place, "here", Excerpt::Hidden);
-        Some(error.help("resolve it, and take the markers away"))
+        Some(error.help("resolve the conflict and remove the markers"))
     })
 }
 
-/// The package with both sides of each conflict in its texts. What is no conflict is the same in dest's version
-/// and in the updated one.
+/// Returns the package with both sides of each conflict in its files. Everything else is equal in dest's and the
+/// updated version.
 pub(super) fn marked(
     [original, dest]: [&ChangedPackage; 2],
     updated: ChangedPackage,
@@ -50,7 +50,7 @@ pub(super) fn marked(
         files.push(with_markers(gone, &text(original.get(&path)), &text(Some(&file)), words));
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
-    // What one side does not have is neither gone nor new: it stands between markers.
+    // A resource in conflict is neither added nor removed: it is between markers.
     let whole: BTreeSet<_> =
         updated.conflicts.iter().filter(|c| c.field.is_none()).map(|c| &c.resource).collect();
     let mut changes = updated.changes;

@@ -1,4 +1,4 @@
-//! Merges of a package over another one, manifest by manifest.
+//! Merges a package over another one, manifest by manifest.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,11 +23,11 @@ use smp_text::diagnostic::Result;
 ///
 /// [`merge2`]: smp_merge::merge::merge2
 ///
-/// What only dest has is kept, and what only the source has is added to the file of the same path. Of files
-/// that hold no YAML the source's are taken.
+/// Resources that only dest has are kept. Resources that only the source has are added to the file of the same
+/// path. Files that are not YAML are taken from the source.
 ///
 /// # Errors
-/// As [`merge2`], with the manifest; and manifests that stand twice in a file.
+/// Any error of [`merge2`], with the manifest; duplicate manifests in a file.
 pub fn merge2_packages(
     source: &Package,
     dest: &Package,
@@ -41,7 +41,7 @@ pub fn merge2_packages(
         && options.rules == MergeRules::Lossless
         && one.text == other.text
     {
-        // Whatever is in it twice.
+        // Identical files need no merge, even with duplicate manifests.
         return RewritePlan::new(dest).finish(MergedFiles::default());
     }
     let plain = plain_paths(&[source, dest], form, Kinship::Stranger);
@@ -77,7 +77,7 @@ pub fn merge2_packages(
     Ok(changed)
 }
 
-/// Values, settings and the like are merged as what they are, YAML, and are yet no manifests.
+/// Files such as Helm values are merged as YAML, but hold no manifests.
 fn set_roles(changed: &mut ChangedPackage, packages: [&Package; 2]) {
     let files = packages.iter().flat_map(|package| package.files());
     let with_manifests: BTreeSet<&Path> =

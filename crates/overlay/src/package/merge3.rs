@@ -1,4 +1,4 @@
-//! Merges of what changed between two versions of a package into a third, manifest by manifest.
+//! Merges the changes between two versions of a package into a third, manifest by manifest.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use super::pairing::{Form, Kinship, Matched, MatchedManifests, match_manifests};
 use super::plain::{PlainPaths, kept_for_links, merged_by_lines, plain_paths};
 use super::plan::{NewValue, RewritePlan};
 use super::read::Package;
-use super::references::loose_ends;
+use super::references::broken_references;
 use super::untouched::{Untouched, take_untouched, untouched};
 use smp_merge::merge::{
     Conflict, ConflictPolicy, ConflictSide, MergeOptions, MergeRules, NullPolicy, merge3_as,
@@ -27,14 +27,14 @@ use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::yaml::Node;
 
-/// Merges what changed from `original` to `updated` into `dest`, by the rules of [`merge3`].
+/// Merges the changes from `original` to `updated` into `dest`, by the rules of [`merge3`].
 ///
-/// What was removed is removed from dest, what was added is added to the file of the same path, what
-/// only dest has is kept. What dest has removed stays away unless the updated version changed it. Files that
-/// are no manifests are merged by lines, or whole where they have none.
+/// Removed resources are removed from dest, and added ones are added to the file of the same path. Resources that
+/// only dest has are kept. Resources that dest removed stay removed unless the updated version changed them.
+/// Files that hold no manifests are merged by lines, or as a whole if they are binary.
 ///
 /// # Errors
-/// As [`merge3`], with the manifest. Dest has a conflict that nobody has resolved.
+/// Any error of [`merge3`], with the manifest; unresolved conflict markers in dest.
 ///
 /// [`merge3`]: smp_merge::merge::merge3
 pub fn merge3_packages(
@@ -50,21 +50,21 @@ pub fn merge3_packages(
 /// A three-way merge of packages.
 #[derive(Debug, Clone, Copy)]
 pub struct PackageMerge3<'p> {
-    /// The version that both others come from.
+    /// Common ancestor of the other two versions.
     pub original: &'p Package,
-    /// The version whose changes are merged.
+    /// Version whose changes are merged.
     pub updated: &'p Package,
-    /// The version that they are merged into.
+    /// Version that the changes are merged into.
     pub dest: &'p Package,
-    /// Says how lists merge.
+    /// Schema that describes how lists are merged.
     pub schema: &'p Schema,
-    /// The rules.
+    /// Merge rules.
     pub options: &'p MergeOptions,
-    /// Whether it is said where the parts of the result come from.
+    /// Whether origins of the result are recorded.
     pub origins: OriginKeeping,
 }
 
-/// The manifests of the three versions, and which belong together.
+/// The matched manifests of the three versions.
 struct Paired<'p> {
     form: Form,
     plain: PlainPaths<'p>,
@@ -83,10 +83,10 @@ struct Sides<'m, 'p> {
     dest: Option<&'m Manifest<'p>>,
 }
 
-/// What becomes of a manifest.
+/// Outcome for a manifest.
 #[derive(Clone, PartialEq)]
 enum Fate {
-    /// It stays as dest has it, or away.
+    /// It stays as dest has it, or absent.
     Stays,
     Becomes(NewValue),
     Goes,
@@ -96,9 +96,9 @@ enum Fate {
 #[derive(Clone)]
 struct Verdict {
     fate: Fate,
-    /// Those of fields.
+    /// Field conflicts.
     fields: Vec<Conflict>,
-    /// One of the whole manifest.
+    /// Conflict of the whole manifest.
     whole: Option<(ConflictKind, ConflictSide)>,
     warnings: Vec<Diagnostic>,
 }
@@ -108,7 +108,7 @@ impl Verdict {
         Self { fate, fields: Vec::new(), whole: None, warnings: Vec::new() }
     }
 
-    fn settle(&mut self) {
+    fn clear_conflicts(&mut self) {
         (self.fields, self.whole) = (Vec::new(), None);
     }
 
@@ -118,7 +118,7 @@ impl Verdict {
 }
 
 impl<'p> PackageMerge3<'p> {
-    /// Merges; the options say what is taken where both sides changed the same.
+    /// Merges the packages. The options resolve conflicts.
     ///
     /// # Errors
     /// As [`merge3_packages`].
@@ -132,7 +132,7 @@ impl<'p> PackageMerge3<'p> {
         self.carry_out(&paired, decisions, choice)
     }
 
-    /// Merges, and writes what both sides changed into the text, between markers.
+    /// Merges the packages and writes both sides of each conflict between markers.
     ///
     /// # Errors
     /// As [`merge3_packages`].
@@ -145,9 +145,9 @@ impl<'p> PackageMerge3<'p> {
         }
         let mut updated = self.decide(&paired, ConflictPolicy::Updated)?;
         for (dest, updated) in dest.iter_mut().zip(&mut updated).filter(|(d, u)| d.fate == u.fate) {
-            // Whatever is taken, the text is the same.
-            dest.settle();
-            updated.settle();
+            // The text is the same whichever side is taken.
+            dest.clear_conflicts();
+            updated.clear_conflicts();
         }
         let rows = paired.rows.iter().map(|row| paired.sides(row));
         let original = rows.zip(&dest).map(|(sides, decision)| self.original_of(sides, decision)).collect();
@@ -217,7 +217,7 @@ impl<'p> PackageMerge3<'p> {
         Ok(Verdict { fate, fields: merged.conflicts, whole: None, warnings })
     }
 
-    /// What a manifest would be if each conflict were decided for the original.
+    /// Returns the manifest with each conflict resolved to the original.
     fn original_of(&self, sides: Sides<'_, '_>, decision: &Verdict) -> Verdict {
         let original = sides.original.map(|manifest| manifest.node);
         let fate = match (&decision.whole, sides.dest, original) {
@@ -276,7 +276,7 @@ impl<'p> PackageMerge3<'p> {
         if self.options.rules == MergeRules::Lossless {
             take_untouched(&mut changed, &paired.untouched(packages, self.options.nulls));
             if paired.form == Form::Directories {
-                changed.warnings.extend(loose_ends(self.updated, self.dest, &changed));
+                changed.warnings.extend(broken_references(self.updated, self.dest, &changed));
             }
         }
         Ok(changed)
@@ -284,7 +284,7 @@ impl<'p> PackageMerge3<'p> {
 }
 
 impl PackageMerge3<'_> {
-    /// From which side the parts of each manifest come.
+    /// Returns the origins of the changed parts of all manifests.
     fn origins(&self, paired: &Paired<'_>, decisions: &[Verdict]) -> Vec<ChangeOrigin> {
         let rows = paired.rows.par_iter().zip(decisions).filter(|(_, decision)| decision.whole.is_none());
         rows.flat_map_iter(|(row, decision)| self.origins_of(paired, paired.sides(row), decision)).collect()
@@ -309,7 +309,7 @@ impl PackageMerge3<'_> {
     }
 }
 
-/// Whether dest's manifest is another one than the original, but for its name.
+/// Returns true if dest's manifest differs from the original in more than its name and namespace.
 fn is_changed(original: &Manifest<'_>, dest: &Manifest<'_>) -> bool {
     if original.key.names() == dest.key.names() {
         return original.node != dest.node;
@@ -327,7 +327,7 @@ fn is_changed(original: &Manifest<'_>, dest: &Manifest<'_>) -> bool {
 }
 
 impl<'p> Paired<'p> {
-    /// The updated manifest, where only the updated version moved it to another file.
+    /// Returns the updated manifest if only the updated version moved it to another file.
     fn moved<'m>(&self, sides: Sides<'m, 'p>) -> Option<&'m Manifest<'p>> {
         let path = |manifest: Option<&Manifest<'p>>| manifest.map(|manifest| self.form.path(manifest.path));
         let (before, here, there) = (path(sides.original), path(sides.dest), path(sides.updated));
@@ -344,7 +344,7 @@ impl<'p> Paired<'p> {
 }
 
 impl<'p> Paired<'p> {
-    /// The files that dest has as the original has them, with those of the updated version.
+    /// Returns the updated files that replace unmodified files of dest.
     fn untouched(&self, packages: [&'p Package; 3], nulls: NullPolicy) -> Untouched<'p> {
         if nulls == NullPolicy::Clear {
             return Untouched::new();
@@ -365,7 +365,7 @@ fn conflicts(decision: &Verdict, sides: Sides<'_, '_>) -> Vec<PackageConflict> {
     }
 }
 
-/// Which files of manifests may be run as programs, where that is not as dest has it.
+/// Returns the manifest files whose executable bit differs from dest's.
 fn executables([original, updated, dest]: [&Package; 3], form: Form) -> Vec<(PathBuf, bool)> {
     let by_path = |package: &Package| -> BTreeMap<PathBuf, bool> {
         let files = package.files().iter();

@@ -1,8 +1,9 @@
-//! Packages of manifests: directories, or single files, that are merged or patched in their own texts.
+//! Packages: directories or single files of manifests that are merged or patched in place, keeping their layout
+//! and comments.
 //!
-//! Owns which manifests belong together and what becomes of each file, of those that are no manifests, too.
-//! Merging and patching manifests is done elsewhere; must not know how
-//! kustomizations are built, nor clusters.
+//! Matches the manifests of several packages and decides the new content of each file, including files that hold
+//! no manifests. Merging and patching of single manifests is done elsewhere. Must not depend on kustomize builds
+//! or on clusters.
 
 mod change;
 mod conflict;

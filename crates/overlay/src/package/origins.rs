@@ -1,6 +1,6 @@
-//! From which side of a three-way merge each part of the result comes that is not as the original has it.
+//! Attributes each part of a three-way merge result that differs from the original to a side.
 //!
-//! Must not know how the sides are merged: the result tells.
+//! Does not depend on how the sides are merged: only the result is compared.
 
 use std::path::PathBuf;
 
@@ -13,50 +13,51 @@ use smp_text::path::{FieldPath, PathElement, below};
 use smp_text::source::Span;
 use smp_text::yaml::{Entry, Map, Node, Value};
 
-/// Whether a merge says where the parts of its result come from.
+/// Controls whether a merge records the origins of its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OriginKeeping {
-    /// It does not.
+    /// Origins are not recorded.
     #[default]
     Dropped,
-    /// It does, which takes time.
+    /// Origins are recorded, which takes time.
     Kept,
 }
 
-/// A part of the result of a merge that is not as the original has it, and about which the sides are not in conflict.
+/// A part of a merge result that differs from the original and is not in conflict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChangeOrigin {
-    /// The file of dest that it is in, was in, or shall be in.
+    /// Path of the file in dest; the new file if the manifest was added or moved.
     pub path: PathBuf,
-    /// The manifest, as messages call it; none for files that are none.
+    /// Display name of the manifest; `None` for files that hold no manifests.
     pub resource: Option<String>,
-    /// The field, and the JSON pointer to it in the result, or in the original when it is removed; none for whole
-    /// manifests and for files that are none.
+    /// Field path, and JSON pointer in the result, or in the original if the field is removed. `None` for whole
+    /// manifests and other files.
     pub field: Option<(FieldPath, String)>,
-    /// Who changed it.
+    /// Side that changed it.
     pub side: OriginSide,
-    /// Where the original has it; none when it does not.
+    /// Location in the original, if present.
     pub original: Option<Span>,
-    /// Where the updated version has it.
+    /// Location in the updated version, if present.
     pub updated: Option<Span>,
-    /// Where dest has it.
+    /// Location in dest, if present.
     pub dest: Option<Span>,
 }
 
-/// Who changed something.
+/// The side that made a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OriginSide {
     /// The updated version.
     Updated,
-    /// Dest.
+    /// The dest version.
     Dest,
-    /// Both sides alike; or each a part of what is told as one, such as a list whose entries nothing tells apart.
+    /// Both sides made the same change, or each changed a part of a value that is reported as a whole, such as a
+    /// list without merge keys.
     Both,
 }
 
 impl OriginSide {
-    /// `updated`, `dest` or `both`.
+    /// Returns `updated`, `dest` or `both`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -66,7 +67,7 @@ impl OriginSide {
         }
     }
 
-    /// Whose value the result has.
+    /// Returns the side whose value the result has.
     pub(super) fn of<T: PartialEq>(updated: &T, dest: &T, result: &T) -> Self {
         match (updated == result, dest == result) {
             (true, false) => Self::Updated,
@@ -76,17 +77,17 @@ impl OriginSide {
     }
 }
 
-/// What becomes of one manifest: the sides are the original, the updated version and dest.
+/// A merged manifest. The sides are the original, the updated version and dest.
 pub(super) struct MergedManifest<'m> {
     pub sides: [Option<&'m Manifest<'m>>; 3],
     pub result: Option<&'m Node>,
     pub conflicts: &'m [Conflict],
-    /// The file of dest.
+    /// Path of the file in dest.
     pub path: PathBuf,
 }
 
 impl MergedManifest<'_> {
-    /// From which side each part comes.
+    /// Returns the origin of each changed part.
     pub fn origins(self, schema: &Schema) -> Vec<ChangeOrigin> {
         let Some(manifest) = self.sides.into_iter().flatten().next_back() else { return Vec::new() };
         let cursor = schema.kind(&manifest.gvk).unwrap_or_else(Cursor::unknown);
@@ -102,7 +103,7 @@ impl MergedManifest<'_> {
     }
 }
 
-/// A value as the result, the original, the updated version and dest have it.
+/// A value in the result, the original, the updated version and dest.
 type SideVersions<T> = [Option<T>; 4];
 
 struct OriginWalk<'w> {
@@ -118,7 +119,7 @@ impl OriginWalk<'_> {
         if result == original {
             return;
         }
-        // What is new is told as one, unless both sides have a part in it.
+        // A new value is reported as a whole unless both sides contributed to it.
         let is_of_one = original.is_none() && (result == updated || result == dest);
         match result.map(|node| &node.value) {
             Some(Value::Map(_)) if !is_of_one => {
@@ -153,8 +154,8 @@ impl OriginWalk<'_> {
         }
     }
 
-    /// Tells what changed in a list by its entries. Returns whether it could: whether they are told apart, and not
-    /// only their order changed.
+    /// Records the changes of a list by its entries. Returns false if the entries have no keys or only their
+    /// order changed.
     fn lists(&mut self, lists: [&[Node]; 4], cursor: Cursor<'_>, pointer: &mut String) -> bool {
         let Some(rows) = entries_by_usual_keys(lists, cursor) else { return false };
         let before = self.found.len();
@@ -192,7 +193,7 @@ impl OriginWalk<'_> {
     }
 }
 
-/// Whether a conflict is about a value, or about something that it is in.
+/// Returns true if a conflict affects the value or a value that contains it.
 fn is_in_conflict(origin: &ChangeOrigin, way: &FieldPath, conflict: &Conflict) -> bool {
     let is_within = |place: Option<Span>, around: &Option<Node>| {
         place.zip(around.as_ref().map(Node::span)).is_some_and(|(place, around)| {

@@ -1,6 +1,6 @@
-//! Files that are no manifests, or that cannot be read as such: by lines, or whole.
+//! Merges files that hold no manifests, or cannot be parsed, by lines or as a whole.
 //!
-//! Must not know what stands in manifests.
+//! Does not depend on the content of manifests.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use smp_text::diagnostic::Excerpt;
 use smp_text::source::{SourceId, Span};
 use smp_text::yaml::may_be_secret;
 
-/// A file without any meaning.
+/// A file that is not parsed.
 #[derive(Debug, Clone, Copy)]
 struct PlainFile<'p> {
     relative: &'p Path,
@@ -30,7 +30,7 @@ struct PlainFile<'p> {
     executable: bool,
     role: FileRole,
     stamp: Option<&'p FileStamp>,
-    /// Whether something beside its looks says that it is secret.
+    /// True if the file is marked secret for reasons other than its content.
     is_kept_secret: bool,
 }
 
@@ -50,18 +50,18 @@ impl<'p> PlainFile<'p> {
         Self { relative, path, content, source, executable, role, stamp, is_kept_secret }
     }
 
-    /// The same as what the texts of a package say of it.
+    /// Takes the secret mark from the sources of a package.
     fn within(self, package: &Package) -> Self {
         let source = package.sources().get(self.source);
         Self { is_kept_secret: source.is_some_and(|source| source.is_kept_secret()), ..self }
     }
 
-    /// Whether nobody shall see its lines.
+    /// Returns true if the lines of the file must not be shown.
     fn is_secret(&self) -> bool {
         self.is_kept_secret || self.text().is_some_and(|text| may_be_secret(self.path, text))
     }
 
-    /// What is in it, and whether it may be run.
+    /// Returns the content and the executable bit.
     fn state(self) -> (&'p [u8], bool) {
         (self.content, self.executable)
     }
@@ -84,7 +84,7 @@ impl<'p> PlainFile<'p> {
     }
 }
 
-/// The plain files of a package by the path by which they belong to those of others.
+/// Returns the plain files of a package by the path by which they are matched.
 fn plain_files<'p>(
     package: &'p Package,
     form: Form,
@@ -96,7 +96,7 @@ fn plain_files<'p>(
     files.filter(|(path, _)| paths.contains(path)).collect()
 }
 
-/// What is taken where both sides changed the same.
+/// Resolution of conflicts in files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileChoice {
     Updated,
@@ -105,7 +105,7 @@ pub(super) enum FileChoice {
 }
 
 impl FileChoice {
-    /// Whose side is taken, where one is.
+    /// Returns the side that is taken.
     fn taken(self) -> ConflictSide {
         if self == Self::Updated { ConflictSide::Updated } else { ConflictSide::Dest }
     }
@@ -119,7 +119,7 @@ impl FileChoice {
     }
 }
 
-/// What becomes of plain files.
+/// Merged plain files.
 #[derive(Debug, Default)]
 pub(super) struct MergedFiles {
     pub files: Vec<ChangedFile>,
@@ -136,7 +136,7 @@ struct FileSides<'p> {
     dest: Option<PlainFile<'p>>,
 }
 
-/// What a file shall be.
+/// The new state of a file.
 struct Decided {
     /// None when it shall go, or stay away.
     content: Option<FileContent>,
@@ -208,13 +208,13 @@ pub(super) fn merge2_files(
     merged
 }
 
-/// Where a file is, was, or shall be.
+/// Returns the location of a file, which may be new or removed.
 fn place_of(old: Option<PlainFile<'_>>, dest: &Package, path: &Path) -> PathBuf {
     old.map_or_else(|| dest.place_of(path), |old| old.path.to_path_buf())
 }
 
 impl MergedFiles {
-    /// Notes from which side a file comes, unless the sides are in conflict about it as a whole.
+    /// Records the origin of a file, unless the whole file is in conflict.
     fn trace(&mut self, dest: &Package, path: &Path, sides: FileSides<'_>, decided: &Decided) {
         let [original, updated, dest_has] =
             [sides.original, sides.updated, sides.dest].map(|file| file.map(PlainFile::state));
@@ -278,13 +278,13 @@ impl FileSides<'_> {
         [self.original, self.updated, self.dest].map(|file| file.map(|file| file.whole()))
     }
 
-    /// Whether its lines may be shown.
+    /// Returns whether lines of the file may be shown.
     fn excerpt(self) -> Excerpt {
         let mut files = [self.original, self.updated, self.dest].into_iter().flatten();
         if files.any(|file| file.is_secret()) { Excerpt::Hidden } else { Excerpt::Shown }
     }
 
-    /// One side does not have the file any more, and the other one changed it.
+    /// Resolves a file that one side removed and the other changed.
     fn one_is_gone(self, kind: ConflictKind, choice: FileChoice) -> Decided {
         let conflict = PackageConflict::of_files(kind, self.places(), choice.taken(), self.excerpt());
         let whole = Decided::as_it_is(self.dest.or(self.updated));
@@ -306,7 +306,7 @@ impl FileSides<'_> {
 
     fn both(self, updated: PlainFile<'_>, dest: PlainFile<'_>, choice: FileChoice) -> Decided {
         let original = self.original;
-        // Where there was no file before, one that may be run on one side is meant to be.
+        // A new file is executable if either side made it executable.
         let executable = match original {
             Some(original) if original.executable == dest.executable => updated.executable,
             Some(_) => dest.executable,
@@ -357,17 +357,17 @@ impl FileSides<'_> {
     }
 }
 
-/// A file that was merged without being read as YAML.
+/// A file that was merged without being parsed as YAML.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlainMerge {
-    /// What it shall be.
+    /// Merged content.
     pub content: Vec<u8>,
-    /// How many places both sides changed.
+    /// Number of conflicts.
     pub conflicts: usize,
 }
 
-/// Merges three versions of a file by lines, with markers where both sides changed the same ones. Of a file that
-/// has no lines dest's version stays when both sides changed it.
+/// Merges three versions of a file by lines, with markers around conflicts. If both sides changed a binary file,
+/// dest's version is kept.
 #[must_use]
 pub fn merge3_plain([original, updated, dest]: [&[u8]; 3], words: MarkerWords) -> PlainMerge {
     let file = |content| {

@@ -1,4 +1,4 @@
-//! Patches of packages: which manifests a patch is for, and what becomes of them.
+//! Patches packages: finds the targets of each patch and applies it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -24,36 +24,36 @@ use smp_text::path::PathElement;
 use smp_text::source::{SourceId, Span};
 use smp_text::yaml::{Node, Style, Tag, Value};
 
-/// Patches, which are applied one after the other.
+/// Patches that are applied in order.
 #[derive(Debug, Clone)]
 pub struct Patches(Vec<TargetedPatch>);
 
 #[derive(Debug, Clone)]
 struct TargetedPatch {
     node: Node,
-    /// The text that it stands in: of a patch for a Secret nothing of it is shown.
+    /// Source of the patch. Its lines are not shown if the patch targets a Secret.
     source: SourceId,
     patch_type: PatchType,
-    /// The operations of a JSON patch.
+    /// Parsed operations of a JSON patch.
     json: Option<JsonPatch>,
     target: NamedTarget,
 }
 
-/// How a package is patched.
+/// Options of [`patch_package`].
 #[derive(Debug, Clone)]
 pub struct PackagePatchOptions {
-    /// By whose rules strategic merge patches are applied.
+    /// Rules by which strategic merge patches are applied.
     pub rules: Rules,
-    /// Which manifests are meant, beside what the patches name.
+    /// Restricts the targets in addition to what the patches name.
     pub selection: ManifestSelection,
-    /// The definition that describes manifests without a kind.
+    /// Schema definition used for manifests without a kind.
     pub type_name: Option<String>,
-    /// What becomes of strategic patches by the API server's rules for kinds that are not built into it.
+    /// Handling of strategic merge patches for custom resources under the API server's rules.
     pub custom_kinds: CustomKinds,
 }
 
 impl Default for PackagePatchOptions {
-    /// As the API server, which refuses strategic patches of custom resources.
+    /// Uses the API server's rules, which reject strategic merge patches of custom resources.
     fn default() -> Self {
         let (selection, custom_kinds) = (ManifestSelection::default(), CustomKinds::default());
         Self { rules: PatchRules::Apiserver.into(), selection, type_name: None, custom_kinds }
@@ -61,7 +61,8 @@ impl Default for PackagePatchOptions {
 }
 
 impl PackagePatchOptions {
-    /// The rules of strategic merge patches for a manifest. No server takes kustomizations, whose lists merge by name.
+    /// Returns the strategic merge rules for a manifest. Kustomizations always use the overlay rules: no API
+    /// server accepts them, and their lists merge by name.
     fn rules_for(&self, manifest: &Manifest<'_>) -> Rules {
         match self.rules {
             Rules::Patch(PatchRules::Apiserver) if is_kustomization(manifest) => PatchRules::Overlay.into(),
@@ -70,21 +71,21 @@ impl PackagePatchOptions {
     }
 }
 
-/// What becomes of strategic patches for custom resources.
+/// Handling of strategic merge patches for custom resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CustomKinds {
-    /// They are refused, as by the server.
+    /// Rejected, as by the API server.
     #[default]
     Refused,
-    /// They are applied by the schema, which was given for them.
+    /// Applied by the schema that was given for them.
     Patched,
 }
 
 impl Patches {
-    /// Reads patches; empty documents are passed over.
+    /// Parses patches. Empty documents are skipped.
     ///
     /// # Errors
-    /// None is left, or one is malformed.
+    /// All documents are empty, or one is malformed.
     pub fn new(documents: Vec<Node>, patch_type: PatchType) -> Result<Self> {
         let patches = documents.into_iter().filter(|node| !node.is_null());
         let patches: Vec<_> =
@@ -104,16 +105,16 @@ impl TargetedPatch {
         let is_json = patch_type == PatchType::Json;
         let json = if is_json { Some(parse_json_patch(&node)?) } else { None };
         if !is_json && node.as_map().is_none() {
-            let message = format!("a patch of this type must be a map, not {}", node.type_name());
+            let message = format!("expected a map for a patch of this type, found {}", node.type_name());
             return Err(Diagnostic::error(Code::WrongType, message)
                 .at(node.span().at_start())
-                .help("a list of operations is a JSON patch"));
+                .help("use patch type `json` for a list of operations"));
         }
         let target = if is_json { NamedTarget::default() } else { NamedTarget::of(&node) };
         Ok(Self { node, source, patch_type, json, target })
     }
 
-    /// The API server refuses strategic patches of what it has no types for.
+    /// Rejects strategic merge patches of kinds that are not built into the API server.
     fn check_schema(
         &self,
         manifest: &Manifest<'_>,
@@ -128,11 +129,11 @@ impl TargetedPatch {
         check_built_in(manifest.node)
     }
 
-    /// An error with the place of the patch, if it has none, and the file of the manifest.
+    /// Adds the location of the patch, if the error has none, and the file of the manifest.
     fn failed_at(&self, error: Diagnostic, manifest: &Manifest<'_>) -> Diagnostic {
         let has_place = !error.labels().is_empty();
         let error = if has_place { error } else { error.at(self.node.span().at_start()) };
-        error.note(format!("it was for {} in {}", manifest.shown(), manifest.path.display()))
+        error.note(format!("target: {} in {}", manifest.shown(), manifest.path.display()))
     }
 
     fn apply(&self, mut node: Node, schema: &Schema, kind: Cursor<'_>, rules: Rules) -> Result<Merged> {
@@ -151,7 +152,8 @@ impl TargetedPatch {
         Ok(merged)
     }
 
-    /// What kustomize does in silence, and builds refuse: of entries with equal keys, say, it keeps one.
+    /// Returns warnings for what kustomize does silently and builds reject, such as keeping only one of several
+    /// entries with equal keys.
     fn lost_by_kustomize(
         &self,
         node: &Node,
@@ -160,19 +162,18 @@ impl TargetedPatch {
     ) -> Vec<Diagnostic> {
         let careful = options.rules(MergeRules::Kustomize { exceptions: Exceptions::Listed });
         let refused = apply(node.clone(), &self.node, self.patch_type, &careful).err();
-        let refused = refused.map(|error| {
-            error.into_warning().note("kustomize merges this list nevertheless, and may lose entries of it")
-        });
+        let refused = refused
+            .map(|error| error.into_warning().note("kustomize merges this list anyway and may drop entries"));
         let lost = merged.map_or_else(Vec::new, |merged| self.lost_entries(node, merged, options));
-        refused.into_iter().chain(lost).chain(named_keys_of(&self.node)).collect()
+        refused.into_iter().chain(lost).chain(patch_merge_key_warnings(&self.node)).collect()
     }
 
-    /// A warning for each entry that the API server's rules, or those of overlays, keep or make, and kustomize's do
-    /// not, and for each that the patch has and the merged list has not. What either of the two makes alike is not
-    /// lost, but merged by another key.
+    /// Returns a warning for each entry that the API server's or the overlay rules keep or create and kustomize's
+    /// rules do not, and for each entry of the patch that the merged list lacks. An entry that both other rules
+    /// produce alike is not lost, only merged by another key.
     fn lost_entries(&self, node: &Node, merged: &Node, options: &ApplyOptions<'_>) -> Vec<Diagnostic> {
         let mut patch = self.node.clone();
-        drop_named_keys(&mut patch);
+        remove_patch_merge_keys(&mut patch);
         let losses = |rules: PatchRules| {
             let expected = apply(node.clone(), &patch, self.patch_type, &options.rules(rules)).ok()?.node?;
             Some(Losses::between(&expected, merged, options.kind))
@@ -181,18 +182,18 @@ impl TargetedPatch {
             (losses(PatchRules::Apiserver), losses(PatchRules::Overlay).unwrap_or_default());
         let is_refused = server.is_none();
         let server = server.unwrap_or_default();
-        let mut told = FxHashSet::default();
+        let mut reported = FxHashSet::default();
         let of_server = server.lost.iter().filter(|lost| !overlay.kept.contains(&lost.span));
-        // By the server's rules the patch's entry may be merged into another one, and lost with it.
+        // Under the API server's rules the entry of the patch may be merged into another one, and lost with it.
         let of_overlay = overlay.lost.iter().filter(|lost| {
             is_refused || lost.span.source == self.source && !server.kept.contains(&lost.span)
         });
         let mut lost: Vec<&LostEntry> =
-            of_server.chain(of_overlay).filter(|lost| told.insert(lost.span)).collect();
+            of_server.chain(of_overlay).filter(|lost| reported.insert(lost.span)).collect();
         let missing = not_arrived(&patch, merged, options.kind);
         let known: FxHashSet<&[PathElement]> = lost.iter().map(|lost| lost.list()).collect();
         lost.extend(missing.iter().filter(|missing| !known.contains(missing.list())));
-        let left = entry_places(merged);
+        let left = entry_spans(merged);
         lost.into_iter().map(|lost| lost.warning(left.contains(&lost.span))).collect()
     }
 }
@@ -200,48 +201,49 @@ impl TargetedPatch {
 impl LostEntry {
     fn warning(&self, is_left: bool) -> Diagnostic {
         let message = if is_left {
-            "kustomize does not merge into this entry what the patch says of it"
+            "kustomize does not apply the patch to this entry"
         } else {
-            "kustomize loses this entry"
+            "kustomize drops this entry"
         };
-        Diagnostic::warning(Code::Ambiguous, message).field(&self.path).at(self.span).help(
-            "give each entry of the list all the keys that tell them apart, or use --dialect overlay or apiserver",
-        )
+        Diagnostic::warning(Code::Ambiguous, message)
+            .field(&self.path)
+            .at(self.span)
+            .help("set all merge keys on each entry of the list, or use --dialect overlay or apiserver")
     }
 }
 
-/// Where the entries of all lists stand.
-fn entry_places(node: &Node) -> FxHashSet<Span> {
+/// Returns the locations of the entries of all lists.
+fn entry_spans(node: &Node) -> FxHashSet<Span> {
     node.nodes().filter_map(Node::as_list).flatten().map(Node::span).collect()
 }
 
-/// Leaves out what names keys, which kustomize does not know.
-fn drop_named_keys(node: &mut Node) {
+/// Removes `$patchMergeKey` directives, which kustomize does not support.
+fn remove_patch_merge_keys(node: &mut Node) {
     node.change_each(&mut |node| drop(node.as_map_mut().and_then(|map| map.remove(PATCH_MERGE_KEY))));
 }
 
-/// Applies each patch to the manifests that have the apiVersion, kind and name that it names, as far as the
-/// options select them.
+/// Applies each patch to the manifests with the apiVersion, kind and name that it names, restricted to those that
+/// the options select.
 ///
 /// # Errors
-/// As the patch's own rules; a patch that is for no manifest, or names none where there are several; a type that
-/// the schema does not have.
+/// Any error of applying a patch; a patch that matches no manifest; a patch that names no target while the
+/// package has several; a type that the schema does not have.
 pub fn patch_package(
     package: &Package,
     patches: &Patches,
     schema: &Schema,
     options: &PackagePatchOptions,
 ) -> Result<ChangedPackage> {
-    let type_of_rest = type_of_rest(schema, options)?;
+    let fallback_type = fallback_type(schema, options)?;
     let candidates = PatchCandidates::new(manifests(package), &options.selection, package.is_directory());
     let of_manifest = patches_of(&candidates, patches, package)?;
     let mut plan = RewritePlan::new(package);
     let mut absences = Absences::default();
     let patched = candidates.manifests().iter().zip(&of_manifest).filter(|(_, patches)| !patches.is_empty());
     let kind_of = |manifest: &Manifest<'_>| {
-        // Whatever the only document says that it is, the user has said it.
+        // The user chose the type for the only document, whatever its kind.
         let is_meant = candidates.manifests().len() == 1 || gvk_of(manifest.node).kind.is_empty();
-        let rest = if is_meant { type_of_rest } else { Cursor::unknown() };
+        let rest = if is_meant { fallback_type } else { Cursor::unknown() };
         schema.kind(&schema_kind(manifest)).unwrap_or(rest)
     };
     check_schemas(patched.clone(), kind_of, options)?;
@@ -253,14 +255,14 @@ pub fn patch_package(
             let failed = |error| named(patch.failed_at(error, manifest));
             let Some(before) = node else { break };
             if patch.patch_type == PatchType::Strategic {
-                // What is missing of the outcome, `forbidden_by` tells.
+                // Fields missing from the result are reported by `forbidden_by`.
                 drop(absences.note(&before, &patch.node, kind, manifest));
             }
             let merged = patch.apply(before, schema, kind, options.rules_for(manifest)).map_err(failed)?;
             plan.warn(merged.warnings.into_iter().map(named));
             node = merged.node;
             if let Some(after) = &node {
-                keeps_identity(manifest.node, after).map_err(failed)?;
+                check_identity(manifest.node, after).map_err(failed)?;
             }
         }
         match node {
@@ -275,12 +277,13 @@ pub fn patch_package(
     plan.finish(MergedFiles::default())
 }
 
-/// The kind by which a manifest merges: what it says, or for a kustomization what its file's name says.
+/// Returns the kind whose schema is used for merging: the kind of the manifest, or for a kustomization without
+/// one the kind that its file name implies.
 fn schema_kind(manifest: &Manifest<'_>) -> Gvk {
     if is_kustomization(manifest) { manifest.gvk.clone() } else { gvk_of(manifest.node) }
 }
 
-/// What the schema forbids of what patches made, where they say so.
+/// Returns warnings for schema violations that the patches introduced, located in the patches.
 fn forbidden_by(
     patches: &[&TargetedPatch],
     before: &Node,
@@ -294,34 +297,34 @@ fn forbidden_by(
     forbidden.into_iter().map(move |warning| at_removal(warning, &removed))
 }
 
-/// Whether the API server takes all strategic patches that it would get.
+/// Checks that the API server would accept all strategic merge patches.
 ///
 /// # Errors
-/// It does not: an error for each of the kinds.
+/// Reports one error per kind that does not support them.
 fn check_schemas<'a>(
     patched: impl Iterator<Item = (&'a Manifest<'a>, &'a Vec<&'a TargetedPatch>)>,
     kind_of: impl Fn(&Manifest<'a>) -> Cursor<'a>,
     options: &PackagePatchOptions,
 ) -> Result<()> {
-    let (mut refused, mut told) = (Problems::default(), FxHashSet::default());
+    let (mut refused, mut reported) = (Problems::default(), FxHashSet::default());
     for (manifest, patches) in patched {
         let check = |patch: &&TargetedPatch| {
             let checked = patch.check_schema(manifest, kind_of(manifest), options);
             checked.map_err(|error| patch.failed_at(error, manifest).resource(manifest)).err()
         };
         let Some(error) = patches.iter().find_map(check) else { continue };
-        if told.insert(&manifest.gvk) {
+        if reported.insert(&manifest.gvk) {
             refused.add(error);
         }
     }
     refused.or(())
 }
 
-/// The patches of each manifest. Of those that are for a Secret, or for nobody knows whom where there is one, no
-/// text is shown; of those for what is known to be none, whatever they look like, all that is not secret by its key.
+/// Returns the patches of each manifest. No lines are shown of patches for a Secret, nor of patches without a
+/// known target if the package has a Secret. For patches of other kinds only values of secret keys are hidden.
 ///
 /// # Errors
-/// A patch that is for no manifest, or does not say for which.
+/// A patch that matches no manifest or is ambiguous.
 fn patches_of<'a>(
     candidates: &PatchCandidates<'_>,
     patches: &'a Patches,
@@ -348,37 +351,37 @@ fn patches_of<'a>(
     Ok(of_manifest)
 }
 
-/// The type of manifests without a kind.
-fn type_of_rest<'s>(schema: &'s Schema, options: &PackagePatchOptions) -> Result<Cursor<'s>> {
+/// Returns the type to use for manifests without a kind.
+fn fallback_type<'s>(schema: &'s Schema, options: &PackagePatchOptions) -> Result<Cursor<'s>> {
     let Some(name) = &options.type_name else { return Ok(Cursor::unknown()) };
     schema.named(name).ok_or_else(|| {
         Diagnostic::error(Code::NoMatch, format!("the schema has no type `{name}`"))
-            .help("name a definition of the document that the schema was read from")
+            .help("use the name of a definition in the schema document")
     })
 }
 
-/// A warning for each `$patchMergeKey`, which kustomize takes for a field.
-fn named_keys_of(node: &Node) -> Vec<Diagnostic> {
+/// Returns a warning for each `$patchMergeKey`, which kustomize treats as an ordinary field.
+fn patch_merge_key_warnings(node: &Node) -> Vec<Diagnostic> {
     let directives = node.nodes().filter_map(Node::as_map).filter_map(|map| map.get(PATCH_MERGE_KEY));
     let warnings = directives.map(|directive| {
         let message =
-            format!("to kustomize `{PATCH_MERGE_KEY}` is a field like any other, and names no keys");
+            format!("kustomize does not support `{PATCH_MERGE_KEY}` and treats it as an ordinary field");
         Diagnostic::warning(Code::Directive, message)
             .at(directive.span())
-            .help("use --dialect overlay or apiserver, by whose rules it counts")
+            .help("use --dialect overlay or apiserver, which support it")
     });
     warnings.collect()
 }
 
-/// What says which object a manifest is.
+/// The fields that identify an object.
 const IDENTITY: [&[&str]; 4] =
     [&["apiVersion"], &["kind"], &["metadata", "name"], &["metadata", "namespace"]];
 
-/// Whether a patched manifest is of the object that it was of. What it did not say may be added.
+/// Checks that a patch does not change the identity of a manifest. Missing identity fields may be added.
 ///
 /// # Errors
-/// Another object, or none. The API server refuses to rename objects (422), and what has no kind at all.
-fn keeps_identity(before: &Node, after: &Node) -> Result<()> {
+/// The identity changed or was removed. The API server rejects renamed objects (422) and objects without a kind.
+fn check_identity(before: &Node, after: &Node) -> Result<()> {
     let text = |node: &Node, path: &[&str]| node.get_path(path).and_then(Node::scalar_text).cloned();
     for path in IDENTITY {
         let Some(was) = text(before, path) else { continue };
@@ -387,21 +390,22 @@ fn keeps_identity(before: &Node, after: &Node) -> Result<()> {
             continue;
         }
         let message = match &is {
-            Some(is) => format!("this patch would make another object of it: `{is}` instead of `{was}`"),
-            None => format!("this patch would take away what says which object it is, `{was}`"),
+            Some(is) => format!("patch changes the identity of the object from `{was}` to `{is}`"),
+            None => format!("patch removes the identifying value `{was}` of the object"),
         };
         let error = Diagnostic::error(Code::InvalidValue, message).field(name.as_str());
         let error = match after.get_path(path) {
             Some(node) => error.at(node.span()),
             None => error,
         };
-        return Err(error.help("no server does that to an object: edit the file, if it shall be another one"));
+        return Err(
+            error.help("the API server rejects this change: edit the file to turn it into another object")
+        );
     }
     Ok(())
 }
 
-/// A patch that was written as JSON, in the style that new manifests have: what it adds shall look like what
-/// stands beside it.
+/// Restyles a patch written as JSON to block style, so that added values look like the manifest around them.
 fn restyled(mut node: Node) -> Node {
     if node.meta.style == Style::Flow {
         restyle(&mut node);

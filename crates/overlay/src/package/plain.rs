@@ -1,4 +1,4 @@
-//! Which files are not merged as manifests: by lines, whole, or not at all.
+//! Selects the files that are not merged as manifests: by lines, as a whole, or not at all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use super::pairing::{Form, Kinship};
 use super::read::{Package, PackageFile};
 use smp_text::diagnostic::{Code, Diagnostic};
 
-/// The files that are not merged as manifests, by the paths by which those of the sides belong together.
+/// The files that are not merged as manifests, by the path by which they are matched.
 #[derive(Debug, Default)]
 pub(super) struct PlainPaths<'p> {
-    /// They are taken as they are, whatever is in them.
+    /// Files that are merged without being parsed.
     pub merged: BTreeSet<&'p Path>,
-    /// They stay as dest has them, or away: a side has a link there.
+    /// Files that are kept as dest has them, because a side has a symlink at the path.
     pub kept: BTreeSet<&'p Path>,
 }
 
@@ -22,8 +22,8 @@ impl PlainPaths<'_> {
     }
 }
 
-/// The files that are not merged as manifests, because of what one of the packages has there. Dest is the last
-/// one, and what is merged into it the one before.
+/// Selects the files that are not merged as manifests. Dest is the last package, and the one before it is merged
+/// into dest.
 pub(super) fn plain_paths<'p>(packages: &[&'p Package], form: Form, kinship: Kinship) -> PlainPaths<'p> {
     let mut plain = PlainPaths::default();
     let mut without: BTreeMap<&Path, bool> = BTreeMap::new();
@@ -37,7 +37,7 @@ pub(super) fn plain_paths<'p>(packages: &[&'p Package], form: Form, kinship: Kin
         *without.entry(path).or_insert(true) &= !file.has_manifests();
     }
     if form == Form::Directories && kinship == Kinship::Descendant {
-        // Files of comments alone.
+        // Files with only comments.
         plain.merged.extend(without.into_iter().filter(|(_, is)| *is).map(|(path, _)| path));
     }
     let links: BTreeSet<PathBuf> =
@@ -50,21 +50,20 @@ pub(super) fn plain_paths<'p>(packages: &[&'p Package], form: Form, kinship: Kin
     plain
 }
 
-/// Says which files stay as dest has them, though another side has something else there.
+/// Warns of files that are not merged because a side has a symlink at the path.
 pub(super) fn kept_for_links(plain: &PlainPaths<'_>) -> Vec<Diagnostic> {
-    let told = plain.kept.iter().map(|path| {
-        let message = format!("{} is left alone: a side has a link there", path.display());
-        Diagnostic::warning(Code::OutsideRoot, message)
-            .help("put a file in the place of the link to have it merged")
+    let warnings = plain.kept.iter().map(|path| {
+        let message = format!("{} is not merged: one version has a symlink there", path.display());
+        Diagnostic::warning(Code::OutsideRoot, message).help("replace the symlink by a file to merge it")
     });
-    told.collect()
+    warnings.collect()
 }
 
-/// Why a file of YAML is not merged as manifests.
+/// Returns the reason why a YAML file is not merged as manifests.
 fn why_plain(file: &PackageFile, form: Form, kinship: Kinship) -> Option<WhyPlain> {
     let has_documents = || file.documents.iter().any(|node| !node.is_null());
     match (form, kinship) {
-        // Of two files one would be lost.
+        // With single files, one of the two would be lost.
         (Form::Files, Kinship::Stranger) => None,
         _ if file.has_doubles() => Some(WhyPlain::Doubles),
         _ if file.has_too_many_alike() => Some(WhyPlain::TooManyAlike),
@@ -82,7 +81,7 @@ enum WhyPlain {
     NoKind,
 }
 
-/// A file that looks like manifests and is not merged as such.
+/// A file with the extension of a manifest that is not merged as manifests.
 struct Unmerged<'p> {
     path: &'p Path,
     code: Code,
@@ -96,8 +95,8 @@ fn unmerged(package: &Package, form: Form, kinship: Kinship) -> BTreeMap<&Path, 
     });
     let read = package.files().iter().filter_map(|file| {
         let (code, why) = match why_plain(file, form, kinship)? {
-            WhyPlain::Doubles => (Code::DuplicateResource, "a resource stands in it twice"),
-            WhyPlain::TooManyAlike => (Code::Ambiguous, "too many documents in it have no name"),
+            WhyPlain::Doubles => (Code::DuplicateResource, "it contains a duplicate resource"),
+            WhyPlain::TooManyAlike => (Code::Ambiguous, "it contains too many documents without a name"),
             WhyPlain::PartOfDefinition => (Code::MissingField, file.definition_problem()?.message()),
             WhyPlain::NoKind => return None,
         };
@@ -106,33 +105,33 @@ fn unmerged(package: &Package, form: Form, kinship: Kinship) -> BTreeMap<&Path, 
     unread.chain(read).collect()
 }
 
-/// Says which files that look like manifests are merged by lines, each once: as dest, the last package, has it,
-/// else another one.
+/// Warns of manifest files that are merged by lines, once each. Dest, the last package, comes first.
 pub(super) fn merged_by_lines(packages: &[&Package], form: Form) -> Vec<Diagnostic> {
-    let mut told: BTreeMap<&Path, Diagnostic> = BTreeMap::new();
+    let mut warnings: BTreeMap<&Path, Diagnostic> = BTreeMap::new();
     for package in packages.iter().rev() {
         for (relative, Unmerged { path, code, why }) in unmerged(package, form, Kinship::Descendant) {
             let message = format!("{} is merged by lines: {why}", path.display());
-            told.entry(relative).or_insert_with(|| Diagnostic::warning(code, message));
+            warnings.entry(relative).or_insert_with(|| Diagnostic::warning(code, message));
         }
     }
-    told.into_values().collect()
+    warnings.into_values().collect()
 }
 
-/// Says which files that look like manifests the source's are taken of in the place of dest's.
+/// Warns of manifest files that are not merged but replaced by those of the source.
 pub(super) fn replaced_by_source([source, dest]: [&Package; 2], form: Form) -> Vec<Diagnostic> {
-    let [of_source, mut told] = [source, dest].map(|package| unmerged(package, form, Kinship::Stranger));
-    told.extend(of_source);
+    let [of_source, mut unmerged_files] =
+        [source, dest].map(|package| unmerged(package, form, Kinship::Stranger));
+    unmerged_files.extend(of_source);
     let [source, dest] = [source, dest].map(|package| contents(package, form));
-    told.retain(|path, _| {
+    unmerged_files.retain(|path, _| {
         let (source, dest) = (source.get(path), dest.get(path));
         source.is_some() && dest.is_some() && source != dest
     });
-    let told = told.into_values().map(|Unmerged { path, code, why }| {
-        let message = format!("{} is not merged, the source's is taken: {why}", path.display());
+    let warnings = unmerged_files.into_values().map(|Unmerged { path, code, why }| {
+        let message = format!("{} is replaced by the source's file and not merged: {why}", path.display());
         Diagnostic::warning(code, message)
     });
-    told.collect()
+    warnings.collect()
 }
 
 fn contents(package: &Package, form: Form) -> BTreeMap<&Path, &[u8]> {

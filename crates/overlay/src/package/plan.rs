@@ -1,4 +1,4 @@
-//! From changed manifests to changed texts.
+//! Writes changed manifests back into the text of their files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -18,25 +18,25 @@ use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::path::FieldPath;
 use smp_text::yaml::{Node, edit, is_same};
 
-/// Collects what becomes of the manifests of a package.
+/// Collects the changes to the manifests of a package.
 pub(super) struct RewritePlan<'p> {
     package: &'p Package,
-    /// The manifests that change; none for those that go.
+    /// Changed manifests; `None` for removed ones.
     after: FxHashMap<ManifestIndex, Option<Node>>,
-    /// New manifests by the file that they go to.
+    /// Added manifests by target file.
     added: BTreeMap<PathBuf, Vec<AddedManifest<'p>>>,
-    /// The files of which it changes whether they may be run.
+    /// Files whose executable bit changes.
     executable: FxHashMap<PathBuf, bool>,
     out: ChangedPackage,
 }
 
-/// A manifest that comes to a file, and where it comes from.
+/// A manifest that is added to a file, and its source.
 struct AddedManifest<'p> {
     from: &'p PackageFile,
     index: ManifestIndex,
-    /// Where it stands among those that come to the file.
+    /// Sort order among the manifests added to the file.
     order: ManifestIndex,
-    /// The path in the package of the file that it goes to.
+    /// Path of the target file, relative to the package.
     relative: PathBuf,
     node: Node,
 }
@@ -52,7 +52,7 @@ impl<'p> RewritePlan<'p> {
         self.out.changes.push(PackageChange { resource, path, kind });
     }
 
-    /// Gives a manifest of the package another value, if it is one, in which these fields are others.
+    /// Records the new value of a manifest, if it changed.
     pub fn change(&mut self, manifest: &Manifest<'_>, after: NewValue) {
         let NewValue::Other { node, fields, removed_entries } = after else { return };
         self.out.removed_entries += removed_entries;
@@ -64,13 +64,13 @@ impl<'p> RewritePlan<'p> {
         self.after.insert(manifest.index, Some(node));
     }
 
-    /// Removes a manifest of the package.
+    /// Removes a manifest from the package.
     pub fn remove(&mut self, manifest: &Manifest<'_>) {
         self.note(manifest, self.package.files()[manifest.index.file].path.clone(), ChangeKind::Removed);
         self.after.insert(manifest.index, None);
     }
 
-    /// Adds a manifest of another package, to the file of the same path.
+    /// Adds a manifest of another package to the file of the same path.
     pub fn add(&mut self, from: &'p Package, manifest: &Manifest<'_>, node: Node) {
         let path = self.package.place_of(manifest.path);
         self.note(manifest, path.clone(), ChangeKind::Added);
@@ -79,7 +79,7 @@ impl<'p> RewritePlan<'p> {
         self.added.entry(path).or_default().push(added);
     }
 
-    /// Moves a manifest of the package to where another one stands, with another value if it is one.
+    /// Moves a manifest to the file of another one, with a new value if it changed.
     pub fn relocate(&mut self, manifest: &Manifest<'_>, after: NewValue, there: &Manifest<'_>) {
         let (from, path) = (&self.package.files()[manifest.index.file], self.package.place_of(there.path));
         self.note(manifest, path.clone(), ChangeKind::Moved(from.path.clone()));
@@ -97,12 +97,12 @@ impl<'p> RewritePlan<'p> {
         self.added.entry(path).or_default().push(added);
     }
 
-    /// Says whether a file of the package, or a new one, may be run as a program.
+    /// Sets the executable bit of a file, which may be new.
     pub fn set_executable(&mut self, path: PathBuf, executable: bool) {
         self.executable.insert(path, executable);
     }
 
-    /// Notes what of packages is neither read nor written.
+    /// Records the paths that are neither read nor written.
     pub fn leave_alone(&mut self, packages: &[&Package]) {
         let paths = packages.iter().flat_map(|package| package.left_alone().iter().cloned());
         self.out.left_alone.extend(paths);
@@ -112,7 +112,7 @@ impl<'p> RewritePlan<'p> {
         self.out.conflicts.extend(conflicts);
     }
 
-    /// Says where what becomes of the manifests comes from.
+    /// Records the origins of changed parts.
     pub fn trace(&mut self, origins: Vec<ChangeOrigin>) {
         self.out.origins = Some(origins);
     }
@@ -121,10 +121,10 @@ impl<'p> RewritePlan<'p> {
         self.out.warnings.extend(warnings);
     }
 
-    /// The texts, beside files that were merged without being read as manifests.
+    /// Returns the changed package, including files that were merged without being parsed.
     ///
     /// # Errors
-    /// A manifest that cannot be written.
+    /// A manifest cannot be printed.
     pub fn finish(mut self, plain: MergedFiles) -> Result<ChangedPackage> {
         for added in self.added.values_mut() {
             added.sort_by_key(|added| added.order);
@@ -164,7 +164,7 @@ impl<'p> RewritePlan<'p> {
         let mut after: Vec<_> =
             file.documents.iter().enumerate().map(|(i, node)| self.document(number, i, node)).collect();
         let new = added.iter().map(|added| added.node.clone());
-        // What was an item stays one, where there is but one list.
+        // Items of a `List` are added to the list if the file has only that one.
         match after.as_mut_slice() {
             [Some(list)] if items(list).is_some() && added.iter().all(|added| added.index.item.is_some()) => {
                 list.get_mut("items")
@@ -182,7 +182,7 @@ impl<'p> RewritePlan<'p> {
         Ok(self.changed(file.path.clone(), file.relative.clone(), text, Some(file)))
     }
 
-    /// A file with a new text, and what it was before.
+    /// Returns a file with new text, compared with the file before.
     fn changed(
         &self,
         path: PathBuf,
@@ -199,7 +199,7 @@ impl<'p> RewritePlan<'p> {
         ChangedFile { path, relative, content, executable, role: FileRole::Manifests, is_changed, read }
     }
 
-    /// A file that the package does not have: that of the other package, without what is not added.
+    /// Returns a new file: the file of the other package without the manifests that are not added.
     fn new_file(&self, path: PathBuf, added: &[AddedManifest<'_>]) -> Result<ChangedFile> {
         let Some(AddedManifest { from, relative, .. }) = added.first() else {
             return Ok(self.changed(path, PathBuf::new(), None, None));
@@ -216,7 +216,7 @@ impl<'p> RewritePlan<'p> {
         Ok(self.changed(path, relative.clone(), Some(text), None))
     }
 
-    /// A document of the package after the changes.
+    /// Returns a document with the changes applied.
     fn document(&self, file: usize, document: usize, node: &Node) -> Option<Node> {
         let change = |item| self.after.get(&ManifestIndex { file, document, item });
         let Some(items) = items(node) else {
@@ -238,17 +238,17 @@ impl<'p> RewritePlan<'p> {
     }
 }
 
-/// What a manifest is after a merge or patch.
+/// The value of a manifest after a merge or patch.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum NewValue {
-    /// What it was.
+    /// Unchanged.
     Same,
-    /// Something else.
+    /// Changed.
     Other {
         node: Node,
-        /// Those that are others; none when only comments are.
+        /// Changed fields; empty if only comments changed.
         fields: Vec<FieldPath>,
-        /// How many entries of lists are gone.
+        /// Number of removed list entries.
         removed_entries: usize,
     },
 }

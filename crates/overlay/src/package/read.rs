@@ -1,4 +1,4 @@
-//! Reading packages: the manifests of a directory, of a file, or of a text, and what lies beside them.
+//! Reads packages from a directory, a file or a text.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use smp_files::{
-    DiskTree, FileKind, FileStamp, FileTree, Hidden, JOURNAL, LinkPolicy, SPECIAL_FILE, OpenFile, TreeWalk,
-    WalkOptions, WalkEntry, check_no_pending_write,
+    DiskTree, FileKind, FileStamp, FileTree, Hidden, JOURNAL, LinkPolicy, OpenFile, SPECIAL_FILE, TreeWalk,
+    WalkEntry, WalkOptions, check_no_pending_write,
 };
 use smp_merge::schema::openapi::{is_crd, read_added_kinds};
 use smp_merge::schema::{Schema, TypeGraph};
@@ -16,7 +16,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
 use smp_text::source::{Reading, SourceId, SourceMap};
 use smp_text::yaml::{Node, ParseOptions, decode, parse_documents};
 
-/// The manifests of a directory and all below it, or of one file.
+/// The files of a directory and its subdirectories, or a single file.
 ///
 /// ```
 /// use smp_merge::merge::MergeOptions;
@@ -37,100 +37,100 @@ use smp_text::yaml::{Node, ParseOptions, decode, parse_documents};
 /// ```
 #[derive(Debug, Clone)]
 pub struct Package {
-    /// The directory, or the file.
+    /// Path of the directory or file.
     root: PathBuf,
     is_directory: bool,
     files: Vec<PackageFile>,
     others: Vec<OtherFile>,
     left_alone: Vec<PathBuf>,
-    /// What knows the texts of its files.
+    /// Sources that hold the text of the files.
     sources: SourceMap,
 }
 
-/// One file of a package that could be read as YAML.
+/// A file of a package that could be parsed as YAML.
 #[derive(Debug, Clone)]
 pub struct PackageFile {
-    /// Its path in the package; of a package that is a file, its name.
+    /// Path relative to the package; the file name if the package is a single file.
     pub relative: PathBuf,
-    /// Where it is, as the user would write it.
+    /// Path of the file, as the user would write it.
     pub path: PathBuf,
-    /// Its text.
+    /// Text of the file.
     pub text: Arc<str>,
-    /// As whose text it was read.
+    /// Reading mode used to parse the text.
     pub reading: Reading,
-    /// The documents in it, with comments; empty ones as null.
+    /// Documents with comments; empty documents are null.
     pub documents: Vec<Node>,
-    /// Whether it may be run as a program.
+    /// Executable bit of the file.
     pub executable: bool,
-    /// The file as it was before it was read; none of what was never on a disk.
+    /// Stamp of the file when it was read; `None` if it was never on disk.
     pub stamp: Option<FileStamp>,
     pub(super) source: SourceId,
     definitions: Definitions,
 }
 
-/// A file of a package that holds no YAML, or none that can be read.
+/// A file of a package that is not YAML or cannot be parsed.
 #[derive(Debug, Clone)]
 pub struct OtherFile {
-    /// Its path in the package.
+    /// Path relative to the package.
     pub relative: PathBuf,
-    /// Where it is, as the user would write it.
+    /// Path of the file, as the user would write it.
     pub path: PathBuf,
-    /// What is in it.
+    /// Content of the file.
     pub content: Arc<[u8]>,
-    /// Whether it may be run as a program.
+    /// Executable bit of the file.
     pub executable: bool,
-    /// The file as it was before it was read; none of what was never on a disk.
+    /// Stamp of the file when it was read; `None` if it was never on disk.
     pub stamp: Option<FileStamp>,
-    /// Why it cannot be read, though its name is that of a manifest.
+    /// Parse error of a file that has the extension of a manifest.
     pub problem: Option<Diagnostic>,
     pub(super) source: SourceId,
 }
 
-/// What the CustomResourceDefinitions of a file define.
+/// Types defined by the CustomResourceDefinitions of a file.
 #[derive(Debug, Clone, Default)]
 struct Definitions {
     types: Vec<Arc<TypeGraph>>,
-    /// Why one of them defines nothing; a patch for another one is such.
+    /// Reason why a CRD defines no types; for example a patch of a CRD.
     problem: Option<Diagnostic>,
 }
 
-/// What is read of a directory.
+/// The files of a directory that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReadScope {
-    /// `*.yaml`, `*.yml` and `*.json`, outside of hidden directories.
+    /// `*.yaml`, `*.yml` and `*.json` outside of hidden directories.
     Manifests,
-    /// All but what git keeps for itself.
+    /// All files except those in `.git`.
     Everything,
 }
 
-/// A file that was read.
+/// A file after reading.
 enum ReadFile {
     Yaml(PackageFile),
     Other(OtherFile),
 }
 
 impl Package {
-    /// Reads a file, or all `*.yaml`, `*.yml` and `*.json` files of a directory and the directories in
-    /// it, sorted by path. Hidden directories are left out, and links to directories not followed.
+    /// Reads a file, or all `*.yaml`, `*.yml` and `*.json` files of a directory and its subdirectories, sorted by
+    /// path. Hidden directories are skipped, and symlinks to directories are not followed.
     ///
     /// # Errors
-    /// It is not there, or a file cannot be read or is malformed.
+    /// The path does not exist, or a file cannot be read or parsed.
     pub fn read(path: &Path, reading: Reading, sources: &SourceMap) -> Result<Self> {
         let reader = PackageReader { tree: &DiskTree, reading, sources };
         reader.package(path, ReadScope::Manifests)
     }
 
-    /// Reads a file, or all files of a directory and the directories in it, hidden ones too. What git keeps
-    /// in `.git`, and links, are left alone. Manifests that are malformed are files like others.
+    /// Reads a file, or all files of a directory and its subdirectories, including hidden ones. Symlinks and the
+    /// content of `.git` are skipped. Malformed manifests are kept as other files.
     ///
     /// # Errors
-    /// It is not there, or a file cannot be read; a single file is malformed.
+    /// The path does not exist, a file cannot be read, or a single file is malformed.
     pub fn read_everything(path: &Path, reading: Reading, sources: &SourceMap) -> Result<Self> {
         let reader = PackageReader { tree: &DiskTree, reading, sources };
         reader.package(path, ReadScope::Everything)
     }
 
-    /// As [`Package::read`], from any tree of files.
+    /// Reads a package as [`Package::read`] does, from any file tree.
     ///
     /// # Errors
     /// As [`Package::read`].
@@ -143,7 +143,7 @@ impl Package {
         PackageReader { tree, reading, sources }.package(path, ReadScope::Manifests)
     }
 
-    /// The package of a text that came from elsewhere, such as the standard input.
+    /// Creates a package from a text such as standard input.
     ///
     /// # Errors
     /// The text is malformed.
@@ -153,7 +153,8 @@ impl Package {
         Ok(Self::of_file(PathBuf::from(name), file, sources))
     }
 
-    /// The same of a version of a file, which messages call `name`, and which is read as one of that path is.
+    /// Creates a package from a version of a file. Messages call it `name`, and it is parsed as the file at
+    /// `path` would be.
     ///
     /// # Errors
     /// The text is malformed.
@@ -174,62 +175,63 @@ impl Package {
         Self { root, is_directory: false, files: vec![file], others, left_alone, sources }
     }
 
-    /// What knows the texts of its files.
+    /// Sources that hold the text of the files.
     pub(super) fn sources(&self) -> &SourceMap {
         &self.sources
     }
 
-    /// Whether it is a directory.
+    /// Returns true if the package is a directory.
     #[must_use]
     pub fn is_directory(&self) -> bool {
         self.is_directory
     }
 
-    /// The files that could be read as YAML, sorted by path.
+    /// Returns the files that could be parsed as YAML, sorted by path.
     #[must_use]
     pub fn files(&self) -> &[PackageFile] {
         &self.files
     }
 
-    /// The other files, sorted by path; none unless everything was read.
+    /// Returns the other files, sorted by path. Empty unless everything was read.
     #[must_use]
     pub fn others(&self) -> &[OtherFile] {
         &self.others
     }
 
-    /// What was left alone: where links are, and where git keeps what is its own.
+    /// Returns the skipped paths: symlinks and `.git`.
     #[must_use]
     pub fn left_alone(&self) -> &[PathBuf] {
         &self.left_alone
     }
 
-    /// Where links are, by their paths in the package.
+    /// Returns the paths of symlinks, relative to the package.
     pub(super) fn links(&self) -> impl Iterator<Item = PathBuf> {
         let links = self.left_alone.iter().filter(|path| path.file_name().is_none_or(|name| name != ".git"));
         links.filter_map(|path| Some(path.strip_prefix(&self.root).ok()?.to_path_buf()))
     }
 
-    /// The paths of all its files in it.
+    /// Returns the paths of all files, relative to the package.
     pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
         let files = self.files.iter().map(|file| file.relative.as_path());
         files.chain(self.others.iter().map(|file| file.relative.as_path()))
     }
 
-    /// Where a file with a path in the package belongs. All belongs into a package that is a file.
+    /// Returns the location of a file by its path relative to the package. In a single-file package that is
+    /// always the file itself.
     #[must_use]
     pub fn place_of(&self, relative: &Path) -> PathBuf {
         if self.is_directory { self.root.join(relative) } else { self.root.clone() }
     }
 
-    /// Adds the types of the custom resources that its CRDs define to a schema. What is only a part of a CRD,
-    /// such as a patch for one, defines none.
+    /// Adds the types of custom resources that the package's CRDs define to a schema. Partial CRDs, such as
+    /// patches, define none.
     pub fn add_types(&self, schema: &mut Schema) {
         for types in self.files.iter().flat_map(|file| &file.definitions.types) {
             schema.push_types("crd", types.clone());
         }
     }
 
-    /// Why CRDs of the package define no types.
+    /// Returns the reasons why CRDs of the package define no types.
     pub fn definition_problems(&self) -> impl Iterator<Item = &Diagnostic> {
         self.files.iter().filter_map(PackageFile::definition_problem)
     }
@@ -260,7 +262,7 @@ impl PackageFile {
         })
     }
 
-    /// Why a CRD in it defines no types.
+    /// Returns the reason why a CRD of the file defines no types.
     pub(super) fn definition_problem(&self) -> Option<&Diagnostic> {
         self.definitions.problem.as_ref()
     }
@@ -279,7 +281,7 @@ impl Definitions {
     }
 }
 
-/// The items of a `List`.
+/// Returns the items of a `List`.
 pub(super) fn items(node: &Node) -> Option<&Vec<Node>> {
     let is_list = node.get("kind").and_then(Node::as_str) == Some("List");
     let items = node.get("items").filter(|_| is_list)?.as_list()?;
@@ -290,10 +292,10 @@ fn items_or_self(node: &Node) -> &[Node] {
     items(node).map_or(std::slice::from_ref(node), Vec::as_slice)
 }
 
-/// How a file of a tree is opened.
+/// Function that opens a file of a tree.
 type Opening = fn(&dyn FileTree, &Path) -> io::Result<OpenFile>;
 
-/// From where and how files are read.
+/// Reads the files of a package from a tree.
 struct PackageReader<'r> {
     tree: &'r dyn FileTree,
     reading: Reading,
@@ -305,7 +307,7 @@ impl PackageReader<'_> {
         if !self.tree.is_directory(path) {
             check_no_pending_write(self.tree, path.parent().unwrap_or(Path::new("")))?;
             let name = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
-            // The user may have named a pipe.
+            // The path may be a pipe.
             let file = self.yaml(name, path.to_path_buf(), |tree, path| tree.open_stream(path))?;
             return Ok(Package::of_file(path.to_path_buf(), file, self.sources));
         }
@@ -332,19 +334,20 @@ impl PackageReader<'_> {
         Ok(Package { root, is_directory: true, files, others, left_alone, sources })
     }
 
-    /// The files of a directory that are to be read, by their paths below it.
+    /// Finds the files of a directory to read, relative to it.
     fn find(&self, directory: &Path, scope: ReadScope) -> Result<FoundFiles> {
         let hidden = if scope == ReadScope::Everything { Hidden::Keep } else { Hidden::Skip };
         let options = WalkOptions { links: LinkPolicy::Keep, hidden, max_depth: usize::MAX };
         let mut found = FoundFiles::default();
         for walked in TreeWalk::new(self.tree, directory, options) {
-            let WalkEntry { path, kind, .. } = walked.map_err(|e| Diagnostic::error(Code::Io, e.to_string()))?;
+            let WalkEntry { path, kind, .. } =
+                walked.map_err(|e| Diagnostic::error(Code::Io, e.to_string()))?;
             let followed = || self.tree.kind(&directory.join(&path)).unwrap_or(kind);
             let is_link = kind == FileKind::Link && scope == ReadScope::Manifests;
             match if is_link { followed() } else { kind } {
                 FileKind::Other if is_yaml_name(&path) => {
                     let message = format!("{} is {SPECIAL_FILE}", directory.join(path).display());
-                    return Err(Diagnostic::error(Code::Io, message).help("take it out of the directory"));
+                    return Err(Diagnostic::error(Code::Io, message).help("remove it from the directory"));
                 }
                 kind if scope == ReadScope::Everything => found.note(directory, path, kind),
                 FileKind::File if is_yaml_name(&path) => found.names.push(path),
@@ -401,14 +404,14 @@ impl PackageReader<'_> {
     }
 }
 
-/// What is in a file, and what it is to the disk.
+/// Content and metadata of a file.
 struct FileBytes {
     content: Vec<u8>,
     executable: bool,
     stamp: Option<FileStamp>,
 }
 
-/// What is found in a directory.
+/// Files found in a directory.
 #[derive(Default)]
 struct FoundFiles {
     names: Vec<PathBuf>,
@@ -430,12 +433,12 @@ impl FoundFiles {
     }
 }
 
-/// Whether a file is one of manifests by its name.
+/// Returns true if the file has the extension of a manifest.
 pub(super) fn is_yaml_name(path: &Path) -> bool {
     matches!(path.extension().and_then(|e| e.to_str()), Some("yaml" | "yml" | "json"))
 }
 
-/// The text of a file that is one: git, too, holds files with a NUL for binary.
+/// Returns the content as text; `None` for binary files. Like git, it treats files with a NUL as binary.
 pub(super) fn text_of(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
 }

@@ -1,5 +1,5 @@
-//! Files that the kustomizations of a package name: a merge can leave a name without its file, or a file that was
-//! built without its name, and the build would say nothing of the latter.
+//! Checks of the files that the kustomizations of a package list. A merge can leave an entry without its file, or
+//! a file without its entry; `build` would not report the latter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -11,11 +11,15 @@ use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::source::{Reading, SourceMap, is_kustomization};
 use smp_text::yaml::{Node, ParseOptions, parse_documents};
 
-/// The files and directories that kustomizations name, with one that does.
+/// Paths listed by kustomizations, each with one kustomization that lists it.
 type NamedPaths = BTreeMap<PathBuf, PathBuf>;
 
-/// What was whole before and is not any more.
-pub(super) fn loose_ends(updated: &Package, dest: &Package, changed: &ChangedPackage) -> Vec<Diagnostic> {
+/// Warns of references between kustomizations and files that the merge broke.
+pub(super) fn broken_references(
+    updated: &Package,
+    dest: &Package,
+    changed: &ChangedPackage,
+) -> Vec<Diagnostic> {
     let of_package = |package: &Package| {
         let files = package.files().iter();
         named(files.map(|file| (file.relative.as_path(), file.documents.as_slice())))
@@ -32,10 +36,10 @@ pub(super) fn loose_ends(updated: &Package, dest: &Package, changed: &ChangedPac
         package.paths().map(Path::to_path_buf).chain(package.links()).collect::<BTreeSet<_>>()
     });
     let missing = after.iter().filter(|(path, _)| !has(&there, path));
-    // What was not there before, either, is no matter of the merge.
+    // A path that was already missing in dest is not reported.
     let missing = missing.filter(|(path, _)| !before.contains_key(*path) || has(&in_dest, path));
     let missing = missing.map(|(path, by)| {
-        format!("{} names {}, which is not there after the merge", by.display(), path.display())
+        format!("{} lists {}, which does not exist after the merge", by.display(), path.display())
     });
     let is_unnamed = |path: &PathBuf| has(&there, path) && !after.contains_key(path);
     let was_built = before.keys().filter(|path| has(&in_dest, path) && !has(&in_updated, path));
@@ -43,17 +47,17 @@ pub(super) fn loose_ends(updated: &Package, dest: &Package, changed: &ChangedPac
     let unnamed: BTreeSet<_> = was_built.chain(would_be).filter(|path| is_unnamed(path)).collect();
     let unnamed = unnamed.into_iter();
     let unnamed =
-        unnamed.map(|path| format!("{} is named by no kustomization after the merge", path.display()));
+        unnamed.map(|path| format!("{} is not listed by any kustomization after the merge", path.display()));
     let warning = |message| Diagnostic::warning(Code::NoMatch, message);
-    missing.chain(unnamed).map(|message| warning(message).help("mend the kustomization")).collect()
+    missing.chain(unnamed).map(|message| warning(message).help("fix the kustomization")).collect()
 }
 
-/// Whether there is a file of that path, or a directory with one.
+/// Returns true if the path is a file or a directory that contains one.
 fn has(files: &BTreeSet<PathBuf>, path: &Path) -> bool {
     files.range(path.to_path_buf()..).next().is_some_and(|file| file.starts_with(path))
 }
 
-/// The documents of a kustomization.
+/// Parses the documents of a kustomization.
 fn documents(file: &ChangedFile) -> Option<(&Path, Vec<Node>)> {
     let text = file.text().filter(|_| is_kustomization(&file.relative))?;
     let sources = SourceMap::default();
@@ -75,7 +79,7 @@ fn named<'f>(files: impl Iterator<Item = (&'f Path, &'f [Node])>) -> NamedPaths 
     named
 }
 
-/// The local paths that a kustomization names.
+/// Returns the local paths that a kustomization lists.
 fn paths_in(kustomization: &Node) -> impl Iterator<Item = &str> {
     let entries = |name: &str| kustomization.get(name).and_then(Node::as_list).into_iter().flatten();
     let listed = KUSTOMIZATION_PATHS.into_iter().flat_map(entries).filter_map(Node::as_str);
@@ -84,7 +88,7 @@ fn paths_in(kustomization: &Node) -> impl Iterator<Item = &str> {
     listed.chain(patches).filter(is_local)
 }
 
-/// A path without `.` and `..`; none where it leads out of the package.
+/// Returns the path without `.` and `..`, or `None` if it leaves the package.
 pub(super) fn below_root(path: &Path) -> Option<PathBuf> {
     let mut real = PathBuf::new();
     for part in path.components() {

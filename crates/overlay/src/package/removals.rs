@@ -1,4 +1,4 @@
-//! Where patches remove what must be there.
+//! Locates removals of required fields in patches.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use smp_text::path::{FieldPath, PathElement, steps_of};
 use smp_text::source::Span;
 use smp_text::yaml::{Node, Value};
 
-/// The paths of an object at which patches removed something, with the places that say so.
+/// Returns the paths that patches removed, with the location of the removal in the patch.
 pub(super) fn removals(patches: &[&Node], [before, after]: [&Node; 2]) -> FxHashMap<String, Span> {
     let patched = Arc::new(Writer::default());
     let mut history = History::new(before, &patched);
@@ -26,7 +26,7 @@ pub(super) fn removals(patches: &[&Node], [before, after]: [&Node; 2]) -> FxHash
     removed.collect()
 }
 
-/// A warning of what is missing, with the place that took it away, if one did.
+/// Moves a missing-field warning to the location in the patch that removed the field.
 pub(super) fn at_removal(warning: Diagnostic, removals: &FxHashMap<String, Span>) -> Diagnostic {
     let span = warning.field_path().and_then(|path| removals.get(path));
     let Some(span) = span.filter(|_| warning.code() == Code::MissingField) else { return warning };

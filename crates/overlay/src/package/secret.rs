@@ -1,4 +1,4 @@
-//! What of a Secret nobody shall see in a report.
+//! Masks values of Secrets in reports.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use smp_text::yaml::Node;
 
 const HIDDEN: &str = "***";
 
-/// Where the values of a Secret stand; the annotation is kubectl's copy of all of them.
+/// Paths of the values of a Secret. The annotation holds kubectl's copy of them.
 const VALUES: [&[&str]; 4] = [
     &["data"],
     &["stringData"],
@@ -18,12 +18,13 @@ const VALUES: [&[&str]; 4] = [
     &["metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"],
 ];
 
-/// Whether it is a Secret.
+/// Returns true for a Secret or a list of Secrets.
 pub(super) fn is_secret(names: &GroupKindName) -> bool {
     names.group.is_empty() && matches!(names.kind.as_str(), "Secret" | "SecretList")
 }
 
-/// Whether it is of a kind that holds no secrets: no Secret, nothing that one is made of, no kubeconfig.
+/// Returns true if the kind cannot hold secret values: not a Secret, a Secret generator, a kustomization or a
+/// kubeconfig.
 pub(super) fn is_known_plain(names: &GroupKindName) -> bool {
     let kind = names.kind.as_str();
     let holds_secrets = matches!(kind, "" | "List" | "Kustomization" | "Component" | "Config");
@@ -31,14 +32,14 @@ pub(super) fn is_known_plain(names: &GroupKindName) -> bool {
 }
 
 impl Package {
-    /// Whether a Secret is among its manifests.
+    /// Returns true if the package has a Secret.
     #[must_use]
     pub fn has_secrets(&self) -> bool {
         manifests(self).iter().any(|manifest| is_secret(manifest.key.names()))
     }
 }
 
-/// Masks the scalars of a value that stand where messages show nothing.
+/// Masks the scalars of a value whose source must not be shown.
 pub(super) fn mask_hidden(value: &mut Node, sources: &SourceMap) {
     value.change_each(&mut |node| {
         if node.scalar_text().is_some() && !node.is_null() && !sources.may_show(node.span()) {
@@ -47,7 +48,7 @@ pub(super) fn mask_hidden(value: &mut Node, sources: &SourceMap) {
     });
 }
 
-/// Masks what is secret in the value that a field of a Secret has.
+/// Masks the secret parts of the value of a field of a Secret.
 pub(super) fn mask(value: &mut Value, field: &FieldPath) {
     if matches!(field.elements(), [PathElement::Field(name), ..] if name == "items") {
         *value = Value::from(HIDDEN);
@@ -64,7 +65,7 @@ pub(super) fn mask(value: &mut Value, field: &FieldPath) {
     }
 }
 
-/// Masks what stands at a path below a value.
+/// Masks the value at a path.
 fn mask_below(value: &mut Value, path: &[&str]) {
     match (value, path) {
         (Value::Object(fields), [name, rest @ ..]) => {
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_hidden_wherever_the_field_begins() {
+    fn values_are_hidden_at_any_field_depth() {
         assert_eq!(masked(json!("x"), &["data", "password"]), json!("***"));
         assert_eq!(masked(json!({"a": "x", "b": null}), &["stringData"]), json!({"a": "***", "b": null}));
         let whole = json!({"kind": "Secret", "data": {"a": "x"}, "type": "Opaque"});

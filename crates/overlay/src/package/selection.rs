@@ -1,4 +1,4 @@
-//! Which manifests of a package are meant: by what a patch names, and by what the user asks for.
+//! Selects manifests of a package by what a patch names and by what the user selects.
 
 use smol_str::SmolStr;
 
@@ -8,31 +8,30 @@ use smp_merge::schema::Gvk;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Node, suggestion};
 
-/// How many candidates an error lists.
+/// Maximum number of candidates listed in an error.
 const LISTED: usize = 10;
 
-/// The group of kustomizations.
+/// API group of kustomizations.
 const KUSTOMIZE: &str = "kustomize.config.k8s.io";
 
-/// The manifests that a user asks for. Without any of it only those are meant that have a kind and are no
-/// kustomizations.
+/// The user's selection of manifests. Without one, all manifests with a kind are selected except kustomizations.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ManifestSelection {
-    /// Of this kind, as kubectl takes it: `Deployment`, `deploy`, with its group `deployments.apps`.
+    /// Kind, in any form that kubectl accepts: `Deployment`, `deploy`, or with its group `deployments.apps`.
     pub kind: Option<SmolStr>,
-    /// Of this name.
+    /// Name.
     pub name: Option<SmolStr>,
-    /// With these labels.
+    /// Label selector.
     pub labels: Option<LabelSelector>,
-    /// Of this namespace, or of none.
+    /// Namespace; manifests without a namespace match too.
     pub namespace: Option<SmolStr>,
-    /// All of them.
+    /// Selects all manifests.
     pub all: bool,
 }
 
 impl ManifestSelection {
-    /// Whether anything is asked for.
+    /// Returns true if anything is selected explicitly.
     #[must_use]
     pub fn is_given(&self) -> bool {
         self.all || self.kind.is_some() || self.name.is_some() || self.labels.is_some()
@@ -45,8 +44,8 @@ impl ManifestSelection {
 
     fn selects(&self, manifest: &Manifest<'_>) -> bool {
         let name = GroupKindName::of(manifest.node).name;
-        // What labels do not say may be said of anything.
-        if !self.all && self.kind.is_none() && self.name.is_none() && !is_usual(manifest) {
+        // A selector for absent labels would match documents of any kind.
+        if !self.all && self.kind.is_none() && self.name.is_none() && !is_default_target(manifest) {
             return false;
         }
         let labels = manifest.node.get_path(&["metadata", "labels"]);
@@ -57,7 +56,7 @@ impl ManifestSelection {
     }
 }
 
-/// What a patch names: each part that is there must be the manifest's.
+/// Target named by a patch. Every part that is present must match the manifest.
 #[derive(Debug, Clone, Default)]
 pub(super) struct NamedTarget {
     gvk: Gvk,
@@ -67,26 +66,26 @@ pub(super) struct NamedTarget {
 
 impl NamedTarget {
     pub fn of(patch: &Node) -> Self {
-        // What is null takes away, and names nothing.
+        // A null value removes a field and does not name a target.
         let node = |path: &[&str]| patch.get_path(path).filter(|node| !node.is_null());
         let text = |path| node(path).and_then(Node::scalar_text).cloned().unwrap_or_default();
         let gvk = Gvk::from_manifest(&text(&["apiVersion"]), &text(&["kind"]));
         Self { gvk, namespace: text(&["metadata", "namespace"]), name: text(&["metadata", "name"]) }
     }
 
-    /// Whether it names something that tells manifests apart. A namespace alone may be one to be set.
-    fn names_something(&self) -> bool {
+    /// Returns true if it names a kind, apiVersion or name. A namespace alone may be a value to set.
+    fn is_specific(&self) -> bool {
         self.gvk != Gvk::default() || !self.name.is_empty()
     }
 
     fn is_for(&self, node: &Node) -> bool {
         let namespace = GroupKindName::of(node).namespace;
-        // A manifest without a namespace gets one where it is applied.
+        // A manifest without a namespace gets one when it is applied.
         let in_namespace = namespace.is_empty() || self.namespace.is_empty() || self.namespace == namespace;
         in_namespace && self.is_for_any_namespace(node)
     }
 
-    /// The same, whatever namespace the manifest names.
+    /// Returns true if the manifest matches in any namespace.
     fn is_for_any_namespace(&self, node: &Node) -> bool {
         let (gvk, name) = (gvk_of(node), GroupKindName::of(node).name);
         let is = |wanted: &SmolStr, has: &SmolStr| wanted.is_empty() || wanted == has;
@@ -94,12 +93,12 @@ impl NamedTarget {
         has_version && is(&self.gvk.kind, &gvk.kind) && is(&self.name, &name)
     }
 
-    /// Whether it names the very namespace that a manifest names.
+    /// Returns true if the manifest has exactly the target's namespace.
     fn has_namespace(&self, node: &Node) -> bool {
         self.namespace == GroupKindName::of(node).namespace
     }
 
-    /// How much of what it names a manifest has.
+    /// Returns the number of parts that match the manifest.
     fn likeness(&self, node: &Node) -> usize {
         let (gvk, name) = (gvk_of(node), GroupKindName::of(node).name);
         let parts =
@@ -116,92 +115,96 @@ impl std::fmt::Display for NamedTarget {
     }
 }
 
-/// Reports whether a manifest is a kustomization or component, by what it says or by the name of its file.
+/// Returns true if a manifest is a kustomization or component, by its kind or file name.
 pub(super) fn is_kustomization(manifest: &Manifest<'_>) -> bool {
     manifest.gvk.group == KUSTOMIZE
 }
 
-/// Whether it has a kind, and does not say how others are built.
-fn is_usual(manifest: &Manifest<'_>) -> bool {
+/// Returns true if the manifest has a kind and is not a kustomization.
+fn is_default_target(manifest: &Manifest<'_>) -> bool {
     !manifest.gvk.kind.is_empty() && !is_kustomization(manifest)
 }
 
-/// The manifests that one may select from.
+/// The manifests that a patch can target.
 pub(super) struct PatchCandidates<'p> {
     selection: &'p ManifestSelection,
     is_directory: bool,
     manifests: Vec<Manifest<'p>>,
-    /// The positions of those that are meant.
-    meant: Vec<usize>,
+    /// Positions of the selected manifests.
+    selected: Vec<usize>,
 }
 
 impl<'p> PatchCandidates<'p> {
-    /// Of manifests those that are asked for. The only document of a file that the user names is always meant.
+    /// Applies the selection. The only document of a file is always selected if the user selects nothing.
     pub fn new(manifests: Vec<Manifest<'p>>, selection: &'p ManifestSelection, is_directory: bool) -> Self {
         let is_only = manifests.len() == 1 && !is_directory;
-        let is_asked = selection.is_given();
-        let is_meant = |manifest: &Manifest<'_>| {
-            let is_asked_for =
-                if is_asked { selection.selects(manifest) } else { is_only || is_usual(manifest) };
-            is_asked_for && selection.has_namespace(manifest)
+        let has_selection = selection.is_given();
+        let is_target = |manifest: &Manifest<'_>| {
+            let is_selected = if has_selection {
+                selection.selects(manifest)
+            } else {
+                is_only || is_default_target(manifest)
+            };
+            is_selected && selection.has_namespace(manifest)
         };
-        let meant = manifests.iter().enumerate().filter(|(_, manifest)| is_meant(manifest)).map(|(i, _)| i);
-        Self { selection, is_directory, meant: meant.collect(), manifests }
+        let selected =
+            manifests.iter().enumerate().filter(|(_, manifest)| is_target(manifest)).map(|(i, _)| i);
+        Self { selection, is_directory, selected: selected.collect(), manifests }
     }
 
     pub fn manifests(&self) -> &[Manifest<'p>] {
         &self.manifests
     }
 
-    /// The positions of the manifests that a patch is for.
+    /// Returns the positions of the manifests that a patch targets.
     ///
     /// # Errors
-    /// There are none; there are several, and neither the patch nor the user says which.
+    /// No manifest matches, or several match and neither the patch nor the selection names one.
     pub fn targets(&self, target: &NamedTarget, patch: &Node) -> Result<Vec<usize>> {
-        let is_asked = self.selection.is_given();
+        let has_selection = self.selection.is_given();
         let error = |message: String| Diagnostic::error(Code::NoMatch, message).at(patch.span().at_start());
-        if self.meant.is_empty() {
-            let what =
-                if is_asked { "no manifest is what was asked for" } else { "there is nothing to patch" };
+        if self.selected.is_empty() {
+            let what = if has_selection { "selection matches no manifest" } else { "no manifests to patch" };
             let all: Vec<usize> = (0..self.manifests.len()).collect();
             let error = self.with_candidates(error(what.into()), &all, target);
             let help = self
-                .nearest_asked()
-                .unwrap_or_else(|| "kind, name and labels must be those of a manifest".into());
+                .suggested_selection()
+                .unwrap_or_else(|| "check the kind, name and labels of the selection".into());
             return Err(error.help(help));
         }
-        if !is_asked && !target.names_something() && self.meant.len() > 1 {
-            let message = format!("this patch names no manifest, and there are {}", self.meant.len());
+        if !has_selection && !target.is_specific() && self.selected.len() > 1 {
+            let message =
+                format!("patch names no target, and the input has {} manifests", self.selected.len());
             let error = Diagnostic::error(Code::Ambiguous, message).at(patch.span().at_start());
-            let error = self.with_candidates(error, &self.meant, target);
-            return Err(error
-                .help("say which are meant: by apiVersion, kind and name in the patch, or by a selection"));
+            let error = self.with_candidates(error, &self.selected, target);
+            return Err(error.help("set apiVersion, kind and name in the patch, or select manifests"));
         }
         let is_for = |i: &usize| target.is_for(self.manifests[*i].node);
-        let found: Vec<usize> = self.meant.iter().copied().filter(is_for).collect();
+        let found: Vec<usize> = self.selected.iter().copied().filter(is_for).collect();
         if !found.is_empty() {
-            return self.of_namespace(found, target, patch);
+            return self.in_namespace(found, target, patch);
         }
-        let error = error(format!("this patch is for {target}, and there is no such manifest"));
+        let error = error(format!("patch target matches no manifest: {target}"));
         let passed_over =
-            (0..self.manifests.len()).filter(|i| is_for(i)).any(|i| self.meant.binary_search(&i).is_err());
-        let error = if passed_over && !is_asked {
+            (0..self.manifests.len()).filter(|i| is_for(i)).any(|i| self.selected.binary_search(&i).is_err());
+        let error = if passed_over && !has_selection {
             error.note(
-                "kustomizations, and documents without a kind, are patched only when asked for: by kind, name, labels, \
-                 or with all others",
+                "kustomizations and documents without a kind are only patched when selected by kind, name or labels, or \
+                 with all manifests",
             )
         } else {
             error
         };
-        Err(self.with_candidates(error, &self.meant, target))
+        Err(self.with_candidates(error, &self.selected, target))
     }
 
-    /// Of manifests that a patch may be for those in the namespace that it names. Where there are none, a manifest
-    /// without a namespace would get one, and be another object: that is done only when asked for.
+    /// Restricts matches to the namespace that the patch names. If none has it, manifests without a namespace
+    /// match only if the user selected them, since the patch would set their namespace and make them other
+    /// objects.
     ///
     /// # Errors
-    /// There are only such, and the user does not say that they are meant.
-    fn of_namespace(&self, found: Vec<usize>, target: &NamedTarget, patch: &Node) -> Result<Vec<usize>> {
+    /// Only unselected manifests without a namespace match.
+    fn in_namespace(&self, found: Vec<usize>, target: &NamedTarget, patch: &Node) -> Result<Vec<usize>> {
         if target.namespace.is_empty() {
             return Ok(found);
         }
@@ -215,25 +218,24 @@ impl<'p> PatchCandidates<'p> {
             return Ok(found);
         }
         let namespace = &target.namespace;
-        let message =
-            format!("this patch is for {target} in namespace `{namespace}`, and no such manifest names one");
+        let message = format!("patch target matches no manifest: {target} in namespace `{namespace}`");
         let place = patch.get_path(&["metadata", "namespace"]).unwrap_or(patch).span();
         let error = Diagnostic::error(Code::NoMatch, message).at(place);
         let elsewhere = |i: &usize| target.is_for_any_namespace(self.manifests[*i].node);
-        let near: Vec<usize> = self.meant.iter().copied().filter(elsewhere).collect();
+        let near: Vec<usize> = self.selected.iter().copied().filter(elsewhere).collect();
         let error = self.with_candidates(error, &near, target);
         let known = near.iter().map(|&i| GroupKindName::of(self.manifests[i].node).namespace);
         let known: Vec<SmolStr> = known.filter(|known| !known.is_empty()).collect();
         let known: Vec<&str> = known.iter().map(SmolStr::as_str).collect();
         let error = suggestion(namespace, &known).into_iter().fold(error, Diagnostic::note);
         Err(error.help(format!(
-            "leave the namespace out of the patch, or select the manifest by kind or name, to write `namespace: \
-             {namespace}` into it"
+            "remove the namespace from the patch, or select the manifest by kind or name to set `namespace: \
+             {namespace}`"
         )))
     }
 
-    /// What the user probably asks for.
-    fn nearest_asked(&self) -> Option<String> {
+    /// Suggests the kind or name that the user probably meant.
+    fn suggested_selection(&self) -> Option<String> {
         let suggested = |wanted: Option<&str>, of: &dyn Fn(&Manifest<'_>) -> SmolStr| {
             let wanted = wanted?;
             let known: Vec<SmolStr> = self.manifests.iter().map(of).collect();
@@ -256,7 +258,7 @@ impl<'p> PatchCandidates<'p> {
             .or_else(|| suggested(name.as_deref(), &|manifest| GroupKindName::of(manifest.node).name))
     }
 
-    /// Lists the manifests that there are, the likeliest first.
+    /// Adds the candidates to an error, most similar first.
     fn with_candidates(&self, error: Diagnostic, positions: &[usize], target: &NamedTarget) -> Diagnostic {
         let mut near: Vec<&Manifest<'_>> = positions.iter().map(|&i| &self.manifests[i]).collect();
         near.sort_by_key(|manifest| std::cmp::Reverse(target.likeness(manifest.node)));
@@ -266,13 +268,14 @@ impl<'p> PatchCandidates<'p> {
             error = error.note(format!("and {} more", near.len() - LISTED));
         }
         let help = nearest(&near, target).unwrap_or_else(|| {
-            "a patch is for the manifests that have its apiVersion, kind and name, as far as it names them".into()
+            "a manifest must have the apiVersion, kind and name of the patch, where the patch sets them"
+                .into()
         });
         error.help(help)
     }
 }
 
-/// What was probably meant.
+/// Suggests the target that was probably meant.
 fn nearest(candidates: &[&Manifest<'_>], target: &NamedTarget) -> Option<String> {
     let kinds: Vec<Gvk> = candidates.iter().map(|manifest| gvk_of(manifest.node)).collect();
     let of_kind = |gvk: &Gvk| target.gvk.kind.is_empty() || gvk.kind == target.gvk.kind;

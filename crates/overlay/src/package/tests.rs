@@ -1,4 +1,4 @@
-//! Packages that are merged, patched and written.
+//! Tests of merging, patching and writing packages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use smp_text::diagnostic::{Code, Result};
 use smp_text::source::{Reading, SourceMap};
 use smp_text::yaml::{ParseOptions, parse_documents};
 
-/// A directory with files in it.
+/// Creates a directory with files.
 fn directory(files: &[(&str, &str)]) -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a directory");
     for (name, text) in files {
@@ -36,7 +36,7 @@ fn kyaml() -> MergeOptions {
     MergeOptions::kyaml(ListOrder::Append, InferKeys::Off)
 }
 
-/// The files that changed, with their texts.
+/// Returns the changed files with their text.
 fn texts(changed: &ChangedPackage, root: &Path) -> Vec<(String, Option<String>)> {
     let relative = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
     let changed = changed.files.iter().filter(|f| f.is_changed);
@@ -53,7 +53,7 @@ fn config(name: &str, value: &str) -> String {
 }
 
 #[test]
-fn sources_are_merged_over_the_same_manifests_of_dest() {
+fn source_manifests_are_merged_over_the_matching_ones_of_dest() {
     let source = directory(&[
         ("a.yaml", &config("a", "new")),
         ("sub/new.yaml", &format!("# of new\n{}---\n{}", config("n1", "x"), config("b", "changed"))),
@@ -118,7 +118,7 @@ fn upstream_changes_reach_dest() {
 }
 
 #[test]
-fn conflicts_name_all_sides_and_are_decided_by_the_policy() {
+fn conflicts_show_all_sides_and_are_resolved_by_the_policy() {
     let sources = SourceMap::default();
     let side = |name: &str, text: &str| {
         Package::of_text(name, text.to_string(), Reading::Kustomize, &sources).expect("readable")
@@ -142,7 +142,7 @@ fn conflicts_name_all_sides_and_are_decided_by_the_policy() {
             .collect();
         let (value, gone, again) = match policy {
             ConflictPolicy::Updated => ("the updated", "removed", "added again"),
-            ConflictPolicy::Dest => ("dest's", "left as dest has it", "left as dest has it"),
+            ConflictPolicy::Dest => ("dest's", "dest's version is kept", "dest's version is kept"),
         };
         assert_eq!(
             shown,
@@ -167,7 +167,7 @@ fn conflicts_name_all_sides_and_are_decided_by_the_policy() {
 }
 
 #[test]
-fn lists_without_a_schema_are_told_of() {
+fn lists_without_a_schema_are_reported() {
     let custom = |name: &str| {
         file(&format!(
             "apiVersion: example.com/v1\nkind: Thing\nmetadata:\n  name: x\nspec: [{{name: {name}}}]\n"
@@ -181,7 +181,7 @@ fn lists_without_a_schema_are_told_of() {
     assert_eq!(warnings, [format!("Thing.example.com x: spec: {message}")]);
 
     let merged = merge3_packages(&a, &b, &c, &schema, &kyaml()).expect("merged");
-    let help = "no schema says how the entries of this list are merged: give one, or infer keys";
+    let help = "provide a schema with the merge keys of this list, or enable key inference";
     assert_eq!(merged.conflicts[0].diagnostic(ConflictWriting::Chosen).help_text(), Some(help));
 
     let inferred = MergeOptions::kyaml(ListOrder::Append, InferKeys::name());
@@ -232,11 +232,11 @@ fn items_of_lists_are_manifests() {
 }
 
 #[test]
-fn manifests_that_stand_twice_are_refused() {
+fn duplicate_manifests_are_rejected() {
     let twice = format!("{}---\n{}", config("a", "1"), config("a", "2"));
     let error = merge2_packages(&file(&twice), &file(&config("a", "1")), &Schema::none(), &kyaml());
     assert_eq!(error.expect_err("twice").code(), Code::DuplicateResource);
-    // In different files they are different: variants of one resource.
+    // In different files they are variants of one resource.
     let variants = [("a.yaml", config("a", "1")), ("b.yaml", config("a", "2"))];
     let dest = directory(&variants.each_ref().map(|(p, t)| (*p, t.as_str())));
     let source = directory(&[("b.yaml", &config("a", "3"))]);
@@ -258,7 +258,7 @@ fn patch_by(rules: PatchRules, text: &str, patch: &str, patch_type: PatchType) -
 }
 
 #[test]
-fn patches_go_to_what_they_name() {
+fn patches_apply_to_the_targets_they_name() {
     let text = format!("{}---\n{}", config("a", "1"), config("b", "1"));
     let server = PatchType::Strategic;
     let both = format!("{}---\n{}", config("a", "2"), config("b", "2"));
@@ -270,7 +270,7 @@ fn patches_go_to_what_they_name() {
         ("metadata: {name: b}\ndata: {key: 2}", PatchType::Merge, Some(&only_b)),
         ("kind: Secret\ndata: {key: 2}", server, None),
         ("apiVersion: apps/v1\nkind: ConfigMap\ndata: {key: 2}", server, None),
-        // A namespace that no manifest names moves none into it.
+        // A namespace that no manifest has is not set.
         ("metadata: {name: b, namespace: other}\ndata: {key: 2}", server, None),
     ];
     for (change, kind, want) in table {
@@ -294,7 +294,7 @@ fn patches_go_to_what_they_name() {
 }
 
 #[test]
-fn patches_that_make_no_sense_are_refused() {
+fn invalid_patches_are_rejected() {
     let server = PatchType::Strategic;
     let code = |text: &str, change: &str, patch_type: PatchType| {
         patch(text, change, patch_type).expect_err(change).code()
@@ -319,7 +319,7 @@ fn changed(path: PathBuf, text: Option<&str>) -> ChangedFile {
     ChangedFile { relative: path.clone(), path, content, executable: false, role, is_changed: true, read }
 }
 
-/// All files of a directory with their texts.
+/// Returns all files of a directory with their text.
 fn listing(directory: &tempfile::TempDir) -> Vec<(String, String)> {
     let options = WalkOptions { links: LinkPolicy::Keep, hidden: Hidden::Keep, max_depth: usize::MAX };
     let walked = TreeWalk::new(&DiskTree, directory.path(), options).map(|walked| walked.expect("readable"));
@@ -349,7 +349,7 @@ fn all_files_are_written_or_none() {
     let directory = directory(&[("a.yaml", "a: 1\n"), ("b.yaml", "b: 1\n"), ("dir/x", "")]);
     let before = listing(&directory);
     let path = |name: &str| directory.path().join(name);
-    // A directory cannot become a file, which shows late; and nothing can be in a file, early.
+    // Replacing a directory by a file fails late, creating a file below a file fails early.
     for bad in ["dir", "b.yaml/c.yaml"] {
         let files = [
             changed(path("a.yaml"), Some("a: 2\n")),
@@ -364,7 +364,7 @@ fn all_files_are_written_or_none() {
 
 #[cfg(unix)]
 #[test]
-fn links_and_permissions_stay() {
+fn symlinks_and_permissions_are_kept() {
     use std::os::unix::fs::PermissionsExt as _;
     let directory = directory(&[("real.yaml", "a: 1\n")]);
     let (real, link) = (directory.path().join("real.yaml"), directory.path().join("link.yaml"));
@@ -377,7 +377,7 @@ fn links_and_permissions_stay() {
 }
 
 #[test]
-fn texts_are_joined_to_one_stream() {
+fn files_are_joined_to_one_stream() {
     let texts = ["a: 1", "\u{feff}b: 2\n", "---\nc: 3\n", "\n", "%YAML 1.2\n---\nd: 4\n"];
     let files = texts.iter().map(|t| changed(PathBuf::new(), Some(t))).collect();
     let stream = ChangedPackage { files, ..ChangedPackage::default() }.stream();
@@ -386,7 +386,7 @@ fn texts_are_joined_to_one_stream() {
 }
 
 #[test]
-fn many_manifests_take_time_by_their_number() {
+fn many_manifests_merge_in_linear_time() {
     let all =
         |value: &str| (0..5000).map(|i| config(&format!("c{i}"), value)).collect::<Vec<_>>().join("---\n");
     let (original, updated) = (file(&all("1")), file(&all("2")));
@@ -395,12 +395,12 @@ fn many_manifests_take_time_by_their_number() {
         merge3_packages(&original, &updated, &original, &Schema::embedded(), &kyaml()).expect("merged");
     assert_eq!(merged.counts(), [0, 5000, 0, 0]);
     assert_eq!(merged.stream(), all("2"));
-    // Seconds are far from what it takes even unoptimized, and far below what n² would.
+    // The limit is far above the unoptimized time and far below quadratic time.
     assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
 }
 
 #[test]
-fn both_sides_of_conflicts_stand_between_markers_and_nothing_else_does() {
+fn markers_enclose_conflicts_only() {
     let [original, updated, dest] = [
         [config("a", "1"), config("same", "1"), config("gone", "1")],
         [config("a", "2"), config("same", "2"), String::new()],
@@ -431,7 +431,7 @@ fn both_sides_of_conflicts_stand_between_markers_and_nothing_else_does() {
 }
 
 #[test]
-fn names_that_dest_gave_are_found_however_many_there_are() {
+fn many_renamed_manifests_are_matched() {
     let all = |prefix: &str, value: &str| {
         let configs = (0..2000).map(|i| config(&format!("{prefix}c-{i}"), value));
         configs.collect::<Vec<_>>().join("---\n")
@@ -447,7 +447,7 @@ fn names_that_dest_gave_are_found_however_many_there_are() {
 }
 
 #[test]
-fn what_somebody_else_wrote_since_it_was_read_is_not_written_over() {
+fn files_changed_since_they_were_read_are_not_overwritten() {
     let directory = directory(&[("a.yaml", "a: 1\n")]);
     let path = |name: &str| directory.path().join(name);
     let (read, new) = (changed(path("a.yaml"), Some("a: 2\n")), changed(path("b.yaml"), Some("b: 1\n")));

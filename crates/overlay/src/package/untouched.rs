@@ -1,4 +1,4 @@
-//! Files that dest has as they came: the updated version's are taken, byte for byte.
+//! Takes the updated version's files byte for byte where dest's are unmodified.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use super::pairing::Form;
 use super::plain::PlainPaths;
 use super::read::{Package, PackageFile};
 
-/// The updated files that take the place of dest's, by where those are or come to be.
+/// Updated files that replace dest's, by their location in dest.
 pub(super) type Untouched<'p> = BTreeMap<PathBuf, &'p PackageFile>;
 
-/// Where a manifest stands in the original, in the updated version and in dest.
+/// Paths of a manifest in the original, the updated version and dest.
 pub(super) type ManifestPaths<'p> = [Option<&'p Path>; 3];
 
-/// The updated files of which all that was there before stands in dest in files of the original.
+/// Finds updated files whose existing manifests are in unmodified files of dest.
 pub(super) fn untouched<'p>(
     [original, updated, dest]: [&'p Package; 3],
     (form, plain): (Form, &PlainPaths<'_>),
@@ -24,26 +24,26 @@ pub(super) fn untouched<'p>(
         package.files().iter().map(|file| (form.path(&file.relative), file)).collect()
     };
     let (original, updated, mine) = (by_path(original), by_path(updated), by_path(dest));
-    let as_it_came = |path: &Path| match (original.get(path), mine.get(path)) {
+    let is_unmodified = |path: &Path| match (original.get(path), mine.get(path)) {
         (Some(original), Some(dest)) => original.text == dest.text,
         _ => false,
     };
     let mut touched: BTreeSet<&Path> = BTreeSet::new();
     for [of_original, of_updated, of_dest] in places {
-        let is_as_it_came = of_original == of_dest && of_dest.is_none_or(as_it_came);
-        touched.extend(of_updated.filter(|_| !is_as_it_came));
-        // What upstream leaves elsewhere, or dest alone has, is in dest's file still.
-        touched.extend(of_dest.filter(|_| !is_as_it_came));
+        let has_unmodified_file = of_original == of_dest && of_dest.is_none_or(is_unmodified);
+        touched.extend(of_updated.filter(|_| !has_unmodified_file));
+        // Dest's file still has the manifests that upstream keeps elsewhere or that only dest has.
+        touched.extend(of_dest.filter(|_| !has_unmodified_file));
     }
     let taken = updated.iter().filter(|(path, _)| !touched.contains(*path) && !plain.contains(path));
-    let taken = taken.filter(|(path, _)| !mine.contains_key(*path) || as_it_came(path));
+    let taken = taken.filter(|(path, _)| !mine.contains_key(*path) || is_unmodified(path));
     let place = |path: &Path| mine.get(path).map_or_else(|| dest.place_of(path), |file| file.path.clone());
     taken.map(|(path, file)| (place(path), *file)).collect()
 }
 
-/// Gives such files the updated texts, which may have other comments and another layout.
+/// Replaces the files by the updated texts, which may differ in comments and layout.
 pub(super) fn take_untouched(changed: &mut ChangedPackage, files: &Untouched<'_>) {
-    let told: BTreeSet<_> = changed.changes.iter().map(|change| change.path.clone()).collect();
+    let reported: BTreeSet<_> = changed.changes.iter().map(|change| change.path.clone()).collect();
     for file in &mut changed.files {
         let Some(updated) = files.get(file.path.as_path()) else { continue };
         if file.text() == Some(&*updated.text) {
@@ -51,7 +51,7 @@ pub(super) fn take_untouched(changed: &mut ChangedPackage, files: &Untouched<'_>
         }
         file.content = Some(FileContent::Text(updated.text.to_string()));
         file.is_changed = true;
-        if !told.contains(&file.path) {
+        if !reported.contains(&file.path) {
             let ChangedFile { path, .. } = file;
             let kind = ChangeKind::Content;
             changed.changes.push(PackageChange { resource: None, path: path.clone(), kind });

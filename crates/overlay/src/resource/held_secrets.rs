@@ -1,4 +1,4 @@
-//! What manifests and configurations hold that nobody shall see: masked in what a server or a program says of them.
+//! Masks secret values of manifests and configurations in messages of servers and programs.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,25 +7,25 @@ use smp_merge::schema::Gvk;
 use smp_text::source::{SourceMap, is_secret_key};
 use smp_text::yaml::{Node, Value};
 
-/// Stands for what is hidden.
+/// Replacement for a hidden value.
 const HIDDEN: &str = "***";
 
-/// What is no longer than this is no secret, and stands in many words.
+/// Maximum length of values that are not hidden: such short strings occur in many words.
 const SHORT: usize = 2;
 
-/// Where a Secret holds values; the last is kubectl's copy of it.
+/// Paths of the values of a Secret. The last one is kubectl's copy of it.
 const PLACES: [&[&str]; 3] = [
     &["data"],
     &["stringData"],
     &["metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"],
 ];
 
-/// Secret values, in the forms in which they are repeated.
+/// Secret values in the encodings in which messages repeat them.
 #[derive(Debug, Clone, Default)]
 pub struct HeldSecrets(Vec<String>);
 
 impl HeldSecrets {
-    /// The values of those manifests that are Secrets.
+    /// Collects the values of the manifests that are Secrets.
     pub fn of_manifests<'n>(manifests: impl IntoIterator<Item = &'n Node>) -> Self {
         let mut values = Vec::new();
         for manifest in manifests.into_iter().filter(|manifest| is_secret(manifest)) {
@@ -34,7 +34,8 @@ impl HeldSecrets {
         Self::of_values(values)
     }
 
-    /// These, and what a configuration has below keys such as `password`; of one that is about Secrets all it has.
+    /// Adds the values below keys such as `password` in a configuration. If its kind contains `Secret`, all
+    /// values are added.
     #[must_use]
     pub(crate) fn and_configuration(mut self, configuration: &Node) -> Self {
         let kind = configuration.get("kind").and_then(Node::as_str).unwrap_or_default();
@@ -48,14 +49,14 @@ impl HeldSecrets {
         Self::of_values(self.0)
     }
 
-    /// A value may be a part of another one, which goes first.
+    /// Sorts longer values first, since a value may contain another one.
     fn of_values(mut values: Vec<String>) -> Self {
         values.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup();
         Self(values)
     }
 
-    /// A text without them.
+    /// Replaces the secret values in a text.
     pub fn hidden_in(&self, text: &str) -> String {
         self.0.iter().fold(text.to_string(), |text, value| text.replace(value.as_str(), HIDDEN))
     }
@@ -66,13 +67,13 @@ fn is_secret(manifest: &Node) -> bool {
     text("kind") == "Secret" && Gvk::from_manifest(text("apiVersion"), "Secret").group.is_empty()
 }
 
-/// Returns whether a path leads to the data of a manifest that is a Secret.
+/// Returns true if a path leads to the data of a Secret.
 pub(crate) fn holds_data(manifest: &Node, path: &[impl AsRef<str>]) -> bool {
     let starts = |place: &&[&str]| place.iter().zip(path).all(|(name, step)| *name == step.as_ref());
     is_secret(manifest) && PLACES.iter().any(starts)
 }
 
-/// Hides the scalars below a node in reports: they are copied out of a Secret.
+/// Marks the scalars below a node as secret in reports: they are copied from a Secret.
 pub(crate) fn hide_copied(node: &Node, sources: &SourceMap) {
     node.nodes().filter_map(Node::scalar_text).for_each(|text| sources.hide_value(text));
 }
@@ -87,7 +88,7 @@ fn below_secret_keys(node: &Node, out: &mut Vec<String>) {
     }
 }
 
-/// The texts below a node, as they are and as base64 and its reverse have them.
+/// Collects the scalars below a node, plain, base64-encoded and base64-decoded.
 fn scalars(node: &Node, out: &mut Vec<String>) {
     for text in node.nodes().filter_map(Node::scalar_text) {
         let mut add = |form: &str| out.extend((form.len() > SHORT).then(|| form.to_string()));
@@ -95,9 +96,9 @@ fn scalars(node: &Node, out: &mut Vec<String>) {
         let decoded = STANDARD.decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         for form in [text.to_string()].into_iter().chain(decoded) {
             add(&form);
-            // JSON and Go write some characters otherwise within quotes.
+            // JSON and Go escape some characters in quoted strings.
             add(&form.escape_debug().to_string());
-            // What is printed as a block has its lines apart; a literal has a key before its value.
+            // Block scalars are printed line by line; a literal has a key before its value.
             form.lines().for_each(|line| add(line.trim()));
             form.split_once('=').iter().for_each(|(_, value)| add(value));
         }

@@ -1,4 +1,4 @@
-//! Secrets made from literals, files and env files.
+//! Generates Secrets from literals, files and env files.
 
 use super::Files;
 use super::generator::{GeneratedManifest, GeneratorArgs, GeneratorOptions, load_sorted, string_node};
@@ -7,10 +7,10 @@ use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Result, Warned};
 use smp_text::yaml::{Map, Node};
 
-/// Makes a Secret. All values are in base64.
+/// Generates a Secret. All values are base64-encoded.
 ///
 /// # Errors
-/// No name, malformed sources, unreadable files, a key that comes twice.
+/// Missing name, malformed sources, unreadable files, duplicate keys.
 pub fn secret(
     args: &GeneratorArgs,
     global: Option<&GeneratorOptions>,
@@ -19,7 +19,8 @@ pub fn secret(
 ) -> Result<Warned<Resource>> {
     let mut manifest = GeneratedManifest::new("Secret", args, global)?;
     let kind = args.secret_type.as_ref().filter(|kind| !kind.is_empty());
-    manifest.push("type", kind.map_or_else(|| Node::string("Opaque"), |k| string_node(k.value.clone(), k.span)));
+    manifest
+        .push("type", kind.map_or_else(|| Node::string("Opaque"), |k| string_node(k.value.clone(), k.span)));
     Ok(load_sorted(args, files)?.and_then(|pairs| {
         let mut data = Map::new();
         for pair in &pairs {
@@ -41,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret() {
+    fn secret_is_generated_with_type_and_base64_data() {
         let made = make("{name: s, literals: [a=x], type: kubernetes.io/tls}");
         let want =
             "{apiVersion: v1, kind: Secret, metadata: {name: s}, type: kubernetes.io/tls, data: {a: eA==}}";

@@ -1,20 +1,20 @@
-//! Names that were given a prefix or a suffix, or another namespace.
+//! Matches names that were given a prefix, a suffix or another namespace.
 //!
-//! A name may hold another one in several ways; what many resources of a package share is what was done to
-//! it. Where two ways are as good, none is taken.
+//! A name may contain several upstream names. An affix shared by many resources of a package is the most likely
+//! one. Ties are not resolved.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use crate::package::manifest::GroupKindName;
 
-/// How often pairs are looked for among those that are left: each time what was found clears up others.
+/// Number of passes over the remaining candidates: each pass can resolve further ambiguities.
 const ROUNDS: usize = 4;
 
-/// What is looked for: a name, and the number of who has it.
+/// A name and the position of its manifest.
 pub(super) type NumberedName<'n> = (usize, &'n GroupKindName);
 
-/// A name that is in another one.
+/// A dest name that contains an upstream name.
 struct Candidate {
     upstream: usize,
     dest: usize,
@@ -28,21 +28,21 @@ impl Candidate {
     }
 }
 
-/// How good a candidate is: the same name, how many others share the affix, the same namespace.
+/// Ranking of a candidate: same name, number of candidates with the same affix, same namespace.
 type Score = (bool, usize, bool);
 
-/// What speaks for a pair.
+/// Evidence for a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Witness {
-    /// Its prefix and suffix alone.
+    /// Only its own prefix and suffix.
     Alone,
-    /// Others were given the same prefix and suffix.
+    /// Other names have the same prefix and suffix.
     Shared,
-    /// The name is the same, in another namespace.
+    /// Same name in another namespace.
     SameName,
 }
 
-/// A name that was made of another one.
+/// An upstream name and the dest name derived from it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AffixPair {
     pub upstream: usize,
@@ -50,15 +50,15 @@ pub(super) struct AffixPair {
     pub witness: Witness,
 }
 
-/// Which names of dest were made of which upstream names.
+/// Result of matching names by affix.
 #[derive(Debug, Default)]
 pub(super) struct AffixPairs {
     pub pairs: Vec<AffixPair>,
-    /// The upstream numbers of which several names can have been made, with these.
+    /// Upstream names with several possible dest names, by position.
     pub unclear: FxHashMap<usize, Vec<usize>>,
 }
 
-/// Finds out which names of dest were made of which upstream names.
+/// Finds the dest names that were derived from upstream names.
 pub(super) fn pair_by_affix(upstream: &[NumberedName<'_>], dest: &[NumberedName<'_>]) -> AffixPairs {
     let mut candidates = candidates(upstream, dest);
     let mut pairs: Vec<AffixPair> = Vec::new();
@@ -86,7 +86,7 @@ fn candidates(upstream: &[NumberedName<'_>], dest: &[NumberedName<'_>]) -> Vec<C
     for (number, names) in upstream {
         for namespace in [Some(names.namespace.as_str()), None] {
             let key = (names.group.as_str(), names.kind.as_str(), namespace, names.name.as_str());
-            // None where two have the name: it says nothing then.
+            // Ambiguous names are `None`: they cannot identify a manifest.
             known.entry(key).and_modify(|known| *known = None).or_insert(Some(*number));
         }
     }
@@ -104,7 +104,7 @@ fn candidates(upstream: &[NumberedName<'_>], dest: &[NumberedName<'_>]) -> Vec<C
     candidates
 }
 
-/// The ways to take a prefix and a suffix off a name, where words of it begin and end.
+/// Returns all splits of a name into prefix, name and suffix at word boundaries.
 fn parts(name: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     let is_between = |c: char| !c.is_alphanumeric();
     let starts = std::iter::once(0).chain(name.match_indices(is_between).map(|(i, c)| i + c.len()));
@@ -115,7 +115,7 @@ fn parts(name: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     })
 }
 
-/// The pairs in which each has no better, nor an equally good, other.
+/// Returns the pairs in which both sides have no better or equally good candidate.
 fn clear_pairs(candidates: &[Candidate]) -> Vec<AffixPair> {
     let mut counts: FxHashMap<&(SmolStr, SmolStr), usize> = FxHashMap::default();
     for candidate in candidates {
@@ -182,15 +182,15 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_suffixes_and_namespaces_are_seen() {
+    fn prefixes_suffixes_and_namespaces_are_matched() {
         assert_eq!(paired(&["web"], &["prod-web"]), ["web prod-web"]);
         assert_eq!(paired(&["web"], &["shop/web-v1"]), ["web shop/web-v1"]);
         assert_eq!(paired(&["a/web", "b/web"], &["a/p-web", "b/p-web"]), ["a/web a/p-web", "b/web b/p-web"]);
-        assert_eq!(paired(&["web"], &["webs", "cobweb"]), [""; 0], "no words of their own");
+        assert_eq!(paired(&["web"], &["webs", "cobweb"]), [""; 0], "parts of words do not match");
     }
 
     #[test]
-    fn what_many_share_clears_up_what_one_alone_leaves_open() {
+    fn shared_affix_resolves_an_ambiguous_name() {
         assert_eq!(
             paired(&["web", "web-api"], &["prod-web", "prod-web-api"]),
             ["web prod-web", "web-api prod-web-api"]
@@ -198,12 +198,12 @@ mod tests {
     }
 
     #[test]
-    fn the_same_name_goes_before_longer_ones() {
+    fn same_name_is_preferred_over_longer_names() {
         assert_eq!(paired(&["web"], &["shop/web", "web-extra"]), ["web shop/web"]);
     }
 
     #[test]
-    fn between_two_there_is_no_guess() {
+    fn ambiguous_names_are_not_matched() {
         assert_eq!(paired(&["web"], &["a-web", "b-web"]), [""; 0]);
         assert_eq!(paired(&["a/web", "b/web"], &["c/web"]), [""; 0]);
     }

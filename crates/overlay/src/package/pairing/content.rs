@@ -1,4 +1,4 @@
-//! How alike manifests are.
+//! Matches manifests by similarity of content.
 
 use std::collections::VecDeque;
 
@@ -7,25 +7,25 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::package::manifest::MOST_COMPARED;
 use smp_text::yaml::{Node, Value, to_json};
 
-/// How much of a manifest another one has.
+/// Similarity of a manifest to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Likeness {
-    /// Fields, and values of fields, that both have.
+    /// Number of fields and values that both have.
     pub shared: usize,
-    /// Values among them.
+    /// Number of values among them.
     pub values: usize,
-    /// All that the first one has.
+    /// Number of fields and values of the first manifest.
     pub of: usize,
 }
 
 impl Likeness {
-    /// Whether it is at least half of it, and not the fields alone.
+    /// Returns true if at least half is shared, including at least one value.
     pub fn is_close(self) -> bool {
         self.values > 0 && self.shared * 2 >= self.of
     }
 }
 
-/// What there is in a manifest beside its name: paths of fields, and those of scalars with their values.
+/// Features of a manifest besides its name: field paths, and paths of scalars with their values.
 struct ManifestTraits(FxHashSet<String>);
 
 impl ManifestTraits {
@@ -42,7 +42,7 @@ impl ManifestTraits {
     }
 }
 
-/// What says which resource it is says nothing of what is in it.
+/// Identity fields, which say nothing about the content.
 const NAMES: [&str; 4] = [".apiVersion", ".kind", ".metadata.name", ".metadata.namespace"];
 
 fn collect(node: &Node, path: &mut String, traits: &mut FxHashSet<String>) {
@@ -73,22 +73,22 @@ fn collect(node: &Node, path: &mut String, traits: &mut FxHashSet<String>) {
     }
 }
 
-/// How much of a manifest another one has.
+/// Similarity of a manifest to another one.
 pub(super) fn likeness(node: &Node, other: &Node) -> Likeness {
     ManifestTraits::of(node).likeness(&ManifestTraits::of(other))
 }
 
-/// What is known of manifests that are paired by content, beside it.
+/// The kinds of manifests that are paired by content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OfKind {
-    /// They are of one kind.
+    /// All have the same kind.
     Same,
-    /// Nothing says what they are.
+    /// The kinds are unknown.
     Unknown,
 }
 
-/// For each manifest the one of the others that it is, by content: an equal one; of one kind the only one that
-/// is left; else the one that is more like it than all others.
+/// Finds the counterpart of each manifest by content. An equal manifest wins; then, within one kind, the only
+/// remaining one; else the one that is more similar than all others.
 pub(super) fn pair_by_content(manifests: &[&Node], others: &[&Node], of_kind: OfKind) -> Vec<Option<usize>> {
     let mut pairs = equal_ones(manifests, others);
     let taken: FxHashSet<usize> = pairs.iter().flatten().copied().collect();
@@ -120,7 +120,7 @@ fn equal_ones(manifests: &[&Node], others: &[&Node]) -> Vec<Option<usize>> {
     manifests.iter().map(equal).collect()
 }
 
-/// The pairs in which each is more like the other than any else.
+/// Returns the pairs in which each side is the unique best match of the other.
 fn most_alike(manifests: &[ManifestTraits], others: &[ManifestTraits]) -> Vec<(usize, usize)> {
     let shared: Vec<Vec<usize>> = manifests
         .iter()
@@ -136,7 +136,7 @@ fn most_alike(manifests: &[ManifestTraits], others: &[ManifestTraits]) -> Vec<(u
         .collect()
 }
 
-/// The position of the highest number, if it is one, and there but once.
+/// Returns the position of the highest positive number if it is unique.
 fn only_best(numbers: impl Iterator<Item = usize> + Clone) -> Option<usize> {
     let best = numbers.clone().max().filter(|best| *best > 0)?;
     let mut positions = numbers.enumerate().filter(|(_, number)| *number == best).map(|(i, _)| i);

@@ -1,9 +1,9 @@
-//! Which manifests of several packages are the same.
+//! Matches the manifests of several packages.
 //!
-//! Those with the same group, kind, namespace and name in the same file are; and as files are renamed, also
-//! those in different files, as long as no side has the manifest twice. What one side calls otherwise is found by
-//! what it says of its upstream, else by its name, else by where it stands; where two fit, none is taken. What is
-//! only guessed never makes something go.
+//! Manifests match if they have the same group, kind, namespace and name in the same file. Since files get
+//! renamed, they also match across files as long as no side has the manifest twice. Renamed manifests match by
+//! their recorded upstream identity, else by name, else by position. Ambiguous matches are dropped. Heuristic
+//! matches never cause a deletion.
 
 mod affix;
 mod content;
@@ -21,15 +21,15 @@ use super::read::Package;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::Node;
 
-/// For each manifest, its position in each of the packages that have it.
+/// The position of one manifest in each of the packages that have it.
 pub(super) type Matched<const N: usize> = [Option<usize>; N];
 
-/// What packages are that are matched with each other.
+/// Layout of the packages that are matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Single files, all of them: their paths do not count.
+    /// All packages are single files: their paths are ignored.
     Files,
-    /// At least one is a directory.
+    /// At least one package is a directory.
     Directories,
 }
 
@@ -38,33 +38,33 @@ impl Form {
         if packages.iter().any(|package| package.is_directory()) { Self::Directories } else { Self::Files }
     }
 
-    /// The path by which the files of the sides belong together.
+    /// Returns the path by which files of the packages are matched.
     pub fn path(self, path: &Path) -> &Path {
         if self == Self::Files { Path::new("") } else { path }
     }
 }
 
-/// Which manifests are the same, and what could not be found out.
+/// Matched manifests, and warnings about ambiguous matches.
 pub(super) struct MatchedManifests<const N: usize> {
-    /// In the order of dest and then of the last side.
+    /// Rows in the order of dest, then of the last side.
     pub rows: Vec<Matched<N>>,
     pub warnings: Vec<Diagnostic>,
 }
 
-/// What dest is to the others.
+/// Relation of dest to the other packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kinship {
-    /// It was made from one of them, and may have changed the names.
+    /// Dest was derived from one of the others and may have renamed resources.
     Descendant,
-    /// It may be from elsewhere: it can have set a namespace where the others leave that open.
+    /// Dest may be unrelated. It can set a namespace where the others have none.
     Stranger,
 }
 
-/// Matches the manifests of dest, the first side, with those of the others. In single files the paths do not
-/// count, and single documents are the same unless their names say otherwise.
+/// Matches the manifests of dest, the first side, with those of the other sides. For single files the paths are
+/// ignored, and single documents match unless their names differ.
 ///
 /// # Errors
-/// One package has a manifest twice in a file.
+/// A package has a manifest twice in one file.
 pub(super) fn match_manifests<const N: usize>(
     sides: [&[Manifest<'_>]; N],
     form: Form,
@@ -77,20 +77,20 @@ pub(super) fn match_manifests<const N: usize>(
     }
     let identities = identities(sides);
     let mut pairing = Pairing { sides, identities, form, kinship, rows: Vec::new(), warnings: Vec::new() };
-    pairing.by_path()?;
-    pairing.by_identity();
-    pairing.unnamed();
+    pairing.match_by_path()?;
+    pairing.match_by_identity();
+    pairing.match_unnamed();
     if kinship == Kinship::Descendant {
-        pairing.renamed(N - 1);
+        pairing.match_renamed(N - 1);
     }
-    pairing.renamed(DEST);
+    pairing.match_renamed(DEST);
     let Pairing { mut rows, warnings, .. } = pairing;
     rows.retain(|row| row.iter().any(Option::is_some));
     rows.sort_by_key(|row| (row[DEST].unwrap_or(usize::MAX), row[N - 1].unwrap_or(usize::MAX), row[1]));
     Ok(MatchedManifests { rows, warnings })
 }
 
-/// The only document of each side, unless two have different names.
+/// Matches the only document of each side, unless two have different names.
 fn single<const N: usize>(sides: [&[Manifest<'_>]; N]) -> Option<Matched<N>> {
     if sides.iter().any(|manifests| manifests.len() > 1) {
         return None;
@@ -101,10 +101,10 @@ fn single<const N: usize>(sides: [&[Manifest<'_>]; N]) -> Option<Matched<N>> {
     same.then(|| sides.map(|manifests| (!manifests.is_empty()).then_some(0)))
 }
 
-/// The number of dest among the sides. The next one is what it was made from.
+/// Position of dest among the sides. The next side is the one that dest was derived from.
 const DEST: usize = 0;
 
-/// What is known so far.
+/// State of the matching.
 struct Pairing<'m, 'p, const N: usize> {
     sides: [&'m [Manifest<'p>]; N],
     identities: [Vec<Option<GroupKindName>>; N],
@@ -114,8 +114,9 @@ struct Pairing<'m, 'p, const N: usize> {
     warnings: Vec<Diagnostic>,
 }
 
-/// By what the manifests of each side are paired: in dest by what they say of their upstream, before the names
-/// that they have. None where there is no name, or another one of dest says that it is that.
+/// Returns the identity by which each manifest is matched. In dest the recorded upstream identity takes
+/// precedence over the current name. `None` if a manifest has no name, or another manifest of dest claims its
+/// identity.
 fn identities<const N: usize>(sides: [&[Manifest<'_>]; N]) -> [Vec<Option<GroupKindName>>; N] {
     let mut identities = sides.map(|side| side.iter().map(Manifest::identity).collect::<Vec<_>>());
     let claims: Vec<_> = sides[DEST].iter().map(|manifest| upstream_identity(manifest.node)).collect();
@@ -142,7 +143,7 @@ fn identities<const N: usize>(sides: [&[Manifest<'_>]; N]) -> [Vec<Option<GroupK
     identities
 }
 
-/// Rows that may be one, by their numbers: what a side does not have, and what that side alone has.
+/// Rows that may belong together, by position: rows missing on a side, and rows that only that side has.
 #[derive(Default)]
 struct OpenRows {
     missing: Vec<usize>,
@@ -150,23 +151,23 @@ struct OpenRows {
 }
 
 impl OpenRows {
-    fn is_settled(&self) -> bool {
+    fn is_resolved(&self) -> bool {
         self.missing.is_empty() || self.alone.is_empty()
     }
 }
 
 impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
-    /// The manifest of a row on one of its sides, the first one first.
+    /// Returns the manifest of a row from the first side that has it.
     fn manifest(&self, row: usize) -> Option<&'m Manifest<'p>> {
         self.rows[row].iter().zip(self.sides).find_map(|(at, side)| side.get((*at)?))
     }
 
-    /// What a row is paired by.
+    /// Returns the identity of a row.
     fn identity(&self, row: usize) -> Option<&GroupKindName> {
         self.rows[row].iter().zip(&self.identities).find_map(|(at, side)| side[(*at)?].as_ref())
     }
 
-    /// What a row had before: the manifest of the side that dest was made from.
+    /// Returns the manifest of a row on the side that dest was derived from.
     fn original(&self, row: usize) -> Option<&'m Manifest<'p>> {
         self.sides[1].get(self.rows[row][1]?)
     }
@@ -175,7 +176,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         self.form.path(manifest.path)
     }
 
-    /// Joins a row with one that has other sides.
+    /// Joins two rows with disjoint sides.
     fn join(&mut self, row: usize, other: usize) {
         let other = std::mem::replace(&mut self.rows[other], [None; N]);
         for (mine, other) in self.rows[row].iter_mut().zip(other) {
@@ -183,7 +184,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         }
     }
 
-    fn by_path(&mut self) -> Result<()> {
+    fn match_by_path(&mut self) -> Result<()> {
         let mut known: FxHashMap<(GroupKindName, &Path), usize> = FxHashMap::default();
         for (side, manifests) in self.sides.into_iter().enumerate() {
             for (i, manifest) in manifests.iter().enumerate() {
@@ -199,15 +200,15 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
                     self.rows.push([None; N]);
                 }
                 if let Some(first) = self.rows[row][side].replace(i) {
-                    return Err(twice(&manifests[first], manifest));
+                    return Err(duplicate_resource(&manifests[first], manifest));
                 }
             }
         }
         Ok(())
     }
 
-    /// Joins what stands in different files under one name, and once at most on each side.
-    fn by_identity(&mut self) {
+    /// Joins rows with the same identity in different files, if each side has at most one.
+    fn match_by_identity(&mut self) {
         let mut known: FxHashMap<GroupKindName, Vec<usize>> = FxHashMap::default();
         for row in 0..self.rows.len() {
             if let Some(identity) = self.identity(row) {
@@ -225,18 +226,18 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         }
     }
 
-    /// Says that a new manifest comes beside several of dest that have its name.
+    /// Warns that an added manifest may be one of several in dest with the same name.
     fn warn_of_several(&mut self, rows: &[usize]) {
         let new =
             rows.iter().find(|row| self.rows[**row][DEST].is_none() && self.rows[**row][N - 1].is_some());
         let Some(new) = new.and_then(|row| self.sides[N - 1].get(self.rows[*row][N - 1]?)) else { return };
         let there = rows.iter().filter_map(|row| self.sides[DEST].get(self.rows[*row][DEST]?));
-        self.warnings.push(several_fit(new, &there.collect::<Vec<_>>()));
+        self.warnings.push(ambiguous_match(new, &there.collect::<Vec<_>>()));
     }
 
-    /// Pairs what has no name, or not even a kind, within files, by content: first the sides that dest was
-    /// made from, then dest with them.
-    fn unnamed(&mut self) {
+    /// Pairs manifests without a name or kind within files by content. First matches the sides that dest was
+    /// derived from, then dest.
+    fn match_unnamed(&mut self) {
         type PlaceOfKind<'p> = (&'p Path, GroupKindName);
         let mut files: FxHashMap<PlaceOfKind<'_>, [Vec<usize>; N]> = FxHashMap::default();
         for (side, manifests) in self.sides.into_iter().enumerate() {
@@ -264,35 +265,36 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         }
     }
 
-    /// What a row has on the side that is nearest to dest.
+    /// Returns the node of a row from the side nearest to dest.
     fn node(&self, row: &Matched<N>) -> Option<&'m Node> {
         row.iter().zip(self.sides).find_map(|(at, side)| side.get((*at)?)).map(|manifest| manifest.node)
     }
 
-    /// Finds what one side calls otherwise than the side that it was made from.
-    fn renamed(&mut self, side: usize) {
-        self.by_upstream_identity(side);
-        let unclear = self.by_name(side);
+    /// Matches manifests that were renamed relative to the side they were derived from.
+    fn match_renamed(&mut self, side: usize) {
+        self.match_by_upstream_identity(side);
+        let unclear = self.match_by_name(side);
         if self.kinship == Kinship::Descendant {
-            self.by_position(side, &unclear);
+            self.match_by_position(side, &unclear);
         }
         for (row, named) in unclear.into_iter().filter(|_| side == DEST) {
             let new = self.rows[row][N - 1].filter(|_| self.rows[row][DEST].is_none());
             let there: Vec<_> = named.iter().filter_map(|row| self.manifest(*row)).collect();
             if let Some(new) = new.and_then(|i| self.sides[N - 1].get(i)) {
-                self.warnings.push(several_fit(new, &there));
+                self.warnings.push(ambiguous_match(new, &there));
             }
         }
     }
 
-    /// What is open on a side and has a name.
+    /// Returns the unmatched named rows of a side.
     fn open(&self, side: usize) -> OpenRows {
         let mut open = OpenRows::default();
         for (number, row) in self.rows.iter().enumerate() {
             let is_named = self.manifest(number).is_some_and(|m| matches!(m.key, ManifestKey::Resource(_)));
             let is_alone = row.iter().enumerate().all(|(other, at)| other == side || at.is_none());
             match row[side] {
-                // What was there before is the original's; what only the updated version has is new.
+                // Manifests that existed before are in the original. Those that only the updated version has are
+                // new.
                 None if is_named && row[1].is_some() => open.missing.push(number),
                 Some(_) if is_named && is_alone => open.alone.push(number),
                 _ => {}
@@ -301,10 +303,10 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         open
     }
 
-    /// Joins what says itself what it was made from.
-    fn by_upstream_identity(&mut self, side: usize) {
+    /// Joins rows by their recorded upstream identity.
+    fn match_by_upstream_identity(&mut self, side: usize) {
         let open = self.open(side);
-        if open.is_settled() {
+        if open.is_resolved() {
             return;
         }
         let mut known: FxHashMap<GroupKindName, Vec<usize>> = FxHashMap::default();
@@ -329,11 +331,11 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         }
     }
 
-    /// Joins what has the same name but for a prefix, a suffix and the namespace. Returns the rows of which that
-    /// is true in several ways, with what may be them.
-    fn by_name(&mut self, side: usize) -> FxHashMap<usize, Vec<usize>> {
+    /// Joins rows whose names differ only in prefix, suffix and namespace. Returns the ambiguous rows with their
+    /// candidates.
+    fn match_by_name(&mut self, side: usize) -> FxHashMap<usize, Vec<usize>> {
         let open = self.open(side);
-        if open.is_settled() {
+        if open.is_resolved() {
             return FxHashMap::default();
         }
         let name = |row: &usize| Some((*row, self.manifest(*row)?.key.names()));
@@ -341,15 +343,15 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         let missing: Vec<NumberedName<'_>> = open.missing.iter().filter_map(original).collect();
         let alone: Vec<NumberedName<'_>> = open.alone.iter().filter_map(name).collect();
         let AffixPairs { mut pairs, unclear } = pair_by_affix(&missing, &alone);
-        pairs.retain(|pair| self.is_believed(*pair, side));
+        pairs.retain(|pair| self.is_credible(*pair, side));
         for AffixPair { upstream, dest, .. } in pairs {
             self.join(dest, upstream);
         }
         unclear
     }
 
-    /// Whether a name that is in another one says that both are the same.
-    fn is_believed(&self, AffixPair { upstream, dest: alone, witness }: AffixPair, side: usize) -> bool {
+    /// Returns true if the evidence suffices to match a name with a name that contains it.
+    fn is_credible(&self, AffixPair { upstream, dest: alone, witness }: AffixPair, side: usize) -> bool {
         let (Some(old), Some(new)) = (self.original(upstream), self.manifest(alone)) else { return false };
         if self.kinship == Kinship::Stranger {
             return witness == Witness::SameName && old.key.names().namespace.is_empty();
@@ -357,23 +359,24 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         let is_same_file = self.path(old) == self.path(new);
         let is_close = || likeness(old.node, new.node).is_close();
         match side {
-            DEST if self.would_go(upstream) => witness > Witness::Alone || is_same_file && is_close(),
+            DEST if self.would_be_removed(upstream) => witness > Witness::Alone || is_same_file && is_close(),
             DEST => witness > Witness::Alone || is_same_file || is_close(),
-            // A new resource of upstream may well have a name like that of one that went.
+            // A new upstream resource may have a name similar to that of a removed one.
             _ => is_close(),
         }
     }
 
-    /// Whether dest's manifest would be removed if it were this one.
-    fn would_go(&self, row: usize) -> bool {
+    /// Returns true if a match with this row would remove dest's manifest.
+    fn would_be_removed(&self, row: usize) -> bool {
         self.rows[row][N - 1].is_none()
     }
 
-    /// Joins what has a new name and stands where the other one stood, if most of it is the same; or is with
-    /// it the only one of its kind in the file.
-    fn by_position(&mut self, side: usize, unclear: &FxHashMap<usize, Vec<usize>>) {
+    /// Joins a renamed manifest with the one at the same position if most of the content is equal, or if both are
+    /// the only ones of their kind in the file.
+    fn match_by_position(&mut self, side: usize, unclear: &FxHashMap<usize, Vec<usize>>) {
         let mut open = self.open(side);
-        open.missing.retain(|row| !unclear.contains_key(row) && (side != DEST || !self.would_go(*row)));
+        open.missing
+            .retain(|row| !unclear.contains_key(row) && (side != DEST || !self.would_be_removed(*row)));
         let mut places: FxHashMap<(GroupKindName, &Path), OpenRows> = FxHashMap::default();
         let of_kind = |manifest: &Manifest<'p>| {
             let names = manifest.key.names().clone();
@@ -408,20 +411,20 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
     }
 }
 
-fn several_fit(new: &Manifest<'_>, there: &[&Manifest<'_>]) -> Diagnostic {
-    let message = "this resource is added, since several of dest may be it";
+fn ambiguous_match(new: &Manifest<'_>, there: &[&Manifest<'_>]) -> Diagnostic {
+    let message = "resource is added: several resources of dest could match it";
     let mut warning = Diagnostic::warning(Code::Ambiguous, message).resource(new);
-    warning = warning.label(new.node.span().at_start(), "the one that is added");
+    warning = warning.label(new.node.span().at_start(), "added resource");
     for manifest in there {
-        warning = warning.label(manifest.node.span().at_start(), "may be it");
+        warning = warning.label(manifest.node.span().at_start(), "possible match");
     }
-    warning.help("write `# kpt-merge: NAMESPACE/NAME` behind `metadata:` of the one that is")
+    warning.help("mark the matching resource with `# kpt-merge: NAMESPACE/NAME` after `metadata:`")
 }
 
-fn twice(first: &Manifest<'_>, second: &Manifest<'_>) -> Diagnostic {
-    Diagnostic::error(Code::DuplicateResource, "this resource stands twice in one file")
-        .label(second.node.span().at_start(), "the second one")
-        .label(first.node.span().at_start(), "the first one")
+fn duplicate_resource(first: &Manifest<'_>, second: &Manifest<'_>) -> Diagnostic {
+    Diagnostic::error(Code::DuplicateResource, "duplicate resource in one file")
+        .label(second.node.span().at_start(), "second definition")
+        .label(first.node.span().at_start(), "first definition")
         .resource(second)
-        .help("remove one of the two, or move it to another file")
+        .help("remove one of them or move it to another file")
 }

@@ -1,4 +1,4 @@
-//! What a manifest says of the one that it was made from.
+//! Reads the upstream identity that a manifest records.
 
 use smol_str::SmolStr;
 
@@ -8,13 +8,13 @@ use smp_text::yaml::{Entry, Meta, Node};
 /// kpt's annotation: `group|kind|namespace|name`.
 const ANNOTATION: &str = "internal.kpt.dev/upstream-identifier";
 
-/// kpt's comment behind `metadata:`, before a namespace, a slash and a name.
+/// Prefix of kpt's comment after `metadata:`, followed by `namespace/name`.
 const COMMENT: &str = "kpt-merge:";
 
-/// What kpt calls the namespace of what has none.
+/// kpt's placeholders for a missing namespace.
 const NO_NAMESPACE: [&str; 2] = ["~C", "~N"];
 
-/// The identity that a manifest had where it comes from, if it says so.
+/// Returns the recorded upstream identity of a manifest.
 pub(super) fn upstream_identity(node: &Node) -> Option<GroupKindName> {
     by_annotation(node).or_else(|| by_comment(node)).map(GroupKindName::normal)
 }
