@@ -35,18 +35,22 @@ pub(super) struct Difference {
 
 impl PatchedSameness {
     /// Returns the first difference between an object and the expected one.
-    pub fn difference(self, got: &Node, wanted: &Node, kind: Cursor<'_>) -> Option<Difference> {
-        if got == wanted {
+    pub fn difference(self, got: &Node, expected: &Node, kind: Cursor<'_>) -> Option<Difference> {
+        if got == expected {
             return None;
         }
-        let comparison = compare_by(&self, [Some(got), Some(wanted)], kind);
+        let comparison = compare_by(&self, [Some(got), Some(expected)], kind);
         let Change { path, old, new } = comparison.changes().first()?;
-        let place = match (old.and_then(Node::as_list), new.and_then(Node::as_list)) {
+        let location = match (old.and_then(Node::as_list), new.and_then(Node::as_list)) {
             (Some(_), Some(list)) => list.first(),
             _ => new.or(*old),
         };
-        let equal_keys = self.has_equal_keys(wanted, path, kind);
-        Some(Difference { path: path.clone(), span: place.map(Node::span).unwrap_or_default(), equal_keys })
+        let equal_keys = self.has_equal_keys(expected, path, kind);
+        Some(Difference {
+            path: path.clone(),
+            span: location.map(Node::span).unwrap_or_default(),
+            equal_keys,
+        })
     }
 
     /// Returns true if a list on the path has two entries with the same keys.
@@ -76,34 +80,34 @@ impl PatchedSameness {
     }
 
     /// Returns the expected entries. Entries with `$patch: delete` are expected to be absent.
-    fn kept(self, wanted: &[Node]) -> impl Iterator<Item = &Node> {
-        wanted.iter().filter(move |entry| self == Self::Exact || !is_delete(entry))
+    fn kept(self, expected: &[Node]) -> impl Iterator<Item = &Node> {
+        expected.iter().filter(move |entry| self == Self::Exact || !is_delete(entry))
     }
 }
 
 impl Sameness for PatchedSameness {
-    fn lists(&self, [got, wanted]: [&[Node]; 2], list: Cursor<'_>) -> ListPairing {
+    fn lists(&self, [got, expected]: [&[Node]; 2], list: Cursor<'_>) -> ListPairing {
         let association = self.association(list);
         let kept: Vec<usize> =
-            (0..wanted.len()).filter(|i| *self == Self::Exact || !is_delete(&wanted[*i])).collect();
+            (0..expected.len()).filter(|i| *self == Self::Exact || !is_delete(&expected[*i])).collect();
         if matches!(association, Association::Keyed { .. }) && matches!(self, Self::Unordered(_)) {
-            let entries: Vec<Node> = self.kept(wanted).cloned().collect();
+            let entries: Vec<Node> = self.kept(expected).cloned().collect();
             if let Some(rows) = align::entries([&entries, got], &association) {
                 let row = |row: align::Aligned<2>| {
-                    let [in_wanted, in_got] = row.at;
-                    let in_wanted = in_wanted.map(|i| kept[i]);
-                    let here = PathElement::Index(in_wanted.or(in_got).unwrap_or_default());
-                    (here, [in_got, in_wanted])
+                    let [in_expected, in_got] = row.at;
+                    let in_expected = in_expected.map(|i| kept[i]);
+                    let here = PathElement::Index(in_expected.or(in_got).unwrap_or_default());
+                    (here, [in_got, in_expected])
                 };
                 return ListPairing::Entries(rows.into_iter().map(row).collect());
             }
         }
         if association == Association::Set {
-            return ListPairing::Whole { same: sorted(got.iter()) == sorted(self.kept(wanted)) };
+            return ListPairing::Whole { same: sorted(got.iter()) == sorted(self.kept(expected)) };
         }
         let row = |i: usize| {
-            let in_wanted = kept.get(i).copied();
-            (PathElement::Index(in_wanted.unwrap_or(i)), [Some(i).filter(|i| *i < got.len()), in_wanted])
+            let in_expected = kept.get(i).copied();
+            (PathElement::Index(in_expected.unwrap_or(i)), [Some(i).filter(|i| *i < got.len()), in_expected])
         };
         ListPairing::Entries((0..got.len().max(kept.len())).map(row).collect())
     }

@@ -73,14 +73,14 @@ pub(super) fn check_conflicts(patch: &Map, original: &Node, current: &Node, kind
 ///
 /// # Errors
 /// Fails if `apiVersion`, `kind` or `metadata.name` differs.
-pub(super) fn keeps_identity(current: &Node, wanted: &Node) -> Result<()> {
+pub(super) fn keeps_identity(current: &Node, expected: &Node) -> Result<()> {
     let root = Trail::root();
-    let differs = |path: &[&str]| current.get_path(path) != wanted.get_path(path);
+    let differs = |path: &[&str]| current.get_path(path) != expected.get_path(path);
     for path in [&["apiVersion"] as &[&str], &["kind"], &["metadata", "name"]] {
         if differs(path) {
             let (metadata, name) = (root.field("metadata"), path[path.len() - 1]);
             let at = if path.len() > 1 { &metadata } else { &root };
-            let span = wanted.get_path(path).map(Node::span).unwrap_or_default();
+            let span = expected.get_path(path).map(Node::span).unwrap_or_default();
             return Err(other_identity(span, &at.field(name)));
         }
     }

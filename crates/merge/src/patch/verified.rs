@@ -41,10 +41,10 @@ use smp_text::yaml::{Map, Node};
 /// use serde_json::json;
 ///
 /// let applied = Node::from(&json!({"spec": {"size": 1, "color": "red"}}));
-/// let wanted = Node::from(&json!({"spec": {"size": 2}}));
+/// let expected = Node::from(&json!({"spec": {"size": 2}}));
 /// let live = Node::from(&json!({"metadata": {"uid": "1", "finalizers": ["others"]}, "spec": {"size": 1, "color": "red"}}));
 ///
-/// let sides = PatchSides { original: &applied, modified: &wanted, current: Some(&live) };
+/// let sides = PatchSides { original: &applied, modified: &expected, current: Some(&live) };
 /// let patch = create_verified(&sides, PatchType::Merge, Cursor::unknown(), &CreateOptions::default())?;
 /// assert_eq!(patch.value.to_json_value(), json!({"spec": {"size": 2, "color": null}}));
 /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
@@ -62,8 +62,8 @@ pub fn create_verified(
 ) -> Result<Warned<Node>> {
     check_numbers(sides.modified)?;
     let Some(current) = sides.current else { return tried(sides, patch_type, kind, *options) };
-    let way = PatchWay { patch_type, rules: options.rules };
-    let (before, after) = match (way.policy(), options.three_way.overwrite) {
+    let form = PatchWay { patch_type, rules: options.rules };
+    let (before, after) = match (form.policy(), options.three_way.overwrite) {
         // For kubectl, null removes the value of others. That is no conflict only with overwrite.
         (ListPolicy::Apiserver, true) => (Nulls::Typed, Nulls::Metadata),
         (ListPolicy::Apiserver, false) => (Nulls::Typed, Nulls::Typed),
@@ -81,25 +81,25 @@ fn tried(
     options: CreateOptions,
 ) -> Result<Warned<Node>> {
     let CreateOptions { rules, three_way, recommended_keys } = options;
-    let way = PatchWay { patch_type, rules };
-    let wanted = wanted(sides, way, kind, three_way)?;
+    let form = PatchWay { patch_type, rules };
+    let expected = expected_object(sides, form, kind, three_way)?;
     let creation = match rules {
         PatchRules::Apiserver if recommended_keys => CreationRules::ServerWithRecommendedKeys,
         rules => rules.into(),
     };
-    let trial = Trial { sides, wanted: &wanted, way, kind, creation };
+    let trial = Trial { sides, expected: &expected, form, kind, creation };
     let input = sides.input();
     match (patch_type, sides.current) {
         (PatchType::Strategic, Some(current)) if rules == PatchRules::Apiserver => {
             trial.run_kubectls(current, three_way)
         }
         (PatchType::Strategic, None) if rules == PatchRules::Apiserver => {
-            let kubectls = trial.run(create_by(input, &wanted, kind, creation)?);
-            kubectls.or_else(|error| trial.run_differences().map_err(|_| error))
+            let kubectl_patch = trial.run(create_by(input, &expected, kind, creation)?);
+            kubectl_patch.or_else(|error| trial.run_differences().map_err(|_| error))
         }
-        (PatchType::Strategic, _) => trial.run(create_by(input, &wanted, kind, creation)?),
-        (PatchType::Merge, _) => trial.run(create_json_merge(input, &wanted)),
-        (PatchType::Json, _) => trial.run(create_json_patch(input, &wanted)),
+        (PatchType::Strategic, _) => trial.run(create_by(input, &expected, kind, creation)?),
+        (PatchType::Merge, _) => trial.run(create_json_merge(input, &expected)),
+        (PatchType::Json, _) => trial.run(create_json_patch(input, &expected)),
     }
 }
 
@@ -134,8 +134,8 @@ impl PatchWay {
 /// let options = CreateOptions::default();
 /// // In a JSON merge patch, null removes a field.
 /// assert!(create_verified(&sides, PatchType::Merge, Cursor::unknown(), &options).is_err());
-/// let ways = ways_out(&sides, PatchType::Merge, Cursor::unknown(), &options);
-/// assert_eq!(ways.iter().map(|way| way.patch_type).collect::<Vec<_>>(), [PatchType::Json]);
+/// let forms = ways_out(&sides, PatchType::Merge, Cursor::unknown(), &options);
+/// assert_eq!(forms.iter().map(|form| form.patch_type).collect::<Vec<_>>(), [PatchType::Json]);
 /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
 /// ```
 #[must_use]
@@ -145,20 +145,20 @@ pub fn ways_out(
     kind: Cursor<'_>,
     options: &CreateOptions,
 ) -> Vec<PatchWay> {
-    let ways = PatchType::ALL.map(|patch_type| PatchWay { patch_type, rules: PatchRules::Overlay });
-    let was_tried = |way: &PatchWay| {
-        way.patch_type == patch_type && (patch_type != PatchType::Strategic || way.rules == options.rules)
+    let forms = PatchType::ALL.map(|patch_type| PatchWay { patch_type, rules: PatchRules::Overlay });
+    let was_attempted = |form: &PatchWay| {
+        form.patch_type == patch_type && (patch_type != PatchType::Strategic || form.rules == options.rules)
     };
-    let leads_there =
-        |way: &PatchWay| create_verified(sides, way.patch_type, kind, &options.rules(way.rules)).is_ok();
-    ways.into_iter().filter(|way| !was_tried(way) && leads_there(way)).collect()
+    let is_possible =
+        |form: &PatchWay| create_verified(sides, form.patch_type, kind, &options.rules(form.rules)).is_ok();
+    forms.into_iter().filter(|form| !was_attempted(form) && is_possible(form)).collect()
 }
 
 /// The inputs of the verification of a patch.
 struct Trial<'t> {
     sides: &'t PatchSides<'t>,
-    wanted: &'t Node,
-    way: PatchWay,
+    expected: &'t Node,
+    form: PatchWay,
     kind: Cursor<'t>,
     /// The rules for creating strategic merge patches.
     creation: CreationRules,
@@ -180,12 +180,12 @@ impl Trial<'_> {
             let theirs = Nulls::Typed.left_out(current, kind);
             check_conflicts(patch, sides.original, &theirs, kind)?;
         }
-        let kubectls = self.run(made);
+        let kubectl_patch = self.run(made);
         // Deletions in kubectl's patch would be stored as null data in entries that others removed.
-        if kubectls.as_ref().is_ok_and(|patch| !self.leaves_nulls(&patch.value)) {
-            return kubectls;
+        if kubectl_patch.as_ref().is_ok_and(|patch| !self.leaves_nulls(&patch.value)) {
+            return kubectl_patch;
         }
-        self.run_differences().or(kubectls)
+        self.run_differences().or(kubectl_patch)
     }
 
     /// Returns the patch of the differences between input and expected object. kubectl's patch has more, such as
@@ -193,7 +193,7 @@ impl Trial<'_> {
     /// entry.
     fn run_differences(&self) -> Result<Warned<Node>> {
         let how = ServerDiff { part: PatchPart::Differences, rules: self.creation };
-        let patch = diff(self.sides.input(), self.wanted, self.kind, how)?;
+        let patch = diff(self.sides.input(), self.expected, self.kind, how)?;
         self.run(Node::map(patch))
     }
 
@@ -203,12 +203,12 @@ impl Trial<'_> {
             return false;
         }
         let got = self.applied(patch).ok().and_then(|merged| merged.node);
-        got.is_some_and(|got| nulls(&got) > nulls(self.wanted))
+        got.is_some_and(|got| nulls(&got) > nulls(self.expected))
     }
 
     fn applied(&self, patch: &Node) -> Result<Merged> {
-        let options = ApplyOptions::default().rules(self.way.rules).kind(self.kind);
-        apply(self.sides.input().clone(), patch, self.way.patch_type, &options)
+        let options = ApplyOptions::default().rules(self.form.rules).kind(self.kind);
+        apply(self.sides.input().clone(), patch, self.form.patch_type, &options)
     }
 
     /// Replaces an error about a directive in the created patch, which the user did not write.
@@ -216,7 +216,7 @@ impl Trial<'_> {
         if error.code() != Code::Directive {
             return error;
         }
-        let said = no_patch(self.way).at(self.wanted.span().at_start());
+        let said = no_patch(self.form).at(self.expected.span().at_start());
         let said = said.note("the created patch is invalid under these rules");
         error.field_path().into_iter().fold(said, Diagnostic::field)
     }
@@ -228,15 +228,15 @@ impl Trial<'_> {
     fn run(&self, patch: Node) -> Result<Warned<Node>> {
         let merged = self.applied(&patch).map_err(|error| self.of_made(error))?;
         let got = merged.node.unwrap_or_else(|| Node::map(Map::new()));
-        match self.sameness().difference(&got, self.wanted, self.kind) {
+        match self.sameness().difference(&got, self.expected, self.kind) {
             None => Ok(Warned { value: patch, warnings: merged.warnings }),
-            Some(difference) => Err(cannot_say(&difference, self.way)),
+            Some(difference) => Err(cannot_say(&difference, self.form)),
         }
     }
 
     fn sameness(&self) -> PatchedSameness {
-        let policy = self.way.policy();
-        match self.way.patch_type {
+        let policy = self.form.policy();
+        match self.form.patch_type {
             PatchType::Json => PatchedSameness::Exact,
             // kubectl's patches let the server insert entries of others between those of the patch.
             PatchType::Strategic if policy == ListPolicy::Apiserver && self.sides.current.is_some() => {
@@ -253,33 +253,38 @@ fn nulls(node: &Node) -> usize {
 }
 
 /// Returns the expected object.
-fn wanted(sides: &PatchSides<'_>, way: PatchWay, kind: Cursor<'_>, options: ThreeWayOptions) -> Result<Node> {
+fn expected_object(
+    sides: &PatchSides<'_>,
+    form: PatchWay,
+    kind: Cursor<'_>,
+    options: ThreeWayOptions,
+) -> Result<Node> {
     let Some(current) = sides.current else {
         if options.same_identity {
             keeps_identity(sides.original, sides.modified)?;
         }
         return Ok(sides.modified.clone());
     };
-    let policy = way.policy();
+    let policy = form.policy();
     // For the API server, kubectl's own conflict check is used.
     let others = if options.overwrite || policy == ListPolicy::Apiserver {
         OthersChanges::Undone
     } else {
         OthersChanges::Refused
     };
-    let is_strategic = way.patch_type == PatchType::Strategic;
+    let is_strategic = form.patch_type == PatchType::Strategic;
     let whole_maps = if is_strategic { WholeMaps::BySchema } else { WholeMaps::None };
-    let wanted = Wanted { policy, whole_maps, others };
-    let wanted = wanted.object(sides.original, sides.modified, current, kind)?;
+    let expected = Wanted { policy, whole_maps, others };
+    let expected = expected.object(sides.original, sides.modified, current, kind)?;
     if options.same_identity {
-        keeps_identity(current, &wanted)?;
+        keeps_identity(current, &expected)?;
     }
-    Ok(wanted)
+    Ok(expected)
 }
 
-fn no_patch(way: PatchWay) -> Diagnostic {
-    let what = match way.patch_type {
-        PatchType::Strategic if way.policy() == ListPolicy::Apiserver => {
+fn no_patch(form: PatchWay) -> Diagnostic {
+    let what = match form.patch_type {
+        PatchType::Strategic if form.policy() == ListPolicy::Apiserver => {
             "no strategic merge patch for the API server can make this change"
         }
         PatchType::Strategic => "no strategic merge patch under these rules can make this change",
@@ -289,8 +294,8 @@ fn no_patch(way: PatchWay) -> Diagnostic {
     Diagnostic::error(Code::Unsupported, what)
 }
 
-fn cannot_say(difference: &Difference, way: PatchWay) -> Diagnostic {
-    let error = no_patch(way)
+fn cannot_say(difference: &Difference, form: PatchWay) -> Diagnostic {
+    let error = no_patch(form)
         .at(difference.span)
         .field(difference.path.clone())
         .note("the created patch yields a different value here");

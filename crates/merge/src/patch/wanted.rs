@@ -232,14 +232,14 @@ fn set(lists: WantedLists<'_>) -> Result<Vec<Node>> {
         [names(lists.current)?, names(lists.modified)?, names(lists.original)?];
     let wanted: FxHashSet<&Identity> = modified.iter().collect();
     let taken: FxHashSet<&Identity> = original.iter().filter(|name| !wanted.contains(name)).collect();
-    let place = |names: &[Identity]| {
-        let mut places = rustc_hash::FxHashMap::default();
+    let first_positions = |names: &[Identity]| {
+        let mut positions = rustc_hash::FxHashMap::default();
         for (i, name) in names.iter().enumerate() {
-            places.entry(name.clone()).or_insert(i);
+            positions.entry(name.clone()).or_insert(i);
         }
-        places
+        positions
     };
-    let (in_current, in_modified) = (place(&current), place(&modified));
+    let (in_current, in_modified) = (first_positions(&current), first_positions(&modified));
     let (mut seen, mut nodes, mut ranks) = (FxHashSet::default(), Vec::new(), Vec::new());
     let all = current.iter().zip(lists.current).chain(modified.iter().zip(lists.modified));
     for (name, node) in all {

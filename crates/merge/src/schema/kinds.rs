@@ -59,8 +59,8 @@ pub fn find_kind(schema: &Schema, words: &[&str], api_version: Option<&str>) -> 
     let word = words.first().copied().unwrap_or_default().to_lowercase();
     let rest = words.get(1..).unwrap_or_default();
     let candidates = known(schema).filter(|entry| is_called(*entry, &word)).map(KindEntry::gvk);
-    let wanted = candidates.filter(|gvk| api_version.is_none_or(|want| gvk.api_version() == want));
-    let best = wanted.min_by_key(|gvk| {
+    let matching = candidates.filter(|gvk| api_version.is_none_or(|want| gvk.api_version() == want));
+    let best = matching.min_by_key(|gvk| {
         let rank = (!is_kubernetes(&gvk.group), Reverse(priority(&gvk.version)), gvk.group.clone());
         (Reverse(qualifiers(gvk, rest)), rank)
     });
@@ -185,8 +185,8 @@ pub fn priority(version: &str) -> (u8, u32, u32) {
 }
 
 fn unknown(schema: &Schema, word: &str, api_version: Option<&str>) -> Diagnostic {
-    let place = api_version.map(|version| format!(" in {version}")).unwrap_or_default();
-    let error = Diagnostic::error(Code::NoSchema, format!("unknown kind `{word}`{place}"));
+    let suffix = api_version.map(|version| format!(" in {version}")).unwrap_or_default();
+    let error = Diagnostic::error(Code::NoSchema, format!("unknown kind `{word}`{suffix}"));
     let mut names: Vec<String> = known(schema).map(|entry| entry.kind().to_lowercase()).collect();
     names.sort_unstable();
     names.dedup();

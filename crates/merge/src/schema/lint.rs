@@ -83,7 +83,7 @@ impl<'m> Lint<'m> {
     fn check_places(&mut self, def: &TypeDef) {
         let Directives { list_type, map_type, list_map_keys, patch_merge_key, .. } = &def.directives;
         let kind = def.kind;
-        let is_other = |wanted| kind != wanted && kind != TypeKind::Any && def.reference.is_none();
+        let is_other = |expected| kind != expected && kind != TypeKind::Any && def.reference.is_none();
         let is_for_lists = list_type.is_some() || !list_map_keys.is_empty() || patch_merge_key.is_some();
         if is_for_lists && is_other(TypeKind::Array) {
             let message = format!("list merge directive on a value of type {}", kind.name());

@@ -27,14 +27,14 @@ fn number() -> impl Strategy<Value = Node> {
     (0_i64..4).prop_map(Node::int)
 }
 
-/// Entries with distinct `keys`, or possibly duplicate ones if `doubles` is true.
+/// Entries with distinct `keys`, or possibly duplicate ones if `duplicates` is true.
 fn list(
     entry: impl Strategy<Value = Node>,
     keys: &'static [&'static str],
-    doubles: bool,
+    duplicates: bool,
 ) -> impl Strategy<Value = Node> {
     prop::collection::vec(entry, 0..4).prop_map(move |mut entries| {
-        if !doubles {
+        if !duplicates {
             let mut seen = Vec::new();
             entries.retain(|entry| {
                 let name: Vec<Node> = match keys {
@@ -66,7 +66,7 @@ fn object(fields: Vec<(&'static str, BoxedStrategy<Node>)>, always: usize) -> Bo
         .boxed()
 }
 
-fn thing(depth: u32, doubles: bool) -> BoxedStrategy<Node> {
+fn thing(depth: u32, duplicates: bool) -> BoxedStrategy<Node> {
     let mut fields: Vec<(&'static str, BoxedStrategy<Node>)> = vec![
         ("name", text().boxed()),
         ("value", text().boxed()),
@@ -79,8 +79,8 @@ fn thing(depth: u32, doubles: bool) -> BoxedStrategy<Node> {
                 })
                 .boxed(),
         ),
-        ("set", list(text(), &[], doubles).boxed()),
-        ("strings", list(text(), &[], doubles).boxed()),
+        ("set", list(text(), &[], duplicates).boxed()),
+        ("strings", list(text(), &[], duplicates).boxed()),
         ("numbers", list(number(), &[], true).boxed()),
     ];
     let port = object(
@@ -93,7 +93,7 @@ fn thing(depth: u32, doubles: bool) -> BoxedStrategy<Node> {
     );
     fields.push((
         "ports",
-        list(port, if doubles { &["port", "protocol"] } else { &["port"] }, doubles).boxed(),
+        list(port, if duplicates { &["port", "protocol"] } else { &["port"] }, duplicates).boxed(),
     ));
     let pair = || {
         object(
@@ -107,15 +107,15 @@ fn thing(depth: u32, doubles: bool) -> BoxedStrategy<Node> {
         )
     };
     fields.push(("custom", ports().boxed()));
-    fields.push(("recommended", list(pair(), &["foo", "bar", "baz"], doubles).boxed()));
+    fields.push(("recommended", list(pair(), &["foo", "bar", "baz"], duplicates).boxed()));
     let full = object(vec![("foo", text().boxed()), ("bar", text().boxed()), ("other", number().boxed())], 2);
-    fields.push(("both", list(full, &["foo", "bar"], doubles).boxed()));
+    fields.push(("both", list(full, &["foo", "bar"], duplicates).boxed()));
     if depth > 0 {
         for name in ["child", "replaced", "atomicMap", "union", "free"] {
-            fields.push((name, thing(depth - 1, doubles)));
+            fields.push((name, thing(depth - 1, duplicates)));
         }
         for name in ["list", "atomic", "byName", "first", "volumes"] {
-            fields.push((name, list(thing(depth - 1, doubles), &["name"], doubles).boxed()));
+            fields.push((name, list(thing(depth - 1, duplicates), &["name"], duplicates).boxed()));
         }
     }
     object(fields, 1)

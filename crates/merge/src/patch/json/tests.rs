@@ -393,8 +393,8 @@ proptest! {
                     prop_assert_eq!(got, merged.node.map_or(Value::Null, |node| node.to_json_value()));
                 }
                 Err(error) => {
-                    let told = |error: Diagnostic| (error.code(), error.message().to_string(), error.to_status()["code"].clone());
-                    prop_assert_eq!(done.map_err(told), Err(told(error)));
+                    let described = |error: Diagnostic| (error.code(), error.message().to_string(), error.to_status()["code"].clone());
+                    prop_assert_eq!(done.map_err(described), Err(described(error)));
                     prop_assert_eq!(&got, &object);
                 }
             }

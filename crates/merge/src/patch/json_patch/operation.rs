@@ -95,15 +95,15 @@ impl<'d> Document<'d> {
     }
 
     /// Warns of a `replace` of a missing field. It adds the field under a possibly misspelled name.
-    fn warn_new_field(&mut self, path: &[SmolStr], meant: Option<SmolStr>, operation: &Operation) {
+    fn warn_new_field(&mut self, path: &[SmolStr], intended: Option<SmolStr>, operation: &Operation) {
         let message = format!("{} does not exist, so `replace` adds it", named(path));
         let warning = Diagnostic::warning(Code::AddingReplace, message).at(operation.places.path);
-        let meant = meant.zip(path.split_last()).map(|(meant, (_, parents))| {
-            let path: Vec<SmolStr> = parents.iter().cloned().chain([meant]).collect();
+        let intended = intended.zip(path.split_last()).map(|(intended, (_, parents))| {
+            let path: Vec<SmolStr> = parents.iter().cloned().chain([intended]).collect();
             format!("did you mean `{}`?", pointer_to(&path))
         });
-        self.warnings.push(match meant {
-            Some(meant) => warning.help(meant),
+        self.warnings.push(match intended {
+            Some(intended) => warning.help(intended),
             None => warning.help("use `add` to add a field"),
         });
     }
@@ -145,15 +145,15 @@ impl<'d> Document<'d> {
         // A copy or move cannot read from a missing path.
         let pointers = [&operation.from, &operation.path].into_iter().flatten();
         let paths: Vec<_> = pointers.filter_map(|pointer| steps(pointer, self.standard)).collect();
-        if let Some((gone, meant)) = paths.iter().find_map(|path| self.removed_by(path, before)) {
-            let error = error.note(gone);
-            return match meant {
+        if let Some((removal, intended)) = paths.iter().find_map(|path| self.removed_by(path, before)) {
+            let error = error.note(removal);
+            return match intended {
                 Some(path) => error.help(format!("did you mean `{}`?", pointer_to(&path))),
                 None => error,
             };
         }
-        let meant = paths.iter().find_map(|path| nearest_path(self.root, path));
-        let shown = meant.map(|path| pointer_to(&path.into_iter().map(SmolStr::from).collect::<Vec<_>>()));
+        let intended = paths.iter().find_map(|path| nearest_path(self.root, path));
+        let shown = intended.map(|path| pointer_to(&path.into_iter().map(SmolStr::from).collect::<Vec<_>>()));
         match shown {
             Some(path) => error.help(format!("did you mean `{path}`?")),
             None => error,
@@ -177,9 +177,9 @@ impl<'d> Document<'d> {
                 return Some((format!("operation {number} removed {}", named(&from)), None));
             }
             let to = steps_of(&operation.path)?;
-            let gone = format!("operation {number} moved {} to {}", named(&from), named(&to));
+            let removal = format!("operation {number} moved {} to {}", named(&from), named(&to));
             let moved: Vec<SmolStr> = to.iter().chain(&path[from.len()..]).cloned().collect();
-            return Some((gone, Some(moved).filter(|moved| self.exists(moved))));
+            return Some((removal, Some(moved).filter(|moved| self.exists(moved))));
         }
         None
     }
@@ -314,10 +314,10 @@ impl<'d> Document<'d> {
                 if last.standard == Standard::Rfc6902 && is_new {
                     return Err(last.missing());
                 }
-                let meant = is_new.then(|| similar_field(map, last.step));
+                let intended = is_new.then(|| similar_field(map, last.step));
                 positions.insert(last.parents, map, last.step, value);
-                if let Some(meant) = meant {
-                    self.warn_new_field(&path, meant, operation);
+                if let Some(intended) = intended {
+                    self.warn_new_field(&path, intended, operation);
                 }
             }
             Value::List(list) => {
@@ -378,11 +378,11 @@ impl<'d> Document<'d> {
             return Err(missing("value", operation));
         }
         let found = self.get(&path, operation)?;
-        let wanted = operation.value.as_ref();
+        let expected = operation.value.as_ref();
         let null = |node: Option<&Node>| node.is_none_or(Node::is_null);
         let equal = match standard {
-            Standard::Kubernetes if null(found) => null(wanted),
-            _ => found.zip(wanted).is_some_and(|(found, wanted)| same(found, wanted)),
+            Standard::Kubernetes if null(found) => null(expected),
+            _ => found.zip(expected).is_some_and(|(found, expected)| same(found, expected)),
         };
         if equal {
             return Ok(());

@@ -134,7 +134,7 @@ fn all_or_nothing() {
     let error = error.expect_err("the test fails");
     assert_eq!(error.notes(), ["operation 3"]);
     assert_eq!(error.field_path(), Some("/x"));
-    assert_eq!(error.labels().len(), 1, "the place of the operation");
+    assert_eq!(error.labels().len(), 1, "the location of the operation");
 }
 
 #[test]

@@ -4,8 +4,8 @@ use crate::schema::Gvk;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{List, Map, Node, Resolved};
 
-pub(super) fn wrong_type(node: &Node, keyword: &str, wanted: &str) -> Diagnostic {
-    let message = format!("{keyword} must be {wanted}, not {}", node.type_name());
+pub(super) fn wrong_type(node: &Node, keyword: &str, expected: &str) -> Diagnostic {
+    let message = format!("{keyword} must be {expected}, not {}", node.type_name());
     Diagnostic::error(Code::WrongType, message).at(node.span()).field(keyword)
 }
 

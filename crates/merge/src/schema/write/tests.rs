@@ -144,10 +144,10 @@ fn kinds_are_found_and_listed_in_order() {
 
 #[test]
 fn equal_types_are_stored_once() {
-    let mut twice = model();
-    let spec = twice.definitions[&SmolStr::from("Spec")].clone();
-    twice.definitions.insert("Spec2".into(), spec);
-    let (one, two) = (graph().to_bytes().len(), twice.compile().expect("small").to_bytes().len());
+    let mut duplicated = model();
+    let spec = duplicated.definitions[&SmolStr::from("Spec")].clone();
+    duplicated.definitions.insert("Spec2".into(), spec);
+    let (one, two) = (graph().to_bytes().len(), duplicated.compile().expect("small").to_bytes().len());
     assert_eq!(two - one, SIZES[TYPES] + SIZES[NAMES] + SIZES[TEXTS] + "Spec2".len());
 }
 
