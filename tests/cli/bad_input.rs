@@ -1,11 +1,11 @@
-//! Bad input of every sort: each case fails with a message that says what, where and what to do,
-//! prints nothing on stdout, and its whole message is kept as a snapshot.
+//! Invalid input of every kind. Each case fails with a message that names the error, its location and a fix, prints
+//! nothing on stdout, and has its whole message in a snapshot.
 
 use std::fs;
 
 use kubectl_smp_testing::program::{temp_dir, run};
 
-/// What is wrong, the files, the arguments.
+/// Name of the case, its files, and the arguments.
 type Case = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
 const WEB: &str = "\

@@ -1,4 +1,4 @@
-//! `blame`: each value says where it was written, and a change there changes it.
+//! `blame` reports where each value was written, and editing that location changes the value.
 
 mod external;
 
@@ -131,7 +131,7 @@ fn blamed(home: &Path) -> Vec<Value> {
     serde_json::from_str::<Value>(&text).expect("JSON").as_array().expect("an array").clone()
 }
 
-/// Where a field of a kind's object was written and by what, and the chain of what wrote it before.
+/// Returns the location and the writer of a field, followed by the chain of its previous writers.
 fn origin(all: &[Value], kind: &str, pointer: &str) -> String {
     let told = |write: &Value| {
         let at = match &write["at"] {
@@ -355,7 +355,7 @@ resources: [a.yaml]
     }
 }
 
-/// Texts that are written on several lines, and such as look like comments.
+/// Block scalars and scalars that look like comments.
 const TEXTS: &str = r#"
 apiVersion: v1
 kind: ConfigMap
@@ -385,7 +385,7 @@ fn comments_are_not_inserted_into_block_scalars() {
     assert_eq!(run_ok(home.path(), &["build", "app"]), built, "{blamed}");
 }
 
-/// What blame says was written in a file changes when that is changed there, and nothing else does it.
+/// Editing a reported location changes the value, and no other edit does.
 #[test]
 fn editing_the_reported_location_changes_the_value() {
     let home = home();

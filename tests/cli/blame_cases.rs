@@ -1,7 +1,7 @@
-//! `blame` in full for small overlays: one for each transformer, generator and kind of patch.
+//! Complete `blame` output for small overlays: one for each transformer, generator and kind of patch.
 //!
-//! Each folder of `tests/cases/blame` has a `target`, and in `expected` what is said of each of its values.
-//! `SMP_WRITE_CASES=1` writes that anew.
+//! Each folder of `tests/cases/blame` has a `target`; its file `expected` lists the source of every value.
+//! `SMP_WRITE_CASES=1` regenerates the expected files.
 
 use std::fmt::Write as _;
 use std::fs;

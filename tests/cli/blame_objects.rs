@@ -1,4 +1,4 @@
-//! `blame` of one resource or one field: by which words it is found, what is proposed, and what is not shown.
+//! `blame` of one resource or field: selection, suggestions, and values that are hidden.
 
 use std::path::Path;
 
@@ -82,7 +82,7 @@ fn home() -> TempDir {
     temp_dir(&[("prod/all.yaml", ALL), ("prod/kustomization.yaml", PROD), ("outer/kustomization.yaml", OUTER)])
 }
 
-/// What is proposed where nothing is found.
+/// Returns the suggestion printed when nothing matches.
 fn help(home: &Path, args: &[&str]) -> String {
     let output = run(home, args);
     let stderr = String::from_utf8_lossy(&output.stderr);

@@ -1,4 +1,4 @@
-//! The text of `blame` is YAML that says what `build` prints, whatever is in it, with one comment for each value.
+//! The text output of `blame` is valid YAML equal to the output of `build`, with one comment for each value.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn printed(home: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("a text")
 }
 
-/// What the text comes to when it is read and printed again.
+/// Parses the text and prints it again.
 fn printed_again(text: &str) -> String {
     let sources = SourceMap::default();
     let id = sources.add("blamed", text);
@@ -23,7 +23,7 @@ fn printed_again(text: &str) -> String {
     to_documents(&documents).expect("printable")
 }
 
-/// All texts of up to four pieces: the ones that decide how a text is printed.
+/// All strings of up to four pieces, where the pieces are those that decide the scalar style.
 fn texts() -> Vec<String> {
     let pieces = ["\n", " ", "a", "#", "\t", ": ", "é\u{85}", "'\"", "\\", "ü"];
     let mut all = vec![String::new()];

@@ -1,5 +1,5 @@
-//! Caches and lock files from the command line: what is kept is what was fetched, whatever happens to it and
-//! however many programs use it, and what is locked stays as it was.
+//! Caches and lock files from the command line: cache entries match what was fetched despite changes and
+//! concurrent programs, and pinned references do not change.
 #![cfg(unix)]
 
 use std::fs;
@@ -11,10 +11,10 @@ mod locks;
 #[path = "../../crates/overlay/src/overlay/remote/tests/server.rs"]
 mod server;
 
-/// A folder with repositories, overlays and a cache.
+/// A temporary directory with repositories, overlays and a cache.
 struct Home(tempfile::TempDir);
 
-/// What the program printed, and whether it succeeded.
+/// Output of the program and whether it succeeded.
 struct Ran {
     success: bool,
     stdout: String,
@@ -86,7 +86,7 @@ impl Home {
         String::from_utf8_lossy(&output.stdout).trim().to_string()
     }
 
-    /// Writes files into a repository, which is made, and commits them.
+    /// Creates a repository if necessary, writes files into it and commits them.
     fn commit(&self, repository: &str, files: &[(&str, &str)]) -> String {
         if !self.path(repository).exists() {
             fs::create_dir_all(self.path(repository)).expect("made");
@@ -101,7 +101,7 @@ impl Home {
         self.git(repository, &["rev-parse", "HEAD"])
     }
 
-    /// A repository with a kustomization `base` of one ConfigMap.
+    /// Creates a repository with a kustomization `base` of one ConfigMap.
     fn base(&self, repository: &str, value: &str) -> String {
         let files = [
             ("base/kustomization.yaml", "resources: [map.yaml]\n"),
@@ -114,7 +114,7 @@ impl Home {
         format!("file://{}", self.path(repository).display())
     }
 
-    /// An overlay of remote bases.
+    /// Creates an overlay of remote bases.
     fn overlay(&self, directory: &str, resources: &[String]) {
         let list = resources.join("\n- ");
         self.write(
@@ -145,7 +145,7 @@ resources:
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program")
     }
 
-    /// Eight builds at once, which all print the same.
+    /// Runs eight builds concurrently and returns their common output.
     #[track_caller]
     fn eight_builds(&self, arguments: &[&str]) -> String {
         let running: Vec<_> = (0..8).map(|_| self.start(arguments)).collect();
@@ -155,7 +155,7 @@ resources:
         printed[0].clone()
     }
 
-    /// The entry of a commit in the cache.
+    /// Path of the cache entry of a commit.
     fn entry(&self, commit: &str) -> PathBuf {
         let repositories = fs::read_dir(self.path("cache/remote/repositories")).expect("the cache");
         let entries = repositories.map(|entry| entry.expect("an entry").path().join(commit));
@@ -170,7 +170,7 @@ resources:
         names
     }
 
-    /// Makes what is fetched from unreachable, for as long as the result lives.
+    /// Makes the origin unreachable until the result is dropped.
     fn hide(&self, repository: &str) -> Hidden {
         let (from, to) = (self.path(repository), self.path(&format!("{repository}-hidden")));
         fs::rename(&from, &to).expect("moved");
@@ -185,7 +185,7 @@ struct Hidden {
 
 impl Drop for Hidden {
     fn drop(&mut self) {
-        // The folder may be gone by now.
+        // The directory may already be removed.
         let _ = fs::rename(&self.to, &self.from);
     }
 }
@@ -290,7 +290,7 @@ fn response_that_decompresses_beyond_the_limit_is_rejected() {
     fs::write(home.path("bomb.gz"), server::endless_zeros(3 << 30)).expect("written");
     home.overlay("overlay", &[served.url("bomb.gz")]);
     let mut limited = Command::new("sh");
-    // In KiB: what is allowed, twice over for growing, and the program.
+    // In KiB: twice the allowed size, because buffers grow by doubling, plus the program itself.
     limited.args(["-c", "ulimit -v 1300000; exec \"$0\" build overlay", env!("CARGO_BIN_EXE_kubectl-smp")]);
     limited
         .current_dir(home.0.path())

@@ -1,4 +1,4 @@
-//! `check` as a user runs it: forms, exit statuses, what silences, baselines, mending.
+//! `check` on the command line: output formats, exit statuses, suppressions, baselines, fixes.
 
 mod baselines;
 mod fixes;

@@ -1,4 +1,4 @@
-//! What `check` finds, where it says that it is, and what it leaves alone.
+//! Findings of `check`, their locations, and input without findings.
 
 mod configuration;
 mod definitions;
@@ -62,12 +62,12 @@ spec:
   ports: [{port: 80}]
 ";
 
-/// A target of one file.
+/// Creates a target of one file.
 fn target_of(manifests: &str) -> tempfile::TempDir {
     temp_dir(&[("kustomization.yaml", "resources: [all.yaml]"), ("all.yaml", manifests)])
 }
 
-/// The codes and messages of what is found in a target of one file.
+/// Codes and messages of the findings in a target of one file.
 fn told_of(manifests: &str) -> Vec<String> {
     let home = target_of(manifests);
     let output = run(home.path(), &["check", "-o", "json"]);

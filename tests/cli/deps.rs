@@ -1,4 +1,4 @@
-//! `deps`: what the builds of targets read.
+//! `deps` lists the files that builds read.
 
 mod inputs;
 
@@ -56,7 +56,7 @@ data: {{a: {name}}}
     )
 }
 
-/// An overlay that reads something by each field, and files beside it that nobody reads.
+/// An overlay that reads a file through each field, and files beside it that are not read.
 fn shop() -> TempDir {
     let patch = "\
 apiVersion: v1
@@ -120,7 +120,7 @@ fn deps(home: &Path, args: &[&str]) -> String {
     printed(&run(home, &[&["deps"], args].concat()))
 }
 
-/// The paths of each kind that the first target reads.
+/// Paths of each kind for the first target.
 fn kinds(home: &Path, args: &[&str]) -> BTreeMap<String, Vec<String>> {
     let all: Value = serde_json::from_str(&deps(home, &[args, &["-o", "json"]].concat())).expect("JSON");
     let mut kinds: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -240,7 +240,7 @@ fn symlinks_and_their_targets_are_listed() {
     assert_eq!(deps(home.path(), &["k", "-o", "argocd"]), ".;../dir;../link\n");
 }
 
-/// Whether Argo CD sees a changed file below one of the paths, for an application with a path in a repository.
+/// Returns true if Argo CD detects a changed file below one of the paths, for an application at a path of a
 fn is_watched(annotation: &str, application: &str, file: &str) -> bool {
     annotation.split(';').filter(|item| !item.is_empty()).any(|item| {
         let joined = if let Some(from_root) = item.strip_prefix('/') {
@@ -285,7 +285,7 @@ fn directory_above_the_application_replaces_all_other_paths() {
         ("b;c/base/b.yaml", &config_map("b")),
     ]);
     let args = ["apps/a", "--load-restrictor", "LoadRestrictionsNone", "-o", "argocd"];
-    // Nothing can quote a semicolon: all below what has none is watched.
+    // A semicolon cannot be escaped, so the closest directory without one is watched.
     assert_eq!(deps(home.path(), &args), "../..\n");
     fs::rename(home.path().join("b;c"), home.path().join("bc")).expect("moved");
     let text = "resources: [../../bc/base, ../../common.yaml]\n";

@@ -1,8 +1,8 @@
-//! Where a kustomization comes out differently than from kustomize, on purpose: both outputs, case by case.
+//! Intended differences from kustomize, with both outputs for each case.
 //!
-//! A folder of `tests/cases/differences` holds a kustomization, what kustomize prints (`kustomize.out`) and what
+//! A folder of `tests/cases/differences` holds a kustomization, the output of kustomize (`kustomize.out`), and our
 //! we print by default (`default.out`, the message where it is an error). The table in `book/reference/differences.md` links them all.
-//! What kustomize cannot read, the dialect `kustomize` builds as the default does: it changes merges alone.
+//! `--dialect kustomize` changes only merges: input that kustomize cannot read builds as by default.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,12 +23,12 @@ fn cases() -> Vec<PathBuf> {
     cases
 }
 
-/// Runs a program in a case's folder.
+/// Runs a program in the folder of a case.
 fn run(program: &str, args: &[&str], case: &Path) -> Output {
     Command::new(program).args(args).current_dir(case).output().expect("the program runs")
 }
 
-/// What is printed, or the message where it fails.
+/// Returns the output, or the message if the command failed.
 fn shown(output: &Output) -> String {
     if output.status.success() {
         return String::from_utf8_lossy(&output.stdout).into_owned();

@@ -1,5 +1,5 @@
-//! What a build may read, tried as an attacker would: by links, by what is no file, by exchanging directories
-//! while they are read, by what fetched repositories hold. Runs the program, and the library for races.
+//! File access of builds, attacked through symlinks, special files, directories exchanged during a build, and the
+//! contents of fetched repositories. Runs the program, and the library for races.
 
 #![cfg(unix)]
 
@@ -18,13 +18,13 @@ use std::time::{Duration, Instant};
 
 use kubectl_smp_testing::{requirements, program};
 
-/// What may never be printed.
+/// Text that must never be printed.
 const SECRET: &str = "top-secret";
 
-/// Longer than any of these commands takes, and shorter than anyone would wait.
+/// Timeout for one command, much longer than any of them takes.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A manifest, by its name.
+/// A ConfigMap with this name.
 fn map(name: &str) -> String {
     format!(
         "\
@@ -36,7 +36,7 @@ metadata:
     )
 }
 
-/// A directory of its own, with a cache beside what is built in it, and the file `out/secret.yaml`.
+/// A temporary directory with a cache beside the targets, and the file `out/secret.yaml`.
 struct Place {
     _guard: tempfile::TempDir,
     home: PathBuf,
@@ -58,12 +58,12 @@ impl Place {
         self.home.join(path)
     }
 
-    /// Writes a file, in which `HOME` stands for the directory of all.
+    /// Writes a file in which `HOME` is replaced by the temporary directory.
     fn write(&self, path: &str, text: &str) {
         program::write(&self.at(path), &text.replace("HOME", &self.home.display().to_string()));
     }
 
-    /// Makes a link; a target that begins with `/` is absolute from the directory of all.
+    /// Creates a symlink; a target that begins with `/` is relative to the temporary directory.
     fn link(&self, path: &str, target: &str) {
         let path = self.at(path);
         fs::create_dir_all(path.parent().expect("a parent")).expect("made");
@@ -88,19 +88,19 @@ impl Place {
         command
     }
 
-    /// Runs the program; it must come to an end.
+    /// Runs the program, which must finish before the timeout.
     fn run(&self, arguments: &[&str]) -> Ended {
         Ended::of(self.command(arguments))
     }
 
-    /// What a command prints that succeeds.
+    /// Returns the output of a command, which must succeed.
     fn prints(&self, arguments: &[&str]) -> String {
         let ended = self.run(arguments);
         assert!(ended.succeeded, "{arguments:?}: {}", ended.messages);
         ended.output
     }
 
-    /// The message of a command that is refused, prints nothing, and gives nothing away.
+    /// Returns the error of a command, which must fail, print nothing on stdout and leak nothing.
     fn refused(&self, arguments: &[&str]) -> String {
         let ended = self.run(arguments);
         assert!(!ended.succeeded && ended.output.is_empty(), "{arguments:?}: {}", ended.output);
@@ -108,7 +108,7 @@ impl Place {
         ended.messages.replace(&self.home.display().to_string(), "HOME")
     }
 
-    /// Makes a repository of a directory and returns its URL.
+    /// Turns a directory into a git repository and returns its URL.
     fn repository(&self, path: &str) -> String {
         let first = if self.at(path).join(".git").exists() { "status" } else { "init --initial-branch=main" };
         for arguments in [first, "add .", "commit --quiet --message=x"] {
@@ -121,7 +121,7 @@ impl Place {
     }
 }
 
-/// How a command ended.
+/// Result of a command.
 struct Ended {
     succeeded: bool,
     output: String,
@@ -132,7 +132,7 @@ impl Ended {
     fn of(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program");
         let start = Instant::now();
-        // What it prints here is short, so that nobody has to read it meanwhile.
+        // The output is short enough for the pipe buffer, so it is read after the exit.
         while child.try_wait().expect("a child").is_none() {
             if start.elapsed() > LIMIT {
                 child.kill().expect("killed");
@@ -146,7 +146,7 @@ impl Ended {
     }
 }
 
-/// What the real kustomize prints.
+/// Returns the output of the real kustomize.
 fn kustomize(directory: &Path) -> String {
     let program = requirements::required_env("SMP_TEST_KUSTOMIZE", "kustomize");
     let output = Command::new(program).arg("build").arg(directory).output().expect("kustomize");

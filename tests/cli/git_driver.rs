@@ -20,7 +20,7 @@ spec:
         - containerPort: 80
 ";
 
-/// A repository in which git merges YAML by the driver.
+/// A repository configured to merge YAML with the driver.
 struct Repository(tempfile::TempDir);
 
 impl Repository {
@@ -80,7 +80,7 @@ impl Repository {
         self.git(&["commit", "-q", "-m", "change"]);
     }
 
-    /// Commits ours on main and theirs on a branch of the same start.
+    /// Commits `ours` on main, and `theirs` on a branch from the same commit.
     fn diverge(&self, ours: &[(&str, &str)], theirs: &[(&str, &str)]) {
         self.git(&["checkout", "-q", "-b", "theirs"]);
         self.commit(theirs);
@@ -93,7 +93,7 @@ impl Repository {
     }
 }
 
-/// Changes next to each other, which git alone cannot merge.
+/// Adjacent changes, which git alone cannot merge.
 fn sides() -> (String, String, String) {
     let ours = WEB.replace("replicas: 1", "replicas: 1\n  paused: true").replace(
         "- containerPort: 80\n",
@@ -128,7 +128,7 @@ replicas: 1
     (ours, theirs, both)
 }
 
-/// The lines of a text, sorted: the order of what both sides added is not what these tests are about.
+/// Sorts the lines of a text, as the order of lines added on both sides is not tested here.
 fn sorted(text: &str) -> Vec<&str> {
     let mut lines: Vec<_> = text.lines().collect();
     lines.sort_unstable();
@@ -288,7 +288,7 @@ fn files_added_on_both_sides_are_merged_with_an_empty_base() {
     ");
 }
 
-/// The driver without git: the exit status and what is in the second file.
+/// Runs the driver without git and returns the exit status and the merged file.
 fn driver(files: [&[u8]; 3], path: &str) -> (Option<i32>, Vec<u8>) {
     let directory = tempfile::tempdir().expect("a directory");
     for (name, content) in ["o", "a", "b"].iter().zip(files) {
@@ -338,7 +338,7 @@ fn file_extension_selects_the_merge_and_status_reports_conflicts() {
     assert_eq!(driver([b"\0a", b"\0a", b"\0c"], "x"), (Some(0), b"\0c".to_vec()));
 }
 
-/// Nobody, root included, may make files where this one is.
+/// Nobody, not even root, can create files in this directory.
 #[cfg(target_os = "linux")]
 #[test]
 fn write_errors_are_reported_to_git() {

@@ -1,4 +1,4 @@
-//! Help: commands in groups, two examples each that run, flags where they mean something, short pages.
+//! Help pages: grouped commands, two working examples each, flags only where they apply, short pages.
 
 use std::fs;
 use std::path::Path;
@@ -62,7 +62,7 @@ fn help(words: &str, flag: &str) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// The commands that a page of help lists.
+/// Commands listed on a help page.
 fn listed(page: &str) -> Vec<&str> {
     let lines = page.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     let words = lines.filter_map(|line| line.trim().split(' ').next());
@@ -125,7 +125,7 @@ fn commands_without_cluster_access_reject_cluster_flags() {
     }
 }
 
-/// The lines of the examples of a page.
+/// Lines of the examples on a help page.
 fn examples(page: &str) -> Vec<&str> {
     let behind = page.split_once("Examples:\n").map_or("", |(_, behind)| behind);
     let lines = behind.lines().take_while(|line| !line.is_empty());
@@ -155,7 +155,7 @@ spec:
 const OPENAPI: &str = r#"{"definitions": {"a.B": {"type": "object", "properties": {"x": {"type": "string"}},
 "x-kubernetes-group-version-kind": [{"group": "e.com", "version": "v1", "kind": "B"}]}}}"#;
 
-/// A directory with all that the examples name, and a `kubectl` that has the plugin.
+/// Creates a directory with all files that the examples use, and a `kubectl` with the plugin.
 fn fixture() -> TempDir {
     let home = tempfile::tempdir().expect("a directory");
     let changed = WEB.replace("'1'", "'2'");
@@ -248,7 +248,7 @@ fn every_command_has_two_working_examples() {
                 .output()
                 .expect("a shell");
             let stderr = String::from_utf8_lossy(&output.stderr);
-            // A difference is no failure of `diff`.
+            // `diff` exits with status 1 if there are differences.
             let is_well = output.status.success() || (*words == "diff" && output.status.code() == Some(1));
             assert!(is_well && !stderr.contains("error"), "{line}\n{stderr}");
         }

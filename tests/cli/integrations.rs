@@ -1,4 +1,4 @@
-//! The files for other tools: they are what those read, and what they run runs.
+//! Files for other tools are valid, and the commands in them run.
 
 use std::fs;
 use std::path::Path;

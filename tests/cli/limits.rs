@@ -1,5 +1,4 @@
-//! What is bounded: each bound holds with an error of its own, on small stacks and in little memory, and what lies
-//! below it works.
+//! Limits: each has its own error, holds on small stacks and in little memory, and input below the limit works.
 
 #![allow(clippy::format_collect, reason = "clearer for made-up texts")]
 
@@ -45,13 +44,13 @@ fn text(builder: &Builder, target: &str) -> Result<String> {
     to_documents(built.resources.iter().map(Resource::node))
 }
 
-/// The output, or the code and the message.
+/// Returns the output, or the code and the message of the error.
 fn built(files: Files, target: &str) -> std::result::Result<String, (Code, String)> {
     let builder = builder(files, Targets::One);
     text(&builder, target).map_err(|error| (error.code(), error.message().to_string()))
 }
 
-/// Files for `kustomization.yaml` with `a.yaml` beside it.
+/// Files for a `kustomization.yaml` with `a.yaml` beside it.
 fn over(manifests: &str, kustomization: &str) -> Files {
     let kustomization = format!("resources: [a.yaml]\n{kustomization}");
     [("kustomization.yaml", kustomization.as_str()), ("a.yaml", manifests)]
@@ -59,7 +58,7 @@ fn over(manifests: &str, kustomization: &str) -> Files {
         .into()
 }
 
-/// Does something on a thread with half the stack that threads usually have, in the pool's manner.
+/// Runs a function on a thread with half the usual stack size, as the thread pool does.
 fn on_small_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(1 << 20).spawn_scoped(scope, work);
@@ -67,7 +66,7 @@ fn on_small_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// `b0` to the last one, each with an entry of a field that names the next one.
+/// Directories `b0` to the last one, each with a field entry that names the next directory.
 fn chain(levels: usize, layer: impl Fn(&str) -> String, last: &str) -> Files {
     let file = |i: usize, text: String| (format!("b{i}/kustomization.yaml"), text);
     let mut files: Files = (0..levels).map(|i| file(i, layer(&format!("../b{}", i + 1)))).collect();
@@ -93,7 +92,7 @@ fn bases_nest_2000_levels_deep() {
 fn many_targets_of_a_deep_chain_build_in_parallel() {
     let builder = builder(bases(600), Targets::Many);
     let targets: Vec<String> = (0..24).map(|i| format!("b{}", 20 * i)).collect();
-    // As many threads at a time as would all wait for each other, if the deep ones needed the pool.
+    // More targets than threads: deep targets that waited for the pool would deadlock.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("a pool");
     let texts: Vec<_> = pool.install(|| targets.par_iter().map(|target| text(&builder, target)).collect());
     for text in texts {
@@ -151,7 +150,7 @@ transformers: [{next}]
     files.extend((0..=100).map(|i| (format!("b{i}/a.yaml"), prefix.to_string())));
     assert!(on_small_stack(|| built(files, "b0")).is_ok());
 
-    // What was read of a chain is dropped when something is missing at its end, or behind it.
+    // The files read for a chain are released even if its end is missing.
     for last in [
         "resources: [nope.yaml]\n",
         "\
@@ -169,7 +168,7 @@ openapi: {path: nope}
 
 #[test]
 fn shared_bases_do_not_grow_exponentially() {
-    // Each level leads twice to the next one.
+    // Each level references the next one twice.
     let diamond = |field: &str, last: &str| {
         let kind = if field == "components" { "kind: Component\n" } else { "" };
         let mut files = Files::new();
@@ -245,7 +244,7 @@ transformers:
         assert_eq!(code, Code::LimitExceeded, "{message}");
         assert!(message.contains("this path has more than 200"), "{message}");
     }
-    // The longest path that is allowed.
+    // The longest path allowed.
     let path = "a.".repeat(199) + "a";
     let replacement = format!(
         "replacements: [{{sourceValue: v, targets: [{{select: {{name: a}}, fieldPaths: [{path}], options: {{create: true}}}}]}}]\n"
@@ -293,7 +292,7 @@ fn patches_cannot_exceed_the_depth_limit() {
         patch(1).apply(&mut object).expect("480 levels");
         let error = patch(3).apply(&mut object).expect_err("too deep");
         assert_eq!(error.code(), Code::LimitExceeded);
-        // Moving and copying deepen, too.
+        // Moves and copies also increase the depth.
         let copies = "[{op: copy, from: /a, path: /b}, {op: move, from: /b, path: /a/a/a/b}]";
         let copies = parse_json_patch(&node(copies).expect("YAML")).expect("a patch");
         let error = (0..1000).find_map(|_| copies.apply(&mut object).err()).expect("ends");

@@ -1,4 +1,4 @@
-//! Builds of custom resources by the schemas that a lock file has: the same wherever they are made.
+//! Builds of custom resources with schemas from a lock file do not depend on the machine.
 
 use std::fs;
 use std::path::Path;
@@ -50,7 +50,7 @@ fn locked(api_version: &str, kind: &str, definitions: &serde_json::Value) -> Loc
     LockedSchema::new(gvk, "/openapi/v3".into(), "v1.36.0".into(), document)
 }
 
-/// A lock file with the schema of a kind that is built in.
+/// A lock file with the schema of a built-in kind.
 fn lock_of_deployments() -> String {
     let schemas = vec![locked("apps/v1", "Deployment", &json!({"apps.v1.Deployment": deployments()}))];
     LockFile { schemas, ..LockFile::default() }.to_text().expect("a text")
@@ -102,7 +102,7 @@ fn locked_build_fails_instead_of_replacing_a_list_without_a_schema() {
     assert!(!problem.labels().is_empty(), "it has a place");
 }
 
-/// A cluster or a cache, which knows the kind.
+/// A schema source, such as a cluster or a cache, that knows the kind.
 struct Elsewhere;
 
 impl SchemaSource for Elsewhere {
@@ -122,7 +122,7 @@ impl SchemaSource for Elsewhere {
     }
 }
 
-/// Builds the patch over the base, as a plain directory or as a stream.
+/// Builds the patch over the base as a plain directory or as a stream.
 fn build_plain(lock: Option<&str>, locked: bool, is_stream: bool) -> Result<Built, Diagnostic> {
     let mut files = vec![("base/gadget.yaml", BASE), ("over/gadget.yaml", PATCH)];
     files.extend(lock.map(|text| ("smp.lock", text)));
@@ -192,7 +192,7 @@ fn locked_schema_of_a_built_in_kind_is_an_error() {
             assert!(said.contains("apps/v1 Deployment is built into Kubernetes"), "{said}");
             assert!(said.contains(&place) && said.contains("`kubectl smp lock`"), "{said}");
         }
-        // What the help names mends it.
+        // The command in the help text fixes the error.
         let output = program::run(home.path(), &["lock", target]);
         assert!(output.status.success(), "{output:?}");
         let output = program::run(home.path(), &["build", target, "--locked", "--strict"]);

@@ -1,4 +1,4 @@
-//! Tests that run the program: what it prints, writes and refuses.
+//! Tests that run the program: its output, files, messages and errors.
 
 #![allow(clippy::too_many_lines, reason = "texts and expected outputs stand in the tests")]
 

@@ -1,5 +1,5 @@
-//! Merges from the command line that broke documents elsewhere: equal keys, keys with defaults, keys of custom
-//! resources, what is left of things that were removed.
+//! Merges of documents that other tools corrupt: duplicate keys, keys with defaults, merge keys of custom
+//! resources, and empty parents after removals.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::path::Path;
 use kubectl_smp_testing::program;
 use kubectl_smp_testing::program::{temp_dir, temp_dir_from_text};
 
-/// What it prints, and says.
+/// Returns stdout and stderr.
 fn run(folder: &Path, args: &[&str]) -> (String, String) {
     let output = program::run(temp_dir, args);
     let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("text"));
@@ -15,14 +15,14 @@ fn run(folder: &Path, args: &[&str]) -> (String, String) {
     (stdout, stderr)
 }
 
-/// The result of a three-way merge of texts, and what was said of it.
+/// Returns the result of a three-way merge and its messages.
 fn merge3(original: &str, updated: &str, dest: &str, args: &[&str]) -> (String, String) {
     let files = [("original.yaml", original), ("updated.yaml", updated), ("dest.yaml", dest)];
     let sides = ["merge3", "--original=original.yaml", "--updated=updated.yaml", "--dest=dest.yaml"];
     run(temp_dir(&files).path(), &[&sides[..], args].concat())
 }
 
-/// Merges a text with itself, in both ways.
+/// Asserts that two-way and three-way merges of a text with itself change nothing.
 fn is_itself(text: &str) {
     let (merged, told) = merge3(text, text, text, &[]);
     assert_eq!((merged.as_str(), told.as_str()), (text, "nothing changed\n"));
@@ -30,7 +30,7 @@ fn is_itself(text: &str) {
     assert_eq!((merged.as_str(), told.as_str()), (text, "nothing changed\n"));
 }
 
-/// In the manner of ingress-nginx behind a load balancer that ends TLS: two ports of one number.
+/// Two ports with the same number, as in ingress-nginx behind a load balancer that terminates TLS.
 const TWO_PORTS_ALIKE: &str = "\
 apiVersion: apps/v1
 kind: Deployment
@@ -222,7 +222,7 @@ spec:
     assert_eq!(sorted_entries(&merged), sorted_entries(&want));
 }
 
-/// Where new entries stand is told by other tests.
+/// Sorts the entries, as other tests cover the position of new ones.
 fn sorted_entries(text: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = text.lines().collect();
     lines.sort_unstable();

@@ -1,4 +1,4 @@
-//! How the program speaks: codes and their page, the four forms, how much is said, colours, exit statuses.
+//! Messages: codes and their page, the four formats, verbosity, colours, exit statuses.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ kind: ConfigMap
 metadata: {name: a}
 data: {x: y}
 ";
-/// A build with two warnings, of which `base` makes one: a patch that fits nothing, and a deprecated field.
+/// A build with two warnings, one of them from `base`: an unmatched patch, and a deprecated field.
 const FILES: &[(&str, &str)] = &[
     (
         "base/kustomization.yaml",
@@ -40,7 +40,7 @@ fn home() -> TempDir {
     temp_dir(FILES)
 }
 
-/// The page that documents all codes.
+/// Generates the page that documents all codes.
 fn page() -> String {
     let mut page = r#"# Messages
 
@@ -250,7 +250,7 @@ spec: {l: [1]}
     assert_eq!(fs::read_to_string(home.path().join("list.yaml")).expect("there"), before);
 }
 
-/// Flags, variables, and whether colours come of them.
+/// Flags, environment variables, and whether the output is coloured.
 type Coloured = (&'static [&'static str], &'static [(&'static str, &'static str)], bool);
 
 #[test]
@@ -293,7 +293,7 @@ fn control_characters_in_names_are_escaped() {
     }
 }
 
-/// Whether GitHub, Azure Pipelines or TeamCity take a line for a command.
+/// Returns true if GitHub, Azure Pipelines or TeamCity interpret the line as a command.
 fn is_command(line: &str) -> bool {
     let github = line.trim_start().strip_prefix("::");
     let is_named = github.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()));

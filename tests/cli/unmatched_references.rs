@@ -1,4 +1,4 @@
-//! Warnings and errors of what does not fit name both places: what asks for it, and what is perhaps meant.
+//! Warnings and errors about unmatched references name the location of the reference and the likely target.
 
 use kubectl_smp_testing::program::{temp_dir, run};
 
@@ -21,7 +21,7 @@ metadata: {name: thing}
 spec: {image: 'other:1'}
 ";
 
-/// What `build` says of a kustomization with these fields.
+/// Returns the messages of `build` for a kustomization with these fields.
 fn told(fields: &str) -> String {
     let kustomization = format!("resources: [web.yaml]\n{fields}");
     let home = temp_dir(&[("app/web.yaml", WEB), ("app/kustomization.yaml", &kustomization)]);

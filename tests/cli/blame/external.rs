@@ -1,4 +1,4 @@
-//! Charts, fetched repositories, and live objects.
+//! Values from charts, fetched repositories and live objects.
 
 use std::fs;
 use std::path::Path;
@@ -93,7 +93,7 @@ releaseName: r
     }
 }
 
-/// A repository of what is in a folder; returns its commit.
+/// Commits the contents of a folder to a new repository and returns the commit.
 fn committed(repository: &Path) -> String {
     let git = |args: &[&str]| {
         let mut git = Command::new("git");
@@ -155,7 +155,7 @@ nameSuffix: -s
     assert!(text.contains(&format!("//base/deep/web.yaml?ref={commit}:4:11")), "{text}");
 }
 
-/// Objects of which a server has two, otherwise.
+/// Objects of which the server has two with other values.
 #[cfg(feature = "cluster")]
 fn managed() -> TempDir {
     temp_dir_from_text(

@@ -1,4 +1,4 @@
-//! Lock files: what is locked stays as it was.
+//! Lock files: pinned references do not change.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ fn locked_build_keeps_the_pinned_commits() {
     let served = server::Server::start(home.0.path());
     home.write("site/file.yaml", &map("file", "1"));
     home.base("inner", "1");
-    // A base that names others: by git, and over HTTP.
+    // A base with remote references: by git, and over HTTP.
     let nested = format!(
         "resources: [\"{}//base?ref=main\", \"{}\"]\n",
         home.url("inner"),
@@ -37,7 +37,7 @@ fn locked_build_keeps_the_pinned_commits() {
     }
     assert_eq!(served.requests().len(), before, "nobody is asked for what is locked and cached");
     drop(hidden);
-    // An empty cache is filled with what was locked.
+    // With an empty cache, the pinned commits are fetched.
     let empty = ["build", "overlays/prod", "--locked", "--cache-dir", "other"];
     assert_eq!(home.run(&empty).printed(), want);
     home.git("inner", &["config", "uploadpack.allowAnySHA1InWant", "false"]);
@@ -73,7 +73,7 @@ fn unpinned_references_are_reported() {
         "{}",
         ran.stderr
     );
-    // Two that are missing are told together.
+    // Two missing pins are reported together.
     fs::remove_file(home.path("overlay/smp.lock")).expect("removed");
     home.run(&["build", "overlay", "--locked"]).failed("2 remote references are not in a lock file");
     home.run(&["build", "overlay", "--offline", "--cache-dir", "none"])

@@ -138,7 +138,7 @@ fn baseline_hides_known_findings() {
     let home = temp_dir(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
     let home = home.path();
     assert_eq!(check_findings(home, &["--baseline", "known.json", UPDATE]).0, [""; 0], "written");
-    // Lines move.
+    // Baselines do not depend on line numbers.
     fs::write(
         home.join("kustomization.yaml"),
         format!(

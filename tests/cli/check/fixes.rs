@@ -1,4 +1,4 @@
-//! `--fix`, and findings that it mends.
+//! `--fix` and fixable findings.
 
 use std::fs;
 
@@ -74,7 +74,7 @@ patches:
         app: web # stays
     resources: [pod.yaml]
     ");
-    // What would change the output stays, and is named.
+    // Deprecated fields stay and are named if replacing them would change the output.
     let left = run(home, &["check", "json", "--fix"]);
     let said = String::from_utf8_lossy(&left.stderr);
     insta::assert_snapshot!(said, @r"
@@ -134,7 +134,7 @@ patches: [{path: patch.yaml}]
     assert!(!said.contains("`replicas`"), "{said}");
     assert_eq!(run(home, &["build", "--strict"]).status.code(), Some(1));
     assert_eq!(check_findings(home, &["."]).0, ["missing-required patch.yaml:6"], "reported once");
-    // The final object counts: a patch of another kustomization may set the field again.
+    // The final object is checked: a patch of another kustomization may set the field again.
     let head = "\
 apiVersion: apps/v1
 kind: Deployment
@@ -218,7 +218,7 @@ components: [../part]
     assert_eq!(check_findings(home.path(), &["one", "two"]).0, [""; 0], "it does something in one of them");
 }
 
-/// A manifest that kustomize reads, and the same as kubectl does: in a directory without a kustomization.
+/// Checks a manifest once with a kustomization and once in a plain directory, where kubectl's parser applies.
 fn judged(manifest: &str) -> [Vec<String>; 2] {
     let home = temp_dir_with(
         &[("app/object.yaml", manifest), ("base/object.yaml", manifest)],

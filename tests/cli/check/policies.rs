@@ -92,7 +92,7 @@ fn built_and_named_policies_are_evaluated() {
     assert_eq!(check_findings(home, &["both"]).0, told);
     assert_eq!(run(home, &["check", "app", "--policies", "empty"]).status.code(), Some(2));
     assert_eq!(run(home, &["check", "app", "--policies", "other"]).status.code(), Some(2), "no policy");
-    // What a server refuses is an error, and what cannot be judged counts under `--strict`.
+    // A denied object is an error; a policy that cannot be evaluated fails only with `--strict`.
     for (expression, policy, statuses) in [
         ("object.metadata.labels.owner == 'a'", "Fail", [1, 1]),
         ("object.metadata.labels.owner == 'a'", "Ignore", [0, 0]),

@@ -1,4 +1,4 @@
-//! References, files beside the target, and names in reports.
+//! References, unused files, and file names in reports.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ kind: ConfigMap
 metadata: {name: web}
 ";
 
-/// What lies beside kustomizations.
+/// Kustomizations with other files beside them.
 fn beside() -> tempfile::TempDir {
     let config = "\
 apiVersion: builtin
@@ -241,7 +241,7 @@ fn symlinked_configuration_is_rejected() {
     assert!(told.contains(".smp.yaml is no file of its own"), "{told}");
 }
 
-/// Only the system's user can give files away.
+/// Requires root, which alone can change the owner of a file.
 #[cfg(unix)]
 #[test]
 #[ignore = "needs root"]

@@ -1,4 +1,4 @@
-//! The forms of reports, exit statuses, and comments that silence findings.
+//! Output formats, exit statuses, and suppression comments.
 
 use std::fs;
 use std::process::Command;
@@ -27,7 +27,7 @@ fn errors_fail_and_warnings_do_not() {
     assert_eq!(check_findings(home, &["d"]), (vec!["io d/kustomization.yaml:1".into()], Some(1)));
     assert_eq!(run(home, &["check", "a", "--select", "nope"]).status.code(), Some(2));
     assert_eq!(run(home, &["check", "--explain", "nope"]).status.code(), Some(2));
-    // What builds is looked at though another target does not build.
+    // Targets that build are checked even if another target does not build.
     let (all, status) = check_findings(home, &["-R", "."]);
     assert_eq!((all.len(), status), (3, Some(1)), "{all:?}");
 }

@@ -1,4 +1,4 @@
-//! Silencing comments, baselines, releases, and fixes.
+//! Suppression comments, baselines, Kubernetes versions, and fixes.
 
 use std::fs;
 
@@ -144,7 +144,7 @@ spec: {nodeName: a}
     assert_eq!(sorted(check_findings(home, &["one/all.yaml"])), (want("one/all.yaml"), Some(1)));
     assert_eq!(sorted(check_findings(home, &["one"])), (want("one/all.yaml"), Some(1)));
     assert_eq!(sorted(check_findings(home, &["k"])), (want("k/all.yaml"), Some(1)));
-    // What is over a base is what it is.
+    // Manifests over a base are patches, not complete objects.
     assert_eq!(check_findings(home, &["over/prod"]), (vec![], Some(0)));
     assert_eq!(check_findings(home, &["over/prod/pod.yaml"]), (vec![], Some(0)));
     assert_eq!(check_findings(home, &["over/base"]), (vec![], Some(0)));
@@ -302,7 +302,7 @@ data:
         temp_dir(&[("map.yaml", map), ("k/map.yaml", map), ("k/kustomization.yaml", "resources: [map.yaml]")]);
     let want = ["yaml-surprise map.yaml:5", "yaml-surprise map.yaml:7"];
     assert_eq!(check_findings(home.path(), &["map.yaml"]), (want.map(String::from).to_vec(), Some(0)));
-    // A build puts them in quotes.
+    // `build` quotes these keys.
     assert_eq!(check_findings(home.path(), &["k"]), (vec![], Some(0)));
     insta::assert_snapshot!(stdout(&run(home.path(), &["build", "k"])), @r#"
     apiVersion: v1

@@ -1,4 +1,4 @@
-//! Findings that need the definitions of custom resources.
+//! Findings that need CustomResourceDefinitions.
 
 use super::told_of;
 
@@ -34,7 +34,7 @@ metadata: {{name: a}}
     assert_eq!(told("example.com/v1beta1", "Foobar"), [format!("{want} v1beta1 of Foobar")]);
     let want = "unknown-kind: no definition of the build has the kind Fobar in example.com";
     assert_eq!(told("example.com/v1", "Fobar"), [want]);
-    // Others may be defined elsewhere.
+    // Other kinds may be defined elsewhere.
     assert_eq!(told("example.com/v1", "Other"), [""; 0]);
 }
 

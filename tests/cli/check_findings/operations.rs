@@ -1,4 +1,4 @@
-//! Findings in kustomizations and patches name the operation that caused them.
+//! Findings name the kustomization field or patch operation that caused them.
 
 use kubectl_smp_testing::program::{temp_dir, temp_dir_with, check_findings, run, stdout};
 use serde_json::Value;
@@ -96,7 +96,7 @@ patches:
   path: ports.yaml
 ";
 
-/// A base, and an overlay with these files.
+/// A base and an overlay with these files.
 fn over_web(files: &[(&str, &str)]) -> tempfile::TempDir {
     let base = [("base/web.yaml", WEB), ("base/kustomization.yaml", "resources: [web.yaml]")];
     temp_dir(&[&base, files].concat())
@@ -130,7 +130,7 @@ fn operation_that_removed_a_field_is_named() {
     assert_eq!(all.len(), 4, "{all:?}");
 }
 
-/// A kustomization over that base with the operations of a patch, each in block style.
+/// Returns a kustomization over that base with these patch operations in block style.
 fn operations(kind: &str, operations: &str) -> String {
     format!(
         "\

@@ -1,4 +1,4 @@
-//! Labels, names, keys and ports that refer to nothing.
+//! Labels, names, keys and ports that reference nothing.
 
 use kubectl_smp_testing::program::{temp_dir, check_findings, run, stdout};
 
@@ -98,7 +98,7 @@ spec: {{selector: {{app: db}}, ports: [{{port: 1}}]}}
         ["dangling-reference: there is no Service `data-dbb` in the build"]
     );
     assert_eq!(told_of(&set("data-db")), [""; 0]);
-    // A dashboard that a sidecar finds by its label is named by nobody.
+    // A dashboard found by a sidecar through its label needs no reference.
     let mount = POD.replace(
         "{name: web, image: nginx}",
         "{name: web, image: nginx, envFrom: [{configMapRef: {name: limits}}]}",
@@ -113,7 +113,7 @@ data: {a: b}
     assert_eq!(told_of(&format!("{mount}{dashboards}")), [""; 0]);
 }
 
-/// Everything that names something, and what it means. Each line that says `name: web-...` is a name.
+/// Every kind of reference with its referenced objects. Each `name: web-...` line defines or references a name.
 const NAMES: &str = "apiVersion: v1
 kind: Pod
 metadata: {name: web}
@@ -197,7 +197,7 @@ spec:
     spec: {containers: [{name: web, image: nginx}]}
 ";
 
-/// What a kustomization may do to names.
+/// Kustomization fields that rename objects.
 const RENAMINGS: [&str; 5] = [
     "",
     "namePrefix: dev-\n",
@@ -209,7 +209,7 @@ namePrefix: a-b-
 ",
 ];
 
-/// What is found in targets of the same manifests, one for each of these kustomizations.
+/// Findings in targets of the same manifests, one target for each of these kustomizations.
 fn found_renamed(manifests: &str, renamings: &[&str]) -> Vec<String> {
     let of = |(i, renaming): (usize, &&str)| {
         let kustomization = format!("resources: [all.yaml]\n{renaming}");
@@ -237,7 +237,7 @@ fn misspelled_references_are_reported_despite_renames() {
         for (i, line) in named {
             let (mut lines, changed) = (lines.clone(), line.replace(right, &wrong));
             lines[i] = &changed;
-            // A Pod of no namespace has its account in any.
+            // The service account of a Pod without a namespace may be in any namespace.
             let renamings = if right == "web-user" && i < 10 { &RENAMINGS[3..] } else { &RENAMINGS };
             let numbers = 0..renamings.len();
             let want: Vec<_> =
@@ -249,7 +249,7 @@ fn misspelled_references_are_reported_despite_renames() {
 
 #[test]
 fn valid_and_external_references_are_not_reported() {
-    // What is said of others' objects, and what no step renames.
+    // References to external objects, and values that no transformer renames.
     let others = NAMES.replace("{configMapRef: {name: web-config}}", "{configMapRef: {name: other}}");
     let annotated = NAMES.replace("{name: web-server}", "{name: web-server, annotations: {see: web-config}}");
     for manifests in [NAMES, &others, &annotated] {
@@ -282,7 +282,7 @@ web-user
     }
 }
 
-/// An object of another namespace.
+/// An object in another namespace.
 const DEFAULT: &str = "\
 apiVersion: v1
 kind: ConfigMap
@@ -336,7 +336,7 @@ configMapGenerator:
             assert_eq!(check_findings(home.path(), &["."]).0, told[..want], "{volume}");
         }
     }
-    // What a controller fills in, nobody knows.
+    // Values filled in by a controller are unknown.
     let made = "\
 ---
 apiVersion: external-secrets.io/v1
@@ -359,7 +359,7 @@ spec: {target: {name: web-secret}}
     }
 }
 
-/// A Deployment with ports, and what leads to them.
+/// A Deployment with ports, and objects that reference them.
 const PORTS: &str = "apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web}

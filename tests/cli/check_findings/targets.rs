@@ -1,4 +1,4 @@
-//! Findings that several targets share, and resources that a target drops.
+//! Findings shared by several targets, and resources dropped from the output of a target.
 
 use kubectl_smp_testing::program::{temp_dir, temp_dir_with, check_findings, run, stdout};
 use serde_json::Value;
@@ -99,7 +99,7 @@ data:
     assert_eq!(check_findings(home.path(), &["."]).0, ["unused-silence all.yaml:9"]);
 }
 
-/// A Deployment without an image, which somebody else may give it.
+/// A Deployment without an image, which another tool may set.
 const NO_IMAGE: &str = "\
 apiVersion: apps/v1
 kind: Deployment
@@ -210,7 +210,7 @@ data: {a: b}
     ),
 ];
 
-/// The findings of a kustomization over the base, and what it builds.
+/// Findings of a kustomization over the base, and its build output.
 fn over_placeholder(text: &str) -> (Vec<String>, String) {
     let home = temp_dir(&[&LOCAL_FILES[..], &[("over/kustomization.yaml", text)]].concat());
     let built = stdout(&run(home.path(), &["build", "over"]));

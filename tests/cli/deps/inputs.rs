@@ -1,4 +1,4 @@
-//! Makefiles, locks, charts and programs.
+//! Make rules, lock files, remote references, charts and programs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::{READ, config_map, deps, kinds, printed, shop};
 
-/// Names that make reads as something else unless they are quoted.
+/// File names with characters that are special to make.
 const ODD: [&str; 18] = [
     "a b.yaml",
     "h#s.yaml",
@@ -247,7 +247,7 @@ x: y
     assert_eq!(kinds["directory"], ["charts/app", "charts/app/templates"]);
 }
 
-/// Files of real overlays are removed, one at a time.
+/// Removes files of real overlays one at a time: a build may fail only without a listed file.
 #[test]
 #[ignore = "needs repositories with overlays"]
 fn real_overlays_depend_on_the_listed_files() {
@@ -275,7 +275,7 @@ fn real_overlays_depend_on_the_listed_files() {
             for file in files.iter().take(6) {
                 let (path, away) = (tree.join(file), tree.join(format!("{file}.away")));
                 fs::rename(&path, &away).expect("moved");
-                // A base that is a plain directory as well is rendered as one without its kustomization.
+                // A base that is also a valid plain directory still builds without its kustomization.
                 assert!(build() != want || file.ends_with("/kustomization.yaml"), "{name}: {file}");
                 fs::rename(&away, &path).expect("moved back");
                 removed += 1;

@@ -1,17 +1,17 @@
-//! Fetched trees: no link and no `..` leads out of a repository, whatever the flags.
+//! Fetched trees: no symlink and no `..` leads out of a repository, whatever the flags.
 
 use super::{Place, map};
 
 const FLAGS: [&[&str]; 2] = [&[], &["--load-restrictor=LoadRestrictionsNone"]];
 
-/// What a repository holds, and the directory of it that is built; links with what they lead to. What is not
-/// there leads to `/out`, which has a secret.
+/// Files and symlinks of a repository, and the directory that is built. Symlinks to anything else point to `/out`,
+/// which has a secret.
 struct Trap {
     name: &'static str,
     files: &'static [(&'static str, &'static str)],
     links: &'static [(&'static str, &'static str)],
     target: &'static str,
-    /// What the message names.
+    /// Path that the message must name.
     named: &'static str,
 }
 
@@ -142,7 +142,7 @@ fn fetched_repository_cannot_read_outside_itself() {
             let url = format!("{}//{target}?ref=main", place.repository("repo"));
             let message = place.refused(&[&["build", &url], flags].concat());
             assert!(message.contains(named), "{name}: {message}");
-            // The same from a local kustomization that names it.
+            // The same from a local kustomization that references the repository.
             place.write("local/kustomization.yaml", &format!("resources: ['{url}']"));
             if files.iter().any(|(path, _)| path.ends_with("kustomization.yaml") && path.starts_with(target))
             {
@@ -176,7 +176,7 @@ fn no_base_is_searched_above_a_fetched_repository() {
     let place = Place::new(&[("repo/a.yaml", &map("a"))]);
     let url = place.repository("repo");
     place.run(&["build", &url]);
-    // Beside the tree in the cache, where its base would be if it were a local directory.
+    // Next to the tree in the cache, where the base of a local directory would be.
     let kept = std::fs::read_dir(place.at("cache/kubectl-smp/remote/repositories")).expect("the cache");
     for repository in kept.map(|entry| entry.expect("an entry").path()) {
         std::fs::create_dir_all(repository.join("base")).expect("made");
@@ -186,7 +186,7 @@ fn no_base_is_searched_above_a_fetched_repository() {
     assert!(message.contains("no base was found for it"), "{message}");
 }
 
-/// A helm that notes where charts are pulled to and makes them there.
+/// A fake helm that records the directory it pulls charts to, and creates them.
 const HELM: &str = r#"#!/bin/sh
 case "$1" in
 version) echo v3.99.0 ;;
@@ -246,7 +246,7 @@ fn charts_with_symlinks_out_of_a_repository_are_rejected() {
     ");
     place.link("repo/app/charts/c/templates/outside.yaml", "/out/secret.yaml");
     place.repository("repo");
-    // helm follows links by itself.
+    // helm follows symlinks on its own.
     let message = place.refused(&[&["build", &url][..], &flags].concat());
     assert!(message.contains("charts/c/templates/outside.yaml leads out of what was fetched"), "{message}");
 }
@@ -275,7 +275,7 @@ fn fetched_repository_cannot_reference_local_repositories() {
         place.repository(&repository);
         let url = format!("https://example.test/{repository}//n?ref=main");
         let mut command = place.command(&["build", &url]);
-        // git finds here what is elsewhere.
+        // Makes git resolve the remote URL to a local repository.
         command.env("GIT_CONFIG_COUNT", "1");
         command.env("GIT_CONFIG_KEY_0", format!("url.file://{}/.insteadOf", place.at("").display()));
         command.env("GIT_CONFIG_VALUE_0", "https://example.test/");
@@ -284,7 +284,7 @@ fn fetched_repository_cannot_reference_local_repositories() {
         assert!(!output.status.success() && output.stdout.is_empty(), "{message}");
         assert!(message.contains("is a repository of this machine"), "{message}");
     }
-    // What is on this machine may.
+    // Local kustomizations may reference local repositories.
     place.write("own/n/kustomization.yaml", &format!("resources: ['{private}?ref=main']"));
     let url = format!("{}//n?ref=main", place.repository("own"));
     assert_eq!(place.prints(&["build", &url]), map("a"));

@@ -1,4 +1,4 @@
-//! Local targets: links, what is no file, what is too large, and what the user names himself.
+//! Local targets: symlinks, special files, oversized files, and files named on the command line.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -64,7 +64,7 @@ fn symlinks_that_are_not_manifests_are_ignored() {
     assert_eq!(place.prints(&["build", "over"]), format!("{}---\n{}", map("a"), map("b")));
 }
 
-/// Directories with links that are allowed: absolute ones inside of the root, and bases that are links.
+/// Directories with allowed symlinks: absolute ones within the root, and symlinked bases.
 fn linked() -> Place {
     let place = Place::new(&[
         (
@@ -126,7 +126,7 @@ fn plain_bases_may_be_or_contain_symlinks() {
 #[test]
 fn unreadable_kustomization_is_an_error() {
     for name in ["kustomization.yaml", "kustomization.yml", "Kustomization"] {
-        // Manifests beside it, and a base: without the kustomization this would be a plain directory.
+        // With manifests and a base beside it, the directory would be a plain one without the kustomization.
         let place = || Place::new(&[("app/a.yaml", &map("a")), ("base/a.yaml", &map("a"))]);
         let path = format!("app/{name}");
         let outside = place();
@@ -193,7 +193,7 @@ fn pipes_in_manifest_directories_are_rejected_by_name() {
         }
         let mut commands = vec![];
         if link {
-            // Merges of directories leave links alone.
+            // Directory merges ignore symlinks.
             let ended = place.run(&["merge", "src", "dest"]);
             assert!(
                 ended.succeeded && ended.messages.contains("src/x.yaml: left alone"),
@@ -227,7 +227,7 @@ fn oversized_files_are_rejected_by_name() {
     ");
 }
 
-/// Runs a command with a thread that writes to a pipe as often as it is opened, at most so many times.
+/// Runs a command while a thread writes to a pipe each time it is opened, up to a maximum count.
 fn with_writer(place: &Place, arguments: &[&str], text: &str) -> Ended {
     let pipe = place.pipe("pipe");
     let (path, text) = (pipe.clone(), text.to_string());
@@ -258,7 +258,7 @@ fn pipe_named_on_the_command_line_is_read() {
     let place = Place::new(&[("b.yaml", &manifest)]);
     let ended = with_writer(&place, &["merge", "pipe", "b.yaml"], &manifest);
     assert_eq!((ended.output.as_str(), ended.succeeded), (manifest.as_str(), true), "{}", ended.messages);
-    // A plain directory asks for the schema twice.
+    // A plain directory reads the schema twice.
     let custom = |list: &str| {
         format!(
             "\
@@ -316,7 +316,7 @@ fn standard_input_named_on_the_command_line_is_read() {
     }
 }
 
-/// What a registry client keeps: no manifest, so that an error about it would quote it.
+/// Credentials file of a registry client. It is not a manifest, so an error about it would quote it.
 pub(super) const CREDENTIALS: &str = r#"{"auths": {"registry.example.com": {"auth": "top-secret"}}}"#;
 
 #[test]
@@ -350,7 +350,7 @@ fn detected_bases_must_be_inside_the_repository() {
             all.messages
         );
         assert!(all.messages.contains("2 targets"), "the other target is checked, too: {}", all.messages);
-        // Whoever names it means it.
+        // A base named on the command line is intended.
         place.write(".docker/config.json", &map("kept"));
         assert_eq!(
             place.prints(&["build", overlay, "--base", ".docker"]),

@@ -1,4 +1,4 @@
-//! Directories that are exchanged with links while they are read.
+//! Directories replaced by symlinks while a build reads them.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use smp_text::yaml;
 
 use super::{Place, SECRET, map};
 
-/// Files that are read through the directory that is exchanged, in each way of reading one.
+/// Kustomizations that read a file through the exchanged directory, one for each way to read a file.
 const FORMS: [(&str, &str); 4] = [
     ("resource", "resources: [d/secret.yaml]\n"),
     (
@@ -37,7 +37,7 @@ fn builder(sources: &SourceMap) -> Builder {
     Builder::with_chain(sources.clone(), options, Box::new(chain), Targets::One).expect("a builder")
 }
 
-/// What comes of a build: its output, or all that is said about why not, with the texts that it speaks of.
+/// Returns the output of a build, or its complete error including excerpts.
 fn outcome(builder: &Builder, target: &Path, sources: &SourceMap) -> Result<String, String> {
     let said = |problem: Diagnostic| {
         let texts = problem.labels().iter().filter_map(|label| sources.get(label.span.source));
@@ -47,16 +47,16 @@ fn outcome(builder: &Builder, target: &Path, sources: &SourceMap) -> Result<Stri
     yaml::to_documents(built.resources.iter().map(Resource::node)).map_err(|problem| problem.to_string())
 }
 
-/// How many builds are tried; `SMP_TEST_RACES` says it.
+/// Number of builds, from `SMP_TEST_RACES`.
 fn races() -> usize {
     std::env::var("SMP_TEST_RACES").ok().and_then(|count| count.parse().ok()).unwrap_or(800)
 }
 
-/// Exchanges two paths until it is told to stop.
+/// Exchanges two paths until stopped.
 fn exchange(one: &Path, other: &Path, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).expect("exchanged");
-        // Long enough for a build to find the directory, short enough to be exchanged within the next one.
+        // Long enough for a build to open the directory, short enough to exchange it during the next build.
         std::hint::spin_loop();
         std::thread::yield_now();
     }

@@ -1,4 +1,4 @@
-//! The sandbox: what is built in it is what is built outside, and all else is refused by the system.
+//! Sandboxed builds print the same output, and the operating system blocks all other access.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::{Ended, Place, SECRET, map};
 const NONE: &str = "--load-restrictor=LoadRestrictionsNone";
 const ON: &str = "--sandbox";
 
-/// A repository with an overlay over a base of another repository.
+/// Creates a repository with an overlay over a base of another repository.
 fn repositories() -> (Place, String) {
     let place =
         Place::new(&[("other/b/kustomization.yaml", "resources: [b.yaml]"), ("other/b/b.yaml", &map("b"))]);
@@ -65,8 +65,8 @@ fn commands_that_talk_to_a_cluster_have_no_sandbox() {
     }
 }
 
-/// A repository with the plain directory `over`, whose merge needs a schema that nobody has, and a kubeconfig of
-/// a server that counts who comes.
+/// Creates a repository with the plain directory `over`, whose merge needs a schema that is not available, and a
+/// kubeconfig of a server that counts connections.
 #[cfg(feature = "cluster")]
 fn plain_repository() -> (Place, String, std::net::TcpListener) {
     let place = Place::new(&[]);
@@ -126,7 +126,7 @@ fn fetched_plain_directories_stay_in_the_sandbox_and_off_the_cluster() {
     assert!(explicit.messages.contains("note: no sandbox: --schema cluster"), "{}", explicit.messages);
 }
 
-/// Runs the program as a kernel without Landlock would: its system calls are unknown.
+/// Runs the program with the Landlock system calls blocked, as on a kernel without Landlock.
 const WITHOUT_LANDLOCK: &str = r"
 import ctypes, os, struct, sys
 instruction = lambda code, yes, no, value: struct.pack('HBBI', code, yes, no, value)
@@ -166,11 +166,11 @@ fn missing_landlock_is_reported_with_verbose_or_an_explicit_sandbox() {
     );
 }
 
-/// Where the system has Landlock.
+/// Tests for systems with Landlock.
 mod enforced {
     use super::*;
 
-    /// Fails where a sandbox that was asked for does not hold: no test passes without one.
+    /// Returns the output of a build, which fails if the sandbox cannot be enforced.
     fn prints_in_sandbox(place: &Place, arguments: &[&str]) -> String {
         let ended = place.run(&[arguments, &["-v"]].concat());
         assert!(ended.succeeded, "{arguments:?}: {}", ended.messages);
@@ -207,7 +207,7 @@ mod enforced {
         place.repository("repo");
         let message = place.refused(&["build", "repo/over", ON]);
         assert!(message.contains("`repo/base` leads outside of repo"), "{message}");
-        // The repository is also known in the sandbox, which cannot list it.
+        // The repository is also detected in the sandbox, which cannot list its parent.
         fs::remove_file(place.at("repo/base")).expect("removed");
         place.link("repo/base", "near");
         let built = prints_in_sandbox(&place, &["build", "repo/over", ON]);
@@ -251,7 +251,7 @@ mod enforced {
         let outside = place.prints(&["build", &url, "--sandbox=off"]);
         assert_eq!(outside.matches("name: ").count(), 3);
         assert_eq!(prints_in_sandbox(&place, &["build", &url]), outside);
-        // With an empty cache, and with one that cannot be had.
+        // With an empty cache, and with a cache that cannot be created.
         fs::remove_dir_all(place.at("cache")).expect("there");
         assert_eq!(prints_in_sandbox(&place, &["build", &url]), outside);
         let mut command = place.command(&["build", &url, "-v"]);
@@ -261,7 +261,7 @@ mod enforced {
         let ended = Ended::of(command);
         assert_eq!(ended.output, outside, "{}", ended.messages);
         assert_eq!(fs::read_dir(&temporary).expect("there").count(), 0, "nothing is left behind");
-        // Local targets beside it are roots, too.
+        // Local targets beside it are readable roots, too.
         place.write("local/kustomization.yaml", "resources: [l.yaml]");
         place.write("local/l.yaml", &map("l"));
         let both = prints_in_sandbox(&place, &["build", &url, "local"]);

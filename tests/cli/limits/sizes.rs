@@ -1,4 +1,4 @@
-//! Bounds on how large a result may become.
+//! Limits on the size of the output.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -112,7 +112,7 @@ spec: {{template: {{spec: {{containers: [{{name: c, image: web}}]}}}}}}
         let (code, message) = built(over(&many, &kustomization), ".").expect_err("100 MB");
         assert_eq!(code, Code::LimitExceeded, "{}: {message}", &kustomization[..20]);
         assert!(message.contains("more than 67108864 bytes"), "{message}");
-        // Into one resource it may go, and what is short into any.
+        // A large value may be copied into one resource, and a short value into any number.
         assert!(
             built(over(&many[..many[4..].find("---").expect("a second one") + 4], &kustomization), ".")
                 .is_ok()
@@ -140,7 +140,7 @@ fn files_read_by_many_generators_count_toward_the_size_limit() {
     assert!(built(with_files(entries(|i| format!("f{i}"))), ".").is_ok(), "each is read once");
 }
 
-/// Operations of a JSON patch in one line, which must be JSON.
+/// JSON patch operations on one line, which must be JSON.
 fn listed(operations: &[String]) -> String {
     format!("[{}]", operations.join(", "))
 }
@@ -161,7 +161,7 @@ fn bomb() -> String {
 
 #[test]
 fn expanded_aliases_count_toward_the_size_limit() {
-    // One megabyte of text, and most of what it may ask for.
+    // One megabyte of input that expands to almost the limit.
     let wide = format!(
         "\
 {CONFIG_MAP}data:
@@ -176,7 +176,7 @@ fn expanded_aliases_count_toward_the_size_limit() {
 ",
         "x".repeat(100_000)
     ) + &(0..1000).map(|i| format!("  b{i}: *a\n")).collect::<String>();
-    // Anchors cost as much as aliases do.
+    // Anchors count as much as aliases.
     let nested = format!(
         "a: {}[{}]{}\n",
         (0..200).map(|i| format!("[&a{i} ")).collect::<String>(),
