@@ -44,14 +44,14 @@ const SCOPES: [(&str, &str, Scope); 20] = [
 /// such. Removed fields are kept. Merge directives of a field are never taken from an older document than the
 /// newest one with that field.
 ///
+/// # Errors
 /// Fails on errors reported by [`lint`], and when a size limit of the table is exceeded.
-/// What [`lint`] calls errors; more than a table holds.
 pub fn compile(documents: impl IntoIterator<Item = Model>) -> Result<TypeGraph> {
     let merged = merge(documents);
     let mut problems = Problems::default();
     let is_error = |finding: &Diagnostic| finding.severity() == Severity::Error;
     lint(&merged).into_iter().filter(is_error).for_each(|error| problems.add(error));
-    problems.or(())?;
+    problems.into_result(())?;
     merged.compile()
 }
 
