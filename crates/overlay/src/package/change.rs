@@ -23,8 +23,8 @@ pub struct ChangedPackage {
     pub changes: Vec<PackageChange>,
     /// Conflicts, resolved as the options say.
     pub conflicts: Vec<PackageConflict>,
-    /// Origins of the parts that differ from the original, in the order of the files. `None` unless a three-way
-    /// merge is asked to record them.
+    /// Origins of the parts that differ from the original, in the order of the files. `None` unless recording is
+    /// enabled for a three-way merge.
     pub origins: Option<Vec<ChangeOrigin>>,
     /// Number of list entries that were removed from changed manifests.
     pub removed_entries: usize,

@@ -80,10 +80,10 @@ impl PackageConflict {
         taken: ConflictSide,
     ) -> Self {
         let root = FieldPath::root();
-        let place = |manifest: Option<&Manifest<'_>>| {
+        let version = |manifest: Option<&Manifest<'_>>| {
             manifest.map(|m| ConflictPlace::new(m, m.node, m.node.span().at_start(), &root))
         };
-        let [original, updated, dest] = sides.map(place);
+        let [original, updated, dest] = sides.map(version);
         let manifest = sides.into_iter().flatten().next_back();
         let resource = manifest.map(|manifest| manifest.key.to_string());
         let excerpt = excerpt_of(manifest.map(|manifest| manifest.key.names()));
@@ -106,11 +106,12 @@ impl PackageConflict {
     pub fn diagnostic(&self, written: ConflictWriting) -> Diagnostic {
         let message = format!("{}: {}", self.cause(), self.outcome(written));
         let mut diagnostic = Diagnostic::warning(Code::Conflict, message);
-        for (place, here, nowhere) in self.sides() {
-            diagnostic = match place.as_ref().map(|place| place.difference).filter(|span| !span.is_none()) {
-                Some(span) => diagnostic.label_with(span, here, self.excerpt),
-                None => diagnostic.note(nowhere),
-            };
+        for (version, label, note) in self.sides() {
+            diagnostic =
+                match version.as_ref().map(|version| version.difference).filter(|span| !span.is_none()) {
+                    Some(span) => diagnostic.label_with(span, label, self.excerpt),
+                    None => diagnostic.note(note),
+                };
         }
         if let Some(field) = &self.field {
             diagnostic = diagnostic.field(field);

@@ -18,18 +18,18 @@ pub(super) fn field_conflicts(
     let names = manifest.key.names();
     let shown = |conflict: &Conflict| {
         let Conflict { original, updated, dest, .. } = conflict;
-        let place = |side: usize, node: &Option<Node>, other: &Option<Node>| {
+        let version = |side: usize, node: &Option<Node>, other: &Option<Node>| {
             let (manifest, node) = (sides[side]?, node.as_ref()?);
-            let place = ConflictPlace::new(manifest, node, node.span(), &conflict.path);
-            Some(place.unlike(node, other.as_ref()))
+            let version = ConflictPlace::new(manifest, node, node.span(), &conflict.path);
+            Some(version.unlike(node, other.as_ref()))
         };
         PackageConflict {
             resource: Some(manifest.key.to_string()),
             field: Some(conflict.path.clone()),
-            original: place(0, original, updated),
-            updated: place(1, updated, original),
-            dest: place(2, dest, original),
-            taken: conflict.taken,
+            original: version(0, original, updated),
+            updated: version(1, updated, original),
+            dest: version(2, dest, original),
+            taken: conflict.winner,
             kind: if conflict.unknown_list { ConflictKind::UnknownList } else { kind },
             excerpt: excerpt_of(Some(names)),
         }
@@ -47,8 +47,8 @@ pub(super) fn with_originals(mut merged: Node, conflicts: &[Conflict]) -> Node {
 
 /// Sets the value at a path, or removes it. Paths that do not exist are ignored.
 fn set_at(node: &mut Node, path: &FieldPath, value: Option<&Node>) {
-    let Some((last, way)) = path.elements().split_last() else { return };
-    let parent = way.iter().try_fold(node, |node, element| {
+    let Some((last, parents)) = path.elements().split_last() else { return };
+    let parent = parents.iter().try_fold(node, |node, element| {
         let at = element.position(node)?;
         match &mut node.value {
             Value::Map(map) => map.entries_mut().get_mut(at).map(|entry| &mut entry.value),

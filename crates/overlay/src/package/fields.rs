@@ -49,9 +49,9 @@ pub(super) fn entries_by_usual_keys<const N: usize>(
     lists: [&[Node]; N],
     list: Cursor<'_>,
 ) -> Option<Vec<(PathElement, [Option<usize>; N])>> {
-    let usual = InferKeys::usual();
+    let usual = InferKeys::common();
     let (association, aligned) = align::lists(lists, list, ListPolicy::Typed, usual.keys())?;
-    let row = |row: align::Aligned<N>| Some((association.element(&row.name)?, row.at));
+    let row = |row: align::AlignedEntry<N>| Some((association.path_element(&row.identity)?, row.positions));
     aligned.into_iter().map(row).collect()
 }
 

@@ -17,9 +17,10 @@ pub(super) fn newly_forbidden(before: &Node, after: &Node, kind: Cursor<'_>) -> 
     let old = forbidden(before, kind);
     let texts: FxHashSet<String> = old.iter().map(ToString::to_string).collect();
     // The same violation may have another list index now, but the same source location.
-    let places: FxHashSet<(Span, &str)> = old.iter().filter_map(place).collect();
+    let locations: FxHashSet<(Span, &str)> = old.iter().filter_map(location).collect();
     let is_new = |warning: &Diagnostic| {
-        !texts.contains(&warning.to_string()) && place(warning).is_none_or(|place| !places.contains(&place))
+        !texts.contains(&warning.to_string())
+            && location(warning).is_none_or(|location| !locations.contains(&location))
     };
     now.into_iter().filter(is_new).collect()
 }
@@ -31,7 +32,7 @@ pub fn wrong_types(object: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
 }
 
 /// Returns the source location of a violation, if it has one, and its message.
-fn place(warning: &Diagnostic) -> Option<(Span, &str)> {
+fn location(warning: &Diagnostic) -> Option<(Span, &str)> {
     let span = warning.labels().first()?.span;
     (span != Span::default()).then(|| (span, warning.message()))
 }

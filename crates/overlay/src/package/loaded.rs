@@ -20,7 +20,7 @@ pub(super) fn keep_loaded_secrets(packages: &[&Package]) {
         let files = package.files().iter().map(|file| (&file.relative, file.source));
         let others = package.others().iter().map(|file| (&file.relative, file.source));
         for (_, source) in files.chain(others).filter(|(path, _)| loaded.contains(*path)) {
-            package.sources().keep_secret(source);
+            package.sources().mark_secret(source);
         }
     }
 }

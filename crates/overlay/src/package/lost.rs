@@ -75,14 +75,14 @@ impl ArrivalWalk {
     }
 
     fn list(&mut self, patch: &[Node], merged: &[Node], cursor: Cursor<'_>) {
-        let association = Association::of(cursor, ListPolicy::Overlay);
+        let association = Association::of_list(cursor, ListPolicy::Overlay);
         let by_field = by_field(merged);
         for (i, entry) in patch.iter().enumerate() {
             let Some(map) = entry.as_map().filter(|map| !map.contains_key(PATCH)) else { continue };
             let candidates = candidates(map, &by_field, merged.len());
             let mut saying = candidates.into_iter().filter(|at| covers(&merged[*at], map));
             let found = (saying.next(), saying.next());
-            let name = association.identify(entry).and_then(|name| association.element(&name));
+            let name = association.identify(entry).and_then(|name| association.path_element(&name));
             self.path.push(name.unwrap_or(PathElement::Index(i)));
             match found {
                 (None, _) => self.lost.push(LostEntry { path: self.path.clone(), span: entry.span() }),
@@ -122,9 +122,9 @@ impl LossWalk {
     }
 
     fn list(&mut self, expected: &[Node], actual: &[Node], cursor: Cursor<'_>) {
-        let association = Association::of(cursor, ListPolicy::Overlay);
+        let association = Association::of_list(cursor, ListPolicy::Overlay);
         for (i, (entry, found)) in expected.iter().zip(counterparts(expected, actual)).enumerate() {
-            let name = association.identify(entry).and_then(|name| association.element(&name));
+            let name = association.identify(entry).and_then(|name| association.path_element(&name));
             self.path.push(name.unwrap_or(PathElement::Index(i)));
             match found {
                 Some(at) => {
@@ -144,10 +144,10 @@ impl LossWalk {
 fn counterparts(entries: &[Node], others: &[Node]) -> Vec<Option<usize>> {
     let mut equal: FxHashMap<Identity, usize> = FxHashMap::default();
     for (at, other) in others.iter().enumerate() {
-        equal.extend(Identity::of_value(other).ok().map(|identity| (identity, at)));
+        equal.extend(Identity::from_value(other).ok().map(|identity| (identity, at)));
     }
     let find =
-        |entry: &Node| Identity::of_value(entry).ok().and_then(|identity| equal.get(&identity).copied());
+        |entry: &Node| Identity::from_value(entry).ok().and_then(|identity| equal.get(&identity).copied());
     let mut found: Vec<Option<usize>> = entries.iter().map(find).collect();
     let mut taken: FxHashSet<usize> = found.iter().flatten().copied().collect();
     let by_field = by_field(others);
@@ -184,7 +184,7 @@ fn by_field(entries: &[Node]) -> EntriesByField {
 /// Returns the scalar fields of an entry, without nulls.
 fn fields_of(map: &Map) -> impl Iterator<Item = (SmolStr, KeyValue)> {
     let values =
-        map.entries().iter().filter_map(|field| Some((&field.key.text, KeyValue::of(&field.value)?)));
+        map.entries().iter().filter_map(|field| Some((&field.key.text, KeyValue::from_node(&field.value)?)));
     values.filter(|(_, value)| value.is_present()).map(|(name, value)| (name.clone(), value))
 }
 
@@ -197,6 +197,8 @@ fn covers(node: &Node, map: &Map) -> bool {
         Value::Map(below) => other.get(name).is_some_and(|other| covers(other, below)),
         Value::List(_) => true,
         Value::Scalar(_) if value.is_null() => true,
-        Value::Scalar(_) => other.get(name).is_some_and(|other| KeyValue::of(other) == KeyValue::of(value)),
+        Value::Scalar(_) => {
+            other.get(name).is_some_and(|other| KeyValue::from_node(other) == KeyValue::from_node(value))
+        }
     })
 }

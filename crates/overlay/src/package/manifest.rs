@@ -126,7 +126,7 @@ impl From<&Manifest<'_>> for ResourceName {
         let GroupKindName { kind, namespace, name, .. } = manifest.key.names();
         let [kind, namespace, name] = [kind, namespace, name].map(ToString::to_string);
         let api_version = gvk_of(manifest.node).api_version().into();
-        Self::of_object(manifest.key.to_string(), ObjectName { api_version, kind, namespace, name })
+        Self::from_object(manifest.key.to_string(), ObjectName { api_version, kind, namespace, name })
     }
 }
 

@@ -16,9 +16,10 @@ pub(super) fn unresolved(dest: &Package) -> Option<Diagnostic> {
         let mut lines = text.split_inclusive('\n');
         let at: usize = lines.by_ref().take_while(|line| !line.starts_with("<<<<<<< ")).map(str::len).sum();
         lines.find(|line| line.starts_with(">>>>>>> "))?;
-        let place = Span::new(file.source, at, at);
+        let location = Span::new(file.source, at, at);
         let message = format!("{} has unresolved conflict markers", file.path.display());
-        let error = Diagnostic::error(Code::Conflict, message).label_with(place, "here", Excerpt::Hidden);
+        let error =
+            Diagnostic::error(Code::Conflict, message).label_with(location, "here", Excerpt::Hidden);
         Some(error.help("resolve the conflict and remove the markers"))
     })
 }

@@ -15,7 +15,7 @@ use super::pairing::{Form, Kinship, Matched, MatchedManifests, match_manifests};
 use super::plain::{kept_for_links, plain_paths, replaced_by_source};
 use super::plan::{NewValue, RewritePlan};
 use super::read::{Package, PackageFile};
-use smp_merge::merge::{MergeOptions, MergeRules, Merged, merge2_as};
+use smp_merge::merge::{MergeOptions, MergeRules, Merged, merge2_with_kind};
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::Result;
 
@@ -52,7 +52,7 @@ pub fn merge2_packages(
     let merge = |[dest, patch]: Matched<2>| {
         let (dest, patch) = (dest.map(|i| &of_dest[i]), &of_source[patch?]);
         let kind = patch.unsaid_kind(schema);
-        let merged = merge2_as(dest.map(|d| d.node.clone()), patch.node, kind, schema, options);
+        let merged = merge2_with_kind(dest.map(|d| d.node.clone()), patch.node, kind, schema, options);
         Some(merged.map(|merged| (dest, patch, merged)).map_err(|error| error.resource(patch)))
     };
     let merged = rows.into_par_iter().filter_map(merge).collect::<Result<Vec<_>>>()?;

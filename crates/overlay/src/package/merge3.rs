@@ -21,7 +21,7 @@ use super::read::Package;
 use super::references::broken_references;
 use super::untouched::{Untouched, take_untouched, untouched};
 use smp_merge::merge::{
-    Conflict, ConflictPolicy, ConflictSide, MergeOptions, MergeRules, NullPolicy, merge3_as,
+    Conflict, ConflictPolicy, ConflictSide, MergeOptions, MergeRules, NullPolicy, merge3_with_kind,
 };
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Diagnostic, Result};
@@ -209,7 +209,7 @@ impl<'p> PackageMerge3<'p> {
     ) -> Result<Verdict> {
         let kind = dest.unsaid_kind(self.schema);
         let versions = [original.map(|manifest| manifest.node), Some(updated.node)];
-        let merged = merge3_as(versions, Some(dest.node.clone()), kind, self.schema, options)
+        let merged = merge3_with_kind(versions, Some(dest.node.clone()), kind, self.schema, options)
             .map_err(|error| error.resource(dest))?;
         let fate =
             merged.node.map_or(Fate::Goes, |node| Fate::Becomes(NewValue::of(dest, node, self.schema)));
@@ -291,11 +291,11 @@ impl PackageMerge3<'_> {
     }
 
     fn origins_of(&self, paired: &Paired<'_>, sides: Sides<'_, '_>, decision: &Verdict) -> Vec<ChangeOrigin> {
-        let as_it_is = sides.dest.map(|dest| dest.node);
+        let dest_node = sides.dest.map(|dest| dest.node);
         let (result, moved) = match &decision.fate {
             Fate::Becomes(NewValue::Other { node, .. }) => (Some(node), paired.moved(sides)),
-            Fate::Becomes(NewValue::Same) => (as_it_is, paired.moved(sides)),
-            Fate::Stays => (as_it_is, None),
+            Fate::Becomes(NewValue::Same) => (dest_node, paired.moved(sides)),
+            Fate::Stays => (dest_node, None),
             Fate::Comes(node) => (Some(node), None),
             Fate::Goes => (None, None),
         };
@@ -349,11 +349,11 @@ impl<'p> Paired<'p> {
         if nulls == NullPolicy::Clear {
             return Untouched::new();
         }
-        let places = self.rows.iter().map(|row| {
+        let manifest_paths = self.rows.iter().map(|row| {
             let Sides { original, updated, dest } = self.sides(row);
             [original, updated, dest].map(|manifest| manifest.map(|m| self.form.path(m.path)))
         });
-        untouched(packages, (self.form, &self.plain), places)
+        untouched(packages, (self.form, &self.plain), manifest_paths)
     }
 }
 

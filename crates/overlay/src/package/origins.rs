@@ -1,4 +1,4 @@
-//! Attributes each part of a three-way merge result that differs from the original to a side.
+//! Attributes each part of a three-field_path merge result that differs from the original to a side.
 //!
 //! Does not depend on how the sides are merged: only the result is compared.
 
@@ -9,7 +9,7 @@ use super::manifest::Manifest;
 use smp_merge::merge::Conflict;
 use smp_merge::merge::align;
 use smp_merge::schema::{Cursor, Schema};
-use smp_text::path::{FieldPath, PathElement, below};
+use smp_text::path::{FieldPath, PathElement, with_step};
 use smp_text::source::Span;
 use smp_text::yaml::{Entry, Map, Node, Value};
 
@@ -95,7 +95,7 @@ impl MergedManifest<'_> {
         let mut walk = OriginWalk {
             merged: &self,
             resource: manifest.key.to_string(),
-            way: FieldPath::root(),
+            field_path: FieldPath::root(),
             found: Vec::new(),
         };
         walk.value([self.result, original, updated, dest], cursor, &mut String::new());
@@ -109,7 +109,7 @@ type SideVersions<T> = [Option<T>; 4];
 struct OriginWalk<'w> {
     merged: &'w MergedManifest<'w>,
     resource: String,
-    way: FieldPath,
+    field_path: FieldPath,
     found: Vec<ChangeOrigin>,
 }
 
@@ -148,9 +148,9 @@ impl OriginWalk<'_> {
         for row in align::fields(maps.map(|map| map.unwrap_or(&none))) {
             let Some(Entry { key, .. }) = row.into_iter().flatten().next() else { continue };
             let values = row.map(|entry| entry.map(|entry| &entry.value));
-            self.way.push(PathElement::Field(key.text.clone()));
-            below(pointer, &key.text, |pointer| self.value(values, cursor.field(&key.text), pointer));
-            self.way.pop();
+            self.field_path.push(PathElement::Field(key.text.clone()));
+            with_step(pointer, &key.text, |pointer| self.value(values, cursor.field(&key.text), pointer));
+            self.field_path.pop();
         }
     }
 
@@ -163,17 +163,17 @@ impl OriginWalk<'_> {
         for (element, at) in rows {
             let versions = std::array::from_fn(|version| at[version].map(|i| &lists[version][i]));
             is_changed |= versions[0] != versions[1];
-            self.way.push(element);
+            self.field_path.push(element);
             let step = at[0].or(at[1]).unwrap_or_default().to_string();
-            below(pointer, &step, |pointer| self.value(versions, cursor.element(), pointer));
-            self.way.pop();
+            with_step(pointer, &step, |pointer| self.value(versions, cursor.element(), pointer));
+            self.field_path.pop();
         }
         is_changed || self.found.len() > before
     }
 
     fn note(&mut self, [result, original, updated, dest]: SideVersions<&Node>, pointer: &str) {
-        let is_whole = self.way.elements().is_empty();
-        let place = |node: Option<&Node>| {
+        let is_whole = self.field_path.elements().is_empty();
+        let location = |node: Option<&Node>| {
             let span = node?.span();
             let span = if is_whole { span.at_start() } else { span };
             (!span.is_none()).then_some(span)
@@ -181,26 +181,26 @@ impl OriginWalk<'_> {
         let origin = ChangeOrigin {
             path: self.merged.path.clone(),
             resource: Some(self.resource.clone()),
-            field: (!is_whole).then(|| (self.way.clone(), pointer.to_string())),
+            field: (!is_whole).then(|| (self.field_path.clone(), pointer.to_string())),
             side: OriginSide::of(&updated, &dest, &result),
-            original: place(original),
-            updated: place(updated),
-            dest: place(dest),
+            original: location(original),
+            updated: location(updated),
+            dest: location(dest),
         };
-        if !self.merged.conflicts.iter().any(|conflict| is_in_conflict(&origin, &self.way, conflict)) {
+        if !self.merged.conflicts.iter().any(|conflict| is_in_conflict(&origin, &self.field_path, conflict)) {
             self.found.push(origin);
         }
     }
 }
 
 /// Returns true if a conflict affects the value or a value that contains it.
-fn is_in_conflict(origin: &ChangeOrigin, way: &FieldPath, conflict: &Conflict) -> bool {
-    let is_within = |place: Option<Span>, around: &Option<Node>| {
-        place.zip(around.as_ref().map(Node::span)).is_some_and(|(place, around)| {
-            place.source == around.source && around.start <= place.start && place.end <= around.end
+fn is_in_conflict(origin: &ChangeOrigin, field_path: &FieldPath, conflict: &Conflict) -> bool {
+    let is_within = |span: Option<Span>, around: &Option<Node>| {
+        span.zip(around.as_ref().map(Node::span)).is_some_and(|(span, around)| {
+            span.source == around.source && around.start <= span.start && span.end <= around.end
         })
     };
-    way.elements().starts_with(conflict.path.elements())
+    field_path.elements().starts_with(conflict.path.elements())
         || is_within(origin.updated, &conflict.updated)
         || is_within(origin.dest, &conflict.dest)
 }

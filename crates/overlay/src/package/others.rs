@@ -53,7 +53,7 @@ impl<'p> PlainFile<'p> {
     /// Takes the secret mark from the sources of a package.
     fn within(self, package: &Package) -> Self {
         let source = package.sources().get(self.source);
-        Self { is_kept_secret: source.is_some_and(|source| source.is_kept_secret()), ..self }
+        Self { is_kept_secret: source.is_some_and(|source| source.is_marked_secret()), ..self }
     }
 
     /// Returns true if the lines of the file must not be shown.
@@ -137,27 +137,27 @@ struct FileSides<'p> {
 }
 
 /// The new state of a file.
-struct Decided {
-    /// None when it shall go, or stay away.
+struct FileOutcome {
+    /// `None` if the file is removed or stays absent.
     content: Option<FileContent>,
     executable: bool,
     role: FileRole,
     conflicts: Vec<PackageConflict>,
 }
 
-impl Decided {
-    fn as_it_is(file: Option<PlainFile<'_>>) -> Self {
+impl FileOutcome {
+    fn from_file(file: Option<PlainFile<'_>>) -> Self {
         let content = file.map(|file| FileContent::of_bytes(file.content));
         let (executable, role) = file.map_or((false, FileRole::Other), |file| (file.executable, file.role));
         Self { content, executable, role, conflicts: Vec::new() }
     }
 
-    fn but_for(self, conflict: PackageConflict) -> Self {
+    fn with_conflict(self, conflict: PackageConflict) -> Self {
         Self { conflicts: vec![conflict], ..self }
     }
 }
 
-/// Merges the plain files of three packages; `paths` says which files are plain.
+/// Merges the plain files of three packages. `paths` lists the plain files.
 pub(super) fn merge3_files(
     [original, updated, dest]: [&Package; 3],
     form: Form,
@@ -170,7 +170,7 @@ pub(super) fn merge3_files(
     for path in &paths.kept {
         let kept = of_dest.get(path).copied();
         let sides = FileSides { original: of_original.get(path).copied(), updated: None, dest: kept };
-        let decided = Decided::as_it_is(kept);
+        let decided = FileOutcome::from_file(kept);
         merged.trace(dest, path, sides, &decided);
         merged.add(dest, path, kept, decided);
     }
@@ -191,7 +191,7 @@ pub(super) fn merge3_files(
     merged
 }
 
-/// Lays the plain files of a package over those of dest: what the source has is taken.
+/// Merges the plain files of the source over those of dest. The source's files win.
 pub(super) fn merge2_files(
     source: &Package,
     dest: &Package,
@@ -203,42 +203,42 @@ pub(super) fn merge2_files(
     for path in paths.merged.iter().chain(&paths.kept) {
         let old = of_dest.get(path).copied();
         let new = of_source.get(path).copied().filter(|_| !paths.kept.contains(path)).or(old);
-        merged.add(dest, path, old, Decided::as_it_is(new));
+        merged.add(dest, path, old, FileOutcome::from_file(new));
     }
     merged
 }
 
 /// Returns the location of a file, which may be new or removed.
-fn place_of(old: Option<PlainFile<'_>>, dest: &Package, path: &Path) -> PathBuf {
+fn file_location(old: Option<PlainFile<'_>>, dest: &Package, path: &Path) -> PathBuf {
     old.map_or_else(|| dest.place_of(path), |old| old.path.to_path_buf())
 }
 
 impl MergedFiles {
     /// Records the origin of a file, unless the whole file is in conflict.
-    fn trace(&mut self, dest: &Package, path: &Path, sides: FileSides<'_>, decided: &Decided) {
+    fn trace(&mut self, dest: &Package, path: &Path, sides: FileSides<'_>, decided: &FileOutcome) {
         let [original, updated, dest_has] =
             [sides.original, sides.updated, sides.dest].map(|file| file.map(PlainFile::state));
         let result = decided.content.as_ref().map(|content| (content.as_bytes(), decided.executable));
         if result == original || decided.conflicts.iter().any(PackageConflict::is_whole) {
             return;
         }
-        let place = |file: Option<PlainFile<'_>>| file.map(|file| Span::new(file.source, 0, 0));
+        let location = |file: Option<PlainFile<'_>>| file.map(|file| Span::new(file.source, 0, 0));
         self.origins.push(ChangeOrigin {
-            path: place_of(sides.dest, dest, path),
+            path: file_location(sides.dest, dest, path),
             resource: None,
             field: None,
             side: OriginSide::of(&updated, &dest_has, &result),
-            original: place(sides.original),
-            updated: place(sides.updated),
-            dest: place(sides.dest),
+            original: location(sides.original),
+            updated: location(sides.updated),
+            dest: location(sides.dest),
         });
     }
 
-    fn add(&mut self, dest: &Package, path: &Path, old: Option<PlainFile<'_>>, decided: Decided) {
-        let Decided { content, executable, role, conflicts } = decided;
+    fn add(&mut self, dest: &Package, path: &Path, old: Option<PlainFile<'_>>, decided: FileOutcome) {
+        let FileOutcome { content, executable, role, conflicts } = decided;
         self.conflicts.extend(conflicts);
         let relative = old.map_or(path, |old| old.relative).to_path_buf();
-        let place = place_of(old, dest, path);
+        let location = file_location(old, dest, path);
         let kind = match (&old, &content) {
             (None, None) => return,
             (None, Some(_)) => Some(ChangeKind::Added),
@@ -250,16 +250,24 @@ impl MergedFiles {
         };
         let is_changed = kind.is_some();
         if let Some(kind) = kind {
-            self.changes.push(PackageChange { resource: None, path: place.clone(), kind });
+            self.changes.push(PackageChange { resource: None, path: location.clone(), kind });
         }
         let read = old.and_then(|old| old.stamp.cloned());
         let role = if dest.is_directory() { role } else { FileRole::Manifests };
-        self.files.push(ChangedFile { path: place, relative, content, executable, role, is_changed, read });
+        self.files.push(ChangedFile {
+            path: location,
+            relative,
+            content,
+            executable,
+            role,
+            is_changed,
+            read,
+        });
     }
 }
 
 impl FileSides<'_> {
-    fn decide(self, choice: FileChoice) -> Decided {
+    fn decide(self, choice: FileChoice) -> FileOutcome {
         let Self { original, updated, dest } = self;
         match (original, updated, dest) {
             (Some(original), None, Some(dest)) if !original.is_same(&dest) => {
@@ -268,9 +276,9 @@ impl FileSides<'_> {
             (Some(original), Some(updated), None) if !original.is_same(&updated) => {
                 self.one_is_gone(ConflictKind::Returned, choice)
             }
-            (Some(_), None, _) | (Some(_), _, None) => Decided::as_it_is(None),
+            (Some(_), None, _) | (Some(_), _, None) => FileOutcome::from_file(None),
             (_, Some(updated), Some(dest)) => self.both(updated, dest, choice),
-            (None, updated, dest) => Decided::as_it_is(updated.or(dest)),
+            (None, updated, dest) => FileOutcome::from_file(updated.or(dest)),
         }
     }
 
@@ -285,26 +293,26 @@ impl FileSides<'_> {
     }
 
     /// Resolves a file that one side removed and the other changed.
-    fn one_is_gone(self, kind: ConflictKind, choice: FileChoice) -> Decided {
+    fn one_is_gone(self, kind: ConflictKind, choice: FileChoice) -> FileOutcome {
         let conflict = PackageConflict::of_files(kind, self.places(), choice.taken(), self.excerpt());
-        let whole = Decided::as_it_is(self.dest.or(self.updated));
+        let whole = FileOutcome::from_file(self.dest.or(self.updated));
         let text =
             |file: Option<PlainFile<'_>>| file.map_or(Some(String::new()), |f| f.text().map(Into::into));
         let texts = [self.original, self.updated, self.dest].map(text);
         let decided = match (choice, texts) {
-            (FileChoice::Updated, _) => Decided::as_it_is(self.updated),
+            (FileChoice::Updated, _) => FileOutcome::from_file(self.updated),
             (FileChoice::Markers(words), [Some(original), Some(updated), Some(dest)]) => {
                 let sides = TextSides { original: &original, updated: &updated, dest: &dest };
                 let text = merge_lines(sides, LineChoice::Both(words)).text;
                 let content = Some(FileContent::Text(text));
-                Decided { content, ..whole }
+                FileOutcome { content, ..whole }
             }
-            (FileChoice::Dest | FileChoice::Markers(_), _) => Decided::as_it_is(self.dest),
+            (FileChoice::Dest | FileChoice::Markers(_), _) => FileOutcome::from_file(self.dest),
         };
-        decided.but_for(conflict)
+        decided.with_conflict(conflict)
     }
 
-    fn both(self, updated: PlainFile<'_>, dest: PlainFile<'_>, choice: FileChoice) -> Decided {
+    fn both(self, updated: PlainFile<'_>, dest: PlainFile<'_>, choice: FileChoice) -> FileOutcome {
         let original = self.original;
         // A new file is executable if either side made it executable.
         let executable = match original {
@@ -314,7 +322,8 @@ impl FileSides<'_> {
         };
         let is_original = |file: PlainFile<'_>| original.is_some_and(|o| o.content == file.content);
         let role = if updated.role == FileRole::Manifests { updated.role } else { dest.role };
-        let whole = |file: PlainFile<'_>| Decided { executable, role, ..Decided::as_it_is(Some(file)) };
+        let whole =
+            |file: PlainFile<'_>| FileOutcome { executable, role, ..FileOutcome::from_file(Some(file)) };
         if updated.content == dest.content || is_original(updated) {
             return whole(dest);
         }
@@ -324,10 +333,10 @@ impl FileSides<'_> {
         let text = original.map_or(Some(""), |original| original.text());
         if let (Some(original), Some(updated), Some(dest)) = (text, updated.text(), dest.text()) {
             let (text, conflicts) = self.lines(TextSides { original, updated, dest }, choice);
-            return Decided { content: Some(FileContent::Text(text)), executable, role, conflicts };
+            return FileOutcome { content: Some(FileContent::Text(text)), executable, role, conflicts };
         }
         let decided = if choice == FileChoice::Updated { whole(updated) } else { whole(dest) };
-        decided.but_for(PackageConflict::of_files(
+        decided.with_conflict(PackageConflict::of_files(
             ConflictKind::Binary,
             self.places(),
             choice.taken(),
@@ -339,18 +348,18 @@ impl FileSides<'_> {
         let merged = merge_lines(sides, choice.of_lines());
         let excerpt = self.excerpt();
         let conflicts = merged.conflicts.into_iter().map(|conflict| {
-            let place = |file: Option<PlainFile<'_>>, text: &str, range: std::ops::Range<usize>| {
+            let version = |file: Option<PlainFile<'_>>, text: &str, range: std::ops::Range<usize>| {
                 let is_secret = excerpt == Excerpt::Hidden;
                 let value = if is_secret { "***" } else { &text[range.clone()] };
                 let span = Span::new(file?.source, range.start, range.end);
                 Some(ConflictPlace { span, difference: span, value: Value::from(value) })
             };
-            let places = [
-                place(self.original, sides.original, conflict.original),
-                place(self.updated, sides.updated, conflict.updated),
-                place(self.dest, sides.dest, conflict.dest),
+            let versions = [
+                version(self.original, sides.original, conflict.original),
+                version(self.updated, sides.updated, conflict.updated),
+                version(self.dest, sides.dest, conflict.dest),
             ];
-            PackageConflict::of_files(ConflictKind::Lines, places, choice.taken(), excerpt)
+            PackageConflict::of_files(ConflictKind::Lines, versions, choice.taken(), excerpt)
         });
         let conflicts = conflicts.collect();
         (merged.text, conflicts)
@@ -384,7 +393,7 @@ pub fn merge3_plain([original, updated, dest]: [&[u8]; 3], words: MarkerWords) -
         })
     };
     let sides = FileSides { original: file(original), updated: file(updated), dest: file(dest) };
-    let Decided { content, conflicts, .. } = sides.decide(FileChoice::Markers(words));
+    let FileOutcome { content, conflicts, .. } = sides.decide(FileChoice::Markers(words));
     let content = content.map_or_else(Vec::new, |content| content.as_bytes().to_vec());
     PlainMerge { content, conflicts: conflicts.len() }
 }

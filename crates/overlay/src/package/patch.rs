@@ -13,7 +13,7 @@ use super::removals::{at_removal, removals};
 use super::secret::{is_known_plain, is_secret};
 use super::selection::{ManifestSelection, NamedTarget, PatchCandidates, is_kustomization};
 use smp_merge::merge::directive::PATCH_MERGE_KEY;
-use smp_merge::merge::{Absences, Exceptions, MergeRules, Merged, PatchRules, Rules};
+use smp_merge::merge::{AbsentDeletions, Exceptions, MergeRules, Merged, PatchRules, Rules};
 use smp_merge::patch::{
     ApplyOptions, JsonPatch, JsonPatchOptions, PatchType, apply, check_built_in, check_numbers,
     parse_json_patch,
@@ -131,15 +131,15 @@ impl TargetedPatch {
 
     /// Adds the location of the patch, if the error has none, and the file of the manifest.
     fn failed_at(&self, error: Diagnostic, manifest: &Manifest<'_>) -> Diagnostic {
-        let has_place = !error.labels().is_empty();
-        let error = if has_place { error } else { error.at(self.node.span().at_start()) };
+        let has_location = !error.labels().is_empty();
+        let error = if has_location { error } else { error.at(self.node.span().at_start()) };
         error.note(format!("target: {} in {}", manifest.shown(), manifest.path.display()))
     }
 
     fn apply(&self, mut node: Node, schema: &Schema, kind: Cursor<'_>, rules: Rules) -> Result<Merged> {
         if let Some(operations) = &self.json {
             let warnings = operations.apply_noting(&mut node, JsonPatchOptions::default())?.into_warnings();
-            return Ok(Merged { warnings, ..Merged::of(Some(node)) });
+            return Ok(Merged { warnings, ..Merged::from_node(Some(node)) });
         }
         let options = ApplyOptions::default().rules(rules).kind(kind).schema(schema);
         let is_lossy = rules == Rules::Merge(MergeRules::Kustomize { exceptions: Exceptions::None });
@@ -160,7 +160,7 @@ impl TargetedPatch {
         merged: Option<&Node>,
         options: &ApplyOptions<'_>,
     ) -> Vec<Diagnostic> {
-        let careful = options.rules(MergeRules::Kustomize { exceptions: Exceptions::Listed });
+        let careful = options.rules(MergeRules::Kustomize { exceptions: Exceptions::Documented });
         let refused = apply(node.clone(), &self.node, self.patch_type, &careful).err();
         let refused = refused
             .map(|error| error.into_warning().note("kustomize merges this list anyway and may drop entries"));
@@ -238,7 +238,7 @@ pub fn patch_package(
     let candidates = PatchCandidates::new(manifests(package), &options.selection, package.is_directory());
     let of_manifest = patches_of(&candidates, patches, package)?;
     let mut plan = RewritePlan::new(package);
-    let mut absences = Absences::default();
+    let mut absences = AbsentDeletions::default();
     let patched = candidates.manifests().iter().zip(&of_manifest).filter(|(_, patches)| !patches.is_empty());
     let kind_of = |manifest: &Manifest<'_>| {
         // The user chose the type for the only document, whatever its kind.
@@ -256,7 +256,7 @@ pub fn patch_package(
             let Some(before) = node else { break };
             if patch.patch_type == PatchType::Strategic {
                 // Fields missing from the result are reported by `forbidden_by`.
-                drop(absences.note(&before, &patch.node, kind, manifest));
+                drop(absences.check(&before, &patch.node, kind, manifest));
             }
             let merged = patch.apply(before, schema, kind, options.rules_for(manifest)).map_err(failed)?;
             plan.warn(merged.warnings.into_iter().map(named));
@@ -317,7 +317,7 @@ fn check_schemas<'a>(
             refused.add(error);
         }
     }
-    refused.or(())
+    refused.into_result(())
 }
 
 /// Returns the patches of each manifest. No lines are shown of patches for a Secret, nor of patches without a
@@ -342,9 +342,9 @@ fn patches_of<'a>(
             targets.iter().all(|&target| is_known_plain(manifests[target].key.names()))
         };
         if is_secret {
-            package.sources().keep_secret(patch.source);
+            package.sources().mark_secret(patch.source);
         } else if targets.as_ref().is_ok_and(is_plain) {
-            package.sources().show_plain(patch.source);
+            package.sources().mark_public(patch.source);
         }
         targets?.into_iter().for_each(|target| of_manifest[target].push(patch));
     }

@@ -12,7 +12,7 @@ use smp_files::{
 };
 use smp_merge::schema::openapi::{is_crd, read_added_kinds};
 use smp_merge::schema::{Schema, TypeGraph};
-use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
+use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};
 use smp_text::source::{Reading, SourceId, SourceMap};
 use smp_text::yaml::{Node, ParseOptions, decode, parse_documents};
 
@@ -166,7 +166,7 @@ impl Package {
         sources: &SourceMap,
     ) -> Result<Self> {
         let source = sources.add(name, text);
-        let file = PackageFile::parse(path.into(), name.into(), source, reading.of_file(path), sources)?;
+        let file = PackageFile::parse(path.into(), name.into(), source, reading.for_file(path), sources)?;
         Ok(Self::of_file(PathBuf::from(name), file, sources))
     }
 
@@ -362,7 +362,7 @@ impl PackageReader<'_> {
             let (executable, stamp) = (file.is_executable(), file.stamp());
             file.read().map(|content| FileBytes { content, executable, stamp })
         });
-        read.map_err(|error| unreadable(path.display(), &error))
+        read.map_err(|error| read_error(path.display(), &error))
     }
 
     fn yaml(&self, relative: PathBuf, path: PathBuf, open: Opening) -> Result<PackageFile> {
@@ -371,7 +371,7 @@ impl PackageReader<'_> {
         };
         let FileBytes { content: bytes, executable, stamp } = self.bytes(&path, open)?;
         let source = self.sources.add(path.clone(), decode(bytes).map_err(named)?);
-        let reading = self.reading.of_file(&path);
+        let reading = self.reading.for_file(&path);
         let file = PackageFile::parse(relative, path, source, reading, self.sources)?;
         Ok(PackageFile { executable, stamp, ..file })
     }
@@ -379,7 +379,7 @@ impl PackageReader<'_> {
     fn file(&self, relative: PathBuf, path: PathBuf) -> Result<ReadFile> {
         let FileBytes { content: bytes, executable, stamp } =
             self.bytes(&path, |tree, path| tree.open(path))?;
-        let (mut problem, reading) = (None, self.reading.of_file(&path));
+        let (mut problem, reading) = (None, self.reading.for_file(&path));
         if is_yaml_name(&relative) {
             let parsed = decode(bytes.clone()).and_then(|text| {
                 let source = self.sources.add(path.clone(), text);

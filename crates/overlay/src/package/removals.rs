@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 use smp_merge::cause::{History, OperationPart, Writer, place_in_patch};
 use smp_text::diagnostic::{Code, Diagnostic};
-use smp_text::path::{FieldPath, PathElement, steps_of};
+use smp_text::path::{FieldPath, PathElement, pointer_steps};
 use smp_text::source::Span;
 use smp_text::yaml::{Node, Value};
 
@@ -16,12 +16,12 @@ pub(super) fn removals(patches: &[&Node], [before, after]: [&Node; 2]) -> FxHash
     let patched = Arc::new(Writer::default());
     let mut history = History::new(before, &patched);
     history.follow(after, &patched);
-    let place = |way: &[SmolStr]| {
-        patches.iter().rev().find_map(|patch| place_in_patch(patch, way, OperationPart::Path))
+    let location = |steps: &[SmolStr]| {
+        patches.iter().rev().find_map(|patch| place_in_patch(patch, steps, OperationPart::Path))
     };
     let removed = history.removed().iter().filter_map(|removed| {
-        let way: Vec<SmolStr> = steps_of(&removed.pointer).map(SmolStr::from).collect();
-        Some((field_path(&way, after).to_string(), place(&way)?))
+        let steps: Vec<SmolStr> = pointer_steps(&removed.pointer).map(SmolStr::from).collect();
+        Some((field_path(&steps, after).to_string(), location(&steps)?))
     });
     removed.collect()
 }
@@ -35,7 +35,7 @@ pub(super) fn at_removal(warning: Diagnostic, removals: &FxHashMap<String, Span>
     warning.help_text().into_iter().fold(moved, Diagnostic::help)
 }
 
-fn field_path(way: &[SmolStr], object: &Node) -> FieldPath {
+fn field_path(steps: &[SmolStr], object: &Node) -> FieldPath {
     let mut here = Some(object);
     let element = |name: &SmolStr| {
         let list = here.is_some_and(|node| matches!(node.value, Value::List(_)));
@@ -44,5 +44,5 @@ fn field_path(way: &[SmolStr], object: &Node) -> FieldPath {
         here = here.and_then(|node| element.find(node));
         element
     };
-    way.iter().map(element).collect()
+    steps.iter().map(element).collect()
 }

@@ -54,13 +54,13 @@ pub(super) fn mask(value: &mut Value, field: &FieldPath) {
         *value = Value::from(HIDDEN);
         return;
     }
-    for place in VALUES {
-        let names = field.elements().iter().zip(place).all(|(element, name)| match element {
+    for path in VALUES {
+        let names = field.elements().iter().zip(path).all(|(element, name)| match element {
             PathElement::Field(field) => field == name,
             _ => false,
         });
         if names {
-            mask_below(value, place.get(field.elements().len()..).unwrap_or_default());
+            mask_below(value, path.get(field.elements().len()..).unwrap_or_default());
         }
     }
 }

@@ -219,8 +219,8 @@ impl<'p> PatchCandidates<'p> {
         }
         let namespace = &target.namespace;
         let message = format!("patch target matches no manifest: {target} in namespace `{namespace}`");
-        let place = patch.get_path(&["metadata", "namespace"]).unwrap_or(patch).span();
-        let error = Diagnostic::error(Code::NoMatch, message).at(place);
+        let span = patch.get_path(&["metadata", "namespace"]).unwrap_or(patch).span();
+        let error = Diagnostic::error(Code::NoMatch, message).at(span);
         let elsewhere = |i: &usize| target.is_for_any_namespace(self.manifests[*i].node);
         let near: Vec<usize> = self.selected.iter().copied().filter(elsewhere).collect();
         let error = self.with_candidates(error, &near, target);

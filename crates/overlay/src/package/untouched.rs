@@ -18,7 +18,7 @@ pub(super) type ManifestPaths<'p> = [Option<&'p Path>; 3];
 pub(super) fn untouched<'p>(
     [original, updated, dest]: [&'p Package; 3],
     (form, plain): (Form, &PlainPaths<'_>),
-    places: impl Iterator<Item = ManifestPaths<'p>>,
+    manifest_paths: impl Iterator<Item = ManifestPaths<'p>>,
 ) -> Untouched<'p> {
     let by_path = |package: &'p Package| -> BTreeMap<&'p Path, &'p PackageFile> {
         package.files().iter().map(|file| (form.path(&file.relative), file)).collect()
@@ -29,7 +29,7 @@ pub(super) fn untouched<'p>(
         _ => false,
     };
     let mut touched: BTreeSet<&Path> = BTreeSet::new();
-    for [of_original, of_updated, of_dest] in places {
+    for [of_original, of_updated, of_dest] in manifest_paths {
         let has_unmodified_file = of_original == of_dest && of_dest.is_none_or(is_unmodified);
         touched.extend(of_updated.filter(|_| !has_unmodified_file));
         // Dest's file still has the manifests that upstream keeps elsewhere or that only dest has.
@@ -37,8 +37,8 @@ pub(super) fn untouched<'p>(
     }
     let taken = updated.iter().filter(|(path, _)| !touched.contains(*path) && !plain.contains(path));
     let taken = taken.filter(|(path, _)| !mine.contains_key(*path) || is_unmodified(path));
-    let place = |path: &Path| mine.get(path).map_or_else(|| dest.place_of(path), |file| file.path.clone());
-    taken.map(|(path, file)| (place(path), *file)).collect()
+    let location = |path: &Path| mine.get(path).map_or_else(|| dest.place_of(path), |file| file.path.clone());
+    taken.map(|(path, file)| (location(path), *file)).collect()
 }
 
 /// Replaces the files by the updated texts, which may differ in comments and layout.

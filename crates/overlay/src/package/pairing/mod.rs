@@ -238,8 +238,8 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
     /// Pairs manifests without a name or kind within files by content. First matches the sides that dest was
     /// derived from, then dest.
     fn match_unnamed(&mut self) {
-        type PlaceOfKind<'p> = (&'p Path, GroupKindName);
-        let mut files: FxHashMap<PlaceOfKind<'_>, [Vec<usize>; N]> = FxHashMap::default();
+        type FileAndKind<'p> = (&'p Path, GroupKindName);
+        let mut files: FxHashMap<FileAndKind<'_>, [Vec<usize>; N]> = FxHashMap::default();
         for (side, manifests) in self.sides.into_iter().enumerate() {
             for (i, manifest) in manifests.iter().enumerate() {
                 let ManifestKey::Unnamed { names, .. } = &manifest.key else { continue };
@@ -377,22 +377,22 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         let mut open = self.open(side);
         open.missing
             .retain(|row| !unclear.contains_key(row) && (side != DEST || !self.would_be_removed(*row)));
-        let mut places: FxHashMap<(GroupKindName, &Path), OpenRows> = FxHashMap::default();
+        let mut groups: FxHashMap<(GroupKindName, &Path), OpenRows> = FxHashMap::default();
         let of_kind = |manifest: &Manifest<'p>| {
             let names = manifest.key.names().clone();
             (GroupKindName { name: "".into(), namespace: "".into(), ..names }, self.path(manifest))
         };
         for row in open.missing {
-            if let Some(place) = self.original(row).map(of_kind) {
-                places.entry(place).or_default().missing.push(row);
+            if let Some(group) = self.original(row).map(of_kind) {
+                groups.entry(group).or_default().missing.push(row);
             }
         }
         for row in open.alone {
-            if let Some(place) = self.manifest(row).map(of_kind) {
-                places.entry(place).or_default().alone.push(row);
+            if let Some(group) = self.manifest(row).map(of_kind) {
+                groups.entry(group).or_default().alone.push(row);
             }
         }
-        for OpenRows { missing, alone } in places.into_values() {
+        for OpenRows { missing, alone } in groups.into_values() {
             let is_only = missing.len() == 1 && alone.len() == 1;
             let position = |manifest: &Manifest<'_>| (manifest.index.document, manifest.index.item);
             let here: FxHashMap<_, usize> =
