@@ -240,7 +240,7 @@ fn symlinks_and_their_targets_are_listed() {
     assert_eq!(deps(home.path(), &["k", "-o", "argocd"]), ".;../dir;../link\n");
 }
 
-/// Returns true if Argo CD detects a changed file below one of the paths, for an application at a path of a
+/// Returns true if Argo CD detects a changed file for an application with these watched paths.
 fn is_watched(annotation: &str, application: &str, file: &str) -> bool {
     annotation.split(';').filter(|item| !item.is_empty()).any(|item| {
         let joined = if let Some(from_root) = item.strip_prefix('/') {

@@ -1,7 +1,8 @@
 //! Intended differences from kustomize, with both outputs for each case.
 //!
 //! A folder of `tests/cases/differences` holds a kustomization, the output of kustomize (`kustomize.out`), and our
-//! we print by default (`default.out`, the message where it is an error). The table in `book/reference/differences.md` links them all.
+//! output by default (`default.out`, or the message if it is an error). `book/reference/differences.md` links all
+//! cases.
 //! `--dialect kustomize` changes only merges: input that kustomize cannot read builds as by default.
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Mistakes that would reach production if nobody spoke up: each is told, where it was made, with what was meant.
+//! Mistakes that would otherwise reach production: each is reported where it was made, with a suggestion.
 
 mod added_documents;
 mod kustomizations;
@@ -40,7 +40,7 @@ data:
     )
 }
 
-/// What a command says that fails, and prints nothing.
+/// Returns the messages of a command, which must fail and print nothing on stdout.
 fn refused(home: &Path, args: &[&str]) -> String {
     let output = run(home, args);
     let told = String::from_utf8(output.stderr).expect("text");
@@ -48,7 +48,7 @@ fn refused(home: &Path, args: &[&str]) -> String {
     told
 }
 
-/// What a command says that succeeds.
+/// Returns the messages of a command, which must succeed.
 fn told(home: &Path, args: &[&str]) -> String {
     let output = run(home, args);
     let told = String::from_utf8(output.stderr).expect("text");

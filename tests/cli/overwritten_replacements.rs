@@ -1,4 +1,4 @@
-//! Replacements that put another value where another one has put one.
+//! Replacements that overwrite the result of an earlier replacement.
 
 use kubectl_smp_testing::program::{temp_dir, run};
 
@@ -19,7 +19,7 @@ metadata: {name: c}
 data: {x: was, y: was, list: '[{\"v\": 1}]'}
 ";
 
-/// A replacement that takes a field of a ConfigMap to a field of another one.
+/// A replacement that copies a field of one ConfigMap to a field of another one.
 fn copied(from: (&str, &str), to: (&str, &str), options: &str) -> String {
     format!(
         "\
@@ -33,7 +33,7 @@ fn copied(from: (&str, &str), to: (&str, &str), options: &str) -> String {
     )
 }
 
-/// What a command says of a kustomization with these replacements.
+/// Returns whether a command succeeded for a kustomization with these replacements, and its messages.
 fn told(command: &str, replacements: &[String]) -> (bool, String) {
     let kustomization = format!(
         "\

@@ -1,4 +1,4 @@
-//! Packages as people have them: other names for the same resources, files that are no manifests, reports.
+//! Realistic packages: renamed resources, files that are not manifests, reports.
 
 mod kustomizations;
 mod other_files;
@@ -11,7 +11,7 @@ use std::process::Output;
 
 use kubectl_smp_testing::program::run;
 
-/// Three directories, each with these files.
+/// Creates three directories with these files.
 fn packages(sides: [&[(&str, &str)]; 3]) -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a directory");
     for (side, files) in ["original", "updated", "dest"].iter().zip(sides) {
@@ -35,7 +35,7 @@ fn merge3(directory: &tempfile::TempDir, args: &[&str]) -> Output {
     run(directory.path(), &[&MERGE3[..], args].concat())
 }
 
-/// Merges in place, without any conflict, and returns what is in a file of dest.
+/// Merges in place, without conflicts, and returns the contents of a file of dest.
 fn merged(sides: [&[(&str, &str)]; 3], file: &str) -> String {
     let directory = packages(sides);
     let output = merge3(&directory, &["--in-place", "--exit-code"]);

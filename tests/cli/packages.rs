@@ -1,4 +1,4 @@
-//! `merge`, `merge3` and `patch` from the command line: what they print, write and report.
+//! `merge`, `merge3` and `patch` on the command line: output, files and reports.
 
 use std::fs;
 
@@ -157,7 +157,7 @@ metadata: {name: new}
         )
     );
     assert_eq!(dest("gone.yaml"), None);
-    // A directory where a file belongs: nothing is written of all the others.
+    // A directory in place of a file: no other file is written either.
     fs::write(sides.path().join("dest/web.yaml"), DEST).expect("written");
     fs::remove_file(sides.path().join("dest/new.yaml")).expect("gone");
     fs::create_dir(sides.path().join("dest/new.yaml")).expect("made");
@@ -179,7 +179,7 @@ fn invalid_manifest_does_not_stop_the_merge() {
     let dest = |name: &str| fs::read_to_string(sides.path().join("dest").join(name)).ok();
     assert!(dest("web.yaml").is_some_and(|text| text.contains("image: web:2")));
     assert_eq!(dest("bad.yaml").as_deref(), Some("a: [\n"));
-    // A single file that was asked for is another matter.
+    // A single file named on the command line is an error.
     let output = run(sides.path(), &["merge", "updated/web.yaml", "dest/bad.yaml"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     insta::assert_snapshot!(text(&output.stderr), @r"

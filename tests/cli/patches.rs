@@ -1,4 +1,4 @@
-//! `patch` and `create-patch` as a user meets them: what is touched, what is added, and what a live object keeps.
+//! `patch` and `create-patch` on the command line: selected manifests, added values, and fields kept in live objects.
 
 mod conflicts;
 mod layout;
@@ -16,7 +16,7 @@ use std::path::Path;
 use kubectl_smp_testing::program::{temp_dir, temp_dir_from_text, temp_dir_with, run};
 use tempfile::TempDir;
 
-/// What it prints, and what it says.
+/// Returns stdout and stderr.
 fn succeed(directory: &Path, args: &[&str]) -> (String, String) {
     let output = run(directory, args);
     let [stdout, stderr] =
@@ -46,7 +46,7 @@ spec:
         image: web:1
 ";
 
-/// A directory as people have them: manifests beside what only looks so.
+/// A realistic directory: manifests beside files that only look like manifests.
 fn application() -> TempDir {
     temp_dir_with(
         &[("app/db.yaml", &WEB.replace("web", "db").replace("front", "back")), ("app/web.yaml", WEB)],
@@ -62,7 +62,7 @@ replicas: 2
     )
 }
 
-/// A config map called `c`, in a namespace or in none.
+/// A ConfigMap named `c`, in a namespace or without one.
 fn config(namespace: &str, value: &str) -> String {
     let namespace = if namespace.is_empty() { String::new() } else { format!("  namespace: {namespace}\n") };
     format!(
@@ -112,7 +112,7 @@ spec:
                 items: {type: object, properties: {id: {type: integer}, x: {type: integer}}, required: [id]}
 ";
 
-/// A live object: what was applied, what others added, what the server says.
+/// A live object: applied fields, fields added by others, and fields set by the server.
 const LIVE: &str = "\
 apiVersion: apps/v1
 kind: Deployment
@@ -152,7 +152,7 @@ spec: {template: {spec: {containers: [{name: web, image: 'web:2'}]}}}
 const TYPES: [&[&str]; 4] =
     [&["--type", "strategic"], &["--type", "merge"], &["--type", "json"], &["--dialect", "overlay"]];
 
-/// What a patch of some type makes of a manifest, as JSON.
+/// Applies a patch of the given type to a manifest and returns the result as JSON.
 fn made_of(files: &TempDir, manifest: &str, create: &[&str], of: &[&str]) -> serde_json::Value {
     let (patch, _) = succeed(files.path(), &[create, of].concat());
     fs::write(files.path().join("patch.yaml"), patch).expect("written");

@@ -1,4 +1,4 @@
-//! What is refused, or done otherwise than it looks like, is told with its place, and nothing else is printed.
+//! Input that is rejected or has a surprising effect is reported with its location, and nothing else is printed.
 
 use std::fs;
 use std::process::Output;
@@ -162,7 +162,7 @@ mod with_a_cluster {
             assert_eq!(stdout, "", "{args:?}");
             says(&told, &["`--namespace` says where objects go that are sent to a cluster"]);
         }
-        // Those that use it: what is sent goes there, and only what is there is patched.
+        // Commands that use the namespace: objects are applied to it, and only its objects are patched.
         let sent = ["apply", "--dry-run=client", "-o", "yaml", ".", "-n", "shop"];
         insta::assert_snapshot!(&texts(run(home.path(), &sent))[0], @r"
         apiVersion: v1
@@ -356,7 +356,7 @@ spec: [{{x: {value}}}]
             let said = texts(output).concat();
             says(&said, &[message, "k/r.yaml:4:12", "spec[0].x", "Row.example.com a"]);
         }
-        // kubectl sends such characters to the server, but no infinity.
+        // kubectl sends such characters to the server, but not infinity.
         let output = run(home.path(), &["apply", "--dry-run=client", "-f", "plain/of/objects/r.yaml"]);
         assert_eq!(output.status.success(), value.starts_with('"'), "{value}");
         let output = run(home.path(), &["check", "plain/of/objects"]);

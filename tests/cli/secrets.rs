@@ -1,7 +1,7 @@
-//! What is secret stays so: mistakes are made in files that hold marked secrets, every command is run over them, and
-//! nothing of what it says has the mark in it.
+//! Secrets are never printed. Random mistakes are made in files with marked secrets, every command runs on them, and
+//! no output may contain the mark.
 //!
-//! `SMP_TEST_MISTAKES` is the number of mistakes (300), `SMP_TEST_MISTAKES_SEED` the first seed.
+//! `SMP_TEST_MISTAKES` sets the number of mistakes (300), `SMP_TEST_MISTAKES_SEED` the first seed.
 
 use std::fs;
 use std::path::Path;
@@ -13,21 +13,21 @@ use kubectl_smp_testing::fake_server;
 use kubectl_smp_testing::program;
 use tempfile::TempDir;
 
-/// What must not be said; each secret begins with it.
+/// Prefix of every secret, which must not be printed.
 const MARK: &str = "hunter2";
 
-/// The mark as base64 has it, wherever it begins a text.
+/// The mark in base64, as it appears at the start of an encoded secret.
 fn encoded(text: &str) -> String {
     base64::engine::general_purpose::STANDARD.encode(text)
 }
 
-/// Whether a text tells a secret.
+/// Returns true if a text contains a secret.
 fn tells(text: &str) -> bool {
-    // The first letters of a text are always encoded alike.
+    // The encoding of the first letters does not depend on the rest.
     text.contains(MARK) || text.contains(&encoded("hunter")) || text.contains("S2V5LWh1bnRlcj")
 }
 
-/// All files with secrets, and those that name them.
+/// All files with secrets, and the files that reference them.
 #[allow(clippy::too_many_lines, reason = "it is a table")]
 fn files() -> Vec<(&'static str, String)> {
     let data = encoded("hunter2-data");
@@ -181,7 +181,7 @@ data: hunter2-wrong
     files
 }
 
-/// Where the three versions of a package have files that hold secrets and are no Secrets.
+/// Locations of secrets in the three versions of a package outside of Secret objects.
 const VERSIONS: [[&str; 6]; 3] = [
     ["v1/kustomization.yaml", "v1/creds", "v1/made.ini", "v1/made.yaml", "v1/config.yaml", "v1/beside.yaml"],
     ["v2/kustomization.yaml", "v2/creds", "v2/made.ini", "v2/made.yaml", "v2/config.yaml", "v2/beside.yaml"],
@@ -195,7 +195,7 @@ const VERSIONS: [[&str; 6]; 3] = [
     ],
 ];
 
-/// Those files of one version; no two versions are alike.
+/// Returns these files of one version; all versions differ.
 fn version(paths: &'static [&'static str; 6]) -> [(&'static str, String); 6] {
     let of = paths[0].split('/').next().expect("a directory");
     let kustomization = format!(
@@ -257,7 +257,7 @@ hunter2-{of}
     ]
 }
 
-/// The commands, and whether their standard output is a report, too, and no manifest.
+/// The commands, and whether their standard output is a report instead of a manifest.
 const COMMANDS: &[(&[&str], bool)] = &[
     (&["build", "app"], false),
     (&["build", "remote"], false),
@@ -365,7 +365,7 @@ const COMMANDS: &[(&[&str], bool)] = &[
 
 const FORMS: [&str; 4] = ["text", "json", "short", "github"];
 
-/// Random numbers, the same for the same seed.
+/// Reproducible random numbers from a seed.
 struct Dice(u64);
 
 impl Dice {
@@ -381,10 +381,10 @@ impl Dice {
     }
 }
 
-/// What goes before a value by mistake.
+/// Text inserted before a value by mistake.
 const BEFORE: [&str; 14] =
     ["!!int ", "!!bool ", "!!null ", "!!binary ", "!x ", "*", "&a ", "\"", "'", "{", "[", "\t", "@", "? "];
-/// What goes in the place of a word by mistake.
+/// Replacements of a word by mistake.
 const WORDS: [(&str, &str); 14] = [
     ("kind: Secret", "kind: Sercet"),
     ("kind: Secret", "kind: [Secret]"),
@@ -402,7 +402,7 @@ const WORDS: [(&str, &str); 14] = [
     ("/stringData/password", "/stringData/nope/x"),
 ];
 
-/// Makes a mistake in a text.
+/// Makes one random mistake in a text.
 fn mistaken(text: &str, dice: &mut Dice) -> String {
     if text.is_empty() {
         return String::new();
@@ -461,7 +461,7 @@ fn run(home: &Path, args: &[&str], form: &str, server: &str) -> Output {
         .expect("the program runs")
 }
 
-/// A server that refuses everything, and repeats it in its words and in a warning.
+/// A server that rejects every request and repeats its content in the message and in a warning.
 #[cfg(feature = "cluster")]
 fn server() -> String {
     fake_server::start(|body| {
@@ -477,7 +477,7 @@ fn server() -> String {
     String::new()
 }
 
-/// Where what a command said tells a secret.
+/// Returns the leaking part of the output of a command.
 fn leak(output: &Output, is_report: bool) -> Option<String> {
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -500,13 +500,13 @@ fn no_mistake_makes_a_command_print_a_secret() {
     let (mut leaks, mut said) = (Vec::new(), 0);
     for seed in first..first + count {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        // The first numbers of seeds that are alike are alike.
+        // Similar seeds produce similar first numbers, so these are skipped.
         for _ in 0..8 {
             dice.below(2);
         }
         let (args, is_report) = COMMANDS[dice.below(COMMANDS.len())];
         let mut files = files();
-        // A file that the command is about, where it names some.
+        // Prefers a file that the command reads.
         let about: Vec<usize> = (0..files.len())
             .filter(|&i| args.iter().any(|arg| files[i].0.starts_with(arg) || files[i].0 == "kubeconfig"))
             .collect();

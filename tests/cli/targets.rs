@@ -1,4 +1,4 @@
-//! What a target can be: a directory, a file, a stream, or all targets below a directory.
+//! Types of targets: a directory, a file, a stream, or all targets below a directory.
 
 use std::fs;
 use std::path::Path;
@@ -204,7 +204,7 @@ data: {b: c}
     "#);
 }
 
-/// A tree with everything that a search meets.
+/// A directory tree with every type of entry that a search can find.
 fn tree() -> TempDir {
     let home = temp_dir_with(
         &[
@@ -246,7 +246,7 @@ out/
     home
 }
 
-/// The targets of a build with `--output-dir`, by the directories that come of it.
+/// Targets of a build with `--output-dir`, derived from the created directories.
 fn targets(home: &Path, args: &[&str]) -> Vec<String> {
     let out = tempfile::tempdir().expect("a directory");
     let directory = out.path().to_str().expect("text");

@@ -1,4 +1,4 @@
-//! `tree`: what a target is made of, and what each part made and changed.
+//! `tree` shows the inputs of a target, and the objects that each of them created or changed.
 
 mod output;
 
@@ -143,7 +143,7 @@ fn shop() -> TempDir {
     ])
 }
 
-/// What it prints in a locale with all characters.
+/// Output in a UTF-8 locale.
 fn tree(home: &Path, args: &[&str]) -> String {
     let mut all = vec!["tree"];
     all.extend(args);

@@ -1,4 +1,4 @@
-//! `--validate` as a user runs it: what a server would refuse is said, and nothing is printed, written or sent.
+//! `--validate` on the command line: objects that an API server would reject are reported, and nothing is printed,
 
 use std::fs;
 use std::path::Path;
@@ -41,7 +41,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text")
 }
 
-/// The exit status, what is printed, and what is said, a line for each message.
+/// Returns the exit status, the output, and one line for each message.
 fn ended(output: &Output) -> (Option<i32>, String, Vec<String>) {
     let said = text(&output.stderr).lines().map(str::to_string).collect();
     (output.status.code(), text(&output.stdout), said)
@@ -151,7 +151,7 @@ fn placeholders_are_not_validated_by_build() {
 mod sent {
     use super::*;
 
-    /// As there is no cluster, what asks for one fails otherwise.
+    /// Without a cluster, a command that contacts one fails with another error.
     fn short(home: &Path, args: &[&str]) -> (Option<i32>, String, Vec<String>) {
         ended(&run(home, &[args, &["--message-format", "short"]].concat()))
     }
@@ -202,7 +202,7 @@ mod sent {
     }
 }
 
-/// A definition of the kind of definitions, by which anything is one.
+/// A definition of CustomResourceDefinition that accepts any object.
 const DEFINITION_OF_DEFINITIONS: &str = r"
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -1,4 +1,4 @@
-//! What a program says of itself, and where its build gets that from.
+//! `version`, and the build script that records the commit and the date.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ fn version_text_matches_json() {
     assert_eq!(rest.len(), 6, "{text}");
 }
 
-/// The embedded tables are made from these documents.
+/// CONTRIBUTING.md names the source documents of the embedded tables.
 #[test]
 fn schema_range_matches_the_embedded_tables() {
     let [oldest, newest] = smp_merge::schema::KUBERNETES_VERSIONS;
@@ -69,7 +69,7 @@ fn program_without_cluster_feature_names_the_missing_feature() {
     assert!(stderr.contains("without the feature `cluster`"), "{stderr}");
 }
 
-/// The build script, as a program of its own.
+/// Compiles the build script as a separate program.
 static BUILD: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
     let home = tempfile::tempdir().expect("a directory");
     let program = home.path().join("build");
@@ -93,7 +93,7 @@ fn built(directory: &Path, profile: &str, epoch: Option<&str>) -> Output {
     command.output().expect("runs")
 }
 
-/// The commit and the date that it found, and the files that it has cargo watch.
+/// Returns the commit, the date, and the files that cargo watches.
 fn found(directory: &Path, profile: &str, epoch: Option<&str>) -> (String, String, Vec<String>) {
     let output = built(directory, profile, epoch);
     assert!(output.status.success(), "{output:?}");
@@ -119,7 +119,7 @@ fn git(directory: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text").trim().to_string()
 }
 
-/// A repository with one commit, of a build script.
+/// A repository with one commit that contains a build script.
 fn repository() -> TempDir {
     let home = tempfile::tempdir().expect("a directory");
     fs::write(home.path().join("build.rs"), "").expect("written");
@@ -151,7 +151,7 @@ fn debug_build_is_not_rebuilt_for_a_commit() {
 #[test]
 fn build_without_git_history_has_no_commit_or_date() {
     let home = repository();
-    // An archive that somebody unpacked in a repository of his own.
+    // A source archive unpacked in another repository.
     let inside = home.path().join("vendor/kubectl-smp");
     fs::create_dir_all(&inside).expect("made");
     fs::write(inside.join("build.rs"), "").expect("written");

@@ -1,6 +1,6 @@
-//! What the program writes: where, with which mode, all or none, whatever ends it.
+//! Files written by the program: path, mode, and all-or-nothing writes, even if it is interrupted.
 //!
-//! `SMP_TEST_KILLS` is how many times the program is killed while it changes 1,000 files (20).
+//! `SMP_TEST_KILLS` sets how often the program is killed while it changes 1,000 files (20).
 
 #![cfg(unix)]
 #![allow(clippy::print_stderr, reason = "tests say what they did")]
@@ -38,7 +38,7 @@ fn succeed(directory: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// A run that fails, prints nothing, and says why.
+/// Returns the error of a command, which must fail and print nothing on stdout.
 fn fail(directory: &Path, args: &[&str]) -> String {
     let output = run(directory, args);
     assert!(output.status.code().is_some_and(|code| code != 0), "{args:?}: {}", output.status);
@@ -61,7 +61,7 @@ metadata:
     )
 }
 
-/// Targets `a` and `b` with a ConfigMap each, and `bad`.
+/// Targets `a` and `b` with a ConfigMap each, and the invalid target `bad`.
 fn targets() -> TempDir {
     let directory = tempfile::tempdir().expect("a directory");
     for name in ["a", "b", "bad"] {
@@ -78,7 +78,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).expect("text")
 }
 
-/// All that is in a directory, hidden or not, with its texts.
+/// Returns all files of a directory, hidden ones included, with their contents.
 fn listing(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(directory).expect("a directory") {
@@ -143,7 +143,7 @@ fn streams_and_devices_are_written_to_and_not_replaced() {
     assert_eq!(reader.join().expect("read"), config("a", "one"));
     assert!(fs::metadata(&fifo).expect("there").file_type().is_fifo());
 
-    // What the shell appends to is appended to, by others, too.
+    // A file that the shell appends to is appended to, even beside other writers.
     let script = "echo before > log; { \"$0\" build a -o /dev/stdout; echo after; } >> log";
     assert!(
         Command::new("sh").args(["-c", script, PROGRAM]).current_dir(&home).status().expect("sh").success()
@@ -166,7 +166,7 @@ fn unknown_output_format_does_not_create_a_file() {
     symlink("made", home.path().join("link")).expect("linked");
     succeed(home.path(), &["build", "a", "-o", "link"]);
     assert_eq!(read(&home.path().join("made")), config("a", "one"), "a link to nothing is an entry, too");
-    // It is there now.
+    // The file exists now.
     succeed(home.path(), &["build", "b", "-o", "rendered"]);
     assert_eq!(read(&home.path().join("rendered")), config("b", "one"));
 }
@@ -239,7 +239,7 @@ fn objects_that_share_an_output_file_are_reported() {
     assert_eq!(listing(home.path()), before);
 }
 
-/// A kustomization of so many ConfigMaps with a value.
+/// A kustomization of this many ConfigMaps with a value.
 fn many(directory: &Path, count: usize, value: &str) {
     fs::create_dir_all(directory).expect("made");
     let texts: Vec<_> = (0..count).map(|i| config(&format!("c{i}"), value)).collect();
@@ -258,7 +258,7 @@ fn failed_write_changes_nothing() {
     assert_eq!(listing(home.path()), before);
     assert!(!home.path().join("out").exists());
 
-    // The system's limit for the size of files stands for a disk that is full.
+    // The file size limit of the system simulates a full disk.
     let large = format!("{}{}", config("large", "one"), format!("  # {}\n", "x".repeat(80)).repeat(20));
     let big = large.replace("value: one", &format!("value: {}", "y".repeat(20_000)));
     fs::write(home.path().join("many/x.yaml"), config("small", "one") + "---\n" + &big).expect("written");
@@ -308,7 +308,7 @@ fn prune_removes_only_outdated_files() {
     assert_eq!(read(&home.path().join("a/x.yaml")), config("a", "one"));
     assert_eq!(read(&at("many/own.yaml")), "mine");
 
-    // What somebody changed since is his.
+    // Files changed by the user are kept.
     fs::remove_file(at("many/v1_configmap_c1.yaml")).expect("removed");
     many(&home.path().join("many"), 2, "two");
     succeed(home.path(), &["build", "many", "--output-dir", "out"]);
@@ -378,11 +378,11 @@ fn in_place_changes_stay_inside_the_directory() {
     let error = fail(home.path(), &patch);
     assert!(error.contains("leads out of"), "{error}");
     assert_eq!(read(&outside), config("a", "one"));
-    // Merges of directories leave links alone, wherever they lead.
+    // Directory merges ignore symlinks, wherever they point.
     succeed(home.path(), &["merge", "new.yaml", "a", "--in-place"]);
     assert_eq!(read(&outside), config("a", "one"));
     fs::remove_file(dest.join("new.yaml")).expect("made");
-    // The file itself was named: then it is meant.
+    // A symlink named on the command line is intended.
     succeed(home.path(), &["merge", "new.yaml", "a/x.yaml", "--in-place"]);
     assert_eq!(read(&outside), config("a", "two"));
 }

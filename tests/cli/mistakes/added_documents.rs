@@ -1,4 +1,4 @@
-//! Documents of an overlay that match nothing in its base.
+//! Overlay documents that match no resource of the base.
 
 use kubectl_smp_testing::program::{temp_dir, temp_dir_with};
 
@@ -44,7 +44,7 @@ metadata: {name: web, namespace: shop}
     assert_eq!(told(home.path(), &["build", "good"]), "");
 }
 
-/// A base, and overlays whose documents match nothing in it.
+/// A base, and overlays whose documents match no resource of it.
 fn base_and_strangers() -> tempfile::TempDir {
     let config = |name: &str, namespace: &str| {
         format!(
@@ -281,6 +281,6 @@ fn ten_thousand_unmatched_documents_are_handled_quickly() {
     let home = temp_dir(&[("base/a.yaml", &all("some-service")), ("prod/a.yaml", &all("other-things"))]);
     let begun = std::time::Instant::now();
     assert_eq!(told(home.path(), &["build", "prod"]), "");
-    // Each compared with each took minutes.
+    // Comparing each document with each resource would take minutes.
     assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
 }

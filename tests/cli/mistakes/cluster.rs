@@ -1,4 +1,4 @@
-//! What is refused before anything is sent to a cluster.
+//! Errors that are reported before anything is sent to a cluster.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -71,7 +71,7 @@ fn kubeconfig_may_be_a_pipe_but_not_a_directory() {
     }
 }
 
-/// A server that is up and answers nothing.
+/// A server that answers every request with status 503.
 fn unavailable() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}", listener.local_addr().expect("an address"));
@@ -186,7 +186,7 @@ patches: [{path: p.yaml}]
         x: 1
       - name: b
     ");
-    // What kustomize does to a list is what a kustomization asks for.
+    // A kustomization requests the list merge of kustomize explicitly.
     let app = ["apply", "app", "--dry-run=client", "--load-restrictor=LoadRestrictionsNone"];
     insta::assert_snapshot!(&told(home.path(), &app), @r"
     warning[no-schema]: this list was replaced: no schema says how its entries are merged

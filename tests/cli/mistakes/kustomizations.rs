@@ -1,10 +1,10 @@
-//! Mistakes in kustomizations, and resources whose ids become equal.
+//! Mistakes in kustomizations, and resources with colliding ids.
 
 use kubectl_smp_testing::program::{temp_dir, temp_dir_with, run};
 
 use super::{cm, messages, refused, says, told};
 
-/// What kustomize v5.8.3 makes of directives: it takes manifests and patches apart at `---` before it reads them.
+/// Behaviour of kustomize v5.8.3: it splits manifests and patches at `---` before it parses them.
 #[test]
 fn yaml_directives_are_read_as_in_kustomize() {
     let table = [
@@ -99,7 +99,7 @@ patches: [{{path: p.yaml}}]
     }
 }
 
-/// As kustomize v5.8.3: nothing but a comment stands behind the `---` that ends a document.
+/// Behaviour of kustomize v5.8.3: only a comment may follow the `---` that ends a document.
 #[test]
 fn document_separators_are_recognised_as_in_kustomize() {
     let table = [
@@ -215,14 +215,14 @@ fn base_flag_with_a_kustomization_is_a_usage_error() {
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         says(&told, &["names its bases under `resources`", "leave `--base` out"]);
     }
-    // What is found may be both: the base is that of plain directories.
+    // Targets found with `-R` may include kustomizations: `--base` applies to the plain directories.
     for args in [&["build", "over"][..], &["build", "-R", "."]] {
         let output = run(home.path(), &[args, &base].concat());
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }
 
-/// A kustomization with two ConfigMaps, of which `changes` makes one.
+/// A kustomization with two ConfigMaps whose ids `changes` makes equal.
 fn colliding(changes: &str) -> tempfile::TempDir {
     temp_dir_with(
         &[

@@ -1,4 +1,4 @@
-//! Several errors are reported at once, each of them once.
+//! Several errors are reported in one run, each of them once.
 
 use kubectl_smp_testing::program::{temp_dir, temp_dir_with};
 

@@ -1,4 +1,4 @@
-//! Names that are misspelled: the message suggests the right one, with its place.
+//! Misspelled names: the message suggests the right one, with its location.
 
 use kubectl_smp_testing::program::{temp_dir, temp_dir_with, run};
 
@@ -32,7 +32,7 @@ kind: Component
     ");
     assert_eq!(told(home.path(), &["build", "app"]), "");
     assert_eq!(run(home.path(), &["build", "part"]).stdout, run(home.path(), &["build", "app"]).stdout);
-    // One that says nothing is no target, and nothing that fails.
+    // An empty component is not a target, and not an error.
     assert_eq!(told(home.path(), &["build", "-R", "."]), "");
 }
 
@@ -69,7 +69,7 @@ patchesStrategicMerge: [a.yaml]
     assert!(quiet.status.success() && quiet.stderr.is_empty());
 }
 
-/// A kustomization with a mistake, and what is said of it.
+/// A kustomization with a mistake, and its expected messages.
 const MEANT: [(&str, &str, &[&str]); 11] = [
     ("resources: [setings.yaml]\n", "a", &["app/kustomization.yaml:1:13", "did you mean `settings.yaml`?"]),
     ("resources: [../bse]\n", "a", &["did you mean `../base`?"]),

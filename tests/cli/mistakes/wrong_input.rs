@@ -1,4 +1,4 @@
-//! Wrong paths, command lines, and files that are too large or hold conflict markers.
+//! Invalid paths and command lines, oversized files, and files with conflict markers.
 
 use std::fs;
 
@@ -172,7 +172,7 @@ fn oversized_file_reports_limit_exceeded() {
     for command in commands {
         says(&refused(home.path(), command), &["error[limit-exceeded]", "larger than 1 GiB"]);
     }
-    // The lock file itself, when all else can be read.
+    // The lock file itself is oversized, while all other files can be read.
     fs::write(home.path().join("a.yaml"), cm("a")).expect("written");
     for command in [["build", "."], ["lock", "."]] {
         says(&refused(home.path(), &command), &["error[limit-exceeded]", "larger than 1 GiB"]);

@@ -1,4 +1,4 @@
-//! Kustomizations and definitions that both sides change, renamed and moved resources.
+//! Kustomizations and definitions changed on both sides, renamed and moved resources.
 
 use std::fs;
 
@@ -386,13 +386,13 @@ fn dangling_and_unreferenced_files_are_reported_after_a_merge() {
     let kustomization = |names: &str| format!("resources: [{names}]\n");
     let own = format!("{WEB}---\n{}", WEB.replace("name: web\nspec", "name: mine\nspec"));
     let table = [
-        // What dest added to a file that upstream moves is named by none.
+        // No kustomization lists a resource that dest added to a file moved upstream.
         (
             [("b.yaml, a.yaml", vec![("a.yaml", WEB)]), ("b.yaml, c.yaml", vec![("c.yaml", WEB)])],
             ("b.yaml, a.yaml", vec![("a.yaml", own.as_str())]),
             "a.yaml is named by no kustomization after the merge",
         ),
-        // Both move it, and each names its own place.
+        // Both sides move the file, and each kustomization lists its own path.
         (
             [("a.yaml", vec![("a.yaml", WEB)]), ("b.yaml", vec![("b.yaml", WEB)])],
             ("c.yaml", vec![("c.yaml", WEB)]),

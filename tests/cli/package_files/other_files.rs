@@ -1,10 +1,10 @@
-//! Files that are no manifests: texts, links, modes.
+//! Files that are not manifests: text files, symlinks, modes.
 
 use std::fs;
 
 use super::{WEB, merge3, packages, text, upgraded};
 
-/// A file on the three sides, and as it shall be; empty where it is not there.
+/// A file on the three sides and its expected content; empty if the file is absent.
 type OtherFile = (&'static str, [&'static str; 4]);
 
 const OTHER_FILES: [OtherFile; 9] = [

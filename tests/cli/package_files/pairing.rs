@@ -1,4 +1,4 @@
-//! Which resources of three directories are the same one.
+//! Matching of resources across the three directories.
 
 use std::fs;
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{WEB, merge3, packages, text, upgraded};
 
-/// The report of a merge with one conflict.
+/// Returns the report of a merge with one conflict.
 fn json_report(taken: &str) -> Value {
     let place = |side: &str, value: i64| json!({"file": format!("{side}/web.yaml"), "line": 6, "column": 13, "value": value});
     json!({
@@ -39,7 +39,7 @@ fn json_report(taken: &str) -> Value {
     })
 }
 
-/// What a report says of a part that one side changed; the places are those in the original, the updated version and
+/// A report entry for a field changed on one side, with its locations in the original, the updated version and
 /// dest.
 fn origin(
     file: &str,
@@ -64,7 +64,7 @@ fn origin(
     told
 }
 
-/// An object, its parts, and the keys of the entries of its lists.
+/// A Deployment and a ConfigMap with these values, to test fields, maps and list entries with merge keys.
 fn configured(replicas: &str, labels: &str, containers: &str) -> String {
     format!(
         "\
@@ -222,7 +222,7 @@ fn origins_are_reported_for_all_resolution_strategies() {
     }
 }
 
-/// The line of a text that is a report.
+/// Returns the JSON line of the output that is the report.
 fn last_line_of_json(text: &[u8]) -> Vec<u8> {
     let line = text.split(|byte| *byte == b'\n').find(|line| line.starts_with(b"{"));
     line.expect("a report").to_vec()

@@ -180,7 +180,7 @@ metadata: {{name: a}}
     let table = [
         [thing(&[]), thing(&[x]), thing(&[z]), thing(&[z, x])],
         [thing(&[x, z]), thing(&[changed[0], z]), thing(&[x, changed[1]]), thing(&changed)],
-        // An entry that gains a key is the same entry, and the other side's change stays.
+        // An entry that gains a key is still the same entry, and the change of the other side is kept.
         [thing(&[x]), thing(&[gained]), thing(&[changed[0]]), thing(&[both])],
         [thing(&[x, z]), thing(&[gained, z]), thing(&[changed[0], z]), thing(&[both, z])],
         [thing(&[x]), thing(&[z]), thing(&[changed[0]]), thing(&["foo: a, bar: z, other: \"1\""])],

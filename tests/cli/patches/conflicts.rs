@@ -1,4 +1,4 @@
-//! Conflicts, and what a type of patch cannot express.
+//! Conflicts, and changes that a patch type cannot express.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ metadata: {{name: a}}
         ("field.yaml", &thing("z: null")),
         ("list.yaml", &thing("z: [{q: null}]")),
     ]);
-    // The modified version, how it cannot be said, the flags that the error names.
+    // The modified version, the type that cannot express the change, and the flags that the error names.
     let table: [(&str, &[&str], &[&str]); 5] = [
         ("map.yaml", TYPES[1], &["--type json"]),
         ("field.yaml", TYPES[1], &["--type json"]),
@@ -47,7 +47,7 @@ metadata: {{name: a}}
             assert_eq!(got, want, "{modified} {way:?}");
         }
     }
-    // In an entry of a list null is a value to a merge patch.
+    // Within a list entry, null is a value in a merge patch.
     let (patch, _) = succeed(files.path(), &["create-patch", "a.yaml", "list.yaml", "--type", "merge"]);
     assert_eq!(
         patch,
@@ -56,7 +56,7 @@ z:
 - q: null
 "
     );
-    // What goes wrong before a patch is made has a way out, too.
+    // Errors before a patch is created have a help text, too.
     let config = |more: &str| {
         WEB.replace(
             "spec:\n  replicas: 1 # one\n",
@@ -83,7 +83,7 @@ spec:
     ");
 }
 
-/// As `kubectl create deployment --dry-run=client -o yaml` writes it.
+/// Output of `kubectl create deployment --dry-run=client -o yaml`.
 const DRY_RUN: &str = "\
 apiVersion: apps/v1
 kind: Deployment
@@ -106,7 +106,7 @@ spec:
 status: {}
 ";
 
-/// What a server makes of it, with what others added.
+/// The object as created by a server, with fields added by others.
 const CREATED: &str = "\
 apiVersion: apps/v1
 kind: Deployment
@@ -136,7 +136,7 @@ fn null_and_empty_fields_are_not_conflicts() {
         ("applied.yaml", DRY_RUN),
         ("new.yaml", &DRY_RUN.replace("web:1", "web:2")),
         ("live.yaml", CREATED),
-        // The server's fields were never there.
+        // Empty server fields count as absent.
         (
             "plain.yaml",
             &DRY_RUN.replace("creationTimestamp: null", "generateName: ''").replace("\nstatus: {}", ""),
@@ -154,7 +154,7 @@ fn null_and_empty_fields_are_not_conflicts() {
             assert_eq!(got, want, "{of:?} {overwrite:?}");
         }
     }
-    // An overlay takes maps that the schema calls atomic as one value: what others put in is a conflict.
+    // An overlay merges atomic maps as one value: keys added by others are a conflict.
     let create =
         ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml", "--dialect", "overlay"];
     let said = fail(files.path(), &create);
@@ -175,7 +175,7 @@ fn null_and_empty_fields_are_not_conflicts() {
     ");
     let got = made_of(&files, "live.yaml", &[&create[..5], &["--overwrite"]].concat(), TYPES[3]);
     assert_eq!(got["metadata"], want["metadata"]);
-    // Two-way, null is what it is in a JSON patch, and nothing to all others.
+    // In a two-way patch, null is a value in a JSON patch and absent in all other types.
     for of in TYPES {
         let got = made_of(&files, "plain.yaml", &["create-patch", "plain.yaml", "new.yaml"], of);
         assert!(got["metadata"]["creationTimestamp"].is_null(), "{of:?}");
@@ -214,7 +214,7 @@ fn conflicts_name_the_overwrite_flag() {
         let said = fail(files.path(), &[&create[..], of].concat());
         assert!(said.contains("--overwrite undoes the other change"), "{of:?}: {said}");
     }
-    // Nothing undoes another name.
+    // No flag resolves a different name.
     fs::write(files.path().join("new.yaml"), NEW.replace("name: web, labels", "name: wob, labels"))
         .expect("written");
     for of in TYPES {

@@ -1,4 +1,4 @@
-//! What a patch adds is written as the text beside it.
+//! Values added by a patch match the style of the surrounding text.
 
 use std::fs;
 
@@ -32,7 +32,7 @@ fn added_values_match_the_surrounding_style() {
     let operations = r#"[{"op": "add", "path": "/spec/strategy", "value": {"type": "Recreate"}}]"#;
     let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type=json", "-p", operations]);
     assert_eq!(patched, format!("{WEB}  strategy:\n    type: Recreate\n"));
-    // In JSON it is JSON.
+    // JSON input stays JSON.
     let json = "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"data\": {\"a\": \"b\"}}\n";
     let files = temp_dir(&[("a.json", json)]);
     let (patched, _) = succeed(
@@ -49,7 +49,7 @@ data:
         ],
     );
     assert_eq!(patched, json.replace("\"b\"}", "\"b\", \"c\": \"d\"}"));
-    // Who writes a patch in YAML has chosen a style.
+    // A patch in YAML determines the style.
     let files = temp_dir(&[("web.yaml", WEB)]);
     let (patched, _) = succeed(
         files.path(),
@@ -103,7 +103,7 @@ spec:
         .replace("[{key: a}]", "[{key: b}]")
         .replace(volume, &format!("{volume}      - {{name: B, emptyDir: {{}}}}\n"));
     assert_eq!(patch(operations, "json"), want);
-    // What is long stands on lines of its own.
+    // Long values use block style.
     let long = format!("{{spec: {{template: {{spec: {{tolerations: [{{key: {}}}]}}}}}}}}", "k".repeat(120));
     let want = manifest.replace(" [{key: a}] # some", &format!(" # some\n      - key: {}", "k".repeat(120)));
     assert_eq!(patch(&long, "strategic"), want);
@@ -147,11 +147,11 @@ fn aliases_with_the_right_value_are_kept() {
 ",
     );
     assert_eq!(patched, want);
-    // All that are to become what the anchor becomes stay.
+    // Aliases stay if their new value equals that of the anchor.
     let all = "{spec: {template: {spec: {containers: [{name: web, image: c}, {name: second, image: c}]}}}}";
     let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", all]);
     assert_eq!(patched, ANCHORED.replace("image: a\n", "image: c\n"));
-    // An alias does not outlive its anchor, nor stand before it.
+    // An alias cannot outlive its anchor or precede it.
     for patch in [
         "{spec: {template: {spec: {containers: [{name: web, $patch: delete}]}}}}",
         "{spec: {template: {spec: {containers: [{name: web, image: c, env: [{name: A, $patch: delete}]}]}}}}",

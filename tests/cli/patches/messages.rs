@@ -1,4 +1,4 @@
-//! What is said of patches, where, and what of them is shown.
+//! Messages about patches: their texts, their locations, and the values that they show.
 
 use super::{fail, temp_dir, temp_dir_from_text, succeed};
 
@@ -35,7 +35,7 @@ spec:
       - {name: log, image: log}
 ";
 
-/// What is said of a patch of one file.
+/// Returns the messages about a patch of one file.
 fn said(manifests: &str, args: &[&str]) -> String {
     let files = temp_dir(&[("a.yaml", manifests)]);
     succeed(files.path(), &[&["patch", "-f", "a.yaml"], args].concat()).1
@@ -132,7 +132,7 @@ fn values_that_are_not_secret_are_shown() {
       = note: it was for v1 ConfigMap a in a.yaml
       = help: use `delete`, `replace` or `merge`
     "#);
-    // What is secret by its key is so anywhere.
+    // A value under a secret key is masked everywhere.
     let told = refused(CONFIG, &["-p", r#"{"data": {"password": "marked", "$patch": "x"}}"#]);
     assert!(!told.contains("marked"), "{told}");
     let both = format!("{CONFIG}---\n{SECRET}");

@@ -1,4 +1,4 @@
-//! What patches must not do in silence: lose entries, leave nulls, speak of what nobody wrote.
+//! Patches must not silently lose entries or leave nulls, and warn only about their own values.
 
 use std::fs;
 
@@ -116,7 +116,7 @@ spec:
         (two, "{id: 1, x: 3}", &[]),
         (two, "{id: 2, x: 1}", &[]),
         (two, "{id: 1, x: 2, note: new}", &[]),
-        // Those that lack a key are one to kustomize.
+        // kustomize treats entries without a merge key as one entry.
         (
             r"  - {id: 1, note: one}
   - {id: 1, note: two}
@@ -149,7 +149,7 @@ spec:
     }
 }
 
-/// Operations on `WEB`, and what is said of them.
+/// Operations on `WEB` that fail, and parts of their messages.
 const REFUSED_OPERATIONS: [(&str, &[&str]); 8] = [
     (
         "[{op: add, path: /spec/replicas/x, value: 1}]",
@@ -560,7 +560,7 @@ fn values_not_representable_in_yaml_require_json_output() {
     assert_eq!(printed, "{\n    \"a\": \"x\u{7f}\"\n}\n");
 }
 
-/// A kind whose list has recommended keys.
+/// A kind with a list that has recommended merge keys.
 const RECOMMENDED: &str = r"
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -1,4 +1,4 @@
-//! What the schema forbids or requires, and kinds that are not built in.
+//! Invalid values, missing required fields, and kinds that are not built in.
 
 use std::fs;
 
@@ -55,14 +55,14 @@ fn missing_required_fields_are_reported() {
             "spec.template.spec.containers[0].name",
         ),
         (&selected, "strategic", probe, "spec.template.spec.containers[0].livenessProbe.httpGet.port"),
-        // Who had none before lost none.
+        // An object that already lacked the field loses nothing.
         (WEB, "strategic", "spec: {selector: null}", ""),
     ];
     for (manifest, kind, patch, field) in table {
         let files = temp_dir(&[("web.yaml", manifest)]);
         let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", kind, "-p", patch]);
         if field.is_empty() {
-            // That there was none is all that is told.
+            // Only the missing field is reported.
             assert!(said.starts_with("warning[absent-deletion]"), "{patch}: {said}");
             assert_eq!(said.matches("warning[").count(), 1, "{patch}: {said}");
             continue;
@@ -144,7 +144,7 @@ fn strategic_patch_of_a_custom_resource_is_rejected_as_by_the_server() {
     let with = |more: &[&str]| succeed(files.path(), &[&args, more].concat()).0;
     assert!(with(&["--type", "merge"]).contains("l: [{id: 2, x: 2}]"));
     assert!(with(&["--dialect", "overlay"]).contains("l: [{id: 1, x: 1}, {id: 2, x: 2}]"));
-    // By a schema that somebody names it is a list without a patch strategy.
+    // With the given schema, it is a list without a patch strategy.
     assert!(with(&["--schema", "crd.yaml"]).contains("l: [{id: 2, x: 2}]"));
     let create = ["create-patch", "d/a.yaml", "b.yaml"];
     fs::write(files.path().join("b.yaml"), CUSTOM.replace("{id: 2}", "{id: 2, x: 2}")).expect("written");

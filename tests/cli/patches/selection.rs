@@ -1,4 +1,4 @@
-//! Which manifests a patch is for.
+//! Selection of the manifests that a patch applies to.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::{WEB, application, config, fail, succeed};
 
-/// The files of the directory that are not as they were.
+/// Names of the files in the directory that changed.
 fn touched(args: &[&str]) -> Vec<String> {
     let (files, untouched) = (application(), application());
     succeed(files.path(), &[&["patch", "-f", "app", "--in-place"], args].concat());

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::{APPLIED, CRD, CUSTOM, LIVE, NEW, TYPES, fail, succeed};
 
-/// What a patch of some type makes of the live object, as JSON.
+/// Applies a patch of the given type to the live object and returns the result as JSON.
 fn applied(files: &TempDir, create: &[&str], of: &[&str]) -> serde_json::Value {
     let (patch, _) = succeed(files.path(), &[create, of].concat());
     fs::write(files.path().join("patch.yaml"), patch).expect("written");
@@ -90,7 +90,7 @@ spec:
             assert_eq!((&ports[0]["name"], &ports[1]["name"]), (&"a".into(), &"c".into()), "{of:?}");
         }
     }
-    // Two equal ones, which no key tells apart.
+    // Two equal entries that no key distinguishes.
     let twice = ports("b").replace("UDP", "TCP");
     let files = temp_dir(&[("live.yaml", &twice), ("new.yaml", &twice.replace("name: a", "name: x"))]);
     for of in &TYPES[1..] {
@@ -155,7 +155,7 @@ crd.yaml: 0 errors, 0 warnings
     ");
 }
 
-/// A definition with one list, and what is said of it.
+/// A definition with one list that has these schema extensions.
 fn with_list(words: &str) -> String {
     format!(
         "\

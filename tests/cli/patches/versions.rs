@@ -1,4 +1,4 @@
-//! Versions of an object whose entries or namespaces say less than others': which belong together.
+//! Versions of an object whose list entries lack keys or that lack a namespace are matched.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{fail, temp_dir, temp_dir_from_text, run, succeed};
 
-/// A kind with a list whose recommended keys an entry may lack, and one with several merge keys.
+/// A kind with a list whose recommended merge keys are optional, and a list with several merge keys.
 const CRD: &str = "\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -63,7 +63,7 @@ fn things([original, modified, current]: [&str; 3]) -> tempfile::TempDir {
 
 const CREATE: [&str; 7] = ["create-patch", "o.yaml", "m.yaml", "--current", "c.yaml", "--schema", "crd.yaml"];
 
-/// The live list after the patch, sorted.
+/// Returns the sorted live list after the patch.
 fn list_after(sides: [&str; 3], way: &[&str], flags: &[&str]) -> Vec<String> {
     let files = things(sides);
     let (patch, _) = succeed(files.path(), &[&CREATE[..], way, flags].concat());
@@ -200,7 +200,7 @@ metadata: {name: c}
         let said = String::from_utf8(output.stderr).expect("text");
         assert!(!said.is_empty() && !said.contains("hunter2"), "{args:?}: {said}");
     }
-    // What is for others is shown.
+    // Patches of other kinds are shown.
     let patch = ["patch", "-f", "d", "-p", "{kind: ConfigMap, dta: {x: shown}}"];
     let (_, said) = succeed(files.path(), &patch);
     insta::assert_snapshot!(said, @r"
@@ -271,7 +271,7 @@ data: {a: '1'}
     }
 }
 
-/// Where a three-way patch between such versions says that there is a conflict: `file:line:column`, one for each type.
+/// Location of the conflict in a three-way patch of these versions: `file:line:column`, one for each patch type.
 fn conflict_of(modified: &str, live: &str) -> Vec<String> {
     let files = temp_dir(&[("applied.yaml", APPLIED), ("new.yaml", modified), ("live.yaml", live)]);
     let types: [&[&str]; 4] =
@@ -318,13 +318,13 @@ fn conflicts_have_locations_even_if_the_live_entry_is_gone() {
     );
     let other = with("value: x", "valueFrom: {fieldRef: {fieldPath: p}}");
     let table = [
-        // The entry, the list that holds it, or all above is gone.
+        // The entry, its list, or an ancestor is absent.
         (other.clone(), with(env, "        env: []\n"), "new.yaml:11:11"),
         (other.clone(), with(env, ""), "new.yaml:11:"),
         (other, with(&APPLIED[APPLIED.find("  template").expect("there")..], ""), "new.yaml:"),
         (with("s:1", "s:2"), with(side, ""), "new.yaml:12:9"),
         (with("        image: s:1\n", "        args: [a]\n"), with(side, ""), "new.yaml:12:9"),
-        // A map on one side, nothing or something else on the other one.
+        // One side has a map, and the other side has no value or one of another type.
         (with("{type: Recreate}", "{}"), with("{type: Recreate}", "null"), "new.yaml:5:13"),
         (with(side, ""), with("s:1", "s:2"), "applied.yaml:12:9"),
     ];

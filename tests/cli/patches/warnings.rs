@@ -1,4 +1,4 @@
-//! Warnings of directives, and errors that name patch and file.
+//! Warnings about directives, and errors that name the patch and the file.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use super::{CUSTOM, WEB, application, fail, succeed};
 #[test]
 fn misleading_directives_are_reported() {
     let spec = |spec: &str| format!("{{spec: {{template: {{spec: {spec}}}}}}}");
-    // The patch, what is said in `apiserver`, whether it is said in `overlay`, too, and a text of the outcome there.
+    // The patch, the warning in `apiserver`, whether `overlay` prints it, too, and a text of the result in `overlay`.
     let table = [
         (spec("{containers: [{$patch: replace, name: web, image: 'web:2'}]}"), "this one is left out", true),
         (spec("{volumes: [{$patch: replace, name: v}]}"), "this one is left out", true),
@@ -256,7 +256,7 @@ fn numbers_keep_their_value_and_type() {
         let said = fail(files.path(), &["create-patch", "a.yaml", "b.json", "--type", of]);
         assert!(said.contains("larger number than any"), "{said}");
     }
-    // As YAML it is a text, and stays one.
+    // In a YAML patch, it is a string and stays one.
     let (patched, _) =
         succeed(files.path(), &["patch", "-f", "a.yaml", "-p", "spec: {x: 7e12345}", "--type", "merge"]);
     insta::assert_snapshot!(patched, @r"
@@ -268,7 +268,7 @@ fn numbers_keep_their_value_and_type() {
       l: [{id: 1, x: 1}, {id: 2}]
       x: 7e12345
     ");
-    // kubectl sends `80.0` of YAML as 80.
+    // kubectl sends `80.0` from YAML as 80.
     let ports = WEB.replace(
         "image: web:1\n",
         "\

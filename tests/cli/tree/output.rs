@@ -1,4 +1,4 @@
-//! Graphs, functions, charts and configurations.
+//! Graphs, functions, charts and configuration files.
 
 use std::fs;
 use std::process::Command;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::{config_map, json, shop, tree};
 
-/// A folder whose names try to end texts, and to steer terminals.
+/// A directory with file names that need escaping in graphs and on terminals.
 fn odd() -> TempDir {
     temp_dir(&[
         ("k/kustomization.yaml", "resources: [\"a\\\"];<b>\\\\n#&`\\u001B[31m/x.yaml\"]"),
@@ -111,7 +111,7 @@ sed '0,/  a: b/s//  a: B/'
     assert_eq!((&node["changed"], &node["file"]), (&1.into(), &"up.yaml".into()), "{node}");
     assert_eq!(node["objects"].as_array().map(Vec::len), Some(1), "{node}");
 
-    // It changes `c`, deletes `d` and adds another.
+    // The function changes `c`, deletes `d` and adds another object.
     let script = r#"#!/bin/sh
 awk '/^- apiVersion/{n++} /^functionConfig/{n=0; print "- {apiVersion: v1, kind: ConfigMap, metadata: {name: e}}"} n<2{sub("    a: b", "    a: B"); print}'
 "#;

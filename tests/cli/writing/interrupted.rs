@@ -1,4 +1,4 @@
-//! A program that is killed, or cannot write, leaves old or new files.
+//! An interrupted program, or one that cannot write, leaves either the old or the new files.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 
 use super::{PROGRAM, config, fail, listing, many, program, read, succeed, targets};
 
-/// How a run of the program over 1,000 files was ended.
+/// Checks interrupted runs of the program over 1,000 files.
 struct Ending<'h> {
     home: &'h Path,
-    /// What is in the directory after a run with either value.
+    /// Expected contents of the directory after a run with either value.
     states: [BTreeMap<PathBuf, Vec<u8>>; 2],
 }
 
 const FILES: usize = 1000;
 
 impl<'h> Ending<'h> {
-    /// With each value there are files that the other one has not, and some files have further names.
+    /// Each value has files that the other one lacks, and some files have additional names.
     fn new(home: &'h Path) -> Self {
         for (value, own) in [("one", "first"), ("two", "second")] {
             let target = home.join(value).join("app");
@@ -49,13 +49,13 @@ impl<'h> Ending<'h> {
         command
     }
 
-    /// Starts to write what is not there.
+    /// Starts a run that writes the value that is not present.
     fn start(&self) -> Child {
         let value = if listing(&self.home.join("out")) == self.states[0] { "two" } else { "one" };
         Self::command(self.home, value).spawn().expect("runs")
     }
 
-    /// Waits until the changes begin, or the run is over.
+    /// Waits until the changes begin or the run ends.
     fn until_changes_begin(&self, child: &mut Child) {
         let list = self.home.join("out/.kubectl-smp-journal/list");
         while !list.exists() && child.try_wait().expect("a child").is_none() {
@@ -63,7 +63,7 @@ impl<'h> Ending<'h> {
         }
     }
 
-    /// Fails unless all files are old, or all new, and nothing else is there.
+    /// Fails unless all files are old, or all are new, and no other file is present.
     fn check(&self, what: &str) {
         let found = listing(&self.home.join("out"));
         let is_known = |path: &&PathBuf| self.states.iter().any(|state| state.contains_key(*path));
@@ -104,9 +104,9 @@ fn killed_program_leaves_all_old_or_all_new_files() {
         let journal = home.path().join("out/.kubectl-smp-journal");
         if journal.join("list").exists() {
             midway += 1;
-            // Nobody reads what is neither old nor new.
+            // A directory with a partial write is not read.
             fail(home.path(), &["merge", "out", "out"]);
-            // Who ends it may be killed, too.
+            // A recovering program may be killed, too.
             let mut child =
                 program(home.path(), &["recover", "out"]).stdout(Stdio::null()).spawn().expect("runs");
             std::thread::sleep(Duration::from_micros(u64::from(kill) * 40_000 / u64::from(kills)));
@@ -116,10 +116,10 @@ fn killed_program_leaves_all_old_or_all_new_files() {
         if kill % 4 < 2 {
             succeed(home.path(), &["recover", "out"]);
         } else {
-            // As any program that writes there does.
+            // Recovers, as every program does before it writes.
             succeed(home.path(), &["merge", "out/app/v1_configmap_c0.yaml", "out/app", "--in-place"]);
         }
-        // What was only prepared above is removed by who writes there.
+        // Writers remove files that were only prepared.
         assert!(!journal.join("list").exists(), "kill {kill}");
         succeed(home.path(), &["recover", "out"]);
         assert!(!journal.exists(), "kill {kill}");
