@@ -22,7 +22,7 @@ use smp_merge::patch::parse_json_patch;
 use smp_overlay::overlay::{BuildOptions, Builder, Built, ChainPurpose, Histories, Targets};
 use smp_overlay::resource::Resource;
 use smp_overlay::schema_chain::{ChainSources, SchemaChain, SchemaChoice};
-use smp_text::diagnostic::{Coloring, Diagnostic, MessageFormat, MessageRenderer};
+use smp_text::diagnostic::{ColorMode, Diagnostic, MessageFormat, MessageRenderer};
 use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{self, Node, ParseOptions, parse_documents};
 use smp_validate::ValidateOptions;
@@ -429,7 +429,7 @@ fn run(command: Command, files: Files) -> Box<dyn Fn()> {
             Command::Check => check(&builder, &built, &tree, &renderer, &sources),
             Command::Blame => {
                 let blamer = Blamer::new(&built, &sources, &renderer);
-                let style = MarginStyle { coloring: Coloring::Plain, ..MarginStyle::default() };
+                let style = MarginStyle { coloring: ColorMode::Plain, ..MarginStyle::default() };
                 drop(blamed_yaml(&blamer, style).expect("YAML"));
             }
             Command::Tree => {

@@ -336,8 +336,8 @@ pub mod cli;
 /// See [Convert an error to a Kubernetes Status](crate#convert-an-error-to-a-kubernetes-status).
 pub mod diagnostic {
     pub use smp_text::diagnostic::{
-        Applicability, Code, Coloring, Diagnostic, Excerpt, Fix, Label, MessageFormat, MessageRenderer,
-        ObjectName, RenderedPlace, ResourceName, Result, RuleText, Severity,
+        Applicability, Code, ColorMode, Diagnostic, Excerpt, Fix, Label, MessageFormat, MessageRenderer,
+        ObjectName, RenderedLocation, ResourceName, Result, RuleText, Severity,
     };
 }
 
@@ -362,8 +362,8 @@ pub mod source {
 /// See [Edit YAML and keep its comments](crate#edit-yaml-and-keep-its-comments).
 pub mod yaml {
     pub use smp_text::yaml::{
-        Comments, DuplicateKeys, Entry, Key, List, Map, Meta, Node, ParseOptions, Style, Tag, Value, edit,
-        is_same, parse_documents, parse_one, to_documents, to_json, to_yaml,
+        Comments, DuplicateKeys, Entry, Key, List, Map, Meta, Node, ParseOptions, Style, Tag, Value, edit_text,
+        is_unchanged, parse_documents, parse_one, to_documents, to_json, to_yaml,
     };
 }
 

@@ -38,7 +38,7 @@ fn finalizers(object: &Value) -> &[Value] {
 pub fn problem(at: &ResourcePath, code: Code, kind: &str, message: &str) -> Diagnostic {
     let (api_version, kind) = (at.gvk.api_version().to_string(), kind.to_string());
     let name = ObjectName { api_version, kind, namespace: at.namespace.clone(), name: at.name.clone() };
-    Diagnostic::error(code, message).resource(ResourceName::of_object(at.gvk.to_string(), name))
+    Diagnostic::error(code, message).resource(ResourceName::from_object(at.gvk.to_string(), name))
 }
 
 pub fn bad_request(message: &str) -> Diagnostic {

@@ -29,7 +29,7 @@ use smp_inspect::check::{
 };
 use smp_overlay::overlay::{Builder, Histories};
 use smp_text::diagnostic::{Diagnostic, Result, Severity};
-use smp_text::source::{SourceMap, as_seen_from};
+use smp_text::source::{SourceMap, relative_path};
 use smp_text::yaml::Node;
 use smp_validate::ValidateOptions;
 
@@ -208,7 +208,7 @@ impl Checker<'_> {
         };
         let directory = if is_stream(target) { Path::new(".") } else { target };
         let schema = match self.builder.schema_for(directory, &built.resources) {
-            Ok(schema) => schema.note_in(&mut built.warnings),
+            Ok(schema) => schema.into_value(&mut built.warnings),
             Err(problem) => return Ok(failed(&problem)),
         };
         let rules = config.rules.clone().overridden_by(self.selected);
@@ -228,7 +228,7 @@ impl Checker<'_> {
         let config = match &file {
             Some(file) => {
                 let here = DiskTree.working_directory().unwrap_or_default();
-                CheckConfig::read(&DiskTree, file, &as_seen_from(file, &here), self.sources)?
+                CheckConfig::read(&DiskTree, file, &relative_path(file, &here), self.sources)?
             }
             None => CheckConfig::default(),
         };

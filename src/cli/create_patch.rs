@@ -20,7 +20,7 @@ use smp_merge::schema::{Cursor, Schema};
 use smp_overlay::overlay::ChainPurpose;
 use smp_overlay::package::wrong_types;
 use smp_overlay::schema_chain::SchemaChoice;
-use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
+use smp_text::diagnostic::{Code, Diagnostic, Result, WithWarnings};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{self, Node};
 
@@ -157,14 +157,14 @@ impl CreatePatchArgs {
 
     /// Returns the schema of the patched kind. Only strategic patches need one, so no source is asked
     /// for other types.
-    fn schema(&self, modified: &Node, sources: &SourceMap) -> Result<Warned<Schema>> {
+    fn schema(&self, modified: &Node, sources: &SourceMap) -> Result<WithWarnings<Schema>> {
         let is_needed = self.patch_type == PatchType::Strategic || self.schema.schema != SchemaChoice::Auto;
         if !is_needed {
             return Ok(Schema::embedded().into());
         }
         let mut chain = self.schema.chain(sources, ChainPurpose::Manifests)?;
         let value = chain.resolve(gvk_of(modified).as_ref())?;
-        Ok(Warned { value, warnings: chain.take_warnings() })
+        Ok(WithWarnings { value, warnings: chain.take_warnings() })
     }
 }
 
@@ -173,7 +173,7 @@ pub(super) fn run(args: &CreatePatchArgs, sources: &SourceMap) -> Outcome {
     args.schema.check_no_namespace()?;
     let options = args.options()?;
     let Manifests { original, modified, current } = args.manifests(sources)?;
-    let Warned { value: schema, mut warnings } = args.schema(&modified, sources)?;
+    let WithWarnings { value: schema, mut warnings } = args.schema(&modified, sources)?;
     let known = resolve_type(&modified, &schema, args.schema_type.as_deref())?;
     if args.patch_type == PatchType::Strategic && options.rules == PatchRules::Apiserver {
         check_strategic_kind(&modified, &args.schema, args.schema_type.as_deref())?;

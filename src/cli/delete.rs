@@ -22,7 +22,7 @@ use smp_cluster::{
     DryRun, Object, PARALLEL, RemainingObject, AlsoDeleted,
 };
 use smp_overlay::resource::Resource;
-use smp_text::diagnostic::{Code, Diagnostic, by_count, counted};
+use smp_text::diagnostic::{Code, Diagnostic, plural, counted};
 use smp_text::source::SourceMap;
 
 /// Build an overlay, or read manifests, and delete their objects from the cluster.
@@ -154,7 +154,7 @@ fn cascade_warning(taken: &AlsoDeleted) -> Diagnostic {
     let object = &taken.object;
     let message = match taken.count {
         Some(count) => {
-            let (objects, are) = (counted(count, "other object"), by_count(count, "is", "are"));
+            let (objects, are) = (counted(count, "other object"), plural(count, "is", "are"));
             format!("{objects} {are} deleted with {object}: {}", taken.description)
         }
         None => format!("cannot determine which objects are deleted with {object}: {}", taken.description),

@@ -16,7 +16,7 @@ use smp_inspect::explain::{
     TargetReads, collect_reads, reads_to_argocd, reads_to_json, reads_to_lines, reads_to_make,
 };
 use smp_overlay::overlay::{Builder, RemoteReference};
-use smp_text::diagnostic::{Diagnostic, quoted_path, unreadable};
+use smp_text::diagnostic::{Diagnostic, quoted_path, read_error};
 use smp_text::source::SourceMap;
 
 /// List the files and remote references that a build reads.
@@ -170,7 +170,7 @@ fn directory(target: &Path) -> Option<PathBuf> {
 }
 
 fn text(args: &DepsArgs, all: &[BuiltTarget]) -> Result<String, Diagnostic> {
-    let here = DiskTree.working_directory().map_err(|error| unreadable("the working directory", &error))?;
+    let here = DiskTree.working_directory().map_err(|error| read_error("the working directory", &error))?;
     if args.output == DepsFormat::Text {
         // A shared input is listed once, so it need not be known which targets read it.
         let read = RecordingTree::read_set_of(all.iter().flat_map(|target| &target.trees));

@@ -17,7 +17,7 @@ use smp_cluster::{
 use smp_inspect::check::IncompleteObjects;
 use smp_merge::diff::unified;
 use smp_overlay::resource::Resource;
-use smp_text::diagnostic::{Code, Diagnostic, counted, escaped, guarded};
+use smp_text::diagnostic::{Code, Diagnostic, counted, escaped, escaped_line_start};
 use smp_text::source::SourceMap;
 
 /// Show what applying an overlay would change in the cluster.
@@ -181,7 +181,7 @@ fn print_differences(objects: &[ObjectDiff]) -> Result<bool, Failure> {
         let (old, new) = (format!("LIVE/{old}"), format!("MERGED/{}", diff.object.file_name()));
         writeln!(stdout, "diff -u -N {} {}", escaped(&old), escaped(&new))?;
         for line in unified(&old, &new, &before, &after).lines() {
-            let line = guarded(line);
+            let line = escaped_line_start(line);
             let shown: Vec<_> = line.split('\t').map(escaped).collect();
             let shown = shown.join("\t");
             match style(&line).filter(|_| color) {

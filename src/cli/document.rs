@@ -5,7 +5,7 @@ use std::path::Path;
 use super::Failure;
 use smp_files::{DiskTree, FileTree as _, read_bounded};
 use smp_merge::schema::{Cursor, Gvk, Schema};
-use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
+use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{self, Node, ParseOptions};
 
@@ -15,7 +15,7 @@ pub(super) fn read_documents(path: &Path, options: ParseOptions, sources: &Sourc
         return parse_text("<stdin>", read_stdin()?, options, sources);
     }
     let name = path.display().to_string();
-    let bytes = DiskTree.read_stream(path).map_err(|error| unreadable(&name, &error))?;
+    let bytes = DiskTree.read_stream(path).map_err(|error| read_error(&name, &error))?;
     let text = yaml::decode(bytes).map_err(|d| d.note(format!("in {name}")))?;
     parse_text(&name, text, options, sources)
 }
@@ -45,7 +45,7 @@ pub(super) fn read_document(path: &Path, sources: &SourceMap) -> Result<Node> {
 
 /// Reads standard input as text.
 pub(super) fn read_stdin() -> Result<String> {
-    let bytes = stdin_bytes().map_err(|error| unreadable("standard input", &error))?;
+    let bytes = stdin_bytes().map_err(|error| read_error("standard input", &error))?;
     yaml::decode(bytes).map_err(|d| d.note("in standard input"))
 }
 

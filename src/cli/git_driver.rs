@@ -16,8 +16,8 @@ use smp_overlay::package::{
     ConflictWriting, FileContent, MarkerWords, OriginKeeping, Package, PackageConflict, PackageMerge3,
     PlainMerge, merge3_plain,
 };
-use smp_text::diagnostic::{Result, Severity, Warned};
-use smp_text::diagnostic::{counted, unreadable};
+use smp_text::diagnostic::{Result, Severity, WithWarnings};
+use smp_text::diagnostic::{counted, read_error};
 use smp_text::source::{Reading, SourceMap};
 use smp_text::yaml::decode;
 
@@ -77,7 +77,7 @@ pub(super) fn run(names: &[PathBuf], options: &DriverOptions<'_>, sources: &Sour
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
-    DiskTree.read(path).map_err(|error| unreadable(path.display(), &error))
+    DiskTree.read(path).map_err(|error| read_error(path.display(), &error))
 }
 
 impl DriverVersions<'_> {
@@ -122,7 +122,7 @@ impl DriverVersions<'_> {
         }
         // The result of a git merge must not depend on a cluster.
         let schema = SchemaArgs { offline: true, ..options.schema.clone() };
-        let Warned { value: schema, warnings } = resolve_schema(&packages, &schema, sources)?;
+        let WithWarnings { value: schema, warnings } = resolve_schema(&packages, &schema, sources)?;
         // Print the warnings, even under --strict: git needs a merged file.
         render::print(&warnings, sources);
         let merge = PackageMerge3 {

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 use super::format::Choices;
 use smp_cluster::{Cascade, Object, RemainingObject};
-use smp_text::diagnostic::{Diagnostic, by_count, counted};
+use smp_text::diagnostic::{Diagnostic, plural, counted};
 
 /// The kind of dry run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -43,7 +43,7 @@ pub(super) fn list_names(objects: &[Object], name: fn(&Object) -> String) -> Str
 /// Returns the progress lines while objects are being deleted.
 pub(super) fn waiting_lines(remaining: &[RemainingObject]) -> Vec<String> {
     let count = remaining.len();
-    let head = format!("waiting until {} {} deleted", counted(count, "object"), by_count(count, "is", "are"));
+    let head = format!("waiting until {} {} deleted", counted(count, "object"), plural(count, "is", "are"));
     let each = remaining.iter().flat_map(|one| {
         let blockers = one.blocked_by.iter().map(|blocker| format!("    {blocker}"));
         std::iter::once(format!("  {}", qualified_name(&one.object))).chain(blockers)

@@ -22,7 +22,7 @@ use smp_merge::schema::is_built_in;
 use smp_overlay::overlay::Built;
 use smp_overlay::overlay::{LOCK_FILE, LockFile, LockSource};
 use smp_overlay::schema_chain::LockedSchema;
-use smp_text::diagnostic::{Code, Diagnostic, counted, unreadable};
+use smp_text::diagnostic::{Code, Diagnostic, counted, read_error};
 use smp_text::source::SourceMap;
 use smp_text::yaml;
 
@@ -142,7 +142,7 @@ fn kept_schemas(file: &Path, sources: &SourceMap) -> smp_text::diagnostic::Resul
     if !DiskTree.exists(file) {
         return Ok(Vec::new());
     }
-    let read = DiskTree.read(file).map_err(|error| unreadable(displayed(file).display(), &error));
+    let read = DiskTree.read(file).map_err(|error| read_error(displayed(file).display(), &error));
     let schemas = read
         .and_then(yaml::decode)
         .and_then(|text| LockFile::read_schemas(sources, sources.add(displayed(file), text)));

@@ -142,7 +142,7 @@ impl RuleArgs {
     fn infer_keys(&self) -> Option<InferKeys> {
         let keys: Vec<_> = self.infer_keys.as_ref()?.iter().filter(|key| !key.is_empty()).collect();
         Some(match keys.as_slice() {
-            [] => InferKeys::usual(),
+            [] => InferKeys::common(),
             [none] if *none == "none" => InferKeys::Off,
             keys => InferKeys::Keys(keys.iter().map(|key| key.as_str().into()).collect()),
         })

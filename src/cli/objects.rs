@@ -16,9 +16,9 @@ use smp_merge::schema::Schema;
 use smp_overlay::overlay::{Builder, Histories, Remotes, is_remote_file, without_secrets};
 use smp_overlay::resource::{LabelSelector, Resource, flatten_lists};
 use smp_overlay::schema_chain::cache::{SchemaCache, ServerId};
-use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
+use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};
 use smp_text::source::{SourceId, SourceMap, Span, is_kustomization};
-use smp_text::yaml::{Node, ParseOptions, PrintForm, decode, parse_documents};
+use smp_text::yaml::{Node, ParseOptions, PrintFormat, decode, parse_documents};
 
 /// The flags that select objects.
 #[derive(Debug, Args)]
@@ -147,7 +147,7 @@ impl ObjectArgs {
             let documents = flatten_lists(documents.into_iter().map(with_kinds_of_items).collect())?;
             for node in documents {
                 let resource = Resource::new(node, &schema)?;
-                resource.check_printable(PrintForm::Json)?;
+                resource.check_printable(PrintFormat::Json)?;
                 resources.push(resource);
             }
         }
@@ -174,7 +174,7 @@ impl ObjectArgs {
         let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Keep, max_depth };
         let mut files = Vec::new();
         for walked in TreeWalk::new(&DiskTree, path, options) {
-            let walked = walked.map_err(|error| unreadable(path.display(), &error))?;
+            let walked = walked.map_err(|error| read_error(path.display(), &error))?;
             let extension = walked.path.extension().and_then(|e| e.to_str());
             if !matches!(extension, Some("json" | "yaml" | "yml")) {
                 continue;
@@ -233,7 +233,7 @@ fn read(input: &Input, remotes: &Remotes, sources: &SourceMap) -> Result<SourceI
         Input::Named(path) => (path.clone(), DiskTree.read_stream(path)),
         Input::InDirectory(path) => (path.clone(), DiskTree.read(path)),
     };
-    let text = decode(bytes.map_err(|error| unreadable(name.display(), &error))?)
+    let text = decode(bytes.map_err(|error| read_error(name.display(), &error))?)
         .map_err(|error| error.note(format!("in {}", name.display())))?;
     Ok(sources.add(name, text))
 }

@@ -18,7 +18,7 @@ use smp_overlay::overlay::ChainPurpose;
 use smp_overlay::package::{
     ChangedPackage, ConflictWriting, OriginKeeping, Package, recover_target, write_copy, write_files,
 };
-use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, WithWarnings};
 use smp_text::source::{Reading, SourceMap};
 
 /// The exit status of a merge with conflicts, under `--in-place` or `--exit-code`.
@@ -198,14 +198,14 @@ pub(super) fn resolve_and_report_schema(
     args: &SchemaArgs,
     sources: &SourceMap,
 ) -> Result<Schema> {
-    let Warned { value: schema, warnings } = resolve_schema(packages, args, sources)?;
+    let WithWarnings { value: schema, warnings } = resolve_schema(packages, args, sources)?;
     render::print_or_reject(&warnings, sources).map_err(|rejected| {
         let mut problems = Problems::default();
         for problem in rejected {
             problems.add(problem.into_error());
         }
         problems
-            .or(())
+            .into_result(())
             .err()
             .unwrap_or_else(|| Diagnostic::error(Code::Summary, "warnings are errors because of --strict"))
     })?;
@@ -217,7 +217,7 @@ pub(super) fn resolve_schema(
     packages: &[&Package],
     args: &SchemaArgs,
     sources: &SourceMap,
-) -> Result<Warned<Schema>> {
+) -> Result<WithWarnings<Schema>> {
     let file = args.file(sources)?;
     let mut chain = args.chain_with(file.clone(), ChainPurpose::Manifests, sources)?;
     let mut own = Schema::none();
@@ -233,5 +233,5 @@ pub(super) fn resolve_schema(
     if let Some(file) = file {
         schema.push_types("file", file);
     }
-    Ok(Warned { value: schema, warnings })
+    Ok(WithWarnings { value: schema, warnings })
 }

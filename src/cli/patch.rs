@@ -276,7 +276,7 @@ fn print_removed(changed: &ChangedPackage) {
 }
 
 fn read_patches(args: &PatchArgs, sources: &SourceMap) -> Result<Vec<Node>> {
-    let options = ParseOptions::kubectl().of_patch();
+    let options = ParseOptions::kubectl().for_patch();
     match (&args.patch_file, &args.patch) {
         (Some(path), _) => read_documents(path, options, sources),
         (None, text) => parse_text("--patch", text.clone().unwrap_or_default(), options, sources),
@@ -286,7 +286,7 @@ fn read_patches(args: &PatchArgs, sources: &SourceMap) -> Result<Vec<Node>> {
 /// Adds the start of the patch as location to an error without one, such as that of an empty patch.
 /// The patch is the last text that was read.
 fn at_patch(error: Diagnostic, sources: &SourceMap) -> Diagnostic {
-    match sources.outer_texts().last() {
+    match sources.top_level_texts().last() {
         Some(last) if error.labels().is_empty() => error.at(Span::new(*last, 0, 0)),
         _ => error,
     }
@@ -295,7 +295,7 @@ fn at_patch(error: Diagnostic, sources: &SourceMap) -> Diagnostic {
 /// Hides the excerpt of a patch in its errors if it may be for a Secret.
 fn hide_secret_values(error: &Diagnostic, package: &Package, sources: &SourceMap) {
     if package.has_secrets() {
-        error.labels().iter().for_each(|label| sources.keep_secret(label.span.source));
+        error.labels().iter().for_each(|label| sources.mark_secret(label.span.source));
     }
 }
 

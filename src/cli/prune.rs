@@ -13,7 +13,7 @@ use smp_cluster::{
     self, ApplySetEvent, ApplySetOptions, ApplySetTooling, Cascade, KeptObject, LeftSet, Object,
     ObjectFailure, PruneMode, PruneOptions, PruneSummary, RemainingObject,
 };
-use smp_text::diagnostic::{Code, Diagnostic, by_count, counted};
+use smp_text::diagnostic::{Code, Diagnostic, plural, counted};
 use smp_text::source::SourceMap;
 
 /// The possible values of the tooling annotation of an ApplySet.
@@ -255,7 +255,7 @@ pub(super) fn counts(summary: &PruneSummary, pruned_status: &str) -> String {
 /// Returns the error for an incomplete pruning.
 pub(super) fn not_pruned(summary: &PruneSummary, pruned_status: &str) -> Diagnostic {
     let left = summary.failures.len() + summary.skipped.len() + summary.timed_out.len();
-    let (objects, were) = (counted(left, "object"), by_count(left, "was", "were"));
+    let (objects, were) = (counted(left, "object"), plural(left, "was", "were"));
     let mut problem = Diagnostic::error(
         Code::Summary,
         format!("all objects were applied; {objects} {were} not {pruned_status}"),

@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 use smp_files::{DiskTree, FileTree as _};
 use smp_merge::schema::Gvk;
 use smp_text::diagnostic::{
-    Code, Coloring, Diagnostic, MessageFormat, MessageRenderer, Severity, counted, escaped_line,
+    Code, ColorMode, Diagnostic, MessageFormat, MessageRenderer, Severity, counted, escaped_line,
 };
 use smp_text::source::SourceMap;
 
@@ -114,7 +114,7 @@ impl MessageArgs {
         }
     }
 
-    fn coloring(self, out: &impl IsTerminal) -> Coloring {
+    fn coloring(self, out: &impl IsTerminal) -> ColorMode {
         let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let is_forced = is_set("FORCE_COLOR") && std::env::var_os("FORCE_COLOR").is_some_and(|v| v != "0");
         let is_colored = match self.color {
@@ -123,7 +123,7 @@ impl MessageArgs {
             ColorArg::Auto if is_set("NO_COLOR") => false,
             ColorArg::Auto => is_forced || out.is_terminal(),
         };
-        if is_colored { Coloring::Ansi } else { Coloring::Plain }
+        if is_colored { ColorMode::Ansi } else { ColorMode::Plain }
     }
 }
 
@@ -219,7 +219,7 @@ pub(super) fn print(problems: &[Diagnostic], sources: &SourceMap) {
 
 /// Iterates over a problem and its attached problems.
 fn each(problem: &Diagnostic) -> impl Iterator<Item = &Diagnostic> {
-    std::iter::once(problem).chain(problem.others())
+    std::iter::once(problem).chain(problem.attached())
 }
 
 /// Prints warnings before an action; under `--strict`, they prevent the action.
@@ -326,14 +326,14 @@ pub(super) fn is_strict() -> bool {
 }
 
 /// Returns the coloring of an output.
-pub(super) fn coloring(out: &impl IsTerminal) -> Coloring {
+pub(super) fn coloring(out: &impl IsTerminal) -> ColorMode {
     printer().args.coloring(out)
 }
 
 /// Returns true if an output is colored.
 #[cfg(feature = "cluster")]
 pub(super) fn has_color(out: &impl IsTerminal) -> bool {
-    coloring(out) == Coloring::Ansi
+    coloring(out) == ColorMode::Ansi
 }
 
 /// Returns a renderer for source locations relative to the working directory.

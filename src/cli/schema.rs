@@ -14,10 +14,10 @@ use super::{Outcome, render};
 use smp_files::{DiskTree, FileKind, FileTree as _, replace_file};
 use smp_merge::schema::{Gvk, Model, NamedKind, Scope, compile, is_compiled, lint, read_model, show};
 use smp_overlay::overlay::ChainPurpose;
-use smp_text::diagnostic::{Code, Diagnostic, Result, Severity, counted, escaped_line, unreadable};
+use smp_text::diagnostic::{Code, Diagnostic, Result, Severity, counted, escaped_line, read_error};
 use smp_text::source::SourceMap;
 #[cfg(feature = "cluster")]
-use smp_text::yaml::suggestion;
+use smp_text::yaml::did_you_mean;
 
 /// Inspect, fetch, compile and lint merge schemas.
 #[derive(Debug, Args)]
@@ -258,7 +258,7 @@ fn versions_of(words: &[String], kinds: &[NamedKind]) -> Result<std::collections
         if requested.peek().is_none() {
             let known: Vec<&str> = kinds.iter().map(|kind| kind.gvk.kind.as_str()).collect();
             let error = Diagnostic::error(Code::NoMatch, format!("the cluster has no kind `{word}`"));
-            return Err(suggestion(name, &known).into_iter().fold(error, Diagnostic::help));
+            return Err(did_you_mean(name, &known).into_iter().fold(error, Diagnostic::help));
         }
         versions.extend(requested.map(|kind| kind.gvk.api_version().to_string()));
     }
@@ -299,7 +299,7 @@ fn check_output(args: &CompileArgs) -> Result<()> {
 }
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>> {
-    DiskTree.read_stream(path).map_err(|error| unreadable(path.display(), &error))
+    DiskTree.read_stream(path).map_err(|error| read_error(path.display(), &error))
 }
 
 fn model(path: &Path, sources: &SourceMap) -> Result<Model> {

@@ -21,7 +21,7 @@ use smp_overlay::schema_chain::cache::ServerId;
 use smp_overlay::schema_chain::{ChainSources, OnFailure, SchemaChain, SchemaChoice};
 #[cfg(feature = "cluster")]
 use smp_text::diagnostic::Code;
-use smp_text::diagnostic::{Diagnostic, unreadable};
+use smp_text::diagnostic::{Diagnostic, read_error};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 
 /// The build flags.
@@ -235,7 +235,7 @@ enum ClusterLink {
 
 fn read_schema_file(path: &Path, tree: &dyn FileTree, sources: &SourceMap) -> Result<TypeGraph, Diagnostic> {
     let bytes = tree.read_stream(path).map_err(|error| {
-        unreadable(format_args!("the schema {}", path.display()), &error)
+        read_error(format_args!("the schema {}", path.display()), &error)
             .help("use an OpenAPI document, CRDs, or a compiled schema")
     })?;
     read_schema(path, bytes, sources)

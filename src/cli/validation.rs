@@ -173,7 +173,7 @@ impl<'s> Validation<'s> {
         let mut found = Vec::new();
         let all: Vec<&Resource> = all.into_iter().collect();
         let options = with_policies(&self.options, &all, &[]);
-        let schema = builder.schema_for(directory, all).map_err(|problem| vec![problem])?.note_in(&mut found);
+        let schema = builder.schema_for(directory, all).map_err(|problem| vec![problem])?.into_value(&mut found);
         let (schema, sources) = (schema.as_ref(), self.sources);
         let judgement = ObjectValidation { schema, sources, options: &options, incomplete: self.unfinished };
         let mut unknown = FxHashSet::default();

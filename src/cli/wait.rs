@@ -21,7 +21,7 @@ use smp_cluster::{
     Cluster, FAILURE_GRACE, ReadinessLevel, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitResult,
     WaitedObject, check_wait_kinds, wait_until_ready,
 };
-use smp_text::diagnostic::{Code, Diagnostic, by_count, counted, escaped_json};
+use smp_text::diagnostic::{Code, Diagnostic, plural, counted, escaped_json};
 use smp_text::source::SourceMap;
 
 /// Wait until the objects of an overlay are ready.
@@ -154,7 +154,7 @@ impl<'a> WaitOutput<'a> {
     pub(super) fn finish(&mut self, verdict: &WaitResult) {
         self.progress.clear();
         if verdict.is_ready() {
-            let are = by_count(verdict.ready, "is", "are");
+            let are = plural(verdict.ready, "is", "are");
             return render::print_note(&format!("{} {are} ready", counted(verdict.ready, "object")));
         }
         render::print(&problems(verdict, self.timeout), self.sources);

@@ -1,13 +1,13 @@
-//! Files are read and written by the crate `files` alone.
+//! Only the crate `files` reads and writes files.
 //!
-//! What a macro makes is not seen, nor a method by another name that does the same.
+//! Accesses made by macros, and methods of other names that do the same, are not found.
 
 use super::source::{Token, libraries, tokens_of};
 
-/// Names by which the file system is reached, whatever stands around them.
+/// Names that reach the file system, in any context.
 const FILE_ACCESS: &[&str] = &["fs", "OpenOptions", "walkdir", "tempfile"];
 
-/// Methods of `Path` that ask the file system.
+/// Methods of `Path` that query the file system.
 const PATH_METHODS: &[&str] = &[
     "canonicalize",
     "exists",
@@ -21,7 +21,7 @@ const PATH_METHODS: &[&str] = &[
     "read_link",
 ];
 
-/// What reaches for files, with its line.
+/// The file accesses in a source, each with its line.
 fn file_access(tokens: &[Token]) -> Vec<(usize, String)> {
     let at = |i: Option<usize>| i.and_then(|i| tokens.get(i));
     let reaches = |i: usize, name: &str| {
@@ -41,7 +41,7 @@ fn file_access(tokens: &[Token]) -> Vec<(usize, String)> {
 }
 
 #[test]
-fn only_the_crate_for_files_touches_files() {
+fn only_the_files_crate_accesses_the_file_system() {
     let libraries = libraries();
     let others = libraries.iter().filter(|library| library.directory != "crates/files/src");
     let files = others.flat_map(|library| library.files.iter().map(|file| (&library.directory, file)));
@@ -54,7 +54,7 @@ fn only_the_crate_for_files_touches_files() {
 }
 
 #[test]
-fn what_touches_files_is_found() {
+fn file_accesses_are_found() {
     let wrong = [
         "use std::fs;",
         "use std::{fs::File, io};",

@@ -1,7 +1,7 @@
-//! What Cargo cannot say: modules of a crate import only what is before them, no files import each other in a circle, and
-//! only `crates/files` touches files.
+//! Structure rules that Cargo does not check: modules of a crate import only earlier modules, files have no import
+//! cycles, and only `crates/files` accesses the file system.
 
-mod circles;
+mod import_cycles;
 mod file_access;
 mod language;
 mod promises;
@@ -10,8 +10,8 @@ mod source;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The crates of several modules, with these in the order of their imports. What stands in one group does not import
-/// each other.
+/// The crates with several modules, and these modules in import order. Modules of one group do not import each
+/// other.
 const ORDER: &[(&str, &[&[&str]])] = &[
     ("text", &[&["source"], &["diagnostic"], &["gocompat"], &["yaml"], &["path"]]),
     ("merge", &[&["cause"], &["schema"], &["merge"], &["diff"], &["patch"]]),
@@ -37,7 +37,7 @@ fn rust_files(path: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// The modules that a source text names behind `crate::`, with their lines.
+/// The modules that a source names after `crate::`, with their lines.
 fn imports(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -51,7 +51,7 @@ fn imports(text: &str) -> Vec<(usize, String)> {
 }
 
 #[test]
-fn no_module_imports_one_after_it() {
+fn modules_import_only_earlier_modules() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
     let mut wrong = Vec::new();
     for (name, order) in ORDER {
@@ -76,7 +76,7 @@ fn no_module_imports_one_after_it() {
 }
 
 #[test]
-fn crates_with_several_modules_have_an_order() {
+fn crates_with_several_modules_declare_their_order() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
     for (name, order) in ORDER {
         let text = fs::read_to_string(crates.join(name).join("src/lib.rs")).expect("a crate");
@@ -90,7 +90,7 @@ fn crates_with_several_modules_have_an_order() {
 }
 
 #[test]
-fn an_import_of_a_later_module_is_found() {
+fn import_of_a_later_module_is_found() {
     let order: &[&[&str]] = &[&["yaml"], &["path"]];
     assert!(!may_import(order, "yaml", "path"));
     assert!(may_import(order, "path", "yaml"));

@@ -1,8 +1,8 @@
-//! The source of the workspace, as far as the checks need it: its files, and for each the modules that
-//! it defines, what it imports, and the paths in its code. Tests are left out.
+//! The source of the workspace, as the checks need it: its files, and for each the modules that it defines, its
+//! imports, and the paths in its code. Tests are excluded.
 //!
-//! This is no compiler. Not seen: what macros make, methods (which are called by no path), names
-//! that a glob brings in, and `self` and `super` of a module that has no file of its own.
+//! This is not a compiler. It does not see macro output, method calls (which use no path), names imported by a
+//! glob, nor `self` and `super` inside inline modules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,24 +16,24 @@ pub type Segments = Vec<String>;
 /// One file of the library.
 #[derive(Debug, Default)]
 pub struct SourceFile {
-    /// Its path below `src/`, with slashes.
+    /// The path below `src/`, with slashes.
     pub name: String,
-    /// The module that it is; none for the root of the crate.
+    /// The module that the file defines. Empty for the root of the crate.
     pub module: Segments,
-    /// The modules in files of their own that it declares, those of tests left out.
+    /// The child modules declared in files of their own, without test modules.
     pub children: BTreeSet<String>,
-    /// The names of all that it defines at its top.
+    /// The names of all top-level items.
     pub items: BTreeSet<String>,
-    /// What names that its imports bring in stand for.
+    /// The paths of imported names.
     pub bindings: BTreeMap<String, Segments>,
-    /// What it imports, and the paths in its code. What it hands on with `pub use` is not among them,
-    /// unless its own code has the name.
+    /// The imported paths and the paths in the code. Names re-exported with `pub use` are excluded unless the
+    /// file's own code uses them.
     pub paths: BTreeSet<Segments>,
-    /// What it is made of.
+    /// The tokens of the file.
     pub tokens: Vec<Token>,
 }
 
-/// The files below a directory, by their path from there with slashes, with their texts.
+/// The files below a directory with their texts, keyed by relative path with slashes.
 fn texts(directory: &Path) -> Vec<(String, String)> {
     let mut texts = Vec::new();
     for entry in fs::read_dir(directory).expect("a readable directory") {
@@ -53,20 +53,20 @@ fn texts(directory: &Path) -> Vec<(String, String)> {
 
 /// A crate of the workspace, without its tests.
 pub struct Library {
-    /// Its directory below the root of the workspace: `src` or `crates/text/src`.
+    /// The directory below the root of the workspace: `src` or `crates/text/src`.
     pub directory: String,
     pub files: Vec<SourceFile>,
 }
 
 /// Crates that only tests use.
-const OF_TESTS: [&str; 2] = ["random-cases", "testing"];
+const TEST_CRATES: [&str; 2] = ["random-cases", "testing"];
 
-/// All crates of the workspace but those of tests, the root package first.
+/// All crates of the workspace except test crates, the root package first.
 pub fn libraries() -> Vec<Library> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let crates = fs::read_dir(root.join("crates")).expect("crates").map(|entry| entry.expect("an entry"));
     let names: BTreeSet<_> = crates.map(|entry| entry.file_name().into_string().expect("a name")).collect();
-    let names = names.into_iter().filter(|name| !OF_TESTS.contains(&name.as_str()));
+    let names = names.into_iter().filter(|name| !TEST_CRATES.contains(&name.as_str()));
     let directories = names.map(|name| format!("crates/{name}/src"));
     let read = |directory: String| {
         let files = files(&texts(&root.join(&directory)));
@@ -76,41 +76,41 @@ pub fn libraries() -> Vec<Library> {
     [String::from("src")].into_iter().chain(directories).map(read).collect()
 }
 
-/// Those of the files of some library.
+/// Parses the files of a library.
 fn files(texts: &[(String, String)]) -> Vec<SourceFile> {
     let (files, tests): (Vec<_>, Vec<_>) = texts.iter().map(|(name, text)| read(name, text)).unzip();
     let tests = tests.concat();
     files.into_iter().filter(|file| !tests.iter().any(|test| file.module.starts_with(test))).collect()
 }
 
-/// The files of a library that is made up.
+/// Parses the files of a made-up library.
 pub fn made_up(texts: &[(&str, &str)]) -> Vec<SourceFile> {
     let texts: Vec<_> = texts.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect();
     files(&texts)
 }
 
-/// A file, and the modules in files of their own that it declares for tests.
+/// Parses a file. Also returns the test modules that it declares in files of their own.
 fn read(name: &str, text: &str) -> (SourceFile, Vec<Segments>) {
     let stem = name.trim_end_matches(".rs");
     let mut module: Segments = stem.split('/').map(str::to_string).collect();
     module.pop_if(|last| matches!(last.as_str(), "mod" | "lib"));
-    let Tokens { all: tokens, test_modules } = Tokens::of(text);
+    let Tokens { all: tokens, test_modules } = Tokens::parse(text);
     let tests = test_modules.into_iter().map(|test| [module.clone(), vec![test]].concat()).collect();
     let file = SourceFile { name: name.into(), module, ..SourceFile::default() };
-    let mut reader = Reader::of(file, &tokens);
+    let mut reader = Reader::new(file, &tokens);
     reader.all();
-    let used = reader.handed_on.into_iter().filter(|(name, _)| reader.words.contains(name));
+    let used = reader.reexports.into_iter().filter(|(name, _)| reader.words.contains(name));
     reader.file.paths.extend(used.map(|(_, path)| path));
     let file = SourceFile { tokens: tokens.clone(), ..reader.file };
     (file, tests)
 }
 
-/// A token; literals, lifetimes and attributes are passed over.
+/// A token. Literals, lifetimes and attributes are skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Token {
-    /// With its line.
+    /// A word and its line.
     Word(String, usize),
-    /// `::`
+    /// The path separator `::`.
     Separator,
     Sign(char),
 }
@@ -121,13 +121,13 @@ impl Token {
     }
 }
 
-/// The tokens of a source text; those of tests are left out.
+/// The tokens of a source text, without those of tests.
 pub fn tokens_of(text: &str) -> Vec<Token> {
-    Tokens::of(text).all
+    Tokens::parse(text).all
 }
 
-/// The tokens of a source, and the modules in files of their own that it declares for tests. Items of
-/// tests, attributes, literals and lifetimes are left out.
+/// The tokens of a source, and the test modules that it declares in files of their own. Test items, attributes,
+/// literals and lifetimes are skipped.
 #[derive(Default)]
 struct Tokens {
     all: Vec<Token>,
@@ -135,7 +135,7 @@ struct Tokens {
 }
 
 impl Tokens {
-    fn of(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         let mut tokens = Self::default();
         tokens.add(text.parse().expect("Rust"));
         tokens
@@ -149,7 +149,7 @@ impl Tokens {
                     // `#![...]` is one of the whole file.
                     trees.next_if(|next| is_sign(next, '!'));
                     if trees.next().is_some_and(|attribute| is_for_tests(&attribute)) {
-                        self.leave_out_item(&mut trees);
+                        self.skip_item(&mut trees);
                     }
                 }
                 TokenTree::Punct(punct) if punct.as_char() == '\'' => drop(trees.next()),
@@ -180,8 +180,8 @@ impl Tokens {
         self.all.push(Token::Sign(close));
     }
 
-    /// Passes over an item, which ends with its body or with a semicolon.
-    fn leave_out_item(&mut self, trees: &mut impl Iterator<Item = TokenTree>) {
+    /// Skips an item, which ends with its body or with a semicolon.
+    fn skip_item(&mut self, trees: &mut impl Iterator<Item = TokenTree>) {
         let mut words = Vec::new();
         for tree in trees {
             match tree {
@@ -203,13 +203,13 @@ fn is_sign(tree: &TokenTree, sign: char) -> bool {
     matches!(tree, TokenTree::Punct(punct) if punct.as_char() == sign)
 }
 
-/// `[cfg(test)]` and `[cfg(all(test, ...))]`.
+/// Reports whether an attribute is `[cfg(test)]` or `[cfg(all(test, ...))]`.
 fn is_for_tests(attribute: &TokenTree) -> bool {
     let text: String = attribute.to_string().chars().filter(|c| !c.is_whitespace()).collect();
     text.starts_with("[cfg(test)") || text.starts_with("[cfg(all(test,")
 }
 
-/// One past the bracket that closes the one at `at`.
+/// The index after the bracket that closes the one at `at`.
 fn closing(tokens: &[Token], at: usize) -> usize {
     let mut depth = 0;
     for (i, token) in tokens.iter().enumerate().skip(at) {
@@ -225,22 +225,22 @@ fn closing(tokens: &[Token], at: usize) -> usize {
     tokens.len()
 }
 
-/// Goes through the tokens of a file.
+/// Reads the tokens of a file.
 struct Reader<'t> {
     file: SourceFile,
     tokens: &'t [Token],
     at: usize,
-    /// How many braces are open.
+    /// The number of open braces.
     depth: usize,
-    /// The names of its `pub use`, and what they stand for.
-    handed_on: Vec<(String, Segments)>,
+    /// The names of its `pub use` items, and their paths.
+    reexports: Vec<(String, Segments)>,
     /// All words of its code.
     words: BTreeSet<String>,
 }
 
 impl<'t> Reader<'t> {
-    fn of(file: SourceFile, tokens: &'t [Token]) -> Self {
-        Self { file, tokens, at: 0, depth: 0, handed_on: Vec::new(), words: BTreeSet::new() }
+    fn new(file: SourceFile, tokens: &'t [Token]) -> Self {
+        Self { file, tokens, at: 0, depth: 0, reexports: Vec::new(), words: BTreeSet::new() }
     }
 
     fn all(&mut self) {
@@ -258,7 +258,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Whether an item may begin here.
+    /// Returns true if an item may begin here.
     fn begins_item(&self) -> bool {
         let before = self.at.checked_sub(1).map(|i| &self.tokens[i]);
         before.is_none_or(|token| match token {
@@ -268,7 +268,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// Passes over `(crate)`, and reads a re-export.
+    /// Skips `(crate)`, and reads a re-export.
     fn visibility(&mut self) {
         if self.tokens.get(self.at) == Some(&Token::Sign('(')) {
             self.at = closing(self.tokens, self.at);
@@ -276,11 +276,11 @@ impl<'t> Reader<'t> {
         if self.tokens.get(self.at).is_some_and(|token| token.is("use")) {
             self.at += 1;
             let names = self.import();
-            self.handed_on.extend(names);
+            self.reexports.extend(names);
         }
     }
 
-    /// Reads an item, if this is the first word of one.
+    /// Reads an item if this is the first word of one.
     fn item_or_code(&mut self, word: &str) {
         match word {
             "use" => {
@@ -298,7 +298,7 @@ impl<'t> Reader<'t> {
         self.path(word);
     }
 
-    /// Takes the name behind a keyword, if one follows.
+    /// Reads the name after a keyword, if there is one.
     fn name(&mut self) -> Option<String> {
         let Token::Word(name, _) = self.tokens.get(self.at).filter(|token| !token.is("fn"))? else {
             return None;
@@ -324,7 +324,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads an import behind its `use`: the names and what they stand for.
+    /// Reads an import after its `use`: the names and their paths.
     fn import(&mut self) -> Vec<(String, Segments)> {
         let mut names = Vec::new();
         self.import_tree(&Segments::new(), &mut names);
@@ -334,7 +334,7 @@ impl<'t> Reader<'t> {
         names
     }
 
-    /// Reads one tree of an import, to the `,`, `}` or `;` behind it.
+    /// Reads one tree of an import, up to the `,`, `}` or `;` after it.
     fn import_tree(&mut self, before: &Segments, names: &mut Vec<(String, Segments)>) {
         let (mut path, mut name, mut names_something) = (before.clone(), None, false);
         while let Some(token) = self.tokens.get(self.at) {
@@ -368,7 +368,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads a path in code, of which `first` is the first segment.
+    /// Reads a path in code; `first` is the first segment.
     fn path(&mut self, first: &str) {
         let before = self.at.checked_sub(2).map(|i| &self.tokens[i]);
         let mut path = vec![first.to_string()];

@@ -198,7 +198,7 @@ impl Overlay {
         let conclusion = Conclusion { sources: &sources, selection: &selection, renderer: &renderer, files };
         let report = conclusion.report(vec![found], Baselines::default());
         let told = report.findings.iter().map(|finding| {
-            let places = renderer.places(finding).into_iter();
+            let places = renderer.locations(finding).into_iter();
             let places = places.map(|place| (normalize(&self.here().join(&place.file)), place.line)).collect();
             Told { code: finding.code().name().into(), message: finding.message().into(), places }
         });

@@ -15,7 +15,7 @@ use kubectl_smp_testing::seeds;
 use rayon::prelude::*;
 use smp_merge::schema::Schema;
 use smp_text::source::SourceMap;
-use smp_text::yaml::{Node, write_documents_as_written};
+use smp_text::yaml::{Node, write_documents_in_source_style};
 
 /// Tries three versions of an object for many seeds.
 fn check(options: Options) {
@@ -44,7 +44,7 @@ fn versions(generator: &mut Generator<'_>, schema: &Schema) -> Verdict {
     let original = if generator.dice.one_in(8) { generator.object() } else { original };
     // They are read from texts, so that they know where their values stand.
     let sources = SourceMap::default();
-    let written = |node: &Node| read(&sources, &write_documents_as_written(std::slice::from_ref(node)));
+    let written = |node: &Node| read(&sources, &write_documents_in_source_style(std::slice::from_ref(node)));
     laws_of([&written(&original)?, &written(&updated)?, &written(&dest)?], schema)
 }
 

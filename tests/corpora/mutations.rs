@@ -21,7 +21,7 @@ use smp_overlay::schema_chain::{ChainSources, SchemaChain, SchemaChoice};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{
     DuplicateKeys, Entry, Map, Node, ParseOptions, Value, parse_documents, to_documents,
-    write_documents_as_written,
+    write_documents_in_source_style,
 };
 
 /// The longest that one build may take.
@@ -167,7 +167,7 @@ fn mutated(text: &str, other: &str, dice: &mut Dice) -> String {
             documents.push(documents[document].clone());
         }
     }
-    write_documents_as_written(&documents)
+    write_documents_in_source_style(&documents)
 }
 
 fn read(text: &str) -> Option<Vec<Node>> {

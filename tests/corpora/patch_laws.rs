@@ -203,7 +203,7 @@ fn only_set(node: &mut Node, at: Cursor<'_>) -> bool {
             gone
         }
         Value::List(list) => {
-            let is_keyed = matches!(Association::of(at, ListPolicy::Apiserver), Association::Keyed { .. });
+            let is_keyed = matches!(Association::of_list(at, ListPolicy::Apiserver), Association::Keyed { .. });
             let is_keyed = is_keyed && !at.patch_strategy().retain_keys;
             if !is_keyed && list.iter().any(|entry| entry.as_map().is_some()) {
                 list.clear();

@@ -15,7 +15,7 @@ use smp_merge::merge::MergeOptions;
 use smp_merge::schema::Schema;
 use smp_overlay::package::{Package, merge3_packages, write_files};
 use smp_text::source::{Reading, SourceMap};
-use smp_text::yaml::{Map, Node, ParseOptions, Value, edit, parse_documents, to_json};
+use smp_text::yaml::{Map, Node, ParseOptions, Value, edit_text, parse_documents, to_json};
 
 /// The texts of a package by their paths.
 type Revision = BTreeMap<String, String>;
@@ -133,7 +133,7 @@ fn changed(text: &str, change: impl Fn(&mut Node)) -> String {
     let mut after = before.clone();
     after.iter_mut().filter(|node| !node.is_null()).for_each(change);
     let after: Vec<_> = after.into_iter().map(Some).collect();
-    edit(text, Reading::Kubectl, &before, &after).expect("written")
+    edit_text(text, Reading::Kubectl, &before, &after).expect("written")
 }
 
 /// What names things, or belongs to the customisation.

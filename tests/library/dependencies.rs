@@ -1,9 +1,9 @@
-//! The packages that the library needs, and what is published.
+//! The dependencies of the library and the contents of the published package.
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// The packages that a package of the workspace is made of.
+/// The packages that a package of the workspace depends on.
 fn packages(package: &str, features: &[&str]) -> BTreeSet<String> {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     let cargo = std::env::var_os("CARGO").expect("cargo runs this");
@@ -18,22 +18,22 @@ fn packages(package: &str, features: &[&str]) -> BTreeSet<String> {
     text.lines().filter_map(|line| line.split(' ').next()).map(str::to_string).collect()
 }
 
-/// What belongs to a program, a client or the network.
-const OF_OTHERS: [&str; 10] =
+/// Packages that belong to a command line, a client or the network.
+const PROGRAM_PACKAGES: [&str; 10] =
     ["anyhow", "clap", "futures", "hyper", "k8s-openapi", "kube", "rustls", "tokio", "tower", "ureq"];
 
 #[test]
-fn without_features_there_is_neither_a_client_nor_a_command_line() {
+fn no_default_features_excludes_client_and_command_line() {
     let packages = packages("kubectl-smp", &[]);
     assert!(packages.contains("kubectl-smp") && packages.contains("serde_json"), "{packages:?}");
-    let wrong: Vec<_> = OF_OTHERS.iter().filter(|name| packages.contains(**name)).collect();
+    let wrong: Vec<_> = PROGRAM_PACKAGES.iter().filter(|name| packages.contains(**name)).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
 #[test]
-fn with_all_features_there_are() {
+fn all_features_include_client_and_command_line() {
     let packages = packages("kubectl-smp", &["--all-features"]);
-    let missing: Vec<_> = OF_OTHERS.iter().filter(|name| !packages.contains(**name)).collect();
+    let missing: Vec<_> = PROGRAM_PACKAGES.iter().filter(|name| !packages.contains(**name)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
 
@@ -43,11 +43,11 @@ fn strategic_merge_patch_needs_no_files_expressions_or_runtime() {
     assert!(packages.contains("serde_json") && packages.contains("kubectl-smp-text"), "{packages:?}");
     let others =
         ["cap-std", "cel", "kube-cel", "kubectl-smp-files", "regex", "rustix", "tempfile", "walkdir"];
-    let wrong: Vec<_> = OF_OTHERS.iter().chain(&others).filter(|name| packages.contains(**name)).collect();
+    let wrong: Vec<_> = PROGRAM_PACKAGES.iter().chain(&others).filter(|name| packages.contains(**name)).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// The files of the archive of a package.
+/// The files in the archive of a package.
 fn published(package: &str) -> Vec<String> {
     let output = Command::new(std::env::var_os("CARGO").expect("cargo runs this"))
         .args(["package", "--list", "--allow-dirty", "--offline", "--package", package, "--manifest-path"])
@@ -59,7 +59,7 @@ fn published(package: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_is_published_is_what_the_program_is_built_from() {
+fn published_package_contains_exactly_the_build_inputs() {
     let files = published("kubectl-smp");
     let folders: BTreeSet<_> = files.iter().filter_map(|file| file.split_once(['/', '\\'])).collect();
     let folders: BTreeSet<_> = folders.into_iter().map(|(folder, _)| folder).collect();

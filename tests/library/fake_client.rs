@@ -1,7 +1,7 @@
-//! The fake client of `examples/fake_client.rs` behind kube-rs. That a real API server answers the same requests
-//! alike is a test of `tests/live`.
+//! The fake client of `examples/fake_client.rs` behind kube-rs. `tests/live` checks that a real API server answers
+//! the same requests alike.
 
-mod asked;
+mod requester;
 #[path = "../../examples/fake_client.rs"]
 #[allow(dead_code, reason = "the program of the example is not run here")]
 mod example;
@@ -14,16 +14,16 @@ use kube::{Api, Error};
 use serde_json::json;
 
 #[test]
-fn requests_are_answered_as_a_server_answers_them() {
-    asked::block_on(async {
+fn requests_get_the_responses_of_a_server() {
+    requester::block_on(async {
         let name = "fake";
         let client = example::client(&[requests::value_named(&requests::crd(), name)]).expect("a definition");
         let rows = requests::rows();
         assert!(rows.len() >= 150, "{}", rows.len());
         let mut odd = Vec::new();
         for row in &rows {
-            let answer = asked::answer(&client, row, name).await;
-            if !asked::is_foreseen(&answer, row) {
+            let answer = requester::answer(&client, row, name).await;
+            if !requester::is_expected(&answer, row) {
                 odd.push(format!("{} {} {}: {answer:?}", row.method, row.path, row.body));
             }
         }
@@ -31,10 +31,10 @@ fn requests_are_answered_as_a_server_answers_them() {
     });
 }
 
-/// What a controller does: it makes an object, changes a part of it, and others' parts stay.
+/// Acts as a controller: it creates an object and patches a part of it, and fields of others stay.
 #[test]
 fn a_controller_patches_typed_objects() {
-    asked::block_on(typed_objects());
+    requester::block_on(typed_objects());
 }
 
 async fn typed_objects() {
@@ -50,7 +50,7 @@ async fn typed_objects() {
     assert_ne!(patched.metadata.resource_version, first);
     let images = patched.spec.expect("a spec").containers.into_iter().map(|one| one.image);
     assert_eq!(images.collect::<Option<Vec<_>>>().expect("images"), ["nginx:1.21", "sidecar:v1"]);
-    // Nothing changes: neither does the revision.
+    // An unchanged object keeps its revision.
     let again = pods.patch("p", &PatchParams::default(), &Patch::Strategic(&patch)).await.expect("patched");
     assert_eq!(again.metadata.resource_version, patched.metadata.resource_version);
 
@@ -61,10 +61,10 @@ async fn typed_objects() {
     assert!(pods.get_opt("p").await.expect("asked").is_none());
 }
 
-/// What is not there is said, not done by half.
+/// An unsupported request is rejected, not half executed.
 #[test]
-fn what_is_not_served_is_refused_plainly() {
-    asked::block_on(async {
+fn unsupported_requests_are_rejected() {
+    requester::block_on(async {
         let client = example::client(&[]).expect("no definitions");
         let maps: Api<ConfigMap> = Api::namespaced(client, "shop");
         let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}});

@@ -1,5 +1,5 @@
-//! The `config/` of a project as kubebuilder lays it out, upgraded under somebody's changes: definitions beside
-//! patches for them, the manager beside patches for it, settings without a kind.
+//! The `config/` directory of a kubebuilder project, upgraded under local changes: definitions next to their
+//! patches, the manager next to its patches, settings without a kind.
 
 use std::fs;
 use std::path::Path;
@@ -162,7 +162,7 @@ spec:
     ),
 ];
 
-/// What upstream changes, and what somebody changed: file, text, new text.
+/// Changes by upstream or by the user: file, text, new text.
 type Changes = [(&'static str, &'static str, &'static str)];
 
 const UPSTREAM: &Changes = &[
@@ -253,7 +253,7 @@ fn write(directory: &Path, files: &[(String, String)]) {
 }
 
 #[test]
-fn an_upgrade_is_exact_and_nothing_stops_it() {
+fn upgrade_is_exact_and_has_no_conflicts() {
     let directory = tempfile::tempdir().expect("a directory");
     let sources = SourceMap::default();
     let sides = [("original", with(&[])), ("updated", with(&[UPSTREAM])), ("dest", with(&[MINE]))];

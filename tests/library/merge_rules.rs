@@ -1,5 +1,5 @@
-//! The rules of two-way and three-way merges as their documents say them, sentence by sentence: by the rules that
-//! lose nothing, which `--dialect auto` means, and by kyaml's.
+//! The documented rules of two-way and three-way merges, sentence by sentence: the lossless rules, which
+//! `--dialect auto` selects, and kyaml's.
 
 mod nulls_and_conflicts;
 
@@ -14,10 +14,10 @@ fn node(text: &str) -> Node {
 }
 
 fn kyaml() -> MergeOptions {
-    MergeOptions::kyaml(ListOrder::Append, InferKeys::usual())
+    MergeOptions::kyaml(ListOrder::Append, InferKeys::common())
 }
 
-/// A map whose field `f` is the cell's value, or that lacks it.
+/// A map whose field `f` has the given value, or lacks it if the value is empty.
 fn holder(value: &str) -> Node {
     node(&if value.is_empty() { "{other: 1}".to_string() } else { format!("{{other: 1, f: {value}}}") })
 }
@@ -26,12 +26,12 @@ fn shown(node: Option<&Node>) -> String {
     node.and_then(|node| node.get("f")).map_or_else(String::new, |value| to_json(value).expect("JSON"))
 }
 
-/// The order of fields in a map is told by another test.
+/// Sorts the fields of maps: another test checks their order.
 fn sorted(json: &str) -> String {
     serde_json::from_str::<serde_json::Value>(json).map_or_else(|_| json.into(), |value| value.to_string())
 }
 
-/// Sentences, and for each some sources, dests, and what comes of them.
+/// Sentences, each with some sources, dests and expected results.
 type TwoWay = (&'static str, &'static [(&'static str, &'static str, &'static str)]);
 
 const TWO_WAY: &[TwoWay] = &[
@@ -107,7 +107,7 @@ const TWO_WAY: &[TwoWay] = &[
             ("[{name: x, v: 1}]", "[{name: x, w: 2}]", "[{name: x, w: 2, v: 1}]"),
             ("[{containerPort: 1, v: 1}]", "[{containerPort: 1, w: 2}]", "[{containerPort: 1, w: 2, v: 1}]"),
             ("[{id: x, v: 1}]", "[{id: x, w: 2}]", "[{id: x, v: 1}]"),
-            // The first of them: here it is `ip`.
+            // The first key that identifies all entries: here `ip`.
             ("[{ip: a, name: x}]", "[{ip: a, name: y}]", "[{ip: a, name: x}]"),
         ],
     ),
@@ -132,10 +132,10 @@ fn two_way_merges() {
 }
 
 #[test]
-fn what_two_way_merges_without_losses_do_beyond_the_sentences() {
-    // By these rules, and by kyaml's.
+fn lossless_two_way_merges_cover_undocumented_cases() {
+    // Results by these rules and by kyaml's.
     let table = [
-        // What is equal on both sides stays, null too.
+        // Values that are equal on both sides stay, including null.
         ("null", "null", "null", ""),
         (
             "[{name: a, v: 1}, {name: a, v: 2}]",
@@ -143,7 +143,7 @@ fn what_two_way_merges_without_losses_do_beyond_the_sentences() {
             "[{name: a, v: 1}, {name: a, v: 2}]",
             "[{name: a, v: 1}, {name: a, v: 1}]",
         ),
-        // A key must tell all entries apart; else the next one is tried, or the list is one value.
+        // A merge key must identify every entry. Otherwise the next key is tried, or the list is one value.
         (
             "[{type: p, name: a}, {type: p, name: b}]",
             "[{type: p, name: c}]",
@@ -167,7 +167,7 @@ fn what_two_way_merges_without_losses_do_beyond_the_sentences() {
     }
 }
 
-/// Sentences, and for each some originals, updated versions, dests, and what comes of them.
+/// Sentences, each with some originals, updated versions, dests and expected results.
 type ThreeWay = (&'static str, &'static [(&'static str, &'static str, &'static str, &'static str)]);
 
 const THREE_WAY: &[ThreeWay] = &[
@@ -294,7 +294,7 @@ const THREE_WAY: &[ThreeWay] = &[
     ),
 ];
 
-/// Entries of lists in the order of their names: where new ones stand is told by another test.
+/// Sorts the entries of lists by name: another test checks the position of new entries.
 fn by_name(json: &str) -> String {
     let mut value: serde_json::Value = serde_json::from_str(json).unwrap_or_default();
     if let Some(list) = value.as_array_mut().filter(|list| list.iter().all(serde_json::Value::is_object)) {
@@ -307,7 +307,7 @@ fn three_way([original, updated, dest]: [&str; 3], options: &MergeOptions) -> (S
     let [original, updated, dest] = [original, updated, dest].map(holder);
     let merged =
         merge3(Some(&original), Some(&updated), Some(dest), &Schema::none(), options).expect("merged");
-    (by_name(&shown(merged.node.as_ref())), merged.conflicts.iter().map(|conflict| conflict.taken).collect())
+    (by_name(&shown(merged.node.as_ref())), merged.conflicts.iter().map(|conflict| conflict.winner).collect())
 }
 
 #[test]
@@ -325,17 +325,17 @@ fn three_way_merges() {
 }
 
 #[test]
-fn where_three_way_merges_without_losses_refine_the_sentences() {
-    // The original, the updated version, dest, what comes of it by these rules, and by kyaml's.
+fn lossless_three_way_merges_refine_the_documented_rules() {
+    // Original, updated, dest, result by these rules, result by kyaml's.
     let table = [
-        // Versions that are equal change nothing: null clears only where they differ.
+        // Equal versions change nothing: null clears only where they differ.
         ("1", "null", "1", "null", ""),
         ("1", "1", "null", "null", ""),
         ("[1]", "null", "[1]", "null", ""),
         ("{a: 1}", "{a: 1}", "null", "null", ""),
         ("", "", "null", "null", ""),
         ("1", "2", "2", "2", "2"),
-        // What was deleted upstream, and is unchanged in dest, goes: no empty shell is left.
+        // A value deleted upstream and unchanged in dest is removed. No empty map is left.
         ("{a: 1}", "", "{a: 1}", "", "{}"),
         ("{a: {b: 1}, c: 1}", "{c: 1}", "{a: {b: 1}, c: 2}", "{c: 2}", "{a: {}, c: 2}"),
         (
@@ -352,7 +352,7 @@ fn where_three_way_merges_without_losses_refine_the_sentences() {
             "[{name: b}]",
             "[{name: a, v: {}}, {name: b}]",
         ),
-        // A key must tell all entries apart.
+        // A merge key must identify every entry.
         (
             "[{type: p, v: 1}, {type: p, v: 2}]",
             "[{type: p, v: 1}, {type: p, v: 2}]",
@@ -370,7 +370,7 @@ fn where_three_way_merges_without_losses_refine_the_sentences() {
     }
 }
 
-/// The value that comes of three, empty where there is none.
+/// The merge result of three values, or an empty text.
 fn merged(versions: [&str; 3], nulls: NullPolicy) -> String {
     let [original, updated, dest] = versions.map(holder);
     let options = MergeOptions::lossless().nulls(nulls);

@@ -1,9 +1,9 @@
-//! The two proposals for merge keys of several fields, and the description of how a fake client should merge, taken
-//! at their word: each of their sentences about behaviour is quoted at the test that holds it.
+//! The two enhancement proposals for merge keys of several fields, and the description of how a fake client should
+//! merge. Each test quotes the sentence about behaviour that it checks.
 //!
-//! "Multi-fields Merge Key" in its first form (`x-kubernetes-patch-merge-key: foo,bar`) and in its second one
-//! (`x-kubernetes-recommended-patch-merge-key` and `$patchMergeKey`), and "Strategic Merge Patch with OpenAPI Schema
-//! Metadata". The lists and patches are theirs.
+//! The proposals are "Multi-fields Merge Key" in its first form (`x-kubernetes-patch-merge-key: foo,bar`) and in
+//! its second form (`x-kubernetes-recommended-patch-merge-key` and `$patchMergeKey`), and "Strategic Merge Patch
+//! with OpenAPI Schema Metadata". The lists and patches are taken from them.
 
 mod created_patches;
 mod lists;
@@ -106,10 +106,10 @@ fn read(schema: &str) -> Result<TypeGraph, String> {
     read.map_err(|error| error.to_string())
 }
 
-/// Rules of both that know several keys.
+/// Patch rules of both schemas that support several merge keys.
 const BOTH: [PatchRules; 2] = [PatchRules::Apiserver, PatchRules::Overlay];
 
-/// What a patch makes of an object, or why it is refused. Nothing that the proposals show is warned of.
+/// The patched object, or the reason for the rejection. The examples of the proposals cause no warning.
 fn patched(live: &str, patch: &str, rules: impl Into<Rules>) -> Result<Node, String> {
     let rules = rules.into();
     let graph = read(SCHEMA).expect("readable");
@@ -127,7 +127,7 @@ fn patched(live: &str, patch: &str, rules: impl Into<Rules>) -> Result<Node, Str
     Ok(merged.node.expect("not deleted"))
 }
 
-/// Live, patch, and what comes out, or with `!` what is said of it.
+/// Checks rows of live object, patch and result. A result with `!` is an expected error.
 fn check(rules: &[impl Into<Rules> + Copy], table: &[(&str, &str, &str)]) {
     for (live, patch, want) in table {
         for rules in rules.iter().map(|rules| (*rules).into()) {

@@ -1,7 +1,7 @@
-//! What kustomize and kubectl make of the same scalars and keys, and what we make of them in their place.
+//! Scalars and keys as kustomize and kubectl parse them, and as this library parses them.
 //!
-//! The tables hold without either program. Where kubectl is at hand, with its own kustomize, they are compared with
-//! what it really reads.
+//! The tables need neither program. If kubectl is installed, its own results and those of its kustomize are
+//! compared with the tables.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -9,13 +9,13 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use smp_text::source::{Reading, SourceMap};
 use smp_text::yaml::{
-    Node, ParseOptions, parse_documents, parse_one, to_json, to_yaml, write_documents_as_written,
+    Node, ParseOptions, parse_documents, parse_one, to_json, to_yaml, write_documents_in_source_style,
 };
 
-/// What is written, and the JSON that kustomize and kubectl make of it.
+/// A YAML text, and the JSON values that kustomize and kubectl parse from it.
 type Row = (&'static str, &'static str, &'static str);
 
-/// Stands where a text is an error.
+/// Marks a text that is an error.
 const REFUSED: &str = "refused";
 
 /// Scalars and a list.
@@ -102,7 +102,7 @@ const VALUES: &[Row] = &[
     ("[no, {y: n}]", r#"["no",{"y":"n"}]"#, r#"[false,{"true":false}]"#),
 ];
 
-/// Maps, for their keys.
+/// Maps with various keys.
 const MAPS: &[Row] = &[
     ("{y: 1}", r#"{"y":1}"#, r#"{"true":1}"#),
     ("{n: 1}", r#"{"n":1}"#, r#"{"false":1}"#),
@@ -179,7 +179,7 @@ const SYNTAX: &[Row] = &[
     ("{x: &x {a: 1}, z: {! <<: *x}}", r#"{"x":{"a":1},"z":{"a":1}}"#, r#"{"x":{"a":1},"z":{"a":1}}"#),
 ];
 
-/// Values at the end of a text that has no line break there.
+/// Values at the end of a text without a final line break.
 const ENDS: &[Row] = &[
     ("|\n    x", r#""x""#, r#""x\n""#),
     ("|+\n    x", r#""x""#, r#""x\n""#),
@@ -199,13 +199,13 @@ fn rows() -> impl Iterator<Item = &'static Row> {
     VALUES.iter().chain(MAPS).chain(SYNTAX)
 }
 
-/// A manifest without a line break at its end.
-fn unended(value: &str) -> String {
+/// A manifest without a final line break.
+fn without_final_line_break(value: &str) -> String {
     let text = manifest(0, value);
     text.strip_suffix('\n').unwrap_or_default().to_string()
 }
 
-/// A manifest of a kind that no schema knows.
+/// A manifest of a kind that no schema has.
 fn manifest(number: usize, value: &str) -> String {
     format!(
         "\
@@ -230,7 +230,7 @@ fn json_of(text: &str, reading: Reading) -> String {
 }
 
 #[test]
-fn values_are_read_as_by_each_of_the_two() {
+fn values_parse_as_in_kustomize_and_kubectl() {
     for (number, (value, kustomize, kubectl)) in rows().enumerate() {
         let text = manifest(number, value);
         assert_eq!(json_of(&text, Reading::Kustomize), *kustomize, "{value} by kustomize");
@@ -239,24 +239,24 @@ fn values_are_read_as_by_each_of_the_two() {
 }
 
 #[test]
-fn block_scalars_at_the_end_of_a_file_are_read_as_by_each_of_the_two() {
+fn block_scalars_at_the_end_of_a_file_parse_as_in_kustomize_and_kubectl() {
     for (value, kustomize, kubectl) in ENDS {
-        let text = unended(value);
+        let text = without_final_line_break(value);
         assert_eq!(json_of(&text, Reading::Kustomize), *kustomize, "{value:?} by kustomize");
         assert_eq!(json_of(&text, Reading::Kubectl), *kubectl, "{value:?} by kubectl");
     }
 }
 
 #[test]
-fn what_is_printed_is_read_as_the_same() {
+fn printed_values_parse_to_the_same_value() {
     for reading in [Reading::Kustomize, Reading::Kubectl] {
         for (value, ..) in rows() {
             let Some(node) = read(&manifest(0, value), reading) else { continue };
-            let as_written = write_documents_as_written(std::slice::from_ref(&node));
+            let as_written = write_documents_in_source_style(std::slice::from_ref(&node));
             for text in to_yaml(&node).into_iter().chain([as_written]) {
                 assert_eq!(read(&text, reading).as_ref(), Some(&node), "{value} as {reading:?}: {text}");
             }
-            // By others, too: what is printed leaves nothing open.
+            // The output is unambiguous for other parsers, too.
             let Ok(text) = to_yaml(&node) else { continue };
             assert_eq!(
                 json_of(&text, Reading::Kustomize),
@@ -267,13 +267,13 @@ fn what_is_printed_is_read_as_the_same() {
     }
 }
 
-/// Runs kubectl away from any cluster.
+/// Runs kubectl without access to a cluster.
 fn kubectl(args: &[&str]) -> Output {
     let mut command = Command::new("kubectl");
     command.args(args).env("KUBECONFIG", "/dev/null").output().expect("kubectl on the PATH")
 }
 
-/// Both as JSON; a number is the same as a float.
+/// Compares two JSON texts. An integer equals the same float.
 fn is_same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Array(a), Value::Array(b)) => {
@@ -287,8 +287,8 @@ fn is_same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Checks that a program reads all rows as its column says. `column` picks it; the program gets the texts of some rows
-/// and returns their values, or none when it refuses them.
+/// Checks that a program parses all rows as one column of the table says. `column` selects it. The program gets
+/// the texts of some rows and returns their values, or none on an error.
 fn check(column: fn(&Row) -> &'static str, program: impl Fn(&[String]) -> Option<Vec<Value>>) {
     let texts = rows().enumerate().map(|(number, row)| (manifest(number, row.0), column(row)));
     let (refused, read): (Vec<_>, Vec<_>) = texts.partition(|(_, json)| *json == REFUSED);
@@ -304,20 +304,20 @@ fn check(column: fn(&Row) -> &'static str, program: impl Fn(&[String]) -> Option
     }
 }
 
-/// As [`check`], for values at the end of a file.
+/// Like [`check`], for values at the end of a file.
 fn check_ends(column: fn(&Row) -> &'static str, program: impl Fn(&[String]) -> Option<Vec<Value>>) {
     for row in ENDS {
         let want: Value = serde_json::from_str(column(row)).expect("JSON in the table");
-        assert_eq!(program(&[unended(row.0)]), Some(vec![want]), "{:?}", row.0);
+        assert_eq!(program(&[without_final_line_break(row.0)]), Some(vec![want]), "{:?}", row.0);
     }
 }
 
 #[test]
 #[ignore = "needs kubectl, see .ci/tools"]
 fn kubectl_reads_the_same() {
-    let folder = tempfile::tempdir().expect("a directory");
+    let directory = tempfile::tempdir().expect("a directory");
     let program = |texts: &[String]| {
-        let file = folder.path().join("rows.yaml");
+        let file = directory.path().join("rows.yaml");
         fs::write(&file, texts.join("---\n")).expect("written");
         let file = file.to_str().expect("a path");
         let output = kubectl(&["annotate", "--local", "-o", "json", "-f", file, "read-by=kubectl"]);
@@ -332,9 +332,9 @@ fn kubectl_reads_the_same() {
 #[test]
 #[ignore = "needs kubectl, see .ci/tools"]
 fn kustomize_reads_the_same() {
-    let folder = tempfile::tempdir().expect("a directory");
+    let directory = tempfile::tempdir().expect("a directory");
     fs::write(
-        folder.path().join("kustomization.yaml"),
+        directory.path().join("kustomization.yaml"),
         "\
 resources: [rows.yaml]
 sortOptions: {order: fifo}
@@ -342,8 +342,8 @@ sortOptions: {order: fifo}
     )
     .expect("written");
     let program = |texts: &[String]| {
-        fs::write(folder.path().join("rows.yaml"), texts.join("---\n")).expect("written");
-        let output = kubectl(&["kustomize", folder.path().to_str().expect("a path")]);
+        fs::write(directory.path().join("rows.yaml"), texts.join("---\n")).expect("written");
+        let output = kubectl(&["kustomize", directory.path().to_str().expect("a path")]);
         let (sources, text) = (SourceMap::default(), String::from_utf8(output.stdout).expect("text"));
         let objects = parse_documents(&sources, sources.add("built", text), ParseOptions::kubectl());
         let value = |node: &Node| node.get("value").map_or(Value::Null, Node::to_json_value);
@@ -353,7 +353,7 @@ sortOptions: {order: fifo}
     check_ends(|row| row.1, program);
 }
 
-/// What the commands read, and leave as it is written.
+/// Input files as the commands parse them and preserve their text.
 #[cfg(feature = "cli")]
 mod commands {
     use std::fs;
@@ -368,19 +368,19 @@ kind: Row
 metadata: {name: row}
 ";
 
-    /// A folder with these files, each written as it is: how texts end matters here.
-    fn folder(files: &[(&str, &str)]) -> TempDir {
-        let folder = tempfile::tempdir().expect("a directory");
+    /// A directory with these files, written unchanged: the ends of texts matter here.
+    fn directory(files: &[(&str, &str)]) -> TempDir {
+        let directory = tempfile::tempdir().expect("a directory");
         for (name, text) in files {
-            let path = folder.path().join(name);
+            let path = directory.path().join(name);
             fs::create_dir_all(path.parent().expect("a parent")).expect("made");
             fs::write(path, text).expect("written");
         }
-        folder
+        directory
     }
 
-    fn run(folder: &TempDir, args: &[&str], stdin: &str) -> String {
-        let output = program::run_with_stdin(program::command(folder.path(), args), stdin);
+    fn run(directory: &TempDir, args: &[&str], stdin: &str) -> String {
+        let output = program::run_with_stdin(program::command(directory.path(), args), stdin);
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         program::stdout(&output)
     }
@@ -390,10 +390,10 @@ metadata: {name: row}
     }
 
     #[test]
-    fn plain_directories_and_their_plain_bases_are_read_as_by_kubectl() {
+    fn plain_overlays_and_their_plain_bases_parse_as_in_kubectl() {
         let (base, over) = (row("{day: 2024-01-31, on: y}"), row("{n: Off, time: 2024-01-31}"));
-        let folder = folder(&[("base/row.yaml", &base), ("o/row.yaml", &over)]);
-        let built = run(&folder, &["build", "o"], "");
+        let directory = directory(&[("base/row.yaml", &base), ("o/row.yaml", &over)]);
+        let built = run(&directory, &["build", "o"], "");
         let value = r#"value:
   day: "2024-01-31"
   "false": false
@@ -401,14 +401,14 @@ metadata: {name: row}
   "true": true
 "#;
         assert!(built.ends_with(value), "{built}");
-        // Who reads what is printed reads the same.
+        // Parsing the output gives the same values.
         assert_eq!(
-            run(&folder, &["patch", "-f", "-", "--type=merge", "-p", "{}", "-o", "yaml"], &built),
+            run(&directory, &["patch", "-f", "-", "--type=merge", "-p", "{}", "-o", "yaml"], &built),
             built
         );
 
-        fs::write(folder.path().join("base/kustomization.yaml"), "resources: [row.yaml]\n").expect("written");
-        let built = run(&folder, &["build", "o"], "");
+        fs::write(directory.path().join("base/kustomization.yaml"), "resources: [row.yaml]\n").expect("written");
+        let built = run(&directory, &["build", "o"], "");
         let value = r#"value:
   day: "2024-01-31T00:00:00Z"
   "false": false
@@ -419,7 +419,7 @@ metadata: {name: row}
     }
 
     #[test]
-    fn patches_and_what_they_patch_are_read_as_by_kubectl() {
+    fn patches_and_their_targets_parse_as_in_kubectl() {
         let text = format!(
             "\
 {HEAD}value: yes # on
@@ -428,7 +428,7 @@ n: {{y: 1}}
 new: ~
 "
         );
-        let folder = folder(&[
+        let directory = directory(&[
             ("row.yaml", &text),
             (
                 "patch.yaml",
@@ -440,40 +440,40 @@ new: no
         ]);
         let want = text.replace("{y: 1}", "{y: 2}").replace("new: ~", "new: false");
         let patch = ["patch", "-f", "row.yaml", "--type=merge", "--patch-file=patch.yaml"];
-        assert_eq!(run(&folder, &patch, ""), want);
+        assert_eq!(run(&directory, &patch, ""), want);
         let operations = "[{op: replace, path: /false/true, value: 2}, {op: replace, path: /new, value: no}]";
-        assert_eq!(run(&folder, &["patch", "-f", "-", "--type=json", "-p", operations], &text), want);
-        run(&folder, &[&patch[..], &["--in-place"]].concat(), "");
-        assert_eq!(fs::read_to_string(folder.path().join("row.yaml")).expect("there"), want);
+        assert_eq!(run(&directory, &["patch", "-f", "-", "--type=json", "-p", operations], &text), want);
+        run(&directory, &[&patch[..], &["--in-place"]].concat(), "");
+        assert_eq!(fs::read_to_string(directory.path().join("row.yaml")).expect("there"), want);
 
         let objects = "{\"a\": 1}{\"a\": 2}\n";
-        let patched = run(&folder, &["patch", "-f", "-", "--all", "--type=merge", "-p", "a: y"], objects);
+        let patched = run(&directory, &["patch", "-f", "-", "--all", "--type=merge", "-p", "a: y"], objects);
         assert_eq!(patched, "{\"a\": true}{\"a\": true}\n");
     }
 
     #[test]
     fn final_block_scalars_have_a_line_break_in_manifests_and_none_in_patches() {
         let text = format!("{HEAD}value: |\n  x");
-        let folder =
-            folder(&[("base/row.yaml", &text), ("o/row.yaml", HEAD), ("patch.yaml", "more: |\n  y")]);
-        assert!(run(&folder, &["build", "o"], "").ends_with("value: |\n  x\n"));
+        let directory =
+            directory(&[("base/row.yaml", &text), ("o/row.yaml", HEAD), ("patch.yaml", "more: |\n  y")]);
+        assert!(run(&directory, &["build", "o"], "").ends_with("value: |\n  x\n"));
         let patch = ["patch", "-f", "-", "--type=merge", "--patch-file=patch.yaml", "-o", "yaml"];
-        let patched = run(&folder, &patch, &text);
+        let patched = run(&directory, &patch, &text);
         assert!(patched.contains("more: \"y\"\n") && patched.ends_with("value: |\n  x\n"), "{patched}");
 
         let kustomization = "resources: [row.yaml]\n";
-        fs::write(folder.path().join("base/kustomization.yaml"), kustomization).expect("written");
-        assert!(run(&folder, &["build", "o"], "").ends_with("value: x\n"));
+        fs::write(directory.path().join("base/kustomization.yaml"), kustomization).expect("written");
+        assert!(run(&directory, &["build", "o"], "").ends_with("value: x\n"));
     }
 
     #[test]
     fn edits_keep_the_end_of_a_file() {
         for end in ["|\n  x", "|\n  x\n  ", "|+\n  x\n  ", "|+\n\n ", "[cat, -]#c", "|#c\n  x", "\"\\'\""] {
             let text = format!("{HEAD}a: 1\nvalue: {end}");
-            let folder = folder(&[("row.yaml", &text)]);
+            let directory = directory(&[("row.yaml", &text)]);
             let patch = ["patch", "-f", "row.yaml", "--type=merge", "--in-place", "-p"];
-            let run = |change: &str| run(&folder, &[&patch[..], &[change]].concat(), "");
-            let file = || fs::read_to_string(folder.path().join("row.yaml")).expect("there");
+            let run = |change: &str| run(&directory, &[&patch[..], &[change]].concat(), "");
+            let file = || fs::read_to_string(directory.path().join("row.yaml")).expect("there");
             run("{}");
             assert_eq!(file(), text);
             run("a: 2");
@@ -485,26 +485,26 @@ new: no
     }
 
     #[test]
-    fn patches_are_made_of_what_kubectl_reads() {
+    fn created_patches_use_values_as_kubectl_parses_them() {
         let (one, other) = (row("{on: yes, day: \"2024-01-31\"}"), row("{\"true\": true, day: 2024-01-31}"));
-        let folder = folder(&[("one.yaml", &one), ("other.yaml", &other)]);
-        assert_eq!(run(&folder, &["create-patch", "--type=merge", "one.yaml", "other.yaml"], ""), "{}\n");
+        let directory = directory(&[("one.yaml", &one), ("other.yaml", &other)]);
+        assert_eq!(run(&directory, &["create-patch", "--type=merge", "one.yaml", "other.yaml"], ""), "{}\n");
     }
 
     #[test]
-    fn merges_of_versions_read_as_kubectl_and_those_of_kyaml_as_kustomize() {
+    fn merge3_parses_as_kubectl_and_with_kyaml_as_kustomize() {
         let dest = row("{on: yes, day: 2024-01-31} # as it is");
-        let folder = folder(&[
+        let directory = directory(&[
             ("texts.yaml", &row("{\"on\": \"yes\"}")),
             ("booleans.yaml", &row("{\"true\": true, day: \"2024-01-31\"}")),
             ("dest.yaml", &dest),
         ]);
-        assert_eq!(run(&folder, &["merge", "--dialect", "kyaml", "texts.yaml", "dest.yaml"], ""), dest);
-        assert_eq!(run(&folder, &["merge", "booleans.yaml", "dest.yaml"], ""), dest);
+        assert_eq!(run(&directory, &["merge", "--dialect", "kyaml", "texts.yaml", "dest.yaml"], ""), dest);
+        assert_eq!(run(&directory, &["merge", "booleans.yaml", "dest.yaml"], ""), dest);
     }
 
     #[test]
-    fn merges_of_versions_leave_the_texts_of_others_alone() {
+    fn merge3_keeps_the_text_of_unchanged_values() {
         let values = "\
 a: on # y
 b: 0o17
@@ -517,13 +517,13 @@ g: 1_000
 h: 08
 ";
         let versions = |value: &str| format!("{HEAD}{values}value: {value}\n");
-        let folder = folder(&[
+        let directory = directory(&[
             ("original.yaml", &versions("1")),
             ("updated.yaml", &versions("2")),
             ("dest.yaml", &format!("{}mine: y\n", versions("1"))),
         ]);
         let sides = ["--original=original.yaml", "--updated=updated.yaml", "--dest=dest.yaml"];
-        let merged = run(&folder, &[&["merge3"], &sides[..]].concat(), "");
+        let merged = run(&directory, &[&["merge3"], &sides[..]].concat(), "");
         assert_eq!(merged, format!("{}mine: y\n", versions("2")));
     }
 }

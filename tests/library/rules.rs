@@ -1,4 +1,4 @@
-//! The rules of `check`: their examples are what they say, and their pages are what the registry says.
+//! The rules of `check`: examples produce their findings, and rule pages match the registry.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,8 +14,8 @@ use smp_overlay::overlay::{BuildOptions, Builder, Histories};
 use smp_text::diagnostic::{Code, MessageFormat, MessageRenderer};
 use smp_validate::ValidateOptions;
 
-/// The codes of what is found in an example, by all rules.
-fn found(example: ExampleFiles) -> Vec<&'static str> {
+/// The codes of the findings in an example, with all rules enabled.
+fn codes_of(example: ExampleFiles) -> Vec<&'static str> {
     let files = example.into_iter().map(|(path, text)| (format!("app/{path}"), text.into_bytes()));
     let tree = Arc::new(MemoryTree::new(files).expect("files"));
     let mut options = BuildOptions::default().tree(tree.clone());
@@ -36,7 +36,7 @@ fn found(example: ExampleFiles) -> Vec<&'static str> {
     let conclusion = Conclusion { sources, selection: &selection, renderer: &renderer, files };
     let report = conclusion.report(vec![findings], Baselines::default());
     let mut codes: Vec<&str> = report.findings.iter().map(|finding| finding.code().name()).collect();
-    // `vars` are deprecated, and what is said of them is about them.
+    // `vars` are deprecated; every example about them has that finding.
     codes.retain(|code| *code != Code::DeprecatedField.name());
     codes.sort_unstable();
     codes.dedup();
@@ -44,15 +44,15 @@ fn found(example: ExampleFiles) -> Vec<&'static str> {
 }
 
 #[test]
-fn examples_are_what_they_say() {
+fn rule_examples_produce_their_findings() {
     for rule in RULES.iter().filter(|rule| cfg!(feature = "cel") || rule.code.name() != "cel") {
-        assert_eq!(found(rule.bad_example()), [rule.code.name()], "the wrong example of {}", rule.code);
-        assert_eq!(found(rule.good_example()), [""; 0], "the right example of {}", rule.code);
+        assert_eq!(codes_of(rule.bad_example()), [rule.code.name()], "the wrong example of {}", rule.code);
+        assert_eq!(codes_of(rule.good_example()), [""; 0], "the right example of {}", rule.code);
     }
 }
 
 #[test]
-fn rules_have_codes_of_their_own() {
+fn rule_codes_are_unique() {
     let mut names: Vec<&str> = RULES.iter().map(|rule| rule.code.name()).collect();
     let others = Code::ALL.iter().filter(|code| RULES.iter().all(|rule| rule.code != **code));
     names.extend(others.map(|code| code.name()));
@@ -63,7 +63,7 @@ fn rules_have_codes_of_their_own() {
 }
 
 #[test]
-fn no_sentence_is_on_several_pages_of_validation_rules() {
+fn validation_rule_pages_share_no_sentences() {
     let mut sentences = BTreeMap::new();
     for rule in RULES.iter().filter(|rule| rule.group == RuleGroup::RejectedByServer) {
         let page = rule.page();
@@ -110,12 +110,12 @@ fn line(rule: &Rule) -> String {
 }
 
 #[test]
-fn pages_say_what_the_registry_says() {
+fn rule_pages_match_the_registry() {
     let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("book");
     let mut pages = vec![(book.join("rules.md"), contents())];
     pages.extend(RULES.iter().map(|rule| (book.join(format!("rules/{}.md", rule.code)), rule.page())));
     if std::env::var_os("SMP_WRITE_PAGES").is_some() {
-        // Pages of rules that are no more go.
+        // Removes pages of deleted rules.
         let _ = fs::remove_dir_all(book.join("rules"));
         fs::create_dir_all(book.join("rules")).expect("made");
         for (path, page) in &pages {

@@ -1,7 +1,7 @@
-//! Counts kinds and merge directives of raw OpenAPI documents and compares them with the embedded
-//! tables, which other code compiled. The documents are not part of the repository: the variable
-//! `SMP_TEST_OPENAPI` names a folder with the documents of Kubernetes 1.36 and the definitions of 1.21, which
-//! `tests/oracle/documents` makes.
+//! Counts kinds and merge directives of raw OpenAPI documents and compares them with the embedded tables, which
+//! other code compiled. The documents are not part of the repository. The variable `SMP_TEST_OPENAPI` names a
+//! directory with the documents of Kubernetes 1.36 and the definitions of 1.21, which `tests/oracle/documents`
+//! creates.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The documents of the folder whose path has `part` in it.
+/// The documents of the directory whose path contains `part`.
 fn documents(part: &str) -> Documents {
     let folder = required_env("SMP_TEST_OPENAPI", "openapi");
     let mut paths = Vec::new();
@@ -36,7 +36,7 @@ fn documents(part: &str) -> Documents {
 
 #[test]
 #[ignore = "needs OpenAPI documents, see .ci/tools"]
-fn the_embedded_table_has_what_the_servers_documents_say() {
+fn embedded_table_matches_the_server_documents() {
     for part in ["openapi-v3", "openapi-v2"] {
         let documents = documents(part);
         check_kinds(&documents, &Schema::embedded());
@@ -46,7 +46,7 @@ fn the_embedded_table_has_what_the_servers_documents_say() {
         assert!(counts.fields > 3000, "{} fields", counts.fields);
         for directive in DIRECTIVES {
             let (documents, table) = (counts.documents[directive], counts.table[directive]);
-            // The one field that changed has gained what makes it a list that merges.
+            // The one field that changed gained the directives of an associative list.
             let gained = table - documents;
             assert!(gained <= 1, "{part} {directive}: {documents} in the documents, {table} in the table");
         }
@@ -57,7 +57,7 @@ fn the_embedded_table_has_what_the_servers_documents_say() {
 
 #[test]
 #[ignore = "needs OpenAPI documents, see .ci/tools"]
-fn the_kustomize_table_has_what_the_definitions_of_1_21_say() {
+fn kustomize_table_matches_the_definitions_of_1_21() {
     let documents = documents("1.21-definitions");
     check_kinds(&documents, &Schema::kustomize());
     let counts = compare_directives(&documents, &Schema::kustomize());

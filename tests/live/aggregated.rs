@@ -59,7 +59,7 @@ impl Drop for Front<'_> {
 impl<'r> Front<'r> {
     fn start(rig: &'r Rig) -> Self {
         let front = Self { rig, state: rig.path("front") };
-        Ran::of(front.script("up").output().expect("bash")).ended(0);
+        Ran::new(front.script("up").output().expect("bash")).ended(0);
         front
     }
 

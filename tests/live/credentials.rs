@@ -24,7 +24,7 @@ fn kubeconfig(rig: &Rig, script: &str) -> PathBuf {
 }
 
 fn run(rig: &Rig, kubeconfig: &PathBuf, args: &[&str]) -> Ran {
-    Ran::of(rig.command(args).env("KUBECONFIG", kubeconfig).output().expect("the program"))
+    Ran::new(rig.command(args).env("KUBECONFIG", kubeconfig).output().expect("the program"))
 }
 
 #[test]

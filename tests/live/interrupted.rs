@@ -155,7 +155,7 @@ fn an_interrupted_apply_does_not_wait_for_a_silent_server() {
             interrupt(&child);
             std::thread::sleep(Duration::from_millis(300));
         }
-        let ran = Ran::of(child.wait_with_output().expect("an end")).ended(130);
+        let ran = Ran::new(child.wait_with_output().expect("an end")).ended(130);
         let took = start.elapsed();
         assert!(took < longest, "{signals} signals: {took:?}");
         assert_eq!(ran.stdout.lines().count(), 1, "{ran:?}");
@@ -188,7 +188,7 @@ fn an_interrupted_apply_says_what_was_done() {
         std::thread::sleep(Duration::from_millis(20));
     }
     interrupt(&child);
-    let ran = Ran::of(child.wait_with_output().expect("an end")).ended(130);
+    let ran = Ran::new(child.wait_with_output().expect("an end")).ended(130);
     let done = ran.stdout.lines().count();
     assert!((4..20).contains(&done), "{ran:?}");
     let left = 60 - done;

@@ -6,8 +6,8 @@
 
 mod aggregated;
 mod applying;
-#[path = "../library/fake_client/asked.rs"]
-mod asked;
+#[path = "../library/fake_client/requester.rs"]
+mod requester;
 mod comparing;
 mod credentials;
 mod custom;
@@ -17,7 +17,7 @@ mod directives;
 #[allow(dead_code, reason = "the program of the example is not run here")]
 mod fake_client;
 mod faults;
-mod held;
+mod prune_exceptions;
 mod interrupted;
 mod last_applied;
 mod oracle;
@@ -26,7 +26,7 @@ mod pruning;
 #[path = "../library/fake_client/requests.rs"]
 mod requests;
 mod rig;
-mod same_answers;
+mod fake_client_parity;
 mod schemas;
 mod sending;
 mod sets;

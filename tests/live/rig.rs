@@ -106,12 +106,12 @@ impl Rig {
 
     /// Runs the program in the test's folder.
     pub fn smp(&self, args: &[&str]) -> Ran {
-        Ran::of(self.command(args).output().expect("the program"))
+        Ran::new(self.command(args).output().expect("the program"))
     }
 
     /// Runs the program with a text on its stdin.
     pub fn smp_with_stdin(&self, args: &[&str], text: &str) -> Ran {
-        Ran::of(program::run_with_stdin(self.command(args), &text.replace("NAME", &self.name)))
+        Ran::new(program::run_with_stdin(self.command(args), &text.replace("NAME", &self.name)))
     }
 
     /// Asks kubectl, which must know.
@@ -124,7 +124,7 @@ impl Rig {
     pub fn try_kubectl(&self, args: &[&str]) -> Ran {
         let mut command = Command::new("kubectl");
         command.arg("--kubeconfig").arg(&self.kubeconfig).args(args).current_dir(self.folder.path());
-        Ran::of(command.env("HOME", self.folder.path()).output().expect("kubectl on the PATH"))
+        Ran::new(command.env("HOME", self.folder.path()).output().expect("kubectl on the PATH"))
     }
 
     /// A live object's field, by kubectl's JSON path.

@@ -248,7 +248,7 @@ patches: [{path: patch.yaml}]
     let elsewhere = |folder: &str| {
         let mut command = rig.command(&["build", folder, "--offline", "--locked"]);
         command.env("KUBECONFIG", rig.path("none")).env("XDG_CACHE_HOME", rig.path("empty"));
-        super::rig::Ran::of(command.output().expect("the program"))
+        super::rig::Ran::new(command.output().expect("the program"))
     };
     let unlocked = elsewhere("app").ended(1);
     assert!(unlocked.stderr.contains("no-schema"), "{unlocked:?}");

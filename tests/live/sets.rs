@@ -74,7 +74,7 @@ impl Sets {
         let mut command = Command::new("kubectl");
         command.arg("--kubeconfig").arg(self.rig.kubeconfig()).args(args).current_dir(self.rig.path("."));
         command.env("HOME", self.rig.path(".")).env("KUBECTL_APPLYSET", "true");
-        Ran::of(command.output().expect("kubectl on the PATH"))
+        Ran::new(command.output().expect("kubectl on the PATH"))
     }
 
     /// The parent without what differs from object to object, and its tool without the version.

@@ -52,7 +52,7 @@ impl Running {
         let output = self.child.wait_with_output().expect("an end");
         std::thread::sleep(Duration::from_millis(100));
         let stderr = self.said.lock().expect("no panic").clone();
-        Ran { stderr, ..Ran::of(output) }
+        Ran { stderr, ..Ran::new(output) }
     }
 }
 

@@ -8,7 +8,7 @@ use kube::client::AuthError;
 use serde::Deserialize;
 
 use super::json::or_default;
-use smp_text::diagnostic::{Code, Diagnostic, without_quoted};
+use smp_text::diagnostic::{Code, Diagnostic, mask_quoted};
 
 /// The API server, as shown in messages.
 #[derive(Debug, Clone)]
@@ -117,7 +117,7 @@ pub(super) fn response_too_large(endpoint: &Endpoint, what: &str, limit: usize) 
 /// Returns the error for an invalid response.
 pub(super) fn invalid_response(endpoint: &Endpoint, what: &str, error: &dyn fmt::Display) -> Diagnostic {
     // Errors of parsers may quote secret values.
-    let error = without_quoted(&error.to_string());
+    let error = mask_quoted(&error.to_string());
     let message = format!("invalid response of {endpoint} to {what}: {error}");
     Diagnostic::error(Code::Remote, message).help("check that --server is the URL of a Kubernetes API server")
 }

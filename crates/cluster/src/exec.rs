@@ -19,7 +19,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
 use super::errors::Endpoint;
-use smp_text::diagnostic::{Code, Diagnostic, Result, without_quoted};
+use smp_text::diagnostic::{Code, Diagnostic, Result, mask_quoted};
 
 /// Credentials of plugins that were run, by command and environment.
 static CACHE: Mutex<BTreeMap<String, Credentials>> = Mutex::new(BTreeMap::new());
@@ -157,7 +157,7 @@ async fn run(exec: &ExecConfig, info: &str) -> std::result::Result<Credentials, 
     }
     // Some plugins print YAML, of which JSON is a subset. The parser's error may quote secret values.
     let credential: ExecCredential = serde_yaml::from_slice(&stdout).map_err(|error| {
-        format!("invalid output of the credential plugin: {}", without_quoted(&error.to_string()))
+        format!("invalid output of the credential plugin: {}", mask_quoted(&error.to_string()))
     })?;
     let is_some = |c: &Credentials| c.token.is_some() || c.client_certificate_data.is_some();
     credential.status.filter(is_some).ok_or_else(|| "the credential plugin returned no credentials".into())

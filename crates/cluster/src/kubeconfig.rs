@@ -19,9 +19,9 @@ use super::errors::{Endpoint, chain};
 use super::proxy;
 use smp_files::{DiskTree, FileTree as _, OpenFile};
 use smp_overlay::schema_chain::cache::ServerId;
-use smp_text::diagnostic::{Code, Diagnostic, Result, without_quoted};
+use smp_text::diagnostic::{Code, Diagnostic, Result, mask_quoted};
 use smp_text::source::{Source, SourceId, SourceMap, Span};
-use smp_text::yaml::{self, Node, ParseOptions, suggestion};
+use smp_text::yaml::{self, Node, ParseOptions, did_you_mean};
 
 /// Connection options, as kubectl's flags. All are optional.
 #[derive(Debug, Clone, Default)]
@@ -196,7 +196,7 @@ impl ConnectOptions {
     fn invalid(&self, path: &Path, text: &str, why: &str) -> Diagnostic {
         let source = self.add_secret_source(path, text);
         let error = |why: &str, span: Span| {
-            let why = without_quoted(why.lines().next().unwrap_or_default());
+            let why = mask_quoted(why.lines().next().unwrap_or_default());
             Diagnostic::error(Code::Syntax, format!("cannot read the kubeconfig {}: {why}", path.display()))
                 .at(span)
         };
@@ -210,7 +210,7 @@ impl ConnectOptions {
 
     fn add_secret_source(&self, path: &Path, text: &str) -> SourceId {
         let source = self.sources.add(path, text);
-        self.sources.keep_secret(source);
+        self.sources.mark_secret(source);
         source
     }
 
@@ -512,7 +512,7 @@ fn missing<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a String>) 
     if known.is_empty() {
         return error.help("check --kubeconfig and the environment variable KUBECONFIG");
     }
-    let near = suggestion(name, &known).map(|near| format!("{near} "));
+    let near = did_you_mean(name, &known).map(|near| format!("{near} "));
     error.help(format!("{}use one of: {}", near.unwrap_or_default(), known.join(", ")))
 }
 

@@ -270,7 +270,7 @@ fn planned<'r>(
 ) -> Result<Vec<ObjectTarget<'r>>> {
     let mut problems = Problems::default();
     let targets = resources.iter().map(|resource| target(destination, resource, defined));
-    let targets: Vec<_> = targets.filter_map(|target| problems.value_of(target)).collect();
+    let targets: Vec<_> = targets.filter_map(|target| problems.ok_or_add(target)).collect();
     for problem in duplicates(&targets) {
         problems.add(problem);
     }
@@ -280,7 +280,7 @@ fn planned<'r>(
 
 /// Adds a note that nothing was sent, if there are errors.
 pub(super) fn nothing_sent(problems: Problems) -> Result<()> {
-    problems.or(()).map_err(|problem| problem.note("nothing was sent to the cluster"))
+    problems.into_result(()).map_err(|problem| problem.note("nothing was sent to the cluster"))
 }
 
 fn target<'r>(

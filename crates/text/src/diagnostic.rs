@@ -12,27 +12,27 @@ mod escape;
 mod fix;
 mod name;
 mod problems;
-mod refusal;
+mod patch_rejection;
 mod render;
 mod status;
-mod words;
+mod phrases;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub use self::code::{Code, RuleText};
-pub use self::escape::guarded;
-pub use self::escape::without_quoted;
+pub use self::escape::escaped_line_start;
+pub use self::escape::mask_quoted;
 pub use self::escape::{
     escaped, escaped_json, escaped_line, escaped_markdown, escaped_xml, markdown_code, quoted_path,
 };
 pub use self::fix::{Applicability, Fix};
 pub use self::name::{ObjectName, ResourceName};
 pub use self::problems::Problems;
-pub use self::refusal::PatchRefusal;
-pub use self::render::{Coloring, MessageFormat, MessageRenderer, RenderedPlace};
-pub use self::words::{by_count, counted, io_reason, unreadable};
+pub use self::patch_rejection::PatchRejection;
+pub use self::render::{ColorMode, MessageFormat, MessageRenderer, RenderedLocation};
+pub use self::phrases::{plural, counted, io_reason, read_error};
 
 use crate::source::Span;
 
@@ -98,7 +98,7 @@ struct Inner {
     target: Option<PathBuf>,
     fix: Option<Fix>,
     others: Vec<Diagnostic>,
-    refusal: Option<PatchRefusal>,
+    refusal: Option<PatchRejection>,
 }
 
 /// One problem: a message, its locations, the resource, the field path, and how to fix it.
@@ -177,7 +177,7 @@ impl Diagnostic {
 
     /// Makes the cause the main location. The former main location is labelled with `about`.
     #[must_use]
-    pub fn caused(mut self, at: Span, about: &str) -> Self {
+    pub fn with_cause(mut self, at: Span, about: &str) -> Self {
         if at.is_none() || self.0.labels.first().is_some_and(|label| label.span == at) {
             return self;
         }
@@ -213,7 +213,7 @@ impl Diagnostic {
 
     /// Sets how an API server rejects the patch, unless a deeper call has set it.
     #[must_use]
-    pub fn refused(mut self, refusal: PatchRefusal) -> Self {
+    pub fn patch_rejection(mut self, refusal: PatchRejection) -> Self {
         self.0.refusal.get_or_insert(refusal);
         self
     }
@@ -228,16 +228,16 @@ impl Diagnostic {
     /// Suggests replacing the text at `span`; an empty span is ignored. The user should review the change.
     #[must_use]
     pub fn fix(self, span: Span, replacement: impl Into<String>) -> Self {
-        self.fixed(span, replacement.into(), Applicability::Likely)
+        self.set_fix(span, replacement.into(), Applicability::MaybeIncorrect)
     }
 
     /// Suggests a fix like [`Diagnostic::fix`] that is always correct, so that a program may apply it.
     #[must_use]
-    pub fn certain_fix(self, span: Span, replacement: impl Into<String>) -> Self {
-        self.fixed(span, replacement.into(), Applicability::Certain)
+    pub fn machine_applicable_fix(self, span: Span, replacement: impl Into<String>) -> Self {
+        self.set_fix(span, replacement.into(), Applicability::MachineApplicable)
     }
 
-    fn fixed(mut self, span: Span, replacement: String, applicability: Applicability) -> Self {
+    fn set_fix(mut self, span: Span, replacement: String, applicability: Applicability) -> Self {
         if !span.is_none() {
             self.0.fix = Some(Fix { span, replacement, applicability });
         }
@@ -246,7 +246,7 @@ impl Diagnostic {
 
     /// Attaches another problem, and the problems that are attached to that one.
     #[must_use]
-    pub fn and(mut self, mut other: Self) -> Self {
+    pub fn with_attached(mut self, mut other: Self) -> Self {
         let more = std::mem::take(&mut other.0.others);
         self.0.others.push(other);
         self.0.others.extend(more);
@@ -284,7 +284,7 @@ impl Diagnostic {
 
     /// Applies `reword` to the message, the notes and the help.
     #[must_use]
-    pub fn reworded(mut self, reword: impl Fn(&str) -> String) -> Self {
+    pub fn map_text(mut self, reword: impl Fn(&str) -> String) -> Self {
         self.0.message = reword(&self.0.message);
         self.0.notes.iter_mut().chain(&mut self.0.help).for_each(|text| *text = reword(text));
         self
@@ -360,13 +360,13 @@ impl Diagnostic {
 
     /// Returns the suggested fix, if there is one.
     #[must_use]
-    pub fn known_fix(&self) -> Option<&Fix> {
+    pub fn suggested_fix(&self) -> Option<&Fix> {
         self.0.fix.as_ref()
     }
 
     /// Returns the attached problems: the first error of an operation does not hide the others.
     #[must_use]
-    pub fn others(&self) -> &[Self] {
+    pub fn attached(&self) -> &[Self] {
         &self.0.others
     }
 
@@ -415,34 +415,34 @@ pub type Result<T> = std::result::Result<T, Diagnostic>;
 /// A value with the warnings about it.
 #[derive(Debug, Clone, Default)]
 #[must_use]
-pub struct Warned<T> {
+pub struct WithWarnings<T> {
     /// The value.
     pub value: T,
     /// The warnings.
     pub warnings: Vec<Diagnostic>,
 }
 
-impl<T> Warned<T> {
+impl<T> WithWarnings<T> {
     /// Returns the value and moves its warnings to `warnings`.
-    pub fn note_in(self, warnings: &mut Vec<Diagnostic>) -> T {
+    pub fn into_value(self, warnings: &mut Vec<Diagnostic>) -> T {
         warnings.extend(self.warnings);
         self.value
     }
 
     /// Applies `make` to the value. Its warnings follow the ones of this value.
-    pub fn and_then<U>(self, make: impl FnOnce(T) -> Warned<U>) -> Warned<U> {
+    pub fn and_then<U>(self, make: impl FnOnce(T) -> WithWarnings<U>) -> WithWarnings<U> {
         let mut made = make(self.value);
         made.warnings.splice(0..0, self.warnings);
         made
     }
 
     /// Applies `make` to the value and keeps the warnings.
-    pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Warned<U> {
-        Warned { value: make(self.value), warnings: self.warnings }
+    pub fn map<U>(self, make: impl FnOnce(T) -> U) -> WithWarnings<U> {
+        WithWarnings { value: make(self.value), warnings: self.warnings }
     }
 }
 
-impl<T> From<T> for Warned<T> {
+impl<T> From<T> for WithWarnings<T> {
     fn from(value: T) -> Self {
         Self { value, warnings: Vec::new() }
     }

@@ -4,7 +4,7 @@
 //! of byte ranges to lines and columns. Must not depend on YAML.
 
 mod kustomization;
-mod password;
+mod url_secrets;
 mod secrecy;
 
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 pub use self::kustomization::{KUSTOMIZATION_FILES, is_kustomization};
-pub(crate) use self::password::without_passwords;
+pub(crate) use self::url_secrets::mask_url_secrets;
 use self::secrecy::is_secret_line;
 pub(crate) use self::secrecy::{
     Marker, PLAIN_KEYS, documents, has_sign, is_credential_key, is_env_file, is_prose, mark_secret_lines,
@@ -40,7 +40,7 @@ impl Reading {
     /// Returns the reading for a file among files with this reading. Kustomization files are always read as kustomize
     /// does.
     #[must_use]
-    pub fn of_file(self, path: &Path) -> Self {
+    pub fn for_file(self, path: &Path) -> Self {
         if is_kustomization(path) { Self::Kustomize } else { self }
     }
 }
@@ -109,13 +109,13 @@ pub struct Source {
     /// The parts that are not shown; computed on first use.
     hidden: OnceLock<SecretRanges>,
     /// Set if the caller has marked the whole text as secret.
-    kept_secret: OnceLock<()>,
+    marked_secret: OnceLock<()>,
     /// Set if the text is the output of a program.
     printed: OnceLock<()>,
     /// Set if the caller has marked the text as not secret, except for secret keys.
-    shown_plain: OnceLock<()>,
+    marked_public: OnceLock<()>,
     /// The position in the enclosing text, if the text is embedded in another one.
-    outer: Option<Enclosing>,
+    enclosing: Option<Enclosing>,
 }
 
 /// Returns the offset of each byte of an embedded text within the scalar of the enclosing text. Its arguments are the
@@ -171,10 +171,10 @@ impl Source {
     /// Returns true if a line (from 1) may be shown, because it contains no secret.
     #[must_use]
     pub fn may_show(&self, line: usize) -> bool {
-        if self.is_kept_secret() {
+        if self.is_marked_secret() {
             return false;
         }
-        if self.shown_plain.get().is_some() {
+        if self.marked_public.get().is_some() {
             return !is_secret_line(self.line(line));
         }
         let start = self.line_start(line);
@@ -196,8 +196,8 @@ impl Source {
 
     /// Returns true if the text was marked with [`SourceMap::keep_secret`].
     #[must_use]
-    pub fn is_kept_secret(&self) -> bool {
-        self.kept_secret.get().is_some()
+    pub fn is_marked_secret(&self) -> bool {
+        self.marked_secret.get().is_some()
     }
 
     /// Returns true if the text is the output of a program and not in a file.
@@ -207,8 +207,8 @@ impl Source {
     }
 
     /// Returns true if the text is embedded in another one.
-    pub fn is_within(&self) -> bool {
-        self.outer.is_some()
+    pub fn is_embedded(&self) -> bool {
+        self.enclosing.is_some()
     }
 
     fn lines(&self) -> &[u32] {
@@ -299,7 +299,7 @@ impl SourceMap {
 
     /// Adds a text embedded in a scalar of another text, and returns its ID. Its locations are reported as
     /// locations in the enclosing text, which `locate` computes.
-    pub(crate) fn add_within(
+    pub(crate) fn add_embedded(
         &self,
         name: impl Into<PathBuf>,
         text: impl Into<Arc<str>>,
@@ -318,10 +318,10 @@ impl SourceMap {
             characters: OnceLock::new(),
             marker: OnceLock::new(),
             hidden: OnceLock::new(),
-            kept_secret: OnceLock::new(),
+            marked_secret: OnceLock::new(),
             printed: OnceLock::new(),
-            shown_plain: OnceLock::new(),
-            outer,
+            marked_public: OnceLock::new(),
+            enclosing: outer,
         };
         let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
         sources.push(Arc::new(source));
@@ -330,9 +330,9 @@ impl SourceMap {
 
     /// Returns the texts that are not embedded in others, in the order in which they were added.
     #[must_use]
-    pub fn outer_texts(&self) -> Vec<SourceId> {
+    pub fn top_level_texts(&self) -> Vec<SourceId> {
         let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
-        let ids = (1..).zip(sources.iter()).filter(|(_, source)| source.outer.is_none());
+        let ids = (1..).zip(sources.iter()).filter(|(_, source)| source.enclosing.is_none());
         ids.map(|(number, _)| SourceId(number)).collect()
     }
 
@@ -344,9 +344,9 @@ impl SourceMap {
     }
 
     /// Marks a text as secret, so that messages show none of its lines.
-    pub fn keep_secret(&self, id: SourceId) {
+    pub fn mark_secret(&self, id: SourceId) {
         if let Some(source) = self.get(id) {
-            source.kept_secret.get_or_init(|| ());
+            source.marked_secret.get_or_init(|| ());
         }
     }
 
@@ -378,7 +378,7 @@ impl SourceMap {
     pub fn is_secret(&self, span: Span) -> bool {
         let span = self.outermost(span);
         self.get(span.source).is_some_and(|source| {
-            source.is_kept_secret() || source.hidden().overlap(span.start as usize..span.end as usize)
+            source.is_marked_secret() || source.hidden().overlap(span.start as usize..span.end as usize)
         })
     }
 
@@ -393,14 +393,14 @@ impl SourceMap {
 
     /// Marks a text as not secret, because the caller knows that its objects hold no secrets. Messages then show its
     /// lines, except for those with secret keys. A text marked with [`SourceMap::keep_secret`] stays hidden.
-    pub fn show_plain(&self, id: SourceId) {
+    pub fn mark_public(&self, id: SourceId) {
         if let Some(source) = self.get(id) {
-            source.shown_plain.get_or_init(|| ());
+            source.marked_public.get_or_init(|| ());
         }
     }
 
     /// Returns the text at a location; none for an empty location.
-    pub fn written(&self, span: Span) -> Option<String> {
+    pub fn text_at(&self, span: Span) -> Option<String> {
         let source = self.get(span.source)?;
         source.text().get(span.start as usize..span.end as usize).map(str::to_string)
     }
@@ -408,7 +408,7 @@ impl SourceMap {
     /// Returns true if all lines of a location may be shown. Generated values may always be shown.
     #[must_use]
     pub fn may_show(&self, span: Span) -> bool {
-        if self.get(span.source).is_some_and(|source| source.is_kept_secret()) {
+        if self.get(span.source).is_some_and(|source| source.is_marked_secret()) {
             return false;
         }
         // The secrets of an embedded text are marked in the enclosing text, which has more context.
@@ -423,7 +423,7 @@ impl SourceMap {
     #[must_use]
     pub fn outermost(&self, mut span: Span) -> Span {
         while let Some(inner) = self.get(span.source)
-            && let Some(at) = &inner.outer
+            && let Some(at) = &inner.enclosing
             && let Some(outer) = self.get(at.span.source)
         {
             span = at.map_span(span, &inner.text, &outer.text);
@@ -443,7 +443,7 @@ impl SourceMap {
 
 /// Returns a path relative to a directory, with `..` if needed. A path that shares only the root with the directory,
 /// and a relative path, are returned unchanged.
-pub fn as_seen_from<'p>(path: &'p Path, directory: &Path) -> Cow<'p, Path> {
+pub fn relative_path<'p>(path: &'p Path, directory: &Path) -> Cow<'p, Path> {
     if let Ok(below) = path.strip_prefix(directory) {
         return if below.as_os_str().is_empty() { Path::new(".").into() } else { below.into() };
     }
@@ -471,7 +471,7 @@ mod tests {
             ("a/b.yaml", "a/b.yaml"),
         ];
         for (path, want) in table {
-            assert_eq!(as_seen_from(Path::new(path), Path::new("/home/me")), Path::new(want), "{path}");
+            assert_eq!(relative_path(Path::new(path), Path::new("/home/me")), Path::new(want), "{path}");
         }
     }
 

@@ -9,7 +9,7 @@ use super::walk::Decoding;
 use smp_merge::schema::{Gvk, Schema, is_built_in_group, kinds_of_group};
 use smp_text::diagnostic::Severity;
 use smp_text::path::FieldPath;
-use smp_text::yaml::{Node, suggestion};
+use smp_text::yaml::{Node, did_you_mean};
 
 /// Returns the way in which objects of a kind are decoded.
 pub(super) fn decoding(gvk: &Gvk) -> Decoding {
@@ -41,7 +41,7 @@ pub(super) fn check(node: &Node, gvk: &Gvk, schema: &Schema, options: &ValidateO
     }
     let mut names: Vec<&str> = kinds.iter().map(|known| known.kind.as_str()).collect();
     names.dedup();
-    let meant = suggestion(&gvk.kind, &names);
+    let meant = did_you_mean(&gvk.kind, &names);
     if let Some(end) = end.filter(|_| !versions.is_empty() || meant.is_none()) {
         return end.judge(node, release);
     }

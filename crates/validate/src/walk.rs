@@ -16,7 +16,7 @@ use smp_merge::schema::{Cursor, ListType, TypeKind};
 use smp_text::diagnostic::Severity;
 use smp_text::path::{FieldPath, PathValue};
 use smp_text::source::Span;
-use smp_text::yaml::{Entry, Map, Node, Value, suggestion};
+use smp_text::yaml::{Entry, Map, Node, Value, did_you_mean};
 
 /// The maximum number of unknown fields of an object for which a suggestion is searched.
 const MOST_LOOKED_UP: usize = 20;
@@ -186,7 +186,7 @@ impl<'n> SchemaWalk<'n> {
         for (rule, message) in unmet {
             let possible = demands.own.enumeration.iter().filter_map(serde_json::Value::as_str);
             let possible: Vec<&str> = possible.filter(|_| rule == &rules::enumeration::RULE).collect();
-            let help = node.as_str().and_then(|text| suggestion(text, &possible));
+            let help = node.as_str().and_then(|text| did_you_mean(text, &possible));
             self.report(rule, node.span(), message).help = help;
         }
         if self.decoding == Decoding::Structural {
@@ -315,7 +315,7 @@ impl<'n> SchemaWalk<'n> {
             (!names.is_empty() && names.len() <= 12).then(|| format!("known fields: {}", names.join(", ")))
         };
         let elsewhere = || self.right_depth(name, cursor);
-        let help = suggestion(name, &names).or_else(elsewhere).or_else(all);
+        let help = did_you_mean(name, &names).or_else(elsewhere).or_else(all);
         let path = self.path().field(name);
         let message = format!("unknown field `{name}`");
         let is_made = self.decoding == Decoding::Types && entry.key.meta.span.is_none();

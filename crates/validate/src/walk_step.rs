@@ -45,7 +45,7 @@ impl WalkStep<'_> {
 /// Returns the value of a merge key of an entry, or its default. Returns none if it is not a scalar.
 pub(super) fn key_value(entry: &Node, element: Cursor<'_>, name: &str) -> Option<PathValue> {
     match entry.get(name).filter(|value| !value.is_null()) {
-        Some(value) => PathValue::of(value),
+        Some(value) => PathValue::from_node(value),
         None => Some(
             element
                 .key_default(name)

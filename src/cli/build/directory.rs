@@ -13,7 +13,7 @@ use smp_files::{
     DiskTree, Expected, FileChange, FileStamp, FileTree as _, change_files, recover_directory_and_parents, hex,
 };
 use smp_overlay::resource::{ResId, Resource, ResourceSet};
-use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
+use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};
 use smp_text::yaml;
 
 /// The file that lists the files of the last run.
@@ -197,7 +197,7 @@ impl OutputDirectory {
             return Ok(BTreeMap::new());
         }
         let wrong = |error: &(dyn std::error::Error + 'static)| {
-            unreadable(format_args!("the list of written files {}", path.display()), error)
+            read_error(format_args!("the list of written files {}", path.display()), error)
                 .help("remove it, and remove outdated files by hand")
         };
         let text = DiskTree.read(&path).map_err(|error| wrong(&error))?;

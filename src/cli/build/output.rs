@@ -10,7 +10,7 @@ use crate::cli::Failure;
 use crate::cli::format::{Joined, OutputFormat};
 use smp_files::{DiskTree, FileTree as _, replace_file};
 use smp_overlay::resource::ResourceSet;
-use smp_text::yaml::suggestion;
+use smp_text::yaml::did_you_mean;
 
 /// The output flags of a build.
 #[derive(Debug, Args)]
@@ -72,7 +72,7 @@ impl Destination {
         {
             let names = OutputFormat::NAMES.join(", ");
             let help =
-                suggestion(text, &OutputFormat::NAMES).unwrap_or_else(|| format!("use one of {names}."));
+                did_you_mean(text, &OutputFormat::NAMES).unwrap_or_else(|| format!("use one of {names}."));
             return Err(Failure::Usage(format!(
                 "unknown output format `{text}`: {help} To write to a file of that name, use ./{text}"
             )));

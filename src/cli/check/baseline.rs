@@ -9,7 +9,7 @@ use smp_files::{DiskTree, FileTree as _, Located, replace_file};
 use smp_inspect::check::{
     Baseline, BaselineHome, Baselines, CheckReport, Conclusion, ConfiguredBaseline, TargetFindings,
 };
-use smp_text::diagnostic::{Code, Diagnostic, Result, Severity, unreadable};
+use smp_text::diagnostic::{Code, Diagnostic, Result, Severity, read_error};
 
 /// The baselines of a run.
 pub(super) struct KnownFindings<'a> {
@@ -101,7 +101,7 @@ fn read(file: &Path) -> Result<Baseline> {
         return Err(Diagnostic::error(Code::Io, format!("the baseline {shown} does not exist"))
             .help("create it with `--update-baseline`, or correct the path"));
     }
-    let text = DiskTree.read_text(file).map_err(|error| unreadable(file.display(), &error))?;
+    let text = DiskTree.read_text(file).map_err(|error| read_error(file.display(), &error))?;
     Baseline::parse(&text, BaselineHome::new(&DiskTree, file))
         .map_err(|error| error.note(format!("in {shown}")))
 }

@@ -8,7 +8,7 @@ use smp_merge::patch::{ThreeWayOptions, create, create_three_way};
 use smp_merge::schema::{Cursor, Gvk, Schema};
 use smp_text::diagnostic::Result;
 use smp_text::source::SourceMap;
-use smp_text::yaml::{Map, Node, ParseOptions, parse_one, to_yaml, write_documents_as_written};
+use smp_text::yaml::{Map, Node, ParseOptions, parse_one, to_yaml, write_documents_in_source_style};
 
 /// What is done with the sides of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl Case {
 
     fn text(&self, side: &Node) -> String {
         if self.operation.is_merge() {
-            write_documents_as_written(std::slice::from_ref(side))
+            write_documents_in_source_style(std::slice::from_ref(side))
         } else {
             side.to_json_value().to_string()
         }
@@ -233,7 +233,7 @@ impl fmt::Display for Case {
         for (name, side) in self.operation.sides().iter().zip(&self.sides) {
             map.push(*name, side.clone());
         }
-        f.write_str(&write_documents_as_written(&[Node::map(map)]))
+        f.write_str(&write_documents_in_source_style(&[Node::map(map)]))
     }
 }
 

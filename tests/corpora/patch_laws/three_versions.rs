@@ -15,7 +15,7 @@ use smp_merge::patch::{
 };
 use smp_merge::schema::Cursor;
 use smp_text::source::{SourceMap, Span};
-use smp_text::yaml::{Map, Node, ParseOptions, Value, parse_one, write_documents_as_written};
+use smp_text::yaml::{Map, Node, ParseOptions, Value, parse_one, write_documents_in_source_style};
 
 use super::{Verdict, check, decoded, json, ok, patched, right, same, sort_lists, sort_merged_scalars, two};
 
@@ -123,7 +123,7 @@ impl Outcome {
 
     fn lists(&self, lists: [&[Node]; 4], at: Cursor<'_>, path: &str) -> Verdict {
         let [_, modified, _, result] = lists;
-        let association = Association::of(at, self.policy);
+        let association = Association::of_list(at, self.policy);
         let is_whole = matches!(association, Association::Atomic | Association::Unknown);
         let rows = if is_whole { None } else { align::entries(lists, &association) };
         let Some(rows) = rows else {
@@ -142,9 +142,9 @@ impl Outcome {
         };
         for row in rows {
             let [original, modified, current, result] =
-                std::array::from_fn(|side| row.at[side].map(|i| &lists[side][i]));
+                std::array::from_fn(|side| row.positions[side].map(|i| &lists[side][i]));
             let versions = Versions { original, modified, current, result, is_null: false };
-            let here = format!("{path}[{:?}]", row.name);
+            let here = format!("{path}[{:?}]", row.identity);
             let is_map = |node: Option<&Node>| node.is_some_and(|node| node.as_map().is_some());
             if is_map(modified) && is_map(current) && is_map(result) && !self.is_whole(at.element()) {
                 self.fields(versions, at.element(), at.patch_strategy().retain_keys, &here)?;
@@ -333,7 +333,7 @@ fn drop_doubles(node: &mut Node, at: Cursor<'_>) {
 
 /// Reads an object from a text, so that it knows where its values stand.
 fn written(sources: &SourceMap, node: &Node) -> Result<Node, String> {
-    let text = write_documents_as_written(std::slice::from_ref(node));
+    let text = write_documents_in_source_style(std::slice::from_ref(node));
     ok("read", parse_one(sources, sources.add("side.yaml", text), ParseOptions::default()))
 }
 
@@ -392,8 +392,8 @@ fn results_have_no_directives_and_their_values_come_from_the_inputs() {
             of_inputs(&result, &[&a, &b]).map_err(|error| shown(&error, rules, &[&a, &b]))?;
         }
         for options in [
-            MergeOptions::kyaml(ListOrder::Append, InferKeys::usual()),
-            MergeOptions::kustomize(Exceptions::Listed),
+            MergeOptions::kyaml(ListOrder::Append, InferKeys::common()),
+            MergeOptions::kustomize(Exceptions::Documented),
             MergeOptions::lossless(),
         ] {
             if let Ok(Merged { node: Some(result), .. }) = merge2(Some(a.clone()), &b, schema, &options) {

@@ -1,10 +1,10 @@
-//! Requests that the fake client and a real API server answer alike, one after the other.
+//! Requests that the fake client and a real API server answer alike, in order.
 //!
-//! Objects say all that a server would fill in, since the fake one fills in nothing.
+//! Objects set every field that a server would default, since the fake client sets no defaults.
 
 use serde_json::{Value, json};
 
-/// A request, and the status that it is answered with. `NAME` stands for the namespace, and for the name of the
+/// A request, and the expected status of its response. `NAME` stands for the namespace, and for the name of the
 /// API group of custom resources.
 pub struct Row {
     pub method: &'static str,
@@ -16,12 +16,12 @@ pub struct Row {
     pub words: Words,
 }
 
-/// How a failure is told.
+/// The expected wording of a failure.
 #[derive(Clone, Copy)]
 pub enum Words {
-    /// In those of the real server.
+    /// The message of the real server.
     Same,
-    /// In others, which name the same thing; of what the real server names none, it is empty.
+    /// Another message that names the same thing. Empty if the real server names nothing.
     Ours { about: &'static str },
 }
 
@@ -39,20 +39,20 @@ const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/NAME/deployments/w";
 const GADGETS: &str = "/apis/NAME.example.com/v1/namespaces/NAME/gadgets";
 const GADGET: &str = "/apis/NAME.example.com/v1/namespaces/NAME/gadgets/g";
 
-/// One that is done.
+/// A request that succeeds.
 fn ok(method: &'static str, path: &'static str, content_type: &'static str, body: Value) -> Row {
     let code = if method == "POST" { 201 } else { 200 };
     Row { method, path, content_type, body, code, reason: "", words: Words::Same }
 }
 
-/// One that is refused.
-fn no(row: Row, code: u16, reason: &'static str) -> Row {
+/// A request that is rejected.
+fn rejected(row: Row, code: u16, reason: &'static str) -> Row {
     Row { code, reason, ..row }
 }
 
-/// One that is refused in other words than the real server's.
-fn no_as(row: Row, code: u16, reason: &'static str, about: &'static str) -> Row {
-    Row { words: Words::Ours { about }, ..no(row, code, reason) }
+/// A request that is rejected with another message than the real server's.
+fn rejected_naming(row: Row, code: u16, reason: &'static str, about: &'static str) -> Row {
+    Row { words: Words::Ours { about }, ..rejected(row, code, reason) }
 }
 
 fn get(path: &'static str) -> Row {
@@ -145,7 +145,7 @@ fn service() -> Value {
     })
 }
 
-/// What happens to a pod template's spec.
+/// A patch of the spec of a pod template.
 fn template(spec: &Value) -> Value {
     json!({"spec": {"template": {"spec": spec}}})
 }
@@ -160,7 +160,7 @@ fn map_with(metadata: &Value) -> Value {
 
 pub fn rows() -> Vec<Row> {
     let mut rows = objects();
-    rows.extend(places());
+    rows.extend(missing_and_unsupported());
     rows.extend(strategic_patches());
     rows.extend(bad_strategic_patches());
     rows.extend(other_patches());
@@ -173,13 +173,13 @@ pub fn rows() -> Vec<Row> {
 
 fn objects() -> Vec<Row> {
     vec![
-        no(get(MAP), 404, "NotFound"),
+        rejected(get(MAP), 404, "NotFound"),
         post(MAPS, map("c", &json!({"a": "1", "b": "1"}))),
-        no(post(MAPS, map("c", &json!({}))), 409, "AlreadyExists"),
-        no(post(MAPS, map_with(&json!({}))), 422, "Invalid"),
-        no_as(post(MAPS, service()), 400, "BadRequest", "cannot be handled as a ConfigMap"),
-        no_as(post(MAPS, json!([])), 400, "BadRequest", "ConfigMap"),
-        no(post(MAPS, map_with(&json!({"name": "x", "namespace": "elsewhere"}))), 400, "BadRequest"),
+        rejected(post(MAPS, map("c", &json!({}))), 409, "AlreadyExists"),
+        rejected(post(MAPS, map_with(&json!({}))), 422, "Invalid"),
+        rejected_naming(post(MAPS, service()), 400, "BadRequest", "cannot be handled as a ConfigMap"),
+        rejected_naming(post(MAPS, json!([])), 400, "BadRequest", "ConfigMap"),
+        rejected(post(MAPS, map_with(&json!({"name": "x", "namespace": "elsewhere"}))), 400, "BadRequest"),
         post(MAPS, json!({"metadata": {"name": "silent", "labels": {"tier": "front"}}})),
         post(
             MAPS,
@@ -194,14 +194,14 @@ fn objects() -> Vec<Row> {
         get("/api/v1/namespaces/NAME/configmaps?labelSelector=tier+in+%28front%2Cback%29"),
         get("/api/v1/namespaces/NAME/configmaps?fieldSelector=metadata.name%3Dc"),
         put(MAP, map("c", &json!({"a": "2"}))),
-        no(put(MAP, map("x", &json!({}))), 400, "BadRequest"),
-        no(put(MAP, map_with(&json!({"name": "c", "namespace": "elsewhere"}))), 400, "BadRequest"),
-        no(put(MAP, map_with(&json!({"name": "c", "resourceVersion": "1"}))), 409, "Conflict"),
-        no_as(put(MAP, map_with(&json!({"name": "c", "uid": "x"}))), 409, "Conflict", "UID in precondition"),
-        no(put("/api/v1/namespaces/NAME/configmaps/none", map("none", &json!({}))), 404, "NotFound"),
-        // What is only tried is not there.
+        rejected(put(MAP, map("x", &json!({}))), 400, "BadRequest"),
+        rejected(put(MAP, map_with(&json!({"name": "c", "namespace": "elsewhere"}))), 400, "BadRequest"),
+        rejected(put(MAP, map_with(&json!({"name": "c", "resourceVersion": "1"}))), 409, "Conflict"),
+        rejected_naming(put(MAP, map_with(&json!({"name": "c", "uid": "x"}))), 409, "Conflict", "UID in precondition"),
+        rejected(put("/api/v1/namespaces/NAME/configmaps/none", map("none", &json!({}))), 404, "NotFound"),
+        // A dry run creates nothing.
         ok("POST", "/api/v1/namespaces/NAME/configmaps?dryRun=All", JSON, map("dry", &json!({"a": "1"}))),
-        no(get("/api/v1/namespaces/NAME/configmaps/dry"), 404, "NotFound"),
+        rejected(get("/api/v1/namespaces/NAME/configmaps/dry"), 404, "NotFound"),
         ok("PUT", "/api/v1/namespaces/NAME/configmaps/c?dryRun=All", JSON, map("c", &json!({"a": "dry"}))),
         ok("PATCH", "/api/v1/namespaces/NAME/configmaps/c?dryRun=All", MERGE, json!({"data": {"a": "dry"}})),
         delete("/api/v1/namespaces/NAME/configmaps/c?dryRun=All", Value::Null),
@@ -213,8 +213,8 @@ fn objects() -> Vec<Row> {
     ]
 }
 
-/// Where there is nothing, and what cannot be done there.
-fn places() -> Vec<Row> {
+/// Missing objects, unknown paths, and methods that a path does not allow.
+fn missing_and_unsupported() -> Vec<Row> {
     let nowhere = [
         "/api/v1/namespaces/NAME/configmap",
         "/api/v1/namespaces/NAME/ConfigMaps",
@@ -226,28 +226,28 @@ fn places() -> Vec<Row> {
         "/apis/apps/v9/deployments",
         "/api/v1/namespaces/NAME/configmaps/c/status",
     ];
-    let mut rows: Vec<Row> = nowhere.into_iter().map(|path| no(get(path), 404, "NotFound")).collect();
+    let mut rows: Vec<Row> = nowhere.into_iter().map(|path| rejected(get(path), 404, "NotFound")).collect();
     rows.extend([
-        no(post("/api/v1/configmaps", map("x", &json!({}))), 405, "MethodNotAllowed"),
-        no(post(MAP, map("c", &json!({}))), 405, "MethodNotAllowed"),
-        no(put(MAPS, map("c", &json!({}))), 405, "MethodNotAllowed"),
-        no(merge(MAPS, json!({})), 405, "MethodNotAllowed"),
+        rejected(post("/api/v1/configmaps", map("x", &json!({}))), 405, "MethodNotAllowed"),
+        rejected(post(MAP, map("c", &json!({}))), 405, "MethodNotAllowed"),
+        rejected(put(MAPS, map("c", &json!({}))), 405, "MethodNotAllowed"),
+        rejected(merge(MAPS, json!({})), 405, "MethodNotAllowed"),
     ]);
     rows
 }
 
 fn strategic_patches() -> Vec<Row> {
     vec![
-        // Of one container another image; the other one stays.
+        // The image of one container changes; the other container stays.
         strategic(DEPLOYMENT, template(&json!({"containers": [{"name": "web", "image": "web:2"}]}))),
-        // A new one comes first, as the server has it.
+        // A new container comes first, as on the server.
         strategic(DEPLOYMENT, template(&json!({"containers": [container("new", "new:1")]}))),
         strategic(DEPLOYMENT, template(&json!({"containers": [{"name": "log", "$patch": "delete"}]}))),
         strategic(
             DEPLOYMENT,
             template(&json!({"$setElementOrder/containers": [{"name": "web"}, {"name": "new"}]})),
         ),
-        // An atomic list.
+        // Atomic list.
         strategic(DEPLOYMENT, template(&json!({"tolerations": [{"key": "c", "operator": "Exists"}]}))),
         strategic(
             DEPLOYMENT,
@@ -258,24 +258,24 @@ fn strategic_patches() -> Vec<Row> {
         strategic(DEPLOYMENT, json!({"metadata": {"labels": {"app": null, "tier": "front"}}})),
         strategic(DEPLOYMENT, json!({"metadata": {"labels": {"$patch": "replace", "only": "this"}}})),
         strategic(DEPLOYMENT, json!({"kind": "Odd", "apiVersion": "odd/v1"})),
-        // Ports are one by their number there: the first is meant.
+        // Service ports merge by number: the first one matches.
         strategic(SERVICE, json!({"spec": {"ports": [{"port": 80, "targetPort": 8081}]}})),
         strategic(SERVICE, json!({"metadata": {"finalizers": ["a.b/c", "a.b/d"]}})),
         strategic(SERVICE, json!({"metadata": {"finalizers": ["a.b/e"]}})),
         strategic(SERVICE, json!({"metadata": {"$deleteFromPrimitiveList/finalizers": ["a.b/c", "a.b/d"]}})),
-        no(strategic(DEPLOYMENT, json!({"metadata": {"name": "x"}})), 400, "BadRequest"),
-        no(strategic(DEPLOYMENT, json!({"metadata": {"namespace": "x"}})), 400, "BadRequest"),
-        no(strategic(DEPLOYMENT, json!({"metadata": {"uid": "x"}})), 422, "Invalid"),
-        no(strategic(DEPLOYMENT, json!({"metadata": {"resourceVersion": "1"}})), 409, "Conflict"),
-        no(strategic(DEPLOYMENT, json!({"$patch": "delete"})), 400, "BadRequest"),
-        no(strategic(DEPLOYMENT, json!({"$patch": "replace"})), 400, "BadRequest"),
-        no(strategic("/api/v1/namespaces/NAME/configmaps/none", json!({})), 404, "NotFound"),
+        rejected(strategic(DEPLOYMENT, json!({"metadata": {"name": "x"}})), 400, "BadRequest"),
+        rejected(strategic(DEPLOYMENT, json!({"metadata": {"namespace": "x"}})), 400, "BadRequest"),
+        rejected(strategic(DEPLOYMENT, json!({"metadata": {"uid": "x"}})), 422, "Invalid"),
+        rejected(strategic(DEPLOYMENT, json!({"metadata": {"resourceVersion": "1"}})), 409, "Conflict"),
+        rejected(strategic(DEPLOYMENT, json!({"$patch": "delete"})), 400, "BadRequest"),
+        rejected(strategic(DEPLOYMENT, json!({"$patch": "replace"})), 400, "BadRequest"),
+        rejected(strategic("/api/v1/namespaces/NAME/configmaps/none", json!({})), 404, "NotFound"),
         get(DEPLOYMENT),
         get(SERVICE),
     ]
 }
 
-/// What cannot be merged: the message names what is wrong, in our words with the path to it.
+/// Patches that cannot be merged. The message names the problem, in our words with the field path.
 #[allow(clippy::too_many_lines, reason = "a table")]
 fn bad_strategic_patches() -> Vec<Row> {
     let unmerged = [
@@ -327,21 +327,21 @@ fn bad_strategic_patches() -> Vec<Row> {
         ),
     ];
     let unmerged =
-        unmerged.into_iter().map(|(body, about)| no_as(strategic(DEPLOYMENT, body), 500, "", about));
+        unmerged.into_iter().map(|(body, about)| rejected_naming(strategic(DEPLOYMENT, body), 500, "", about));
     let malformed = malformed
         .into_iter()
-        .map(|(body, about)| no_as(strategic(DEPLOYMENT, body), 400, "BadRequest", about));
+        .map(|(body, about)| rejected_naming(strategic(DEPLOYMENT, body), 400, "BadRequest", about));
     let mut rows: Vec<Row> = unmerged.chain(malformed).collect();
     rows.extend([
-        no_as(strategic(SERVICE, json!({"spec": {"ports": [{"targetPort": 1}]}})), 500, "", "port"),
-        no_as(strategic(SERVICE, json!({"metadata": {"finalizers": [{"a": 1}]}})), 500, "", ""),
-        no_as(
+        rejected_naming(strategic(SERVICE, json!({"spec": {"ports": [{"targetPort": 1}]}})), 500, "", "port"),
+        rejected_naming(strategic(SERVICE, json!({"metadata": {"finalizers": [{"a": 1}]}})), 500, "", ""),
+        rejected_naming(
             strategic(SERVICE, json!({"metadata": {"$deleteFromPrimitiveList/finalizers": [{"a": 1}]}})),
             500,
             "",
             "",
         ),
-        no_as(
+        rejected_naming(
             strategic(
                 SERVICE,
                 json!({"metadata": {"$setElementOrder/finalizers": ["z.z/z"], "finalizers": ["y.b/c"]}}),
@@ -350,7 +350,7 @@ fn bad_strategic_patches() -> Vec<Row> {
             "",
             "$setElementOrder",
         ),
-        // Nothing came of any of them.
+        // No rejected patch changed the object.
         get(DEPLOYMENT),
         get(SERVICE),
     ]);
@@ -377,10 +377,10 @@ fn other_patches() -> Vec<Row> {
             ]),
         ),
         operations(MAP, test("4")),
-        no_as(operations(MAP, test("5")), 422, "Invalid", ""),
-        no(ok("PATCH", MAP, JSON, json!({})), 415, "UnsupportedMediaType"),
-        no(ok("PATCH", MAP, "text/plain", json!({})), 415, "UnsupportedMediaType"),
-        no(ok("PATCH", MAP, "application/Merge-patch+json", json!({})), 415, "UnsupportedMediaType"),
+        rejected_naming(operations(MAP, test("5")), 422, "Invalid", ""),
+        rejected(ok("PATCH", MAP, JSON, json!({})), 415, "UnsupportedMediaType"),
+        rejected(ok("PATCH", MAP, "text/plain", json!({})), 415, "UnsupportedMediaType"),
+        rejected(ok("PATCH", MAP, "application/Merge-patch+json", json!({})), 415, "UnsupportedMediaType"),
         ok("PATCH", MAP, "application/merge-patch+json; charset=utf-8", json!({"data": {"d": "1"}})),
         get(MAP),
         get(DEPLOYMENT),
@@ -390,19 +390,19 @@ fn other_patches() -> Vec<Row> {
 fn bad_merge_patches() -> Vec<Row> {
     let malformed = [json!([]), json!(1), json!(true)];
     let mut rows: Vec<Row> =
-        malformed.into_iter().map(|body| no_as(merge(MAP, body), 400, "BadRequest", "")).collect();
+        malformed.into_iter().map(|body| rejected_naming(merge(MAP, body), 400, "BadRequest", "")).collect();
     rows.extend([
-        no(merge(MAP, json!({"metadata": {"name": "x"}})), 400, "BadRequest"),
-        no(merge(MAP, json!({"metadata": {"uid": "x"}})), 422, "Invalid"),
-        no(merge(MAP, json!({"metadata": {"resourceVersion": "1"}})), 409, "Conflict"),
-        no(merge(MAP, json!({"metadata": null})), 400, "BadRequest"),
+        rejected(merge(MAP, json!({"metadata": {"name": "x"}})), 400, "BadRequest"),
+        rejected(merge(MAP, json!({"metadata": {"uid": "x"}})), 422, "Invalid"),
+        rejected(merge(MAP, json!({"metadata": {"resourceVersion": "1"}})), 409, "Conflict"),
+        rejected(merge(MAP, json!({"metadata": null})), 400, "BadRequest"),
         merge(MAP, json!({"kind": null})),
         get(MAP),
     ]);
     rows
 }
 
-/// The real server does not say which operation it is, nor why.
+/// The real server reports neither the failed operation nor the reason.
 fn bad_operations() -> Vec<Row> {
     let impossible = [
         json!({"op": "remove", "path": "/data/none"}),
@@ -427,17 +427,17 @@ fn bad_operations() -> Vec<Row> {
         json!([{"op": "add", "path": 1, "value": "x"}]),
     ];
     let impossible =
-        impossible.into_iter().map(|one| no_as(operations(MAP, json!([one])), 422, "Invalid", ""));
-    let malformed = malformed.into_iter().map(|body| no_as(operations(MAP, body), 400, "BadRequest", ""));
+        impossible.into_iter().map(|one| rejected_naming(operations(MAP, json!([one])), 422, "Invalid", ""));
+    let malformed = malformed.into_iter().map(|body| rejected_naming(operations(MAP, body), 400, "BadRequest", ""));
     let mut rows: Vec<Row> = impossible.chain(malformed).collect();
     rows.extend([
-        no(operations(MAP, json!([{"op": "replace", "path": "", "value": {}}])), 400, "BadRequest"),
-        no(
+        rejected(operations(MAP, json!([{"op": "replace", "path": "", "value": {}}])), 400, "BadRequest"),
+        rejected(
             operations(MAP, json!([{"op": "add", "path": "/metadata/name", "value": "x"}])),
             400,
             "BadRequest",
         ),
-        // What it forgives.
+        // Mistakes that the server accepts.
         operations(MAP, json!([{"op": "replace", "path": "/data/new", "value": "x"}])),
         operations(SERVICE, json!([{"op": "add", "path": "/metadata/finalizers/-1", "value": "a.b/z"}])),
         get(MAP),
@@ -452,31 +452,31 @@ fn custom_resources() -> Vec<Row> {
     of_another["metadata"]["uid"] = json!("x");
     vec![
         post(GADGETS, gadget(&json!({"size": 1, "parts": [{"id": 1}, {"id": 2}]}))),
-        no_as(strategic(GADGET, json!({"spec": {"size": 2}})), 415, "UnsupportedMediaType", ""),
+        rejected_naming(strategic(GADGET, json!({"spec": {"size": 2}})), 415, "UnsupportedMediaType", ""),
         merge(GADGET, json!({"spec": {"size": 2, "parts": [{"id": 3}]}})),
         operations(GADGET, json!([{"op": "add", "path": "/spec/parts/-", "value": {"id": 4}}])),
         merge(GADGET, json!({"metadata": {"labels": {"a": "b"}}})),
-        // Whoever replaces one must say which revision.
-        no(put(GADGET, gadget(&unseen)), 422, "Invalid"),
-        no_as(put(GADGET, of_another), 409, "Conflict", "UID in precondition"),
-        no(merge(GADGET, json!({"metadata": {"uid": "x"}})), 422, "Invalid"),
+        // Replacing a custom resource requires its revision.
+        rejected(put(GADGET, gadget(&unseen)), 422, "Invalid"),
+        rejected_naming(put(GADGET, of_another), 409, "Conflict", "UID in precondition"),
+        rejected(merge(GADGET, json!({"metadata": {"uid": "x"}})), 422, "Invalid"),
         get(GADGETS),
-        no(delete("/apis/NAME.example.com/v1/namespaces/NAME/gadgets/none", Value::Null), 404, "NotFound"),
+        rejected(delete("/apis/NAME.example.com/v1/namespaces/NAME/gadgets/none", Value::Null), 404, "NotFound"),
         merge(GADGET, json!({"metadata": {"finalizers": ["a.b/c"]}})),
         delete(GADGET, Value::Null),
         merge(GADGET, json!({"spec": {"size": 3}})),
         merge(GADGET, json!({"metadata": {"finalizers": null}})),
-        no(get(GADGET), 404, "NotFound"),
+        rejected(get(GADGET), 404, "NotFound"),
     ]
 }
 
-/// What has finalizers stays until they are gone.
+/// An object with finalizers stays until they are removed.
 fn deletions() -> Vec<Row> {
     let only =
         |field: &str| json!({"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {field: "1"}});
     vec![
-        no_as(delete(MAP, only("uid")), 409, "Conflict", "the UID in the precondition (1) does not match"),
-        no_as(
+        rejected_naming(delete(MAP, only("uid")), 409, "Conflict", "the UID in the precondition (1) does not match"),
+        rejected_naming(
             delete(MAP, only("resourceVersion")),
             409,
             "Conflict",
@@ -488,25 +488,25 @@ fn deletions() -> Vec<Row> {
         merge(MAP, json!({"metadata": {"deletionTimestamp": null}})),
         merge(MAP, json!({"data": {"late": "1"}})),
         merge(MAP, json!({"metadata": {"finalizers": null}})),
-        no(get(MAP), 404, "NotFound"),
+        rejected(get(MAP), 404, "NotFound"),
         post(MAPS, map("c", &json!({"a": "1"}))),
         delete(MAP, Value::Null),
-        no(delete(MAP, Value::Null), 404, "NotFound"),
+        rejected(delete(MAP, Value::Null), 404, "NotFound"),
         merge(DEPLOYMENT, json!({"metadata": {"finalizers": ["a.b/c"]}})),
         delete(DEPLOYMENT, Value::Null),
         get(DEPLOYMENT),
         merge(SERVICE, json!({"metadata": {"finalizers": null}})),
         delete(SERVICE, Value::Null),
-        no(get(SERVICE), 404, "NotFound"),
+        rejected(get(SERVICE), 404, "NotFound"),
     ]
 }
 
-/// An answer without what each server makes of its own: times, ids, revisions, managers, and the status.
-pub fn without_own(mut answer: Value) -> Value {
+/// A response without the values that each server generates: times, ids, revisions, managers and the status.
+pub fn without_generated_fields(mut answer: Value) -> Value {
     if let Some(items) = answer.get_mut("items").and_then(Value::as_array_mut) {
         items.retain(|item| item["metadata"]["name"] != "kube-root-ca.crt");
         for item in items {
-            *item = without_own(item.take());
+            *item = without_generated_fields(item.take());
         }
     }
     if let Some(details) = answer.get_mut("details").and_then(Value::as_object_mut) {
@@ -526,12 +526,12 @@ pub fn without_own(mut answer: Value) -> Value {
     answer
 }
 
-/// A text in which `NAME` is the name.
+/// Replaces `NAME` in a text.
 pub fn named(text: &str, name: &str) -> String {
     text.replace("NAME", name)
 }
 
-/// The same in all texts of a value.
+/// Replaces `NAME` in all strings of a value.
 pub fn value_named(value: &Value, name: &str) -> Value {
     named(&value.to_string(), name).parse().expect("JSON")
 }

@@ -7,8 +7,8 @@ use smp_text::source::{Reading, SourceMap};
 
 use super::{holder, kyaml, merged, shown, three_way};
 
-/// The cases in which null in the updated version or in dest does not clear the value: original, updated, dest, result.
-/// `1` and `2` stand for values that differ.
+/// The cases in which null in the updated version or in dest does not clear the value: original, updated, dest,
+/// result. `1` and `2` are two different values.
 const KEPT_NULLS: [[&str; 4]; 9] = [
     ["", "", "null", "null"],
     ["", "null", "", "null"],
@@ -50,17 +50,17 @@ fn null_clears_always_or_only_where_versions_differ() {
                 "{original} {updated} {dest}: {kept:?}"
             );
         }
-        // The others are the same with `2` and `3` for `1`.
+        // The other combinations are the same with `2` and `3` for `1`.
         let is_first = |(words, _): &&([&str; 3], String)| !words.contains(&"2") && !words.contains(&"3");
         assert_eq!(kept.iter().filter(is_first).count(), KEPT_NULLS.len(), "{kept:?}");
     }
-    // Also within what no side changed.
+    // Also inside maps and lists that no side changed.
     let same = "{a: {b: null, c: [{name: x, d: null}]}, e: 1}";
     assert_eq!(merged([same; 3], NullPolicy::Clear), r#"{"a":{"c":[{"name":"x"}]},"e":1}"#);
 }
 
 #[test]
-fn what_both_sides_changed_is_listed() {
+fn conflicting_changes_are_listed() {
     use ConflictSide::{Dest, Updated};
     let table: [(&str, &str, &str, &[ConflictSide]); 9] = [
         ("1", "3", "2", &[Updated]),
@@ -80,8 +80,8 @@ fn what_both_sides_changed_is_listed() {
 }
 
 #[test]
-fn resources_of_three_packages() {
-    // Whether the original, the updated version and dest have a resource, with which value; what comes of it.
+fn resources_added_and_removed_by_either_side_are_merged() {
+    // The resource in the original, the updated version and dest (value or absent), and the expected result.
     let table = [
         ("Resources present in the original and deleted from the update are deleted.", ["1", "", "1"], ""),
         ("Resources missing from the original and added in the update are added.", ["", "1", ""], "1"),
@@ -127,7 +127,7 @@ data:
 }
 
 #[test]
-fn a_deployment_takes_what_its_source_changes() {
+fn deployment_receives_upstream_changes() {
     let frame = |replicas: &str, containers: &str| {
         format!(
             "\

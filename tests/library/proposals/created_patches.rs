@@ -1,4 +1,4 @@
-//! Patches that are created name the keys of entries.
+//! Created patches include the merge keys of entries.
 
 use smp_merge::merge::{PatchRules, apply};
 use smp_merge::patch::json::PatchType;
@@ -8,10 +8,10 @@ use smp_text::yaml::Node;
 
 use super::{BOTH, SCHEMA, check, created, node, read};
 
-/// "the patch will use the the original values of the merge keys to identify the items": so does one that is created, and
-/// what others changed in the entry stays.
+/// "the patch will use the the original values of the merge keys to identify the items": created patches do so,
+/// and changes that others made in the entry stay.
 #[test]
-fn created_patches_name_entries_by_the_keys_they_had() {
+fn created_patches_identify_entries_by_their_original_keys() {
     let table = [
         (
             "recommended: [{foo: a, bar: x}, {foo: b}]",
@@ -39,7 +39,7 @@ fn created_patches_name_entries_by_the_keys_they_had() {
                 let got = apply(node(from), &patch, kind, &Schema::none(), rules).expect("merged").node;
                 assert_eq!(got, Some(node(to)), "{rules:?} {from}");
             }
-            // With three versions, too.
+            // Also with three versions.
             let (original, modified, live) = (node(original), node(modified), node(live));
             let sides = PatchSides { original: &original, modified: &modified, current: Some(&live) };
             let mut options = CreateOptions::default().rules(rules);
@@ -53,7 +53,7 @@ fn created_patches_name_entries_by_the_keys_they_had() {
 }
 
 #[test]
-fn created_patches_replace_entries_that_their_former_keys_do_not_identify() {
+fn created_patches_replace_entries_with_ambiguous_original_keys() {
     let patch = created(
         "recommended: [{foo: a, bar: x}, {foo: a, bar: y}]",
         "recommended: [{foo: a}, {foo: a, bar: y}]",
@@ -67,7 +67,7 @@ fn created_patches_replace_entries_that_their_former_keys_do_not_identify() {
     );
 }
 
-/// "There are no patch format changes": nothing new stands in patches of lists whose merge key has commas.
+/// "There are no patch format changes": patches of lists whose merge key has commas contain nothing new.
 #[test]
 fn created_patches_of_a_key_with_commas_have_no_directive() {
     for list in ["both", "typed"] {
@@ -87,7 +87,7 @@ fn created_patches_of_a_key_with_commas_have_no_directive() {
 /// deletion and then the create operation." — "When the user changes a field which is a merge key and it is NOT in
 /// the $patchMergeKey list, the update operation will be just considered as a regular update as non-mergeKey fields."
 #[test]
-fn a_changed_key_is_a_deletion_and_a_new_entry() {
+fn changed_key_deletes_and_creates_the_entry() {
     let live = "two: [{foo: a, bar: x, other: val}]";
     let old = "{$patchMergeKey: [foo, bar], $patch: delete, foo: a, bar: x}";
     let new = "{$patchMergeKey: [foo, bar], foo: a, bar: y}";
@@ -95,7 +95,7 @@ fn a_changed_key_is_a_deletion_and_a_new_entry() {
         &BOTH,
         &[
             (live, &format!("two: [{old}, {new}]"), "two: [{foo: a, bar: y}]"),
-            // Wherever the deletion stands.
+            // The order of the two entries does not matter.
             (live, &format!("two: [{new}, {old}]"), "two: [{foo: a, bar: y}]"),
             (live, "two: [{$patchMergeKey: [foo], foo: a, bar: y}]", "two: [{foo: a, bar: y, other: val}]"),
         ],
@@ -123,7 +123,7 @@ fn created_patches_name_all_recommended_keys() {
 /// difference is the directve. Thus, the behavior of the old server will not be affected." — "An old client sending a
 /// old patch without `$patchMergeKey` is backward compatible".
 #[test]
-fn new_patches_are_old_ones_and_the_directive() {
+fn new_patches_are_old_patches_plus_the_directive() {
     let versions = [("{L: [{foo: a, bar: x}, {foo: b}]}", "{L: [{foo: a, bar: x, other: 1}, {foo: c}]}")];
     for (original, modified) in versions {
         let of = |list: &str| {
@@ -145,7 +145,7 @@ fn new_patches_are_old_ones_and_the_directive() {
                 assert_eq!(new.get(name), Some(value), "the new entry has all of the old one");
             }
         }
-        // Without the directive it does the same to a list that the default key tells apart.
+        // Without the directive, it has the same effect on a list that the default key identifies.
         let stripped = Node::map([("plain", Node::list(new))].into_iter().collect());
         let graph = read(SCHEMA).expect("readable");
         let kind = graph.named("Thing").expect("defined");

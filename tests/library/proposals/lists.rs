@@ -34,9 +34,9 @@ fn ports_are_identified_by_port_and_protocol() {
     );
 }
 
-/// Created patches for the server name the keys of ports only where that is asked for: released servers know one.
+/// Created patches for the server include both keys of ports only if enabled: released servers use one key.
 #[test]
-fn created_patches_name_the_keys_of_ports_where_asked() {
+fn created_patches_include_all_port_keys_if_enabled() {
     let schema = Schema::embedded();
     let service = schema.kind(&Gvk::from_manifest("v1", "Service")).expect("built in");
     let original = node("spec: {ports: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP}]}");
@@ -73,7 +73,7 @@ fn an_atomic_list_is_replaced() {
 /// "x-kubernetes-list-type: 'set' - Treat as a set (no duplicates) - Merge by performing union - Order is preserved from
 /// original + new elements".
 #[test]
-fn a_set_is_the_union_and_has_no_doubles() {
+fn set_is_the_union_without_duplicates() {
     check(
         &[PatchRules::Overlay],
         &[
@@ -125,7 +125,7 @@ fn patch_strategies_replace_merge_and_retain() {
         &[PatchRules::Apiserver],
         &[
             ("replaced: {foo: a, bar: b}", "replaced: {foo: c}", "replaced: {foo: c}"),
-            // There the patch says what is retained, as kubectl's patches do.
+            // The retained keys are listed in the patch, as in kubectl's patches.
             ("retained: {foo: a, bar: b}", "retained: {$retainKeys: [foo], foo: c}", "retained: {foo: c}"),
         ],
     );
@@ -134,7 +134,7 @@ fn patch_strategies_replace_merge_and_retain() {
 /// "When patching containers, merge by the `name` field. If a container with the same name exists, update it; otherwise
 /// append it." — with the pod, the patch and the two outcomes of that document.
 #[test]
-fn a_patched_container_leaves_its_sidecar() {
+fn patched_container_keeps_its_sidecar() {
     let schema = Schema::embedded();
     let pod = schema.kind(&Gvk::from_manifest("v1", "Pod")).expect("built in");
     let live = node(
@@ -152,7 +152,7 @@ fn a_patched_container_leaves_its_sidecar() {
 
 /// "Custom resources can define their own merge strategies that will be respected".
 #[test]
-fn custom_resources_merge_by_their_definitions() {
+fn custom_resources_merge_by_their_crd_schema() {
     let crd = "\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -168,7 +168,7 @@ spec: {group: a.b, names: {kind: A}, versions: [{name: v1, schema: {openAPIV3Sch
 /// "returning a list of fields instead of one single field when looking up merge key." — "Open API will not be affected,
 /// since multi-fields merge key is still in one single string as an extension in Open API spec."
 #[test]
-fn looked_up_merge_keys_are_a_list_of_fields() {
+fn merge_key_lookup_returns_a_list_of_fields() {
     let graph = read(SCHEMA).expect("readable");
     let thing = graph.named("Thing").expect("defined");
     for (list, written, keys) in [("both", "foo,bar", &["foo", "bar"][..]), ("plain", "foo", &["foo"])] {
@@ -176,7 +176,7 @@ fn looked_up_merge_keys_are_a_list_of_fields() {
         assert_eq!(cursor.patch_merge_key(), Some(written), "as it stands in the document");
         assert_eq!(split_keys(written), keys);
     }
-    // Also after it was compiled and opened again.
+    // Also after the table was compiled and opened again.
     let again = TypeGraph::from_bytes(graph.to_bytes()).expect("opened");
     assert_eq!(again.named("Thing").expect("defined").field("both").patch_merge_key(), Some("foo,bar"));
 }
@@ -205,9 +205,9 @@ fn recommended_keys_have_an_extension_of_their_own() {
 }
 
 /// "Server will reject patch 2, since `foo: b` cannot uniquely identify an entry in the list." — "The item in the
-/// `$patchMergeKey` list but not in the patch will be considered as". Neither takes an entry by chance.
+/// `$patchMergeKey` list but not in the patch will be considered as". Neither case picks an arbitrary entry.
 #[test]
-fn named_keys_never_take_one_entry_of_several() {
+fn named_keys_never_match_one_of_several_entries() {
     let live = "two: [{foo: a}, {foo: a, bar: x}, {foo: a}]";
     check(
         &BOTH,
@@ -219,7 +219,7 @@ fn named_keys_never_take_one_entry_of_several() {
                 "two: [{$patchMergeKey: [foo, bar], foo: a, bar: x, other: 1}]",
                 "two: [{foo: a}, {foo: a, bar: x, other: 1}, {foo: a}]",
             ),
-            // Without the directive the first counts.
+            // Without the directive, the first match is used.
             (live, "two: [{foo: a, other: 1}]", "two: [{foo: a, other: 1}, {foo: a, bar: x}, {foo: a}]"),
         ],
     );
@@ -228,7 +228,7 @@ fn named_keys_never_take_one_entry_of_several() {
 /// "Document what the developer should consider when adding an API with `mergeKey`." — "Document that the developer
 /// should make sure the merge key can uniquely identify an entry in all cases."
 #[test]
-fn there_is_a_guide_for_developers() {
+fn merge_key_guide_for_developers_exists() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("book/merge-keys.md");
     let guide = std::fs::read_to_string(path).expect("the guide").replace('\n', " ");
     for said in [
@@ -257,7 +257,7 @@ fn maps_are_granular_or_atomic() {
         |rules| apply(live.clone(), &patch, service, &schema, rules).expect("merged").node.expect("there");
     let want = node("metadata: {labels: {a: '1', b: '2'}}\nspec: {selector: {b: '2'}}");
     assert_eq!(of(PatchRules::Overlay), want, "a selector is one value");
-    // The server's strategic merge patches know nothing of it.
+    // The server's strategic merge patches ignore the map type.
     let want = node("metadata: {labels: {a: '1', b: '2'}}\nspec: {selector: {a: '1', b: '2'}}");
     assert_eq!(of(PatchRules::Apiserver), want);
 }
@@ -285,7 +285,7 @@ fn volumes_merge_by_name_and_keep_the_keys_of_the_patch() {
 
 /// "For arrays: use list-type semantics" — "None => Default to atomic".
 #[test]
-fn lists_without_a_word_are_replaced() {
+fn lists_without_a_list_type_are_replaced() {
     check(
         &[PatchRules::Overlay],
         &[
@@ -299,7 +299,7 @@ fn lists_without_a_word_are_replaced() {
 /// "Controllers tested with fake client will behave like production" — "Use strategic merge when
 /// `PatchType::StrategicMergePatch` is detected".
 #[test]
-fn one_line_makes_a_fake_client_true() {
+fn one_call_makes_a_fake_client_merge_like_the_server() {
     let containers =
         |image: &str| serde_json::json!([{"name": "nginx", "image": image}, {"name": "sidecar"}]);
     let pod = |containers| serde_json::json!({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": containers}});

@@ -1,4 +1,4 @@
-//! Merge keys of one and of several fields.
+//! Merge keys of one field and of several fields.
 
 use smp_merge::merge::{Exceptions, MergeRules, PatchRules, Rules};
 use smp_merge::patch::create;
@@ -14,7 +14,7 @@ fn the_merge_key_must_always_be_present_and_unique() {
         &[
             ("plain: [{foo: a, other: 1}]", "plain: [{foo: a, other: 2}]", "plain: [{foo: a, other: 2}]"),
             ("plain: [{foo: a}]", "plain: [{other: 2}]", "!lacks its merge key `foo`"),
-            // Of several live ones the first counts, as at the server.
+            // If several live entries match, the first one is patched, as on the server.
             (
                 "plain: [{foo: a, other: 1}, {foo: a, other: 2}]",
                 "plain: [{foo: a, other: 3}]",
@@ -46,7 +46,8 @@ fn a_merge_key_with_commas_has_several_fields() {
     );
 }
 
-/// "If a merge key only has one field, it will be the same as before". A null is a value there, as at the server.
+/// "If a merge key only has one field, it will be the same as before". Null is a key value there, as on the
+/// server.
 #[test]
 fn a_merge_key_of_one_field_is_as_before() {
     let live = "plain: [{foo: null, other: 1}, {foo: a}]";
@@ -68,7 +69,7 @@ fn all_fields_of_a_merge_key_are_required() {
         (live, "both: [{$patch: delete, foo: a, bar: null}]", "!lacks its merge key `bar`"),
     ];
     check(&BOTH, &table);
-    // A list that is null is absent, and new entries are like those of a list that is there.
+    // A null list is treated as absent, and its new entries need the same fields as those of an existing list.
     check(
         &BOTH,
         &[
@@ -78,8 +79,8 @@ fn all_fields_of_a_merge_key_are_required() {
             ("outer: [{foo: b}]", "outer: [{foo: a, both: [{bar: x}]}]", "!lacks its merge key `foo`"),
         ],
     );
-    let kustomize = MergeRules::Kustomize { exceptions: Exceptions::Listed };
-    // To these a map or list is as good as null, since it has no text.
+    let kustomize = MergeRules::Kustomize { exceptions: Exceptions::Documented };
+    // These rules treat a map or list as a missing key, since it has no scalar text.
     check(&[kustomize, MergeRules::Kyaml], &table[..4]);
     check(
         &[kustomize, MergeRules::Kyaml],
@@ -91,10 +92,10 @@ fn all_fields_of_a_merge_key_are_required() {
     );
 }
 
-/// Whatever keys server-side apply identifies entries by.
+/// All fields are required, no matter which map keys server-side apply uses.
 #[test]
 fn all_fields_of_a_merge_key_are_required_beside_other_map_keys() {
-    let kustomize = MergeRules::Kustomize { exceptions: Exceptions::Listed };
+    let kustomize = MergeRules::Kustomize { exceptions: Exceptions::Documented };
     check(
         &[
             PatchRules::Apiserver.into(),
@@ -112,7 +113,7 @@ fn all_fields_of_a_merge_key_are_required_beside_other_map_keys() {
 }
 
 #[test]
-fn a_patch_for_an_entry_without_its_merge_key_is_not_created() {
+fn patch_for_an_entry_without_merge_key_is_not_created() {
     let graph = read(SCHEMA).expect("readable");
     let kind = graph.named("Thing").expect("defined");
     let live = node("both: [{foo: a, bar: x}]");
@@ -146,7 +147,7 @@ fn recommended_keys_begin_with_the_default_key() {
     }
     let none = "definitions: {A: {type: array, x-kubernetes-recommended-patch-merge-key: a}}";
     insta::assert_snapshot!(read(none).expect_err("no default"), @"x-kubernetes-recommended-patch-merge-key: the recommended merge keys `a` need a default merge key, and there is none");
-    // CRDs and server documents have the same reader.
+    // CRDs and server documents use the same parser.
     let crd = "\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

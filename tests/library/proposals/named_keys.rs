@@ -1,11 +1,11 @@
-//! Merge keys that an entry of a patch names by `$patchMergeKey`.
+//! Merge keys that a patch entry selects with `$patchMergeKey`.
 
 use smp_merge::merge::{Exceptions, MergeRules, PatchRules, Rules, apply};
 use smp_merge::schema::{Gvk, Schema};
 
 use super::{BOTH, SCHEMA, check, node, read};
 
-const KUSTOMIZE: Rules = Rules::Merge(MergeRules::Kustomize { exceptions: Exceptions::Listed });
+const KUSTOMIZE: Rules = Rules::Merge(MergeRules::Kustomize { exceptions: Exceptions::Documented });
 
 /// "the default merge key must be present in the patch, i.e. the first key in the recommended merge keys must be
 /// used." — "This directive contains a list of strings which are the merge keys used in this patch."
@@ -43,8 +43,8 @@ fn the_directive_names_the_default_key_and_merge_keys_alone() {
     );
 }
 
-/// "the first key in the recommended merge keys must be used", whether the list is there or not. A key is named once,
-/// and is a field of the entries, whether keys are recommended or not.
+/// "the first key in the recommended merge keys must be used", whether the list exists or not. A key is listed
+/// once and is a field of the entries, whether keys are recommended or not.
 #[test]
 fn named_keys_are_checked_without_a_live_list_and_without_recommended_keys() {
     let bar = "recommended: [{$patchMergeKey: [bar], foo: a, bar: x}]";
@@ -79,9 +79,9 @@ fn named_keys_are_checked_without_a_live_list_and_without_recommended_keys() {
     }
 }
 
-/// "This directive should present in each entry in the list when using." Elsewhere it is a mistake.
+/// "This directive should present in each entry in the list when using." Anywhere else it is an error.
 #[test]
-fn the_directive_stands_in_entries_of_lists() {
+fn directive_outside_list_entries_is_rejected() {
     let outside = "!`$patchMergeKey` has no effect outside an entry of a list";
     check(
         &BOTH,
@@ -92,7 +92,7 @@ fn the_directive_stands_in_entries_of_lists() {
             ("plain: [{foo: a}]", "plain: [{foo: a, other: {$patchMergeKey: [foo], x: 1}}]", outside),
         ],
     );
-    // Builds of kustomizations leave it out, and warn.
+    // Kustomization builds remove it and print a warning.
     let (schema, kustomize) = (Schema::none(), KUSTOMIZE);
     let graph = read(SCHEMA).expect("readable");
     let kind = graph.named("Thing").expect("defined");
@@ -114,9 +114,9 @@ fn the_directive_stands_in_entries_of_lists() {
 }
 
 /// "This directive should present in each entry in the list when using." — "Otherwise, we will use the merge keys
-/// provided by the directive." Each entry says it for itself, and it never reaches the output.
+/// provided by the directive." It applies to its own entry only, and never reaches the output.
 #[test]
-fn the_directive_counts_for_its_entry() {
+fn directive_applies_to_its_own_entry() {
     check(
         &BOTH,
         &[(
@@ -129,7 +129,7 @@ fn the_directive_counts_for_its_entry() {
 
 /// "*Note*: Deletion operations will take effect on all matching items in the list."
 #[test]
-fn deletions_take_all_matching_items() {
+fn deletion_removes_all_matching_items() {
     let live = "two: [{foo: a, bar: x}, {foo: b}, {foo: a, bar: y}]";
     check(
         &BOTH,
@@ -176,7 +176,7 @@ fn a_named_key_that_is_not_in_the_patch_must_be_absent() {
 
 /// "When there is no `$patchMergeKey` list in the patch, the server will use the default merge key when merging."
 #[test]
-fn without_the_directive_the_default_key_counts() {
+fn without_the_directive_the_default_key_is_used() {
     check(
         &BOTH,
         &[
@@ -198,7 +198,7 @@ fn without_the_directive_the_default_key_counts() {
 /// will reject the patch if the existing part of merge keys actually matches more than one entry in the live list."
 /// — "When `$patchMergeKey` has all of the merge keys, it should uniquely identify an item in the list."
 #[test]
-fn more_than_one_match_of_named_keys_is_refused() {
+fn several_matches_of_named_keys_are_rejected() {
     let live = "two: [{foo: a, other: 0}, {foo: b, bar: x, other: 1}, {foo: b, bar: x, other: 2}]";
     check(
         &BOTH,

@@ -92,7 +92,7 @@ fn two_applies_of_one_set_prune_nothing_of_each_other() {
         // Sometimes at once, sometimes in the midst of the other.
         std::thread::sleep(Duration::from_millis(u64::try_from(race % 10).expect("small") * 40));
         let other = spawn("b.yaml");
-        let ended = |child: std::process::Child| Ran::of(child.wait_with_output().expect("an end"));
+        let ended = |child: std::process::Child| Ran::new(child.wait_with_output().expect("an end"));
         let (one, other) = (ended(one), ended(other));
         let members = sets.members("configmap");
         for ran in [&one, &other] {

@@ -6,7 +6,7 @@
 
 #![allow(clippy::print_stdout, reason = "what differs is for those who run this test")]
 
-mod asking;
+mod validator;
 mod mutation;
 mod objects;
 
@@ -20,7 +20,7 @@ use smp_text::diagnostic::Severity;
 use smp_text::yaml::Node;
 use smp_validate::{ValidateOptions, Violation, validate};
 
-use self::asking::{Asked, Verdict};
+use self::validator::{Validator, Verdict};
 use self::mutation::{Mutation, mutate};
 use super::rig::Rig;
 
@@ -50,7 +50,7 @@ fn number(variable: &str, or: usize) -> usize {
 }
 
 /// The objects that the server takes. What is refused by it and not by us is counted, too: by its reason.
-fn valid_objects(asked: &Asked<'_>, options: &ValidateOptions) -> (Vec<Valid>, usize) {
+fn valid_objects(asked: &Validator<'_>, options: &ValidateOptions) -> (Vec<Valid>, usize) {
     let schema = asked.schema();
     let candidates = objects::all(asked);
     let verdicts = asked.all(candidates.iter().map(|(_, object)| object));
@@ -134,7 +134,7 @@ fn compare(
 fn a_server_refuses_what_we_refuse() {
     let rig = Rig::new();
     rig.create_namespace();
-    let asked = Asked::new(&rig);
+    let asked = Validator::new(&rig);
     let schema = asked.schema();
     let options = ValidateOptions::for_kubernetes(1, 36);
     let (valid, wrong) = valid_objects(&asked, &options);

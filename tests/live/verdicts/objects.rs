@@ -10,7 +10,7 @@ use smp_merge::schema::{Gvk, Scope};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{ParseOptions, parse_documents};
 
-use super::asking::Asked;
+use super::validator::Validator;
 use crate::rig::{Rig, eventually};
 
 /// How many real objects of one kind are tried at most.
@@ -72,7 +72,7 @@ impl Definitions {
 }
 
 /// All objects, with where they come from.
-pub fn all(asked: &Asked<'_>) -> Vec<(String, Value)> {
+pub fn all(asked: &Validator<'_>) -> Vec<(String, Value)> {
     let (schema, namespace) = (asked.schema(), asked.namespace());
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/live/verdicts/objects.yaml");
     let own = documents(&fs::read_to_string(own).expect("a text"));

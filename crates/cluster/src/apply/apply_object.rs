@@ -314,7 +314,7 @@ impl ObjectApply<'_> {
     }
 
     fn failed_with(&self, problem: Diagnostic, conflict: Option<ApplyConflict>) -> ApplyOutcome {
-        let problem = problem.reworded(|text| without_values(text, self.target.resource));
+        let problem = problem.map_text(|text| without_values(text, self.target.resource));
         ApplyOutcome::Failed { problem: self.target.located(problem), conflict }
     }
 

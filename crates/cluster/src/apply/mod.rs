@@ -36,7 +36,7 @@ use run::ApplyRun;
 pub(super) use run::UNANSWERED_LIMIT;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
-use smp_text::yaml::suggestion;
+use smp_text::yaml::did_you_mean;
 pub(super) use steps::{ApplyStep, steps};
 pub(super) use ownership::kubectl_can_take;
 
@@ -84,7 +84,7 @@ pub(super) async fn prepare(
             .for_each(|problem| problems.add(problem));
     }
     let bodies = plan.targets.iter().map(|target| target.body(&options.field_manager));
-    let bodies = bodies.filter_map(|body| problems.value_of(body)).collect();
+    let bodies = bodies.filter_map(|body| problems.ok_or_add(body)).collect();
     nothing_sent(problems)?;
     Ok((steps(plan, &options.waves)?, bodies))
 }
@@ -99,5 +99,5 @@ pub(super) async fn check_kind_exists(cluster: &Cluster, flag: &str, word: &str)
     let problem = Diagnostic::error(Code::Usage, format!("{flag}: no such kind: `{word}`"));
     let names: Vec<&str> = known.iter().map(|mapping| mapping.gvk.kind.as_str()).collect();
     let name = word.split_once('.').map_or(word, |(name, _)| name);
-    Ok(Some(suggestion(name, &names).into_iter().fold(problem, Diagnostic::help)))
+    Ok(Some(did_you_mean(name, &names).into_iter().fold(problem, Diagnostic::help)))
 }

@@ -20,7 +20,7 @@ pub(crate) struct ApplyStep {
 pub(crate) fn steps(plan: &ObjectPlan<'_>, annotations: &[String]) -> Result<Vec<ApplyStep>> {
     let mut problems = Problems::default();
     let waves = plan.targets.iter().map(|target| wave(target, annotations));
-    let waves: Vec<i32> = waves.filter_map(|wave| problems.value_of(wave)).collect();
+    let waves: Vec<i32> = waves.filter_map(|wave| problems.ok_or_add(wave)).collect();
     nothing_sent(problems)?;
     let mut steps: BTreeMap<(i32, Phase), Vec<usize>> = BTreeMap::new();
     for (index, (target, wave)) in plan.targets.iter().zip(waves).enumerate() {

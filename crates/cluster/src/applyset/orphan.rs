@@ -114,7 +114,7 @@ async fn refuse_unserved(cluster: &Cluster, parent: &SetParent, scope: &SetScope
         );
         problems.add(Diagnostic::error(Code::ApplySet, message).help(help));
     }
-    problems.or(()).map_err(with_nothing_sent_note)
+    problems.into_result(()).map_err(with_nothing_sent_note)
 }
 
 /// Removes the label from an object if it still has the same UID and is still in the set.

@@ -152,7 +152,7 @@ impl<'c> ApplySetRun<'c> {
             let problem = Diagnostic::error(Code::ApplySet, message);
             problems.add(problem.help(format!("{help} --prune-nonempty={}", kind.name())));
         }
-        problems.or(()).map_err(with_nothing_sent_note)
+        problems.into_result(()).map_err(with_nothing_sent_note)
     }
 
     /// Records an applied object, so that it is not pruned.
@@ -382,7 +382,7 @@ fn add_label(resources: &mut [Resource], id: &str) -> Result<()> {
             }
         }
     }
-    problems.or(()).map_err(with_nothing_sent_note)
+    problems.into_result(()).map_err(with_nothing_sent_note)
 }
 
 /// Returns an error if the parent is a member of its own set, since it would be pruned with it.
@@ -429,5 +429,5 @@ pub(super) async fn reject_members_of_other_sets(
         let problem = problem.note(format!("its label {PART_OF} is {}", other.set_id()));
         problems.add(problem.help(format!("apply it with that ApplySet, or remove the label: {help}")));
     }
-    problems.or(()).map_err(with_nothing_sent_note)
+    problems.into_result(()).map_err(with_nothing_sent_note)
 }

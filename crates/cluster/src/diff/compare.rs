@@ -204,7 +204,7 @@ impl ObjectComparison<'_> {
     }
 
     fn stop(&self, problem: Diagnostic) -> CompareError {
-        let problem = problem.reworded(|text| secret::without_values(text, self.target.resource));
+        let problem = problem.map_text(|text| secret::without_values(text, self.target.resource));
         CompareError::Object(self.target.located(problem))
     }
 

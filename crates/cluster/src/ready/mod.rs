@@ -114,7 +114,7 @@ pub(crate) fn check_ready_rules(resources: &[Resource]) -> Result<()> {
         let problem = Diagnostic::error(Code::InvalidValue, message).resource(resource.id());
         problems.add(problem.at(span.unwrap_or_default()));
     }
-    problems.or(())
+    problems.into_result(())
 }
 
 /// Interval of evaluations.

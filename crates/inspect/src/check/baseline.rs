@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::config::CheckConfig;
 use super::registry::current_name;
 use smp_files::{FileTree, Located};
-use smp_text::diagnostic::{Code, Diagnostic, RenderedPlace, Result};
-use smp_text::source::as_seen_from;
+use smp_text::diagnostic::{Code, Diagnostic, RenderedLocation, Result};
+use smp_text::source::relative_path;
 
 /// Known findings by file and message. Line numbers are left out, since they change.
 #[derive(Debug, Clone, Default)]
@@ -43,7 +43,7 @@ impl Baselines {
         &mut self,
         config: &CheckConfig,
         finding: &Diagnostic,
-        location: Option<&RenderedPlace>,
+        location: Option<&RenderedLocation>,
     ) -> bool {
         let Self { common, configured } = self;
         let own = config.baseline.as_ref().map(|own| &own.file);
@@ -84,7 +84,7 @@ impl BaselineHome {
                 part => path.push(part),
             }
         }
-        as_seen_from(&path, &self.directory).to_string_lossy().into_owned()
+        relative_path(&path, &self.directory).to_string_lossy().into_owned()
     }
 }
 
@@ -116,7 +116,7 @@ struct BaselineEntry {
 const VERSION: u32 = 1;
 
 impl KnownFinding {
-    fn new(finding: &Diagnostic, location: Option<&RenderedPlace>, home: &BaselineHome) -> Self {
+    fn new(finding: &Diagnostic, location: Option<&RenderedLocation>, home: &BaselineHome) -> Self {
         Self {
             file: location.map(|location| home.relative(&location.file)).unwrap_or_default(),
             code: finding.code().name().into(),
@@ -131,7 +131,7 @@ impl Baseline {
     /// Creates a baseline from the current findings.
     #[must_use]
     pub fn from_findings<'f>(
-        findings: impl Iterator<Item = (&'f Diagnostic, Option<RenderedPlace>)>,
+        findings: impl Iterator<Item = (&'f Diagnostic, Option<RenderedLocation>)>,
         home: BaselineHome,
     ) -> Self {
         let mut known = BTreeMap::new();
@@ -188,7 +188,7 @@ impl Baseline {
     }
 
     /// Consumes one occurrence of a finding. Returns false if none is left.
-    pub fn consume(&mut self, finding: &Diagnostic, location: Option<&RenderedPlace>) -> bool {
+    pub fn consume(&mut self, finding: &Diagnostic, location: Option<&RenderedLocation>) -> bool {
         match self.known.get_mut(&KnownFinding::new(finding, location, &self.home)) {
             Some(count) if *count > 0 => {
                 *count -= 1;

@@ -22,7 +22,7 @@ pub(super) fn find(sources: &SourceMap, built: &FxHashSet<&Path>) -> Vec<Diagnos
     let unfinished = IncompleteObjects::Skip;
     let judgement = ObjectValidation { schema: &schema, sources, options: &options, incomplete: unfinished };
     let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
-    for id in sources.outer_texts() {
+    for id in sources.top_level_texts() {
         let Some(source) = sources.get(id) else { continue };
         // A file may have been read several times.
         let is_known = is_kustomization(source.name())

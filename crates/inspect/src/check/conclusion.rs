@@ -18,7 +18,7 @@ use super::suppression::SuppressionComments;
 use super::target::CheckedTarget;
 use super::build_failures;
 use smp_merge::cause::Writer;
-use smp_text::diagnostic::{Code, Diagnostic, MessageRenderer, RenderedPlace, Severity};
+use smp_text::diagnostic::{Code, Diagnostic, MessageRenderer, RenderedLocation, Severity};
 use smp_text::source::{SourceId, SourceMap, Span};
 use smp_validate::ValidateOptions;
 
@@ -76,7 +76,7 @@ impl TargetFindings {
     /// Creates the findings of a target that does not build. They cannot be suppressed.
     #[must_use]
     pub fn from_failure(target: &Path, problem: &Diagnostic, config: Arc<CheckConfig>) -> Self {
-        let findings = std::iter::once(problem).chain(problem.others()).cloned().collect();
+        let findings = std::iter::once(problem).chain(problem.attached()).cloned().collect();
         Self { findings, ..Self::empty(target, config, None) }
     }
 }
@@ -273,7 +273,7 @@ impl Conclusion<'_> {
 
     /// Returns the main location of a finding.
     #[must_use]
-    pub fn location(&self, finding: &Diagnostic) -> Option<RenderedPlace> {
+    pub fn location(&self, finding: &Diagnostic) -> Option<RenderedLocation> {
         main_location(finding, self.renderer)
     }
 }
@@ -294,7 +294,7 @@ impl Suppressions {
         &mut self,
         finding: &Diagnostic,
         config: &CheckConfig,
-        location: Option<&RenderedPlace>,
+        location: Option<&RenderedLocation>,
         sources: &SourceMap,
     ) -> bool {
         let entry = ignored_by(config, finding, location);
@@ -363,19 +363,19 @@ impl UsedSuppressions {
 }
 
 /// Returns the location of the entry of `.smp.yaml` that suppresses a finding.
-fn ignored_by(config: &CheckConfig, finding: &Diagnostic, location: Option<&RenderedPlace>) -> Option<Span> {
+fn ignored_by(config: &CheckConfig, finding: &Diagnostic, location: Option<&RenderedLocation>) -> Option<Span> {
     let file = location.map_or(Path::new(""), |location| Path::new(&location.file));
     config.ignored.iter().find(|entry| entry.covers(finding.code(), file)).map(|entry| entry.at)
 }
 
-fn by_location(location: Option<&RenderedPlace>) -> (&str, usize, usize) {
+fn by_location(location: Option<&RenderedLocation>) -> (&str, usize, usize) {
     location.map_or(("", 0, 0), |location| (location.file.as_str(), location.line, location.column))
 }
 
 /// The identity of a finding. A finding in a base is reported once for all targets.
 type FindingKey = (&'static str, String, Option<(String, usize, usize)>, Option<PathBuf>);
 
-fn key(finding: &Diagnostic, location: Option<&RenderedPlace>, target: &Path) -> FindingKey {
+fn key(finding: &Diagnostic, location: Option<&RenderedLocation>, target: &Path) -> FindingKey {
     let at = location.map(|location| (location.file.clone(), location.line, location.column));
     let target = at.is_none().then(|| target.to_path_buf());
     let message = if at.is_some() { finding.message().to_string() } else { finding.to_string() };

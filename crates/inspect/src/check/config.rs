@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 use super::external::{ControllerOutput, ExternalObject, ExternalObjects, pattern};
 use super::selection::{RuleSelection, parse_code};
 use smp_files::{RejectedFile, FileTree, nearest_file};
-use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
+use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};
 use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{ParseOptions, Spanned, decode, from_node, parse_one};
 
@@ -134,7 +134,7 @@ impl CheckConfig {
     /// # Errors
     /// Fails if the file cannot be read or is invalid.
     pub fn read(tree: &dyn FileTree, file: &Path, shown: &Path, sources: &SourceMap) -> Result<Self> {
-        let text = tree.read(file).map_err(|error| unreadable(shown.display(), &error))?;
+        let text = tree.read(file).map_err(|error| read_error(shown.display(), &error))?;
         let named = |error: Diagnostic| error.note(format!("in {}", shown.display()));
         let id = sources.add(shown, decode(text).map_err(named)?);
         let node = parse_one(sources, id, ParseOptions::default())?;

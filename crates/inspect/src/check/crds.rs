@@ -10,7 +10,7 @@ use smp_merge::schema::is_built_in_group;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::Diagnostic;
 use smp_text::source::Span;
-use smp_text::yaml::{Node, Resolved, nearest};
+use smp_text::yaml::{Node, Resolved, nearest_name};
 use smp_validate::UNKNOWN_KIND;
 
 /// A CRD of the build.
@@ -70,7 +70,7 @@ fn check(resource: &Resource, definitions: &[BuiltCrd<'_>]) -> Option<Diagnostic
         ("apiVersion", message, format!("served versions: {}", own.served.join(", ")), own.at)
     } else {
         let names: Vec<&str> = definitions.iter().map(|definition| definition.kind).collect();
-        let meant = nearest(&gvk.kind, &names)?;
+        let meant = nearest_name(&gvk.kind, &names)?;
         let at = definitions.iter().find(|definition| definition.kind == meant)?.at;
         let message = format!("no CRD of the build defines kind {} in group {}", gvk.kind, gvk.group);
         ("kind", message, format!("did you mean `{meant}`?"), at)

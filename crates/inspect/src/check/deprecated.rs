@@ -6,7 +6,7 @@ use smp_overlay::transform::is_path_of_patch;
 use smp_text::diagnostic::Result;
 use smp_text::source::{Reading, SourceMap};
 use smp_text::yaml::{
-    Entry, Key, List, Map, Node, ParseOptions, Style, Value, comment_starts, edit, parse_documents,
+    Entry, Key, List, Map, Node, ParseOptions, Style, Value, comment_positions, edit_text, parse_documents,
 };
 
 /// A deprecated field and its successor.
@@ -63,12 +63,12 @@ fn replaced(text: &str, successor: &Successor) -> Result<Option<String>> {
     if after.as_map_mut().and_then(|map| replace(map, successor)).is_none() {
         return Ok(None);
     }
-    edit(text, Reading::Kustomize, &before, &[Some(after)]).map(Some)
+    edit_text(text, Reading::Kustomize, &before, &[Some(after)]).map(Some)
 }
 
 /// Returns the comments of a text, sorted.
 fn comments(text: &str) -> Vec<&str> {
-    let starts = comment_starts(text).unwrap_or_default();
+    let starts = comment_positions(text).unwrap_or_default();
     let line = |start: usize| text.get(start..)?.lines().next().map(str::trim_end);
     let mut comments: Vec<&str> = starts.into_iter().filter_map(line).collect();
     comments.sort_unstable();

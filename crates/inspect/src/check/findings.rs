@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use rustc_hash::FxHashSet;
 
-use smp_text::diagnostic::{Diagnostic, MessageRenderer, RenderedPlace, Severity};
+use smp_text::diagnostic::{Diagnostic, MessageRenderer, RenderedLocation, Severity};
 
 /// The findings of all targets.
 #[derive(Debug, Default)]
@@ -46,6 +46,6 @@ impl CheckReport {
 }
 
 /// Returns the main location of a finding.
-pub(super) fn main_location(finding: &Diagnostic, renderer: &MessageRenderer<'_>) -> Option<RenderedPlace> {
-    renderer.places(finding).into_iter().next()
+pub(super) fn main_location(finding: &Diagnostic, renderer: &MessageRenderer<'_>) -> Option<RenderedLocation> {
+    renderer.locations(finding).into_iter().next()
 }

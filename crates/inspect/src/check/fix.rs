@@ -43,9 +43,9 @@ pub fn fixed_files(
 
 /// Returns the replacement of a safe fix. Returns none inside an embedded text that is escaped in its file.
 fn replaced<'f>(finding: &'f Diagnostic, sources: &SourceMap) -> Option<(Span, &'f str)> {
-    let fix = finding.known_fix().filter(|fix| fix.applicability == Applicability::Certain)?;
+    let fix = finding.suggested_fix().filter(|fix| fix.applicability == Applicability::MachineApplicable)?;
     let outer = sources.outermost(fix.span);
-    let is_same = sources.written(outer) == sources.written(fix.span);
+    let is_same = sources.text_at(outer) == sources.text_at(fix.span);
     (is_same && !fix.replacement.contains('\n')).then_some((outer, fix.replacement.as_str()))
 }
 

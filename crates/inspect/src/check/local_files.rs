@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use smp_files::{FileKind, FileTree, clean_path};
-use smp_text::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, as_seen_from, is_kustomization};
+use smp_text::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, relative_path, is_kustomization};
 use smp_text::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
 
 /// The local files from which targets were built.
@@ -46,7 +46,7 @@ impl LocalFiles<'_> {
 
     /// Returns a path as it is displayed.
     pub(super) fn displayed(&self, path: &Path) -> PathBuf {
-        as_seen_from(path, &self.working_directory()).into_owned()
+        relative_path(path, &self.working_directory()).into_owned()
     }
 
     /// Returns the real directories of targets, each with the index of its first target.
@@ -110,7 +110,7 @@ pub(super) struct RunSources<'c> {
 impl<'c> RunSources<'c> {
     pub(super) fn new(files: LocalFiles<'c>, sources: &'c SourceMap) -> Self {
         let (here, mut read) = (files.working_directory(), BTreeMap::new());
-        for id in sources.outer_texts() {
+        for id in sources.top_level_texts() {
             let Some(source) = sources.get(id) else { continue };
             // Names of sources are real paths relative to the working directory.
             read.entry(clean_path(&here.join(source.name()))).or_insert(id);

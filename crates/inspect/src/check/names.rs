@@ -1,7 +1,7 @@
 //! Names and typos in findings.
 
 use smp_text::path::{PathElement, PathValue};
-use smp_text::yaml::{Node, differ_by_one, nearest};
+use smp_text::yaml::{Node, differ_by_one, nearest_name};
 
 /// Returns the path element of a list entry: by `name` if it has one, else by position.
 pub(super) fn named_entry(position: usize, entry: &Node) -> PathElement {
@@ -32,7 +32,7 @@ pub(super) fn is_typo(name: &str, known: &str) -> bool {
 }
 
 fn is_near(a: &str, b: &str) -> bool {
-    a.len().min(b.len()) > 2 && nearest(a, &[b]).is_some()
+    a.len().min(b.len()) > 2 && nearest_name(a, &[b]).is_some()
 }
 
 #[cfg(test)]

@@ -24,14 +24,14 @@ impl<'q, 'c> ScalarFixes<'q, 'c> {
 
     /// Adds a fix that quotes the scalar.
     pub(super) fn quoted(&self, finding: Diagnostic, at: Span) -> Diagnostic {
-        let Some(written) = self.target.sources.written(at) else { return finding };
+        let Some(written) = self.target.sources.text_at(at) else { return finding };
         // A tag such as `!!int` overrides the quotes.
         if self.words_before(at).any(|word| word.starts_with('!')) {
             return finding;
         }
         let replacement = format!("\"{written}\"");
         if self.is_expected_everywhere(at, TypeKind::String) && self.takes_quotes(at) {
-            finding.certain_fix(at, replacement)
+            finding.machine_applicable_fix(at, replacement)
         } else {
             finding.fix(at, replacement)
         }
@@ -44,7 +44,7 @@ impl<'q, 'c> ScalarFixes<'q, 'c> {
         at: Span,
         (by, expected): (&str, TypeKind),
     ) -> Diagnostic {
-        if self.is_expected_everywhere(at, expected) { finding.certain_fix(at, by) } else { finding.fix(at, by) }
+        if self.is_expected_everywhere(at, expected) { finding.machine_applicable_fix(at, by) } else { finding.fix(at, by) }
     }
 
     /// Returns true if all uses of the scalar expect the type.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::rule::Rule;
 use super::rules;
 use smp_text::diagnostic::Code;
-use smp_text::yaml::nearest;
+use smp_text::yaml::nearest_name;
 
 /// All rules, in the order in which they are listed.
 pub static RULES: LazyLock<Vec<&'static Rule>> =
@@ -68,7 +68,7 @@ pub(super) fn current_name(name: &str) -> &str {
 #[must_use]
 pub fn nearest_code(name: &str) -> Option<&'static str> {
     let names: Vec<&'static str> = codes().map(Code::name).collect();
-    nearest(name, &names)
+    nearest_name(name, &names)
 }
 
 /// Returns the codes that `check` can report besides those of rules: build errors and build warnings.

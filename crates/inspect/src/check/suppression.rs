@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::registry::{code_by_name, nearest_code};
 use smp_text::diagnostic::{Code, Diagnostic, Severity};
 use smp_text::source::{Source, SourceId, SourceMap, Span, is_kustomization};
-use smp_text::yaml::comment_starts;
+use smp_text::yaml::comment_positions;
 
 const WORD: &str = "smp:ignore";
 
@@ -90,7 +90,7 @@ impl SuppressionComments {
         is_enabled: impl Fn(Code) -> bool,
     ) -> Vec<Diagnostic> {
         let mut all: BTreeMap<(PathBuf, u32), &Suppression> = BTreeMap::new();
-        for id in sources.outer_texts() {
+        for id in sources.top_level_texts() {
             let Some(source) = sources.get(id) else { continue };
             self.comments(id, &source);
         }
@@ -142,7 +142,7 @@ pub fn without_suppressed(warnings: Vec<Diagnostic>, sources: &SourceMap) -> Vec
 fn read(id: SourceId, source: &Source) -> Vec<Suppression> {
     let text = source.text();
     let mut all = Vec::new();
-    let starts = LazyCell::new(|| comment_starts(text));
+    let starts = LazyCell::new(|| comment_positions(text));
     for start in memmem::find_iter(text.as_bytes(), WORD) {
         let (line, _) = source.line_column(u32::try_from(start).unwrap_or(u32::MAX));
         let from = source.line_start(line);

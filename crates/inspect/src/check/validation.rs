@@ -79,7 +79,7 @@ impl ObjectValidation<'_> {
     }
 
     fn is_placeholder(&self, node: &Node, violation: &Violation) -> bool {
-        let written = self.sources.written(violation.at).unwrap_or_default();
+        let written = self.sources.text_at(violation.at).unwrap_or_default();
         PLACEHOLDERS.iter().any(|begin| written.contains(begin))
             && !written.contains('\n')
             && !is_collection(node, violation.at)

@@ -14,9 +14,9 @@ use smp_merge::cause::{Cause, KnownValue, Write};
 use smp_overlay::overlay::{Built, OutlineCheckout};
 use smp_overlay::resource::{ResId, Resource};
 use smp_text::diagnostic::MessageRenderer;
-use smp_text::path::below;
+use smp_text::path::with_step;
 use smp_text::source::{Source, SourceId, SourceMap, Span};
-use smp_text::yaml::{Node, Value, aliased_scalars};
+use smp_text::yaml::{Node, Value, resolve_scalar_aliases};
 
 /// A location in a file, as displayed to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,7 +167,7 @@ pub(super) fn file_name(
     renderer: &MessageRenderer<'_>,
 ) -> Option<String> {
     let address = checkouts.iter().find_map(|checkout| checkout.url_of(source.name()));
-    address.map(|address| renderer.shown(&address)).or_else(|| renderer.file(id))
+    address.map(|address| renderer.clean_text(&address)).or_else(|| renderer.file(id))
 }
 
 struct BlameReader<'t> {
@@ -228,7 +228,7 @@ impl<'t> BlameReader<'t> {
             Value::Map(map) if !map.is_empty() => {
                 for (i, (name, value)) in map.iter().enumerate() {
                     let known = known.and_then(|known| field(known, i, name));
-                    below(pointer, name, |pointer| self.fields(value, known, pointer, out));
+                    with_step(pointer, name, |pointer| self.fields(value, known, pointer, out));
                 }
             }
             Value::List(list) if !list.is_empty() => {
@@ -237,7 +237,7 @@ impl<'t> BlameReader<'t> {
                         KnownValue::List(entries) => entries.get(i).map(|(_, value)| value),
                         _ => None,
                     });
-                    below(pointer, &i.to_string(), |pointer| self.fields(entry, known, pointer, out));
+                    with_step(pointer, &i.to_string(), |pointer| self.fields(entry, known, pointer, out));
                 }
             }
             _ => {
@@ -258,12 +258,12 @@ impl<'t> BlameReader<'t> {
         match known {
             KnownValue::Map(fields) => {
                 for (name, value) in fields {
-                    below(pointer, name, |pointer| self.removals(value, by, pointer, out));
+                    with_step(pointer, name, |pointer| self.removals(value, by, pointer, out));
                 }
             }
             KnownValue::List(entries) => {
                 for (i, (_, value)) in entries.iter().enumerate() {
-                    below(pointer, &i.to_string(), |pointer| self.removals(value, by, pointer, out));
+                    with_step(pointer, &i.to_string(), |pointer| self.removals(value, by, pointer, out));
                 }
             }
             KnownValue::Leaf(writes) => out.extend(writes.first().map(|last| BlamedRemoval {
@@ -296,7 +296,7 @@ impl<'t> BlameReader<'t> {
     fn anchored(&self, alias: Span) -> Option<Span> {
         let text = self.sources.get(alias.source)?;
         let mut known = self.aliases.borrow_mut();
-        let aliases = known.entry(alias.source).or_insert_with(|| aliased_scalars(text.text()));
+        let aliases = known.entry(alias.source).or_insert_with(|| resolve_scalar_aliases(text.text()));
         let scalar = aliases.get(&(alias.start as usize))?;
         Some(Span::new(alias.source, scalar.start, scalar.end))
     }
@@ -309,7 +309,7 @@ impl<'t> BlameReader<'t> {
         let mut known = self.known.borrow_mut();
         let mut at = span;
         let mut text = self.text(&mut known, at)?;
-        if text.source.is_within() {
+        if text.source.is_embedded() {
             at = self.sources.outermost(span);
             text = self.text(&mut known, at)?;
         }
@@ -321,7 +321,7 @@ impl<'t> BlameReader<'t> {
     fn text<'k>(&self, known: &'k mut KnownTexts, span: Span) -> Option<&'k KnownText> {
         let text = known.entry(span.source).or_insert_with(|| {
             let source = self.sources.get(span.source)?;
-            let is_named = !source.is_printed() && !source.is_within();
+            let is_named = !source.is_printed() && !source.is_embedded();
             let file = is_named.then(|| file_name(span.source, &source, self.checkouts, self.renderer));
             Some(KnownText { source, file: file.flatten().map(Arc::from) })
         });

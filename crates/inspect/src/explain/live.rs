@@ -14,7 +14,7 @@ use super::blame::{BlamedField, ResourceBlame};
 use super::live_field::{LiveField, LiveState, LiveOnlyField};
 use super::secret::{HIDDEN, is_held};
 use smp_merge::schema::is_built_in_group;
-use smp_text::path::below;
+use smp_text::path::with_step;
 use smp_text::yaml::{Map, Node, Resolved, Value};
 use smp_validate::is_same_quantity;
 
@@ -228,7 +228,7 @@ impl LiveWalk {
         at: &mut PointerPair,
     ) {
         let mut own = std::mem::take(&mut at.built);
-        below(&mut at.live, name, |live_pointer| {
+        with_step(&mut at.live, name, |live_pointer| {
             let mut go = |built: Option<&Node>, pointer: &mut String| {
                 let mut at =
                     PointerPair { built: std::mem::take(pointer), live: std::mem::take(live_pointer) };
@@ -236,7 +236,7 @@ impl LiveWalk {
                 (*pointer, *live_pointer) = (at.built, at.live);
             };
             match built {
-                Some((built, name)) => below(&mut own, name, |pointer| go(Some(built), pointer)),
+                Some((built, name)) => with_step(&mut own, name, |pointer| go(Some(built), pointer)),
                 None => go(None, &mut own),
             }
         });
@@ -370,11 +370,11 @@ status: {ready: true}
     fn leaves(node: &Node, pointer: &mut String, fields: &mut Vec<BlamedField>) {
         match &node.value {
             Value::Map(map) => {
-                map.iter().for_each(|(name, value)| below(pointer, name, |p| leaves(value, p, fields)));
+                map.iter().for_each(|(name, value)| with_step(pointer, name, |p| leaves(value, p, fields)));
             }
             Value::List(list) => {
                 let mut entry = |(i, value): (usize, &Node)| {
-                    below(pointer, &i.to_string(), |pointer| leaves(value, pointer, fields));
+                    with_step(pointer, &i.to_string(), |pointer| leaves(value, pointer, fields));
                 };
                 list.iter().enumerate().for_each(&mut entry);
             }

@@ -4,7 +4,7 @@ use smol_str::SmolStr;
 
 use super::blame::ResourceBlame;
 use smp_overlay::resource::ObjectArg;
-use smp_text::yaml::nearest;
+use smp_text::yaml::nearest_name;
 
 /// Returns true if a name such as `deployment/web`, `deploy.apps/web` or `deployment/shop/web` refers to a
 /// resource.
@@ -41,14 +41,14 @@ pub fn nearest_object(resources: &[ResourceBlame], object: &str) -> Option<Strin
     let found = found.or_else(|| {
         let namesakes = named(&others, name);
         let kinds: Vec<&str> = namesakes.iter().map(|one| &*one.id.gvk.kind).collect();
-        let kind = words.as_ref().and_then(|words| nearest(words.kind.split('.').next()?, &kinds));
+        let kind = words.as_ref().and_then(|words| nearest_name(words.kind.split('.').next()?, &kinds));
         namesakes.iter().find(|one| Some(&*one.id.gvk.kind) == kind).or(namesakes.first()).copied()
     });
     let shown = |one: &ResourceBlame| shown(one, resources, words.as_ref());
     let found = found.map(shown).or_else(|| {
         let all: Vec<String> = resources.iter().map(shown).collect();
         let all: Vec<&str> = all.iter().map(String::as_str).collect();
-        nearest(object, &all).map(ToString::to_string)
+        nearest_name(object, &all).map(ToString::to_string)
     });
     found.filter(|found| found != object)
 }
@@ -71,7 +71,7 @@ fn named<'b>(resources: &[&'b ResourceBlame], name: &str) -> Vec<&'b ResourceBla
 
 fn named_similarly<'b>(resources: &[&'b ResourceBlame], name: &str) -> Option<&'b ResourceBlame> {
     let known: Vec<&str> = resources.iter().flat_map(|one| names(one)).collect();
-    let alike = nearest(name, &known)?;
+    let alike = nearest_name(name, &known)?;
     named(resources, alike).first().copied()
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use smp_files::{JOURNAL, ReadSet};
 use smp_overlay::overlay::RemoteReference;
 use smp_text::diagnostic::{Code, Diagnostic, Result, escaped_json, quoted_path};
-use smp_text::source::as_seen_from;
+use smp_text::source::relative_path;
 
 /// The kind of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -88,7 +88,7 @@ pub fn collect_reads(read: &ReadSet, remotes: &BTreeMap<RemoteReference, String>
 }
 
 fn local(path: PathBuf, kind: ReadKind, here: &Path) -> ReadInput {
-    let shown = as_seen_from(&path, here).to_string_lossy().into_owned();
+    let shown = relative_path(&path, here).to_string_lossy().into_owned();
     ReadInput { path: shown, kind, real: Some(path), reference: None, version: None }
 }
 

@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 
 use super::blame::{BlamedField, BlamedRemoval, ResourceBlame};
 use smp_text::path::{is_within, push_step, unescape};
-use smp_text::yaml::{nearest, nearest_path};
+use smp_text::yaml::{nearest_name, nearest_path};
 
 /// A part of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub fn removals_at<'b>(resource: &'b ResourceBlame, path: &str) -> Vec<&'b Blame
 pub fn nearest_field(resource: &ResourceBlame, path: &str) -> Option<String> {
     let pointers: Vec<&str> = resource.fields.iter().map(|field| field.pointer.as_str()).collect();
     if path.starts_with('/') {
-        return nearest(path, &pointers).map(ToString::to_string);
+        return nearest_name(path, &pointers).map(ToString::to_string);
     }
     let written: Vec<String> = parts(path).iter().map(written).collect();
     let meant = resource.node.as_ref().and_then(|node| nearest_path(node, &written));
@@ -43,7 +43,7 @@ pub fn nearest_field(resource: &ResourceBlame, path: &str) -> Option<String> {
         .map(|parts| joined(&parts))
         .filter(|meant| meant != path && !fields_at(resource, meant).is_empty());
     let pointer = || format!("/{}", path.replace('.', "/"));
-    meant.or_else(|| nearest(&pointer(), &pointers).map(ToString::to_string))
+    meant.or_else(|| nearest_name(&pointer(), &pointers).map(ToString::to_string))
 }
 
 /// Returns a part in path notation.

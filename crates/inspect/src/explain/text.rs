@@ -10,8 +10,8 @@ use smol_str::SmolStr;
 
 use super::blame::{Blame, BlamedField, BlamedLocation, BlamedRemoval, BlamedWrite, Blamer, ResourceBlame};
 use super::live_field::{LiveField, LiveState};
-use smp_text::diagnostic::{Coloring, Result, escaped};
-use smp_text::path::below;
+use smp_text::diagnostic::{ColorMode, Result, escaped};
+use smp_text::path::with_step;
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, PrintedLeaf, Value, to_yaml_with_leaves};
 
@@ -19,7 +19,7 @@ use smp_text::yaml::{Node, PrintedLeaf, Value, to_yaml_with_leaves};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MarginStyle {
     /// Colored or plain output.
-    pub coloring: Coloring,
+    pub coloring: ColorMode,
     /// Show or hide removed values after each resource.
     pub removals: Removals,
 }
@@ -154,8 +154,8 @@ fn annotate(node: &Node, resource: &ResourceBlame, style: MarginStyle, out: &mut
 
 fn comment(text: &str, style: MarginStyle, out: &mut String) {
     match style.coloring {
-        Coloring::Plain => out.extend(["# ", text]),
-        Coloring::Ansi => out.extend(["\u{1b}[2m# ", text, "\u{1b}[0m"]),
+        ColorMode::Plain => out.extend(["# ", text]),
+        ColorMode::Ansi => out.extend(["\u{1b}[2m# ", text, "\u{1b}[0m"]),
     }
 }
 
@@ -186,12 +186,12 @@ fn each_leaf(node: &Node, pointer: &mut String, visit: &mut impl FnMut(&str, &No
     match &node.value {
         Value::Map(map) if !map.is_empty() => {
             for (name, value) in map.iter() {
-                below(pointer, name, |pointer| each_leaf(value, pointer, visit));
+                with_step(pointer, name, |pointer| each_leaf(value, pointer, visit));
             }
         }
         Value::List(list) if !list.is_empty() => {
             for (i, entry) in list.iter().enumerate() {
-                below(pointer, &i.to_string(), |pointer| each_leaf(entry, pointer, visit));
+                with_step(pointer, &i.to_string(), |pointer| each_leaf(entry, pointer, visit));
             }
         }
         _ => visit(pointer, node),

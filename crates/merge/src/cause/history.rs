@@ -10,9 +10,9 @@ use super::list;
 use super::patch_line::{OperationPart, is_test, place_in_patch};
 use super::touched::{Touched, TouchedStep};
 use super::writer::{Cause, PlaceKeeping, Writer};
-use smp_text::path::{is_within, pointer_to, push_step, steps_of};
+use smp_text::path::{is_within, pointer_to, push_step, pointer_steps};
 use smp_text::source::Span;
-use smp_text::yaml::{Entry, Map, Node, Style, Value, reread};
+use smp_text::yaml::{Entry, Map, Node, Style, Value, apply_round_trip_changes};
 
 /// The history of a resource's values.
 ///
@@ -149,7 +149,7 @@ impl History {
 
     /// Returns the location where a value was removed. `path` may lead to a value below the removed one.
     pub fn place_of_removal(&self, removed: &RemovedValue, path: &[SmolStr]) -> Option<Span> {
-        let mut steps: Vec<SmolStr> = steps_of(&removed.pointer).map(SmolStr::from).collect();
+        let mut steps: Vec<SmolStr> = pointer_steps(&removed.pointer).map(SmolStr::from).collect();
         steps.extend(path.get(steps.len()..).unwrap_or_default().iter().cloned());
         let line = self.line_of(&removed.by, &steps, OperationPart::Path);
         line.or(Some(removed.by.at())).filter(|at| !at.is_none())
@@ -354,7 +354,7 @@ impl<'f> HistoryFollower<'f> {
 /// Returns true if `new` is what parsing `old` from JSON or from the build's YAML output yields.
 fn is_respelled(old: &Node, new: &Node) -> bool {
     let mut read = old.clone();
-    reread(&mut read);
+    apply_round_trip_changes(&mut read);
     let (read, new) = (read.to_json_value(), new.to_json_value());
     // JSON numbers are compared as floats.
     read == new || read.as_f64().is_some_and(|number| new.as_f64() == Some(number))

@@ -1,6 +1,6 @@
 //! Semantic comparison of two trees.
 
-use crate::merge::align::{self, Aligned};
+use crate::merge::align::{self, AlignedEntry};
 use crate::merge::apiserver::types::element as element_type;
 use crate::merge::association::{Association, ListPolicy};
 use crate::schema::Cursor;
@@ -104,7 +104,7 @@ pub enum ListPairing {
 impl ListPairing {
     /// Pairs entries by the merge keys of the association. Returns `None` if these do not identify them.
     pub(crate) fn by_name([old, new]: [&[Node]; 2], association: &Association) -> Option<Self> {
-        let row = |Aligned { name, at: [new, old] }| Some((association.element(&name)?, [old, new]));
+        let row = |AlignedEntry { identity: name, positions: [new, old] }| Some((association.path_element(&name)?, [old, new]));
         let rows = align::entries([new, old], association)?;
         rows.into_iter().map(row).collect::<Option<_>>().map(Self::Entries)
     }
@@ -124,7 +124,7 @@ impl Sameness for BySchema {
         if lists[0] == lists[1] {
             return ListPairing::Whole { same: true };
         }
-        ListPairing::by_name(lists, &Association::of(list, ListPolicy::Typed))
+        ListPairing::by_name(lists, &Association::of_list(list, ListPolicy::Typed))
             .unwrap_or_else(|| ListPairing::by_position(lists.map(<[Node]>::len)))
     }
 }

@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 
 use smol_str::SmolStr;
 
-use super::association::{Association, ListPolicy, Several, is_undeclared};
-use super::identity::{FEW, Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey};
+use super::association::{Association, ListPolicy, MultipleMatches, is_undeclared};
+use super::identity::{PAIRWISE_LIMIT, Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey};
 use crate::schema::Cursor;
 use smp_text::yaml::{Entry, Map, Node};
 
@@ -41,28 +41,28 @@ pub fn field_positions<const N: usize>(maps: [&Map; N]) -> Vec<[Option<usize>; N
 
 /// One entry of several lists: its identity and its position in each list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Aligned<const N: usize> {
+pub struct AlignedEntry<const N: usize> {
     /// The identity of the entry.
-    pub name: Identity,
+    pub identity: Identity,
     /// The position in each list.
-    pub at: [Option<usize>; N],
+    pub positions: [Option<usize>; N],
 }
 
 /// Returns the entries of several lists: those of the first list in order, then those that each next list adds.
 ///
 /// Returns `None` if an entry has no identity, or if two entries of one list have the same identity.
 #[must_use]
-pub fn entries<const N: usize>(lists: [&[Node]; N], association: &Association) -> Option<Vec<Aligned<N>>> {
-    let mut rows: Vec<Aligned<N>> = Vec::with_capacity(lists.iter().map(|list| list.len()).max()?);
+pub fn entries<const N: usize>(lists: [&[Node]; N], association: &Association) -> Option<Vec<AlignedEntry<N>>> {
+    let mut rows: Vec<AlignedEntry<N>> = Vec::with_capacity(lists.iter().map(|list| list.len()).max()?);
     let mut known: FxHashMap<Identity, usize> = FxHashMap::default();
     for (side, list) in lists.iter().enumerate() {
         for (position, entry) in list.iter().enumerate() {
             let name = association.identify(entry)?;
             let row = *known.entry(name).or_insert_with_key(|name| {
-                rows.push(Aligned { name: name.clone(), at: [None; N] });
+                rows.push(AlignedEntry { identity: name.clone(), positions: [None; N] });
                 rows.len() - 1
             });
-            if rows[row].at[side].replace(position).is_some() {
+            if rows[row].positions[side].replace(position).is_some() {
                 return None;
             }
         }
@@ -80,7 +80,7 @@ pub fn lists<const N: usize>(
     list: Cursor<'_>,
     policy: ListPolicy,
     candidates: &[SmolStr],
-) -> Option<(Association, Vec<Aligned<N>>)> {
+) -> Option<(Association, Vec<AlignedEntry<N>>)> {
     let by = |association: Association| entries(lists, &association).map(|rows| (association, rows));
     match Association::of_versions(list, policy) {
         Association::Unknown | Association::Atomic if is_undeclared(list) => {
@@ -95,24 +95,24 @@ pub fn lists<const N: usize>(
 /// The joined row keeps the old identity. `new` and `old` are positions among the lists.
 #[must_use]
 pub(crate) fn join_rekeyed<const N: usize>(
-    mut rows: Vec<Aligned<N>>,
+    mut rows: Vec<AlignedEntry<N>>,
     keys: &MergeKeys,
     [new, old]: [usize; 2],
-) -> Vec<Aligned<N>> {
-    let is_gone = |row: &Aligned<N>| row.at[old].is_some() && row.at[new].is_none();
-    let is_new = |row: &Aligned<N>| (0..N).all(|side| row.at[side].is_some() == (side == new));
-    let positions = |is: &dyn Fn(&Aligned<N>) -> bool| -> Vec<usize> {
+) -> Vec<AlignedEntry<N>> {
+    let is_gone = |row: &AlignedEntry<N>| row.positions[old].is_some() && row.positions[new].is_none();
+    let is_new = |row: &AlignedEntry<N>| (0..N).all(|side| row.positions[side].is_some() == (side == new));
+    let positions = |is: &dyn Fn(&AlignedEntry<N>) -> bool| -> Vec<usize> {
         rows.iter().enumerate().filter(|(_, row)| is(row)).map(|(i, _)| i).collect()
     };
     let (gone, added) = (positions(&is_gone), positions(&is_new));
     let names =
-        |positions: &[usize]| -> Vec<&Identity> { positions.iter().map(|&i| &rows[i].name).collect() };
+        |positions: &[usize]| -> Vec<&Identity> { positions.iter().map(|&i| &rows[i].identity).collect() };
     let mut is_joined = vec![false; rows.len()];
-    for [before, after] in rekeyed(keys, &names(&gone), &names(&added)) {
+    for [before, after] in rekeyed_pairs(keys, &names(&gone), &names(&added)) {
         let (before, after) = (gone[before], added[after]);
-        let at_new = rows[after].at[new];
+        let at_new = rows[after].positions[new];
         rows[after] = rows[before].clone();
-        rows[after].at[new] = at_new;
+        rows[after].positions[new] = at_new;
         is_joined[before] = true;
     }
     let mut is_joined = is_joined.into_iter();
@@ -122,7 +122,7 @@ pub(crate) fn join_rekeyed<const N: usize>(
 
 /// Returns the positions of pairs of identities that differ only in keys which one of them lacks, such as `a`
 /// and `a,x`. Ambiguous identities are not paired.
-pub(crate) fn rekeyed(keys: &MergeKeys, old: &[&Identity], new: &[&Identity]) -> Vec<[usize; 2]> {
+pub(crate) fn rekeyed_pairs(keys: &MergeKeys, old: &[&Identity], new: &[&Identity]) -> Vec<[usize; 2]> {
     let required: Vec<usize> = keys
         .iter()
         .enumerate()
@@ -137,7 +137,7 @@ pub(crate) fn rekeyed(keys: &MergeKeys, old: &[&Identity], new: &[&Identity]) ->
         }
     }
     let mut pairs = Vec::new();
-    for [olds, news] in groups.into_values().filter(|[olds, news]| olds.len().max(news.len()) <= FEW) {
+    for [olds, news] in groups.into_values().filter(|[olds, news]| olds.len().max(news.len()) <= PAIRWISE_LIMIT) {
         let fits = |before: usize, after: usize| is_rekeyed(old[before], new[after]);
         for &before in &olds {
             let mut fitting = news.iter().copied().filter(|&after| fits(before, after));
@@ -159,8 +159,8 @@ fn is_rekeyed(old: &Identity, new: &Identity) -> bool {
 
 /// Returns the association of a list by a key that was inferred from its entries.
 fn inferred(key: &SmolStr) -> Association {
-    let keys = MergeKeys::new([(key.clone(), KeyRule::Required)], NullKey::Refused, KeyComparison::Data);
-    Association::Keyed { keys, several: Several::Refused }
+    let keys = MergeKeys::new([(key.clone(), KeyRule::Required)], NullKey::Rejected, KeyComparison::Data);
+    Association::Keyed { keys, several: MultipleMatches::Rejected }
 }
 
 #[cfg(test)]
@@ -171,12 +171,12 @@ mod tests {
 
     /// Describes each row by its name and its positions.
     fn aligned<const N: usize>(field: &str, lists: [&str; N]) -> Option<Vec<String>> {
-        let association = Association::of(schema().field(field), ListPolicy::Overlay);
+        let association = Association::of_list(schema().field(field), ListPolicy::Overlay);
         let nodes = lists.map(node);
         let lists = std::array::from_fn(|i| nodes[i].as_list().expect("a list").as_slice());
-        let show = |row: &Aligned<N>| {
-            let at = row.at.map(|at| at.map_or("-".to_string(), |at| at.to_string()));
-            let name = association.element(&row.name).map(|name| name.to_string());
+        let show = |row: &AlignedEntry<N>| {
+            let at = row.positions.map(|at| at.map_or("-".to_string(), |at| at.to_string()));
+            let name = association.path_element(&row.identity).map(|name| name.to_string());
             format!("{} {}", name.unwrap_or_default(), at.concat())
         };
         entries(lists, &association).map(|rows| rows.iter().map(show).collect())

@@ -1,6 +1,6 @@
 //! Applies strategic merge patches by any set of rules.
 
-use super::join::merge2_as;
+use super::versions::merge2_with_kind;
 use super::merged::Merged;
 use super::options::{InferKeys, ListOrder, MergeOptions};
 use super::rules::{MergeRules, PatchRules, Rules};
@@ -56,5 +56,5 @@ pub fn apply(
         Rules::Merge(MergeRules::Kyaml) => MergeOptions::kyaml(ListOrder::Append, InferKeys::Off),
         Rules::Merge(MergeRules::Lossless) => MergeOptions::lossless(),
     };
-    merge2_as(Some(dest), patch, kind, schema, &options)
+    merge2_with_kind(Some(dest), patch, kind, schema, &options)
 }

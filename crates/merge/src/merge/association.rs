@@ -45,23 +45,23 @@ pub enum Association {
         /// The merge keys.
         keys: MergeKeys,
         /// The behaviour if several entries match one entry of a patch.
-        several: Several,
+        several: MultipleMatches,
     },
 }
 
 /// The behaviour if several entries match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Several {
+pub enum MultipleMatches {
     /// Use the first one.
     First,
     /// Report an error, because each entry must have unique keys.
-    Refused,
+    Rejected,
 }
 
 impl Association {
     /// Returns how a list merges.
     #[must_use]
-    pub fn of(list: Cursor<'_>, policy: ListPolicy) -> Self {
+    pub fn of_list(list: Cursor<'_>, policy: ListPolicy) -> Self {
         if !list.is_known() {
             return Self::Unknown;
         }
@@ -69,19 +69,19 @@ impl Association {
         if list.list_type().is_none() && !list.patch_strategy().merge {
             return Self::Atomic;
         }
-        Self::read(list.directives(), list.element(), policy)
+        Self::from_directives(list.directives(), list.element(), policy)
     }
 
     /// Returns how a list with these directives merges. `element` is the type of its entries.
     #[must_use]
-    pub fn read(list: Directives, element: Cursor<'_>, policy: ListPolicy) -> Self {
+    pub fn from_directives(list: Directives, element: Cursor<'_>, policy: ListPolicy) -> Self {
         let Directives { list_type, list_map_keys, patch_strategy, patch_merge_key, .. } = list;
         let keyed = |keys, several| Self::Keyed { keys, several };
         let keys = |names, several| keyed(keys(names, element, policy, several), several);
         let by_type = |names: Vec<SmolStr>| match list_type {
             Some(ListType::Atomic) => Some(Self::Atomic),
             Some(ListType::Set) => Some(Self::Set),
-            Some(ListType::Map) if !names.is_empty() => Some(keys(names, Several::Refused)),
+            Some(ListType::Map) if !names.is_empty() => Some(keys(names, MultipleMatches::Rejected)),
             Some(ListType::Map) | None => None,
         };
         let merge_keys = || patch_merge_key.as_deref().map(split_keys).unwrap_or_default();
@@ -99,18 +99,18 @@ impl Association {
             // apply. The strategy wins, as on the API server.
             ListPolicy::Overlay if patch_strategy.replace => Self::Atomic,
             ListPolicy::Overlay | ListPolicy::Typed => {
-                by_type(list_map_keys).unwrap_or_else(|| by_merge_keys(Several::First))
+                by_type(list_map_keys).unwrap_or_else(|| by_merge_keys(MultipleMatches::First))
             }
-            ListPolicy::Apiserver => by_merge_keys(Several::First),
+            ListPolicy::Apiserver => by_merge_keys(MultipleMatches::First),
             ListPolicy::KustomizeCustom if !patch_strategy.merge => {
                 by_type(list_map_keys).unwrap_or(Self::Atomic)
             }
             ListPolicy::Kyaml | ListPolicy::Kustomize | ListPolicy::KustomizeCustom => {
                 // All of several merge keys are required, regardless of the list map keys.
                 if list_map_keys.is_empty() || merge_keys().len() > 1 {
-                    by_merge_keys(Several::Refused)
+                    by_merge_keys(MultipleMatches::Rejected)
                 } else {
-                    by_strategy(list_map_keys, Several::Refused)
+                    by_strategy(list_map_keys, MultipleMatches::Rejected)
                 }
             }
         }
@@ -122,7 +122,7 @@ impl Association {
     /// the key has a default.
     #[must_use]
     pub fn of_versions(list: Cursor<'_>, policy: ListPolicy) -> Self {
-        let association = Self::of(list, policy);
+        let association = Self::of_list(list, policy);
         let (default, recommended) = (patch_merge_keys(list), recommended_keys(list));
         let is_usable = !default.is_empty() && default.iter().all(|key| recommended.contains(key));
         if !is_usable || !matches!(association, Self::Keyed { .. }) {
@@ -131,7 +131,7 @@ impl Association {
         let comparison = comparison(policy);
         let optional = |name: &SmolStr| match policy {
             ListPolicy::Apiserver | ListPolicy::Kyaml => None,
-            _ => default_of(list.element(), name, comparison),
+            _ => default_rule(list.element(), name, comparison),
         };
         let keys = recommended.into_iter().map(|name| {
             let rule = if default.contains(&name) {
@@ -142,7 +142,7 @@ impl Association {
             (name, rule)
         });
         let keys = MergeKeys::new(keys, NullKey::Absent, comparison);
-        Self::Keyed { keys, several: Several::Refused }
+        Self::Keyed { keys, several: MultipleMatches::Rejected }
     }
 
     /// Returns the names of the merge keys.
@@ -156,7 +156,7 @@ impl Association {
     pub fn identify(&self, entry: &Node) -> Option<Identity> {
         match self {
             Self::Unknown | Self::Atomic => None,
-            Self::Set => Identity::of_value(entry).ok(),
+            Self::Set => Identity::from_value(entry).ok(),
             Self::Keyed { keys, .. } => keys.identify(entry),
         }
     }
@@ -164,17 +164,17 @@ impl Association {
     /// Returns the path element of the entry with that identity; `None` for sets with entries that are maps or
     /// lists.
     #[must_use]
-    pub fn element(&self, name: &Identity) -> Option<PathElement> {
+    pub fn path_element(&self, name: &Identity) -> Option<PathElement> {
         match (self, name) {
-            (Self::Keyed { keys, .. }, name) => Some(keys.element(name)),
-            (_, Identity::One(value)) => Some(PathElement::Value(value.in_path())),
+            (Self::Keyed { keys, .. }, name) => Some(keys.path_element(name)),
+            (_, Identity::One(value)) => Some(PathElement::Value(value.to_path_value())),
             _ => None,
         }
     }
 }
 
 /// Builds the merge keys of a list with the rules of the policy.
-fn keys(names: Vec<SmolStr>, element: Cursor<'_>, policy: ListPolicy, several: Several) -> MergeKeys {
+fn keys(names: Vec<SmolStr>, element: Cursor<'_>, policy: ListPolicy, several: MultipleMatches) -> MergeKeys {
     let comparison = comparison(policy);
     let null = match policy {
         ListPolicy::Apiserver | ListPolicy::Typed => NullKey::Value,
@@ -182,9 +182,9 @@ fn keys(names: Vec<SmolStr>, element: Cursor<'_>, policy: ListPolicy, several: S
     };
     let rule = |i: usize, name: &SmolStr| {
         let default = match policy {
-            ListPolicy::Overlay if several == Several::First => None,
+            ListPolicy::Overlay if several == MultipleMatches::First => None,
             ListPolicy::Apiserver | ListPolicy::Kyaml => None,
-            _ => default_of(element, name, comparison),
+            _ => default_rule(element, name, comparison),
         };
         // kustomize identifies entries by the keys that they have.
         let is_optional = comparison == KeyComparison::Text && i > 0;
@@ -211,7 +211,7 @@ fn comparison(policy: ListPolicy) -> KeyComparison {
 }
 
 /// Returns the default of a key in the schema.
-pub(crate) fn default_of(element: Cursor<'_>, key: &str, comparison: KeyComparison) -> Option<KeyRule> {
+pub(crate) fn default_rule(element: Cursor<'_>, key: &str, comparison: KeyComparison) -> Option<KeyRule> {
     element.key_default(key).and_then(|json| comparison.default(json)).map(KeyRule::Default)
 }
 
@@ -249,7 +249,7 @@ pub fn is_undeclared(list: Cursor<'_>) -> bool {
 }
 
 /// Returns the warning for the replacement of a list that the schema does not know.
-pub(crate) fn replaced_unknown(old: &[Node], new: &[Node], span: Span, at: &Trail<'_>) -> Option<Diagnostic> {
+pub(crate) fn replaced_unknown_list(old: &[Node], new: &[Node], span: Span, at: &Trail<'_>) -> Option<Diagnostic> {
     let message = "this list was replaced: no schema defines how its entries merge";
     let help = "provide a schema, or name its merge keys with `$patchMergeKey`";
     let changes = !old.is_empty() && old != new;
@@ -357,11 +357,11 @@ mod tests {
         for (directives, want) in table {
             let graph = graph(directives.clone());
             let cursor = graph.named("root").expect("defined").field("list");
-            let got = POLICIES.map(|policy| describe(&Association::of(cursor, policy)));
+            let got = POLICIES.map(|policy| describe(&Association::of_list(cursor, policy)));
             assert_eq!(got, want, "{directives:?}");
         }
         for policy in POLICIES {
-            assert_eq!(Association::of(Cursor::unknown(), policy), Association::Unknown);
+            assert_eq!(Association::of_list(Cursor::unknown(), policy), Association::Unknown);
         }
     }
 }

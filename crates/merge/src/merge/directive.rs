@@ -4,7 +4,7 @@
 
 use super::trail::Trail;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
-use smp_text::yaml::{Entry, Map, Node, Value, nearest};
+use smp_text::yaml::{Entry, Map, Node, Value, nearest_name};
 
 /// Deletes, replaces or merges the map, or the entry of a list, that contains it.
 pub const PATCH: &str = "$patch";
@@ -38,7 +38,7 @@ pub fn is_directive(name: &str) -> bool {
 }
 
 /// Returns the list field that a directive applies to.
-pub(crate) fn list_of(name: &str) -> Option<&str> {
+pub(crate) fn target_list(name: &str) -> Option<&str> {
     let list = [SET_ELEMENT_ORDER, DELETE_FROM_PRIMITIVE_LIST].iter().find_map(|d| name.strip_prefix(*d))?;
     list.strip_prefix('/')
 }
@@ -58,7 +58,7 @@ pub fn action(map: &Map, at: &Trail<'_>) -> Result<Option<Action>> {
         Some("delete") => Ok(Some(Action::Delete)),
         _ => {
             // An unrelated value may be a secret, so it is not printed.
-            let word = node.as_str().filter(|text| *text == "remove" || nearest(text, &ACTIONS).is_some());
+            let word = node.as_str().filter(|text| *text == "remove" || nearest_name(text, &ACTIONS).is_some());
             let value = word.unwrap_or(node.type_name());
             Err(at
                 .error(Code::Directive, format!("`$patch` cannot be {value}"))
@@ -79,7 +79,7 @@ pub(crate) fn is_replace(entry: &Node) -> bool {
 }
 
 /// Returns a warning for each entry with `$patch: replace` and other fields, which are dropped.
-pub(crate) fn left_out(patch: &[Node], at: &Trail<'_>) -> Vec<Diagnostic> {
+pub(crate) fn dropped_entries(patch: &[Node], at: &Trail<'_>) -> Vec<Diagnostic> {
     let says_more = |entry: &Node| is_replace(entry) && entry.as_map().is_some_and(|map| map.len() > 1);
     let warning = |(i, entry): (usize, &Node)| {
         let message =
@@ -96,7 +96,7 @@ pub(crate) fn left_out(patch: &[Node], at: &Trail<'_>) -> Vec<Diagnostic> {
 ///
 /// # Errors
 /// A directive without a field name.
-pub(crate) fn about_lists<'p>(
+pub(crate) fn list_directives<'p>(
     patch: &'p Map,
     name: &str,
     at: &Trail<'_>,
@@ -137,19 +137,19 @@ pub fn map_without_directives(map: &Map) -> Map {
 
 /// Returns true if an entry of a patch has `$patchMergeKey`.
 #[must_use]
-pub fn names_keys(entry: &Node) -> bool {
+pub fn has_patch_merge_key(entry: &Node) -> bool {
     entry.get(PATCH_MERGE_KEY).is_some()
 }
 
 /// Returns the merge keys in the `$patchMergeKey` of an entry; `None` without the directive or if it is not a
 /// list of names.
 #[must_use]
-pub fn named_keys(entry: &Node) -> Option<Vec<&str>> {
+pub fn patch_merge_key_names(entry: &Node) -> Option<Vec<&str>> {
     entry.get(PATCH_MERGE_KEY)?.as_list()?.iter().map(Node::as_str).collect()
 }
 
 /// Returns the error for a `$patchMergeKey` outside an entry of a list.
-pub(crate) fn misplaced_keys(directive: &Node, at: &Trail<'_>) -> Diagnostic {
+pub(crate) fn misplaced_patch_merge_key(directive: &Node, at: &Trail<'_>) -> Diagnostic {
     at.error(Code::Directive, format!("`{PATCH_MERGE_KEY}` has no effect outside an entry of a list"))
         .at(directive.span())
         .help("move it into the entry whose merge keys it names, or remove it")
@@ -159,20 +159,20 @@ pub(crate) fn misplaced_keys(directive: &Node, at: &Trail<'_>) -> Diagnostic {
 ///
 /// # Errors
 /// A `$patchMergeKey` elsewhere.
-pub(crate) fn check_named_keys(patch: &Node, at: &Trail<'_>) -> Result<()> {
+pub(crate) fn check_patch_merge_keys(patch: &Node, at: &Trail<'_>) -> Result<()> {
     match &patch.value {
         Value::Scalar(_) => Ok(()),
         Value::Map(map) => {
-            map.get(PATCH_MERGE_KEY).map_or(Ok(()), |directive| Err(misplaced_keys(directive, at)))?;
-            map.iter().try_for_each(|(name, value)| check_named_keys(value, &at.field(name)))
+            map.get(PATCH_MERGE_KEY).map_or(Ok(()), |directive| Err(misplaced_patch_merge_key(directive, at)))?;
+            map.iter().try_for_each(|(name, value)| check_patch_merge_keys(value, &at.field(name)))
         }
         Value::List(list) => list.iter().enumerate().try_for_each(|(i, entry)| {
             let here = at.index(i);
             match entry.as_map() {
                 Some(map) => {
-                    map.iter().try_for_each(|(name, value)| check_named_keys(value, &here.field(name)))
+                    map.iter().try_for_each(|(name, value)| check_patch_merge_keys(value, &here.field(name)))
                 }
-                None => check_named_keys(entry, &here),
+                None => check_patch_merge_keys(entry, &here),
             }
         }),
     }
@@ -199,14 +199,14 @@ mod tests {
             ("$deleteFromPrimitiveList/finalizers", true, Some("finalizers")),
         ];
         for (name, want, list) in table {
-            assert_eq!((is_directive(name), list_of(name)), (want, list), "{name}");
+            assert_eq!((is_directive(name), target_list(name)), (want, list), "{name}");
         }
         let root = Trail::root();
         for name in ["$setElementOrder", "$setElementOrders/x"] {
             let map: Map = [(name, Node::null())].into_iter().collect();
-            let error = about_lists(&map, SET_ELEMENT_ORDER, &root).expect_err(name);
+            let error = list_directives(&map, SET_ELEMENT_ORDER, &root).expect_err(name);
             assert_eq!(error.message(), format!("`{name}` names no field"));
-            assert!(about_lists(&map, DELETE_FROM_PRIMITIVE_LIST, &root).is_ok_and(|found| found.is_empty()));
+            assert!(list_directives(&map, DELETE_FROM_PRIMITIVE_LIST, &root).is_ok_and(|found| found.is_empty()));
         }
     }
 

@@ -6,8 +6,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::association::{patch_merge_keys, recommended_keys};
-use super::directive::{PATCH, is_delete, named_keys};
-use super::entry_match::lacks;
+use super::directive::{PATCH, is_delete, patch_merge_key_names};
+use super::entry_match::unidentified_entry_error;
 use super::identity::{Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey};
 use super::order::{Rank, permuted, server_order};
 use super::trail::Trail;
@@ -17,22 +17,22 @@ use smp_text::yaml::{Entry, Map, Node};
 
 /// A list with the data that the API server's order of its entries depends on.
 #[derive(Debug, Default)]
-pub(crate) struct Ranked {
+pub(crate) struct RankedList {
     pub(crate) nodes: Vec<Node>,
     pub(crate) ranks: Vec<Rank>,
     /// The number of deleted live entries.
     pub(crate) deleted: usize,
 }
 
-impl Ranked {
+impl RankedList {
     /// Returns entries in the order of their patch.
-    pub(crate) fn of_patch(nodes: Vec<Node>) -> Self {
+    pub(crate) fn from_patch(nodes: Vec<Node>) -> Self {
         let rank = |position| Rank { patch: Some(position), ..Rank::default() };
         Self { ranks: (0..nodes.len()).map(rank).collect(), nodes, deleted: 0 }
     }
 
     /// Returns the entries in the API server's order.
-    pub(crate) fn in_order(self) -> Vec<Node> {
+    pub(crate) fn into_ordered(self) -> Vec<Node> {
         let order = server_order(&self.ranks);
         permuted(self.nodes, &order)
     }
@@ -40,7 +40,7 @@ impl Ranked {
     /// Returns the entries in the API server's order, each with its position in the live list.
     ///
     /// The API server gives new entries the positions that deletions left at the end of the live list.
-    pub(crate) fn in_order_with_places(self) -> (Vec<Node>, Vec<Option<usize>>) {
+    pub(crate) fn into_ordered_with_positions(self) -> (Vec<Node>, Vec<Option<usize>>) {
         let order = server_order(&self.ranks);
         let mut free = self.deleted;
         let mut position = |rank: &Rank| {
@@ -67,9 +67,9 @@ pub(crate) struct OrderKeys {
 impl OrderKeys {
     /// Returns the API server's keys: the default keys, plus recommended keys and keys from `$patchMergeKey`
     /// that the order mentions.
-    pub(crate) fn of_server(list: Cursor<'_>, order: &[Node], patch: &[Node]) -> Self {
+    pub(crate) fn for_apiserver(list: Cursor<'_>, order: &[Node], patch: &[Node]) -> Self {
         let mut more = recommended_keys(list);
-        more.extend(patch.iter().filter_map(named_keys).flatten().map(SmolStr::from));
+        more.extend(patch.iter().filter_map(patch_merge_key_names).flatten().map(SmolStr::from));
         let mentioned: FxHashSet<&str> = mentioned(order).collect();
         more.retain(|key| mentioned.contains(key.as_str()));
         Self::new(patch_merge_keys(list), more.into_iter())
@@ -79,7 +79,7 @@ impl OrderKeys {
     ///
     /// # Errors
     /// An item of the order that lacks one of several merge keys.
-    pub(crate) fn of_overlay(list: Cursor<'_>, order: &[Node], at: &Trail<'_>) -> Result<Self> {
+    pub(crate) fn for_overlay(list: Cursor<'_>, order: &[Node], at: &Trail<'_>) -> Result<Self> {
         let required_keys = patch_merge_keys(list);
         if required_keys.len() > 1 && list.list_type() != Some(ListType::Map) {
             let required = required_keys.into_iter().map(|key| (key, KeyRule::Required));
@@ -114,9 +114,9 @@ impl OrderKeys {
     ///
     /// # Errors
     /// Entries without their keys.
-    pub(crate) fn ranked(&self, nodes: Vec<Node>, live: &[Node], at: &Trail<'_>) -> Result<Ranked> {
+    pub(crate) fn ranked(&self, nodes: Vec<Node>, live: &[Node], at: &Trail<'_>) -> Result<RankedList> {
         let positions = self.positions(live, at)?;
-        let mut ranked = Ranked::of_patch(nodes);
+        let mut ranked = RankedList::from_patch(nodes);
         for (position, (entry, rank)) in ranked.nodes.iter().zip(&mut ranked.ranks).enumerate() {
             let identity = identify(self.keys.as_ref(), entry, at, position)?;
             rank.live = positions.get(&identity).copied();
@@ -200,9 +200,9 @@ fn mentioned(order: &[Node]) -> impl Iterator<Item = &str> {
 fn identify(keys: Option<&MergeKeys>, entry: &Node, list: &Trail<'_>, position: usize) -> Result<Identity> {
     match keys {
         Some(keys) => {
-            keys.identify(entry).ok_or_else(|| lacks(keys, entry, &list.entry(entry, keys.names(), position)))
+            keys.identify(entry).ok_or_else(|| unidentified_entry_error(keys, entry, &list.entry(entry, keys.names(), position)))
         }
-        None => KeyValue::of(entry).map(Identity::One).ok_or_else(|| {
+        None => KeyValue::from_node(entry).map(Identity::One).ok_or_else(|| {
             let message = "maps cannot be ordered without a merge key in the schema";
             list.index(position).error(Code::MissingMergeKey, message).at(entry.span())
         }),

@@ -9,13 +9,13 @@ mod tests;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use super::association::{Association, Several, default_of, patch_merge_keys, recommended_keys};
-use super::directive::{Action, PATCH_MERGE_KEY, action, named_keys, names_keys};
-use super::identity::{FEW, Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey};
+use super::association::{Association, MultipleMatches, default_rule, patch_merge_keys, recommended_keys};
+use super::directive::{Action, PATCH_MERGE_KEY, action, patch_merge_key_names, has_patch_merge_key};
+use super::identity::{PAIRWISE_LIMIT, Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey};
 use super::rules::{MergeRules, PatchRules, Rules};
 use super::trail::Trail;
 use crate::schema::Cursor;
-use smp_text::diagnostic::{Code, Diagnostic, Result, by_count};
+use smp_text::diagnostic::{Code, Diagnostic, Result, plural};
 use smp_text::yaml::Node;
 
 /// The merge keys of a list while a patch is merged into it.
@@ -24,11 +24,11 @@ pub(crate) struct ListKeys<'s> {
     rules: Rules,
     /// The keys of entries without `$patchMergeKey`; `None` if the list needs that directive.
     keys: Option<MergeKeys>,
-    several: Several,
+    multiple_matches: MultipleMatches,
     /// The keys that `$patchMergeKey` must name.
-    must_name: Vec<SmolStr>,
+    required_names: Vec<SmolStr>,
     /// The keys that `$patchMergeKey` may name; empty if all are allowed.
-    may_name: Vec<SmolStr>,
+    allowed_names: Vec<SmolStr>,
     /// The type of the entries.
     element: Cursor<'s>,
     list: Cursor<'s>,
@@ -47,12 +47,12 @@ pub(crate) enum KeyPattern {
 #[derive(Debug)]
 pub(crate) struct EntryMatch {
     /// The identities to search for, in order of precedence.
-    pub(crate) by: Vec<(KeyPattern, Identity)>,
+    pub(crate) identities: Vec<(KeyPattern, Identity)>,
     /// Set if `$patchMergeKey` names the keys.
-    pub(crate) named: bool,
+    pub(crate) by_patch_merge_key: bool,
     /// Set if the entry is a deletion.
-    pub(crate) delete: bool,
-    pub(crate) several: Several,
+    pub(crate) is_deletion: bool,
+    pub(crate) multiple_matches: MultipleMatches,
 }
 
 impl<'s> ListKeys<'s> {
@@ -66,13 +66,13 @@ impl<'s> ListKeys<'s> {
         let rules = rules.into();
         let (keys, several) = match association {
             Association::Keyed { keys, several } => (Some(keys), several),
-            _ => (None, Several::Refused),
+            _ => (None, MultipleMatches::Rejected),
         };
         let mut must_name = patch_merge_keys(list);
         if must_name.is_empty() && rules.is_kustomize() {
             must_name.extend(keys.iter().filter_map(|keys| keys.names().first().cloned()));
         }
-        Self { rules, keys, several, must_name, may_name: recommended_keys(list), element, list }
+        Self { rules, keys, multiple_matches: several, required_names: must_name, allowed_names: recommended_keys(list), element, list }
     }
 
     /// Returns the rules of the merge.
@@ -103,10 +103,10 @@ impl<'s> ListKeys<'s> {
     /// # Errors
     /// An entry that is not a map or lacks a key; a malformed directive.
     pub(crate) fn entry_match(&self, entry: &Node, at: &Trail<'_>) -> Result<EntryMatch> {
-        let map = entry.as_map().ok_or_else(|| self.not_a_map(entry, at))?;
+        let map = entry.as_map().ok_or_else(|| self.not_a_map_error(entry, at))?;
         let action = action(map, at)?;
         if action == Some(Action::Merge) && self.rules == Rules::Patch(PatchRules::Apiserver) {
-            return Err(merge_in_list(entry, at));
+            return Err(merge_directive_error(entry, at));
         }
         let delete = action == Some(Action::Delete);
         if let Some(directive) = map.get(PATCH_MERGE_KEY) {
@@ -114,9 +114,9 @@ impl<'s> ListKeys<'s> {
             return Ok(self.by_named_keys(&named, entry, action));
         }
         let own = self.keys.as_ref().and_then(|keys| Some((keys, keys.identify(entry)?)));
-        let (keys, identity) = own.ok_or_else(|| self.missing_key(entry, at))?;
+        let (keys, identity) = own.ok_or_else(|| self.missing_key_error(entry, at))?;
         let by = vec![by_own_keys(keys, identity)];
-        Ok(EntryMatch { by, named: false, delete, several: self.several })
+        Ok(EntryMatch { identities: by, by_patch_merge_key: false, is_deletion: delete, multiple_matches: self.multiple_matches })
     }
 
     /// Returns the comparison of values for keys from `$patchMergeKey`.
@@ -154,14 +154,14 @@ impl<'s> ListKeys<'s> {
         let mut by = vec![(KeyPattern::Keys(exact), named.iter().map(|(_, value)| value.clone()).collect())];
         let otherwise = otherwise.and_then(|keys| Some((keys.identify(entry)?, keys)));
         by.extend(otherwise.map(|(identity, keys)| (KeyPattern::Keys(keys), identity)));
-        let several = if by_presence { Several::First } else { Several::Refused };
-        EntryMatch { by, named: true, delete, several }
+        let several = if by_presence { MultipleMatches::First } else { MultipleMatches::Rejected };
+        EntryMatch { identities: by, by_patch_merge_key: true, is_deletion: delete, multiple_matches: several }
     }
 
     /// Returns the rule of a key from `$patchMergeKey`: its default is used only if the list has keys of its
     /// own.
     fn rule_of_named(&self, name: &str) -> KeyRule {
-        let default = self.keys.as_ref().and_then(|_| default_of(self.element, name, self.comparison()));
+        let default = self.keys.as_ref().and_then(|_| default_rule(self.element, name, self.comparison()));
         default.unwrap_or(KeyRule::Optional)
     }
 
@@ -182,14 +182,14 @@ impl<'s> ListKeys<'s> {
         };
         let values = names.iter().map(value).collect::<Result<Vec<_>>>()?;
         let is_missing =
-            |(name, value): &&(SmolStr, KeyValue)| !value.is_present() && self.must_name.contains(name);
+            |(name, value): &&(SmolStr, KeyValue)| !value.is_present() && self.required_names.contains(name);
         let missing: Vec<&str> = values.iter().filter(is_missing).map(|(name, _)| name.as_str()).collect();
         if missing.is_empty() { Ok(values) } else { Err(missing_keys(&missing, names, entry, at)) }
     }
 
     fn allowed_keys(&self, entry: &Node, directive: &Node, at: &Trail<'_>) -> Result<Vec<SmolStr>> {
         let wrong = |message: String| at.error(Code::Directive, message).at(directive.span());
-        let Some(keys) = named_keys(entry).filter(|keys| !keys.is_empty()) else {
+        let Some(keys) = patch_merge_key_names(entry).filter(|keys| !keys.is_empty()) else {
             return Err(wrong(format!("`{PATCH_MERGE_KEY}` must be a list of field names")));
         };
         if let Some(problem) = self.problem_of_names(&keys) {
@@ -197,16 +197,16 @@ impl<'s> ListKeys<'s> {
         }
         let is_named = |key: &&SmolStr| keys.contains(&key.as_str());
         let unnamed: Vec<&str> =
-            self.must_name.iter().filter(|key| !is_named(key)).map(SmolStr::as_str).collect();
+            self.required_names.iter().filter(|key| !is_named(key)).map(SmolStr::as_str).collect();
         if !unnamed.is_empty() {
             let default = quoted_keys("default merge key", &unnamed);
             return Err(wrong(format!("`{PATCH_MERGE_KEY}` must name the {default}")));
         }
-        let allowed = |key: &&str| self.may_name.is_empty() || self.may_name.iter().any(|may| may == *key);
+        let allowed = |key: &&str| self.allowed_names.is_empty() || self.allowed_names.iter().any(|may| may == *key);
         let others: Vec<&str> = keys.iter().copied().filter(|key| !allowed(key)).collect();
         if !others.is_empty() {
-            let help = format!("`{PATCH_MERGE_KEY}` may name `{}` here", self.may_name.join("`, `"));
-            let are = by_count(others.len(), "is not a merge key", "are not merge keys");
+            let help = format!("`{PATCH_MERGE_KEY}` may name `{}` here", self.allowed_names.join("`, `"));
+            let are = plural(others.len(), "is not a merge key", "are not merge keys");
             return Err(wrong(format!("`{}` {are} of this list", others.join("`, `"))).help(help));
         }
         Ok(keys.into_iter().map(SmolStr::from).collect())
@@ -220,9 +220,9 @@ impl<'s> ListKeys<'s> {
             return Some(format!("`{PATCH_MERGE_KEY}` names `{duplicate}` twice"));
         }
         let is_closed = self.element.fields().next().is_some() && !self.element.preserves_unknown_fields();
-        let is_key = |key: &str| self.names().iter().chain(&self.must_name).any(|name| name == key);
+        let is_key = |key: &str| self.names().iter().chain(&self.required_names).any(|name| name == key);
         let is_unknown = |key: &&&str| !self.element.has_field(key) && !is_key(key);
-        let unknown = keys.iter().find(is_unknown).filter(|_| is_closed && self.may_name.is_empty())?;
+        let unknown = keys.iter().find(is_unknown).filter(|_| is_closed && self.allowed_names.is_empty())?;
         Some(format!("`{unknown}` in `{PATCH_MERGE_KEY}` is not a field of the entries of this list"))
     }
 
@@ -230,21 +230,21 @@ impl<'s> ListKeys<'s> {
     ///
     /// # Errors
     /// A missing key, or a value that is not allowed in a key.
-    pub(crate) fn check_named(&self, entry: &Node, at: &Trail<'_>) -> Result<()> {
+    pub(crate) fn check_keys(&self, entry: &Node, at: &Trail<'_>) -> Result<()> {
         match self.identify(entry, &KeyPattern::Own) {
             Some(_) => Ok(()),
-            None => Err(self.missing_key(entry, at)),
+            None => Err(self.missing_key_error(entry, at)),
         }
     }
 
     /// Returns all keys that the entry could name, if there are more than it uses.
-    pub(crate) fn more_to_name(&self, entry: &Node) -> Option<String> {
-        let all: Vec<SmolStr> = if self.may_name.is_empty() {
+    pub(crate) fn unused_keys(&self, entry: &Node) -> Option<String> {
+        let all: Vec<SmolStr> = if self.allowed_names.is_empty() {
             self.list.list_map_keys().map(SmolStr::from).collect()
         } else {
-            self.may_name.clone()
+            self.allowed_names.clone()
         };
-        let named = named_keys(entry);
+        let named = patch_merge_key_names(entry);
         let is_known = |key: &SmolStr| match &named {
             Some(named) => named.contains(&key.as_str()),
             None => self.names().contains(key),
@@ -253,7 +253,7 @@ impl<'s> ListKeys<'s> {
     }
 
     /// Returns the error for an entry that lacks a merge key.
-    pub(crate) fn missing_key(&self, entry: &Node, at: &Trail<'_>) -> Diagnostic {
+    pub(crate) fn missing_key_error(&self, entry: &Node, at: &Trail<'_>) -> Diagnostic {
         let Some(keys) = &self.keys else {
             let message = "no merge key is known for this list, and this entry does not name one";
             return at
@@ -261,11 +261,11 @@ impl<'s> ListKeys<'s> {
                 .at(entry.span())
                 .help(format!("list the merge keys under `{PATCH_MERGE_KEY}`, or provide a schema"));
         };
-        lacks(keys, entry, at)
+        unidentified_entry_error(keys, entry, at)
     }
 
     /// Returns the error for an entry that is not a map.
-    pub(crate) fn not_a_map(&self, entry: &Node, at: &Trail<'_>) -> Diagnostic {
+    pub(crate) fn not_a_map_error(&self, entry: &Node, at: &Trail<'_>) -> Diagnostic {
         // kustomize looks up the key first.
         let code = if self.rules.is_kustomize() { Code::MissingMergeKey } else { Code::WrongType };
         let message = format!("an entry of this list must be a map and is {}", entry.type_name());
@@ -282,7 +282,7 @@ impl<'s> ListKeys<'s> {
         at: &Trail<'_>,
     ) -> Result<()> {
         let own = |entry: &Node| {
-            if names_keys(entry) { None } else { self.identify(entry, &KeyPattern::Own) }
+            if has_patch_merge_key(entry) { None } else { self.identify(entry, &KeyPattern::Own) }
         };
         let (spans, names): (Vec<_>, Vec<_>) = entries.map(|entry| (entry.span(), own(entry))).unzip();
         let Some(([first, second], keys)) = first_duplicate(&names).zip(self.keys.as_ref()) else {
@@ -300,7 +300,7 @@ impl<'s> ListKeys<'s> {
 /// Returns the positions of the first two entries with the same identity.
 pub(crate) fn first_duplicate(names: &[Option<Identity>]) -> Option<[usize; 2]> {
     let named = || names.iter().enumerate().filter_map(|(i, name)| Some((i, name.as_ref()?)));
-    if names.len() <= FEW {
+    if names.len() <= PAIRWISE_LIMIT {
         let earlier = |(i, name)| named().take_while(|(j, _)| *j < i).find(|(_, other)| *other == name);
         return named().find_map(|entry| Some([earlier(entry)?.0, entry.0]));
     }
@@ -323,8 +323,8 @@ fn by_own_keys(keys: &MergeKeys, identity: Identity) -> (KeyPattern, Identity) {
 
 /// Returns the error for an entry without an identity: it names the missing keys, or those with unusable
 /// values.
-pub(crate) fn lacks(keys: &MergeKeys, entry: &Node, at: &Trail<'_>) -> Diagnostic {
-    let missing = keys.missing(entry);
+pub(crate) fn unidentified_entry_error(keys: &MergeKeys, entry: &Node, at: &Trail<'_>) -> Diagnostic {
+    let missing = keys.missing_keys(entry);
     if !missing.is_empty() {
         return missing_keys(&missing, keys.names(), entry, at);
     }
@@ -333,7 +333,7 @@ pub(crate) fn lacks(keys: &MergeKeys, entry: &Node, at: &Trail<'_>) -> Diagnosti
         let message = format!("this entry must be a map with its {names}, and is {}", entry.type_name());
         return at.error(Code::MissingMergeKey, message).at(entry.span());
     }
-    let unusable = quoted_keys("merge key", &keys.unusable(entry));
+    let unusable = quoted_keys("merge key", &keys.invalid_keys(entry));
     let message = format!("the {unusable} of this entry must be a string, number or boolean");
     at.error(Code::MissingMergeKey, message).at(entry.span())
 }
@@ -351,12 +351,12 @@ fn missing_keys(missing: &[&str], all: &[SmolStr], entry: &Node, at: &Trail<'_>)
 
 /// Formats keys as "merge key `a`" or "merge keys `a`, `b`".
 fn quoted_keys(what: &str, keys: &[&str]) -> String {
-    let plural = by_count(keys.len(), "", "s");
+    let plural = plural(keys.len(), "", "s");
     format!("{what}{plural} `{}`", keys.join("`, `"))
 }
 
 /// Returns the API server's error for `$patch: merge` in an entry of a list.
-pub(crate) fn merge_in_list(entry: &Node, at: &Trail<'_>) -> Diagnostic {
+pub(crate) fn merge_directive_error(entry: &Node, at: &Trail<'_>) -> Diagnostic {
     at.error(Code::Directive, "`$patch: merge` is not allowed in an entry of a list")
         .at(entry.span())
         .help("remove the directive: entries are merged by default")

@@ -6,24 +6,24 @@ use rustc_hash::FxHashSet;
 
 use super::directive::{RETAIN_KEYS, is_directive};
 use super::trail::Trail;
-use smp_text::diagnostic::{Code, Diagnostic, PatchRefusal, Result};
+use smp_text::diagnostic::{Code, Diagnostic, PatchRejection, Result};
 use smp_text::yaml::{Entry, Map, Node, Value};
 
 /// The result of merging one field.
 #[derive(Debug)]
 pub(crate) enum MergedField {
     /// Nothing to do: changed in place, or still absent.
-    Done,
+    InPlace,
     /// A new value.
     Value(Node),
     /// The field is removed.
-    Gone,
+    Removed,
 }
 
 impl MergedField {
     /// Creates a value, or a removal for `None`.
-    pub(crate) fn of(value: Option<Node>) -> Self {
-        value.map_or(Self::Gone, Self::Value)
+    pub(crate) fn from_option(value: Option<Node>) -> Self {
+        value.map_or(Self::Removed, Self::Value)
     }
 }
 
@@ -42,10 +42,10 @@ pub(crate) fn merge<'p, E>(
     for (entry, position) in fields {
         let live = position.map(|position| &mut dest.entries_mut()[position].value);
         match (merge(live, entry)?, position) {
-            (MergedField::Done, _) | (MergedField::Gone, None) => {}
-            (MergedField::Gone, Some(position)) => gone.push(position),
+            (MergedField::InPlace, _) | (MergedField::Removed, None) => {}
+            (MergedField::Removed, Some(position)) => gone.push(position),
             (MergedField::Value(value), Some(position)) => {
-                put(&mut dest.entries_mut()[position].value, value);
+                replace_value(&mut dest.entries_mut()[position].value, value);
             }
             (MergedField::Value(value), None) => dest.push(entry.key.clone(), value),
         }
@@ -59,7 +59,7 @@ pub(crate) fn merge<'p, E>(
 }
 
 /// Sets a value, and keeps the old comments if the new value has none.
-pub(crate) fn put(dest: &mut Node, mut value: Node) {
+pub(crate) fn replace_value(dest: &mut Node, mut value: Node) {
     if value.meta.comments.is_none() {
         value.meta.comments = dest.meta.comments.take();
     }
@@ -67,7 +67,7 @@ pub(crate) fn put(dest: &mut Node, mut value: Node) {
 }
 
 /// Returns the fields of a patch that are not directives.
-pub(crate) fn plain(patch: &Map) -> impl Iterator<Item = &Entry> {
+pub(crate) fn non_directives(patch: &Map) -> impl Iterator<Item = &Entry> {
     patch.entries().iter().filter(|entry| !is_directive(&entry.key.text))
 }
 
@@ -75,10 +75,10 @@ pub(crate) fn plain(patch: &Map) -> impl Iterator<Item = &Entry> {
 ///
 /// # Errors
 /// A value that is not a map.
-pub(crate) fn maps<'n>(dest: &'n mut Node, patch: &'n Node) -> Result<(&'n mut Map, &'n Map)> {
+pub(crate) fn target_and_patch<'n>(dest: &'n mut Node, patch: &'n Node) -> Result<(&'n mut Map, &'n Map)> {
     let wrong = |node: &Node, what: &str| {
         let message = format!("{what} must be a map and is {}", node.type_name());
-        Diagnostic::error(Code::WrongType, message).at(node.span()).refused(PatchRefusal::NoPatch)
+        Diagnostic::error(Code::WrongType, message).at(node.span()).patch_rejection(PatchRejection::Malformed)
     };
     let patch = patch.as_map().ok_or_else(|| wrong(patch, "a strategic merge patch"))?;
     match dest.value {
@@ -94,7 +94,7 @@ pub(crate) fn maps<'n>(dest: &'n mut Node, patch: &'n Node) -> Result<(&'n mut M
 pub(crate) fn retain_keys(dest: &mut Map, patch: &Map, at: &Trail<'_>) -> Result<()> {
     let Some(directive) = patch.get(RETAIN_KEYS) else { return Ok(()) };
     let wrong = |message: String, node: &Node| {
-        at.error(Code::Directive, message).at(node.span()).refused(PatchRefusal::NoPatch)
+        at.error(Code::Directive, message).at(node.span()).patch_rejection(PatchRejection::Malformed)
     };
     let list = directive.as_list();
     let list = list.ok_or_else(|| wrong("`$retainKeys` must be a list of field names".into(), directive))?;
@@ -103,7 +103,7 @@ pub(crate) fn retain_keys(dest: &mut Map, patch: &Map, at: &Trail<'_>) -> Result
     }
     let kept: FxHashSet<&str> = list.iter().filter_map(Node::as_str).collect();
     let set = |entry: &&Entry| !entry.value.is_null() && !kept.contains(entry.key.text.as_str());
-    if let Some(entry) = plain(patch).find(set) {
+    if let Some(entry) = non_directives(patch).find(set) {
         let message = format!("the patch sets `{}`, which is missing from its `$retainKeys`", entry.key.text);
         return Err(wrong(message, directive).label(entry.key.meta.span, "set here"));
     }

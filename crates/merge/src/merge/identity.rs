@@ -10,7 +10,7 @@ use smp_text::path::{PathElement, PathValue};
 use smp_text::yaml::{Map, Node, Resolved, resolve_plain, to_json};
 
 /// Lists up to this length are compared pairwise instead of by a hash map.
-pub(crate) const FEW: usize = 16;
+pub(crate) const PAIRWISE_LIMIT: usize = 16;
 
 /// A scalar as data, for comparison and look-up. Whole floats are integers, as in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -32,7 +32,7 @@ pub enum KeyValue {
 impl KeyValue {
     /// Returns the data of a scalar, or `None` for maps and lists.
     #[must_use]
-    pub fn of(node: &Node) -> Option<Self> {
+    pub fn from_node(node: &Node) -> Option<Self> {
         node.resolve().map(|resolved| match resolved {
             Resolved::Str(_) => Self::Str(node.scalar_text().cloned().unwrap_or_default()),
             other => Self::from_resolved(other),
@@ -66,7 +66,7 @@ impl KeyValue {
         !matches!(self, Self::Absent | Self::Null)
     }
 
-    pub(super) fn in_path(&self) -> PathValue {
+    pub(super) fn to_path_value(&self) -> PathValue {
         match self {
             Self::Absent | Self::Null => PathValue::Null,
             Self::Bool(value) => PathValue::Bool(*value),
@@ -92,7 +92,7 @@ impl KeyComparison {
     pub fn value(self, map: &Map, name: &str) -> Option<KeyValue> {
         let Some(node) = map.get(name) else { return Some(KeyValue::Absent) };
         if self == Self::Data {
-            return KeyValue::of(node);
+            return KeyValue::from_node(node);
         }
         let text = node.scalar_text().filter(|text| !text.is_empty() && !node.is_null());
         Some(text.map_or(KeyValue::Null, |text| KeyValue::Str(text.clone())))
@@ -122,7 +122,7 @@ pub enum NullKey {
     /// Null is treated as an absent field.
     Absent,
     /// Null is invalid: the entry has no identity.
-    Refused,
+    Rejected,
 }
 
 /// The part that one key has in the identity of an entry.
@@ -154,8 +154,8 @@ impl Identity {
     ///
     /// # Errors
     /// Infinity or NaN within a map or list.
-    pub fn of_value(entry: &Node) -> Result<Self> {
-        match KeyValue::of(entry) {
+    pub fn from_value(entry: &Node) -> Result<Self> {
+        match KeyValue::from_node(entry) {
             Some(value) => Ok(Self::One(value)),
             None => to_json(entry).map(Self::Whole),
         }
@@ -221,7 +221,7 @@ impl MergeKeys {
     }
 
     /// Returns true for several keys that are all required.
-    pub(crate) fn are_all_needed(&self) -> bool {
+    pub(crate) fn are_all_required(&self) -> bool {
         self.rules.len() > 1 && self.rules.iter().all(|rule| *rule == KeyRule::Required)
     }
 
@@ -238,7 +238,7 @@ impl MergeKeys {
     /// Returns the value of a key after the treatment of null.
     fn read(&self, map: &Map, i: usize) -> Option<KeyValue> {
         match (self.comparison.value(map, &self.names[i])?, self.null) {
-            (KeyValue::Null, NullKey::Refused) => None,
+            (KeyValue::Null, NullKey::Rejected) => None,
             (KeyValue::Null, NullKey::Absent) => Some(KeyValue::Absent),
             (value, _) => Some(value),
         }
@@ -256,7 +256,7 @@ impl MergeKeys {
     /// Returns the required keys that an entry lacks: those that are absent, and those that are null unless
     /// null is a value.
     #[must_use]
-    pub fn missing(&self, entry: &Node) -> Vec<&str> {
+    pub fn missing_keys(&self, entry: &Node) -> Vec<&str> {
         let Some(map) = entry.as_map() else { return Vec::new() };
         let is_missing = |i: &usize| {
             let value = self.comparison.value(map, &self.names[*i]);
@@ -271,7 +271,7 @@ impl MergeKeys {
 
     /// Returns the keys of an entry that have invalid values: maps, lists, and null if that is rejected.
     #[must_use]
-    pub fn unusable(&self, entry: &Node) -> Vec<&str> {
+    pub fn invalid_keys(&self, entry: &Node) -> Vec<&str> {
         let Some(map) = entry.as_map() else { return Vec::new() };
         let is_unusable = |i: &usize| self.read(map, *i).is_none();
         (0..self.names.len()).filter(is_unusable).map(|i| self.names[i].as_str()).collect()
@@ -279,9 +279,9 @@ impl MergeKeys {
 
     /// Returns the path element of an entry with that identity, without absent keys.
     #[must_use]
-    pub fn element(&self, identity: &Identity) -> PathElement {
+    pub fn path_element(&self, identity: &Identity) -> PathElement {
         let pairs = self.names.iter().zip(identity.values()).filter(|(_, value)| **value != KeyValue::Absent);
-        PathElement::Key(pairs.map(|(name, value)| (name.clone(), value.in_path())).collect())
+        PathElement::Key(pairs.map(|(name, value)| (name.clone(), value.to_path_value())).collect())
     }
 }
 
@@ -292,15 +292,15 @@ mod tests {
 
     #[test]
     fn values_compare_as_json_compares_them() {
-        let of = |text| KeyValue::of(&Node::plain(text));
+        let of = |text| KeyValue::from_node(&Node::plain(text));
         assert_eq!(of("80"), of("8.0e1"));
         assert_eq!(of("0x50"), of("80"));
-        assert_ne!(of("80"), KeyValue::of(&Node::string("80")));
+        assert_ne!(of("80"), KeyValue::from_node(&Node::string("80")));
         assert_ne!(of("1.5"), of("1"));
         assert_eq!(of("18446744073709551615"), of("18446744073709551615.0"));
         assert_eq!(KeyComparison::Data.default("\"TCP\""), of("TCP"));
         assert_eq!(KeyComparison::Data.default("80"), of("80"));
-        assert_eq!(KeyValue::of(&Node::list(Vec::new())), None);
+        assert_eq!(KeyValue::from_node(&Node::list(Vec::new())), None);
     }
 
     #[test]
@@ -324,7 +324,7 @@ mod tests {
         let named = |entry: &str, rule: &KeyRule, null, comparison| {
             let keys = [("port".into(), KeyRule::Required), ("protocol".into(), rule.clone())];
             let keys = MergeKeys::new(keys, null, comparison);
-            keys.identify(&node(entry)).map_or("-".to_string(), |name| keys.element(&name).to_string())
+            keys.identify(&node(entry)).map_or("-".to_string(), |name| keys.path_element(&name).to_string())
         };
         let (present, optional) = (KeyRule::Present, KeyRule::Optional);
         let table = [
@@ -335,7 +335,7 @@ mod tests {
             ("{port: 80, protocol: x}", &present, NullKey::Value, "[port=80,protocol=null]"),
             ("{port: 80, protocol: null}", &tcp, NullKey::Value, "[port=80,protocol=null]"),
             ("{port: 80, protocol: null}", &tcp, NullKey::Absent, "[port=80,protocol=TCP]"),
-            ("{port: 80, protocol: null}", &tcp, NullKey::Refused, "-"),
+            ("{port: 80, protocol: null}", &tcp, NullKey::Rejected, "-"),
             ("{port: null, protocol: x}", &tcp, NullKey::Absent, "-"),
             ("{protocol: x}", &tcp, NullKey::Value, "-"),
             ("{port: [], protocol: x}", &tcp, NullKey::Value, "-"),
@@ -355,15 +355,15 @@ mod tests {
     fn missing_keys_of_an_entry_are_listed() {
         let keys = ["a", "b"].map(|name| (name.into(), KeyRule::Required));
         let keys = MergeKeys::new(keys, NullKey::Absent, KeyComparison::Data);
-        assert_eq!(keys.missing(&node("{b: null}")), ["a", "b"]);
-        assert_eq!(keys.missing(&node("{a: [], c: 1}")), ["b"], "a map or list is there, and no key");
-        assert_eq!(keys.unusable(&node("{a: [], b: null}")), ["a"]);
+        assert_eq!(keys.missing_keys(&node("{b: null}")), ["a", "b"]);
+        assert_eq!(keys.missing_keys(&node("{a: [], c: 1}")), ["b"], "a map or list is there, and no key");
+        assert_eq!(keys.invalid_keys(&node("{a: [], b: null}")), ["a"]);
         for (null, missing, unusable) in
-            [(NullKey::Value, vec![], vec![]), (NullKey::Refused, vec!["a"], vec!["a"])]
+            [(NullKey::Value, vec![], vec![]), (NullKey::Rejected, vec!["a"], vec!["a"])]
         {
             let keys = MergeKeys::new([("a".into(), KeyRule::Required)], null, KeyComparison::Data);
             let entry = node("{a: null}");
-            assert_eq!((keys.missing(&entry), keys.unusable(&entry)), (missing, unusable), "{null:?}");
+            assert_eq!((keys.missing_keys(&entry), keys.invalid_keys(&entry)), (missing, unusable), "{null:?}");
         }
     }
 }

@@ -30,7 +30,7 @@ use smp_text::yaml::Node;
 /// # Errors
 /// Those of [`merge2`].
 pub fn merge(dest: &Value, source: &Value, schema: &Schema, options: &MergeOptions) -> Result<Merged<Value>> {
-    Ok(merge2(tree(dest), &Node::from(source), schema, options)?.into_json())
+    Ok(merge2(to_node(dest), &Node::from(source), schema, options)?.into_json())
 }
 
 /// Merges the changes from `original` to `updated` into `dest`. Null means a missing object.
@@ -59,11 +59,11 @@ pub fn merge3(
     schema: &Schema,
     options: &MergeOptions,
 ) -> Result<Merged<Value>> {
-    let (original, updated) = (tree(original), tree(updated));
-    Ok(super::merge3(original.as_ref(), updated.as_ref(), tree(dest), schema, options)?.into_json())
+    let (original, updated) = (to_node(original), to_node(updated));
+    Ok(super::merge3(original.as_ref(), updated.as_ref(), to_node(dest), schema, options)?.into_json())
 }
 
-fn tree(value: &Value) -> Option<Node> {
+fn to_node(value: &Value) -> Option<Node> {
     (!value.is_null()).then(|| Node::from(value))
 }
 
@@ -102,7 +102,7 @@ mod tests {
             merge3(&gadget("1", 1), &gadget("2", 1), &gadget("3", 1), &schema, &options).expect("merges");
         assert_eq!(merged.node, Some(gadget("3", 1)));
         assert_eq!(merged.conflicts.len(), 1);
-        assert_eq!(merged.conflicts[0].taken, ConflictSide::Dest);
+        assert_eq!(merged.conflicts[0].winner, ConflictSide::Dest);
         let path = "spec.template.spec.containers[name=web].image";
         assert_eq!(merged.conflicts[0].path.to_string(), path);
         assert_eq!(merged.conflicts[0].original, Some(json!("1")));

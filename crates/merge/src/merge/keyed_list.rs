@@ -4,9 +4,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::association::Several;
+use super::association::MultipleMatches;
 use super::entry_match::{EntryMatch, KeyPattern, ListKeys};
-use super::identity::{FEW, Identity};
+use super::identity::{PAIRWISE_LIMIT, Identity};
 use super::rules::{PatchRules, Rules};
 use super::trail::Trail;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
@@ -18,16 +18,16 @@ pub(crate) struct KeyedList<'k> {
     keys: &'k ListKeys<'k>,
     pub(crate) entries: Vec<Option<Node>>,
     /// The number of live entries at the start.
-    pub(crate) live: usize,
+    pub(crate) live_count: usize,
     /// The number of deleted live entries.
-    pub(crate) deleted: usize,
+    pub(crate) deleted_count: usize,
     /// The match conditions of the entries of the patch.
-    pub(crate) wanted: Vec<EntryMatch>,
+    pub(crate) matches: Vec<EntryMatch>,
     /// An index of the live entries for each key pattern in use, starting with the list's own keys. Matches
     /// refer to the entries as they were before the merge.
     indexes: Vec<(KeyPattern, Index)>,
     /// The first entry of the patch that matched each slot.
-    pub(crate) touched: Vec<Option<usize>>,
+    pub(crate) matched_by: Vec<Option<usize>>,
 }
 
 impl<'k> KeyedList<'k> {
@@ -44,7 +44,7 @@ impl<'k> KeyedList<'k> {
         let read = |(i, entry): (usize, &Node)| keys.entry_match(entry, &at.index(i));
         let wanted: Vec<EntryMatch> = patch.iter().enumerate().map(read).collect::<Result<_>>()?;
         let mut indexes = vec![(KeyPattern::Own, Index::default())];
-        for (pattern, _) in wanted.iter().flat_map(|wanted| &wanted.by) {
+        for (pattern, _) in wanted.iter().flat_map(|wanted| &wanted.identities) {
             if indexes.iter().all(|(known, _)| known != pattern) {
                 indexes.push((pattern.clone(), Index::default()));
             }
@@ -55,7 +55,7 @@ impl<'k> KeyedList<'k> {
             }
         }
         let (touched, entries): (Vec<_>, Vec<_>) = live.into_iter().map(|entry| (None, Some(entry))).unzip();
-        Ok(Self { keys, live: entries.len(), entries, deleted: 0, wanted, indexes, touched })
+        Ok(Self { keys, live_count: entries.len(), entries, deleted_count: 0, matches: wanted, indexes, matched_by: touched })
     }
 
     /// Merges the entries of a patch into their matches, deletions first. `merge` combines the match, if any,
@@ -71,7 +71,7 @@ impl<'k> KeyedList<'k> {
     ) -> Result<()> {
         self.delete(patch, at)?;
         for (i, entry) in patch.iter().enumerate() {
-            if self.wanted[i].delete {
+            if self.matches[i].is_deletion {
                 continue;
             }
             let slot = self.find(i, entry, at)?;
@@ -87,14 +87,14 @@ impl<'k> KeyedList<'k> {
     /// # Errors
     /// With kustomize's rules, several matches of an entry without `$patchMergeKey`.
     pub(crate) fn delete(&mut self, patch: &[Node], at: &Trail<'_>) -> Result<()> {
-        let Self { keys, entries, wanted, indexes, .. } = self;
-        for (i, wanted) in wanted.iter().enumerate().filter(|(_, wanted)| wanted.delete) {
-            let found = wanted.by.iter().map(|by| matching_slots(indexes, entries, by).collect::<Vec<_>>());
+        let Self { keys, entries, matches: wanted, indexes, .. } = self;
+        for (i, wanted) in wanted.iter().enumerate().filter(|(_, wanted)| wanted.is_deletion) {
+            let found = wanted.identities.iter().map(|by| matching_slots(indexes, entries, by).collect::<Vec<_>>());
             let Some(found) = found.into_iter().find(|found| !found.is_empty()) else { continue };
-            if found.len() > 1 && !wanted.named && keys.rules().is_kustomize() {
+            if found.len() > 1 && !wanted.by_patch_merge_key && keys.rules().is_kustomize() {
                 return Err(ambiguous(&found, entries, (wanted, &patch[i], keys), &at.index(i)));
             }
-            self.deleted += found.len();
+            self.deleted_count += found.len();
             for slot in found {
                 entries[slot] = None;
             }
@@ -107,13 +107,13 @@ impl<'k> KeyedList<'k> {
     /// # Errors
     /// Several matches; a match that another entry of the patch has already used.
     pub(crate) fn find(&mut self, i: usize, entry: &Node, at: &Trail<'_>) -> Result<Option<usize>> {
-        let Self { keys, entries, wanted, indexes, .. } = self;
+        let Self { keys, entries, matches: wanted, indexes, .. } = self;
         let wanted = &wanted[i];
         let mut found = None;
-        for by in &wanted.by {
+        for by in &wanted.identities {
             let mut matches = matching_slots(indexes, entries, by);
             found = matches.next();
-            let is_only = wanted.several == Several::First || matches.next().is_none();
+            let is_only = wanted.multiple_matches == MultipleMatches::First || matches.next().is_none();
             drop(matches);
             if !is_only {
                 let all: Vec<usize> = matching_slots(indexes, entries, by).collect();
@@ -123,11 +123,11 @@ impl<'k> KeyedList<'k> {
                 break;
             }
         }
-        match found.and_then(|slot| self.touched[slot]) {
+        match found.and_then(|slot| self.matched_by[slot]) {
             Some(first) if self.keys.rules() != Rules::Patch(PatchRules::Apiserver) => {
                 let message = format!("two entries of the patch match the same entry: [{first}] and [{i}]");
-                let help = match self.keys.more_to_name(entry) {
-                    Some(_) if !wanted.named => {
+                let help = match self.keys.unused_keys(entry) {
+                    Some(_) if !wanted.by_patch_merge_key => {
                         "combine the two entries, or name more keys under `$patchMergeKey` to distinguish them"
                     }
                     _ => "combine the two entries",
@@ -139,25 +139,25 @@ impl<'k> KeyedList<'k> {
     }
 
     /// Records that an entry of the patch matched a slot.
-    pub(crate) fn touch(&mut self, slot: usize, i: usize) {
-        self.touched[slot].get_or_insert(i);
+    pub(crate) fn mark_matched(&mut self, slot: usize, i: usize) {
+        self.matched_by[slot].get_or_insert(i);
     }
 
     fn put(&mut self, slot: Option<usize>, entry: Node, i: usize) {
         if let Some(slot) = slot {
-            self.touch(slot, i);
+            self.mark_matched(slot, i);
             self.entries[slot] = Some(entry);
             return;
         }
         for (pattern, index) in &mut self.indexes {
             index.push(self.keys.identify(&entry, pattern));
         }
-        self.touched.push(Some(i));
+        self.matched_by.push(Some(i));
         self.entries.push(Some(entry));
     }
 
     /// Returns the identity of the entry in a slot before the merge.
-    pub(crate) fn name(&self, slot: usize) -> Option<&Identity> {
+    pub(crate) fn identity(&self, slot: usize) -> Option<&Identity> {
         self.indexes.first().and_then(|(_, index)| index.names[slot].as_ref())
     }
 
@@ -189,8 +189,8 @@ fn ambiguous(
     let positions: Vec<String> = slots.iter().map(|slot| format!("[{slot}]")).collect();
     let message =
         format!("this entry of the patch matches {} entries: {}", slots.len(), positions.join(", "));
-    let help = match wanted.by.as_slice() {
-        _ if wanted.named => keys.more_to_name(entry).map_or_else(
+    let help = match wanted.identities.as_slice() {
+        _ if wanted.by_patch_merge_key => keys.unused_keys(entry).map_or_else(
             || DIFFER.to_string(),
             |all| {
                 format!(
@@ -228,7 +228,7 @@ impl Index {
     /// Adds a slot.
     fn push(&mut self, name: Option<Identity>) {
         self.names.push(name);
-        while self.names.len() > FEW && self.next.len() < self.names.len() {
+        while self.names.len() > PAIRWISE_LIMIT && self.next.len() < self.names.len() {
             self.link(self.next.len());
         }
     }
@@ -277,7 +277,7 @@ mod tests {
     fn slots_are_found_in_order_without_deleted_ones() {
         let id = |n| Identity::One(KeyValue::Int(n));
         // A short list and a long one.
-        for offset in [0, FEW] {
+        for offset in [0, PAIRWISE_LIMIT] {
             let mut index = Index::default();
             let names = (0..offset).map(|_| None).chain([1, 2, 1, 1].map(|n| Some(id(n))));
             for name in names {

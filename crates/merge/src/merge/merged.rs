@@ -20,7 +20,7 @@ pub struct Merged<T = Node> {
 
 impl Merged {
     /// Creates a result without warnings and conflicts.
-    pub fn of(node: Option<Node>) -> Self {
+    pub fn from_node(node: Option<Node>) -> Self {
         Self { node, warnings: Vec::new(), conflicts: Vec::new() }
     }
 }
@@ -56,15 +56,15 @@ pub struct Conflict<T = Node> {
     /// Set for a list that is replaced only because no schema tells how its entries merge.
     pub unknown_list: bool,
     /// The side whose value the result has, or which removed the value.
-    pub taken: ConflictSide,
+    pub winner: ConflictSide,
 }
 
 impl<T> Conflict<T> {
     /// Returns the conflict with its values converted.
     pub(super) fn map<U>(self, convert: impl Fn(T) -> U) -> Conflict<U> {
-        let Self { path, original, updated, dest, unknown_list, taken } = self;
+        let Self { path, original, updated, dest, unknown_list, winner: taken } = self;
         let [original, updated, dest] = [original, updated, dest].map(|value| value.map(&convert));
-        Conflict { path, original, updated, dest, unknown_list, taken }
+        Conflict { path, original, updated, dest, unknown_list, winner: taken }
     }
 }
 
@@ -77,7 +77,7 @@ impl<T> fmt::Debug for Conflict<T> {
             .field("path", &self.path)
             .field("present_in", &present)
             .field("unknown_list", &self.unknown_list)
-            .field("taken", &self.taken)
+            .field("taken", &self.winner)
             .finish()
     }
 }

@@ -11,7 +11,7 @@
 //! and `align` matches the fields and entries of several versions. This module knows nothing of resources or of
 //! how patches are created, but it joins the two halves of a three-way patch.
 
-mod absent;
+mod absent_deletions;
 pub mod align;
 pub(crate) mod apiserver;
 mod apply;
@@ -21,7 +21,7 @@ mod element_order;
 pub(crate) mod entry_match;
 pub(crate) mod fields;
 pub mod identity;
-mod join;
+mod versions;
 pub mod json;
 mod keyed_list;
 mod kyaml;
@@ -35,10 +35,10 @@ mod rules;
 pub(crate) mod testing;
 mod trail;
 
-pub use absent::{Absences, RemovedRequirement, same_in_others};
+pub use absent_deletions::{AbsentDeletions, RemovedRequiredField, note_other_targets};
 pub use apply::apply;
-pub use join::{merge2, merge3};
-pub use join::{merge2_as, merge3_as};
+pub use versions::{merge2, merge3};
+pub use versions::{merge2_with_kind, merge3_with_kind};
 pub use merged::{Conflict, ConflictSide, Merged};
 pub use options::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, NullPolicy};
 pub use rules::{Exceptions, MergeRules, PatchRules, Rules};

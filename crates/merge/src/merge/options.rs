@@ -36,7 +36,7 @@ impl InferKeys {
 
     /// Returns the seven keys of the original merge tools, in their order.
     #[must_use]
-    pub fn usual() -> Self {
+    pub fn common() -> Self {
         let keys = ["mountPath", "devicePath", "ip", "type", "topologyKey", "name", "containerPort"];
         Self::Keys(keys.map(SmolStr::new_static).to_vec())
     }
@@ -110,7 +110,7 @@ impl MergeOptions {
         Self {
             rules: MergeRules::Lossless,
             list_order: None,
-            infer_keys: InferKeys::usual(),
+            infer_keys: InferKeys::common(),
             conflicts: ConflictPolicy::default(),
             nulls: NullPolicy::default(),
         }

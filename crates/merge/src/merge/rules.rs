@@ -105,5 +105,5 @@ pub enum Exceptions {
     /// A patch entry without its merge key and two entries with equal keys are errors. Absent keys have the
     /// default of the schema. `$patchMergeKey` is supported. Lists of custom resources merge by their list map
     /// keys.
-    Listed,
+    Documented,
 }

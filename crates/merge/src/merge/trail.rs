@@ -88,7 +88,7 @@ impl TrailElement<'_> {
             Self::Field(name) => PathElement::Field(name.into()),
             Self::Index(index) => PathElement::Index(index),
             Self::Entry(node, keys, index) => entry_element(node, keys, index),
-            Self::Named(keys, name) => keys.element(name),
+            Self::Named(keys, name) => keys.path_element(name),
             Self::Texts([key], [text]) if key.is_empty() => PathElement::Value(text_value(text)),
             Self::Texts(keys, texts) => {
                 let pairs = keys.iter().zip(texts).filter(|(_, text)| !text.is_empty());
@@ -100,13 +100,13 @@ impl TrailElement<'_> {
 
 /// Returns the value of an unquoted text.
 fn text_value(text: &SmolStr) -> PathValue {
-    PathValue::of(&Node::plain(text.clone())).unwrap_or(PathValue::Null)
+    PathValue::from_node(&Node::plain(text.clone())).unwrap_or(PathValue::Null)
 }
 
 /// Returns the path element of an entry: the keys that it has, or its position without keys.
 fn entry_element(node: &Node, keys: &[SmolStr], index: usize) -> PathElement {
     let present = |key: &SmolStr| {
-        let value = PathValue::of(node.get(key)?)?;
+        let value = PathValue::from_node(node.get(key)?)?;
         (value != PathValue::Null).then(|| (key.clone(), value))
     };
     let fields: Vec<_> = keys.iter().filter_map(present).collect();

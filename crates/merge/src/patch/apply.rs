@@ -5,7 +5,7 @@ use super::json_patch::{JsonPatchOptions, Patched, parse_json_patch};
 use super::patch_type::PatchType;
 use crate::merge::{Merged, PatchRules, Rules, apply as apply_strategic};
 use crate::schema::{Cursor, Schema};
-use smp_text::diagnostic::{PatchRefusal, Result};
+use smp_text::diagnostic::{PatchRejection, Result};
 use smp_text::yaml::Node;
 
 /// Options for applying a patch. The defaults are those of the API server, without a schema.
@@ -100,11 +100,11 @@ pub fn apply(
         }
         PatchType::Merge => apply_json_merge(&mut object, patch),
         PatchType::Json => {
-            let parsed = parse_json_patch(patch).map_err(|error| error.refused(PatchRefusal::NoPatch))?;
+            let parsed = parse_json_patch(patch).map_err(|error| error.patch_rejection(PatchRejection::Malformed))?;
             let done = parsed.apply_noting(&mut object, options.json_patch).map(Patched::into_warnings);
-            let warnings = done.map_err(|error| error.refused(PatchRefusal::Operation))?;
-            return Ok(Merged { warnings, ..Merged::of(Some(object)) });
+            let warnings = done.map_err(|error| error.patch_rejection(PatchRejection::Operation))?;
+            return Ok(Merged { warnings, ..Merged::from_node(Some(object)) });
         }
     }
-    Ok(Merged::of(Some(object)))
+    Ok(Merged::from_node(Some(object)))
 }

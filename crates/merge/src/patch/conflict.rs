@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use crate::merge::apiserver::types::{EntryKind, declared, element, entry_kind, strategy};
+use crate::merge::apiserver::types::{EntryKind, declared_field, element, entry_kind, strategy};
 use crate::merge::association::{Association, ListPolicy};
 use crate::merge::directive::{DELETE_FROM_PRIMITIVE_LIST, PATCH, PATCH_MERGE_KEY, RETAIN_KEYS, is_delete};
-use crate::merge::entry_match::lacks;
+use crate::merge::entry_match::unidentified_entry_error;
 use crate::merge::identity::{Identity, KeyValue};
 use crate::merge::{Trail, align};
 use crate::schema::{Cursor, PatchStrategy};
@@ -36,7 +36,7 @@ pub(super) fn check_maps(ours: &Map, theirs: &Map, cursor: Cursor<'_>, at: &Trai
         let here = at.field(name);
         let field = match value.value {
             Value::Scalar(_) => Cursor::unknown(),
-            _ => declared(cursor, name, value, &here)?,
+            _ => declared_field(cursor, name, value, &here)?,
         };
         check_values(value, &other.value, field, strategy(field, &here)?, &here)?;
     }
@@ -88,7 +88,7 @@ fn check_values(
                 _ => scalars(a) == scalars(b),
             }
         }
-        (Value::Scalar(_), Value::Scalar(_)) => KeyValue::of(ours) == KeyValue::of(theirs),
+        (Value::Scalar(_), Value::Scalar(_)) => KeyValue::from_node(ours) == KeyValue::from_node(theirs),
         _ => false,
     };
     if agree {
@@ -116,7 +116,7 @@ pub(super) fn changed_on_both_sides(ours: &Node, theirs: Option<&Node>, at: &Tra
 
 /// Returns the scalars as a set: order and duplicates are ignored.
 fn scalars(list: &[Node]) -> BTreeSet<KeyValue> {
-    list.iter().filter_map(KeyValue::of).collect()
+    list.iter().filter_map(KeyValue::from_node).collect()
 }
 
 fn check_entries(ours: &[Node], theirs: &[Node], cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
@@ -125,7 +125,7 @@ fn check_entries(ours: &[Node], theirs: &[Node], cursor: Cursor<'_>, at: &Trail<
         return Err(at.error(Code::MissingMergeKey, message));
     };
     let name = |(position, entry): (usize, &Node)| {
-        keys.identify(entry).ok_or_else(|| lacks(&keys, entry, &at.entry(entry, keys.names(), position)))
+        keys.identify(entry).ok_or_else(|| unidentified_entry_error(&keys, entry, &at.entry(entry, keys.names(), position)))
     };
     let names = |list: &[Node]| list.iter().enumerate().map(name).collect::<Result<Vec<Identity>>>();
     let (our_names, their_names) = (names(ours)?, names(theirs)?);

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::merge::{Merged, PatchRules};
 use crate::schema::{Cursor, Gvk, Schema};
-use smp_text::diagnostic::{Code, Diagnostic, ObjectName, PatchRefusal, ResourceName, Result, Warned};
+use smp_text::diagnostic::{Code, Diagnostic, ObjectName, PatchRejection, ResourceName, Result, WithWarnings};
 use smp_text::yaml::{Map as YamlMap, Node};
 
 /// Options for applying and creating patches. The defaults are those of the API server and kubectl.
@@ -148,7 +148,7 @@ fn no_schema(gvk: Option<&Gvk>) -> Diagnostic {
     let what = gvk.map_or_else(|| "an object without a kind".into(), Gvk::to_string);
     let message = format!("no schema found for {what}, so strategic merge patches are not supported");
     Diagnostic::error(Code::NoSchema, message)
-        .refused(PatchRefusal::PatchType)
+        .patch_rejection(PatchRejection::UnsupportedType)
         .help("use a JSON merge patch, as for any custom resource, or provide a schema that has the kind")
 }
 
@@ -156,7 +156,7 @@ fn not_built_in(gvk: Option<&Gvk>) -> Diagnostic {
     let what = gvk.map(Gvk::to_string).unwrap_or_default();
     let message =
         format!("API servers do not support strategic merge patches for {what}, which is a custom resource");
-    Diagnostic::error(Code::NoSchema, message).refused(PatchRefusal::PatchType).help(
+    Diagnostic::error(Code::NoSchema, message).patch_rejection(PatchRejection::UnsupportedType).help(
         "use a JSON merge patch; `CustomResources::Merged` and the overlay rules merge by the given schema",
     )
 }
@@ -276,7 +276,7 @@ fn check_operations(patch: &Value) -> Result<()> {
             |word: &&str| operation.get(*word).is_some_and(|value| !value.is_string() && !value.is_null());
         if let Some(word) = ["op", "path", "from"].into_iter().find(is_odd) {
             let message = format!("`{word}` in an operation of a JSON patch must be a string");
-            return Err(Diagnostic::error(Code::WrongType, message).refused(PatchRefusal::NoPatch));
+            return Err(Diagnostic::error(Code::WrongType, message).patch_rejection(PatchRejection::Malformed));
         }
     }
     Ok(())
@@ -285,7 +285,7 @@ fn check_operations(patch: &Value) -> Result<()> {
 /// Returns the error for a patch that is not an object. The API server rejects it, too.
 fn no_object() -> Diagnostic {
     Diagnostic::error(Code::WrongType, "a patch of an object must be an object")
-        .refused(PatchRefusal::NoPatch)
+        .patch_rejection(PatchRejection::Malformed)
         .help("to replace the whole object, update it instead of patching")
 }
 
@@ -300,7 +300,7 @@ fn name_of(object: &Value) -> ResourceName {
         (kind, "") => kind.into(),
         (kind, name) => format!("{kind} {name}"),
     };
-    ResourceName::of_object(shown, ObjectName { api_version, kind, namespace, name })
+    ResourceName::from_object(shown, ObjectName { api_version, kind, namespace, name })
 }
 
 /// Returns only the fields of an object that a patch names, so that the others need no conversion. Returns `None`
@@ -366,7 +366,7 @@ pub fn create(
     modified: &Value,
     patch_type: PatchType,
     schema: &Schema,
-) -> Result<Warned<Value>> {
+) -> Result<WithWarnings<Value>> {
     create_with(original, modified, patch_type, schema, &PatchingOptions::default())
 }
 
@@ -380,7 +380,7 @@ pub fn create_with(
     patch_type: PatchType,
     schema: &Schema,
     options: &PatchingOptions,
-) -> Result<Warned<Value>> {
+) -> Result<WithWarnings<Value>> {
     let kind = options.type_for(patch_type, modified, schema)?;
     made([original, modified], None, (patch_type, kind), options)
 }
@@ -423,7 +423,7 @@ pub fn create_three_way(
     versions: ObjectVersions<'_>,
     patch_type: PatchType,
     schema: &Schema,
-) -> Result<Warned<Value>> {
+) -> Result<WithWarnings<Value>> {
     create_three_way_with(versions, patch_type, schema, &PatchingOptions::default())
 }
 
@@ -436,7 +436,7 @@ pub fn create_three_way_with(
     patch_type: PatchType,
     schema: &Schema,
     options: &PatchingOptions,
-) -> Result<Warned<Value>> {
+) -> Result<WithWarnings<Value>> {
     let ObjectVersions { original, modified, current } = versions;
     let kind = options.type_for(patch_type, modified, schema)?;
     made([original, modified], Some(current), (patch_type, kind), options)
@@ -448,13 +448,13 @@ fn made(
     current: Option<&Value>,
     (patch_type, kind): (PatchType, Cursor<'_>),
     options: &PatchingOptions,
-) -> Result<Warned<Value>> {
+) -> Result<WithWarnings<Value>> {
     let [original, modified] = [original, modified].map(Node::from);
     let current = current.map(Node::from);
     let sides = PatchSides { original: &original, modified: &modified, current: current.as_ref() };
     let how = CreateOptions::default().rules(options.rules).three_way(options.three_way);
-    let Warned { value, warnings } = create_verified(&sides, patch_type, kind, &how)?;
-    Ok(Warned { value: value.to_json_value(), warnings })
+    let WithWarnings { value, warnings } = create_verified(&sides, patch_type, kind, &how)?;
+    Ok(WithWarnings { value: value.to_json_value(), warnings })
 }
 
 #[cfg(test)]

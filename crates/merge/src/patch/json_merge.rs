@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use crate::merge::align;
-use crate::merge::fields::{self, MergedField, put};
+use crate::merge::fields::{self, MergedField, replace_value};
 use smp_text::yaml::{Map, Node, Value};
 
 /// Applies a JSON merge patch.
@@ -11,19 +11,19 @@ use smp_text::yaml::{Map, Node, Value};
 /// Fields keep their order; new ones are appended.
 pub fn apply_json_merge(dest: &mut Node, patch: &Node) {
     let Value::Map(changes) = &patch.value else {
-        put(dest, patch.clone());
+        replace_value(dest, patch.clone());
         return;
     };
     if dest.as_map().is_none() {
-        put(dest, Node { value: Value::Map(Map::new()), meta: patch.meta.clone() });
+        replace_value(dest, Node { value: Value::Map(Map::new()), meta: patch.meta.clone() });
     }
     let Value::Map(map) = &mut dest.value else { return };
     let Ok(()) = fields::merge(map, changes.entries().iter(), |live, entry| -> Result<_, Infallible> {
         Ok(match live {
-            _ if entry.value.is_null() => MergedField::Gone,
+            _ if entry.value.is_null() => MergedField::Removed,
             Some(live) => {
                 apply_json_merge(live, &entry.value);
-                MergedField::Done
+                MergedField::InPlace
             }
             None => {
                 let mut new = Node::null();

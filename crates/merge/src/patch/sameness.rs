@@ -93,8 +93,8 @@ impl Sameness for PatchedSameness {
         if matches!(association, Association::Keyed { .. }) && matches!(self, Self::Unordered(_)) {
             let entries: Vec<Node> = self.kept(expected).cloned().collect();
             if let Some(rows) = align::entries([&entries, got], &association) {
-                let row = |row: align::Aligned<2>| {
-                    let [in_expected, in_got] = row.at;
+                let row = |row: align::AlignedEntry<2>| {
+                    let [in_expected, in_got] = row.positions;
                     let in_expected = in_expected.map(|i| kept[i]);
                     let here = PathElement::Index(in_expected.or(in_got).unwrap_or_default());
                     (here, [in_got, in_expected])

@@ -14,7 +14,7 @@ use super::wanted::{OthersChanges, Wanted, WholeMaps};
 use crate::merge::association::ListPolicy;
 use crate::merge::{Merged, PatchRules};
 use crate::schema::Cursor;
-use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
+use smp_text::diagnostic::{Code, Diagnostic, Result, WithWarnings};
 use smp_text::yaml::{Map, Node};
 
 /// Creates a patch of any type, two-way or, with a current object, three-way, and verifies it: applied to the
@@ -59,7 +59,7 @@ pub fn create_verified(
     patch_type: PatchType,
     kind: Cursor<'_>,
     options: &CreateOptions,
-) -> Result<Warned<Node>> {
+) -> Result<WithWarnings<Node>> {
     check_numbers(sides.modified)?;
     let Some(current) = sides.current else { return tried(sides, patch_type, kind, *options) };
     let form = PatchWay { patch_type, rules: options.rules };
@@ -79,7 +79,7 @@ fn tried(
     patch_type: PatchType,
     kind: Cursor<'_>,
     options: CreateOptions,
-) -> Result<Warned<Node>> {
+) -> Result<WithWarnings<Node>> {
     let CreateOptions { rules, three_way, recommended_keys } = options;
     let form = PatchWay { patch_type, rules };
     let expected = expected_object(sides, form, kind, three_way)?;
@@ -170,7 +170,7 @@ impl Trial<'_> {
     ///
     /// # Errors
     /// Fails on a conflict, or if neither patch works.
-    fn run_kubectls(&self, current: &Node, options: ThreeWayOptions) -> Result<Warned<Node>> {
+    fn run_kubectls(&self, current: &Node, options: ThreeWayOptions) -> Result<WithWarnings<Node>> {
         let Self { sides, kind, .. } = *self;
         let overwriting = options.overwrite(true);
         let made = create_three_way_by(sides, kind, overwriting, self.creation);
@@ -191,7 +191,7 @@ impl Trial<'_> {
     /// Returns the patch of the differences between input and expected object. kubectl's patch has more, such as
     /// the order of unsorted scalars. In one of two entries with the same merge key, that would change the first
     /// entry.
-    fn run_differences(&self) -> Result<Warned<Node>> {
+    fn run_differences(&self) -> Result<WithWarnings<Node>> {
         let how = ServerDiff { part: PatchPart::Differences, rules: self.creation };
         let patch = diff(self.sides.input(), self.expected, self.kind, how)?;
         self.run(Node::map(patch))
@@ -225,11 +225,11 @@ impl Trial<'_> {
     ///
     /// # Errors
     /// Fails if it does not.
-    fn run(&self, patch: Node) -> Result<Warned<Node>> {
+    fn run(&self, patch: Node) -> Result<WithWarnings<Node>> {
         let merged = self.applied(&patch).map_err(|error| self.of_made(error))?;
         let got = merged.node.unwrap_or_else(|| Node::map(Map::new()));
         match self.sameness().difference(&got, self.expected, self.kind) {
-            None => Ok(Warned { value: patch, warnings: merged.warnings }),
+            None => Ok(WithWarnings { value: patch, warnings: merged.warnings }),
             Some(difference) => Err(cannot_say(&difference, self.form)),
         }
     }

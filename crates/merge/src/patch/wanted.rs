@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use super::conflict::changed_on_both_sides;
 use crate::merge::Trail;
-use crate::merge::align::{self, Aligned};
+use crate::merge::align::{self, AlignedEntry};
 use crate::merge::apiserver::types::element;
 use crate::merge::association::{Association, ListPolicy, is_atomic};
 use crate::merge::identity::Identity;
@@ -193,12 +193,12 @@ impl Wanted {
     fn entries(
         self,
         lists: WantedLists<'_>,
-        (rows, association): (&[Aligned<3>], &Association),
+        (rows, association): (&[AlignedEntry<3>], &Association),
         list: Cursor<'_>,
         at: &Trail<'_>,
     ) -> Result<Vec<Node>> {
         let (mut nodes, mut ranks) = (Vec::new(), Vec::new());
-        for Aligned { name, at: [live, wanted, applied] } in rows {
+        for AlignedEntry { identity: name, positions: [live, wanted, applied] } in rows {
             let current = live.map(|i| &lists.current[i]);
             let original = applied.map(|i| &lists.original[i]);
             let trail = match association {
@@ -227,7 +227,7 @@ impl Wanted {
 
 /// Merges a set: the current scalars without those that the owner removed, then the owner's. No duplicates.
 fn set(lists: WantedLists<'_>) -> Result<Vec<Node>> {
-    let names = |list: &[Node]| list.iter().map(Identity::of_value).collect::<Result<Vec<_>>>();
+    let names = |list: &[Node]| list.iter().map(Identity::from_value).collect::<Result<Vec<_>>>();
     let [current, modified, original] =
         [names(lists.current)?, names(lists.modified)?, names(lists.original)?];
     let wanted: FxHashSet<&Identity> = modified.iter().collect();

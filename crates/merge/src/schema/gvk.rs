@@ -68,7 +68,7 @@ impl Gvk {
 impl From<&Gvk> for ResourceName {
     fn from(gvk: &Gvk) -> Self {
         let (api_version, kind) = (gvk.api_version().into(), gvk.kind.to_string());
-        Self::of_object(gvk.to_string(), ObjectName { api_version, kind, ..ObjectName::default() })
+        Self::from_object(gvk.to_string(), ObjectName { api_version, kind, ..ObjectName::default() })
     }
 }
 

@@ -12,7 +12,7 @@ use super::graph::KindEntry;
 use super::source::NamedKind;
 use super::{Gvk, Schema, TypeGraph};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
-use smp_text::yaml::suggestion;
+use smp_text::yaml::did_you_mean;
 
 /// The short names that `kubectl api-resources` lists. OpenAPI documents lack them.
 const SHORT_NAMES: [(&str, &str); 31] = [
@@ -191,7 +191,7 @@ fn unknown(schema: &Schema, word: &str, api_version: Option<&str>) -> Diagnostic
     names.sort_unstable();
     names.dedup();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let help = suggestion(word, &names).filter(|_| api_version.is_none());
+    let help = did_you_mean(word, &names).filter(|_| api_version.is_none());
     error.help(
         help.unwrap_or_else(|| "for custom resources, pass --schema or add the CRD to the build".into()),
     )

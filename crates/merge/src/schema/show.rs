@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 
 use super::{Cursor, Gvk, ListType, MapType, Schema, Scope, find_kind};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
-use smp_text::yaml::suggestion;
+use smp_text::yaml::did_you_mean;
 
 /// A list key, and the default that applies to entries without it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -182,7 +182,7 @@ fn no_field(parent: Cursor<'_>, name: &str, walked: &str, gvk: &Gvk) -> Diagnost
     let error = Diagnostic::error(Code::UnknownField, message).resource(gvk);
     let error = if walked.is_empty() { error } else { error.field(walked) };
     let names: Vec<&str> = parent.fields().map(|(name, _)| name).collect();
-    let help = suggestion(name, &names)
+    let help = did_you_mean(name, &names)
         .or_else(|| (!names.is_empty()).then(|| format!("known fields: {}", names.join(", "))));
     help.into_iter().fold(error, Diagnostic::help)
 }

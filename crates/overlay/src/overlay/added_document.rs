@@ -5,7 +5,7 @@
 use crate::resource::{SimilarResources, SimilarResource, ResId, Resource};
 use smp_merge::schema::{Cursor, Schema, kinds_of};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
-use smp_text::yaml::{Node, in_place_of, nearest};
+use smp_text::yaml::{Node, replacement_text, nearest_name};
 
 /// Returns the warning about an added document, if a similar resource in the base was probably meant.
 ///
@@ -48,7 +48,7 @@ pub(super) fn check_added(added: &Resource, unmatched: &SimilarResources, schema
 fn is_typo(id: &ResId, known: &SimilarResource) -> bool {
     let (version, meant) = (id.gvk.api_version(), known.id.gvk.api_version());
     id.gvk.kind == known.id.gvk.kind
-        && (!id.gvk.group.contains('.') || nearest(&version, &[meant.as_str()]).is_some())
+        && (!id.gvk.group.contains('.') || nearest_name(&version, &[meant.as_str()]).is_some())
 }
 
 /// Rejects a kind that is nearly one of the kinds of its `apiVersion`: no API server accepts it.
@@ -60,12 +60,12 @@ fn check_kind(added: &Resource, schema: &Schema) -> Result<()> {
     let api_version = gvk.api_version();
     let kinds = kinds_of(schema, &api_version);
     let names: Vec<&str> = kinds.iter().map(String::as_str).collect();
-    let Some(meant) = nearest(&gvk.kind, &names).filter(|meant| *meant != gvk.kind) else { return Ok(()) };
+    let Some(meant) = nearest_name(&gvk.kind, &names).filter(|meant| *meant != gvk.kind) else { return Ok(()) };
     let kind = added.node().get("kind");
     let (at, style) = kind.map_or_else(Default::default, |kind| (kind.span(), kind.meta.style));
     let message = format!("no kind `{}` in apiVersion {api_version}", gvk.kind);
     let error = Diagnostic::error(Code::InvalidValue, message).at(at).resource(added.id()).field("kind");
-    Err(error.help(format!("did you mean `{meant}`?")).fix(at, in_place_of(style, meant)))
+    Err(error.help(format!("did you mean `{meant}`?")).fix(at, replacement_text(style, meant)))
 }
 
 /// Returns the required fields missing from a manifest, including those in its nested maps.

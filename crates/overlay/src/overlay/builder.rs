@@ -22,9 +22,9 @@ use crate::resource::Resource;
 use crate::schema_chain::{ChainSources, SchemaChain, SchemaChoice};
 use smp_files::FileTree;
 use smp_merge::schema::{Gvk, Schema};
-use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, Warned, unreadable};
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, WithWarnings, read_error};
 use smp_text::source::SourceMap;
-use smp_text::yaml::{self, PrintForm};
+use smp_text::yaml::{self, PrintFormat};
 
 /// Builds targets.
 ///
@@ -161,7 +161,7 @@ impl Builder {
             return Ok(None);
         }
         let built = Directories { reader: &reader, context: &context }.unchanged_manifests(&root, file.as_deref())?;
-        built.iter().try_for_each(|built| built.check_printable(PrintForm::Json))?;
+        built.iter().try_for_each(|built| built.check_printable(PrintFormat::Json))?;
         Ok(built)
     }
 
@@ -177,7 +177,7 @@ impl Builder {
         let source = self.reader.sources().add(name, text);
         let context = self.context(&run, &self.reader.tree().working_directory().unwrap_or_default());
         let built = Directories { reader: &run.reader, context: &context }.unchanged_stream(source)?;
-        built.check_printable(PrintForm::Json)?;
+        built.check_printable(PrintFormat::Json)?;
         Ok(Some(built))
     }
 
@@ -194,7 +194,7 @@ impl Builder {
 
     /// Checks that the result can be printed and, for locked builds, that no schema is missing.
     fn finished(&self, mut built: Built) -> Result<Built> {
-        built.check_printable(PrintForm::Yaml)?;
+        built.check_printable(PrintFormat::Yaml)?;
         if self.options.locked {
             check_no_missing_schema(&built.warnings)?;
         }
@@ -213,7 +213,7 @@ impl Builder {
         &self,
         target: &Path,
         resources: impl IntoIterator<Item = &'r Resource>,
-    ) -> Result<Warned<Arc<Schema>>> {
+    ) -> Result<WithWarnings<Arc<Schema>>> {
         let run = self.run(target)?;
         let mut in_build = TypesInBuild::default();
         resources.into_iter().for_each(|resource| in_build.add(resource.node()));
@@ -373,7 +373,7 @@ impl Builder {
         let shown = self.reader.shown(file);
         let text = tree
             .read(file)
-            .map_err(|error| unreadable(shown.display(), &error).help("create it with `kubectl smp lock`"))?;
+            .map_err(|error| read_error(shown.display(), &error).help("create it with `kubectl smp lock`"))?;
         let text = yaml::decode(text).map_err(|error| error.note(format!("in {}", shown.display())))?;
         let sources = self.reader.sources();
         let text = sources.add(&shown, text);
@@ -394,5 +394,5 @@ fn check_no_missing_schema(warnings: &[Diagnostic]) -> Result<()> {
             ),
         );
     }
-    problems.or(())
+    problems.into_result(())
 }

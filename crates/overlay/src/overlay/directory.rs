@@ -18,9 +18,9 @@ use smp_files::{FileKind, Hidden, LinkPolicy, WalkOptions};
 use smp_merge::cause::{History, Writer};
 use smp_merge::merge::{Merged, Rules, apply};
 use smp_merge::schema::{Cursor, Schema};
-use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, WithWarnings};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceId, Span};
-use smp_text::yaml::{Map, Node, ParseOptions, nearest, parse_documents};
+use smp_text::yaml::{Map, Node, ParseOptions, nearest_name, parse_documents};
 
 /// The API group of kustomize's own files.
 const KUSTOMIZE_GROUP: &str = "kustomize.config.k8s.io";
@@ -232,7 +232,7 @@ impl Directories<'_> {
     fn resources_of_file(&self, path: &Path, source: SourceId) -> Result<Vec<Resource>> {
         let documents = self.documents(source)?;
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let is_near = nearest(name, &KUSTOMIZATION_FILES).is_some() || name.starts_with("kustomiz");
+        let is_near = nearest_name(name, &KUSTOMIZATION_FILES).is_some() || name.starts_with("kustomiz");
         let is_kustomization = |node: &Node| match node.get("apiVersion").and_then(Node::as_str) {
             Some(version) => version.split('/').next() == Some(KUSTOMIZE_GROUP),
             None => is_near && node.get("kind").is_none(),
@@ -277,7 +277,7 @@ impl Directories<'_> {
             merged.entry(resource.id().gvk.clone()).or_insert_with(|| KindUse::from_manifest(resource.node()));
         }
         let required = RequiredTypes { kinds: &merged, locked: self.context.locked };
-        let Warned { value: schema, mut warnings } = self.context.types.for_directory(&in_build, required)?;
+        let WithWarnings { value: schema, mut warnings } = self.context.types.for_directory(&in_build, required)?;
         let rules = self.context.options.rules.directories;
         let unmatched = unmatched(layer, &over);
         let mut problems = Problems::default();
@@ -293,7 +293,7 @@ impl Directories<'_> {
             let id = resource.id().clone();
             let dest = std::mem::replace(resource.node_mut(), Node::null());
             let merged = merge(dest, &patch, rules, &schema).map_err(|problem| problem.resource(&id));
-            let Some(merged) = problems.value_of(merged) else { continue };
+            let Some(merged) = problems.ok_or_add(merged) else { continue };
             let merge_warnings = merged.warnings.into_iter().map(|warning| warning.resource(&id));
             warnings.extend(merge_warnings.chain(schema.merge_note(&id.gvk).cloned()));
             if let Some(node) = merged.node {
@@ -309,7 +309,7 @@ impl Directories<'_> {
                 layer.deleted.push((resource, writer("overlay", patch.node())));
             }
         }
-        problems.or(warnings)
+        problems.into_result(warnings)
     }
 
     /// Adds a document that matches nothing in the base. Returns the warning about it, if any.
@@ -388,7 +388,7 @@ fn no_manifests_error(root: &Root) -> Diagnostic {
     let error = Diagnostic::error(Code::MissingField, message);
     let entries = root.directory().list().unwrap_or_default();
     let names = entries.iter().filter(|entry| entry.kind == FileKind::File).filter_map(|e| e.name.to_str());
-    match names.into_iter().find_map(|name| Some((name, nearest(name, &KUSTOMIZATION_FILES)?))) {
+    match names.into_iter().find_map(|name| Some((name, nearest_name(name, &KUSTOMIZATION_FILES)?))) {
         Some((name, meant)) => error.help(format!("rename `{name}` to `{meant}`")),
         None => {
             error.help("pass a directory with a kustomization.yaml, or with *.yaml, *.yml or *.json files")

@@ -24,7 +24,7 @@ use crate::resource::{Behavior, Generated, HeldSecrets, Resource, ResourceSet};
 use crate::transform::Files;
 use smp_files::{Directory, TemporaryFile};
 use smp_merge::schema::Schema;
-use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
+use smp_text::diagnostic::{Code, Diagnostic, Result, WithWarnings};
 use smp_text::gocompat::strconv::parse_bool;
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, Spanned, to_yaml};
@@ -72,9 +72,9 @@ impl Functions {
     ///
     /// # Errors
     /// The program is not enabled, does not exist, fails, or prints invalid resources.
-    pub fn generate(&self, config: &Resource, site: FunctionContext<'_>) -> Result<Warned<Vec<Resource>>> {
+    pub fn generate(&self, config: &Resource, site: FunctionContext<'_>) -> Result<WithWarnings<Vec<Resource>>> {
         let named = |error: Diagnostic| error.at(config.node().span().at_start()).resource(config.id());
-        let Warned { value: output, warnings } = self.run(config, &[], site).map_err(named)?;
+        let WithWarnings { value: output, warnings } = self.run(config, &[], site).map_err(named)?;
         let resources = output.unwrap_or_default().items.into_iter().map(|(mut node, _)| {
             let generated = generator_options(&mut node)?;
             let mut resource = Resource::new(node, site.schema)?;
@@ -82,7 +82,7 @@ impl Functions {
             Ok(resource)
         });
         let value = resources.collect::<Result<_>>().map_err(|error| error.note(in_output_of(config)))?;
-        Ok(Warned { value, warnings })
+        Ok(WithWarnings { value, warnings })
     }
 
     /// Runs a transformer, which may change, add and remove resources. Returns the warnings.
@@ -99,7 +99,7 @@ impl Functions {
         site: FunctionContext<'_>,
     ) -> Result<Vec<Diagnostic>> {
         let named = |error: Diagnostic| error.at(config.node().span().at_start()).resource(config.id());
-        let Warned { value: output, warnings } =
+        let WithWarnings { value: output, warnings } =
             self.run(config, resources.as_slice(), site).map_err(named)?;
         if let Some(output) = output {
             let (changed, kept) = merge_output(resources, output, site.schema)
@@ -114,7 +114,7 @@ impl Functions {
         config: &Resource,
         resources: &[Resource],
         site: FunctionContext<'_>,
-    ) -> Result<Warned<Option<FunctionOutput>>> {
+    ) -> Result<WithWarnings<Option<FunctionOutput>>> {
         let nodes: Vec<Node> = resources.iter().map(with_build_annotations).collect();
         let nodes_iter = || nodes.iter();
         let configuration = with_origin_annotations(config);
@@ -141,7 +141,7 @@ impl Functions {
                 let message = "function has neither a container nor an executable and was not run";
                 let at = config.node().span().at_start();
                 let warning = Diagnostic::warning(Code::MissingField, message).at(at).resource(config.id());
-                return Ok(Warned { value: None, warnings: vec![warning] });
+                return Ok(WithWarnings { value: None, warnings: vec![warning] });
             }
         };
         check_directory(site.root)?;
@@ -236,7 +236,7 @@ fn run_plugin<'n>(
     config: &Node,
     resources: impl Iterator<Item = &'n Node>,
     site: FunctionContext<'_>,
-) -> Result<Warned<FunctionOutput>> {
+) -> Result<WithWarnings<FunctionOutput>> {
     /// The maximum length of a string that Linux passes to a program.
     const MAX_VARIABLE: usize = 131_071;
 
@@ -266,7 +266,7 @@ fn run_plugin<'n>(
         &format!("<output of {}>", path.display()),
         site.sources,
     )?;
-    Ok(Warned { value: output, warnings: messages_warning(&what, &messages).into_iter().collect() })
+    Ok(WithWarnings { value: output, warnings: messages_warning(&what, &messages).into_iter().collect() })
 }
 
 /// The input of a function.
@@ -282,10 +282,10 @@ fn parse_result(
     what: &str,
     input: &FunctionInput<'_>,
     sources: &SourceMap,
-) -> Result<Warned<FunctionOutput>> {
+) -> Result<WithWarnings<FunctionOutput>> {
     let name = format!("<output of {}>", input.config.id());
     let output = protocol::parse_output(std::mem::take(&mut ended.stdout), &name, sources);
-    let output = output.map_err(|problem| problem.reworded(|text| input.held.hidden_in(text)));
+    let output = output.map_err(|problem| problem.map_text(|text| input.held.hidden_in(text)));
     let describe = |finding: &protocol::FunctionResult| {
         format!("{}: {}", finding.severity, input.held.hidden_in(&finding.text))
     };
@@ -302,7 +302,7 @@ fn parse_result(
             Diagnostic::warning(Code::Command, format!("{what} reported: {}", describe(finding)))
         });
     warnings.extend(found);
-    Ok(Warned { value: output, warnings })
+    Ok(WithWarnings { value: output, warnings })
 }
 
 /// Returns a warning with the standard error of a program that succeeded.

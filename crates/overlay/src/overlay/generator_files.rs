@@ -39,7 +39,7 @@ impl Files for DataFiles<'_> {
         // For binary content only the first line is ever reported, so its text is not needed.
         let id = sources.add(self.name(path), str::from_utf8(content).unwrap_or_default());
         if self.secrecy == Secrecy::Secret {
-            sources.keep_secret(id);
+            sources.mark_secret(id);
         }
         Some(id)
     }

@@ -441,7 +441,7 @@ impl<'h> Release<'h> {
         let arguments = template_arguments(self.chart, &self.helm.options, &self.directory(), &files);
         self.helm.run(&arguments, &self.home).map_err(|error| {
             let held = held_secrets(&given);
-            error.reworded(|text| held.hidden_in(text))
+            error.map_text(|text| held.hidden_in(text))
         })
     }
 

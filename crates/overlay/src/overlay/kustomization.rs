@@ -10,11 +10,11 @@ use crate::transform::{
     GeneratorArgs, GeneratorOptions, Image, LabelArgs, Patch, Replacement, Replica, SortOptions, Var,
     is_path_of_patch,
 };
-use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, WithWarnings};
 use smp_text::source::{SourceId, SourceMap, Span};
 use smp_text::yaml::{
-    DuplicateKeys, Key, Map, Node, ParseOptions, RepeatedKey, Separation, Spanned, check_directives,
-    from_node, in_place_of, parse_with_repeated_keys,
+    DuplicateKeys, Key, Map, Node, ParseOptions, DuplicateKey, DocumentSplit, Spanned, check_directives,
+    from_node, replacement_text, parse_with_duplicate_keys,
 };
 
 /// A kustomization file, with deprecated fields already moved to their successors.
@@ -129,9 +129,9 @@ impl Kustomization {
     ///
     /// # Errors
     /// Malformed YAML, an unknown field, a value of the wrong type, a wrong kind, or an empty file.
-    pub fn read(sources: &SourceMap, source: SourceId) -> Result<Warned<Self>> {
+    pub fn read(sources: &SourceMap, source: SourceId) -> Result<WithWarnings<Self>> {
         let PartialKustomization { kustomization, problems } = Self::read_partial(sources, source)?;
-        problems.or(kustomization)
+        problems.into_result(kustomization)
     }
 
     /// As [`Kustomization::read`], but leaves out invalid parts and returns their errors next to the rest.
@@ -140,8 +140,8 @@ impl Kustomization {
     /// Nothing of the file can be read.
     pub(super) fn read_partial(sources: &SourceMap, source: SourceId) -> Result<PartialKustomization> {
         let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
-        check_directives(sources, source, Separation::None)?;
-        let (documents, repeated) = parse_with_repeated_keys(sources, source, options)?;
+        check_directives(sources, source, DocumentSplit::None)?;
+        let (documents, repeated) = parse_with_duplicate_keys(sources, source, options)?;
         let mut documents = documents.into_iter();
         let node = documents.next().unwrap_or_else(Node::null);
         let at = if node.span().is_none() { Span::new(source, 0, 0) } else { node.span().at_start() };
@@ -158,7 +158,7 @@ impl Kustomization {
         let mut kustomization =
             if node.is_null() { Self::default() } else { decode(node.clone(), &mut problems)? };
         let deprecated = fields.entries().iter().filter_map(|e| deprecation(fields, &e.key));
-        problems.value_of(kustomization.check_kind());
+        problems.ok_or_add(kustomization.check_kind());
         if fields.iter().all(|(key, value)| has_no_effect(key, value)) {
             problems.add(
                 Diagnostic::error(Code::MissingField, "kustomization is empty")
@@ -171,7 +171,7 @@ impl Kustomization {
             .iter()
             .map(duplicate_key_warning)
             .chain(documents.find_map(|next| ignored_document(&next)));
-        let kustomization = Warned { value: kustomization, warnings: deprecated.chain(ignored).collect() };
+        let kustomization = WithWarnings { value: kustomization, warnings: deprecated.chain(ignored).collect() };
         Ok(PartialKustomization { kustomization, problems })
     }
 
@@ -237,7 +237,7 @@ impl Kustomization {
 /// The valid parts of a kustomization, and the errors of the rest.
 #[derive(Debug)]
 pub(super) struct PartialKustomization {
-    pub kustomization: Warned<Kustomization>,
+    pub kustomization: WithWarnings<Kustomization>,
     pub problems: Problems,
 }
 
@@ -263,12 +263,12 @@ fn decode(mut node: Node, problems: &mut Problems) -> Result<Kustomization> {
             break;
         }
     }
-    std::mem::take(problems).or(Kustomization::default())
+    std::mem::take(problems).into_result(Kustomization::default())
 }
 
 /// Returns the locations of an error and of those that it carries.
 fn locations_of(error: &Diagnostic) -> Vec<Span> {
-    let all = std::iter::once(error).chain(error.others());
+    let all = std::iter::once(error).chain(error.attached());
     all.filter_map(|error| error.labels().first()).map(|label| label.span).collect()
 }
 
@@ -323,11 +323,11 @@ fn bare_path_errors(fields: &Map) -> Option<Diagnostic> {
                     .at(entry.span())
                     .field(format!("{name}[{i}]"))
                     .help(format!("use `path: {path}`"))
-                    .fix(entry.span(), format!("{{path: {}}}", in_place_of(entry.meta.style, path))),
+                    .fix(entry.span(), format!("{{path: {}}}", replacement_text(entry.meta.style, path))),
             );
         }
     }
-    problems.or(()).err()
+    problems.into_result(()).err()
 }
 
 /// Returns the warning about a field if it is deprecated.
@@ -340,15 +340,15 @@ fn deprecation(fields: &Map, key: &Key) -> Option<Diagnostic> {
     // If both fields are present, their entries have to be joined by hand.
     let is_free = |successor: &&str| !fields.iter().any(|(key, _)| key.eq_ignore_ascii_case(successor));
     Some(match successor.filter(is_free) {
-        Some(successor) => warning.fix(span, in_place_of(key.meta.style, successor)),
+        Some(successor) => warning.fix(span, replacement_text(key.meta.style, successor)),
         None => warning,
     })
 }
 
 /// Warns about a duplicate key: kustomize silently takes the last one.
-fn duplicate_key_warning(key: &RepeatedKey) -> Diagnostic {
+fn duplicate_key_warning(key: &DuplicateKey) -> Diagnostic {
     let message = format!("duplicate key `{}`: only the last value is used", key.name);
-    key.told(Diagnostic::warning(Code::DuplicateKey, message))
+    key.label_diagnostic(Diagnostic::warning(Code::DuplicateKey, message))
 }
 
 /// Warns about a document after the first, unless it is empty.
@@ -368,7 +368,7 @@ fn has_no_effect(key: &str, value: &Node) -> bool {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Warned<Kustomization>> {
+    fn read(text: &str) -> Result<WithWarnings<Kustomization>> {
         let sources = SourceMap::default();
         let source = sources.add("kustomization.yaml", text);
         Kustomization::read(&sources, source)
@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn deprecated_fields_are_moved_and_warned_about() {
-        let Warned { value: k, warnings } = read(
+        let WithWarnings { value: k, warnings } = read(
             "bases: [b]\nresources: [a]\nimageTags: [{name: x}]\nconfigMapGenerator: [{name: c, env: e}]\n",
         )
         .expect("valid");

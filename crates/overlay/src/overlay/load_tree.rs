@@ -13,7 +13,7 @@ use super::kustomization::{Kustomization, PartialKustomization};
 use super::root::{Root, Target};
 use super::nearby::kustomizations_below;
 use super::tree::{Item, Plugins, SharedTrees, Tree, resolve_entry_path, inline_manifests, manifests};
-use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, WithWarnings};
 use smp_text::source::{SourceId, Span};
 use smp_text::yaml::{Node, Spanned};
 
@@ -30,7 +30,7 @@ const PARALLEL_FROM: usize = 24;
 ///
 /// # Errors
 /// A file cannot be read (the error has the location of its entry), or directories nest too deep.
-pub(super) fn load_tree(root: &Root, shared: Option<&SharedTrees>) -> Result<Warned<Tree>> {
+pub(super) fn load_tree(root: &Root, shared: Option<&SharedTrees>) -> Result<WithWarnings<Tree>> {
     let own = SharedTrees::default();
     let trees = shared.unwrap_or(&own);
     let loading = Loading { trees, single_target: shared.is_none() };
@@ -53,7 +53,7 @@ pub(super) fn load_tree(root: &Root, shared: Option<&SharedTrees>) -> Result<War
                 let tree = last.into_tree();
                 // Each target gets the warnings of everything it uses, even if another target read it first.
                 let warnings = tree.collect_warnings();
-                return Ok(Warned { value: tree, warnings });
+                return Ok(WithWarnings { value: tree, warnings });
             }
             Ok(None) => {
                 let tree = Arc::new(last.into_tree());
@@ -165,9 +165,9 @@ impl Loading<'_> {
         let source = root.text_at(&file)?;
         let PartialKustomization { kustomization, mut problems } =
             Kustomization::read_partial(root.reader().sources(), source)?;
-        let Warned { value: kustomization, warnings } = kustomization;
-        problems.value_of(check_role(&kustomization, role, at, &root));
-        problems.value_of(check_openapi(&kustomization));
+        let WithWarnings { value: kustomization, warnings } = kustomization;
+        problems.ok_or_add(check_role(&kustomization, role, at, &root));
+        problems.ok_or_add(check_openapi(&kustomization));
         let tree = Tree {
             root,
             file,
@@ -224,7 +224,7 @@ impl Loading<'_> {
         match open.part {
             EntryField::Resources => {
                 let read = self.read(&open.tree.root, found);
-                let read: Vec<_> = read.into_iter().filter_map(|item| open.problems.value_of(item)).collect();
+                let read: Vec<_> = read.into_iter().filter_map(|item| open.problems.ok_or_add(item)).collect();
                 open.tree.bytes = read.iter().map(|(_, bytes)| bytes).sum();
                 open.tree.resources = read.into_iter().map(|(item, _)| item).collect();
             }
@@ -235,7 +235,7 @@ impl Loading<'_> {
             EntryField::Validators => {
                 let path = open.tree.kustomization.openapi.get("path");
                 let text = path.map(|path| open.tree.root.text(path, path.span));
-                open.tree.openapi = text.and_then(|text| open.problems.value_of(text));
+                open.tree.openapi = text.and_then(|text| open.problems.ok_or_add(text));
             }
         }
     }
@@ -289,7 +289,7 @@ impl OpenTree {
             return;
         }
         let read = unread.read(&self.tree.root);
-        let item = self.problems.value_of(read);
+        let item = self.problems.ok_or_add(read);
         if let (Some((item, _)), Some(plugins), Some(entry)) = (item, self.plugins(), entry) {
             plugins.items.push((item, entry));
         }
@@ -305,17 +305,17 @@ impl OpenTree {
         let Tree { root, kustomization, .. } = &self.tree;
         let read_before = kustomization.openapi.get("path").map(|path| path.span);
         for file in kustomization.named_files().filter(|file| Some(file.span) != read_before) {
-            problems.value_of(root.check_file(&file, file.span));
+            problems.ok_or_add(root.check_file(&file, file.span));
         }
         for warning in mem::take(&mut self.tree.warnings) {
             problems.add(warning);
         }
-        problems.or(())
+        problems.into_result(())
     }
 
     /// Adds the directory of the current entry, or its error.
     fn take(&mut self, directory: Result<Arc<Tree>>) {
-        if let Some(tree) = self.problems.value_of(directory) {
+        if let Some(tree) = self.problems.ok_or_add(directory) {
             self.tree.depth = self.tree.depth.max(tree.depth + 1);
             self.add(Unread::Directory(tree));
         }
@@ -445,7 +445,7 @@ mod tests {
             let location =
                 error.labels().first().and_then(|label| sources.describe(label.span)).expect("a location");
             assert!(location.contains("7.yaml") && !location.contains("17.yaml"), "{location}");
-            assert_eq!(error.others().len(), 2);
+            assert_eq!(error.attached().len(), 2);
         }
     }
 }

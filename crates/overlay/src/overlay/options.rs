@@ -11,7 +11,7 @@ use crate::schema_chain::SchemaChain;
 use smp_files::{DiskTree, FileTree};
 use smp_merge::merge::{Exceptions, PatchRules, Rules};
 use smp_text::diagnostic::{Diagnostic, Result};
-use smp_text::yaml::{self, PrintForm};
+use smp_text::yaml::{self, PrintFormat};
 
 /// The merge rules for patches and overlays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct BuildRules {
 impl Default for BuildRules {
     /// Uses the overlay rules for plain directories, and for kustomizations the exceptions that avoid lost data.
     fn default() -> Self {
-        Self { kustomizations: Exceptions::Listed, directories: PatchRules::Overlay.into() }
+        Self { kustomizations: Exceptions::Documented, directories: PatchRules::Overlay.into() }
     }
 }
 
@@ -195,7 +195,7 @@ impl Built {
 
     /// Checks that all resources can be printed, so that every command accepts the same targets regardless of its
     /// output.
-    pub(super) fn check_printable(&self, form: PrintForm) -> Result<()> {
+    pub(super) fn check_printable(&self, form: PrintFormat) -> Result<()> {
         self.resources.iter().try_for_each(|resource| resource.check_printable(form))
     }
 }

@@ -175,7 +175,7 @@ fn set_metadata(resource: &mut Resource, field: &str, key: &str, value: &str) {
 }
 
 fn text(node: &Node) -> String {
-    yaml::write_documents_as_written(std::slice::from_ref(node))
+    yaml::write_documents_in_source_style(std::slice::from_ref(node))
 }
 
 /// Returns an origin as a node, with the fields in kustomize's order.

@@ -19,7 +19,7 @@ use crate::transform::{
     Replacement, Replica, SubjectMode, ValueAdd,
 };
 use smp_merge::schema::Schema;
-use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
+use smp_text::diagnostic::{Code, Diagnostic, Result, WithWarnings};
 use smp_text::yaml::{self, DecodeOptions, Node, Spanned};
 
 /// The context of all plugins.
@@ -136,7 +136,7 @@ pub(super) fn named_files(plugin: &Resource) -> Result<Vec<Spanned<String>>> {
 }
 
 /// Runs a built-in generator.
-pub(super) fn generate(plugin: &Resource, context: &PluginContext<'_>) -> Result<Warned<Resource>> {
+pub(super) fn generate(plugin: &Resource, context: &PluginContext<'_>) -> Result<WithWarnings<Resource>> {
     let named = || -> Result<GeneratorArgs> {
         Ok(config::<GeneratorArgs>(plugin)?.with_metadata(config::<MetadataConfig>(plugin)?.metadata))
     };
@@ -145,7 +145,7 @@ pub(super) fn generate(plugin: &Resource, context: &PluginContext<'_>) -> Result
         "ConfigMapGenerator" => transform::config_map(&named()?, None, &data(Secrecy::Open), context.schema),
         "SecretGenerator" => transform::secret(&named()?, None, &data(Secrecy::Secret), context.schema),
         "IAMPolicyGenerator" => {
-            transform::iam_policy(&config::<IamPolicy>(plugin)?, context.schema).map(Warned::from)
+            transform::iam_policy(&config::<IamPolicy>(plugin)?, context.schema).map(WithWarnings::from)
         }
         kind => Err(unknown(plugin, kind, PluginKind::Generator)),
     }

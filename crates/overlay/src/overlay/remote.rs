@@ -39,7 +39,7 @@ use self::missing::{MissingReason, MissingReferences};
 use super::lock::{LockFile, RemoteReference};
 use super::repo_spec::{RepoSpec, without_password};
 use smp_files::{ConfinedTree, Directory, hex, is_outside_error};
-use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
+use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};
 use smp_text::source::Span;
 
 /// Returns true if a path is an `http` or `https` URL.
@@ -79,7 +79,7 @@ impl Checkout {
     pub fn tree(&self) -> Result<Directory> {
         let tree = ConfinedTree::open(&self.clone_dir).map_err(|error| {
             let what = format!("the cached copy of {}", self.spec.shown());
-            unreadable(what, &error).note(format!("path: {}", self.clone_dir.display()))
+            read_error(what, &error).note(format!("path: {}", self.clone_dir.display()))
         })?;
         Ok(Directory::new(Arc::new(tree), self.clone_dir.as_path()))
     }
@@ -343,7 +343,7 @@ impl Remotes {
         let mut each = all.into_iter().chain(others);
         let first =
             each.next().unwrap_or_else(|| Diagnostic::error(Code::NotFetched, "no references are missing"));
-        each.fold(first, Diagnostic::and)
+        each.fold(first, Diagnostic::with_attached)
     }
 
     /// Returns the remote references used so far, each with its commit or SHA-256.

@@ -21,9 +21,9 @@ use super::repo_spec::{RepoSpec, without_password};
 use crate::resource::SimilarNames;
 use crate::transform::Files;
 use smp_files::{Directory, DirectoryEntry, FileKind, FileTree, Located, check_no_pending_write, clean_path, is_outside_error};
-use smp_text::diagnostic::{Code, Diagnostic, Result, io_reason, unreadable};
-use smp_text::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, Span, as_seen_from, is_kustomization};
-use smp_text::yaml::{self, in_place_of, nearest, style_of_written};
+use smp_text::diagnostic::{Code, Diagnostic, Result, io_reason, read_error};
+use smp_text::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, Span, relative_path, is_kustomization};
+use smp_text::yaml::{self, replacement_text, nearest_name, literal_style};
 
 /// State shared by all reads of one run.
 #[derive(Debug, Clone)]
@@ -52,7 +52,7 @@ impl Reader {
         remotes: Remotes,
     ) -> Result<Self> {
         let working_directory =
-            tree.working_directory().map_err(|error| unreadable("the working directory", &error))?;
+            tree.working_directory().map_err(|error| read_error("the working directory", &error))?;
         Ok(Self {
             tree,
             sources,
@@ -91,7 +91,7 @@ impl Reader {
     /// Returns a path as the user would write it, relative to the working directory.
     #[must_use]
     pub fn shown(&self, path: &Path) -> PathBuf {
-        as_seen_from(path, &self.working_directory).into_owned()
+        relative_path(path, &self.working_directory).into_owned()
     }
 
     /// Returns the fetcher of remote files and repositories.
@@ -137,7 +137,7 @@ impl Reader {
         let entries = self.tree.list(above).ok()?;
         let names: Vec<&str> = entries.iter().filter_map(|entry| entry.name.to_str()).collect();
         // An entry of exactly this name exists but cannot be read, so it is no suggestion.
-        let meant = path.with_file_name(nearest(name, &names).filter(|meant| *meant != name)?);
+        let meant = path.with_file_name(nearest_name(name, &names).filter(|meant| *meant != name)?);
         self.tree.locate(Path::new(""), &meant).is_ok().then_some(meant)
     }
 
@@ -365,15 +365,15 @@ impl Root {
                 let message = "expected the path of a file, found inline content";
                 return Diagnostic::error(Code::InvalidValue, message).at(at);
             }
-            let error = unreadable(format_args!("`{path}`"), &error).at(at);
+            let error = read_error(format_args!("`{path}`"), &error).at(at);
             match self.nearest_path(path) {
                 Some(meant) => {
                     // The scalar may contain more than the path, so the fix keeps its style.
-                    let written = self.reader.sources().written(at);
-                    let style = written.and_then(|written| style_of_written(&written, path));
+                    let written = self.reader.sources().text_at(at);
+                    let style = written.and_then(|written| literal_style(&written, path));
                     let error = error.help(format!("did you mean `{meant}`? looked for {}", shown.display()));
                     match style {
-                        Some(style) => error.fix(at, in_place_of(style, &meant)),
+                        Some(style) => error.fix(at, replacement_text(style, &meant)),
                         None => error,
                     }
                 }
@@ -435,7 +435,7 @@ impl Root {
         let shown = self.reader.shown(path);
         let bytes = self.bytes_at(path).map_err(|failure| match failure {
             ReadFailure::Outside(real) => self.outside_root_error(&shown, &real),
-            ReadFailure::Io(error) => unreadable(shown.display(), &error),
+            ReadFailure::Io(error) => read_error(shown.display(), &error),
         })?;
         let named =
             |d: Diagnostic| Diagnostic::error(d.code(), format!("{}: {}", shown.display(), d.message()));
@@ -566,7 +566,7 @@ impl Files for Root {
         let real = self.file(path, at)?;
         self.bytes_at(&real).map_err(|failure| match failure {
             ReadFailure::Outside(real) => self.outside_root_error(Path::new(path), &real).at(at),
-            ReadFailure::Io(error) => unreadable(format_args!("`{path}`"), &error).at(at),
+            ReadFailure::Io(error) => read_error(format_args!("`{path}`"), &error).at(at),
         })
     }
 

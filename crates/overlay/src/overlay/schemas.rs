@@ -15,7 +15,7 @@ use crate::schema_chain::SchemaChain;
 use smp_merge::merge::{Exceptions, MergeRules, Rules};
 use smp_merge::schema::openapi::{is_crd, read_added_kinds, read_document};
 use smp_merge::schema::{Gvk, Model, Schema, TypeGraph};
-use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
+use smp_text::diagnostic::{Code, Diagnostic, Result, WithWarnings};
 use smp_text::source::{SourceId, SourceMap, Span};
 use smp_text::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
 
@@ -50,11 +50,11 @@ impl BuildSchemas {
         let mut hermetic = make_chain(ChainPurpose::Kustomizations)?;
         let directory_exceptions = match rules.directories {
             Rules::Merge(MergeRules::Kustomize { exceptions }) => exceptions,
-            _ => Exceptions::Listed,
+            _ => Exceptions::Documented,
         };
         let mut schema_for = |exceptions| match exceptions {
             Exceptions::None => Ok(Schema::kustomize()),
-            Exceptions::Listed => hermetic.resolve([]),
+            Exceptions::Documented => hermetic.resolve([]),
         };
         let known = schema_for(directory_exceptions)?;
         let known_to_kustomizations = match rules.kustomizations {
@@ -79,7 +79,7 @@ impl BuildSchemas {
     }
 
     /// Returns the schema of a kustomization. It does not depend on where the build runs, unless that is enabled.
-    pub fn for_kustomization(&self, tree: &Tree, locked: Locked<'_>) -> Result<Warned<Arc<Schema>>> {
+    pub fn for_kustomization(&self, tree: &Tree, locked: Locked<'_>) -> Result<WithWarnings<Arc<Schema>>> {
         let mut in_build = TypesInBuild::default();
         tree.manifests(&mut |node| in_build.add(node));
         let known = &self.known_to_kustomizations;
@@ -96,14 +96,14 @@ impl BuildSchemas {
         &self,
         in_build: &TypesInBuild<'_>,
         required: RequiredTypes<'_>,
-    ) -> Result<Warned<Arc<Schema>>> {
+    ) -> Result<WithWarnings<Arc<Schema>>> {
         let own = self.with_own_types(in_build, required, &self.chain)?;
         Ok(own.map(|own| own.map_or_else(|| self.base_schema.clone(), Arc::new)))
     }
 
     /// Returns the schema to interpret built resources. It does not depend on where the build runs, unless that
     /// is enabled.
-    pub fn for_built(&self, in_build: &TypesInBuild<'_>, locked: Locked<'_>) -> Result<Warned<Arc<Schema>>> {
+    pub fn for_built(&self, in_build: &TypesInBuild<'_>, locked: Locked<'_>) -> Result<WithWarnings<Arc<Schema>>> {
         let required = RequiredTypes { kinds: &in_build.custom_kinds, locked };
         let own = self.with_own_types(in_build, required, &self.hermetic)?;
         Ok(own.map(|own| own.map_or_else(|| self.base_schema.clone(), Arc::new)))
@@ -115,8 +115,8 @@ impl BuildSchemas {
         in_build: &TypesInBuild<'_>,
         RequiredTypes { kinds, locked }: RequiredTypes<'_>,
         chain: &Mutex<Option<SchemaChain>>,
-    ) -> Result<Warned<Option<Schema>>> {
-        let Warned { value: own, mut warnings } = in_build.graphs();
+    ) -> Result<WithWarnings<Option<Schema>>> {
+        let WithWarnings { value: own, mut warnings } = in_build.graphs();
         let locked = locked.of_kinds(kinds)?;
         let graphs = || own.iter().chain(locked.iter().map(|locked| &locked.graph));
         let knows =
@@ -124,7 +124,7 @@ impl BuildSchemas {
         let mut unknown: Vec<(&Gvk, &KindUse)> = kinds.iter().filter(|(gvk, _)| !knows(gvk)).collect();
         unknown.sort_unstable_by_key(|(gvk, _)| *gvk);
         if own.is_empty() && locked.is_empty() && unknown.is_empty() {
-            return Ok(Warned { value: None, warnings });
+            return Ok(WithWarnings { value: None, warnings });
         }
         let mut chain = chain.lock().unwrap_or_else(PoisonError::into_inner);
         let chain = match &mut *chain {
@@ -152,7 +152,7 @@ impl BuildSchemas {
                 answers.insert(gvk.clone(), name.to_string());
             }
         }
-        Ok(Warned { value: Some(schema), warnings })
+        Ok(WithWarnings { value: Some(schema), warnings })
     }
 
     /// Returns the source of the schema of each kind so far, without kinds for which only the embedded schema was
@@ -289,7 +289,7 @@ impl<'n> TypesInBuild<'n> {
 
     /// Returns the types of the CRDs that the build has resources of. Nothing is merged by the others, and
     /// reading them all would take longer than the rest of a build that only installs them.
-    fn graphs(&self) -> Warned<Vec<Arc<TypeGraph>>> {
+    fn graphs(&self) -> WithWarnings<Vec<Arc<TypeGraph>>> {
         let kinds: FxHashSet<_> = self.custom_kinds.keys().map(|gvk| (&gvk.group, &gvk.kind)).collect();
         let needed = |crd: &&&Node| {
             let text = |path: &[&str]| {
@@ -312,7 +312,7 @@ impl<'n> TypesInBuild<'n> {
                 ),
             }
         }
-        Warned { value: graphs, warnings }
+        WithWarnings { value: graphs, warnings }
     }
 }
 

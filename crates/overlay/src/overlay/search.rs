@@ -16,7 +16,7 @@ use super::process;
 use super::remote::Remotes;
 use super::repo_spec::RepoSpec;
 use smp_files::{DirectoryEntry, FileKind, FileTree, Located};
-use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
+use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceId, SourceMap};
 use smp_text::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
 
@@ -224,7 +224,7 @@ fn is_component(sources: &SourceMap, source: SourceId) -> bool {
 }
 
 fn entries_of(root: &Root) -> Result<Vec<DirectoryEntry>> {
-    root.directory().list().map_err(|error| unreadable(root.shown().display(), &error))
+    root.directory().list().map_err(|error| read_error(root.shown().display(), &error))
 }
 
 fn is_kustomization_file(entry: &DirectoryEntry) -> bool {

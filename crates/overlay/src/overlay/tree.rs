@@ -14,7 +14,7 @@ use crate::resource::flatten_lists;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::{SourceId, Span};
 use smp_text::yaml::{
-    Node, ParseOptions, Separation, Spanned, add_within, check_directives, check_field_names, parse_documents,
+    Node, ParseOptions, DocumentSplit, Spanned, add_embedded, check_directives, check_field_names, parse_documents,
 };
 
 /// A kustomization and the loaded entries of its `resources`, `components` and plugins.
@@ -222,7 +222,7 @@ pub(super) fn resolve_entry_path(root: &Root, path: &str, at: Span) -> Result<Ta
 
 /// Returns the manifests of a text.
 pub(super) fn manifests(root: &Root, source: SourceId) -> Result<Vec<Node>> {
-    check_directives(root.reader().sources(), source, Separation::AtMarkers)?;
+    check_directives(root.reader().sources(), source, DocumentSplit::AtSeparators)?;
     let documents = parse_documents(root.reader().sources(), source, ParseOptions::default())?;
     check_field_names(&documents)?;
     flatten_lists(documents)
@@ -236,7 +236,7 @@ pub(super) fn inline_manifests(root: &Root, text: &Spanned<String>) -> Option<Ve
     }
     let sources = root.reader().sources();
     let name = sources.get(text.span.source).map(|s| s.name().to_path_buf()).unwrap_or_default();
-    let id = add_within(sources, name, text.value.as_str(), text.span);
+    let id = add_embedded(sources, name, text.value.as_str(), text.span);
     let documents = flatten_lists(parse_documents(sources, id, ParseOptions::default()).ok()?).ok()?;
     let is_manifest =
         |node: &Node| node.get("kind").is_some() && node.get_path(&["metadata", "name"]).is_some();

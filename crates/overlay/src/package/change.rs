@@ -216,7 +216,7 @@ pub fn write_files(target: &Path, files: &[ChangedFile]) -> Result<()> {
     change_files(&directory_of(target), &changes.collect::<Vec<_>>())
 }
 
-/// Writes all files to a new directory, all or nothing.
+/// Writes all files, changed or not, to a new directory, all or nothing.
 ///
 /// # Errors
 /// As [`change_files`].

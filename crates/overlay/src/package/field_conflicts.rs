@@ -45,7 +45,7 @@ pub(super) fn with_originals(mut merged: Node, conflicts: &[Conflict]) -> Node {
     merged
 }
 
-/// Sets the value at a path, or removes it. Paths that do not exist are ignored.
+/// Sets the value at a path, or removes it. Paths without an existing parent are ignored.
 fn set_at(node: &mut Node, path: &FieldPath, value: Option<&Node>) {
     let Some((last, parents)) = path.elements().split_last() else { return };
     let parent = parents.iter().try_fold(node, |node, element| {

@@ -98,7 +98,7 @@ mod tests {
         ];
         for (after, want) in table {
             let warnings = newly_forbidden(&node(before), &node(after), kind);
-            // Missing fields are covered by another test.
+            // Every case lacks required fields, which another test covers.
             let values = warnings.iter().filter(|warning| warning.code() != Code::MissingField);
             let got: Vec<_> = values.map(ToString::to_string).collect();
             assert_eq!(got, want, "{after}");

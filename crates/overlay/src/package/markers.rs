@@ -18,8 +18,7 @@ pub(super) fn unresolved(dest: &Package) -> Option<Diagnostic> {
         lines.find(|line| line.starts_with(">>>>>>> "))?;
         let location = Span::new(file.source, at, at);
         let message = format!("{} has unresolved conflict markers", file.path.display());
-        let error =
-            Diagnostic::error(Code::Conflict, message).label_with(location, "here", Excerpt::Hidden);
+        let error = Diagnostic::error(Code::Conflict, message).label_with(location, "here", Excerpt::Hidden);
         Some(error.help("resolve the conflict and remove the markers"))
     })
 }

@@ -60,7 +60,7 @@ pub struct PackageMerge3<'p> {
     pub schema: &'p Schema,
     /// Merge rules.
     pub options: &'p MergeOptions,
-    /// Whether origins of the result are recorded.
+    /// Controls the recording of origins of the result.
     pub origins: OriginKeeping,
 }
 

@@ -1,4 +1,4 @@
-//! Attributes each part of a three-field_path merge result that differs from the original to a side.
+//! Attributes each part of a three-way merge result that differs from the original to a side.
 //!
 //! Does not depend on how the sides are merged: only the result is compared.
 

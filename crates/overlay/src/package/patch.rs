@@ -219,7 +219,7 @@ fn entry_spans(node: &Node) -> FxHashSet<Span> {
 
 /// Removes `$patchMergeKey` directives, which kustomize does not support.
 fn remove_patch_merge_keys(node: &mut Node) {
-    node.change_each(&mut |node| drop(node.as_map_mut().and_then(|map| map.remove(PATCH_MERGE_KEY))));
+    node.for_each_mut(&mut |node| drop(node.as_map_mut().and_then(|map| map.remove(PATCH_MERGE_KEY))));
 }
 
 /// Applies each patch to the manifests with the apiVersion, kind and name that it names, restricted to those that
@@ -321,7 +321,8 @@ fn check_schemas<'a>(
 }
 
 /// Returns the patches of each manifest. No lines are shown of patches for a Secret, nor of patches without a
-/// known target if the package has a Secret. For patches of other kinds only values of secret keys are hidden.
+/// known target if the package has a Secret. For targets that cannot hold secrets only the values of secret keys
+/// are hidden.
 ///
 /// # Errors
 /// A patch that matches no manifest or is ambiguous.
@@ -414,7 +415,7 @@ fn restyled(mut node: Node) -> Node {
 }
 
 fn restyle(node: &mut Node) {
-    node.change_each(&mut |node| {
+    node.for_each_mut(&mut |node| {
         let is_string = node.as_str().is_some();
         match &mut node.value {
             Value::Scalar(_) if is_string => (node.meta.style, node.meta.tag) = (Style::Plain, Tag::Str),

@@ -16,7 +16,7 @@ use super::read::{Package, PackageFile, items};
 use smp_merge::schema::{Cursor, Schema};
 use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::path::FieldPath;
-use smp_text::yaml::{Node, edit, is_same};
+use smp_text::yaml::{Node, edit_text, is_unchanged};
 
 /// Collects the changes to the manifests of a package.
 pub(super) struct RewritePlan<'p> {
@@ -177,7 +177,7 @@ impl<'p> RewritePlan<'p> {
         let text = if after.iter().flatten().all(Node::is_null) {
             None
         } else {
-            Some(edit(&file.text, file.reading, &file.documents, &after).map_err(|e| in_file(e, file))?)
+            Some(edit_text(&file.text, file.reading, &file.documents, &after).map_err(|e| in_file(e, file))?)
         };
         Ok(self.changed(file.path.clone(), file.relative.clone(), text, Some(file)))
     }
@@ -211,8 +211,8 @@ impl<'p> RewritePlan<'p> {
                 _ => after.push(Some(node.clone())),
             }
         }
-        let text =
-            edit(&from.text, from.reading, &from.documents, &after).map_err(|error| in_file(error, from))?;
+        let text = edit_text(&from.text, from.reading, &from.documents, &after)
+            .map_err(|error| in_file(error, from))?;
         Ok(self.changed(path, relative.clone(), Some(text), None))
     }
 
@@ -255,7 +255,7 @@ pub(super) enum NewValue {
 
 impl NewValue {
     pub fn of(manifest: &Manifest<'_>, after: Node, schema: &Schema) -> Self {
-        if is_same(manifest.node, &after) {
+        if is_unchanged(manifest.node, &after) {
             return Self::Same;
         }
         let cursor = schema.kind(&manifest.gvk).unwrap_or_else(Cursor::unknown);

@@ -245,7 +245,7 @@ impl PackageFile {
         reading: Reading,
         sources: &SourceMap,
     ) -> Result<Self> {
-        let options = ParseOptions { comments: true, reading, ..ParseOptions::default() };
+        let options = ParseOptions { keep_comments: true, reading, ..ParseOptions::default() };
         let documents = parse_documents(sources, source, options)?;
         let text = sources.get(source).map_or_else(|| Arc::from(""), |source| source.text().clone());
         let definitions = Definitions::of(&documents);

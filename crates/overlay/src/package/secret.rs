@@ -41,7 +41,7 @@ impl Package {
 
 /// Masks the scalars of a value whose source must not be shown.
 pub(super) fn mask_hidden(value: &mut Node, sources: &SourceMap) {
-    value.change_each(&mut |node| {
+    value.for_each_mut(&mut |node| {
         if node.scalar_text().is_some() && !node.is_null() && !sources.may_show(node.span()) {
             *node = Node::string(HIDDEN);
         }

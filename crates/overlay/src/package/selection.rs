@@ -6,7 +6,7 @@ use super::manifest::{GroupKindName, Manifest, gvk_of};
 use crate::resource::{LabelSelector, is_kind};
 use smp_merge::schema::Gvk;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
-use smp_text::yaml::{Node, suggestion};
+use smp_text::yaml::{Node, did_you_mean};
 
 /// Maximum number of candidates listed in an error.
 const LISTED: usize = 10;
@@ -227,7 +227,7 @@ impl<'p> PatchCandidates<'p> {
         let known = near.iter().map(|&i| GroupKindName::of(self.manifests[i].node).namespace);
         let known: Vec<SmolStr> = known.filter(|known| !known.is_empty()).collect();
         let known: Vec<&str> = known.iter().map(SmolStr::as_str).collect();
-        let error = suggestion(namespace, &known).into_iter().fold(error, Diagnostic::note);
+        let error = did_you_mean(namespace, &known).into_iter().fold(error, Diagnostic::note);
         Err(error.help(format!(
             "remove the namespace from the patch, or select the manifest by kind or name to set `namespace: \
              {namespace}`"
@@ -242,7 +242,7 @@ impl<'p> PatchCandidates<'p> {
             if known.iter().any(|known| known == wanted) {
                 return None;
             }
-            suggestion(wanted, &known.iter().map(SmolStr::as_str).collect::<Vec<_>>())
+            did_you_mean(wanted, &known.iter().map(SmolStr::as_str).collect::<Vec<_>>())
         };
         let ManifestSelection { kind, name, .. } = self.selection;
         if let Some((kind, group)) = kind.as_deref().and_then(|kind| kind.split_once('.'))
@@ -280,7 +280,10 @@ fn nearest(candidates: &[&Manifest<'_>], target: &NamedTarget) -> Option<String>
     let kinds: Vec<Gvk> = candidates.iter().map(|manifest| gvk_of(manifest.node)).collect();
     let of_kind = |gvk: &Gvk| target.gvk.kind.is_empty() || gvk.kind == target.gvk.kind;
     if !kinds.iter().any(of_kind) {
-        return suggestion(&target.gvk.kind, &kinds.iter().map(|gvk| gvk.kind.as_str()).collect::<Vec<_>>());
+        return did_you_mean(
+            &target.gvk.kind,
+            &kinds.iter().map(|gvk| gvk.kind.as_str()).collect::<Vec<_>>(),
+        );
     }
     let same: Vec<(&Gvk, SmolStr)> = kinds
         .iter()
@@ -294,6 +297,6 @@ fn nearest(candidates: &[&Manifest<'_>], target: &NamedTarget) -> Option<String>
             Some(format!("its apiVersion is `{}`", gvk.api_version()))
         }
         Some(_) => None,
-        None => suggestion(&target.name, &same.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>()),
+        None => did_you_mean(&target.name, &same.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>()),
     }
 }

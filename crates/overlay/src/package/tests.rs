@@ -141,7 +141,7 @@ fn conflicts_show_all_sides_and_are_resolved_by_the_policy() {
             })
             .collect();
         let (value, gone, again) = match policy {
-            ConflictPolicy::Updated => ("the updated", "removed", "added again"),
+            ConflictPolicy::Updated => ("the updated", "it is removed", "it is added again"),
             ConflictPolicy::Dest => ("dest's", "dest's version is kept", "dest's version is kept"),
         };
         assert_eq!(
@@ -151,10 +151,10 @@ fn conflicts_show_all_sides_and_are_resolved_by_the_policy() {
                     "ConfigMap a: data.key: both sides changed this field: {value} value is taken @ dest.yaml:6:8 updated.yaml:6:8 original.yaml:6:8"
                 ),
                 format!(
-                    "ConfigMap b: the updated version removes this resource, and dest changed it: it is {gone} @ dest.yaml:8:1 original.yaml:8:1"
+                    "ConfigMap b: the updated version removes this resource, and dest changed it: {gone} @ dest.yaml:8:1 original.yaml:8:1"
                 ),
                 format!(
-                    "ConfigMap c: dest removed this resource, and the updated version changes it: it is {again} @ updated.yaml:8:1 original.yaml:15:1"
+                    "ConfigMap c: dest removed this resource, and the updated version changes it: {again} @ updated.yaml:8:1 original.yaml:15:1"
                 ),
             ]
         );

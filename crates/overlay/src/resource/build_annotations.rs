@@ -212,7 +212,7 @@ impl Resource {
             return;
         };
         for (_, value) in annotations.iter_mut().filter(|(_, value)| value.scalar_text().is_some()) {
-            (value.meta.tag, value.meta.style, value.meta.shared) = (Tag::Str, Style::Plain, 0);
+            (value.meta.tag, value.meta.style, value.meta.shared_group) = (Tag::Str, Style::Plain, 0);
         }
     }
 

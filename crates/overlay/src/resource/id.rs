@@ -77,7 +77,7 @@ impl From<&ResId> for ResourceName {
             namespace: id.namespace.to_string(),
             name: id.name.to_string(),
         };
-        Self::of_object(id.to_string(), object)
+        Self::from_object(id.to_string(), object)
     }
 }
 

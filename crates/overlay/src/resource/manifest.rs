@@ -10,11 +10,11 @@ use super::id::ResId;
 use super::origin::Origin;
 use super::shared::SharedScalars;
 use smp_merge::cause::{History, Touched, Writer};
-use smp_merge::merge::RemovedRequirement;
+use smp_merge::merge::RemovedRequiredField;
 use smp_merge::schema::{Gvk, Schema, Scope};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::Span;
-use smp_text::yaml::{Map, Node, PrintForm, Tag, Value, check_printable, nearest};
+use smp_text::yaml::{Map, Node, PrintFormat, Tag, Value, check_printable, nearest_name};
 
 /// A manifest with its identity and history.
 ///
@@ -42,7 +42,7 @@ pub struct Resource {
     /// True if a Helm chart made the resource. Helm has set its namespace.
     pub from_helm: bool,
     /// The required fields that strategic merge patches removed. A later patch may have set them again.
-    pub(crate) required_removed: Vec<RemovedRequirement>,
+    pub(crate) required_removed: Vec<RemovedRequiredField>,
     /// The groups of scalars that share one value.
     shared: SharedScalars,
     /// The origin, if the build records origins.
@@ -70,7 +70,7 @@ fn with_suggestion(
     manifest: Span,
 ) -> std::result::Result<Diagnostic, Diagnostic> {
     let names: Vec<&str> = map.iter().map(|(name, _)| name).collect();
-    match nearest(field, &names).and_then(|near| map.entry(near)) {
+    match nearest_name(field, &names).and_then(|near| map.entry(near)) {
         Some(entry) => Ok(error.at(entry.key.meta.span).help(format!("did you mean `{field}`?"))),
         None => Err(error.at(manifest.at_start())),
     }
@@ -114,7 +114,7 @@ impl Resource {
     ///
     /// # Errors
     /// Infinity, NaN, and in YAML characters such as U+007F. The error has the location and the field path.
-    pub fn check_printable(&self, form: PrintForm) -> Result<()> {
+    pub fn check_printable(&self, form: PrintFormat) -> Result<()> {
         check_printable(&self.node, form).map_err(|error| error.resource(&self.id))
     }
 

@@ -49,7 +49,7 @@ impl SharedScalars {
             if shared(number) {
                 found[number] = value_of(node);
             } else {
-                node.meta.shared = 0;
+                node.meta.shared_group = 0;
             }
         });
         for (old, new) in self.0.iter_mut().zip(found).skip(start) {
@@ -105,14 +105,14 @@ impl SharedScalars {
 
 /// Unlinks all shared scalars of a tree, because it is a copy for another location.
 pub fn unlink_scalars(node: &mut Node) {
-    visit(node, &mut |scalar, _| scalar.meta.shared = 0);
+    visit(node, &mut |scalar, _| scalar.meta.shared_group = 0);
 }
 
 /// Calls `see` for each scalar with a number, with the number minus one.
 fn visit(node: &mut Node, visitor: &mut impl FnMut(&mut Node, usize)) {
     match &mut node.value {
         Value::Scalar(_) => {
-            if let Some(number) = usize::from(node.meta.shared).checked_sub(1) {
+            if let Some(number) = usize::from(node.meta.shared_group).checked_sub(1) {
                 visitor(node, number);
             }
         }
@@ -133,7 +133,7 @@ mod tests {
     fn resource(numbers: &[u8]) -> Resource {
         let field = |(i, number): (usize, &u8)| {
             let mut node = Node::string("old");
-            node.meta.shared = *number;
+            node.meta.shared_group = *number;
             (SmolStr::from(format!("f{i}")), node)
         };
         let map: Map = numbers.iter().enumerate().map(field).collect();

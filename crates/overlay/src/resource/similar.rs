@@ -12,7 +12,7 @@ use smol_str::SmolStr;
 use super::{ResId, Resource, ResourceSet};
 use smp_merge::schema::Schema;
 use smp_text::source::Span;
-use smp_text::yaml::nearest;
+use smp_text::yaml::nearest_name;
 
 /// The number of names of a kind up to which all are compared.
 ///
@@ -83,7 +83,7 @@ impl SimilarNames {
             neighbours(&self.by_beginning, name).cloned().chain(ends).collect()
         };
         let candidates: Vec<&str> = candidates.iter().map(SmolStr::as_str).collect();
-        nearest(name, &candidates).map(SmolStr::from)
+        nearest_name(name, &candidates).map(SmolStr::from)
     }
 }
 
@@ -144,7 +144,7 @@ impl SimilarResources {
         if kinds.contains(kind) {
             return None;
         }
-        nearest(kind, &kinds.into_iter().collect::<Vec<_>>())
+        nearest_name(kind, &kinds.into_iter().collect::<Vec<_>>())
     }
 
     /// Returns the resource most similar to an id: with the same name in another namespace or of a similar
@@ -166,7 +166,7 @@ impl SimilarResources {
             let may_be_wrong = |near: &&str| {
                 is_unknown || kinds.get(*near).is_some_and(|known| schema.kind(&known.id.gvk).is_none())
             };
-            let near = nearest(kind, &names).filter(may_be_wrong).or_else(|| relative(kind, &names));
+            let near = nearest_name(kind, &names).filter(may_be_wrong).or_else(|| relative(kind, &names));
             if let Some(known) = near.and_then(|kind| kinds.get(kind)) {
                 return Some(known);
             }

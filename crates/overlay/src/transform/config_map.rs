@@ -4,7 +4,7 @@ use super::Files;
 use super::generator::{DataPair, GeneratedManifest, GeneratorArgs, GeneratorOptions, load_sorted, string_node};
 use crate::resource::{Resource, base64_lines};
 use smp_merge::schema::Schema;
-use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
+use smp_text::diagnostic::{Code, Diagnostic, Result, WithWarnings};
 use smp_text::yaml::{Map, Node};
 
 /// Generates a ConfigMap. UTF-8 text goes to `data`, other bytes to `binaryData` as base64.
@@ -16,7 +16,7 @@ pub fn config_map(
     global: Option<&GeneratorOptions>,
     files: &dyn Files,
     schema: &Schema,
-) -> Result<Warned<Resource>> {
+) -> Result<WithWarnings<Resource>> {
     if let Some(kind) = args.secret_type.as_ref().filter(|_| !args.own_file) {
         return Err(Diagnostic::error(Code::UnknownField, "a ConfigMap has no field `type`")
             .at(kind.span)
@@ -47,13 +47,13 @@ mod tests {
     use super::*;
     use crate::resource::{Behavior, Generated};
 
-    fn make(text: &str) -> Result<Warned<Resource>> {
+    fn make(text: &str) -> Result<WithWarnings<Resource>> {
         config_map(&generator_args(text), None, &SomeFiles, &Schema::none())
     }
 
     #[test]
     fn config_map_is_generated() {
-        let Warned { value: made, warnings } = make(
+        let WithWarnings { value: made, warnings } = make(
             "{name: '1', namespace: ns, literals: ['b=2'], files: [dir/text, k=bin], envs: [x.env], behavior: merge,
               options: {labels: {l: x}, annotations: {a: z}, immutable: true, disableNameSuffixHash: true}}",
         )
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn invalid_key_and_unknown_behavior_are_warned_of() {
-        let Warned { value: made, warnings } =
+        let WithWarnings { value: made, warnings } =
             make("{name: a, behavior: mrege, literals: ['a b=c']}").expect("made");
         assert_eq!(made.generated.unwrap_or_default().behavior, Behavior::Unspecified);
         let messages: Vec<_> = warnings.iter().map(Diagnostic::message).collect();

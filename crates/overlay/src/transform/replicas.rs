@@ -7,7 +7,7 @@ use super::field_spec::{Create, FieldSpecs, set_scalar};
 use crate::resource::{ResId, Resource, ResourceSet, SimilarNames};
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
-use smp_text::yaml::{Spanned, Style, Tag, in_place_of};
+use smp_text::yaml::{Spanned, Style, Tag, replacement_text};
 
 /// An entry of a kustomization's `replicas`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -48,10 +48,10 @@ pub fn replicas(
                 resource.sync(schema);
                 Ok(())
             });
-            problems.value_of(done.unwrap_or(Ok(())));
+            problems.ok_or_add(done.unwrap_or(Ok(())));
         }
     }
-    problems.or(())
+    problems.into_result(())
 }
 
 /// Returns the current and former names of the resources with replicas. Setting counts does not change them.
@@ -69,7 +69,7 @@ fn no_match_error(replica: &Replica, specs: &FieldSpecs, names: &SimilarNames) -
     match names.nearest(&replica.name) {
         Some(name) => error
             .help(format!("did you mean `{name}`?"))
-            .fix(replica.name.span, in_place_of(Style::Plain, &name)),
+            .fix(replica.name.span, replacement_text(Style::Plain, &name)),
         None => error.help("use the name from the base, without prefix and suffix"),
     }
 }

@@ -4,7 +4,7 @@ use super::Files;
 use super::generator::{GeneratedManifest, GeneratorArgs, GeneratorOptions, load_sorted, string_node};
 use crate::resource::{Resource, base64_lines};
 use smp_merge::schema::Schema;
-use smp_text::diagnostic::{Result, Warned};
+use smp_text::diagnostic::{Result, WithWarnings};
 use smp_text::yaml::{Map, Node};
 
 /// Generates a Secret. All values are base64-encoded.
@@ -16,7 +16,7 @@ pub fn secret(
     global: Option<&GeneratorOptions>,
     files: &dyn Files,
     schema: &Schema,
-) -> Result<Warned<Resource>> {
+) -> Result<WithWarnings<Resource>> {
     let mut manifest = GeneratedManifest::new("Secret", args, global)?;
     let kind = args.secret_type.as_ref().filter(|kind| !kind.is_empty());
     manifest

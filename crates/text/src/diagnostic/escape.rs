@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Returns true if a character changes the display of the text around it: C0 and C1 control characters, line
 /// breaks, direction marks and overrides, zero-width characters, and tags.
-pub(crate) fn steers(c: char) -> bool {
+pub(crate) fn is_display_control(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
@@ -18,7 +18,7 @@ pub(crate) fn steers(c: char) -> bool {
 /// Escapes control characters as YAML does (`\n`, `\x1b`, `\u202e`), and the `##name[` of a CI command.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     let is_ascii = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
-    if (is_ascii || !text.chars().any(steers)) && !text.contains("##") {
+    if (is_ascii || !text.chars().any(is_display_control)) && !text.contains("##") {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 8);
@@ -30,7 +30,7 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
             '\r' => out.write_str("\\r"),
             '\t' => out.write_str("\\t"),
             '#' if is_command(&text[i..]) => out.write_str("\\x23"),
-            _ if !steers(c) => out.write_char(c),
+            _ if !is_display_control(c) => out.write_char(c),
             _ if code <= 0xff => write!(out, "\\x{code:02x}"),
             _ if code <= 0xffff => write!(out, "\\u{code:04x}"),
             _ => write!(out, "\\U{code:08x}"),
@@ -48,15 +48,15 @@ fn is_command(text: &str) -> bool {
 
 /// Escapes text that is printed as a separate line, which must not start with a GitHub command (`::error::`).
 pub fn escaped_line(text: &str) -> Cow<'_, str> {
-    match guarded(text) {
+    match escaped_line_start(text) {
         Cow::Borrowed(text) => escaped(text),
         Cow::Owned(text) => escaped(&text).into_owned().into(),
     }
 }
 
 /// Escapes the `::` at the start of a line. GitHub ignores blanks before it.
-pub fn guarded(line: &str) -> Cow<'_, str> {
-    let start = line.trim_start_matches(|c: char| c.is_whitespace() || steers(c));
+pub fn escaped_line_start(line: &str) -> Cow<'_, str> {
+    let start = line.trim_start_matches(|c: char| c.is_whitespace() || is_display_control(c));
     match start.strip_prefix("::") {
         Some(rest) => format!("{}\\x3a:{rest}", &line[..line.len() - start.len()]).into(),
         None => line.into(),
@@ -68,7 +68,7 @@ pub fn escaped_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for (i, c) in json.char_indices() {
         let is_layout = c == '\n';
-        if (steers(c) && !is_layout) || (c == '#' && is_command(&json[i..])) {
+        if (is_display_control(c) && !is_layout) || (c == '#' && is_command(&json[i..])) {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
                 // Writing to a string cannot fail.
@@ -206,7 +206,7 @@ pub fn quoted_path(path: &str) -> Cow<'_, str> {
             '\r' => out.write_str("\\r"),
             '\t' => out.write_str("\\t"),
             '"' | '\\' => write!(out, "\\{c}"),
-            c if steers(c) || (c == '#' && is_command(&path[i..])) => {
+            c if is_display_control(c) || (c == '#' && is_command(&path[i..])) => {
                 let mut bytes = [0; 4];
                 c.encode_utf8(&mut bytes).bytes().try_for_each(|byte| write!(out, "\\{byte:03o}"))
             }
@@ -218,7 +218,7 @@ pub fn quoted_path(path: &str) -> Cow<'_, str> {
 }
 
 /// Masks quoted text in a message of another program, such as the value that a parser rejected.
-pub fn without_quoted(text: &str) -> String {
+pub fn mask_quoted(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, quote)) = rest.find(['"', '`']).map(|i| (&rest[..i], &rest[i..=i])) {
@@ -389,7 +389,7 @@ mod tests {
             ("no end \"a", "no end \"***\""),
         ];
         for (text, want) in table {
-            assert_eq!(without_quoted(text), want);
+            assert_eq!(mask_quoted(text), want);
         }
     }
 }

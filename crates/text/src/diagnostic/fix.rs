@@ -17,7 +17,7 @@ pub struct Fix {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Applicability {
     /// Probably correct; the user should review it.
-    Likely,
+    MaybeIncorrect,
     /// Always correct: no other meaning is possible.
-    Certain,
+    MachineApplicable,
 }

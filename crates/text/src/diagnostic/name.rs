@@ -23,7 +23,7 @@ pub struct ObjectName {
 impl ResourceName {
     /// Creates the name of an object; `shown` is its name in messages.
     #[must_use]
-    pub fn of_object(shown: String, object: ObjectName) -> Self {
+    pub fn from_object(shown: String, object: ObjectName) -> Self {
         Self { shown, object: Some(object) }
     }
 

@@ -10,13 +10,13 @@ impl Problems {
     /// Adds a problem.
     pub fn add(&mut self, problem: Diagnostic) {
         self.0 = Some(match self.0.take() {
-            Some(first) => first.and(problem),
+            Some(first) => first.with_attached(problem),
             None => problem,
         });
     }
 
     /// Returns the value of a result, or adds its error.
-    pub fn value_of<T>(&mut self, result: Result<T>) -> Option<T> {
+    pub fn ok_or_add<T>(&mut self, result: Result<T>) -> Option<T> {
         result.map_err(|problem| self.add(problem)).ok()
     }
 
@@ -26,7 +26,7 @@ impl Problems {
     }
 
     /// Returns `value`, or the problems if there are any.
-    pub fn or<T>(self, value: T) -> Result<T> {
+    pub fn into_result<T>(self, value: T) -> Result<T> {
         self.0.map_or(Ok(value), Err)
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::refusal::PatchRefusal;
+use super::patch_rejection::PatchRejection;
 use super::{Code, Diagnostic, ObjectName, Severity};
 
 impl Diagnostic {
@@ -69,8 +69,8 @@ impl Diagnostic {
     fn status_details(&self, reason: &str) -> Option<Value> {
         let mut details = Map::new();
         match self.0.refusal {
-            Some(PatchRefusal::Operation) => return Some(Value::Object(details)),
-            Some(PatchRefusal::PatchType) => return None,
+            Some(PatchRejection::Operation) => return Some(Value::Object(details)),
+            Some(PatchRejection::UnsupportedType) => return None,
             _ => {}
         }
         if !matches!(reason, "Invalid" | "NotFound" | "AlreadyExists" | "Conflict" | "UnsupportedMediaType") {
@@ -99,12 +99,12 @@ fn with_group(object: &ObjectName) -> String {
 }
 
 /// Returns the HTTP status and the reason for a rejected patch.
-fn rejection_status(refusal: PatchRefusal) -> (u16, &'static str) {
+fn rejection_status(refusal: PatchRejection) -> (u16, &'static str) {
     match refusal {
-        PatchRefusal::NoPatch => (400, "BadRequest"),
-        PatchRefusal::PatchType => (415, "UnsupportedMediaType"),
-        PatchRefusal::Operation => (422, "Invalid"),
-        PatchRefusal::Merge => (500, ""),
+        PatchRejection::Malformed => (400, "BadRequest"),
+        PatchRejection::UnsupportedType => (415, "UnsupportedMediaType"),
+        PatchRejection::Operation => (422, "Invalid"),
+        PatchRejection::Merge => (500, ""),
     }
 }
 
@@ -175,7 +175,7 @@ mod tests {
             namespace: text("shop"),
             name: text("web"),
         };
-        ResourceName::of_object(text("Deployment web"), object)
+        ResourceName::from_object(text("Deployment web"), object)
     }
 
     #[test]
@@ -218,15 +218,15 @@ mod tests {
     #[test]
     fn rejected_patches_have_no_causes_or_names() {
         let table = [
-            (PatchRefusal::NoPatch, 400, json!("BadRequest"), Value::Null),
-            (PatchRefusal::PatchType, 415, json!("UnsupportedMediaType"), Value::Null),
-            (PatchRefusal::Operation, 422, json!("Invalid"), json!({})),
-            (PatchRefusal::Merge, 500, Value::Null, Value::Null),
+            (PatchRejection::Malformed, 400, json!("BadRequest"), Value::Null),
+            (PatchRejection::UnsupportedType, 415, json!("UnsupportedMediaType"), Value::Null),
+            (PatchRejection::Operation, 422, json!("Invalid"), json!({})),
+            (PatchRejection::Merge, 500, Value::Null, Value::Null),
         ];
         for (refusal, code, reason, details) in table {
             let error =
-                Diagnostic::error(Code::WrongType, "a text").resource(web()).field("spec").refused(refusal);
-            let status = error.refused(PatchRefusal::NoPatch).to_status();
+                Diagnostic::error(Code::WrongType, "a text").resource(web()).field("spec").patch_rejection(refusal);
+            let status = error.patch_rejection(PatchRejection::Malformed).to_status();
             assert_eq!((&status["code"], &status["reason"]), (&json!(code), &reason));
             assert_eq!(status["details"], details, "{refusal:?}");
             assert_eq!(status["message"], "Deployment web: spec: a text");

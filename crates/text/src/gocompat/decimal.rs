@@ -20,11 +20,11 @@ impl Decimal {
         let places = mantissa.filter(u8::is_ascii_digit).count().saturating_sub(1);
         let nearest = format!("{float:.places$e}");
         let same = nearest.parse::<f64>().is_ok_and(|back| back.to_bits() == float.to_bits());
-        Self::read(if same { &nearest } else { &shortest })
+        Self::parse(if same { &nearest } else { &shortest })
     }
 
     /// Parses scientific notation such as `-1.5e3`.
-    pub(super) fn read(scientific: &str) -> Self {
+    pub(super) fn parse(scientific: &str) -> Self {
         let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
         Self {
             negative: mantissa.starts_with('-'),

@@ -30,7 +30,7 @@ pub fn compile(pattern: &str) -> Result<Regex, String> {
 }
 
 /// Returns the reason why Go rejects a pattern; none if it is valid. The pattern is not compiled, which can be slow.
-pub fn refusal(pattern: &str) -> Option<String> {
+pub fn rejection_reason(pattern: &str) -> Option<String> {
     let translated = match translation(pattern) {
         Ok(translated) => translated,
         Err(why) => return Some(why.into()),

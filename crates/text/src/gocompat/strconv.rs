@@ -10,7 +10,7 @@ pub fn format_float(float: f64) -> String {
 
 /// Formats a single-precision float in its shortest form.
 pub(crate) fn format_float_32(float: f32) -> String {
-    Decimal::read(&format!("{float:e}")).general()
+    Decimal::parse(&format!("{float:e}")).general()
 }
 
 /// Formats a finite float without an exponent, like `FormatFloat(f, 'f', -1, 64)`.

@@ -9,7 +9,7 @@ use std::fmt::{self, Write as _};
 
 use smol_str::{SmolStr, format_smolstr};
 
-pub use self::pointer::{below, is_within, pointer_to, push_step, steps_of, unescape};
+pub use self::pointer::{with_step, is_within, pointer_to, push_step, pointer_steps, unescape};
 use crate::yaml::{Node, Resolved, Value};
 
 /// A scalar that identifies a list entry, by its data and regardless of its style.
@@ -28,7 +28,7 @@ pub enum PathValue {
 impl PathValue {
     /// Returns the data of a scalar; none for maps and lists.
     #[must_use]
-    pub fn of(node: &Node) -> Option<Self> {
+    pub fn from_node(node: &Node) -> Option<Self> {
         Some(match node.resolve()? {
             Resolved::Null => Self::Null,
             Resolved::Bool(value) => Self::Bool(value),
@@ -72,11 +72,11 @@ impl PathElement {
             (Value::Map(map), Self::Field(name)) => map.position(name),
             (Value::List(list), Self::Index(index)) => Some(*index).filter(|index| *index < list.len()),
             (Value::List(list), Self::Value(value)) => {
-                list.iter().position(|entry| PathValue::of(entry).as_ref() == Some(value))
+                list.iter().position(|entry| PathValue::from_node(entry).as_ref() == Some(value))
             }
             (Value::List(list), Self::Key(keys)) => list.iter().position(|entry| {
                 let has = |(name, value): &(SmolStr, PathValue)| {
-                    entry.get(name).is_none_or(|own| PathValue::of(own).as_ref() == Some(value))
+                    entry.get(name).is_none_or(|own| PathValue::from_node(own).as_ref() == Some(value))
                 };
                 entry.as_map().is_some() && keys.iter().all(has)
             }),
@@ -226,9 +226,9 @@ mod tests {
 
     #[test]
     fn path_values_are_typed_data() {
-        assert_eq!(PathValue::of(&Node::plain("0x10")), Some(PathValue::Number("16".into())));
-        assert_eq!(PathValue::of(&Node::string("16")), Some(PathValue::Str("16".into())));
-        assert_eq!(PathValue::of(&Node::plain("~")), Some(PathValue::Null));
-        assert_eq!(PathValue::of(&Node::list(Vec::new())), None);
+        assert_eq!(PathValue::from_node(&Node::plain("0x10")), Some(PathValue::Number("16".into())));
+        assert_eq!(PathValue::from_node(&Node::string("16")), Some(PathValue::Str("16".into())));
+        assert_eq!(PathValue::from_node(&Node::plain("~")), Some(PathValue::Null));
+        assert_eq!(PathValue::from_node(&Node::list(Vec::new())), None);
     }
 }

@@ -36,7 +36,7 @@ pub fn unescape(step: &str) -> Cow<'_, str> {
 }
 
 /// Iterates over the unescaped steps of a pointer. Text before the first `/` is ignored.
-pub fn steps_of(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
+pub fn pointer_steps(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
     pointer.split('/').skip(1).map(unescape)
 }
 
@@ -46,7 +46,7 @@ pub fn is_within(outer: &str, inner: &str) -> bool {
 }
 
 /// Calls `work` with the pointer extended by a step.
-pub fn below<R>(pointer: &mut String, step: &str, work: impl FnOnce(&mut String) -> R) -> R {
+pub fn with_step<R>(pointer: &mut String, step: &str, work: impl FnOnce(&mut String) -> R) -> R {
     let length = pointer.len();
     push_step(pointer, step);
     let done = work(pointer);
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn steps_are_escaped_and_removed_again() {
         let mut pointer = "/a".to_string();
-        let inner = below(&mut pointer, "b/c~d", |pointer| below(pointer, "0", |pointer| pointer.clone()));
+        let inner = with_step(&mut pointer, "b/c~d", |pointer| with_step(pointer, "0", |pointer| pointer.clone()));
         assert_eq!((inner.as_str(), pointer.as_str()), ("/a/b~1c~0d/0", "/a"));
     }
 }

@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::password::{has_password, is_secret};
+use super::url_secrets::{has_url_secret, is_secret_parameter};
 
 /// A function that returns the parts of a text with possible secrets. The YAML parser sets it on each parsed text.
 pub(crate) type Marker = fn(&Path, &str) -> SecretRanges;
@@ -124,7 +124,7 @@ const SECRET_KEYS: [&str; 12] = [
 pub fn is_secret_key(key: &str) -> bool {
     let lower = key.to_ascii_lowercase();
     let is_of_one = ["name", "namespace", "ref", "path", "file"].iter().any(|end| lower.ends_with(end));
-    !is_of_one && (is_secret(&lower) || is_credential_key(key))
+    !is_of_one && (is_secret_parameter(&lower) || is_credential_key(key))
 }
 
 /// Returns true if a key is that of a credential, such as `password`.
@@ -220,7 +220,7 @@ pub(super) fn is_secret_line(line: &str) -> bool {
         let before = line[..i].trim_end_matches(['"', '\'', ' ']);
         is_credential_key(before.rsplit(|c| !is_word(c)).next().unwrap_or_default())
     });
-    by_key || has_password(line)
+    by_key || has_url_secret(line)
 }
 
 #[cfg(test)]

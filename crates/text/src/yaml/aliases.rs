@@ -5,7 +5,7 @@ use std::ops::Range;
 use granit_parser::Event;
 use rustc_hash::FxHashMap;
 
-use super::events::{CommentEvents, EventOptions, EventPlace, read_events};
+use super::events::{CommentEvents, EventOptions, EventPosition, read_events};
 use crate::source::Reading;
 
 /// The anchors and aliases seen so far.
@@ -17,8 +17,8 @@ struct AliasState {
 
 /// Returns the byte ranges of the scalars that aliases refer to, keyed by the byte at which each alias begins.
 /// Empty if the text is not YAML.
-pub fn aliased_scalars(text: &str) -> FxHashMap<usize, Range<usize>> {
-    let step = |aliases: &mut AliasState, event: Event<'_>, position: &EventPlace| {
+pub fn resolve_scalar_aliases(text: &str) -> FxHashMap<usize, Range<usize>> {
+    let step = |aliases: &mut AliasState, event: Event<'_>, position: &EventPosition| {
         match event {
             Event::Scalar(_, _, anchor, _) if anchor != 0 => {
                 aliases.anchored.insert(anchor, position.range.clone());
@@ -35,7 +35,7 @@ pub fn aliased_scalars(text: &str) -> FxHashMap<usize, Range<usize>> {
         }
         Ok(())
     };
-    let options = EventOptions::manifests(CommentEvents::PassedOver, Reading::Kustomize);
+    let options = EventOptions::manifests(CommentEvents::Skipped, Reading::Kustomize);
     let read = read_events(text, options, AliasState::default, step);
     read.map(|aliases| aliases.found).unwrap_or_default()
 }
@@ -47,10 +47,10 @@ mod tests {
     #[test]
     fn aliases_resolve_to_scalars() {
         let text = "a: &x one\nb: *x\nc: &y {d: 1}\ne: *y\nf: &x 'two'\ng: [*x]\n";
-        let found = aliased_scalars(text);
+        let found = resolve_scalar_aliases(text);
         let resolved = |alias: usize| found.get(&alias).map(|range| &text[range.clone()]);
         let aliases: Vec<_> = text.match_indices('*').map(|(at, _)| resolved(at)).collect();
         assert_eq!(aliases, [Some("one"), None, Some("'two'")]);
-        assert!(aliased_scalars("a: {*x").is_empty());
+        assert!(resolve_scalar_aliases("a: {*x").is_empty());
     }
 }

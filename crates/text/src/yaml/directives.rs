@@ -2,17 +2,17 @@
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{SourceId, SourceMap, Span};
-use crate::yaml::events::mark_of;
+use crate::yaml::events::bom_length;
 use crate::yaml::node::{Entry, Node, Value};
 
 /// The way in which kustomize v5.8 splits a text into documents before it parses them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Separation {
+pub enum DocumentSplit {
     /// The text is not split, as for kustomizations.
     None,
     /// The text is split at each `---`, as for manifests and patches. A directive is then in a document of its
     /// own, without a `---`.
-    AtMarkers,
+    AtSeparators,
 }
 
 /// Checks that kustomize accepts the directives of a text.
@@ -20,9 +20,9 @@ pub enum Separation {
 /// # Errors
 /// A version other than YAML 1.1. With [`Separation::AtMarkers`] also any directive, and a `---` with content
 /// after it.
-pub fn check_directives(sources: &SourceMap, id: SourceId, separation: Separation) -> Result<()> {
+pub fn check_directives(sources: &SourceMap, id: SourceId, separation: DocumentSplit) -> Result<()> {
     let Some(source) = sources.get(id) else { return Ok(()) };
-    if separation == Separation::AtMarkers {
+    if separation == DocumentSplit::AtSeparators {
         check_markers(source.text(), id)?;
     }
     let mut start = 0;
@@ -34,8 +34,8 @@ pub fn check_directives(sources: &SourceMap, id: SourceId, separation: Separatio
             return Ok(());
         }
         let problem = match separation {
-            Separation::AtMarkers if is_directive => "kustomize does not accept YAML directives here",
-            Separation::None if is_directive && is_other_version(line) => "kustomize accepts only YAML 1.1",
+            DocumentSplit::AtSeparators if is_directive => "kustomize does not accept YAML directives here",
+            DocumentSplit::None if is_directive && is_other_version(line) => "kustomize accepts only YAML 1.1",
             _ => continue,
         };
         return Err(Diagnostic::error(Code::Syntax, problem).at(at).help("remove this line"));
@@ -73,7 +73,7 @@ pub(crate) fn check_separators(text: &str, id: SourceId) -> Result<()> {
     const MARKER: &str = "---";
 
     let mut starts = memchr::memmem::find_iter(text.as_bytes(), MARKER)
-        .filter(|&at| at == mark_of(text) || text.as_bytes().get(at.wrapping_sub(1)) == Some(&b'\n'));
+        .filter(|&at| at == bom_length(text) || text.as_bytes().get(at.wrapping_sub(1)) == Some(&b'\n'));
     let problem = starts.find_map(|at| {
         let line = text[at..].lines().next().unwrap_or_default().trim_end();
         let content = line[MARKER.len()..].trim_start();

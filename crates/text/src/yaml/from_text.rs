@@ -32,7 +32,7 @@ impl FromStr for Node {
         let options = ParseOptions::kubectl().with_comments();
         let mut node =
             parse_one(&sources, id, options).map_err(|error| with_line_in_message(&error, &sources))?;
-        node.forget_places();
+        node.clear_locations();
         Ok(node)
     }
 }

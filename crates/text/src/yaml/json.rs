@@ -5,9 +5,9 @@
 
 use std::fmt::Write as _;
 
-use super::failure::{MAX_DEPTH, PrintFailure, Printed};
+use super::print_error::{MAX_DEPTH, PrintError, PrintResult};
 use super::node::{Map, Node, Value};
-use super::order::by_bytes;
+use super::order::byte_order;
 use super::scalar::{Resolved, timestamp};
 use crate::diagnostic::Result;
 use crate::gocompat::json::{write_float, write_string};
@@ -63,9 +63,9 @@ struct JsonWriter<'o> {
 }
 
 impl JsonWriter<'_> {
-    fn node(&mut self, node: &Node, depth: usize) -> Printed {
+    fn node(&mut self, node: &Node, depth: usize) -> PrintResult {
         if depth > MAX_DEPTH {
-            return Err(PrintFailure::too_deep(node.span()));
+            return Err(PrintError::too_deep(node.span()));
         }
         match &node.value {
             Value::Scalar(_) => self.scalar(node)?,
@@ -77,9 +77,9 @@ impl JsonWriter<'_> {
         Ok(())
     }
 
-    fn map(&mut self, map: &Map, depth: usize) -> Printed {
+    fn map(&mut self, map: &Map, depth: usize) -> PrintResult {
         let mut before = '{';
-        for entry in by_bytes(map) {
+        for entry in byte_order(map) {
             self.out.push(before);
             self.line(depth);
             write_string(&entry.key.text, self.out);
@@ -92,7 +92,7 @@ impl JsonWriter<'_> {
         Ok(())
     }
 
-    fn list(&mut self, list: &[Node], depth: usize) -> Printed {
+    fn list(&mut self, list: &[Node], depth: usize) -> PrintResult {
         let mut before = '[';
         for (i, node) in list.iter().enumerate() {
             self.out.push(before);
@@ -112,14 +112,14 @@ impl JsonWriter<'_> {
         }
     }
 
-    fn scalar(&mut self, node: &Node) -> Printed {
+    fn scalar(&mut self, node: &Node) -> PrintResult {
         match node.resolve().unwrap_or(Resolved::Null) {
             Resolved::Null => self.out.push_str("null"),
             Resolved::Bool(bool) => self.out.push_str(if bool { "true" } else { "false" }),
             Resolved::Int(int) => write_number(int, self.out),
             Resolved::UInt(int) => write_number(int, self.out),
             Resolved::Float(float) if float.is_finite() => write_float(float, self.out),
-            Resolved::Float(_) => return Err(PrintFailure::not_finite(node.span())),
+            Resolved::Float(_) => return Err(PrintError::not_finite(node.span())),
             Resolved::Timestamp(text) => {
                 write_string(timestamp(text).as_deref().unwrap_or(text), self.out);
             }

@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 
 /// Returns the start of the second and each further value if the text consists of several JSON values, the
 /// first of them an object. Returns none for any other text.
-pub(super) fn further_values(text: &str) -> Option<Vec<usize>> {
+pub(super) fn further_value_starts(text: &str) -> Option<Vec<usize>> {
     if !is_json_like(text) {
         return None;
     }
@@ -28,7 +28,7 @@ pub(super) fn is_json_like(text: &str) -> bool {
 }
 
 /// Returns true if the first value of a text is valid JSON.
-pub(super) fn begins_with_json(text: &str) -> bool {
+pub(super) fn starts_with_json(text: &str) -> bool {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
     matches!(values.next(), Some(Ok(_)))
 }
@@ -51,7 +51,7 @@ mod tests {
             ("{} {", None),
         ];
         for (text, want) in table {
-            assert_eq!(further_values(text).as_deref(), want, "{text}");
+            assert_eq!(further_value_starts(text).as_deref(), want, "{text}");
         }
     }
 }

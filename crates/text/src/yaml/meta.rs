@@ -65,7 +65,7 @@ pub struct Comments {
     pub foot: Vec<SmolStr>,
     /// The plain text of a scalar such as `y` that kubectl resolves to another value and other programs may
     /// not.
-    pub spelling: Option<SmolStr>,
+    pub original_spelling: Option<SmolStr>,
 }
 
 /// Metadata of a node. It does not count when nodes are compared.
@@ -78,10 +78,10 @@ pub struct Meta {
     /// Tag of the value.
     pub tag: Tag,
     /// Set if the value comes from an alias (`*name`) or was merged through `<<`.
-    pub aliased: bool,
+    pub is_aliased: bool,
     /// Group number of a scalar, or 0. Scalars of one resource with the same number are one value; see module
     /// `resource`.
-    pub shared: u8,
+    pub shared_group: u8,
     /// Comments; most nodes have none.
     pub comments: Option<Box<Comments>>,
 }

@@ -7,33 +7,33 @@ use std::cmp::Ordering;
 use super::node::{Entry, Map};
 
 /// An iterator over the fields of a map in some order. Most maps are already sorted.
-pub(super) enum InOrder<'n> {
+pub(super) enum OrderedFields<'n> {
     /// The map is already sorted.
-    AsIs(std::slice::Iter<'n, Entry>),
+    AlreadySorted(std::slice::Iter<'n, Entry>),
     /// The fields had to be sorted.
     Sorted(std::vec::IntoIter<&'n Entry>),
 }
 
-impl<'n> Iterator for InOrder<'n> {
+impl<'n> Iterator for OrderedFields<'n> {
     type Item = &'n Entry;
 
     fn next(&mut self) -> Option<&'n Entry> {
         match self {
-            Self::AsIs(entries) => entries.next(),
+            Self::AlreadySorted(entries) => entries.next(),
             Self::Sorted(entries) => entries.next(),
         }
     }
 }
 
 /// Iterates over the fields ordered by the bytes of their names, as in Go's JSON.
-pub(super) fn by_bytes(map: &Map) -> InOrder<'_> {
+pub(super) fn byte_order(map: &Map) -> OrderedFields<'_> {
     let entries = map.entries();
     if entries.is_sorted_by(|a, b| a.key.text <= b.key.text) {
-        return InOrder::AsIs(entries.iter());
+        return OrderedFields::AlreadySorted(entries.iter());
     }
     let mut sorted: Vec<&Entry> = entries.iter().collect();
     sorted.sort_unstable_by(|a, b| a.key.text.cmp(&b.key.text));
-    InOrder::Sorted(sorted.into_iter())
+    OrderedFields::Sorted(sorted.into_iter())
 }
 
 /// Iterates over the fields in the natural order of their names, as go-yaml v2 prints them (see [`natural`]).
@@ -42,17 +42,17 @@ pub(super) fn by_bytes(map: &Map) -> InOrder<'_> {
 /// such names varies from run to run. Here names are sorted by bytes and then merge-sorted: the result depends
 /// only on the set of names, and is the natural order wherever that order exists. The sorts of the standard
 /// library may panic on such a comparison.
-pub(super) fn natural_order(map: &Map) -> InOrder<'_> {
+pub(super) fn natural_order(map: &Map) -> OrderedFields<'_> {
     let entries = map.entries();
     let has_digit = |e: &Entry| e.key.text.bytes().any(|b| b.is_ascii_digit());
     let sorted = entries.is_sorted_by(|a, b| natural(&a.key.text, &b.key.text) == Ordering::Less);
     // Without digits the comparison is transitive, so comparing neighbours is enough.
     if sorted && (entries.len() < 3 || !entries.iter().any(has_digit)) {
-        return InOrder::AsIs(entries.iter());
+        return OrderedFields::AlreadySorted(entries.iter());
     }
     let mut sorted: Vec<&Entry> = entries.iter().collect();
     sorted.sort_unstable_by(|a, b| a.key.text.cmp(&b.key.text));
-    InOrder::Sorted(merge_sort(sorted).into_iter())
+    OrderedFields::Sorted(merge_sort(sorted).into_iter())
 }
 
 /// Sorts bottom-up, doubling the length of the merged runs. Terminates for any comparison.
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use crate::yaml::node::Node;
 
-    fn names(fields: InOrder<'_>) -> Vec<&str> {
+    fn names(fields: OrderedFields<'_>) -> Vec<&str> {
         fields.map(|entry| entry.key.text.as_str()).collect()
     }
 
@@ -189,6 +189,6 @@ mod tests {
     #[test]
     fn byte_order_ignores_numbers() {
         let fields = map(["k2", "k10", "a", "B", "é", "z"]);
-        assert_eq!(names(by_bytes(&fields)), ["B", "a", "k10", "k2", "z", "é"]);
+        assert_eq!(names(byte_order(&fields)), ["B", "a", "k10", "k2", "z", "é"]);
     }
 }

@@ -1,7 +1,7 @@
 //! Checks that a tree can be printed, before anything is printed or sent.
 
 use super::emit::first_forbidden;
-use super::failure::{MAX_DEPTH, PrintFailure, Printed};
+use super::print_error::{MAX_DEPTH, PrintError, PrintResult};
 use super::node::{Node, Value};
 use super::scalar::Resolved;
 use crate::diagnostic::Result;
@@ -9,7 +9,7 @@ use crate::source::Span;
 
 /// An output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PrintForm {
+pub enum PrintFormat {
     /// JSON as sent to the API server.
     Json,
     /// YAML as `kustomize build` prints it, which allows fewer characters than JSON.
@@ -21,13 +21,13 @@ pub enum PrintForm {
 /// # Errors
 /// Infinity, NaN, trees that nest too deeply; in YAML also characters such as U+007F. With location and field
 /// path.
-pub fn check_printable(node: &Node, form: PrintForm) -> Result<()> {
-    check(node, form, 0).map_err(PrintFailure::into_diagnostic)
+pub fn check_printable(node: &Node, form: PrintFormat) -> Result<()> {
+    check(node, form, 0).map_err(PrintError::into_diagnostic)
 }
 
-fn check(node: &Node, form: PrintForm, depth: usize) -> Printed {
+fn check(node: &Node, form: PrintFormat, depth: usize) -> PrintResult {
     if depth > MAX_DEPTH {
-        return Err(PrintFailure::too_deep(node.span()));
+        return Err(PrintError::too_deep(node.span()));
     }
     match &node.value {
         Value::Map(map) => map.entries().iter().try_for_each(|entry| {
@@ -46,16 +46,16 @@ fn check(node: &Node, form: PrintForm, depth: usize) -> Printed {
                 && let Some(Resolved::Float(float)) = node.resolve()
                 && !float.is_finite()
             {
-                return Err(PrintFailure::not_finite(node.span()));
+                return Err(PrintError::not_finite(node.span()));
             }
             check_text(text, node.span(), form)
         }
     }
 }
 
-fn check_text(text: &str, span: Span, form: PrintForm) -> Printed {
-    match first_forbidden(text).filter(|_| form == PrintForm::Yaml) {
-        Some(c) => Err(PrintFailure::forbidden(c, span).help("remove the character")),
+fn check_text(text: &str, span: Span, form: PrintFormat) -> PrintResult {
+    match first_forbidden(text).filter(|_| form == PrintFormat::Yaml) {
+        Some(c) => Err(PrintError::forbidden(c, span).help("remove the character")),
         None => Ok(()),
     }
 }

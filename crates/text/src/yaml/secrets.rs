@@ -10,7 +10,7 @@ use std::path::Path;
 
 use super::node::{Entry, Key, Map, Node, Value};
 use super::suggest::differ_by_one;
-use super::within::offsets;
+use super::embedded::value_offsets;
 use crate::source::{
     PLAIN_KEYS, SecretRanges, Span, documents, has_sign, is_credential_key, is_env_file, is_kustomization,
     is_prose, mark_secret_lines, mark_torn,
@@ -194,7 +194,7 @@ impl Marker<'_, '_> {
         };
         mark_text(value, about, &mut inner);
         let scalar = self.text.get(range.clone()).unwrap_or_default();
-        for (at, _) in offsets(value, scalar).into_iter().zip(inner).filter(|(_, hidden)| *hidden) {
+        for (at, _) in value_offsets(value, scalar).into_iter().zip(inner).filter(|(_, hidden)| *hidden) {
             if let Some(mark) = self.marks.get_mut(range.start + at as usize) {
                 *mark = true;
             }
@@ -432,11 +432,11 @@ fn range_of(span: Span) -> Range<usize> {
 mod tests {
     use super::*;
     use crate::yaml::may_be_secret;
-    use crate::yaml::parse::hidden_parts;
+    use crate::yaml::parse::secret_ranges;
 
     /// The lines of a text that are shown.
     fn shown(name: &str, text: &str) -> Vec<usize> {
-        let hidden = hidden_parts(Path::new(name), text);
+        let hidden = secret_ranges(Path::new(name), text);
         let mut at = 0;
         let mut lines = Vec::new();
         for (i, line) in text.split_inclusive('\n').enumerate() {

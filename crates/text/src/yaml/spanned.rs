@@ -14,7 +14,7 @@ use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, IntoDeserializ
 use crate::source::{SourceId, Span};
 
 /// The reserved struct name that the decoder recognizes.
-pub(super) const NAME: &str = "$smp_text::yaml::Spanned";
+pub(super) const STRUCT_NAME: &str = "$smp_text::yaml::Spanned";
 
 const FIELDS: &[&str] = &["$source", "$start", "$end", "$value"];
 
@@ -84,7 +84,7 @@ impl<T: fmt::Display> fmt::Display for Spanned<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Spanned<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_struct(NAME, FIELDS, SpannedVisitor(PhantomData))
+        deserializer.deserialize_struct(STRUCT_NAME, FIELDS, SpannedVisitor(PhantomData))
     }
 }
 

@@ -5,18 +5,18 @@ use smol_str::SmolStr;
 use super::{Node, Value};
 
 /// Returns "expected one of: ...".
-pub(super) fn one_of(names: &[&str]) -> String {
+pub(super) fn list_expected(names: &[&str]) -> String {
     let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     format!("expected one of: {}", names.join(", "))
 }
 
 /// Returns "did you mean ...?" if one of the names is similar enough.
-pub fn suggestion(name: &str, names: &[&str]) -> Option<String> {
-    nearest(name, names).map(|known| format!("did you mean `{known}`?"))
+pub fn did_you_mean(name: &str, names: &[&str]) -> Option<String> {
+    nearest_name(name, names).map(|known| format!("did you mean `{known}`?"))
 }
 
 /// Returns the most similar name, if one is similar enough.
-pub fn nearest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
+pub fn nearest_name<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
     let lower = name.to_ascii_lowercase();
     let length = name.chars().count();
     let allowed = (length / 3).clamp(1, 4);
@@ -38,7 +38,7 @@ pub fn nearest_path(node: &Node, path: &[impl AsRef<str>]) -> Option<Vec<String>
                 let Some(field) = map.get(step) else {
                     let names: Vec<&str> = map.iter().map(|(name, _)| name).collect();
                     let mut meant: Vec<String> = path.iter().map(|step| step.as_ref().to_string()).collect();
-                    meant[i] = nearest(step, &names)?.to_string();
+                    meant[i] = nearest_name(step, &names)?.to_string();
                     return Some(meant);
                 };
                 field
@@ -77,7 +77,7 @@ fn entry_named<'n>(list: &'n [Node], step: &str) -> Result<Option<&'n Node>, Opt
         return Ok(Some(entry));
     }
     let values: Vec<&str> = list.iter().filter_map(value_of).collect();
-    Err(nearest(value, &values).map(|meant| format!("[{field}={meant}]")))
+    Err(nearest_name(value, &values).map(|meant| format!("[{field}={meant}]")))
 }
 
 /// Returns true if one letter must be added, removed, replaced or swapped with its neighbour.

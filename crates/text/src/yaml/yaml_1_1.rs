@@ -14,7 +14,7 @@ use crate::gocompat::strconv::format_float_32;
 /// Returns the typed value of a scalar from its text, style and tag.
 pub(super) fn resolve_1_1(text: &str, style: Style, tag: Tag) -> Resolved<'_> {
     if (tag == Tag::Bool || tag == Tag::None && style == Style::Plain)
-        && let Some(bool) = old_boolean(text)
+        && let Some(bool) = parse_yaml_1_1_bool(text)
     {
         return Resolved::Bool(bool);
     }
@@ -25,7 +25,7 @@ pub(super) fn resolve_1_1(text: &str, style: Style, tag: Tag) -> Resolved<'_> {
 }
 
 /// Parses the words that are booleans only in YAML 1.1.
-pub fn old_boolean(text: &str) -> Option<bool> {
+pub fn parse_yaml_1_1_bool(text: &str) -> Option<bool> {
     match text {
         "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Some(true),
         "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => Some(false),
@@ -35,11 +35,11 @@ pub fn old_boolean(text: &str) -> Option<bool> {
 
 /// Returns a text and tag with which the scalar has its YAML 1.1 value under the rules of `scalar`, too. Most
 /// scalars keep their text and tag.
-pub(super) fn settle(text: SmolStr, style: Style, tag: Tag) -> (SmolStr, Tag) {
+pub(super) fn to_core_schema(text: SmolStr, style: Style, tag: Tag) -> (SmolStr, Tag) {
     if !matches!((tag, style), (Tag::None, Style::Plain) | (Tag::Bool | Tag::Timestamp, _)) {
         return (text, tag);
     }
-    if let Some(bool) = old_boolean(&text) {
+    if let Some(bool) = parse_yaml_1_1_bool(&text) {
         return (SmolStr::new_static(if bool { "true" } else { "false" }), Tag::Bool);
     }
     let tag = if timestamp(&text).is_some() { Tag::Str } else { tag };
@@ -51,13 +51,13 @@ pub(super) fn key_text(text: &SmolStr, style: Style, tag: Tag) -> Option<SmolStr
     match resolve_1_1(text, style, tag) {
         Resolved::Str(_) => Some(text.clone()),
         Resolved::UInt(_) => None,
-        other => as_text(other).map(SmolStr::from),
+        other => scalar_to_string(other).map(SmolStr::from),
     }
 }
 
 /// Formats a scalar as sigs.k8s.io/yaml does where a string is expected: as a key, or as the value of a string
 /// field when other types are allowed.
-pub(super) fn as_text(scalar: Resolved<'_>) -> Option<String> {
+pub(super) fn scalar_to_string(scalar: Resolved<'_>) -> Option<String> {
     match scalar {
         Resolved::Null => None,
         Resolved::Bool(b) => Some(b.to_string()),
@@ -75,15 +75,15 @@ pub(super) fn as_text(scalar: Resolved<'_>) -> Option<String> {
 
 /// Returns the tree as go-yaml v2 and sigs.k8s.io/yaml parse it, independent of later readers: words such as
 /// `yes` are booleans, dates are strings, and so are all keys.
-pub fn as_yaml_1_1(node: &Node) -> Node {
+pub fn to_yaml_1_1(node: &Node) -> Node {
     let value = match &node.value {
-        Value::List(list) => Value::List(list.iter().map(as_yaml_1_1).collect()),
+        Value::List(list) => Value::List(list.iter().map(to_yaml_1_1).collect()),
         Value::Map(map) => {
             let mut fields = Map::new();
             for Entry { key, value } in map.entries() {
-                let text = as_text(resolve_1_1(&key.text, key.meta.style, key.meta.tag))
+                let text = scalar_to_string(resolve_1_1(&key.text, key.meta.style, key.meta.tag))
                     .map_or_else(|| key.text.clone(), Into::into);
-                fields.insert(Key { text, meta: key.meta.clone() }, as_yaml_1_1(value));
+                fields.insert(Key { text, meta: key.meta.clone() }, to_yaml_1_1(value));
             }
             Value::Map(fields)
         }
@@ -113,7 +113,7 @@ mod tests {
         let text = "{on: yes, 'y': 'on', n: [off, 2020-01-01, 1.50], 0x10: null}";
         let id = sources.add("p.yaml", text);
         let parse = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
-        let node = as_yaml_1_1(&parse_one(&sources, id, parse).expect("valid YAML"));
+        let node = to_yaml_1_1(&parse_one(&sources, id, parse).expect("valid YAML"));
         let json = to_json(&node).expect("JSON");
         assert_eq!(json, r#"{"16":null,"false":[false,"2020-01-01",1.5],"true":true,"y":"on"}"#);
         assert!(!node.get("true").expect("renamed").span().is_none(), "locations are kept");

@@ -191,7 +191,7 @@ impl<'n> SchemaOfDefinition<'n, '_> {
     }
 
     fn pattern(&mut self, schema: &'n Node) {
-        if let Some(why) = word(schema, "pattern").and_then(regexp::refusal) {
+        if let Some(why) = word(schema, "pattern").and_then(regexp::rejection_reason) {
             self.keyword(schema, "pattern", format!("not a valid regular expression: {why}"));
         }
     }

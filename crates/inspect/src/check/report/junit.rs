@@ -42,8 +42,8 @@ fn case(finding: &Diagnostic, target: &str, renderer: &MessageRenderer<'_>) -> S
     let at = location
         .map(|location| format!("{}:{}:{}", location.file, location.line, location.column))
         .unwrap_or_default();
-    let (code, message) = (finding.code(), escaped_xml(&renderer.shown(&finding.to_string())));
-    let help = finding.help_text().map(|help| escaped_xml(&renderer.shown(help))).unwrap_or_default();
+    let (code, message) = (finding.code(), escaped_xml(&renderer.clean_text(&finding.to_string())));
+    let help = finding.help_text().map(|help| escaped_xml(&renderer.clean_text(help))).unwrap_or_default();
     let severity = finding.severity().name();
     format!(
         "    <testcase classname=\"{target}\" name=\"{code} {}\">\n      <failure type=\"{severity}\" \

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::check::findings::CheckReport;
 use crate::check::registry::rule_by_code;
 use crate::check::rule::Rule;
-use smp_text::diagnostic::{Code, Diagnostic, MessageRenderer, RenderedPlace, Severity, escaped_json};
+use smp_text::diagnostic::{Code, Diagnostic, MessageRenderer, RenderedLocation, Severity, escaped_json};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
@@ -75,11 +75,11 @@ fn level(severity: Severity) -> &'static str {
 }
 
 fn result(finding: &Diagnostic, rule_index: usize, renderer: &MessageRenderer<'_>) -> SarifResult {
-    let mut message = renderer.shown(&finding.to_string());
+    let mut message = renderer.clean_text(&finding.to_string());
     if let Some(help) = finding.help_text() {
-        message = format!("{message}\n{}", renderer.shown(help));
+        message = format!("{message}\n{}", renderer.clean_text(help));
     }
-    let mut locations = renderer.places(finding).into_iter();
+    let mut locations = renderer.locations(finding).into_iter();
     let main = locations.next().map(|at| location(&at, None)).into_iter().collect();
     let others = locations.enumerate().map(|(i, at)| location(&at, Some(i))).collect();
     SarifResult {
@@ -93,7 +93,7 @@ fn result(finding: &Diagnostic, rule_index: usize, renderer: &MessageRenderer<'_
     }
 }
 
-fn location(at: &RenderedPlace, id: Option<usize>) -> Json {
+fn location(at: &RenderedLocation, id: Option<usize>) -> Json {
     let mut location = json!({"physicalLocation": {
         "artifactLocation": {"uri": at.uri},
         "region": region(at),
@@ -107,7 +107,7 @@ fn location(at: &RenderedPlace, id: Option<usize>) -> Json {
     location
 }
 
-fn region(at: &RenderedPlace) -> Json {
+fn region(at: &RenderedLocation) -> Json {
     json!({
         "startLine": at.line,
         "startColumn": at.column,

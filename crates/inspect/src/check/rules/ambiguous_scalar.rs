@@ -6,7 +6,7 @@ use crate::check::target::CheckedTarget;
 use smp_merge::schema::{Cursor, TypeKind};
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
 use smp_text::source::{SourceMap, Span};
-use smp_text::yaml::{Node, Resolved, old_boolean, resolve_plain};
+use smp_text::yaml::{Node, Resolved, parse_yaml_1_1_bool, resolve_plain};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
@@ -49,9 +49,9 @@ impl<'n> PlainScalar<'n> {
     /// Returns none for a scalar that is quoted or generated.
     pub(in crate::check) fn new(node: &'n Node, cursor: Cursor<'n>, sources: &SourceMap) -> Option<Self> {
         let (at, value) = (node.span(), node.resolve()?);
-        let written = sources.written(at)?;
+        let written = sources.text_at(at)?;
         let is_read = resolve_plain(&written) == value
-            || old_boolean(&written).is_some_and(|own| Resolved::Bool(own) == value);
+            || parse_yaml_1_1_bool(&written).is_some_and(|own| Resolved::Bool(own) == value);
         (is_read && !written.is_empty()).then_some(Self { at, written, value, cursor })
     }
 
@@ -59,7 +59,7 @@ impl<'n> PlainScalar<'n> {
     pub(in crate::check) fn surprise(&self, quoting: &ScalarFixes<'_, '_>) -> Option<Diagnostic> {
         match (self.cursor.type_kind(), self.value) {
             (TypeKind::Boolean, Resolved::Str(text)) => {
-                let meant = if old_boolean(text)? { "true" } else { "false" };
+                let meant = if parse_yaml_1_1_bool(text)? { "true" } else { "false" };
                 let message =
                     "YAML 1.2 reads this value as a string, but the field must be `true` or `false`";
                 let finding = Diagnostic::error(RULE.code, message).at(self.at);
@@ -127,8 +127,8 @@ pub(in crate::check) fn keys(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
             if !matches!(key.text.as_str(), "true" | "false") {
                 return;
             }
-            let written = target.sources.written(key.meta.span).unwrap_or_default();
-            if old_boolean(&written).is_none() {
+            let written = target.sources.text_at(key.meta.span).unwrap_or_default();
+            if parse_yaml_1_1_bool(&written).is_none() {
                 return;
             }
             let message = format!("kubectl reads this key as `{}`", key.text);

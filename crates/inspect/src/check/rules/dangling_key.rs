@@ -6,7 +6,7 @@ use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use crate::check::target::CheckedTarget;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
-use smp_text::yaml::{Map, Node, nearest};
+use smp_text::yaml::{Map, Node, nearest_name};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
@@ -66,7 +66,7 @@ fn check(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Vec<Diagnost
             .label(found.node().span().at_start(), "defined here")
             .resource(reference.from.id())
             .field(field);
-        Some(match nearest(expected, &keys) {
+        Some(match nearest_name(expected, &keys) {
             Some(near) => problem.help(format!("did you mean `{near}`?")),
             None => problem,
         })

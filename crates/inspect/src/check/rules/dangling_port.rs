@@ -7,7 +7,7 @@ use crate::check::target::CheckedTarget;
 use crate::check::workloads::{WorkloadLabels, Workloads};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
-use smp_text::yaml::{Map, Node, nearest};
+use smp_text::yaml::{Map, Node, nearest_name};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
@@ -187,7 +187,7 @@ fn backend(reference: &ObjectReference<'_>, target: &CheckedTarget<'_>) -> Optio
 /// Creates a finding for a port, with a suggestion if a known name is similar.
 fn finding(message: String, port: &Node, known: &[&str]) -> Diagnostic {
     let found = Diagnostic::warning(RULE.code, message).at(port.span());
-    match port_name(port).and_then(|expected| nearest(expected, known)) {
+    match port_name(port).and_then(|expected| nearest_name(expected, known)) {
         Some(near) => found.help(format!("did you mean `{near}`?")),
         None => found,
     }

@@ -13,7 +13,7 @@ use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use crate::check::target::CheckedTarget;
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
 use smp_text::source::Span;
-use smp_text::yaml::{Node, nearest};
+use smp_text::yaml::{Node, nearest_name};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
@@ -175,7 +175,7 @@ fn elsewhere(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<S
 /// object.
 fn other_kind(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<&'static str> {
     let kind = reference.kind.as_str();
-    let is_scaled = SCALED.contains(&kind) || nearest(kind, &SCALED).is_some();
+    let is_scaled = SCALED.contains(&kind) || nearest_name(kind, &SCALED).is_some();
     let is_built = |kind: &&str| {
         let found = objects.find(kind, &reference.namespace, reference.text());
         matches!(found, FoundObject::Built(_))

@@ -6,7 +6,7 @@ use smp_merge::merge::directive::{
     DELETE_FROM_PRIMITIVE_LIST, PATCH, PATCH_MERGE_KEY, RETAIN_KEYS, SET_ELEMENT_ORDER,
 };
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
-use smp_text::yaml::nearest;
+use smp_text::yaml::nearest_name;
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
@@ -68,7 +68,7 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
             } else {
                 finding(format!("`{name}` is not a patch directive and becomes a field"))
                     .help(format!("did you mean `{meant}`?"))
-                    .certain_fix(key.meta.span, meant)
+                    .machine_applicable_fix(key.meta.span, meant)
             });
         });
     }
@@ -78,6 +78,6 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
 /// Returns the directive that a field name is, or is a misspelling of.
 pub(in crate::check) fn intended_directive(field: &str) -> Option<String> {
     let (word, rest) = field.split_once('/').map_or((field, ""), |(word, _)| (word, &field[word.len()..]));
-    let meant = word.strip_prefix('$').and_then(|_| nearest(word, &DIRECTIVES))?;
+    let meant = word.strip_prefix('$').and_then(|_| nearest_name(word, &DIRECTIVES))?;
     Some(format!("{meant}{rest}"))
 }

@@ -7,7 +7,7 @@ use crate::check::target::CheckedTarget;
 use crate::check::workloads::{LabelPair, Workloads, has_label};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
-use smp_text::yaml::{Node, nearest};
+use smp_text::yaml::{Node, nearest_name};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
@@ -139,6 +139,6 @@ fn is_alike((key, value): LabelPair<'_>, labels: Option<&Node>) -> bool {
     labels.and_then(Node::as_map).is_some_and(|labels| {
         let mut labels = labels.iter().filter_map(|(own, value)| Some((own, value.as_str()?)));
         labels
-            .any(|(own, has)| if own == key { nearest(expected, &[has]).is_some() } else { has == expected })
+            .any(|(own, has)| if own == key { nearest_name(expected, &[has]).is_some() } else { has == expected })
     })
 }

@@ -103,7 +103,7 @@ fn sources(target: &CheckedTarget<'_>) -> FxHashSet<String> {
     for step in target.built.resources.writers() {
         let locations = step.entries.iter().map(|entry| entry.at).chain([step.at]);
         if step.name.starts_with("replacements") {
-            named.extend(locations.filter_map(|at| target.sources.written(at)).flat_map(|text| words(&text)));
+            named.extend(locations.filter_map(|at| target.sources.text_at(at)).flat_map(|text| words(&text)));
         } else if step.name.starts_with("vars") {
             files.extend(locations.map(|at| target.sources.outermost(at).source));
         }

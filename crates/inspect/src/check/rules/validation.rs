@@ -116,12 +116,12 @@ impl<'c> ResourceValues<'c> {
             let mut alike = cursor.fields().filter(|(field, _)| field.eq_ignore_ascii_case(name));
             let (field, _) = alike.next()?;
             let is_free = alike.next().is_none() && !map.contains_key(field);
-            let written = target.sources.written(at)?;
+            let written = target.sources.text_at(at)?;
             let is_it = written.trim_matches(['"', '\'']) == name;
             (is_free && is_it).then(|| written.replace(name, field))
         };
         match known() {
-            Some(name) => finding.certain_fix(at, name),
+            Some(name) => finding.machine_applicable_fix(at, name),
             None => finding,
         }
     }

@@ -7,10 +7,10 @@ use smol_str::SmolStr;
 
 use super::lists::list_keys;
 use super::types::element;
-use crate::merge::association::default_of;
-use crate::merge::directive::{PATCH, PATCH_MERGE_KEY, is_replace, left_out, named_keys, names_keys};
+use crate::merge::association::default_rule;
+use crate::merge::directive::{PATCH, PATCH_MERGE_KEY, is_replace, dropped_entries, patch_merge_key_names, has_patch_merge_key};
 use crate::merge::entry_match::{KeyPattern, ListKeys};
-use crate::merge::fields::plain;
+use crate::merge::fields::non_directives;
 use crate::merge::identity::{Identity, KeyComparison, KeyRule, MergeKeys, NullKey};
 use crate::merge::trail::Trail;
 use crate::schema::Cursor;
@@ -20,7 +20,7 @@ use smp_text::yaml::{Map, Node, Value};
 /// Returns a warning for each directive or key that does not have the effect that it seems to have.
 pub(super) fn ineffective(live: &Map, patch: &Map, kind: Cursor<'_>) -> Vec<Diagnostic> {
     // Shortcut: few patches have directives below the root.
-    if !plain(patch).any(|entry| has_directive(&entry.value)) {
+    if !non_directives(patch).any(|entry| has_directive(&entry.value)) {
         return Vec::new();
     }
     maps(Meets::Map(live), patch, kind, &Trail::root())
@@ -66,7 +66,7 @@ impl<'n> Meets<'n> {
 
 fn maps(meets: Meets<'_>, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
-    for entry in plain(patch) {
+    for entry in non_directives(patch) {
         let (name, here) = (entry.key.text.as_str(), at.field(&entry.key.text));
         let (live, field) = (meets.field(name), cursor.field(name));
         match &entry.value.value {
@@ -126,7 +126,7 @@ fn lists(
         let meets = if live.is_some() { Meets::List } else { Meets::Nothing };
         let entries = patch.iter().enumerate().filter(|(_, entry)| !is_replace(entry));
         let entries = entries.filter_map(|(i, entry)| Some(below(i, entry.as_map()?, meets)));
-        return left_out(patch, at).into_iter().chain(entries.flatten()).collect();
+        return dropped_entries(patch, at).into_iter().chain(entries.flatten()).collect();
     };
     let keys = list_keys(list);
     let name = |entry: &Node| keys.as_ref()?.identify(entry, &KeyPattern::Own);
@@ -168,7 +168,7 @@ impl<'n> KeyedEntries<'n> {
         };
         let as_written = keys(&|_| KeyRule::Optional);
         let default =
-            |name: &str| default_of(element, name, KeyComparison::Data).unwrap_or(KeyRule::Optional);
+            |name: &str| default_rule(element, name, KeyComparison::Data).unwrap_or(KeyRule::Optional);
         let with_defaults = keys(&default);
         let exact = live.iter().filter_map(|entry| as_written.identify(entry)).collect();
         let same = live.iter().rev().filter_map(|entry| Some((with_defaults.identify(entry)?, entry)));
@@ -180,7 +180,7 @@ impl<'n> DefaultedEntries<'n, '_> {
     /// Returns a warning for an entry that is added although a live entry is equal to it: one of them omits a
     /// key that the other sets to its default.
     fn duplicate(&mut self, entry: &'n Node, at: &Trail<'_>) -> Option<Diagnostic> {
-        let names = named_keys(entry).filter(|_| entry.get(PATCH).is_none())?;
+        let names = patch_merge_key_names(entry).filter(|_| entry.get(PATCH).is_none())?;
         let has_default = |name: &&str| self.element.key_default(name).is_some();
         if !names.iter().any(has_default) {
             return None;
@@ -223,7 +223,7 @@ fn added(entry: &Node, list: Cursor<'_>, at: &Trail<'_>) -> Vec<Diagnostic> {
 
 /// Returns a warning for each entry with `$patchMergeKey` in a list that does not merge.
 fn unnamed(patch: &[Node], at: &Trail<'_>) -> Vec<Diagnostic> {
-    let warnings = patch.iter().enumerate().filter(|(_, entry)| names_keys(entry)).map(|(i, entry)| {
+    let warnings = patch.iter().enumerate().filter(|(_, entry)| has_patch_merge_key(entry)).map(|(i, entry)| {
         let message = format!(
             "`{PATCH_MERGE_KEY}` has no effect in this list, which does not merge: the API server replaces the list"
         );

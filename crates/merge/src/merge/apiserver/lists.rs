@@ -5,9 +5,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::target::MergeTarget;
 use super::types::element;
 use crate::merge::association::{Association, ListPolicy};
-use crate::merge::directive::{Action, action, is_delete, names_keys};
-use crate::merge::element_order::Ranked;
-use crate::merge::entry_match::{KeyPattern, ListKeys, merge_in_list};
+use crate::merge::directive::{Action, action, is_delete, has_patch_merge_key};
+use crate::merge::element_order::RankedList;
+use crate::merge::entry_match::{KeyPattern, ListKeys, merge_directive_error};
 use crate::merge::identity::{Identity, KeyValue};
 use crate::merge::keyed_list::KeyedList;
 use crate::merge::order::Rank;
@@ -19,7 +19,7 @@ use smp_text::yaml::Node;
 
 /// Returns the merge keys of a list, or `None` if the schema names no merge key.
 pub(super) fn list_keys(list: Cursor<'_>) -> Option<ListKeys<'_>> {
-    let association = Association::read(list.directives(), element(list), ListPolicy::Apiserver);
+    let association = Association::from_directives(list.directives(), element(list), ListPolicy::Apiserver);
     let keyed = matches!(association, Association::Keyed { .. });
     keyed.then(|| ListKeys::new(association, list, element(list), PatchRules::Apiserver))
 }
@@ -30,11 +30,11 @@ pub(super) fn list_keys(list: Cursor<'_>) -> Option<ListKeys<'_>> {
 ///
 /// # Errors
 /// An entry without its merge key.
-pub(super) fn ranked(list: KeyedList<'_>, keys: &ListKeys<'_>, at: &Trail<'_>) -> Result<Ranked> {
-    let by_slot = list.wanted.iter().any(|wanted| wanted.named);
+pub(super) fn ranked(list: KeyedList<'_>, keys: &ListKeys<'_>, at: &Trail<'_>) -> Result<RankedList> {
+    let by_slot = list.matches.iter().any(|wanted| wanted.by_patch_merge_key);
     let mut in_patch: FxHashMap<&Identity, usize> = FxHashMap::default();
-    for (position, wanted) in list.wanted.iter().enumerate().filter(|(_, w)| !w.delete && !w.named) {
-        if let [(_, identity)] = wanted.by.as_slice() {
+    for (position, wanted) in list.matches.iter().enumerate().filter(|(_, w)| !w.is_deletion && !w.by_patch_merge_key) {
+        if let [(_, identity)] = wanted.identities.as_slice() {
             in_patch.entry(identity).or_insert(position);
         }
     }
@@ -43,18 +43,18 @@ pub(super) fn ranked(list: KeyedList<'_>, keys: &ListKeys<'_>, at: &Trail<'_>) -
     for (slot, entry) in list.entries.iter().enumerate() {
         let Some(entry) = entry else { continue };
         // The patch may have removed a key by setting it to null.
-        let touched = list.touched[slot];
+        let touched = list.matched_by[slot];
         let is_named = touched.is_none() || keys.identify(entry, &KeyPattern::Own).is_some();
-        let identity = list.name(slot).filter(|_| is_named);
-        let identity = identity.ok_or_else(|| keys.missing_key(entry, &at.index(slot)))?;
-        let mut live = (slot < list.live).then_some(slot);
-        if !by_slot && slot < list.live {
+        let identity = list.identity(slot).filter(|_| is_named);
+        let identity = identity.ok_or_else(|| keys.missing_key_error(entry, &at.index(slot)))?;
+        let mut live = (slot < list.live_count).then_some(slot);
+        if !by_slot && slot < list.live_count {
             live = Some(*in_live.entry(identity).or_insert(slot));
         }
         let patch = touched.filter(|_| by_slot).or_else(|| in_patch.get(identity).copied());
         ranks.push(Rank { patch, live, last: is_delete(entry) });
     }
-    Ok(Ranked { ranks, deleted: list.deleted, nodes: list.into_entries() })
+    Ok(RankedList { ranks, deleted: list.deleted_count, nodes: list.into_entries() })
 }
 
 /// Returns the entries of a patch that replaces a whole list (`$patch: replace`).
@@ -66,36 +66,36 @@ pub(super) fn replacement(
     keys: &ListKeys<'_>,
     target: MergeTarget,
     at: &Trail<'_>,
-) -> Result<Ranked> {
-    let mut ranked = Ranked::default();
+) -> Result<RankedList> {
+    let mut ranked = RankedList::default();
     let mut first: FxHashMap<_, usize> = FxHashMap::default();
-    let by_slot = patch.iter().any(names_keys);
+    let by_slot = patch.iter().any(has_patch_merge_key);
     for (position, entry) in patch.iter().enumerate() {
         let here = at.index(position);
-        let Some(map) = entry.as_map() else { return Err(keys.not_a_map(entry, &here)) };
+        let Some(map) = entry.as_map() else { return Err(keys.not_a_map_error(entry, &here)) };
         let action = action(map, &here)?;
         match action {
             Some(Action::Replace) => continue,
-            Some(Action::Merge) => return Err(merge_in_list(entry, &here)),
+            Some(Action::Merge) => return Err(merge_directive_error(entry, &here)),
             Some(Action::Delete) | None => {}
         }
         let identity = keys.identify(entry, &KeyPattern::Own);
-        let identity = identity.ok_or_else(|| keys.missing_key(entry, &here))?;
+        let identity = identity.ok_or_else(|| keys.missing_key_error(entry, &here))?;
         if action.is_none() {
             let live = if by_slot { position } else { *first.entry(identity).or_insert(position) };
             ranked.ranks.push(Rank { live: Some(live), ..Rank::default() });
-            ranked.nodes.push(target.replacing(entry));
+            ranked.nodes.push(target.replacement(entry));
         }
     }
     Ok(ranked)
 }
 
 /// Returns the union of two lists of scalars, without duplicates.
-pub(super) fn union(live: Vec<Node>, patch: &[Node]) -> Ranked {
+pub(super) fn union(live: Vec<Node>, patch: &[Node]) -> RankedList {
     let positions = |list: &[Node]| {
         let mut positions: FxHashMap<KeyValue, usize> = FxHashMap::default();
         for (position, value) in list.iter().enumerate() {
-            if let Some(value) = KeyValue::of(value) {
+            if let Some(value) = KeyValue::from_node(value) {
                 positions.entry(value).or_insert(position);
             }
         }
@@ -103,9 +103,9 @@ pub(super) fn union(live: Vec<Node>, patch: &[Node]) -> Ranked {
     };
     let (in_patch, in_live) = (positions(patch), positions(&live));
     let mut seen = FxHashSet::default();
-    let mut ranked = Ranked::default();
+    let mut ranked = RankedList::default();
     for entry in live.into_iter().chain(patch.iter().cloned()) {
-        let Some(value) = KeyValue::of(&entry) else { continue };
+        let Some(value) = KeyValue::from_node(&entry) else { continue };
         let (patch, live) = (in_patch.get(&value).copied(), in_live.get(&value).copied());
         if seen.insert(value) {
             ranked.nodes.push(entry);

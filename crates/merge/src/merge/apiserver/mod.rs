@@ -16,19 +16,19 @@ use rustc_hash::FxHashSet;
 use self::ineffective::ineffective;
 use self::lists::{list_keys, ranked, replacement, union};
 use self::target::MergeTarget;
-use self::types::{EntryKind, declared, declared_list, element, entry_kind, known, strategy};
+use self::types::{EntryKind, declared_field, declared_list, element, entry_kind, check_known, strategy};
 use super::directive::{
-    Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER, about_lists, action,
-    check_named_keys, is_directive, is_replace, map_without_directives, names_keys,
+    Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER, list_directives, action,
+    check_patch_merge_keys, is_directive, is_replace, map_without_directives, has_patch_merge_key,
 };
-use super::element_order::{OrderKeys, Ranked};
+use super::element_order::{OrderKeys, RankedList};
 use super::fields::{self, MergedField};
 use super::identity::KeyValue;
 use super::keyed_list::KeyedList;
 use super::merged::Merged;
 use super::trail::Trail;
 use crate::schema::Cursor;
-use smp_text::diagnostic::{Code, Diagnostic, PatchRefusal, Result};
+use smp_text::diagnostic::{Code, Diagnostic, PatchRejection, Result};
 use smp_text::yaml::{Entry, List, Map, Node, Value};
 
 /// Applies a patch to an object of a kind.
@@ -37,14 +37,14 @@ use smp_text::yaml::{Entry, List, Map, Node, Value};
 /// A kind without a schema, and patches that the API server rejects.
 pub(super) fn apply(mut dest: Node, patch: &Node, kind: Cursor<'_>) -> Result<Merged> {
     let root = Trail::root();
-    let (into, from) = fields::maps(&mut dest, patch)?;
-    known(kind, &root)?;
-    check_named_keys(patch, &root).map_err(|error| error.refused(PatchRefusal::Merge))?;
+    let (into, from) = fields::target_and_patch(&mut dest, patch)?;
+    check_known(kind, &root)?;
+    check_patch_merge_keys(patch, &root).map_err(|error| error.patch_rejection(PatchRejection::Merge))?;
     let warnings = ineffective(into, from, kind);
     let merged = MergeTarget::Object.merge_map(into, from, kind, &root);
-    merged.map_err(|error| error.refused(PatchRefusal::Merge))?;
+    merged.map_err(|error| error.patch_rejection(PatchRejection::Merge))?;
     let deleted = action(from, &root)? == Some(Action::Delete);
-    Ok(Merged { warnings, ..Merged::of((!deleted).then_some(dest)) })
+    Ok(Merged { warnings, ..Merged::from_node((!deleted).then_some(dest)) })
 }
 
 /// Joins two patches for an object of a kind into one patch with the effect of both.
@@ -81,7 +81,7 @@ impl MergeTarget {
             Self::Object => fields::retain_keys(dest, patch, at)?,
             Self::Patch => take_directives(dest, patch, at)?,
         }
-        let ordered = about_lists(patch, SET_ELEMENT_ORDER, at)?;
+        let ordered = list_directives(patch, SET_ELEMENT_ORDER, at)?;
         for (field, directive) in &ordered {
             self.merge_in_order(dest, (patch.entry(field), field), directive, cursor, &at.field(field))?;
         }
@@ -107,7 +107,7 @@ impl MergeTarget {
         if self == Self::Object {
             check_new(&entry.value, parent.field(&entry.key.text), at)?;
         }
-        Ok(MergedField::of(self.added(&entry.value)))
+        Ok(MergedField::from_option(self.new_value(&entry.value)))
     }
 
     /// Merges a field that both sides have.
@@ -122,27 +122,27 @@ impl MergeTarget {
         match (&mut live.value, &patch.value) {
             _ if is_directive(name) => {}
             (Value::Map(map), Value::Map(changes)) => {
-                let cursor = declared(parent, name, patch, at)?;
+                let cursor = declared_field(parent, name, patch, at)?;
                 if !strategy(cursor, at)?.replace {
                     // A deleted or replaced map keeps its field, with the remaining content.
                     self.merge_map(map, changes, cursor, at)?;
-                    return Ok(MergedField::Done);
+                    return Ok(MergedField::InPlace);
                 }
             }
             (Value::List(list), Value::List(changes)) => {
                 let cursor = declared_list(parent, name, patch, at)?;
                 if strategy(cursor, at)?.merge {
-                    *list = self.merge_list(std::mem::take(list), changes, cursor, at)?.in_order();
-                    return Ok(MergedField::Done);
+                    *list = self.merge_list(std::mem::take(list), changes, cursor, at)?.into_ordered();
+                    return Ok(MergedField::InPlace);
                 }
             }
             _ => return self.new_field(entry, parent, at),
         }
-        Ok(MergedField::Value(self.replacing(patch)))
+        Ok(MergedField::Value(self.replacement(patch)))
     }
 
     /// Merges two lists with the patch strategy `merge`.
-    fn merge_list(self, live: List, patch: &[Node], cursor: Cursor<'_>, at: &Trail<'_>) -> Result<Ranked> {
+    fn merge_list(self, live: List, patch: &[Node], cursor: Cursor<'_>, at: &Trail<'_>) -> Result<RankedList> {
         let kind = entry_kind([&live, patch], at)?;
         let keys = list_keys(cursor);
         match (kind, &keys) {
@@ -151,7 +151,7 @@ impl MergeTarget {
                 Err(at.error(Code::MissingMergeKey, message))
             }
             (_, None) => Ok(union(live, patch)),
-            (None, Some(_)) => Ok(Ranked::default()),
+            (None, Some(_)) => Ok(RankedList::default()),
             (Some(EntryKind::Map), Some(keys)) if patch.iter().any(is_replace) => {
                 replacement(patch, keys, self, at)
             }
@@ -162,7 +162,7 @@ impl MergeTarget {
             }
             (Some(_), Some(keys)) => Err(patch.iter().chain(&live).next().map_or_else(
                 || at.error(Code::WrongType, "the entries of this list must be maps"),
-                |entry| keys.not_a_map(entry, at),
+                |entry| keys.not_a_map_error(entry, at),
             )),
         }
     }
@@ -179,7 +179,7 @@ impl MergeTarget {
                 check_new(patch, element, at)?;
             }
             // A new entry is added unchanged, including nulls.
-            return Ok(self.replacing(patch));
+            return Ok(self.replacement(patch));
         };
         if let (Some(map), Some(patch)) = (live.as_map_mut(), patch.as_map()) {
             self.merge_map(map, patch, element, at)?;
@@ -202,7 +202,7 @@ impl MergeTarget {
         let cursor = declared_list(parent, field, &directive.value, at)?;
         let strategy = strategy(cursor, at)?;
         let entries = patched.map(Vec::as_slice).unwrap_or_default();
-        let keys = OrderKeys::of_server(cursor, order, entries);
+        let keys = OrderKeys::for_apiserver(cursor, order, entries);
         keys.check(entries, order, directive, at)?;
         let kind = entry_kind([live.map(Vec::as_slice).unwrap_or_default(), entries], at)?;
         if kind.is_none() && (live.is_some() || patched.is_some()) {
@@ -213,13 +213,13 @@ impl MergeTarget {
         let merged = match (live, patched) {
             (None, None) => return Ok(()),
             (Some(live), None) => keys.ranked(live.clone(), &live, at)?,
-            (None, Some(_)) => Ranked::of_patch(entries.iter().filter_map(|e| self.added_entry(e)).collect()),
+            (None, Some(_)) => RankedList::from_patch(entries.iter().filter_map(|e| self.new_entry(e)).collect()),
             (Some(live), Some(_)) if strategy.merge => self.merge_list(live, entries, cursor, at)?,
             (Some(live), Some(_)) => {
-                keys.ranked(entries.iter().map(|entry| self.replacing(entry)).collect(), &live, at)?
+                keys.ranked(entries.iter().map(|entry| self.replacement(entry)).collect(), &live, at)?
             }
         };
-        let (nodes, positions) = merged.in_order_with_places();
+        let (nodes, positions) = merged.into_ordered_with_positions();
         set_list(dest, field, from, keys.reorder(nodes, &positions, order, at)?);
         Ok(())
     }
@@ -231,7 +231,7 @@ impl MergeTarget {
 fn check_new(node: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
     match &node.value {
         Value::Map(map) if cursor.is_known() => {
-            let mut fields = fields::plain(map);
+            let mut fields = fields::non_directives(map);
             fields.try_for_each(|entry| {
                 let name = &entry.key.text;
                 check_new(&entry.value, cursor.field(name), &at.field(name))
@@ -239,14 +239,14 @@ fn check_new(node: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
         }
         Value::List(list) if cursor.is_known() => {
             let has_several = cursor.patch_merge_key().is_some_and(|keys| keys.contains(','));
-            let is_checked = cursor.patch_strategy().merge && (has_several || list.iter().any(names_keys));
+            let is_checked = cursor.patch_strategy().merge && (has_several || list.iter().any(has_patch_merge_key));
             let keys = if is_checked { list_keys(cursor) } else { None };
             list.iter().enumerate().try_for_each(|(position, entry)| {
                 let here = at.index(position);
                 match &keys {
-                    Some(keys) if names_keys(entry) => drop(keys.entry_match(entry, &here)?),
+                    Some(keys) if has_patch_merge_key(entry) => drop(keys.entry_match(entry, &here)?),
                     Some(keys) if has_several && entry.get(PATCH).is_none() => {
-                        keys.check_named(entry, &here)?;
+                        keys.check_keys(entry, &here)?;
                     }
                     _ => {}
                 }
@@ -286,7 +286,7 @@ fn take_directives(first: &mut Map, second: &Map, at: &Trail<'_>) -> Result<()> 
 
 /// Applies `$deleteFromPrimitiveList/field`: removes scalars from a list of any patch strategy.
 fn delete_from_lists(dest: &mut Map, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
-    for (field, entry) in about_lists(patch, DELETE_FROM_PRIMITIVE_LIST, at)? {
+    for (field, entry) in list_directives(patch, DELETE_FROM_PRIMITIVE_LIST, at)? {
         if entry.value.is_null() {
             dest.remove(field);
             continue;
@@ -294,16 +294,16 @@ fn delete_from_lists(dest: &mut Map, patch: &Map, cursor: Cursor<'_>, at: &Trail
         let Some(live) = dest.get_mut(field).and_then(Node::as_list_mut) else { continue };
         let Some(gone) = entry.value.as_list() else { continue };
         let here = at.field(field);
-        let list = declared(cursor, field, &entry.value, &here)?;
+        let list = declared_field(cursor, field, &entry.value, &here)?;
         strategy(list, &here)?;
         match entry_kind([live.as_slice(), gone.as_slice()], &here)? {
             None => {}
             Some(EntryKind::Map) => {
-                *live = MergeTarget::Object.merge_list(std::mem::take(live), gone, list, &here)?.in_order();
+                *live = MergeTarget::Object.merge_list(std::mem::take(live), gone, list, &here)?.into_ordered();
             }
             Some(_) => {
-                let gone: FxHashSet<_> = gone.iter().filter_map(KeyValue::of).collect();
-                live.retain(|entry| !KeyValue::of(entry).is_some_and(|value| gone.contains(&value)));
+                let gone: FxHashSet<_> = gone.iter().filter_map(KeyValue::from_node).collect();
+                live.retain(|entry| !KeyValue::from_node(entry).is_some_and(|value| gone.contains(&value)));
             }
         }
     }

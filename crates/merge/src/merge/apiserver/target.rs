@@ -25,7 +25,7 @@ enum Kept {
 
 impl MergeTarget {
     /// Returns the value of a new field, or `None` if nothing of it is copied.
-    pub(super) fn added(self, node: &Node) -> Option<Node> {
+    pub(super) fn new_value(self, node: &Node) -> Option<Node> {
         match self {
             Self::Object if node.is_null() => None,
             Self::Object => kept(node, Kept::Values),
@@ -34,12 +34,12 @@ impl MergeTarget {
     }
 
     /// Returns an entry of a new list that has a `$setElementOrder` in the patch.
-    pub(super) fn added_entry(self, node: &Node) -> Option<Node> {
+    pub(super) fn new_entry(self, node: &Node) -> Option<Node> {
         kept(node, if self == Self::Object { Kept::ValuesAndNulls } else { Kept::Everything })
     }
 
     /// Returns a value that replaces another one, as written in the patch.
-    pub(super) fn replacing(self, node: &Node) -> Node {
+    pub(super) fn replacement(self, node: &Node) -> Node {
         if self == Self::Object { without_directives(node) } else { node.clone() }
     }
 }

@@ -5,14 +5,14 @@
 use crate::merge::identity::KeyValue;
 use crate::merge::trail::Trail;
 use crate::schema::{Cursor, PatchStrategy, TypeKind};
-use smp_text::diagnostic::{Code, PatchRefusal, Result};
+use smp_text::diagnostic::{Code, PatchRejection, Result};
 use smp_text::yaml::{Node, Value};
 
 /// Checks that the kind is known: the API server supports strategic merge patches for built-in kinds only.
 ///
 /// # Errors
 /// An unknown kind.
-pub(crate) fn known(kind: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
+pub(crate) fn check_known(kind: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
     if kind.is_known() {
         return Ok(());
     }
@@ -20,7 +20,7 @@ pub(crate) fn known(kind: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
         "the API server does not support strategic merge patches for kinds without a built-in schema";
     Err(at
         .error(Code::NoSchema, message)
-        .refused(PatchRefusal::PatchType)
+        .patch_rejection(PatchRejection::UnsupportedType)
         .help("use a JSON merge patch, or the overlay dialect, which needs no schema"))
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn known(kind: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
 ///
 /// # Errors
 /// The type has no such field.
-pub(crate) fn declared<'s>(
+pub(crate) fn declared_field<'s>(
     parent: Cursor<'s>,
     name: &str,
     node: &Node,
@@ -53,7 +53,7 @@ pub(crate) fn declared_list<'s>(
     node: &Node,
     at: &Trail<'_>,
 ) -> Result<Cursor<'s>> {
-    let list = declared(parent, name, node, at)?;
+    let list = declared_field(parent, name, node, at)?;
     if matches!(list.type_kind(), TypeKind::Array | TypeKind::Any) || is_object(list) {
         return Ok(list);
     }
@@ -102,7 +102,7 @@ pub(crate) fn entry_kind(lists: [&[Node]; 2], at: &Trail<'_>) -> Result<Option<E
     let mut kind = None;
     for entry in lists.into_iter().flatten() {
         let wrong = |message: String| at.error(Code::WrongType, message).at(entry.span());
-        let this = match (&entry.value, KeyValue::of(entry)) {
+        let this = match (&entry.value, KeyValue::from_node(entry)) {
             (Value::Map(_), _) => EntryKind::Map,
             (Value::List(_), _) => return Err(wrong("lists of lists cannot be merged".into())),
             (_, Some(KeyValue::Bool(_))) => EntryKind::Bool,

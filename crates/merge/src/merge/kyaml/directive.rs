@@ -23,7 +23,7 @@ pub(super) fn take_from_map(map: &mut Map, trail: &Trail<'_>) -> Result<Action> 
 ///
 /// # Errors
 /// An unknown value.
-pub(super) fn take_from_list(list: &mut Vec<Node>, trail: &Trail<'_>) -> Result<Action> {
+pub(super) fn extract_from_list(list: &mut Vec<Node>, trail: &Trail<'_>) -> Result<Action> {
     let first = list.iter().filter_map(Node::as_map).find(|map| map.contains_key(PATCH));
     let Some(entry) = first.filter(|map| map.len() == 1) else { return Ok(Action::Merge) };
     let Some(action) = action(entry, trail)? else { return Ok(Action::Merge) };
@@ -81,7 +81,7 @@ mod tests {
         ];
         for (text, want, rest) in table {
             let mut list = node(text);
-            let got = take_from_list(list.as_list_mut().expect("list"), &Trail::root()).expect(text);
+            let got = extract_from_list(list.as_list_mut().expect("list"), &Trail::root()).expect(text);
             assert_eq!((got, list), (want, node(rest)), "{text}");
         }
     }

@@ -8,8 +8,8 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use super::restyle::key_scalar;
-use super::sequence::{Sequence, Shape, Table};
-use super::tuples::{Keys, filled};
+use super::sequence::{Sequence, Shape, KeyTexts};
+use super::tuples::{Keys, filled_columns};
 use super::walk::Decision;
 use crate::merge::Trail;
 use crate::merge::options::ListOrder;
@@ -24,14 +24,14 @@ struct WrongShape {
 }
 
 /// The lists of a merge: those of dest and the results so far.
-pub(super) struct Entries<'k> {
+pub(super) struct ListMerge<'k> {
     nodes: Vec<Node>,
-    table: Table<'k>,
+    table: KeyTexts<'k>,
     /// Entry numbers equal positions in this list, because entries are only removed from it.
     dest: Sequence,
     results: Sequence,
     /// Entries of dest that were moved to the results.
-    put: FxHashSet<usize>,
+    record: FxHashSet<usize>,
     /// The location of the list.
     trail: &'k Trail<'k>,
 }
@@ -46,13 +46,13 @@ pub(super) struct Visit<'t> {
 
 /// The list of a side that is only searched.
 pub(super) struct Lookup<'k> {
-    table: Table<'k>,
+    table: KeyTexts<'k>,
     list: Sequence,
 }
 
 impl<'k> Lookup<'k> {
     pub(super) fn new(entries: &[Node], keys: &'k Keys) -> Self {
-        let (mut table, mut list) = (Table::new(keys), Sequence::default());
+        let (mut table, mut list) = (KeyTexts::new(keys), Sequence::default());
         for (i, node) in entries.iter().enumerate() {
             table.push(node);
             list.push(i, &table);
@@ -67,10 +67,10 @@ impl<'k> Lookup<'k> {
 }
 
 /// Finds an entry by the keys that the tuple has, or by empty keys if it has none.
-fn find(list: &mut Sequence, table: &Table<'_>, tuple: &[SmolStr]) -> Option<usize> {
-    let columns = filled(tuple);
+fn find(list: &mut Sequence, table: &KeyTexts<'_>, tuple: &[SmolStr]) -> Option<usize> {
+    let columns = filled_columns(tuple);
     let fits = |entry: usize| {
-        (table.whole || table.shapes[entry] == Shape::Map)
+        (table.by_own_text || table.shapes[entry] == Shape::Map)
             && tuple.iter().zip(table.texts_of(entry)).all(|(want, text)| {
                 columns != 0 && want.is_empty() || text.as_ref().is_some_and(|text| text == want)
             })
@@ -79,11 +79,11 @@ fn find(list: &mut Sequence, table: &Table<'_>, tuple: &[SmolStr]) -> Option<usi
     list.order.get(at).copied().flatten()
 }
 
-impl<'k> Entries<'k> {
+impl<'k> ListMerge<'k> {
     pub(super) fn new(dest: Vec<Node>, keys: &'k Keys, trail: &'k Trail<'k>) -> Self {
         let Lookup { table, list } = Lookup::new(&dest, keys);
         let (results, put) = (Sequence::default(), FxHashSet::default());
-        Self { nodes: dest, table, dest: list, results, put, trail }
+        Self { nodes: dest, table, dest: list, results, record: put, trail }
     }
 
     /// Returns the entry of dest that matches a tuple. `others` are the entries of the other sides.
@@ -125,8 +125,8 @@ impl<'k> Entries<'k> {
             }
             Decision::Remove => None,
         };
-        let put = result.filter(|&entry| !self.table.shapes[entry].is_nothing());
-        self.put.extend(put.filter(|_| result == visit.found));
+        let put = result.filter(|&entry| !self.table.shapes[entry].is_empty());
+        self.record.extend(put.filter(|_| result == visit.found));
         let list = if put.is_some() { &mut self.results } else { &mut self.dest };
         set(list, &self.table, visit.tuple, put).map_err(|wrong| self.error(wrong))?;
         Ok(result.map(|entry| &self.nodes[entry]))
@@ -135,16 +135,16 @@ impl<'k> Entries<'k> {
     /// Updates the keys of an entry of dest after its node may have changed.
     fn refresh(&mut self, entry: usize) {
         let keys_changed = self.table.refresh(entry, &self.nodes[entry]);
-        let is_nothing = self.table.shapes[entry].is_nothing();
+        let is_nothing = self.table.shapes[entry].is_empty();
         if !keys_changed && !is_nothing {
             return;
         }
-        self.dest.note(entry, entry, &self.table);
+        self.dest.reindex(entry, entry, &self.table);
         // Rare: an entry is visited again only if other entries lack some of its keys.
-        if self.put.contains(&entry) {
+        if self.record.contains(&entry) {
             for at in 0..self.results.order.len() {
                 if self.results.order[at] == Some(entry) {
-                    self.results.note(at, entry, &self.table);
+                    self.results.reindex(at, entry, &self.table);
                 }
             }
         }
@@ -189,16 +189,16 @@ impl<'k> Entries<'k> {
 
     fn error(&self, wrong: WrongShape) -> Diagnostic {
         let node = &self.nodes[wrong.entry];
-        let expected = if self.table.whole { "a scalar" } else { "a map" };
+        let expected = if self.table.by_own_text { "a scalar" } else { "a map" };
         let message = format!("an entry of this list must be {expected}, not {}", node.type_name());
         self.trail.error(Code::WrongType, message).at(node.span())
     }
 }
 
 /// Adds the missing keys by which an entry was found.
-fn complete(node: &mut Node, table: &Table<'_>, Visit { tuple, spans, .. }: &Visit<'_>) {
+fn complete(node: &mut Node, table: &KeyTexts<'_>, Visit { tuple, spans, .. }: &Visit<'_>) {
     let Value::Map(map) = &mut node.value else { return };
-    if map.is_empty() || table.whole {
+    if map.is_empty() || table.by_own_text {
         return;
     }
     for (i, ((key, default), text)) in table.keys.iter().zip(*tuple).enumerate() {
@@ -229,16 +229,16 @@ fn gather(nodes: Vec<Node>, list: &Sequence) -> Vec<Node> {
 /// values, nothing matches and the list is cleared.
 fn set(
     list: &mut Sequence,
-    table: &Table<'_>,
+    table: &KeyTexts<'_>,
     values: &[SmolStr],
     entry: Option<usize>,
 ) -> std::result::Result<(), WrongShape> {
     list.sweep(table);
-    let by_map = !table.whole && values.first().is_some_and(|value| !value.is_empty());
+    let by_map = !table.by_own_text && values.first().is_some_and(|value| !value.is_empty());
     if !by_map
         && !values.is_empty()
-        && list.unfit > 0
-        && let Some(entry) = list.entries().find(|&entry| table.is_unfit(entry))
+        && list.without_keys > 0
+        && let Some(entry) = list.entries().find(|&entry| table.lacks_keys(entry))
     {
         return Err(WrongShape { entry });
     }
@@ -246,10 +246,10 @@ fn set(
     if values.is_empty() {
         list.clear();
     } else {
-        let columns = if table.whole { 1 } else { filled(values) };
+        let columns = if table.by_own_text { 1 } else { filled_columns(values) };
         let fits = |entry: usize| {
-            table.whole && table.texts_of(entry)[0].as_ref() == Some(&values[0])
-                || !table.whole
+            table.by_own_text && table.texts_of(entry)[0].as_ref() == Some(&values[0])
+                || !table.by_own_text
                     && table.shapes[entry] == Shape::Map
                     && values.iter().zip(table.texts_of(entry)).all(|(value, text)| {
                         text.as_ref().is_some_and(|text| value.is_empty() || text == value)
@@ -268,8 +268,8 @@ fn set(
 }
 
 /// Adds an entry of the other list. With one key it replaces the equal entry; with several it is appended.
-fn append(list: &mut Sequence, table: &Table<'_>, entry: usize) -> std::result::Result<(), WrongShape> {
-    if table.whole {
+fn append(list: &mut Sequence, table: &KeyTexts<'_>, entry: usize) -> std::result::Result<(), WrongShape> {
+    if table.by_own_text {
         let text = table.texts_of(entry)[0].clone().unwrap_or_default();
         return set(list, table, &[text], Some(entry));
     }

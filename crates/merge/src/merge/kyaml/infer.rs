@@ -70,7 +70,7 @@ mod tests {
             ("[]", "[{type: x}]", "type", "type"),
             ("[{name: null}]", "[]", "name", "name"),
         ];
-        let usual = InferKeys::usual();
+        let usual = InferKeys::common();
         for (dest, patch, want, want_lenient) in table {
             let (dest, patch) = (node(dest), node(patch));
             let sides = [dest.as_list().expect("list").as_slice(), patch.as_list().expect("list").as_slice()];

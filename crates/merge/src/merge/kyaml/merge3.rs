@@ -8,10 +8,10 @@
 mod tests;
 
 use super::change::{key_comments, list_changed, scalar_changed};
-use super::entries::{Entries, Lookup};
+use super::entries::{ListMerge, Lookup};
 use super::position::{ListRule, Position};
 use super::tuples::Tuples;
-use super::walk::{Decision, Here, partners, retain, same_kind};
+use super::walk::{Decision, Location, match_fields, retain, check_same_kind};
 use crate::merge::options::{ConflictPolicy, MergeOptions};
 use crate::merge::{Conflict, ConflictSide, Merged, Trail};
 use crate::schema::Schema;
@@ -32,7 +32,7 @@ pub(in crate::merge) fn merge3(
     let mut merge = Merge3 { schema, options, conflicts: Vec::new() };
     let others = Others { original, updated };
     let decision = merge.value(dest.as_mut(), others, Position::unknown(), &Trail::root())?;
-    Ok(Merged { node: decision.of(dest), warnings: Vec::new(), conflicts: merge.conflicts })
+    Ok(Merged { node: decision.into_node(dest), warnings: Vec::new(), conflicts: merge.conflicts })
 }
 
 struct Merge3<'s> {
@@ -92,11 +92,11 @@ impl<'s> Merge3<'s> {
         trail: &Trail<'_>,
     ) -> Result<Decision> {
         let at = at.refine(&[dest.as_deref(), others.original, others.updated], self.schema);
-        let here = Here { at: &at, trail };
+        let here = Location { position: &at, trail };
         let mut kinds = dest.as_deref().into_iter().chain(others.iter()).filter(|node| !node.is_null());
         let Some(first) = kinds.next() else { return Ok(Decision::Remove) };
         for other in kinds {
-            same_kind(first, other, trail)?;
+            check_same_kind(first, other, trail)?;
         }
         match first.value {
             Value::Map(_) => self.map(dest, others, here),
@@ -153,7 +153,7 @@ impl<'s> Merge3<'s> {
             updated: updated.cloned(),
             dest: dest.cloned(),
             unknown_list: false,
-            taken,
+            winner: taken,
         });
         self.conflicts.last_mut()
     }
@@ -165,7 +165,7 @@ impl<'s> Merge3<'s> {
         if stays { Decision::Keep } else { Decision::Remove }
     }
 
-    fn map(&mut self, dest: Option<&mut Node>, others: Others<'_>, here: Here<'_, 's>) -> Result<Decision> {
+    fn map(&mut self, dest: Option<&mut Node>, others: Others<'_>, here: Location<'_, 's>) -> Result<Decision> {
         if any_null([others.updated, dest.as_deref()]) {
             return Ok(self.removed(dest.as_deref(), others, here.trail));
         }
@@ -182,13 +182,13 @@ impl<'s> Merge3<'s> {
     }
 
     /// Merges the fields of dest in their order, then adds the new ones, sorted by name.
-    fn fields(&mut self, dest: &mut Map, others: Others<'_>, here: Here<'_, 's>) -> Result<()> {
+    fn fields(&mut self, dest: &mut Map, others: Others<'_>, here: Location<'_, 's>) -> Result<()> {
         let none = Map::new();
         let sides = [others.original, others.updated];
         let [original, updated] = sides.map(|side| side.and_then(Node::as_map).unwrap_or(&none));
         let originals = original.index();
         let original = |name: &str| originals.position(name).and_then(|i| original.entries().get(i));
-        let (updates, new) = partners(dest, updated);
+        let (updates, new) = match_fields(dest, updated);
         let mut updates = updates.into_iter();
         retain(dest.entries_mut(), |entry| {
             let updated = updates.next().flatten().and_then(|i| updated.entries().get(i));
@@ -198,11 +198,11 @@ impl<'s> Merge3<'s> {
             let original = original(&field.key.text);
             let theirs = Others { original, updated: Some(field) };
             let at =
-                here.at.field_of(&field.key.text, theirs.iter().map(|e| (&e.key, &e.value)), self.schema);
+                here.position.field_with_comments(&field.key.text, theirs.iter().map(|e| (&e.key, &e.value)), self.schema);
             let trail = here.trail.field(&field.key.text);
             let decision = self.value(None, theirs.map(|entry| &entry.value), at, &trail)?;
             let comments = key_comments(None, original.map(|e| &e.key), Some(&field.key));
-            decision.add(dest, &field.key, comments.and_then(|key| key.meta.comments.clone()));
+            decision.add_to(dest, &field.key, comments.and_then(|key| key.meta.comments.clone()));
         }
         Ok(())
     }
@@ -212,12 +212,12 @@ impl<'s> Merge3<'s> {
         &mut self,
         Entry { key, value }: &mut Entry,
         theirs: Others<'_, Entry>,
-        here: Here<'_, 's>,
+        here: Location<'_, 's>,
     ) -> Result<bool> {
         let sides = std::iter::once((&*key, &*value)).chain(theirs.iter().map(|e| (&e.key, &e.value)));
-        let at = here.at.field_of(&key.text, sides, self.schema);
+        let at = here.position.field_with_comments(&key.text, sides, self.schema);
         let trail = here.trail.field(&key.text);
-        let stays = self.value(Some(value), theirs.map(|entry| &entry.value), at, &trail)?.put(value);
+        let stays = self.value(Some(value), theirs.map(|entry| &entry.value), at, &trail)?.apply_to(value);
         let Others { original, updated } = theirs.map(|entry| &entry.key);
         if let Some(from) = key_comments(Some(key), original, updated).filter(|_| stays) {
             let comments = from.meta.comments.clone();
@@ -226,12 +226,12 @@ impl<'s> Merge3<'s> {
         Ok(stays)
     }
 
-    fn list(&mut self, dest: Option<&mut Node>, others: Others<'_>, here: Here<'_, 's>) -> Result<Decision> {
+    fn list(&mut self, dest: Option<&mut Node>, others: Others<'_>, here: Location<'_, 's>) -> Result<Decision> {
         let lists = dest.as_deref().into_iter().chain(others.iter()).filter_map(Node::as_list);
         let lists: Vec<&[Node]> = lists.map(Vec::as_slice).collect();
-        let rule = here.at.list_rule(&lists, None, self.options, self.schema);
+        let rule = here.position.list_rule(&lists, None, self.options, self.schema);
         if rule.replaces() {
-            let leaf = if here.at.is_known() { Leaf::List } else { Leaf::UnknownList };
+            let leaf = if here.position.is_known() { Leaf::List } else { Leaf::UnknownList };
             return Ok(self.leaf(leaf, dest.as_deref(), others, here.trail));
         }
         if present(others.updated).is_none() && present(others.original).is_some() {
@@ -251,7 +251,7 @@ impl<'s> Merge3<'s> {
         dest: &mut List,
         others: Others<'_>,
         rule: &ListRule<'s>,
-        here: Here<'_, 's>,
+        here: Location<'_, 's>,
     ) -> Result<()> {
         let sides = [others.original, others.updated];
         let [original, updated] =
@@ -259,14 +259,14 @@ impl<'s> Merge3<'s> {
         rule.check_patch(updated, here.trail)?;
         let sides = [dest.as_slice(), original, updated];
         let keys = rule.keys(&sides, self.options.infer_keys.keys(), here.trail)?;
-        let tuples = Tuples::of(sides, keys);
+        let tuples = Tuples::from_lists(sides, keys);
         if tuples.is_empty() {
             return Ok(());
         }
-        let element = here.at.element(self.schema);
+        let element = here.position.element(self.schema);
         let mut originals = Lookup::new(original, tuples.keys());
         let mut updates = Lookup::new(updated, tuples.keys());
-        let mut entries = Entries::new(std::mem::take(dest), tuples.keys(), here.trail);
+        let mut entries = ListMerge::new(std::mem::take(dest), tuples.keys(), here.trail);
         for tuple in tuples.iter() {
             let others = Others {
                 original: originals.find(tuple).and_then(|i| original.get(i)),

@@ -11,8 +11,8 @@ use smol_str::SmolStr;
 use super::infer;
 use super::tuples::Keys;
 use crate::merge::association::{Association, ListPolicy};
-use crate::merge::directive::names_keys;
-use crate::merge::entry_match::{ListKeys, lacks};
+use crate::merge::directive::has_patch_merge_key;
+use crate::merge::entry_match::{ListKeys, unidentified_entry_error};
 use crate::merge::identity::MergeKeys;
 use crate::merge::options::MergeOptions;
 use crate::merge::rules::{Exceptions, MergeRules};
@@ -62,10 +62,10 @@ impl ListRule<'_> {
     pub(super) fn keys(&self, sides: &[&[Node]], candidates: &[SmolStr], trail: &Trail<'_>) -> Result<Keys> {
         Ok(match self {
             Self::Tuples(keys) => keys.clone(),
-            Self::AllOf(keys) => Keys::of(keys),
+            Self::AllOf(keys) => Keys::from_merge_keys(keys),
             Self::Inferred => Keys::new(vec![infer::agreed_key(sides, candidates, trail)?]),
-            Self::Keyed(keys) => keys.keys().map_or_else(Keys::whole, Keys::of),
-            Self::Replace => Keys::whole(),
+            Self::Keyed(keys) => keys.keys().map_or_else(Keys::own_text, Keys::from_merge_keys),
+            Self::Replace => Keys::own_text(),
         })
     }
 
@@ -76,7 +76,7 @@ impl ListRule<'_> {
     pub(super) fn check_patch(&self, patch: &[Node], trail: &Trail<'_>) -> Result<()> {
         let Self::AllOf(keys) = self else { return Ok(()) };
         let invalid = patch.iter().enumerate().find(|(_, entry)| keys.identify(entry).is_none());
-        invalid.map_or(Ok(()), |(position, entry)| Err(lacks(keys, entry, &trail.index(position))))
+        invalid.map_or(Ok(()), |(position, entry)| Err(unidentified_entry_error(keys, entry, &trail.index(position))))
     }
 }
 
@@ -85,9 +85,9 @@ impl From<Association> for ListRule<'_> {
     fn from(association: Association) -> Self {
         match association {
             Association::Unknown | Association::Atomic => Self::Replace,
-            Association::Set => Self::Tuples(Keys::whole()),
-            Association::Keyed { keys, .. } if keys.are_all_needed() => Self::AllOf(keys),
-            Association::Keyed { keys, .. } => Self::Tuples(Keys::of(&keys)),
+            Association::Set => Self::Tuples(Keys::own_text()),
+            Association::Keyed { keys, .. } if keys.are_all_required() => Self::AllOf(keys),
+            Association::Keyed { keys, .. } => Self::Tuples(Keys::from_merge_keys(&keys)),
         }
     }
 }
@@ -122,7 +122,7 @@ impl<'s> Position<'s> {
     }
 
     /// Returns the position of a field, from a comment on its value or key, or else from the schema.
-    pub(super) fn field_of<'n>(
+    pub(super) fn field_with_comments<'n>(
         &self,
         name: &str,
         mut sides: impl Iterator<Item = (&'n Key, &'n Node)>,
@@ -158,9 +158,9 @@ impl<'s> Position<'s> {
 
     fn association(&self, policy: ListPolicy, schema: &'s Schema) -> Association {
         match &self.source {
-            TypeSource::Schema(list) => Association::of(*list, policy),
+            TypeSource::Schema(list) => Association::of_list(*list, policy),
             TypeSource::Comment(json) => {
-                Association::read(directives(json), self.element(schema).cursor(), policy)
+                Association::from_directives(directives(json), self.element(schema).cursor(), policy)
             }
         }
     }
@@ -184,7 +184,7 @@ impl<'s> Position<'s> {
         schema: &'s Schema,
     ) -> ListRule<'s> {
         let keys = options.infer_keys.keys();
-        if options.exceptions() == Exceptions::Listed {
+        if options.exceptions() == Exceptions::Documented {
             return self.rule_without_losses(sides, patch, keys, schema);
         }
         match self.association(ListPolicy::Kyaml, schema) {
@@ -208,9 +208,9 @@ impl<'s> Position<'s> {
             Association::Unknown => infer::common_key(sides, keys).map_or(Association::Unknown, keyed_by),
             association => association,
         };
-        let names_keys = || patch.is_some_and(|list| list.iter().any(names_keys));
+        let names_keys = || patch.is_some_and(|list| list.iter().any(has_patch_merge_key));
         if matches!(association, Association::Keyed { .. }) || names_keys() {
-            let rules = MergeRules::Kustomize { exceptions: Exceptions::Listed };
+            let rules = MergeRules::Kustomize { exceptions: Exceptions::Documented };
             let element = self.element(schema).cursor();
             return ListRule::Keyed(ListKeys::new(association, self.cursor(), element, rules));
         }
@@ -239,7 +239,7 @@ impl<'s> Position<'s> {
 fn keyed_by(key: SmolStr) -> Association {
     let list =
         Directives { list_type: Some(ListType::Map), list_map_keys: vec![key], ..Directives::default() };
-    Association::read(list, Cursor::unknown(), ListPolicy::KustomizeCustom)
+    Association::from_directives(list, Cursor::unknown(), ListPolicy::KustomizeCustom)
 }
 
 /// Returns the list directives in a comment.
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn keys_have_defaults_without_losses() {
-        let (schema, options) = (Schema::embedded(), MergeOptions::kustomize(Exceptions::Listed));
+        let (schema, options) = (Schema::embedded(), MergeOptions::kustomize(Exceptions::Documented));
         let ports = at("{apiVersion: v1, kind: Service}", &["spec", "ports"], &schema);
         let ListRule::Keyed(rule) = ports.list_rule(&[], None, &options, &schema) else {
             panic!("ports have keys")

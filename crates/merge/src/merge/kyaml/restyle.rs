@@ -3,7 +3,7 @@
 //! kyaml gives a new value the style of the old one. If the old one was quoted, a number becomes a string. A
 //! string that replaces an unquoted value stays a string by its tag.
 
-use smp_text::yaml::{Meta, Node, Resolved, Style, Tag, Value, old_boolean, resolve_plain};
+use smp_text::yaml::{Meta, Node, Resolved, Style, Tag, Value, parse_yaml_1_1_bool, resolve_plain};
 
 /// Gives a value the style of the one that it replaces.
 pub(super) fn restyle(new: &mut Node, old: &Meta) {
@@ -12,7 +12,7 @@ pub(super) fn restyle(new: &mut Node, old: &Meta) {
         return;
     }
     // The new scalar stays linked to the scalars that the old one shares its value with.
-    new.meta.shared = old.shared;
+    new.meta.shared_group = old.shared_group;
     let style = if matches!(old.style, Style::Block | Style::Flow) { Style::Plain } else { old.style };
     new.meta.tag = tag_after(new, style, !matches!(old.tag, Tag::None | Tag::Undecided | Tag::Quoted));
     new.meta.style = style;
@@ -51,12 +51,12 @@ fn tag_of(resolved: &Resolved<'_>) -> Tag {
 
 /// Quotes a plain string that YAML 1.1 reads as another type, as kyaml does with the values that it visits:
 /// booleans, and values that a program turned into strings.
-pub(super) fn quote_old_booleans(node: &mut Node) {
+pub(super) fn quote_yaml11_values(node: &mut Node) {
     let meta = &node.meta;
     if meta.style == Style::Plain
         && matches!(meta.tag, Tag::None | Tag::Undecided | Tag::Str)
         && let Value::Scalar(text) = &node.value
-        && (old_boolean(text).is_some()
+        && (parse_yaml_1_1_bool(text).is_some()
             || (meta.tag == Tag::Str && !matches!(resolve_plain(text), Resolved::Str(_)))
             || (meta.tag == Tag::Undecided
                 && !text.is_empty()
@@ -69,7 +69,7 @@ pub(super) fn quote_old_booleans(node: &mut Node) {
 /// Returns the key of a list entry from the text by which the entry was matched. Numbers become strings.
 pub(super) fn key_scalar(text: &str) -> Node {
     let mut node = Node::plain(text);
-    if old_boolean(text).is_some()
+    if parse_yaml_1_1_bool(text).is_some()
         || !matches!(resolve_plain(text), Resolved::Str(_) | Resolved::Timestamp(_))
     {
         node.meta.style = Style::DoubleQuoted;
@@ -121,7 +121,7 @@ mod tests {
             [("yes", Style::DoubleQuoted), ("true", Style::Plain), ("'n'", Style::SingleQuoted)]
         {
             let mut got = node(text);
-            quote_old_booleans(&mut got);
+            quote_yaml11_values(&mut got);
             assert_eq!(got.meta.style, style, "{text}");
         }
     }

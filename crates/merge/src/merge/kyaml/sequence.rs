@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use super::tuples::{Columns, Keys};
-use crate::merge::identity::FEW;
+use crate::merge::identity::PAIRWISE_LIMIT;
 use smp_text::yaml::{Node, Value};
 
 /// The shape of an entry, as far as its keys depend on it.
@@ -20,7 +20,7 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    fn of(node: &Node) -> Self {
+    fn from_node(node: &Node) -> Self {
         match &node.value {
             Value::Map(map) if map.is_empty() => Self::EmptyMap,
             Value::Map(_) => Self::Map,
@@ -31,39 +31,39 @@ impl Shape {
     }
 
     /// Returns true for null and empty maps, which are not entries and are dropped by the next sweep.
-    pub(super) fn is_nothing(self) -> bool {
+    pub(super) fn is_empty(self) -> bool {
         matches!(self, Self::Null | Self::EmptyMap)
     }
 }
 
 /// The key texts of all entries, by entry number.
 #[derive(Debug)]
-pub(super) struct Table<'k> {
+pub(super) struct KeyTexts<'k> {
     pub(super) keys: &'k Keys,
     /// Set if entries are identified by their own text.
-    pub(super) whole: bool,
+    pub(super) by_own_text: bool,
     /// One per key and entry; `None` if the entry lacks the field.
     texts: Vec<Option<SmolStr>>,
     pub(super) shapes: Vec<Shape>,
 }
 
-impl<'k> Table<'k> {
+impl<'k> KeyTexts<'k> {
     pub(super) fn new(keys: &'k Keys) -> Self {
-        Self { keys, whole: keys.is_whole(), texts: Vec::new(), shapes: Vec::new() }
+        Self { keys, by_own_text: keys.is_own_text(), texts: Vec::new(), shapes: Vec::new() }
     }
 
     /// Returns true if an entry has a shape without keys.
-    pub(super) fn is_unfit(&self, entry: usize) -> bool {
+    pub(super) fn lacks_keys(&self, entry: usize) -> bool {
         match self.shapes[entry] {
             Shape::List => true,
-            Shape::Map => self.whole,
-            Shape::Scalar => !self.whole,
+            Shape::Map => self.by_own_text,
+            Shape::Scalar => !self.by_own_text,
             Shape::Null | Shape::EmptyMap => false,
         }
     }
 
     pub(super) fn push(&mut self, node: &Node) {
-        self.shapes.push(Shape::of(node));
+        self.shapes.push(Shape::from_node(node));
         for i in 0..self.keys.len() {
             let text = self.keys.raw(node, i);
             self.texts.push(text);
@@ -72,7 +72,7 @@ impl<'k> Table<'k> {
 
     /// Updates the keys of an entry. Returns true if they have changed.
     pub(super) fn refresh(&mut self, entry: usize, node: &Node) -> bool {
-        self.shapes[entry] = Shape::of(node);
+        self.shapes[entry] = Shape::from_node(node);
         let mut changed = false;
         for i in 0..self.keys.len() {
             let text = self.keys.raw(node, i);
@@ -113,29 +113,29 @@ pub(super) struct Sequence {
     /// Positions of nulls and empty maps.
     unswept: Vec<usize>,
     /// The number of entries with a shape without keys.
-    pub(super) unfit: usize,
+    pub(super) without_keys: usize,
 }
 
 impl Sequence {
-    pub(super) fn push(&mut self, entry: usize, table: &Table<'_>) {
+    pub(super) fn push(&mut self, entry: usize, table: &KeyTexts<'_>) {
         self.order.push(None);
         self.set_at(self.order.len() - 1, Some(entry), table);
     }
 
     /// Replaces or removes the entry at a position.
-    pub(super) fn set_at(&mut self, position: usize, entry: Option<usize>, table: &Table<'_>) {
+    pub(super) fn set_at(&mut self, position: usize, entry: Option<usize>, table: &KeyTexts<'_>) {
         if let Some(old) = std::mem::replace(&mut self.order[position], entry) {
-            self.unfit -= usize::from(table.is_unfit(old));
+            self.without_keys -= usize::from(table.lacks_keys(old));
         }
         if let Some(entry) = entry {
-            self.unfit += usize::from(table.is_unfit(entry));
-            self.note(position, entry, table);
+            self.without_keys += usize::from(table.lacks_keys(entry));
+            self.reindex(position, entry, table);
         }
     }
 
     /// Updates the index after the entry at a position has changed.
-    pub(super) fn note(&mut self, position: usize, entry: usize, table: &Table<'_>) {
-        if table.shapes[entry].is_nothing() {
+    pub(super) fn reindex(&mut self, position: usize, entry: usize, table: &KeyTexts<'_>) {
+        if table.shapes[entry].is_empty() {
             self.unswept.push(position);
         }
         for (columns, positions) in &mut self.index {
@@ -158,11 +158,11 @@ impl Sequence {
         &mut self,
         columns: Columns,
         texts: &[SmolStr],
-        table: &Table<'_>,
+        table: &KeyTexts<'_>,
         fits: impl Fn(usize) -> bool,
     ) -> Vec<usize> {
         let fits = |order: &[Option<usize>], at: usize| order.get(at).copied().flatten().is_some_and(&fits);
-        if columns == 0 || self.order.len() <= FEW {
+        if columns == 0 || self.order.len() <= PAIRWISE_LIMIT {
             return (0..self.order.len()).filter(|&at| fits(&self.order, at)).collect();
         }
         let order = &self.order;
@@ -185,10 +185,10 @@ impl Sequence {
     }
 
     /// Drops nulls and empty maps.
-    pub(super) fn sweep(&mut self, table: &Table<'_>) {
+    pub(super) fn sweep(&mut self, table: &KeyTexts<'_>) {
         for at in self.unswept.drain(..) {
             if let Some(slot) = self.order.get_mut(at) {
-                *slot = slot.filter(|&entry| !table.shapes[entry].is_nothing());
+                *slot = slot.filter(|&entry| !table.shapes[entry].is_empty());
             }
         }
     }

@@ -18,18 +18,18 @@ pub(crate) fn node(text: &str) -> Node {
 
 /// Parses a single document with its comments.
 pub(crate) fn commented(text: &str) -> Node {
-    read(text, ParseOptions { comments: true, ..ParseOptions::default() })
+    read(text, ParseOptions { keep_comments: true, ..ParseOptions::default() })
 }
 
 /// Formats the data in one line. Fields keep their order, and ambiguous strings are quoted.
-pub(crate) fn shown(node: &Node) -> String {
+pub(crate) fn format_data(node: &Node) -> String {
     match &node.value {
         Value::Map(map) => {
-            let fields: Vec<_> = map.iter().map(|(key, value)| format!("{key}: {}", shown(value))).collect();
+            let fields: Vec<_> = map.iter().map(|(key, value)| format!("{key}: {}", format_data(value))).collect();
             format!("{{{}}}", fields.join(", "))
         }
         Value::List(list) => {
-            let entries: Vec<_> = list.iter().map(shown).collect();
+            let entries: Vec<_> = list.iter().map(format_data).collect();
             format!("[{}]", entries.join(", "))
         }
         Value::Scalar(text) => match (node.resolve(), resolve_plain(text)) {
@@ -44,13 +44,13 @@ pub(crate) fn shown(node: &Node) -> String {
 /// Formats a result for comparison: the data, `none`, or the code of the error.
 pub(crate) fn outcome(result: Result<Merged>) -> String {
     match result.map(|merged| merged.node) {
-        Ok(Some(node)) => shown(&node),
+        Ok(Some(node)) => format_data(&node),
         Ok(None) => "none".to_string(),
         Err(error) => format!("{:?}", error.code()),
     }
 }
 
 /// Formats an expected result like [`outcome`].
-pub(crate) fn wanted(text: &str) -> String {
-    if text.starts_with(['{', '[']) { shown(&node(text)) } else { text.to_string() }
+pub(crate) fn expected(text: &str) -> String {
+    if text.starts_with(['{', '[']) { format_data(&node(text)) } else { text.to_string() }
 }

@@ -6,7 +6,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use crate::merge::identity::{FEW, KeyRule, KeyValue, MergeKeys};
+use crate::merge::identity::{PAIRWISE_LIMIT, KeyRule, KeyValue, MergeKeys};
 use smp_text::yaml::{Map, Node, Value};
 
 /// A set of tuple columns, as a bit mask.
@@ -31,7 +31,7 @@ impl Keys {
     }
 
     /// Returns the keys of an association.
-    pub(super) fn of(keys: &MergeKeys) -> Self {
+    pub(super) fn from_merge_keys(keys: &MergeKeys) -> Self {
         let default = |(_, rule): (_, &KeyRule)| match rule {
             KeyRule::Default(KeyValue::Str(text)) => Some(text.clone()),
             _ => None,
@@ -43,11 +43,11 @@ impl Keys {
     }
 
     /// Returns the keys of entries that are identified by their own text.
-    pub(super) fn whole() -> Self {
+    pub(super) fn own_text() -> Self {
         Self::new(vec![SmolStr::default()])
     }
 
-    pub(super) fn is_whole(&self) -> bool {
+    pub(super) fn is_own_text(&self) -> bool {
         self.names.first().is_some_and(SmolStr::is_empty)
     }
 
@@ -66,7 +66,7 @@ impl Keys {
 
     /// Returns the texts of the keys of an entry, with defaults. Absent keys are empty.
     pub(super) fn texts<'k>(&'k self, entry: &'k Node) -> impl Iterator<Item = SmolStr> + use<'k> {
-        let whole = self.is_whole();
+        let whole = self.is_own_text();
         self.iter().map(move |(name, default)| {
             match if whole { raw_text(entry) } else { key_text(entry, name) } {
                 text if text.is_empty() => default.cloned().unwrap_or_default(),
@@ -77,7 +77,7 @@ impl Keys {
 
     /// Returns the text of a key as written, or its default; `None` if the entry has neither.
     pub(super) fn raw(&self, entry: &Node, i: usize) -> Option<SmolStr> {
-        if self.is_whole() {
+        if self.is_own_text() {
             return Some(raw_text(entry));
         }
         let default = self.defaults.get(i)?;
@@ -119,19 +119,19 @@ pub(super) fn raw_text(node: &Node) -> SmolStr {
 }
 
 /// Returns true for null and empty maps, which kyaml does not count as entries.
-pub(super) fn is_nothing(node: &Node) -> bool {
+pub(super) fn is_empty_entry(node: &Node) -> bool {
     node.is_null() || node.as_map().is_some_and(Map::is_empty)
 }
 
 /// Returns the columns of a tuple that have a text.
-pub(super) fn filled(tuple: &[SmolStr]) -> Columns {
+pub(super) fn filled_columns(tuple: &[SmolStr]) -> Columns {
     tuple.iter().enumerate().filter(|(_, text)| !text.is_empty()).fold(0, |columns, (i, _)| columns | 1 << i)
 }
 
 impl Tuples {
     /// Returns the tuples that kyaml visits for these lists: those of all entries, with gaps filled, by the
     /// keys that at least one entry has.
-    pub(super) fn of<'n>(lists: impl IntoIterator<Item = &'n [Node]>, keys: Keys) -> Self {
+    pub(super) fn from_lists<'n>(lists: impl IntoIterator<Item = &'n [Node]>, keys: Keys) -> Self {
         let mut tuples = Self::collect(lists, keys);
         tuples.overlap = tuples.width() > 1 && tuples.texts.iter().any(SmolStr::is_empty);
         tuples.fill_gaps();
@@ -155,7 +155,7 @@ impl Tuples {
     fn is_new(&self, start: usize, seen: &mut FxHashSet<Vec<SmolStr>>) -> bool {
         let (before, tuple) = self.texts.split_at(start);
         let width = self.width();
-        if before.len() < FEW * width {
+        if before.len() < PAIRWISE_LIMIT * width {
             return !before.chunks_exact(width).any(|other| other == tuple);
         }
         if seen.is_empty() {
@@ -196,7 +196,7 @@ impl Tuples {
 
     /// Drops the columns that are empty in all tuples, unless all columns are empty.
     fn drop_unused_keys(&mut self) {
-        let used = self.iter().fold(0, |used, tuple| used | filled(tuple));
+        let used = self.iter().fold(0, |used, tuple| used | filled_columns(tuple));
         let (width, all) = (self.width(), (1 << self.width()) - 1);
         if used != 0 && used != all {
             retain_by_index(&mut self.texts, |i| used & (1 << (i % width)) != 0);
@@ -207,7 +207,7 @@ impl Tuples {
     /// Fills gaps: tuples that share a text and differ only by gaps become equal, in the order and with the
     /// side effects of kyaml's loop over all pairs.
     fn fill_gaps(&mut self) {
-        let fillings: FxHashSet<Columns> = self.iter().map(filled).collect();
+        let fillings: FxHashSet<Columns> = self.iter().map(filled_columns).collect();
         // Distinct tuples with equal gaps differ in a text.
         if fillings.len() > 1 {
             Filler { tuples: self, fillings: fillings.into_iter().collect(), tables: FxHashMap::default() }
@@ -248,7 +248,7 @@ impl Filler<'_> {
     }
 
     fn matches(&mut self, tuple: &[SmolStr]) -> Vec<usize> {
-        let (mine, all) = (filled(tuple), (1 << self.tuples.width()) - 1);
+        let (mine, all) = (filled_columns(tuple), (1 << self.tuples.width()) - 1);
         let mut found = Vec::new();
         for other in self.fillings.clone() {
             let both = mine & other;
@@ -272,7 +272,7 @@ impl Filler<'_> {
         let tuples = &*self.tuples;
         self.tables.entry((of, columns)).or_insert_with(|| {
             let mut table: FxHashMap<_, Vec<usize>> = FxHashMap::default();
-            for (j, tuple) in tuples.iter().enumerate().filter(|(_, tuple)| filled(tuple) == of) {
+            for (j, tuple) in tuples.iter().enumerate().filter(|(_, tuple)| filled_columns(tuple) == of) {
                 table.entry(project(tuple, columns)).or_default().push(j);
             }
             table
@@ -285,7 +285,7 @@ impl Filler<'_> {
             return;
         }
         self.tuples.texts[start..start + tuple.len()].clone_from_slice(tuple);
-        let new = filled(tuple);
+        let new = filled_columns(tuple);
         if !self.fillings.contains(&new) {
             self.fillings.push(new);
         }
@@ -298,7 +298,7 @@ impl Filler<'_> {
 /// Returns true if no entries of the list need to be merged: all are maps with the same keys and distinct
 /// values. If entries are identified by their own text, they must be distinct scalars.
 pub(super) fn are_distinct(entries: &[Node], keys: &Keys) -> bool {
-    if keys.is_whole() {
+    if keys.is_own_text() {
         let texts =
             entries.iter().map(|e| e.scalar_text().filter(|_| !e.is_null()).map(|text| [text.as_str()]));
         return no_two_equal(texts, entries.len());
@@ -322,7 +322,7 @@ fn scalar_at<'n>(entry: &'n Node, key: &str) -> Option<&'n str> {
 }
 
 fn no_two_equal<T: Eq + std::hash::Hash>(items: impl Iterator<Item = Option<T>>, len: usize) -> bool {
-    if len > FEW {
+    if len > PAIRWISE_LIMIT {
         let mut seen = FxHashSet::default();
         return items.into_iter().all(|item| item.is_some_and(|item| seen.insert(item)));
     }

@@ -1,15 +1,15 @@
 //! The shared parts of the two-way and the three-way walk: locations, decisions, and matching of map fields.
 
 use super::position::Position;
-use super::restyle::{quote_old_booleans, restyle};
+use super::restyle::{quote_yaml11_values, restyle};
 use crate::merge::Trail;
 use smp_text::diagnostic::{Code, Result};
 use smp_text::yaml::{Comments, Key, Map, Meta, Node};
 
 /// The current location of a walk: its schema, and its path from the root.
 #[derive(Clone, Copy)]
-pub(super) struct Here<'h, 's> {
-    pub(super) at: &'h Position<'s>,
+pub(super) struct Location<'h, 's> {
+    pub(super) position: &'h Position<'s>,
     pub(super) trail: &'h Trail<'h>,
 }
 
@@ -26,7 +26,7 @@ pub(super) enum Decision {
 
 impl Decision {
     /// Returns the resulting object.
-    pub(super) fn of(self, object: Option<Node>) -> Option<Node> {
+    pub(super) fn into_node(self, object: Option<Node>) -> Option<Node> {
         match self {
             Self::Keep => object,
             Self::Replace(node) => Some(node),
@@ -35,9 +35,9 @@ impl Decision {
     }
 
     /// Applies the decision to the value of a field. Returns true if the field stays.
-    pub(super) fn put(self, value: &mut Node) -> bool {
+    pub(super) fn apply_to(self, value: &mut Node) -> bool {
         match self {
-            Self::Keep => quote_old_booleans(value),
+            Self::Keep => quote_yaml11_values(value),
             Self::Replace(mut node) => {
                 restyle(&mut node, &value.meta);
                 *value = node;
@@ -48,9 +48,9 @@ impl Decision {
     }
 
     /// Adds the decided value of a new field to a map, with these comments.
-    pub(super) fn add(self, map: &mut Map, key: &Key, comments: Option<Box<Comments>>) {
+    pub(super) fn add_to(self, map: &mut Map, key: &Key, comments: Option<Box<Comments>>) {
         if let Self::Replace(mut node) = self {
-            quote_old_booleans(&mut node);
+            quote_yaml11_values(&mut node);
             map.push(Key { text: key.text.clone(), meta: Meta { comments, ..key.meta.clone() } }, node);
         }
     }
@@ -73,7 +73,7 @@ pub(super) fn retain<T>(entries: &mut Vec<T>, mut keep: impl FnMut(&mut T) -> Re
 ///
 /// # Errors
 /// Values of different types.
-pub(super) fn same_kind(old: &Node, new: &Node, trail: &Trail<'_>) -> Result<()> {
+pub(super) fn check_same_kind(old: &Node, new: &Node, trail: &Trail<'_>) -> Result<()> {
     if std::mem::discriminant(&old.value) == std::mem::discriminant(&new.value) {
         return Ok(());
     }
@@ -87,7 +87,7 @@ pub(super) fn same_kind(old: &Node, new: &Node, trail: &Trail<'_>) -> Result<()>
 
 /// Matches the fields of two maps. Returns for each field of the first map its position in the other, and the
 /// positions of the fields that only the other has, sorted by name.
-pub(super) fn partners(map: &Map, other: &Map) -> (Vec<Option<usize>>, Vec<usize>) {
+pub(super) fn match_fields(map: &Map, other: &Map) -> (Vec<Option<usize>>, Vec<usize>) {
     let (mut partners, mut new) = (vec![None; map.len()], Vec::new());
     let few = other.len() <= 4;
     let index = (!few).then(|| map.index());

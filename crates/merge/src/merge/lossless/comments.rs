@@ -2,14 +2,14 @@
 //!
 //! This concerns line comments only. All other comments stay where they are when the text is edited.
 
-use smp_text::yaml::{Entry, Key, Map, Meta, Node, Value, is_same};
+use smp_text::yaml::{Entry, Key, Map, Meta, Node, Value, is_unchanged};
 
 /// Returns the value of dest if the updated version has the same data as the original. Line comments of the
 /// updated version are used if dest still has those of the original.
-pub(super) fn updated(dest: &Node, original: Option<&Node>, updated: Option<&Node>) -> Node {
+pub(super) fn with_updated_comments(dest: &Node, original: Option<&Node>, updated: Option<&Node>) -> Node {
     let mut merged = dest.clone();
     if let (Some(original), Some(updated)) = (original, updated)
-        && !is_same(original, updated)
+        && !is_unchanged(original, updated)
     {
         take(&mut merged, original, updated);
     }
@@ -66,7 +66,7 @@ pub(super) fn replacing(updated: &Node, original: Option<&Node>, dest: Option<&N
 
 /// Returns the key of a field that dest and the source have. If the values differ, it has the line comment of
 /// the source's key. The comment of a scalar belongs to the value instead.
-pub(super) fn of_key(mut key: Key, [dest, source]: [Option<&Entry>; 2]) -> Key {
+pub(super) fn key_with_comment(mut key: Key, [dest, source]: [Option<&Entry>; 2]) -> Key {
     if let (Some(dest), Some(source)) = (dest, source)
         && dest.value != source.value
         && let Some(comment) = line(&source.key.meta)

@@ -1,6 +1,6 @@
 //! One level of several versions: aligns fields and list entries.
 
-use crate::merge::align::{self, Aligned};
+use crate::merge::align::{self, AlignedEntry};
 use crate::merge::association::{Association, ListPolicy, is_atomic};
 use crate::schema::{Cursor, Gvk, Schema};
 use smp_text::yaml::{Map, Node};
@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 
 /// The type of a value in the schema.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct TypedPlace<'s> {
+pub(super) struct ValueType<'s> {
     pub cursor: Cursor<'s>,
     /// Set for unions: maps in which one field excludes others, such as the sources of a volume.
     is_union: bool,
@@ -21,12 +21,12 @@ pub(super) enum Level<const N: usize> {
     /// Maps: the positions of their fields.
     Fields(Vec<[Option<usize>; N]>),
     /// Lists whose entries have unique keys or values.
-    Entries(Association, Vec<Aligned<N>>),
+    Entries(Association, Vec<AlignedEntry<N>>),
     /// A single value.
-    Whole,
+    Value,
 }
 
-impl<'s> TypedPlace<'s> {
+impl<'s> ValueType<'s> {
     pub fn new(cursor: Cursor<'s>) -> Self {
         Self { cursor, is_union: cursor.patch_strategy().retain_keys }
     }
@@ -41,7 +41,7 @@ impl<'s> TypedPlace<'s> {
     }
 
     /// Returns the type by the object's own kind if the schema does not know the value.
-    pub fn refined(self, versions: &[Option<&Node>], schema: &'s Schema) -> Self {
+    pub fn or_own_kind(self, versions: &[Option<&Node>], schema: &'s Schema) -> Self {
         if self.cursor.is_known() && !self.cursor.is_embedded_resource() {
             return self;
         }
@@ -56,7 +56,7 @@ impl<'s> TypedPlace<'s> {
 
     /// Returns true if two versions of a map (or one, if the other is absent) cannot be merged: the map is atomic,
     /// or the versions have different fields of a union.
-    pub fn is_one_value(self, sides: [Option<&Map>; 2]) -> bool {
+    pub fn is_unmergeable(self, sides: [Option<&Map>; 2]) -> bool {
         let same_fields = || match sides {
             [Some(one), Some(other)] => {
                 one.len() == other.len() && one.iter().all(|(name, _)| other.contains_key(name))
@@ -69,7 +69,7 @@ impl<'s> TypedPlace<'s> {
     /// Resolves a union in which the source chooses another member than dest. Returns the value of dest reduced
     /// to its scalars, such as the name of the chosen member, and to the fields that the source has. Returns
     /// `None` if the source chooses no other member, or if nothing would be removed.
-    pub fn left_by_choice(self, [dest, source]: [Option<&Node>; 2]) -> Option<Node> {
+    pub fn without_other_members(self, [dest, source]: [Option<&Node>; 2]) -> Option<Node> {
         let (dest, source, true) = (dest?, source?.as_map()?, self.is_union) else { return None };
         let fields = dest.as_map()?;
         let chooses = |(name, value): (&str, &Node)| match fields.get(name) {
@@ -97,7 +97,7 @@ fn gvk(object: &Map) -> Option<Gvk> {
 /// Aligns maps or lists. An absent version counts as empty.
 pub(super) fn align_level<const N: usize>(
     versions: [Option<&Node>; N],
-    value_type: TypedPlace<'_>,
+    value_type: ValueType<'_>,
     candidates: &[SmolStr],
 ) -> Level<N> {
     let present = || versions.iter().flatten();
@@ -107,11 +107,11 @@ pub(super) fn align_level<const N: usize>(
         return Level::Fields(align::field_positions(maps));
     }
     if !present().all(|node| node.as_list().is_some()) {
-        return Level::Whole;
+        return Level::Value;
     }
     let lists = versions.map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
     let aligned = align::lists(lists, value_type.cursor, ListPolicy::Overlay, candidates);
-    aligned.map_or(Level::Whole, |(association, rows)| Level::Entries(association, rows))
+    aligned.map_or(Level::Value, |(association, rows)| Level::Entries(association, rows))
 }
 
 /// Aligns dest, the updated version and the original, in that order.
@@ -121,7 +121,7 @@ pub(super) fn align_level<const N: usize>(
 /// used, and an entry that only gains or loses a key stays the same entry.
 pub(super) fn align_versions(
     versions: [Option<&Node>; 3],
-    value_type: TypedPlace<'_>,
+    value_type: ValueType<'_>,
     candidates: &[SmolStr],
 ) -> Level<3> {
     let [dest, updated, original] = [0, 1, 2];
@@ -130,11 +130,11 @@ pub(super) fn align_versions(
         return level;
     }
     let lists = versions.map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
-    let by_default = Association::of(value_type.cursor, ListPolicy::Overlay);
+    let by_default = Association::of_list(value_type.cursor, ListPolicy::Overlay);
     let is_known =
-        |row: &Aligned<3>| row.at[original].is_some() || row.at[dest].is_none() || row.at[updated].is_none();
+        |row: &AlignedEntry<3>| row.positions[original].is_some() || row.positions[dest].is_none() || row.positions[updated].is_none();
     match level {
-        level @ (Level::Fields(_) | Level::Whole) => level,
+        level @ (Level::Fields(_) | Level::Value) => level,
         Level::Entries(association, rows) => match align::entries(lists, &by_default) {
             Some(rows) if rows.iter().all(is_known) => Level::Entries(by_default, rows),
             _ => {

@@ -17,9 +17,9 @@ pub(super) type Positions<const N: usize> = [Option<usize>; N];
 /// If dest has the order of the original, the updated order is used, otherwise that of dest. Entries that only
 /// the other version has follow their predecessor in that version. An explicit order appends or prepends all
 /// new entries instead.
-pub(super) fn of_versions(rows: &[Positions<3>], order: Option<ListOrder>) -> Vec<usize> {
+pub(super) fn for_versions(rows: &[Positions<3>], order: Option<ListOrder>) -> Vec<usize> {
     if order.is_some() {
-        return of_pair(rows, order);
+        return for_pair(rows, order);
     }
     let known = by_position(rows, DEST).into_iter().filter_map(|row| rows[row][ORIGINAL]);
     if known.is_sorted() { interleaved(rows, UPDATED, DEST) } else { interleaved(rows, DEST, UPDATED) }
@@ -27,7 +27,7 @@ pub(super) fn of_versions(rows: &[Positions<3>], order: Option<ListOrder>) -> Ve
 
 /// Returns the order of the entries that stay after a two-way merge: those of dest, then those that only the
 /// updated version has.
-pub(super) fn of_pair<const N: usize>(rows: &[Positions<N>], order: Option<ListOrder>) -> Vec<usize> {
+pub(super) fn for_pair<const N: usize>(rows: &[Positions<N>], order: Option<ListOrder>) -> Vec<usize> {
     let old = by_position(rows, DEST);
     let new = by_position(rows, UPDATED).into_iter().filter(|&row| rows[row][DEST].is_none());
     match order.unwrap_or_default() {
@@ -38,7 +38,7 @@ pub(super) fn of_pair<const N: usize>(rows: &[Positions<N>], order: Option<ListO
 
 /// Returns the order of the fields that stay: as in dest, with each new one after its predecessor in the
 /// updated version.
-pub(super) fn of_fields<const N: usize>(rows: &[Positions<N>]) -> Vec<usize> {
+pub(super) fn for_fields<const N: usize>(rows: &[Positions<N>]) -> Vec<usize> {
     interleaved(rows, DEST, UPDATED)
 }
 
@@ -99,7 +99,7 @@ mod tests {
         ];
         for (original, updated, dest, want) in table {
             let (letters, rows) = rows([dest, updated, original]);
-            let order: String = of_versions(&rows, None).into_iter().map(|row| letters[row]).collect();
+            let order: String = for_versions(&rows, None).into_iter().map(|row| letters[row]).collect();
             assert_eq!(order, want, "{original} -> {updated}, {dest}");
         }
     }
@@ -108,7 +108,7 @@ mod tests {
     fn new_entries_follow_an_explicit_order() {
         let (letters, rows) = rows(["amb", "bna", "ab"]);
         let shown = |order| -> String {
-            of_versions(&rows, Some(order)).into_iter().map(|row| letters[row]).collect()
+            for_versions(&rows, Some(order)).into_iter().map(|row| letters[row]).collect()
         };
         assert_eq!((shown(ListOrder::Append), shown(ListOrder::Prepend)), ("ambn".into(), "namb".into()));
     }

@@ -143,7 +143,7 @@ fn null_removes_values_that_both_sides_changed() {
         ["{f: {a: 1}}", "{f: null}", "{f: {a: 2}}", "{}", "f"],
     ]);
     let taken =
-        |versions, options: &MergeOptions| three(versions, &Schema::none(), options).conflicts[0].taken;
+        |versions, options: &MergeOptions| three(versions, &Schema::none(), options).conflicts[0].winner;
     assert_eq!(taken(["1", "2", "null"], &MergeOptions::lossless()), ConflictSide::Dest, "its null counts");
     assert_eq!(taken(["1", "null", "2"], &MergeOptions::lossless()), ConflictSide::Updated);
     check_with(
@@ -548,7 +548,7 @@ fn two_way_merge_warns_about_replaced_lists() {
         merge2(version(dest), &node(source), &Schema::embedded(), options).expect("no errors")
     };
     let types = merged("{a: [1], b: 1}", "{a: {x: 1}}", &MergeOptions::lossless());
-    assert_eq!((paths(&types).as_str(), types.conflicts[0].taken), ("a", ConflictSide::Updated));
+    assert_eq!((paths(&types).as_str(), types.conflicts[0].winner), ("a", ConflictSide::Updated));
     let types = merged("{a: [1], b: 1}", "{a: {x: 1}}", &dest_wins());
     assert_eq!(shown(types.node.as_ref()), json(&node("{a: [1], b: 1}")));
     let warnings = |merged: &Merged| merged.warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -576,7 +576,7 @@ fn two_way_merge_warns_about_replaced_lists() {
 fn comments_changed_only_by_the_updated_version_are_taken() {
     let read = |text: &str| {
         let sources = SourceMap::default();
-        let options = ParseOptions { comments: true, ..ParseOptions::default() };
+        let options = ParseOptions { keep_comments: true, ..ParseOptions::default() };
         parse_one(&sources, sources.add("t.yaml", text), options).expect("YAML")
     };
     let comment = |original: &str, updated: &str, dest: &str| {

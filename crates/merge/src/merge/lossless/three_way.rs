@@ -3,14 +3,14 @@
 use smol_str::SmolStr;
 
 use super::comments;
-use super::level::{Level, TypedPlace, align_level, align_versions, is_emptied};
+use super::level::{Level, ValueType, align_level, align_versions, is_emptied};
 use super::order::{self, DEST, ORIGINAL, Positions, UPDATED};
-use crate::merge::align::Aligned;
+use crate::merge::align::AlignedEntry;
 use crate::merge::association::Association;
 use crate::merge::options::{ConflictPolicy, MergeOptions, NullPolicy};
 use crate::merge::{Conflict, ConflictSide, Merged, Trail};
 use crate::schema::{Cursor, Schema};
-use smp_text::yaml::{Entry, Key, Map, Meta, Node, Value, is_same};
+use smp_text::yaml::{Entry, Key, Map, Meta, Node, Value, is_unchanged};
 
 /// Merges the changes from the original to the updated version into dest. `kind` is the type of objects without
 /// a kind.
@@ -22,12 +22,12 @@ pub(in crate::merge) fn merge3(
     options: &MergeOptions,
 ) -> Merged {
     let keeps_nulls = options.nulls == NullPolicy::Keep;
-    if keeps_nulls && original.zip(updated).is_some_and(|(original, updated)| is_same(original, updated)) {
-        return Merged::of(dest);
+    if keeps_nulls && original.zip(updated).is_some_and(|(original, updated)| is_unchanged(original, updated)) {
+        return Merged::from_node(dest);
     }
     let versions = Versions { original, updated, dest: dest.as_ref() };
     let mut merge = VersionMerge { schema, options, conflicts: Vec::new() };
-    let node = merge.value(versions, TypedPlace::new(kind), &Trail::root());
+    let node = merge.value(versions, ValueType::new(kind), &Trail::root());
     Merged { node, warnings: Vec::new(), conflicts: merge.conflicts }
 }
 
@@ -93,22 +93,22 @@ struct VersionMerge<'s> {
 }
 
 impl<'s> VersionMerge<'s> {
-    fn value(&mut self, versions: Versions<'_>, value_type: TypedPlace<'s>, at: &Trail<'_>) -> Option<Node> {
+    fn value(&mut self, versions: Versions<'_>, value_type: ValueType<'s>, at: &Trail<'_>) -> Option<Node> {
         let comparison = match self.compare(versions, at) {
             Comparison::Resolved(node) if self.options.nulls == NullPolicy::Clear => {
-                let value_type = value_type.refined(&versions.by_version(), self.schema);
+                let value_type = value_type.or_own_kind(&versions.by_version(), self.schema);
                 return self.without_cleared_fields(versions, node, value_type, at);
             }
             Comparison::Resolved(node) => return node,
             comparison => comparison,
         };
-        let value_type = value_type.refined(&versions.by_version(), self.schema);
+        let value_type = value_type.or_own_kind(&versions.by_version(), self.schema);
         match self.level(versions, value_type, &comparison) {
             Level::Fields(rows) => self.map(versions, &rows, value_type, at),
             Level::Entries(association, rows) => {
                 Some(self.list(versions, (&association, &rows), value_type, at))
             }
-            Level::Whole => match comparison {
+            Level::Value => match comparison {
                 Comparison::Both => self.conflict(versions, value_type, at),
                 _ => versions.replaced(),
             },
@@ -119,7 +119,7 @@ impl<'s> VersionMerge<'s> {
     fn compare(&mut self, versions: Versions<'_>, at: &Trail<'_>) -> Comparison {
         let Versions { original, updated, dest } = versions;
         if original == updated || updated == dest {
-            return Comparison::Resolved(dest.map(|dest| comments::updated(dest, original, updated)));
+            return Comparison::Resolved(dest.map(|dest| comments::with_updated_comments(dest, original, updated)));
         }
         let is_null = |node: Option<&Node>| node.is_some_and(Node::is_null);
         if original == dest {
@@ -152,7 +152,7 @@ impl<'s> VersionMerge<'s> {
         &mut self,
         versions: Versions<'_>,
         resolved: Option<Node>,
-        value_type: TypedPlace<'s>,
+        value_type: ValueType<'s>,
         at: &Trail<'_>,
     ) -> Option<Node> {
         let Versions { original, updated, dest } = versions;
@@ -174,13 +174,13 @@ impl<'s> VersionMerge<'s> {
             Level::Entries(association, rows) => {
                 Some(self.list(versions, (&association, &rows), value_type, at))
             }
-            Level::Whole => resolved,
+            Level::Value => resolved,
         }
     }
 
     /// Returns a value that only one side has, without null fields.
-    fn without_nulls(&self, mut node: Node, value_type: TypedPlace<'s>) -> Node {
-        let value_type = value_type.refined(&[Some(&node)], self.schema);
+    fn without_nulls(&self, mut node: Node, value_type: ValueType<'s>) -> Node {
+        let value_type = value_type.or_own_kind(&[Some(&node)], self.schema);
         let is_keyed = matches!(
             align_level([Some(&node)], value_type, self.options.infer_keys.keys()),
             Level::Entries(..)
@@ -200,14 +200,14 @@ impl<'s> VersionMerge<'s> {
         node
     }
 
-    fn level(&self, versions: Versions<'_>, value_type: TypedPlace<'s>, comparison: &Comparison) -> Level<3> {
+    fn level(&self, versions: Versions<'_>, value_type: ValueType<'s>, comparison: &Comparison) -> Level<3> {
         let sides = versions.sides();
         let are_maps = sides.iter().flatten().all(|side| side.as_map().is_some());
         if matches!(comparison, Comparison::Both)
             && are_maps
-            && value_type.is_one_value(sides.map(|side| side.and_then(Node::as_map)))
+            && value_type.is_unmergeable(sides.map(|side| side.and_then(Node::as_map)))
         {
-            return Level::Whole;
+            return Level::Value;
         }
         align_versions(versions.row(), value_type, self.options.infer_keys.keys())
     }
@@ -224,7 +224,7 @@ impl<'s> VersionMerge<'s> {
     fn conflict(
         &mut self,
         versions: Versions<'_>,
-        value_type: TypedPlace<'s>,
+        value_type: ValueType<'s>,
         at: &Trail<'_>,
     ) -> Option<Node> {
         let is_list = versions.row().iter().flatten().all(|node| node.as_list().is_some());
@@ -251,7 +251,7 @@ impl<'s> VersionMerge<'s> {
             updated: updated.cloned(),
             dest: dest.cloned(),
             unknown_list: false,
-            taken,
+            winner: taken,
         });
         taken
     }
@@ -262,7 +262,7 @@ impl<'s> VersionMerge<'s> {
         &mut self,
         versions: Versions<'_>,
         rows: &[Positions<3>],
-        value_type: TypedPlace<'s>,
+        value_type: ValueType<'s>,
         at: &Trail<'_>,
     ) -> Option<Node> {
         if !versions.is_removed() || value_type.has_free_keys() {
@@ -286,7 +286,7 @@ impl<'s> VersionMerge<'s> {
         &mut self,
         versions: Versions<'_>,
         rows: &[Positions<3>],
-        value_type: TypedPlace<'s>,
+        value_type: ValueType<'s>,
         at: &Trail<'_>,
     ) -> Node {
         let maps = versions.row().map(|node| node.and_then(Node::as_map).map_or(&[][..], Map::entries));
@@ -302,30 +302,30 @@ impl<'s> VersionMerge<'s> {
         }
         let kept = kept_positions(rows, &merged);
         let mut map = Map::new();
-        map.entries_mut().extend(order::of_fields(&kept).into_iter().filter_map(|row| merged[row].take()));
+        map.entries_mut().extend(order::for_fields(&kept).into_iter().filter_map(|row| merged[row].take()));
         Node { value: Value::Map(map), meta: meta_of(versions) }
     }
 
     fn list(
         &mut self,
         versions: Versions<'_>,
-        (association, rows): (&Association, &[Aligned<3>]),
-        value_type: TypedPlace<'s>,
+        (association, rows): (&Association, &[AlignedEntry<3>]),
+        value_type: ValueType<'s>,
         at: &Trail<'_>,
     ) -> Node {
         let lists = versions.row().map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
         let mut merged: Vec<Option<Node>> = vec![None; rows.len()];
         for (i, (row, merged)) in rows.iter().zip(&mut merged).enumerate() {
-            let entry = Versions::of(std::array::from_fn(|version| lists[version].get(row.at[version]?)));
+            let entry = Versions::of(std::array::from_fn(|version| lists[version].get(row.positions[version]?)));
             let trail = match association {
-                Association::Keyed { keys, .. } => at.named(keys, &row.name),
+                Association::Keyed { keys, .. } => at.named(keys, &row.identity),
                 _ => at.index(i),
             };
             *merged = self.entry(entry, association.key_names(), value_type.element(), &trail);
         }
-        let rows: Vec<Positions<3>> = rows.iter().map(|row| row.at).collect();
+        let rows: Vec<Positions<3>> = rows.iter().map(|row| row.positions).collect();
         let kept = kept_positions(&rows, &merged);
-        let order = order::of_versions(&kept, self.options.list_order);
+        let order = order::for_versions(&kept, self.options.list_order);
         let list = order.into_iter().filter_map(|row| merged[row].take()).collect();
         Node { value: Value::List(list), meta: meta_of(versions) }
     }
@@ -335,7 +335,7 @@ impl<'s> VersionMerge<'s> {
         &mut self,
         versions: Versions<'_>,
         keys: &[SmolStr],
-        value_type: TypedPlace<'s>,
+        value_type: ValueType<'s>,
         at: &Trail<'_>,
     ) -> Option<Node> {
         let Versions { original, updated, dest } = versions;

@@ -1,10 +1,10 @@
 //! Two-way merge: the fields of a source over those of a destination.
 
 use super::comments;
-use super::level::{Level, TypedPlace, align_level, is_emptied};
+use super::level::{Level, ValueType, align_level, is_emptied};
 use super::order::{self, DEST, Positions, UPDATED};
-use crate::merge::align::Aligned;
-use crate::merge::association::{Association, ListPolicy, replaced_unknown};
+use crate::merge::align::AlignedEntry;
+use crate::merge::association::{Association, ListPolicy, replaced_unknown_list};
 use crate::merge::directive::is_directive;
 use crate::merge::options::{ConflictPolicy, MergeOptions};
 use crate::merge::{Conflict, ConflictSide, Merged, Trail};
@@ -21,12 +21,12 @@ pub(in crate::merge) fn merge2(
     options: &MergeOptions,
 ) -> Merged {
     match &dest {
-        None => return Merged::of(Some(source.clone())),
-        Some(node) if node == source => return Merged::of(dest),
+        None => return Merged::from_node(Some(source.clone())),
+        Some(node) if node == source => return Merged::from_node(dest),
         Some(_) => {}
     }
     let mut merge = SourceMerge { schema, options, warnings: Vec::new(), conflicts: Vec::new() };
-    let node = merge.value([dest.as_ref(), Some(source)], TypedPlace::new(kind), &Trail::root());
+    let node = merge.value([dest.as_ref(), Some(source)], ValueType::new(kind), &Trail::root());
     Merged { node, warnings: merge.warnings, conflicts: merge.conflicts }
 }
 
@@ -42,7 +42,7 @@ impl<'s> SourceMerge<'s> {
     fn value(
         &mut self,
         pair: [Option<&Node>; 2],
-        value_type: TypedPlace<'s>,
+        value_type: ValueType<'s>,
         at: &Trail<'_>,
     ) -> Option<Node> {
         let [dest, source] = pair;
@@ -51,8 +51,8 @@ impl<'s> SourceMerge<'s> {
             return None;
         }
         let pair = [dest.filter(|dest| !dest.is_null()), Some(source)];
-        let value_type = value_type.refined(&[Some(source), dest], self.schema);
-        if let Some(left) = value_type.left_by_choice(pair) {
+        let value_type = value_type.or_own_kind(&[Some(source), dest], self.schema);
+        if let Some(left) = value_type.without_other_members(pair) {
             return match self.record_conflict(pair, at) {
                 ConflictSide::Updated => self.value([Some(&left), Some(source)], value_type, at),
                 ConflictSide::Dest => dest.cloned(),
@@ -63,7 +63,7 @@ impl<'s> SourceMerge<'s> {
             Level::Entries(association, rows) => {
                 Some(self.entries(pair, (&association, &rows), value_type, at))
             }
-            Level::Whole => Some(match pair[DEST] {
+            Level::Value => Some(match pair[DEST] {
                 None => source.clone(),
                 Some(dest) => self.replaced(dest, source, value_type, at),
             }),
@@ -71,7 +71,7 @@ impl<'s> SourceMerge<'s> {
     }
 
     /// Replaces a value.
-    fn replaced(&mut self, dest: &Node, source: &Node, value_type: TypedPlace<'s>, at: &Trail<'_>) -> Node {
+    fn replaced(&mut self, dest: &Node, source: &Node, value_type: ValueType<'s>, at: &Trail<'_>) -> Node {
         if std::mem::discriminant(&source.value) != std::mem::discriminant(&dest.value) {
             return match self.record_conflict([Some(dest), Some(source)], at) {
                 ConflictSide::Updated => source.clone(),
@@ -79,12 +79,12 @@ impl<'s> SourceMerge<'s> {
             };
         }
         if let (Some(old), Some(new)) = (dest.as_list(), source.as_list()) {
-            self.warnings.extend(match Association::of(value_type.cursor, ListPolicy::Overlay) {
+            self.warnings.extend(match Association::of_list(value_type.cursor, ListPolicy::Overlay) {
                 // Lists of scalars have no merge keys, so replacing them needs no warning.
                 Association::Unknown if old.iter().chain(new).all(|entry| entry.scalar_text().is_some()) => {
                     None
                 }
-                Association::Unknown => replaced_unknown(old, new, source.span(), at),
+                Association::Unknown => replaced_unknown_list(old, new, source.span(), at),
                 Association::Atomic => None,
                 Association::Set | Association::Keyed { .. } => replaced_ambiguous(old, source, at),
             });
@@ -100,7 +100,7 @@ impl<'s> SourceMerge<'s> {
         };
         let [dest, updated] = pair.map(|node| node.cloned());
         let conflict =
-            Conflict { path: at.path(), original: None, updated, dest, unknown_list: false, taken };
+            Conflict { path: at.path(), original: None, updated, dest, unknown_list: false, winner: taken };
         self.conflicts.push(conflict);
         taken
     }
@@ -109,16 +109,16 @@ impl<'s> SourceMerge<'s> {
         &mut self,
         pair: [Option<&Node>; 2],
         rows: &[Positions<2>],
-        value_type: TypedPlace<'s>,
+        value_type: ValueType<'s>,
         at: &Trail<'_>,
     ) -> Node {
         let maps = pair.map(|node| node.and_then(Node::as_map).map_or(&[][..], Map::entries));
         let mut map = Map::new();
-        for row in order::of_fields(rows) {
+        for row in order::for_fields(rows) {
             let fields: [Option<&Entry>; 2] =
                 std::array::from_fn(|version| maps[version].get(rows[row][version]?));
             let Some(key) = fields[DEST].or(fields[UPDATED]).map(|field| field.key.clone()) else { continue };
-            let key = comments::of_key(key, fields);
+            let key = comments::key_with_comment(key, fields);
             if is_directive(&key.text) && fields[DEST].is_none() {
                 self.warnings.push(plain_directive(key.meta.span, &key.text, at));
             }
@@ -136,17 +136,17 @@ impl<'s> SourceMerge<'s> {
     fn entries(
         &mut self,
         pair: [Option<&Node>; 2],
-        (association, rows): (&Association, &[Aligned<2>]),
-        value_type: TypedPlace<'s>,
+        (association, rows): (&Association, &[AlignedEntry<2>]),
+        value_type: ValueType<'s>,
         at: &Trail<'_>,
     ) -> Node {
         let lists = pair.map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
-        let positions: Vec<Positions<2>> = rows.iter().map(|row| row.at).collect();
+        let positions: Vec<Positions<2>> = rows.iter().map(|row| row.positions).collect();
         let mut list = Vec::with_capacity(rows.len());
-        for i in order::of_pair(&positions, self.options.list_order) {
-            let values = std::array::from_fn(|version| lists[version].get(rows[i].at[version]?));
+        for i in order::for_pair(&positions, self.options.list_order) {
+            let values = std::array::from_fn(|version| lists[version].get(rows[i].positions[version]?));
             let trail = match association {
-                Association::Keyed { keys, .. } => at.named(keys, &rows[i].name),
+                Association::Keyed { keys, .. } => at.named(keys, &rows[i].identity),
                 _ => at.index(i),
             };
             list.extend(self.value(values, value_type.element(), &trail));

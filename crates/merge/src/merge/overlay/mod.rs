@@ -7,10 +7,10 @@ mod tests;
 
 use rustc_hash::FxHashSet;
 
-use super::association::{Association, ListPolicy, is_atomic, replaced_unknown};
+use super::association::{Association, ListPolicy, is_atomic, replaced_unknown_list};
 use super::directive::{
-    Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER, about_lists, action,
-    check_named_keys, is_directive, is_replace, left_out, list_of, names_keys, without_directives,
+    Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER, list_directives, action,
+    check_patch_merge_keys, is_directive, is_replace, dropped_entries, target_list, has_patch_merge_key, without_directives,
 };
 use super::element_order::OrderKeys;
 use super::entry_match::ListKeys;
@@ -30,11 +30,11 @@ use smp_text::yaml::{Entry, List, Map, Node, Value};
 /// Malformed directives, entries without their keys, values of another type than in the schema.
 pub(super) fn apply(mut dest: Node, patch: &Node, kind: Cursor<'_>) -> Result<Merged> {
     let root = Trail::root();
-    let (into, from) = fields::maps(&mut dest, patch)?;
-    check_named_keys(patch, &root)?;
+    let (into, from) = fields::target_and_patch(&mut dest, patch)?;
+    check_patch_merge_keys(patch, &root)?;
     let mut overlay = Overlay { warnings: Vec::new() };
     let strategy = match action(from, &root)? {
-        Some(Action::Delete) => return Ok(Merged::of(None)),
+        Some(Action::Delete) => return Ok(Merged::from_node(None)),
         Some(Action::Replace) => {
             *into = Map::new();
             PatchStrategy::default()
@@ -43,7 +43,7 @@ pub(super) fn apply(mut dest: Node, patch: &Node, kind: Cursor<'_>) -> Result<Me
     };
     overlay.merge_map(into, from, kind, strategy, &root)?;
     secret::remove_overridden(into, from);
-    Ok(Merged { warnings: overlay.warnings, ..Merged::of(Some(dest)) })
+    Ok(Merged { warnings: overlay.warnings, ..Merged::from_node(Some(dest)) })
 }
 
 /// The state of a merge.
@@ -67,10 +67,10 @@ impl Overlay {
             retain_named(dest, patch);
         }
         delete_from_lists(dest, patch, at)?;
-        fields::merge(dest, fields::plain(patch), |live, entry| {
+        fields::merge(dest, fields::non_directives(patch), |live, entry| {
             let (here, field) = (at.field(&entry.key.text), cursor.field(&entry.key.text));
             let Some(live) = live else {
-                return Ok(MergedField::of(self.added(&entry.value, field, &here)?));
+                return Ok(MergedField::from_option(self.added(&entry.value, field, &here)?));
             };
             check_type(live, &entry.value, field, &here)?;
             self.merge_value(live, &entry.value, field, &here)
@@ -87,21 +87,21 @@ impl Overlay {
         at: &Trail<'_>,
     ) -> Result<MergedField> {
         match (&mut live.value, &patch.value) {
-            (_, Value::Scalar(_)) if patch.is_null() => Ok(MergedField::Gone),
+            (_, Value::Scalar(_)) if patch.is_null() => Ok(MergedField::Removed),
             (_, Value::Scalar(_)) => Ok(MergedField::Value(patch.clone())),
             (Value::Map(map), Value::Map(changes)) => match action(changes, at)? {
-                Some(Action::Delete) => Ok(MergedField::Gone),
+                Some(Action::Delete) => Ok(MergedField::Removed),
                 Some(Action::Merge) | None if !is_atomic(cursor) => {
                     self.merge_map(map, changes, cursor, cursor.patch_strategy(), at)?;
-                    Ok(MergedField::Done)
+                    Ok(MergedField::InPlace)
                 }
                 _ => Ok(MergedField::Value(self.created(patch, cursor, at)?)),
             },
             (Value::List(list), Value::List(_)) => {
                 *list = self.merge_list(std::mem::take(list), patch, cursor, at)?;
-                Ok(MergedField::Done)
+                Ok(MergedField::InPlace)
             }
-            _ => Ok(MergedField::of(self.added(patch, cursor, at)?)),
+            _ => Ok(MergedField::from_option(self.added(patch, cursor, at)?)),
         }
     }
 
@@ -138,12 +138,12 @@ impl Overlay {
     fn merge_list(&mut self, live: List, patch: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<List> {
         let entries = patch.as_list().map(Vec::as_slice).unwrap_or_default();
         if entries.iter().any(is_replace) {
-            self.warnings.extend(left_out(entries, at));
+            self.warnings.extend(dropped_entries(entries, at));
             check_new(entries, cursor, at)?;
             return self.replacement(entries.iter().filter(|entry| action_of(entry).is_none()), cursor, at);
         }
-        let association = Association::of(cursor, ListPolicy::Overlay);
-        let is_keyed = matches!(association, Association::Keyed { .. }) || entries.iter().any(names_keys);
+        let association = Association::of_list(cursor, ListPolicy::Overlay);
+        let is_keyed = matches!(association, Association::Keyed { .. }) || entries.iter().any(has_patch_merge_key);
         if !is_keyed {
             return self.merge_values(live, patch, &association, cursor, at);
         }
@@ -184,7 +184,7 @@ impl Overlay {
         }
         let replaced = self.replacement(entries.iter(), cursor, at)?;
         if *association == Association::Unknown {
-            self.warnings.extend(replaced_unknown(&live, &replaced, patch.span(), at));
+            self.warnings.extend(replaced_unknown_list(&live, &replaced, patch.span(), at));
         }
         Ok(replaced)
     }
@@ -205,7 +205,7 @@ impl Overlay {
 /// # Errors
 /// An entry that lacks a key.
 fn check_new(entries: &[Node], cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
-    let association = Association::of(cursor, ListPolicy::Overlay);
+    let association = Association::of_list(cursor, ListPolicy::Overlay);
     if !matches!(association, Association::Keyed { .. }) {
         return Ok(());
     }
@@ -220,12 +220,12 @@ fn union(live: List, patch: &[Node]) -> Result<List> {
     let mut seen = FxHashSet::default();
     let mut union = List::with_capacity(live.len() + patch.len());
     for entry in live {
-        if seen.insert(Identity::of_value(&entry)?) {
+        if seen.insert(Identity::from_value(&entry)?) {
             union.push(entry);
         }
     }
     for entry in patch {
-        if seen.insert(Identity::of_value(entry)?) {
+        if seen.insert(Identity::from_value(entry)?) {
             union.push(without_directives(entry));
         }
     }
@@ -259,7 +259,7 @@ fn check_type(live: &Node, patch: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> 
 /// Applies `retainKeys` as kubectl does: fields that the patch does not have are removed.
 fn retain_named(dest: &mut Map, patch: &Map) {
     let set = patch.entries().iter().filter(|entry| !entry.value.is_null()).map(|entry| &entry.key.text);
-    let named = set.filter_map(|name| if is_directive(name) { list_of(name) } else { Some(name.as_str()) });
+    let named = set.filter_map(|name| if is_directive(name) { target_list(name) } else { Some(name.as_str()) });
     let named: FxHashSet<&str> = named.collect();
     if !named.is_empty() {
         dest.entries_mut().retain(|entry| named.contains(entry.key.text.as_str()));
@@ -268,11 +268,11 @@ fn retain_named(dest: &mut Map, patch: &Map) {
 
 /// Applies `$deleteFromPrimitiveList/field`.
 fn delete_from_lists(dest: &mut Map, patch: &Map, at: &Trail<'_>) -> Result<()> {
-    for (field, entry) in about_lists(patch, DELETE_FROM_PRIMITIVE_LIST, at)? {
+    for (field, entry) in list_directives(patch, DELETE_FROM_PRIMITIVE_LIST, at)? {
         let list = directive_list(entry, &at.field(field))?;
         if let Some(live) = dest.get_mut(field).and_then(Node::as_list_mut) {
-            let gone: FxHashSet<KeyValue> = list.iter().filter_map(KeyValue::of).collect();
-            live.retain(|entry| !KeyValue::of(entry).is_some_and(|value| gone.contains(&value)));
+            let gone: FxHashSet<KeyValue> = list.iter().filter_map(KeyValue::from_node).collect();
+            live.retain(|entry| !KeyValue::from_node(entry).is_some_and(|value| gone.contains(&value)));
         }
     }
     Ok(())
@@ -280,12 +280,12 @@ fn delete_from_lists(dest: &mut Map, patch: &Map, at: &Trail<'_>) -> Result<()> 
 
 /// Applies `$setElementOrder/field`.
 fn apply_element_order(dest: &mut Map, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
-    for (field, entry) in about_lists(patch, SET_ELEMENT_ORDER, at)? {
+    for (field, entry) in list_directives(patch, SET_ELEMENT_ORDER, at)? {
         let here = at.field(field);
         let order = directive_list(entry, &here)?;
         if let Some(live) = dest.get_mut(field).and_then(Node::as_list_mut) {
             let positions: Vec<Option<usize>> = (0..live.len()).map(Some).collect();
-            let keys = OrderKeys::of_overlay(cursor.field(field), order, &here)?;
+            let keys = OrderKeys::for_overlay(cursor.field(field), order, &here)?;
             *live = keys.reorder(std::mem::take(live), &positions, order, &here)?;
         }
     }

@@ -16,18 +16,18 @@ pub(super) fn remove_overridden(merged: &mut Map, patch: &Map) {
     let has = |map: Option<&Map>, key: &str| map.and_then(|map| map.get(key)).is_some_and(|v| !v.is_null());
     for (key, _) in data.into_iter().flat_map(Map::iter) {
         if !has(strings, key) {
-            remove(merged, "stringData", key);
+            remove_value(merged, "stringData", key);
         }
     }
     for (key, value) in strings.into_iter().flat_map(Map::iter) {
         if value.is_null() && !has(data, key) {
-            remove(merged, "data", key);
+            remove_value(merged, "data", key);
         }
     }
 }
 
 /// Removes a value, and the field that contained it if it is empty then.
-fn remove(secret: &mut Map, field: &str, key: &str) {
+fn remove_value(secret: &mut Map, field: &str, key: &str) {
     let Some(values) = secret.get_mut(field).and_then(Node::as_map_mut) else { return };
     if values.remove(key).is_some() && values.is_empty() {
         secret.remove(field);

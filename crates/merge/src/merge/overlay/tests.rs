@@ -31,7 +31,7 @@ fn fields_are_set_added_and_removed() {
 fn values_keep_their_position_and_comments() {
     let sources = SourceMap::default();
     let id = sources.add("t.yaml", "name: a # why\nvalue: b\nnumber: 1\n");
-    let options = ParseOptions { comments: true, ..ParseOptions::default() };
+    let options = ParseOptions { keep_comments: true, ..ParseOptions::default() };
     let dest = parse_one(&sources, id, options).expect("valid");
     let patch = node("{child: {}, value: c, name: d}");
     let merged = apply(dest, &patch, schema(), &Schema::none(), PatchRules::Overlay).expect("merged");

@@ -4,7 +4,7 @@ use super::keys::{CreationKeys, CreationRules, whole, whole_entries};
 use super::lists::{EntryDiff, diff_scalars};
 use super::parts::{ListPatch, PatchPart, add_retain_keys, map_of};
 use crate::merge::apiserver::types::{
-    EntryKind, declared, declared_list, element, entry_kind, known, strategy,
+    EntryKind, declared_field, declared_list, element, entry_kind, check_known, strategy,
 };
 use crate::merge::directive::PATCH;
 use crate::merge::identity::KeyValue;
@@ -33,7 +33,7 @@ pub(in crate::patch) fn diff(
     how: ServerDiff,
 ) -> Result<Map> {
     let root = Trail::root();
-    known(kind, &root)?;
+    check_known(kind, &root)?;
     how.maps(map_of(original)?, map_of(modified)?, kind, PatchStrategy::default(), &root)
 }
 
@@ -95,7 +95,7 @@ impl ServerDiff {
             return directive(before, entry, patch, at);
         }
         let cursor = match (&before.value, &after.value) {
-            (Value::Map(_), Value::Map(_)) => declared(parent, name, after, at),
+            (Value::Map(_), Value::Map(_)) => declared_field(parent, name, after, at),
             (Value::List(_), Value::List(_)) => declared_list(parent, name, after, at),
             _ => {
                 if self.part.has_changes() && changed(before, after) {
@@ -172,7 +172,7 @@ impl ServerDiff {
 
 /// Returns true if a scalar has another value or type. To JSON, `1` and `1.5` are of two types.
 fn changed(before: &Node, after: &Node) -> bool {
-    match (KeyValue::of(before), KeyValue::of(after)) {
+    match (KeyValue::from_node(before), KeyValue::from_node(after)) {
         (Some(a), Some(b)) => a != b,
         _ => before != after,
     }

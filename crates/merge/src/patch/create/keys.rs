@@ -4,10 +4,10 @@ use smol_str::SmolStr;
 
 use super::parts::prepend;
 use crate::merge::association::{
-    Association, ListPolicy, Several, default_of, patch_merge_keys, recommended_keys,
+    Association, ListPolicy, MultipleMatches, default_rule, patch_merge_keys, recommended_keys,
 };
 use crate::merge::directive::{PATCH, PATCH_MERGE_KEY};
-use crate::merge::entry_match::lacks;
+use crate::merge::entry_match::unidentified_entry_error;
 use crate::merge::identity::{Identity, KeyComparison, KeyRule, MergeKeys, NullKey};
 use crate::merge::{Trail, align};
 use crate::schema::Cursor;
@@ -38,10 +38,10 @@ impl CreationKeys {
     /// Returns the keys of a list, or `None` if its entries have none.
     pub(super) fn of(list: Cursor<'_>, rules: CreationRules) -> Option<Self> {
         let (policy, null) = match rules {
-            CreationRules::Overlay => (ListPolicy::Overlay, NullKey::Refused),
+            CreationRules::Overlay => (ListPolicy::Overlay, NullKey::Rejected),
             _ => (ListPolicy::Apiserver, NullKey::Value),
         };
-        let Association::Keyed { keys, .. } = Association::of(list, policy) else { return None };
+        let Association::Keyed { keys, .. } = Association::of_list(list, policy) else { return None };
         let (default, recommended) = (patch_merge_keys(list), recommended_keys(list));
         let identifying = list.identifying_keys();
         let names = if !recommended.is_empty() && default.iter().all(|key| recommended.contains(key)) {
@@ -57,12 +57,12 @@ impl CreationKeys {
         let rule = |name: &SmolStr| match rules {
             _ if default.contains(name) => KeyRule::Required,
             CreationRules::Overlay => {
-                default_of(list.element(), name, KeyComparison::Data).unwrap_or(lacking.clone())
+                default_rule(list.element(), name, KeyComparison::Data).unwrap_or(lacking.clone())
             }
             _ => lacking.clone(),
         };
         // With several required keys, null is not a valid value.
-        let null = if default.len() > 1 { NullKey::Refused } else { null };
+        let null = if default.len() > 1 { NullKey::Rejected } else { null };
         let directive = names.iter().map(|name| Node::string(name.clone())).collect();
         let keys = names.into_iter().map(|name| (name.clone(), rule(&name)));
         let keys = MergeKeys::new(keys, null, KeyComparison::Data);
@@ -71,7 +71,7 @@ impl CreationKeys {
 
     /// Returns how entries with these keys are matched.
     pub(super) fn association(&self) -> Association {
-        Association::Keyed { keys: self.keys.clone(), several: Several::Refused }
+        Association::Keyed { keys: self.keys.clone(), several: MultipleMatches::Rejected }
     }
 
     pub(super) fn names(&self) -> &[SmolStr] {
@@ -83,7 +83,7 @@ impl CreationKeys {
     /// # Errors
     /// Fails if the entry lacks a key.
     pub(super) fn identify(&self, entry: &Node, at: &Trail<'_>) -> Result<Identity> {
-        self.keys.identify(entry).ok_or_else(|| lacks(&self.keys, entry, at))
+        self.keys.identify(entry).ok_or_else(|| unidentified_entry_error(&self.keys, entry, at))
     }
 
     /// Returns the keys if entries have `$patchMergeKey`.
@@ -195,7 +195,7 @@ pub(super) fn replace_marker() -> Node {
 
 /// Returns true if merging the list into an absent one leaves it unchanged.
 fn merges_unchanged(list: &[Node], cursor: Cursor<'_>) -> bool {
-    match Association::of(cursor, ListPolicy::Overlay) {
+    match Association::of_list(cursor, ListPolicy::Overlay) {
         Association::Unknown | Association::Atomic => true,
         association => align::entries([list], &association).is_some(),
     }

@@ -98,7 +98,7 @@ impl EntryDiff<'_> {
         };
         let mut entries = RekeyedEntries::new(original, modified);
         let mut found = Vec::new();
-        for [before, after] in align::rekeyed(keys, &names(&gone), &names(&added)) {
+        for [before, after] in align::rekeyed_pairs(keys, &names(&gone), &names(&added)) {
             let (before, after) = (gone[before], added[after]);
             let (Some(old), Some(new)) = (pairs[before].0, pairs[after].1) else { continue };
             if let Some(names) = entries.named_keys(&self.keys, [old.node, new.node]) {
@@ -180,7 +180,7 @@ fn go_text(value: &KeyValue) -> SmolStr {
 /// removes both.
 pub(super) fn diff_scalars(original: &[Node], modified: &[Node], part: PatchPart) -> ListPatch {
     let sorted = |list: &[Node]| {
-        let text = |node| KeyValue::of(node).as_ref().map(go_text).unwrap_or_default();
+        let text = |node| KeyValue::from_node(node).as_ref().map(go_text).unwrap_or_default();
         let mut sorted: Vec<(SmolStr, Node)> = list.iter().map(|node| (text(node), node.clone())).collect();
         sorted.sort_by(|a, b| a.0.cmp(&b.0));
         sorted
@@ -199,8 +199,8 @@ pub(super) fn diff_scalars(original: &[Node], modified: &[Node], part: PatchPart
     let delete = without_duplicates(delete);
     let ordered =
         part.has_order() && (part.has_deletions() && !delete.is_empty() || part.has_changes() && !same);
-    let places = places(modified.iter().filter_map(KeyValue::of));
-    add.sort_by_key(|value| KeyValue::of(value).and_then(|value| places.get(&value).copied()));
+    let places = places(modified.iter().filter_map(KeyValue::from_node));
+    add.sort_by_key(|value| KeyValue::from_node(value).and_then(|value| places.get(&value).copied()));
     ListPatch { entries: add, delete, order: if ordered { modified.to_vec() } else { Vec::new() } }
 }
 
@@ -209,7 +209,7 @@ fn without_duplicates(mut list: Vec<Node>) -> Vec<Node> {
     let mut seen = FxHashSet::default();
     let mut at = 0;
     while at < list.len() {
-        if seen.insert(KeyValue::of(&list[at])) {
+        if seen.insert(KeyValue::from_node(&list[at])) {
             at += 1;
         } else {
             list.swap_remove(at);

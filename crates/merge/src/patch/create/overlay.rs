@@ -3,7 +3,7 @@
 use super::keys::{CreationKeys, CreationRules, replace_marker, whole};
 use super::parts::{ListPatch, add_retain_keys, map_of};
 use super::rekeyed::RekeyedEntries;
-use crate::merge::align::{self, Aligned};
+use crate::merge::align::{self, AlignedEntry};
 use crate::merge::association::{Association, ListPolicy, is_atomic};
 use crate::merge::directive::PATCH;
 use crate::merge::identity::Identity;
@@ -58,7 +58,7 @@ fn diff_field(before: Option<&Node>, entry: &Entry, cursor: Cursor<'_>, patch: &
 /// Returns a list that replaces the existing one.
 fn replacement(after: &Node, cursor: Cursor<'_>) -> Node {
     let mut after = whole(after, cursor, CreationRules::Overlay);
-    let association = Association::of(cursor, ListPolicy::Overlay);
+    let association = Association::of_list(cursor, ListPolicy::Overlay);
     let merges = !matches!(association, Association::Atomic | Association::Unknown);
     if let Some(list) = after.as_list_mut().filter(|_| merges)
         && list.first().and_then(|entry| entry.get(PATCH)).is_none()
@@ -70,7 +70,7 @@ fn replacement(after: &Node, cursor: Cursor<'_>) -> Node {
 
 /// Returns the patch between two lists, or `None` if the list must be replaced as a whole.
 fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<ListPatch> {
-    let association = Association::of(cursor, ListPolicy::Overlay);
+    let association = Association::of_list(cursor, ListPolicy::Overlay);
     let keys = match association {
         Association::Unknown | Association::Atomic => return None,
         Association::Set => None,
@@ -84,7 +84,7 @@ fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<Lis
     };
     let mut rekeyed = RekeyedEntries::new(before, after);
     let (mut patch, mut is_added_anew) = (ListPatch::default(), false);
-    for Aligned { name, at: [new, old] } in &rows {
+    for AlignedEntry { identity: name, positions: [new, old] } in &rows {
         match (&keys, new.map(|i| &after[i]), old.map(|i| &before[i])) {
             (None, ..) if matches!(name, Identity::Whole(_)) => return None,
             (Some(keys), Some(new), Some(old)) => {
@@ -104,7 +104,7 @@ fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<Lis
     // Existing entries keep their order and new ones follow, but a re-added entry moves to the end at each
     // application.
     let natural =
-        rows.iter().filter(|row| row.at[0].is_some()).is_sorted_by_key(|row| row.at[1].unwrap_or(usize::MAX));
+        rows.iter().filter(|row| row.positions[0].is_some()).is_sorted_by_key(|row| row.positions[1].unwrap_or(usize::MAX));
     if !natural || is_added_anew && after.len() > 1 {
         let keys_of =
             |entry: &Node| keys.as_ref().map_or(entry.clone(), |keys| Node::map(keys.of_entry(entry)));

@@ -57,10 +57,10 @@ impl<'n> RekeyedEntries<'n> {
         let kept: Vec<NamedKey> = named.iter().map(|(name, _)| (name.clone(), false)).collect();
         let value = |(name, removed): &NamedKey| match old.get(name) {
             _ if *removed => Some(KeyValue::Null),
-            Some(value) => KeyValue::of(value),
+            Some(value) => KeyValue::from_node(value),
             None => Some(KeyValue::Absent),
         };
-        let left = |(name, _): &NamedKey| new.get(name).map_or(Some(KeyValue::Absent), KeyValue::of);
+        let left = |(name, _): &NamedKey| new.get(name).map_or(Some(KeyValue::Absent), KeyValue::from_node);
         let values = named.iter().map(value).collect::<Option<Identity>>()?;
         let values_left = named.iter().map(left).collect::<Option<Identity>>()?;
         let is_lossless = named == kept;

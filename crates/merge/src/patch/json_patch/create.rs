@@ -1,6 +1,6 @@
 //! Creates JSON patches.
 
-use smp_text::path::below;
+use smp_text::path::with_step;
 use smp_text::yaml::{Map, Node, Value};
 
 /// Creates the JSON patch that turns `original` into `modified`: a list of `add`, `remove` and `replace`.
@@ -37,10 +37,10 @@ fn compare(original: &Node, modified: &Node, path: &mut String, out: &mut Vec<No
 fn maps(from: &Map, to: &Map, path: &mut String, out: &mut Vec<Node>) {
     let (old, new) = (from.index(), to.index());
     for (key, _) in from.iter().filter(|(key, _)| new.position(key).is_none()) {
-        below(path, key, |path| out.push(operation("remove", path, None)));
+        with_step(path, key, |path| out.push(operation("remove", path, None)));
     }
     for (key, value) in to.iter() {
-        below(path, key, |path| match old.position(key).and_then(|i| from.entries().get(i)) {
+        with_step(path, key, |path| match old.position(key).and_then(|i| from.entries().get(i)) {
             Some(entry) => compare(&entry.value, value, path, out),
             None => out.push(operation("add", path, Some(value))),
         });
@@ -49,14 +49,14 @@ fn maps(from: &Map, to: &Map, path: &mut String, out: &mut Vec<Node>) {
 
 fn lists(from: &[Node], to: &[Node], path: &mut String, out: &mut Vec<Node>) {
     for (i, (old, new)) in from.iter().zip(to).enumerate() {
-        below(path, &i.to_string(), |path| compare(old, new, path, out));
+        with_step(path, &i.to_string(), |path| compare(old, new, path, out));
     }
     // From the end, so that earlier indices stay valid.
     for i in (to.len()..from.len()).rev() {
-        below(path, &i.to_string(), |path| out.push(operation("remove", path, None)));
+        with_step(path, &i.to_string(), |path| out.push(operation("remove", path, None)));
     }
     for new in to.iter().skip(from.len()) {
-        below(path, "-", |path| out.push(operation("add", path, Some(new))));
+        with_step(path, "-", |path| out.push(operation("add", path, Some(new))));
     }
 }
 

@@ -11,7 +11,7 @@ use smol_str::SmolStr;
 use self::operation::{Document, Operation, OperationPlaces};
 use self::pointer::{Standard, steps};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
-use smp_text::yaml::{FieldPositions, Map, Node, Value, as_yaml_1_1};
+use smp_text::yaml::{FieldPositions, Map, Node, Value, to_yaml_1_1};
 
 /// Options for applying a JSON patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -84,7 +84,7 @@ pub fn parse_json_patch(node: &Node) -> Result<JsonPatch> {
             _ => return Err(wrong(entry, "an operation of a JSON patch must be a map")),
         };
         let text = |key: &str| map.get(key).and_then(Node::as_str).map(SmolStr::from);
-        let value = map.get("value").map(as_yaml_1_1);
+        let value = map.get("value").map(to_yaml_1_1);
         let (op, path, from) = (text("op"), text("path"), text("from"));
         let location = |key: &str| {
             let location = map.get(key).map(Node::span).filter(|location| !location.is_none());

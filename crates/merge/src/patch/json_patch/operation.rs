@@ -6,7 +6,7 @@ use super::pointer::{Standard, index, steps};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::path::pointer_to;
 use smp_text::source::Span;
-use smp_text::yaml::{FieldPositions, MAX_DEPTH, Map, Node, Value, nearest, nearest_path, to_json};
+use smp_text::yaml::{FieldPositions, MAX_DEPTH, Map, Node, Value, nearest_name, nearest_path, to_json};
 
 /// The maximum size in bytes that copies may add. A few operations that copy their own parents could fill any
 /// memory.
@@ -507,7 +507,7 @@ const FEW: usize = 64;
 /// Returns the field of a map with the most similar name.
 pub fn similar_field(map: &Map, name: &str) -> Option<SmolStr> {
     let names: Vec<&str> = map.iter().map(|(name, _)| name).take(FEW).collect();
-    nearest(name, &names).map(SmolStr::from)
+    nearest_name(name, &names).map(SmolStr::from)
 }
 
 fn op(operation: &Operation) -> &str {

@@ -2,7 +2,7 @@
 
 use smol_str::SmolStr;
 
-use smp_text::path::steps_of;
+use smp_text::path::pointer_steps;
 
 /// The rules by which operations are applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,7 +23,7 @@ pub(super) fn steps(pointer: &str, standard: Standard) -> Option<Vec<SmolStr>> {
     {
         return None;
     }
-    Some(steps_of(pointer).map(SmolStr::from).collect())
+    Some(pointer_steps(pointer).map(SmolStr::from).collect())
 }
 
 /// Returns the index that a step denotes in a list of `length` entries.

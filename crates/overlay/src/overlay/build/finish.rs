@@ -13,7 +13,7 @@ use crate::transform::{self, SortOptions, VarSet};
 use smp_merge::cause::{Writer, WriterEntry};
 use smp_merge::merge;
 use smp_merge::schema::Schema;
-use smp_text::diagnostic::{Diagnostic, Result, Warned};
+use smp_text::diagnostic::{Diagnostic, Result, WithWarnings};
 use smp_text::source::Span;
 use smp_text::yaml::{self, Style};
 
@@ -22,7 +22,7 @@ pub(super) fn finish(
     accumulated: Accumulated,
     schema: &Schema,
     tracker: &OriginTracker,
-) -> Result<Warned<ResourceSet>> {
+) -> Result<WithWarnings<ResourceSet>> {
     let Accumulated { mut resources, config, vars } = accumulated;
     transform::name_hashes(&mut resources)?;
     resources.record(&computed("nameHash"));
@@ -42,10 +42,10 @@ pub(super) fn finish(
     }
     tracker.finish(&mut resources);
     for resource in resources.resources_mut() {
-        yaml::reread(resource.node_mut());
+        yaml::apply_round_trip_changes(resource.node_mut());
     }
     resources.record(&computed(if tracker.is_active() { "buildMetadata" } else { "cleanup" }));
-    Ok(Warned { value: resources, warnings: unused.into_iter().collect() })
+    Ok(WithWarnings { value: resources, warnings: unused.into_iter().collect() })
 }
 
 /// Returns a warning for each required field that a patch removed and nothing set again. The warning names the
@@ -63,7 +63,7 @@ pub(super) fn missing_required_fields(resources: &ResourceSet) -> Vec<Diagnostic
             }
         }
     }
-    found.into_iter().map(|(warning, others)| merge::same_in_others(warning, others)).collect()
+    found.into_iter().map(|(warning, others)| merge::note_other_targets(warning, others)).collect()
 }
 
 /// Returns the writer of updated name references: the steps that changed names.

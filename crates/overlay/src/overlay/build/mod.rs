@@ -27,7 +27,7 @@ use super::schemas::{BuiltInSchema, schema_from_openapi};
 use crate::resource::{Resource, ResourceSet};
 use smp_merge::merge::MergeOptions;
 use smp_merge::schema::Schema;
-use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, WithWarnings};
 use smp_text::source::Span;
 use smp_text::yaml::{Node, Spanned};
 
@@ -49,7 +49,7 @@ const COMPONENT_HELP: &str = "build a kustomization that lists it under `compone
 /// Anything that prevents it from being built.
 pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<Built> {
     let mut warnings = Vec::new();
-    let tree = load_tree(root, context.shared.map(Shared::trees))?.note_in(&mut warnings);
+    let tree = load_tree(root, context.shared.map(Shared::trees))?.into_value(&mut warnings);
     if tree.kustomization.is_component() {
         warnings.push(
             Diagnostic::warning(Code::ComponentAlone, COMPONENT_TARGET)
@@ -60,7 +60,7 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
     let sort = tree.kustomization.sort_options.clone();
     let mut build = TargetBuild {
         context,
-        schema: context.types.for_kustomization(&tree, context.locked)?.note_in(&mut warnings),
+        schema: context.types.for_kustomization(&tree, context.locked)?.into_value(&mut warnings),
         merge: MergeOptions::kustomize(context.options.rules.kustomizations),
         tracker: OriginTracker::new(&tree.kustomization),
         schema_is_set: false,
@@ -75,10 +75,10 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
     let accumulated = accumulated.map_err(|problem| {
         let with_note = |problem: Diagnostic| problem.note(format!("{COMPONENT_TARGET}; {COMPONENT_HELP}"));
         let problem = if is_component { problem.map_each(with_note) } else { problem };
-        mem::take(&mut build.warnings).into_iter().fold(problem, Diagnostic::and)
+        mem::take(&mut build.warnings).into_iter().fold(problem, Diagnostic::with_attached)
     })?;
     let TargetBuild { schema, tracker, mut warnings, outline, .. } = build;
-    let mut resources = finish::finish(accumulated, &schema, &tracker)?.note_in(&mut warnings);
+    let mut resources = finish::finish(accumulated, &schema, &tracker)?.into_value(&mut warnings);
     warnings.extend(finish::missing_required_fields(&resources));
     finish::sort(&mut resources, sort.as_ref(), context.options.reorder)?;
     let outline = outline.map(OutlineRecorder::into_outline).unwrap_or_default();
@@ -185,7 +185,7 @@ impl TargetBuild<'_> {
                 outline.add(writers.take_parts());
             }
         }
-        problems.or(so_far)
+        problems.into_result(so_far)
     }
 
     /// Switches to the OpenAPI document of this kustomization, if it is the first with one.
@@ -302,12 +302,12 @@ impl TargetBuild<'_> {
             return self.accumulate(tree, Some(path), Accumulated::default());
         };
         if let Some(built) = shared.get(&tree, &self.schema) {
-            return Ok(built.note_in(&mut self.warnings));
+            return Ok(built.into_value(&mut self.warnings));
         }
         let warnings_before = self.warnings.len();
         let built = self.accumulate(tree.clone(), Some(path), Accumulated::default())?;
         let warnings = self.warnings.get(warnings_before..).unwrap_or_default().to_vec();
-        shared.put(tree, self.schema.clone(), Warned { value: built.clone(), warnings });
+        shared.put(tree, self.schema.clone(), WithWarnings { value: built.clone(), warnings });
         Ok(built)
     }
 

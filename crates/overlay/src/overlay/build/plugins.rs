@@ -12,7 +12,7 @@ use crate::overlay::outline::OutlinePartKind;
 use crate::overlay::plugin;
 use crate::resource::{Origin, Resource, ResourceSet, flatten_lists};
 use smp_merge::cause::Writer;
-use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
+use smp_text::diagnostic::{Code, Diagnostic, Result, WithWarnings};
 use smp_text::source::Span;
 use smp_text::yaml::Spanned;
 
@@ -28,7 +28,7 @@ pub(super) fn generate(
 ) -> Result<Vec<Diagnostic>> {
     let mut warnings = Vec::new();
     for generator in generators {
-        let generated = run_generator(site, generator)?.note_in(&mut warnings);
+        let generated = run_generator(site, generator)?.into_value(&mut warnings);
         let templates = templates(site, &generated);
         absorb(site, generated, site.tracker.plugin_origin(generator).as_ref(), resources)?;
         resources.record(&writer(writers, OutlinePartKind::Generator, generator, &templates));
@@ -36,13 +36,13 @@ pub(super) fn generate(
     Ok(warnings)
 }
 
-fn run_generator(site: &StepContext<'_>, generator: &Resource) -> Result<Warned<Vec<Resource>>> {
+fn run_generator(site: &StepContext<'_>, generator: &Resource) -> Result<WithWarnings<Vec<Resource>>> {
     if !plugin::is_builtin(generator) {
         return site.run.functions.generate(generator, site.functions());
     }
     if generator.id().gvk.kind == "HelmChartInflationGenerator" {
         let (chart, globals) = plugin::helm_chart(generator)?;
-        return inflate(site, &chart, &globals).map(Warned::from);
+        return inflate(site, &chart, &globals).map(WithWarnings::from);
     }
     plugin::generate(generator, &site.plugins()).map(|generated| generated.map(|one| vec![one]))
 }

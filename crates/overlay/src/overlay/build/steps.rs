@@ -79,11 +79,11 @@ pub(super) fn generate(
     let (kind, generated) = match generator {
         BuiltinGenerator::ConfigMap(args) => {
             let generated = transform::config_map(args, global, &site.data(Secrecy::Open), site.schema)?;
-            ("ConfigMapGenerator", vec![generated.note_in(&mut warnings)])
+            ("ConfigMapGenerator", vec![generated.into_value(&mut warnings)])
         }
         BuiltinGenerator::Secret(args) => {
             let generated = transform::secret(args, global, &site.data(Secrecy::Secret), site.schema)?;
-            ("SecretGenerator", vec![generated.note_in(&mut warnings)])
+            ("SecretGenerator", vec![generated.into_value(&mut warnings)])
         }
         BuiltinGenerator::HelmChart(chart) => ("HelmChartInflationGenerator", inflate(site, chart)?),
     };

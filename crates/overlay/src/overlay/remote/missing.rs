@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::super::repo_spec::without_password;
-use smp_text::diagnostic::{Code, Diagnostic, by_count, counted};
+use smp_text::diagnostic::{Code, Diagnostic, plural, counted};
 use smp_text::source::Span;
 
 /// The reason why a reference is not available.
@@ -53,7 +53,7 @@ impl MissingReferences {
 
 /// Returns the error for references that are missing for the same reason.
 fn error_of(all: &[&Missed], lock: &str) -> Diagnostic {
-    let are = by_count(all.len(), "is", "are");
+    let are = plural(all.len(), "is", "are");
     let missing = format!("{} {are}", counted(all.len(), "remote reference"));
     let (message, help) = if all.iter().any(|missed| missed.lack == MissingReason::NotLocked) {
         let message = format!("{missing} not in {lock}, but --locked requires all of them");

@@ -27,7 +27,7 @@ pub(in crate::transform) fn overwrite(node: &mut Node, text: Spanned<&str>, tag:
     if !text.span.is_none() {
         node.meta.span = text.span;
     }
-    node.meta.aliased = false;
+    node.meta.is_aliased = false;
     if matches!(node.meta.style, Style::Block | Style::Flow) {
         node.meta.style = Style::Plain;
     }
@@ -77,7 +77,7 @@ pub(in crate::transform) fn set_entries(
         }
         let mut new = Node::string(value.value.clone()).with_span(value.span);
         let number = |first: u8| u8::try_from(i).map_or(u8::MAX, |i| first.saturating_add(i));
-        new.meta.shared = first.map_or(0, number);
+        new.meta.shared_group = first.map_or(0, number);
         map.push(key.clone(), new);
     }
     Ok(positions.iter().map(Option::is_none).collect())

@@ -69,8 +69,8 @@ fn shared_values(field: &Node, count: usize) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
     let mut is_any = false;
     let mut add = |node: &Node| {
-        if let (true, Some(text)) = (node.meta.shared != 0, node.scalar_text()) {
-            (node.meta.shared, text, node.meta.tag).hash(&mut hasher);
+        if let (true, Some(text)) = (node.meta.shared_group != 0, node.scalar_text()) {
+            (node.meta.shared_group, text, node.meta.tag).hash(&mut hasher);
             is_any = true;
         }
     };

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::args::GeneratorArgs;
 use crate::transform::Files;
-use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
+use smp_text::diagnostic::{Code, Diagnostic, Result, WithWarnings};
 use smp_text::gocompat;
 use smp_text::source::{SourceId, Span};
 use smp_text::yaml::Spanned;
@@ -63,7 +63,7 @@ impl GeneratorArgs {
 ///
 /// # Errors
 /// Same as [`load`].
-pub(in crate::transform) fn load_sorted(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>> {
+pub(in crate::transform) fn load_sorted(args: &GeneratorArgs, files: &dyn Files) -> Result<WithWarnings<Vec<DataPair>>> {
     let mut pairs = load(args, files)?;
     pairs.value.sort_by(|a, b| a.key.cmp(&b.key));
     Ok(pairs)
@@ -75,7 +75,7 @@ pub(in crate::transform) fn load_sorted(args: &GeneratorArgs, files: &dyn Files)
 ///
 /// # Errors
 /// A source is malformed, a file cannot be read, or a key occurs twice.
-fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>> {
+fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<WithWarnings<Vec<DataPair>>> {
     let (mut pairs, mut warnings) = (Vec::new(), Vec::new());
     // kustomize appends `env` to `envs`, but not for a generator in a file of its own.
     let env = args.env.as_ref().filter(|path| !path.is_empty());
@@ -98,7 +98,7 @@ fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>
         pairs.push(DataPair { key: key.into(), value, span: source.span, written, from: PairOrigin::File });
     }
     warnings.extend(check(args, &pairs)?);
-    Ok(Warned { value: pairs, warnings })
+    Ok(WithWarnings { value: pairs, warnings })
 }
 
 /// Reads the file of an entry. If the entry may be a literal by mistake, the error does not show it, since it

@@ -3,9 +3,9 @@
 use super::args::{GeneratorArgs, GeneratorOptions};
 use crate::resource::{Behavior, Generated, Resource};
 use smp_merge::schema::Schema;
-use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
+use smp_text::diagnostic::{Code, Diagnostic, Result, WithWarnings};
 use smp_text::source::Span;
-use smp_text::yaml::{Map, Node, Spanned, Style, nearest};
+use smp_text::yaml::{Map, Node, Spanned, Style, nearest_name};
 
 /// A manifest under construction.
 pub(in crate::transform) struct GeneratedManifest<'a> {
@@ -46,7 +46,7 @@ impl<'a> GeneratedManifest<'a> {
     }
 
     /// Completes the resource, with its behavior.
-    pub(in crate::transform) fn finish(mut self, schema: &Schema) -> Warned<Resource> {
+    pub(in crate::transform) fn finish(mut self, schema: &Schema) -> WithWarnings<Resource> {
         let immutable = self.options.immutable;
         if *immutable {
             self.map.push("immutable", Node::from(true).with_span(immutable.span));
@@ -87,17 +87,17 @@ pub(in crate::transform) fn string_node(text: String, span: Span) -> Node {
 }
 
 /// Parses the behavior. As in kustomize, an unknown value counts as not set; a warning is added.
-fn behavior(text: &Spanned<String>) -> Warned<Behavior> {
+fn behavior(text: &Spanned<String>) -> WithWarnings<Behavior> {
     let behavior = Behavior::from_name(text);
     let mut warnings = Vec::new();
     if behavior.is_none() && !text.is_empty() {
         // A value that is not similar to a behavior may be there by mistake and may be a secret, so it is not
         // shown.
-        let word = nearest(text, &["create", "replace", "merge"]).map(|_| format!(" `{}`", **text));
+        let word = nearest_name(text, &["create", "replace", "merge"]).map(|_| format!(" `{}`", **text));
         let word = word.unwrap_or_else(|| "".into());
         let message = format!("unknown generator behavior{word}, using `create`");
         let help = "valid values are `create`, `replace` and `merge`";
         warnings.push(Diagnostic::warning(Code::InvalidValue, message).at(text.span).help(help));
     }
-    Warned { value: behavior.unwrap_or_default(), warnings }
+    WithWarnings { value: behavior.unwrap_or_default(), warnings }
 }

@@ -7,13 +7,13 @@ use smol_str::SmolStr;
 use super::args::{PatchContext, PatchOptions};
 use super::load::LoadedJsonPatch;
 use crate::resource::{Copied, ResId, Resource};
-use smp_merge::merge::{Absences, merge2};
+use smp_merge::merge::{AbsentDeletions, merge2};
 use smp_merge::patch::{JsonPatch, JsonPatchOptions};
 use smp_merge::schema::{Cursor, Schema};
-use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
+use smp_text::diagnostic::{Code, Diagnostic, Result, WithWarnings};
 use smp_text::gocompat::strconv::format_float;
 use smp_text::yaml::{
-    FieldPositions, Map, Node, Resolved, Style, Tag, Value, reread, style_of_string, to_json,
+    FieldPositions, Map, Node, Resolved, Style, Tag, Value, apply_round_trip_changes, style_of_string, to_json,
 };
 
 /// A prepared strategic merge patch.
@@ -26,16 +26,16 @@ pub(super) struct StrategicPatch {
 
 impl StrategicPatch {
     /// Prepares a patch for the resource that it identifies.
-    pub(super) fn for_named_target(patch: Resource, options: PatchOptions) -> Warned<Self> {
+    pub(super) fn for_named_target(patch: Resource, options: PatchOptions) -> WithWarnings<Self> {
         let warnings = warning_of_replacement(patch.node()).into_iter().collect();
-        Warned { value: Self { node: Arc::new(patch.into_node()), options, for_selected_targets: false }, warnings }
+        WithWarnings { value: Self { node: Arc::new(patch.into_node()), options, for_selected_targets: false }, warnings }
     }
 
     /// Prepares a patch for all resources that a `target` selects.
     ///
     /// As in kustomize, all labels and annotations become strings. A null that is meant to remove an entry
     /// becomes a string, too; a warning is added.
-    pub(super) fn for_selected_targets(mut patch: Resource, options: PatchOptions) -> Warned<Self> {
+    pub(super) fn for_selected_targets(mut patch: Resource, options: PatchOptions) -> WithWarnings<Self> {
         let mut warnings: Vec<_> = warning_of_replacement(patch.node()).into_iter().collect();
         for field in ["labels", "annotations"] {
             let values = patch.node().get_path(&["metadata", field]).and_then(Node::as_map);
@@ -49,7 +49,7 @@ impl StrategicPatch {
             }
             values_to_strings(&mut patch, field);
         }
-        Warned { value: Self { node: Arc::new(patch.into_node()), options, for_selected_targets: true }, warnings }
+        WithWarnings { value: Self { node: Arc::new(patch.into_node()), options, for_selected_targets: true }, warnings }
     }
 
     /// Returns the size of the patch.
@@ -68,8 +68,8 @@ impl StrategicPatch {
         &self,
         resource: &mut Resource,
         context: &PatchContext<'_>,
-        absences: &mut Absences,
-    ) -> Result<Warned<bool>> {
+        absences: &mut AbsentDeletions,
+    ) -> Result<WithWarnings<bool>> {
         let id = resource.id().clone();
         // Locations are only needed if histories are kept.
         let identity = resource.history.is_some().then(|| resource.identity());
@@ -87,7 +87,7 @@ impl StrategicPatch {
         let kind = context.schema.kind(&id.gvk).unwrap_or_else(Cursor::unknown);
         let mut merge = |resource: &mut Resource| {
             let dest = std::mem::replace(resource.node_mut(), Node::map(Map::new()));
-            resource.required_removed.extend(absences.note(&dest, patch, kind, &id));
+            resource.required_removed.extend(absences.check(&dest, patch, kind, &id));
             let merged = merge2(Some(dest), patch, context.schema, context.merge)?;
             *resource.node_mut() = merged.node.unwrap_or_else(|| Node::map(Map::new()));
             Ok(merged.warnings)
@@ -113,7 +113,7 @@ impl StrategicPatch {
             resource.restore_identity_locations(identity);
         }
         record_patch(resource, &self.node);
-        Ok(Warned { value: !resource.is_empty() && has_changed_id(&id, resource), warnings })
+        Ok(WithWarnings { value: !resource.is_empty() && has_changed_id(&id, resource), warnings })
     }
 
     /// Restores the fields that the patch may not change.
@@ -230,7 +230,7 @@ impl<'p> PreparedJsonPatch<'p> {
     ) -> Option<Result<Vec<Diagnostic>>> {
         let small = self.small.as_ref()?;
         if !open.normalized {
-            reread(resource.node_mut());
+            apply_round_trip_changes(resource.node_mut());
             if let Err(error) = through_json(resource.node_mut()) {
                 return Some(Err(error));
             }
@@ -248,7 +248,7 @@ fn normalize(value: &mut Node) -> bool {
         return false;
     }
     let mut again = value.clone();
-    reread(&mut again);
+    apply_round_trip_changes(&mut again);
     through_json(&mut again).is_ok() && is_identical(value, &again)
 }
 
@@ -275,10 +275,10 @@ pub(super) fn apply_json_patch(
     patch: &PreparedJsonPatch<'_>,
     schema: &Schema,
     copied: &mut Copied,
-) -> Result<Warned<bool>> {
+) -> Result<WithWarnings<bool>> {
     let id = resource.id().clone();
     let warnings = resource.with_build_annotations_kept(|resource| {
-        reread(resource.node_mut());
+        apply_round_trip_changes(resource.node_mut());
         let patched = patch.patch.apply_noting(resource.node_mut(), JsonPatchOptions::kubernetes())?;
         copied.add(patched.copied).map(|()| patched.warnings)
     })?;
@@ -294,7 +294,7 @@ pub(super) fn apply_json_patch(
         let message = "the patch removes the kind or name of the resource";
         return Err(Diagnostic::error(Code::MissingField, message));
     }
-    Ok(Warned { value: has_changed_id(&id, resource), warnings })
+    Ok(WithWarnings { value: has_changed_id(&id, resource), warnings })
 }
 
 /// Returns true if the id of a resource has changed. An explicit namespace makes a different id, even

@@ -7,10 +7,10 @@ use super::args::{Patch, PatchContext};
 use crate::resource::{Resource, flatten_lists};
 use crate::transform::files::read_text;
 use smp_merge::patch::{JsonPatch, parse_json_patch};
-use smp_text::diagnostic::{Code, Diagnostic, Label, Result, Warned};
+use smp_text::diagnostic::{Code, Diagnostic, Label, Result, WithWarnings};
 use smp_text::source::{SourceId, Span};
 use smp_text::yaml::{
-    DuplicateKeys, Map, Node, ParseOptions, Separation, Spanned, add_within, as_yaml_1_1, check_directives,
+    DuplicateKeys, Map, Node, ParseOptions, DocumentSplit, Spanned, add_embedded, to_yaml_1_1, check_directives,
     check_field_names, parse_documents,
 };
 
@@ -34,8 +34,8 @@ pub(super) struct LoadedJsonPatch {
 ///
 /// # Errors
 /// The entry has neither or both of path and inline patch, the file cannot be read, or the text is not a patch.
-pub(super) fn load_patch(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<ParsedPatch>> {
-    let Warned { value: documents, mut warnings } = documents_of(patch, patch.patch.trim(), context)?;
+pub(super) fn load_patch(patch: &Patch, context: &PatchContext<'_>) -> Result<WithWarnings<ParsedPatch>> {
+    let WithWarnings { value: documents, mut warnings } = documents_of(patch, patch.patch.trim(), context)?;
     let value = if let Some(operations) = documents.first().filter(|first| is_operations(first)) {
         warnings.extend(paths_without_slash(operations));
         ParsedPatch::Json(json_patch(operations)?)
@@ -43,7 +43,7 @@ pub(super) fn load_patch(patch: &Patch, context: &PatchContext<'_>) -> Result<Wa
         let documents = strategic(documents, context)?;
         if documents.is_empty() { ParsedPatch::Empty } else { ParsedPatch::Strategic(documents) }
     };
-    Ok(Warned { value, warnings })
+    Ok(WithWarnings { value, warnings })
 }
 
 /// Loads an entry of `patchesJson6902`.
@@ -51,17 +51,17 @@ pub(super) fn load_patch(patch: &Patch, context: &PatchContext<'_>) -> Result<Wa
 /// # Errors
 /// The target or its name is missing, the entry has neither or both of path and inline patch, the file cannot
 /// be read, or the text is not a list of operations.
-pub(super) fn load_json6902(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<LoadedJsonPatch>> {
+pub(super) fn load_json6902(patch: &Patch, context: &PatchContext<'_>) -> Result<WithWarnings<LoadedJsonPatch>> {
     if patch.target.as_ref().is_none_or(|target| target.name.is_empty()) {
         return Err(Diagnostic::error(Code::MissingField, "the `target` has no name")
             .at(patch.target.as_ref().map_or(patch.location(), |target| target.span))
             .help("use `patches` to change several resources at once"));
     }
-    let Warned { value: documents, mut warnings } = documents_of(patch, &patch.patch, context)?;
+    let WithWarnings { value: documents, mut warnings } = documents_of(patch, &patch.patch, context)?;
     match documents.first() {
         Some(operations) if is_operations(operations) => {
             warnings.extend(paths_without_slash(operations));
-            Ok(Warned { value: json_patch(operations)?, warnings })
+            Ok(WithWarnings { value: json_patch(operations)?, warnings })
         }
         other => {
             let found = other.map_or("nothing", Node::type_name);
@@ -80,14 +80,14 @@ pub(super) fn load_json6902(patch: &Patch, context: &PatchContext<'_>) -> Result
 pub(super) fn load_strategic(
     patch: &Spanned<String>,
     context: &PatchContext<'_>,
-) -> Result<Warned<Vec<Resource>>> {
+) -> Result<WithWarnings<Vec<Resource>>> {
     let source = if is_patch_path(patch) {
         read_text(patch, context.files, context.sources)?
     } else {
         inline(patch, patch.span, context)
     };
-    let Warned { value, warnings } = documents(source, context)?;
-    Ok(Warned { value: strategic(value, context)?, warnings })
+    let WithWarnings { value, warnings } = documents(source, context)?;
+    Ok(WithWarnings { value: strategic(value, context)?, warnings })
 }
 
 /// Returns true if an entry of `patchesStrategicMerge` is the path of a file instead of an inline patch.
@@ -98,7 +98,7 @@ pub fn is_patch_path(patch: &str) -> bool {
 }
 
 /// Parses the documents of a patch file or of the inline patch `text`.
-fn documents_of(patch: &Patch, text: &str, context: &PatchContext<'_>) -> Result<Warned<Vec<Node>>> {
+fn documents_of(patch: &Patch, text: &str, context: &PatchContext<'_>) -> Result<WithWarnings<Vec<Node>>> {
     let source = match (text, patch.path.as_str()) {
         ("", "") => {
             return Err(Diagnostic::error(Code::MissingField, "the patch has neither `patch` nor `path`")
@@ -121,7 +121,7 @@ fn documents_of(patch: &Patch, text: &str, context: &PatchContext<'_>) -> Result
 fn inline(text: &str, at: Span, context: &PatchContext<'_>) -> SourceId {
     let location = context.sources.describe(at);
     let name = location.map_or_else(|| "<patch>".to_string(), |location| format!("<patch at {location}>"));
-    add_within(context.sources, PathBuf::from(name), text, at)
+    add_embedded(context.sources, PathBuf::from(name), text, at)
 }
 
 /// Parses the documents of a patch.
@@ -129,11 +129,11 @@ fn inline(text: &str, at: Span, context: &PatchContext<'_>) -> SourceId {
 /// As in kustomize, operations may have duplicate keys, of which the last one wins, and keys that are not
 /// strings. Strategic merge patches may have duplicate keys, too, of which the first one wins. Both cases are
 /// warned about, since the other values are lost.
-fn documents(source: SourceId, context: &PatchContext<'_>) -> Result<Warned<Vec<Node>>> {
+fn documents(source: SourceId, context: &PatchContext<'_>) -> Result<WithWarnings<Vec<Node>>> {
     check_json(source, context)?;
-    check_directives(context.sources, source, Separation::AtMarkers)?;
+    check_directives(context.sources, source, DocumentSplit::AtSeparators)?;
     let read = |duplicate_keys| {
-        let options = ParseOptions { duplicate_keys, ..ParseOptions::default() }.of_patch();
+        let options = ParseOptions { duplicate_keys, ..ParseOptions::default() }.for_patch();
         parse_documents(context.sources, source, options)
     };
     let error = match read(DuplicateKeys::Deny) {
@@ -144,13 +144,13 @@ fn documents(source: SourceId, context: &PatchContext<'_>) -> Result<Warned<Vec<
     let is_repeated = error.code() == Code::DuplicateKey;
     if let Some(value) = operations.filter(|all| all.first().is_some_and(is_operations)) {
         let warnings = is_repeated.then(|| duplicate_key_warning(&error, "last")).into_iter().collect();
-        return Ok(Warned { value, warnings });
+        return Ok(WithWarnings { value, warnings });
     }
     if !is_repeated {
         return Err(error);
     }
     let value = read(DuplicateKeys::FirstWins)?;
-    Ok(Warned { value, warnings: vec![duplicate_key_warning(&error, "first")] })
+    Ok(WithWarnings { value, warnings: vec![duplicate_key_warning(&error, "first")] })
 }
 
 /// Converts the error about a duplicate key into a warning that names the value that wins.
@@ -183,7 +183,7 @@ fn is_operations(node: &Node) -> bool {
 /// Parses operations. kustomize reads them with go-yaml v2, so scalars are typed differently than in
 /// manifests and strategic merge patches.
 fn json_patch(operations: &Node) -> Result<LoadedJsonPatch> {
-    let patch = parse_json_patch(&as_yaml_1_1(operations))?;
+    let patch = parse_json_patch(&to_yaml_1_1(operations))?;
     Ok(LoadedJsonPatch { patch, operations: Arc::new(operations.clone()) })
 }
 

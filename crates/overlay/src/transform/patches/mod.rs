@@ -16,8 +16,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::resource::{Suggestions, ResId, Resource, ResourceSet, WrongPart};
 use crate::transform::AfterEntry;
-use smp_merge::merge::Absences;
-use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
+use smp_merge::merge::AbsentDeletions;
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, WithWarnings};
 use smp_text::source::Span;
 use smp_text::yaml::Spanned;
 
@@ -67,7 +67,7 @@ pub fn patches_by_entry(
             ParsedPatch::Strategic(documents) => run.strategic(patch, documents),
             ParsedPatch::Json(json) => run.json(patch, &json, FormerIds::Kept),
         };
-        run.problems.value_of(done);
+        run.problems.ok_or_add(done);
         after(run.set, i);
     }
     run.finish()
@@ -90,7 +90,7 @@ pub fn patches_json6902(
     for (entry, (patch, json)) in loaded.into_iter().enumerate() {
         let Some(json) = json else { continue };
         let done = run.json(patch, &json, FormerIds::Dropped);
-        run.problems.value_of(done);
+        run.problems.ok_or_add(done);
         after(run.set, entry);
     }
     run.finish()
@@ -124,9 +124,9 @@ pub fn patches_strategic_merge(
         for document in documents {
             let Some(i) = run.find_target(&document) else { continue };
             let patch =
-                StrategicPatch::for_selected_targets(document, PatchOptions::default()).note_in(&mut run.warnings);
+                StrategicPatch::for_selected_targets(document, PatchOptions::default()).into_value(&mut run.warnings);
             let done = run.merge_one(i, &patch);
-            run.problems.value_of(done);
+            run.problems.ok_or_add(done);
         }
         after(run.set, entry);
     }
@@ -155,7 +155,7 @@ struct PatchRun<'r> {
     json_states: FxHashMap<usize, JsonPatchState>,
     likely: Suggestions<'r>,
     /// The missing values that patches delete.
-    absences: Absences,
+    absences: AbsentDeletions,
     /// True if all ids are known to be distinct.
     distinct: bool,
 }
@@ -165,7 +165,7 @@ impl<'r> PatchRun<'r> {
         let (problems, likely) = (Problems::default(), Suggestions::new(context.schema));
         let (failed, failed_ids, json_states) =
             (FxHashSet::default(), FxHashSet::default(), FxHashMap::default());
-        let (warnings, absences) = (Vec::new(), Absences::default());
+        let (warnings, absences) = (Vec::new(), AbsentDeletions::default());
         Self {
             set,
             context,
@@ -180,8 +180,8 @@ impl<'r> PatchRun<'r> {
         }
     }
 
-    fn loaded<T>(&mut self, patch: Result<Warned<T>>) -> Option<T> {
-        self.problems.value_of(patch).map(|patch| patch.note_in(&mut self.warnings))
+    fn loaded<T>(&mut self, patch: Result<WithWarnings<T>>) -> Option<T> {
+        self.problems.ok_or_add(patch).map(|patch| patch.into_value(&mut self.warnings))
     }
 
     /// Returns the position of the resource that a patch identifies, or `None` after recording an error.
@@ -190,7 +190,7 @@ impl<'r> PatchRun<'r> {
             return None;
         }
         let found = find_target(self.set, patch, &self.likely);
-        self.problems.value_of(found)
+        self.problems.ok_or_add(found)
     }
 
     fn warn(&mut self, at: Span, message: &str) {
@@ -207,7 +207,7 @@ impl<'r> PatchRun<'r> {
     fn finish(mut self) -> Result<Vec<Diagnostic>> {
         self.set.remove_empty();
         self.warnings.extend(self.absences.into_warnings());
-        self.problems.or(self.warnings)
+        self.problems.into_result(self.warnings)
     }
 
     /// Returns the positions of the resources that the target of a patch selects. Warns if there are none.
@@ -248,9 +248,9 @@ impl<'r> PatchRun<'r> {
         if patch.target.is_none() {
             for document in documents {
                 let Some(i) = self.find_target(&document) else { continue };
-                let patch = StrategicPatch::for_named_target(document, patch.options).note_in(&mut self.warnings);
+                let patch = StrategicPatch::for_named_target(document, patch.options).into_value(&mut self.warnings);
                 let done = self.merge_one(i, &patch);
-                self.problems.value_of(done);
+                self.problems.ok_or_add(done);
             }
             return Ok(());
         }
@@ -263,13 +263,13 @@ impl<'r> PatchRun<'r> {
             error.help("remove the `target`, or use a separate entry for each patch")
         })?;
         let selected = self.select(patch)?;
-        let patch = StrategicPatch::for_selected_targets(document, patch.options).note_in(&mut self.warnings);
+        let patch = StrategicPatch::for_selected_targets(document, patch.options).into_value(&mut self.warnings);
         // The first target is not counted as a copy.
         self.set.count_copies(patch.bytes(), selected.len().saturating_sub(1))?;
         let mut other_ids = false;
         for i in selected {
             let done = self.merge_one(i, &patch);
-            other_ids |= self.problems.value_of(done).unwrap_or_default();
+            other_ids |= self.problems.ok_or_add(done).unwrap_or_default();
         }
         if other_ids { self.check_ids() } else { Ok(()) }
     }
@@ -301,7 +301,7 @@ impl<'r> PatchRun<'r> {
             self.failed_ids.insert(id);
         }
         let Some(merged) = merged else { return Ok(false) };
-        let other_id = merged?.note_in(&mut self.warnings);
+        let other_id = merged?.into_value(&mut self.warnings);
         if other_id {
             self.update_distinct(i);
         }
@@ -317,7 +317,7 @@ impl<'r> PatchRun<'r> {
                 self.set.update(i, Resource::store_previous_id);
             }
             let done = self.json_one(i, json, patch.location());
-            self.problems.value_of(done);
+            self.problems.ok_or_add(done);
         }
         Ok(())
     }
@@ -335,7 +335,7 @@ impl<'r> PatchRun<'r> {
             let changed = if let Some(warnings) = small {
                 partly_patched =
                     Some(&id).filter(|_| warnings.is_err() && !json.is_all_or_nothing()).cloned();
-                warnings.map(|warnings| Warned { value: false, warnings })
+                warnings.map(|warnings| WithWarnings { value: false, warnings })
             } else {
                 json_states.remove(&i);
                 let changed = change::apply_json_patch(resource, json, schema, &mut copied);
@@ -350,7 +350,7 @@ impl<'r> PatchRun<'r> {
                 with_resource(if error.labels().is_empty() { error.at(at) } else { error })
             })?;
             let warnings = changed.warnings.into_iter().map(with_resource).collect();
-            Ok(Warned { value: changed.value, warnings })
+            Ok(WithWarnings { value: changed.value, warnings })
         });
         self.set.set_copied(copied);
         if let Some(id) = partly_patched {
@@ -358,7 +358,7 @@ impl<'r> PatchRun<'r> {
             self.failed_ids.insert(id);
         }
         let Some(changed) = changed else { return Ok(()) };
-        if changed?.note_in(&mut self.warnings) {
+        if changed?.into_value(&mut self.warnings) {
             self.update_distinct(i);
         }
         Ok(())

@@ -108,7 +108,7 @@ impl ReferenceUpdater<'_, '_> {
         match &mut node.value {
             Value::Scalar(name) => {
                 let name = name.clone();
-                self.updated.changes_shared |= node.meta.shared != 0;
+                self.updated.changes_shared |= node.meta.shared_group != 0;
                 let reference = Reference {
                     name: &name,
                     namespace: ReferenceNamespace::NotSupported,

@@ -169,7 +169,7 @@ fn replace_scalar(node: &mut Node, contents: &VarValues, uses: &mut UsedVars) ->
     node.value = Value::Scalar(text.into());
     node.meta.tag = tag;
     node.meta.style = Style::Plain;
-    node.meta.aliased = false;
+    node.meta.is_aliased = false;
     Ok(())
 }
 

@@ -67,7 +67,7 @@ pub(crate) fn replacements_by_entry<'e>(
         }
         after(run.set, i);
     }
-    problems.or(warnings)
+    problems.into_result(warnings)
 }
 
 /// The state of applying replacements to a set.
@@ -91,7 +91,7 @@ impl ReplacementRun<'_> {
         self.replaced.start_replacement();
         let value = SourceValue::find(replacement, self.set, self.likely, &mut self.replaced)
             .map_err(|error| if error.labels().is_empty() { error.at(replacement.location()) } else { error });
-        let Some(mut value) = problems.value_of(value) else { return };
+        let Some(mut value) = problems.ok_or_add(value) else { return };
         if value.is_secret(self.sources) {
             hide_copied(&value.node, self.sources);
         }
@@ -100,7 +100,7 @@ impl ReplacementRun<'_> {
             // The text of a replacement may contain a secret, so it is not shown.
             let labelled =
                 |warning: Diagnostic| warning.label_with(replacement.location(), "replacement", Excerpt::Hidden);
-            warnings.extend(problems.value_of(applied).into_iter().flatten().map(labelled));
+            warnings.extend(problems.ok_or_add(applied).into_iter().flatten().map(labelled));
         }
     }
 

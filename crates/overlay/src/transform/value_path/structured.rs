@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::gocompat::json;
 use smp_text::source::SourceMap;
-use smp_text::yaml::{Node, ParseOptions, Resolved, Tag, as_read, parse_documents, resolve_plain, to_json};
+use smp_text::yaml::{Node, ParseOptions, Resolved, Tag, parse_documents, resolve_plain, to_json, to_kyaml_style};
 
 /// Parses the first document of the text. Returns `None` if it has no document.
 ///
@@ -14,7 +14,7 @@ use smp_text::yaml::{Node, ParseOptions, Resolved, Tag, as_read, parse_documents
 pub(in crate::transform) fn parse(text: &str) -> Result<Option<Node>> {
     let sources = SourceMap::default();
     let id = sources.add("", text);
-    let options = ParseOptions { comments: true, ..ParseOptions::default() };
+    let options = ParseOptions { keep_comments: true, ..ParseOptions::default() };
     let documents = parse_documents(&sources, id, options).map_err(|error| {
         let error = Diagnostic::error(error.code(), error.message());
         error.note("the text in the field is parsed as YAML")
@@ -22,7 +22,7 @@ pub(in crate::transform) fn parse(text: &str) -> Result<Option<Node>> {
     // Empty text has no document, unlike an explicit null.
     let first = documents.into_iter().next().filter(|node| !is_empty_null(node));
     Ok(first.map(|mut node| {
-        node.forget_places();
+        node.clear_locations();
         node
     }))
 }
@@ -38,7 +38,7 @@ fn is_empty_null(node: &Node) -> bool {
 /// A value cannot be printed as JSON.
 pub(in crate::transform) fn print(node: &Node, original: &str) -> Result<String> {
     if !original.trim_start().starts_with(['{', '[']) {
-        let text = as_read(node);
+        let text = to_kyaml_style(node);
         // A blank line after the comment at the top keeps it separate from the first field.
         let (top, rest) =
             text.split_at(top_comment_length(original).filter(|n| *n < text.len()).unwrap_or(0));

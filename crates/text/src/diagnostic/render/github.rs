@@ -14,7 +14,7 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
         Severity::Note => "notice",
     };
     let mut properties = Vec::new();
-    if let Some(place) = how.places(problem).next() {
+    if let Some(place) = how.locations(problem).next() {
         let (end_line, end_column) = place.text.end();
         properties.push(format!("file={}", property(&place.text.file)));
         properties.push(format!("line={},endLine={end_line}", place.line));

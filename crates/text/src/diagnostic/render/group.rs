@@ -40,7 +40,7 @@ fn key(problem: &Diagnostic) -> Key<'_> {
 /// Returns the note about the others: `and 66 more: b.yaml:3:5, c.yaml:3:5, d.yaml:3:5, ...`.
 fn others_of(first: &Diagnostic, others: &[&Diagnostic], how: &MessageLayout<'_>) -> String {
     let place = |problem: &Diagnostic| {
-        let place = how.places(problem).next();
+        let place = how.locations(problem).next();
         place.map(|place| format!("{}:{}:{}", place.text.file, place.line, place.column))
     };
     let at = place(first);

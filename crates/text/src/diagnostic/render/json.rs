@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::layout::{MessageLayout, ShownPlace, clean};
+use super::layout::{MessageLayout, ShownLocation, without_secrets};
 use crate::diagnostic::escape::escaped_json;
 use crate::diagnostic::{Diagnostic, Fix, ObjectName};
-use crate::source::without_passwords;
+use crate::source::mask_url_secrets;
 
 #[derive(Serialize)]
 struct JsonMessage {
@@ -13,7 +13,7 @@ struct JsonMessage {
     severity: &'static str,
     message: String,
     target: Option<String>,
-    locations: Vec<JsonMessagePlace>,
+    locations: Vec<JsonLocation>,
     resource: Option<JsonResource>,
     field: Option<String>,
     help: Option<String>,
@@ -34,7 +34,7 @@ struct JsonFix {
 }
 
 #[derive(Serialize)]
-struct JsonMessagePlace {
+struct JsonLocation {
     file: String,
     line: usize,
     column: usize,
@@ -53,8 +53,8 @@ struct JsonResource {
     name: String,
 }
 
-impl JsonMessagePlace {
-    fn new(place: &ShownPlace<'_>) -> Self {
+impl JsonLocation {
+    fn new(place: &ShownLocation<'_>) -> Self {
         let (end_line, end_column) = place.text.end();
         Self {
             file: place.text.file.clone(),
@@ -62,7 +62,7 @@ impl JsonMessagePlace {
             column: place.column,
             end_line,
             end_column,
-            label: clean(&place.label.text),
+            label: without_secrets(&place.label.text),
             primary: place.is_primary,
         }
     }
@@ -70,9 +70,9 @@ impl JsonMessagePlace {
 
 impl JsonFix {
     fn new(fix: &Fix, how: &MessageLayout<'_>) -> Option<Self> {
-        let place = how.place(fix.span).filter(|_| how.sources.may_show(fix.span))?;
+        let place = how.location(fix.span).filter(|_| how.sources.may_show(fix.span))?;
         let ((line, column), (end_line, end_column)) = (place.start(), place.end());
-        let replacement = without_passwords(&fix.replacement).into_owned();
+        let replacement = mask_url_secrets(&fix.replacement).into_owned();
         Some(Self { file: place.file, line, column, end_line, end_column, replacement })
     }
 }
@@ -90,14 +90,14 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
     let message = JsonMessage {
         code: problem.code().name(),
         severity: problem.severity().name(),
-        message: clean(problem.message()),
+        message: without_secrets(problem.message()),
         target: problem.target_path().map(|target| how.path(target)),
-        locations: how.places(problem).map(|place| JsonMessagePlace::new(&place)).collect(),
+        locations: how.locations(problem).map(|place| JsonLocation::new(&place)).collect(),
         resource: problem.resource_name().map(|shown| JsonResource::new(problem.object(), shown)),
-        field: problem.field_path().map(clean),
-        help: problem.help_text().map(clean),
-        notes: problem.shown_notes().map(|note| clean(&note)).collect(),
-        fix: problem.known_fix().and_then(|fix| JsonFix::new(fix, how)),
+        field: problem.field_path().map(without_secrets),
+        help: problem.help_text().map(without_secrets),
+        notes: problem.shown_notes().map(|note| without_secrets(&note)).collect(),
+        fix: problem.suggested_fix().and_then(|fix| JsonFix::new(fix, how)),
     };
     // Serializing strings and numbers cannot fail.
     escaped_json(&serde_json::to_string(&message).unwrap_or_default())

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::diagnostic::escape::{escaped, guarded, path_uri};
+use crate::diagnostic::escape::{escaped, escaped_line_start, path_uri};
 use crate::diagnostic::{Code, Diagnostic, Excerpt, Label};
-use crate::source::{Source, SourceMap, Span, as_seen_from, without_passwords};
+use crate::source::{Source, SourceMap, Span, relative_path, mask_url_secrets};
 
 /// The use of colors in the text format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Coloring {
+pub enum ColorMode {
     /// No colors.
     #[default]
     Plain,
@@ -22,46 +22,46 @@ pub enum Coloring {
 #[derive(Debug, Clone)]
 pub(super) struct MessageLayout<'s> {
     pub sources: &'s SourceMap,
-    pub coloring: Coloring,
+    pub coloring: ColorMode,
     /// The directory that paths are shown relative to.
     pub directory: Option<PathBuf>,
 }
 
 impl MessageLayout<'_> {
     /// Returns the locations that are in a text, the main one first.
-    pub(super) fn places<'d>(&'d self, problem: &'d Diagnostic) -> impl Iterator<Item = ShownPlace<'d>> {
+    pub(super) fn locations<'d>(&'d self, problem: &'d Diagnostic) -> impl Iterator<Item = ShownLocation<'d>> {
         problem.labels().iter().enumerate().filter_map(|(i, label)| {
-            let text = self.place(label.span)?;
+            let text = self.location(label.span)?;
             let (line, column) = text.start();
             let is_hidden = label.excerpt == Excerpt::Hidden || !self.sources.may_show(label.span.at_start());
-            Some(ShownPlace { text, line, column, label, is_hidden, is_primary: i == 0 })
+            Some(ShownLocation { text, line, column, label, is_hidden, is_primary: i == 0 })
         })
     }
 
     /// Returns the location of a span in a file. A span in an embedded text is mapped to the enclosing file.
-    pub(super) fn place(&self, span: Span) -> Option<TextPlace> {
+    pub(super) fn location(&self, span: Span) -> Option<TextLocation> {
         let span = self.sources.outermost(span);
         let source = self.sources.get(span.source)?;
         let (file, uri) = (self.path(source.name()), self.uri(source.name()));
-        Some(TextPlace { file, uri, span, source })
+        Some(TextLocation { file, uri, span, source })
     }
 
     /// Returns a path as it is shown to the user.
     pub(super) fn path(&self, path: &Path) -> String {
         let shown = match &self.directory {
-            Some(directory) => as_seen_from(path, directory),
+            Some(directory) => relative_path(path, directory),
             None => Cow::Borrowed(path),
         };
-        escaped(&without_passwords(&shown.display().to_string())).into_owned()
+        escaped(&mask_url_secrets(&shown.display().to_string())).into_owned()
     }
 
     /// Returns a path as a URI.
     pub(super) fn uri(&self, path: &Path) -> String {
         let seen = match &self.directory {
-            Some(directory) => as_seen_from(path, directory),
+            Some(directory) => relative_path(path, directory),
             None => Cow::Borrowed(path),
         };
-        match without_passwords(&seen.display().to_string()) {
+        match mask_url_secrets(&seen.display().to_string()) {
             Cow::Borrowed(_) => path_uri(&seen),
             Cow::Owned(text) => path_uri(Path::new(&text)),
         }
@@ -69,14 +69,14 @@ impl MessageLayout<'_> {
 }
 
 /// A location in a text.
-pub(super) struct TextPlace {
+pub(super) struct TextLocation {
     pub file: String,
     pub uri: String,
     pub span: Span,
     pub source: Arc<Source>,
 }
 
-impl TextPlace {
+impl TextLocation {
     /// Returns the line and column of the first character, from 1.
     pub(super) fn start(&self) -> (usize, usize) {
         self.source.line_column(self.span.start)
@@ -89,8 +89,8 @@ impl TextPlace {
 }
 
 /// A label with its location in a text.
-pub(super) struct ShownPlace<'d> {
-    pub text: TextPlace,
+pub(super) struct ShownLocation<'d> {
+    pub text: TextLocation,
     /// The line, from 1; columns also start at 1.
     pub line: usize,
     pub column: usize,
@@ -102,13 +102,13 @@ pub(super) struct ShownPlace<'d> {
 
 /// Formats untrusted text as one line, without control characters, line breaks and passwords.
 pub(super) fn one_line(text: &str) -> String {
-    shortened(&escaped(&without_passwords(text))).into_owned()
+    shortened(&escaped(&mask_url_secrets(text))).into_owned()
 }
 
 /// Formats untrusted text for programs, without passwords. The program that reads it does the escaping.
-pub(super) fn clean(text: &str) -> String {
+pub(super) fn without_secrets(text: &str) -> String {
     let lines: Vec<String> =
-        text.split('\n').map(|line| shortened(&without_passwords(line)).into_owned()).collect();
+        text.split('\n').map(|line| shortened(&mask_url_secrets(line)).into_owned()).collect();
     lines.join("\n")
 }
 
@@ -144,11 +144,11 @@ fn push_ends(out: &mut String, text: &str, longest: usize) {
 
 /// Formats each line of a text like [`one_line`].
 pub(super) fn lines(text: &str) -> String {
-    let clean = text.trim_end().lines().map(|line| guarded(&one_line(line)).into_owned());
+    let clean = text.trim_end().lines().map(|line| escaped_line_start(&one_line(line)).into_owned());
     clean.collect::<Vec<_>>().join("\n")
 }
 
 /// Returns true for the summary of a command. Its code is not shown, since nobody looks it up.
-pub(super) fn is_remark(problem: &Diagnostic) -> bool {
+pub(super) fn is_summary(problem: &Diagnostic) -> bool {
     problem.code() == Code::Summary
 }

@@ -12,8 +12,8 @@ mod text;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-pub use self::layout::Coloring;
-use self::layout::{MessageLayout, TextPlace, clean};
+pub use self::layout::ColorMode;
+use self::layout::{MessageLayout, TextLocation, without_secrets};
 use super::Diagnostic;
 use crate::source::{SourceId, SourceMap, Span};
 
@@ -33,7 +33,7 @@ pub enum MessageFormat {
 
 /// A location as it is shown to the user. Lines and columns start at 1; columns count characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RenderedPlace {
+pub struct RenderedLocation {
     /// The path relative to the directory.
     pub file: String,
     /// The path as a URI, relative to the directory or with `file:`.
@@ -50,11 +50,11 @@ pub struct RenderedPlace {
     pub label: String,
 }
 
-impl RenderedPlace {
-    fn new(place: &TextPlace, label: &str) -> Self {
+impl RenderedLocation {
+    fn new(place: &TextLocation, label: &str) -> Self {
         let ((line, column), (end_line, end_column)) = (place.start(), place.end());
         let (file, uri) = (place.file.clone(), place.uri.clone());
-        Self { file, uri, line, column, end_line, end_column, label: clean(label) }
+        Self { file, uri, line, column, end_line, end_column, label: without_secrets(label) }
     }
 }
 
@@ -69,12 +69,12 @@ impl<'s> MessageRenderer<'s> {
     /// Creates a renderer for diagnostics whose locations are in `sources`.
     #[must_use]
     pub fn new(sources: &'s SourceMap, format: MessageFormat) -> Self {
-        Self { format, layout: MessageLayout { sources, coloring: Coloring::Plain, directory: None } }
+        Self { format, layout: MessageLayout { sources, coloring: ColorMode::Plain, directory: None } }
     }
 
     /// Enables or disables colors, which only the text format has.
     #[must_use]
-    pub fn coloring(self, coloring: Coloring) -> Self {
+    pub fn coloring(self, coloring: ColorMode) -> Self {
         Self { layout: MessageLayout { coloring, ..self.layout }, ..self }
     }
 
@@ -92,22 +92,22 @@ impl<'s> MessageRenderer<'s> {
 
     /// Returns the locations of a diagnostic, the main one first.
     #[must_use]
-    pub fn places(&self, problem: &Diagnostic) -> Vec<RenderedPlace> {
-        let places = self.layout.places(problem);
-        places.map(|place| RenderedPlace::new(&place.text, &place.label.text)).collect()
+    pub fn locations(&self, problem: &Diagnostic) -> Vec<RenderedLocation> {
+        let places = self.layout.locations(problem);
+        places.map(|place| RenderedLocation::new(&place.text, &place.label.text)).collect()
     }
 
     /// Returns the location of a span; none if it is not in a text.
     #[must_use]
-    pub fn place(&self, span: Span) -> Option<RenderedPlace> {
-        Some(RenderedPlace::new(&self.layout.place(span)?, ""))
+    pub fn location(&self, span: Span) -> Option<RenderedLocation> {
+        Some(RenderedLocation::new(&self.layout.location(span)?, ""))
     }
 
     /// Returns the suggested fix as a location and its replacement; none if the line is hidden.
     #[must_use]
-    pub fn fix(&self, problem: &Diagnostic) -> Option<(RenderedPlace, String)> {
-        let fix = problem.known_fix().filter(|fix| self.layout.sources.may_show(fix.span))?;
-        Some((self.place(fix.span)?, clean(&fix.replacement)))
+    pub fn fix(&self, problem: &Diagnostic) -> Option<(RenderedLocation, String)> {
+        let fix = problem.suggested_fix().filter(|fix| self.layout.sources.may_show(fix.span))?;
+        Some((self.location(fix.span)?, without_secrets(&fix.replacement)))
     }
 
     /// Returns a path as it is shown to the user.
@@ -118,8 +118,8 @@ impl<'s> MessageRenderer<'s> {
 
     /// Returns a text of a diagnostic without passwords, and shortened if it is too long.
     #[must_use]
-    pub fn shown(&self, text: &str) -> String {
-        clean(text)
+    pub fn clean_text(&self, text: &str) -> String {
+        without_secrets(text)
     }
 
     /// Returns the path of a file relative to the directory; none if there is no such text.

@@ -20,7 +20,7 @@ fn problem(span: &impl Fn(usize, usize) -> Span) -> Diagnostic {
     Diagnostic::error(Code::DuplicateKey, "duplicate key `name`")
         .label(span(24, 28), "second occurrence")
         .label(span(14, 18), "first occurrence")
-        .resource(ResourceName::of_object("Service web".into(), object))
+        .resource(ResourceName::from_object("Service web".into(), object))
         .field("metadata.name")
         .help("remove one of the two")
 }
@@ -92,14 +92,14 @@ fn no_part_of_a_message_has_control_characters_or_starts_a_line() {
     let problem = Diagnostic::error(Code::Syntax, evil)
         .label(span(0, 12), evil)
         .label(span(12, 14), evil)
-        .resource(ResourceName::of_object(evil.into(), object))
+        .resource(ResourceName::from_object(evil.into(), object))
         .field(evil)
         .target(Path::new(evil))
         .note(evil)
         .help(evil);
     for format in FORMATS {
         let shown = MessageRenderer::new(&sources, format).render(&problem);
-        assert!(!shown.chars().any(|c| c != '\n' && crate::diagnostic::escape::steers(c)), "{shown:?}");
+        assert!(!shown.chars().any(|c| c != '\n' && crate::diagnostic::escape::is_display_control(c)), "{shown:?}");
         assert!(!shown.lines().skip(1).any(|line| line.starts_with("error")), "{shown}");
         assert!(shown.contains("forged"), "{shown}");
     }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 
-use super::layout::{Coloring, MessageLayout, ShownPlace, is_remark, lines, one_line};
-use crate::diagnostic::escape::{escaped, steers};
+use super::layout::{ColorMode, MessageLayout, ShownLocation, is_summary, lines, one_line};
+use crate::diagnostic::escape::{escaped, is_display_control};
 use crate::diagnostic::{Diagnostic, Severity};
 
 /// The maximum length of an excerpt. Of longer lines, such as minified JSON, the part around the location is shown.
@@ -24,10 +24,10 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
         Severity::Note => Level::NOTE,
     };
     let title = level.primary_title(one_line(problem.message()));
-    let title = if is_remark(problem) { title } else { title.id(problem.code().name()) };
+    let title = if is_summary(problem) { title } else { title.id(problem.code().name()) };
     let mut group = Group::with_title(title);
     let mut headings = Vec::new();
-    for place in how.places(problem) {
+    for place in how.locations(problem) {
         group = group.element(element(place, &mut headings));
     }
     let named = |name: &'static str, text: String| Level::NOTE.with_name(name).message(text);
@@ -47,8 +47,8 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
         group = group.element(Level::HELP.message(lines(help)));
     }
     let renderer = match how.coloring {
-        Coloring::Plain => Renderer::plain(),
-        Coloring::Ansi => Renderer::styled(),
+        ColorMode::Plain => Renderer::plain(),
+        ColorMode::Ansi => Renderer::styled(),
     };
     let text = renderer.render(&[group]);
     headings.iter().fold(text, |text, heading| text.replacen(&heading.rendered, &heading.correct, 1))
@@ -60,7 +60,7 @@ struct Heading {
     correct: String,
 }
 
-fn element(place: ShownPlace<'_>, headings: &mut Vec<Heading>) -> Element<'static> {
+fn element(place: ShownLocation<'_>, headings: &mut Vec<Heading>) -> Element<'static> {
     if place.is_hidden {
         return hidden(place);
     }
@@ -102,13 +102,13 @@ fn excerpt(text: &str, part: Range<usize>) -> (String, Range<usize>) {
     (format!("{before}{line}{after}"), part.start + before.len()..part.end + before.len())
 }
 
-fn labelled<'a>(annotation: Annotation<'a>, place: &ShownPlace<'_>) -> Annotation<'a> {
+fn labelled<'a>(annotation: Annotation<'a>, place: &ShownLocation<'_>) -> Annotation<'a> {
     let label = one_line(&place.label.text);
     if label.is_empty() { annotation } else { annotation.label(label) }
 }
 
 /// Returns the excerpt of a location whose line is hidden.
-fn hidden(place: ShownPlace<'_>) -> Element<'static> {
+fn hidden(place: ShownLocation<'_>) -> Element<'static> {
     if place.column > LONGEST_EXCERPT {
         return Origin::path(place.text.file).line(place.line).char_column(place.column).into();
     }
@@ -119,7 +119,7 @@ fn hidden(place: ShownPlace<'_>) -> Element<'static> {
 }
 
 /// Returns the part of a span that is on its first line, as a byte range of that line.
-fn within_line(place: &ShownPlace<'_>, text: &str) -> Range<usize> {
+fn within_line(place: &ShownLocation<'_>, text: &str) -> Range<usize> {
     let span = place.text.span;
     let line_start = place.text.source.line_start(place.line);
     let start = (span.start as usize).saturating_sub(line_start).min(text.len());
@@ -129,7 +129,7 @@ fn within_line(place: &ShownPlace<'_>, text: &str) -> Range<usize> {
 
 /// Escapes the control characters of a line except tabs, and returns the new range of `part`.
 fn escaped_excerpt(line: &str, part: Range<usize>) -> (String, Range<usize>) {
-    if !line.contains("##") && !line.chars().any(|c| c != '\t' && steers(c)) {
+    if !line.contains("##") && !line.chars().any(|c| c != '\t' && is_display_control(c)) {
         return (line.to_string(), part);
     }
     let clean = |text: &str| {

@@ -9,13 +9,13 @@ use serde_yaml::Value as Leaf;
 use super::error::{DecodeError, DecodePath, DecodeStep};
 use super::options::{DecodeOptions, ScalarTyping, UnknownFields};
 use crate::diagnostic::{Code, Diagnostic, Problems};
-use crate::yaml::in_place::in_place_of;
+use crate::yaml::replacement::replacement_text;
 use crate::yaml::meta::Style;
 use crate::yaml::node::{Entry, Key, Node, Value};
 use crate::yaml::scalar::{Resolved, resolve, resolve_plain, timestamp};
 use crate::yaml::spanned;
-use crate::yaml::suggest::{nearest, one_of, suggestion};
-use crate::yaml::yaml_1_1::{as_text, resolve_1_1};
+use crate::yaml::suggest::{nearest_name, list_expected, did_you_mean};
+use crate::yaml::yaml_1_1::{scalar_to_string, resolve_1_1};
 
 /// Deserializes one node.
 #[derive(Clone, Copy)]
@@ -91,7 +91,7 @@ impl<'de> NodeDeserializer<'de, '_> {
             Some(Resolved::Timestamp(text)) => visitor.visit_string(timestamp(text).unwrap_or_default()),
             Some(Resolved::Float(float)) if !float.is_finite() => return Err(self.type_error("a string")),
             Some(scalar) if self.options.scalars_as_strings => {
-                visitor.visit_string(as_text(scalar).unwrap_or_default())
+                visitor.visit_string(scalar_to_string(scalar).unwrap_or_default())
             }
             _ => return Err(self.type_error("a string")),
         };
@@ -104,7 +104,7 @@ impl<'de> NodeDeserializer<'de, '_> {
             Value::Scalar(_) if self.is_null() => &[],
             _ => return Err(self.type_error("a list")),
         };
-        self.with_location(visitor.visit_seq(ListEntries { of: self, list: list.iter().enumerate() }))
+        self.with_location(visitor.visit_seq(ListEntries { deserializer: self, list: list.iter().enumerate() }))
     }
 
     fn fields(&self) -> Result<&'de [Entry], DecodeError> {
@@ -117,7 +117,7 @@ impl<'de> NodeDeserializer<'de, '_> {
 
     fn visit_fields<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         let entries = self.fields()?.iter();
-        self.with_location(visitor.visit_map(MapFields { of: self, entries, value: None }))
+        self.with_location(visitor.visit_map(MapFields { deserializer: self, entries, value: None }))
     }
 
     /// Returns the typed key of a map with arbitrary keys.
@@ -139,13 +139,13 @@ impl<'de> NodeDeserializer<'de, '_> {
             let is_accepted = match resolved {
                 // Null keys get their own message.
                 Resolved::Null | Resolved::Str(_) => true,
-                other => as_text(other).is_some_and(is_integer),
+                other => scalar_to_string(other).is_some_and(is_integer),
             };
             if !is_accepted {
                 problems.add(self.non_string_key(key, resolved));
             }
         }
-        problems.or(()).map_err(DecodeError)
+        problems.into_result(()).map_err(DecodeError)
     }
 
     fn non_string_key(&self, key: &Key, resolved: Resolved<'_>) -> Diagnostic {
@@ -187,10 +187,10 @@ impl<'de> NodeDeserializer<'de, '_> {
                 None => known.push((name, entry)),
             }
         }
-        unknown.or(()).map_err(DecodeError)?;
+        unknown.into_result(()).map_err(DecodeError)?;
         known.retain(|(_, entry)| !entry.value.is_null());
         self.with_location(visitor.visit_map(StructFields {
-            of: self,
+            deserializer: self,
             entries: known.into_iter(),
             value: None,
         }))
@@ -198,13 +198,13 @@ impl<'de> NodeDeserializer<'de, '_> {
 
     fn unknown_field(&self, key: &Key, names: &[&str]) -> Diagnostic {
         let error = Diagnostic::error(Code::UnknownField, format!("unknown field `{}`", key.text));
-        let help = suggestion(&key.text, names).or_else(|| (names.len() <= 8).then(|| one_of(names)));
+        let help = did_you_mean(&key.text, names).or_else(|| (names.len() <= 8).then(|| list_expected(names)));
         let error = match help {
             Some(help) => error.help(help),
             None => error,
         };
-        let error = match nearest(&key.text, names) {
-            Some(meant) => error.fix(key.meta.span, in_place_of(key.meta.style, meant)),
+        let error = match nearest_name(&key.text, names) {
+            Some(meant) => error.fix(key.meta.span, replacement_text(key.meta.style, meant)),
             None => error,
         };
         let step = DecodePath { parent: self.path, step: DecodeStep::Field(&key.text) };
@@ -309,7 +309,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'de, '_> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
-        if name == spanned::NAME {
+        if name == spanned::STRUCT_NAME {
             return self
                 .with_location(visitor.visit_map(spanned::SpannedFields::new(self.node.span(), self)));
         }
@@ -335,7 +335,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'de, '_> {
 
 /// Iterates over the entries of a list.
 struct ListEntries<'de, 'p> {
-    of: NodeDeserializer<'de, 'p>,
+    deserializer: NodeDeserializer<'de, 'p>,
     list: std::iter::Enumerate<std::slice::Iter<'de, Node>>,
 }
 
@@ -347,8 +347,8 @@ impl<'de> de::SeqAccess<'de> for ListEntries<'de, '_> {
         seed: T,
     ) -> Result<Option<T::Value>, DecodeError> {
         let Some((i, node)) = self.list.next() else { return Ok(None) };
-        let path = DecodePath { parent: self.of.path, step: DecodeStep::Index(i) };
-        seed.deserialize(NodeDeserializer { node, path: Some(&path), ..self.of }).map(Some)
+        let path = DecodePath { parent: self.deserializer.path, step: DecodeStep::Index(i) };
+        seed.deserialize(NodeDeserializer { node, path: Some(&path), ..self.deserializer }).map(Some)
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -358,7 +358,7 @@ impl<'de> de::SeqAccess<'de> for ListEntries<'de, '_> {
 
 /// Iterates over the fields of a map with arbitrary keys.
 struct MapFields<'de, 'p> {
-    of: NodeDeserializer<'de, 'p>,
+    deserializer: NodeDeserializer<'de, 'p>,
     entries: std::slice::Iter<'de, Entry>,
     value: Option<&'de Entry>,
 }
@@ -369,26 +369,26 @@ impl<'de> de::MapAccess<'de> for MapFields<'de, '_> {
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
         self.value = self.entries.next();
         let Some(Entry { key, .. }) = self.value else { return Ok(None) };
-        let text = match self.of.key(key) {
+        let text = match self.deserializer.key(key) {
             Resolved::Str(text) => Cow::Borrowed(text),
-            other => as_text(other).map(Cow::Owned).ok_or_else(|| {
+            other => scalar_to_string(other).map(Cow::Owned).ok_or_else(|| {
                 let error = Diagnostic::error(Code::WrongType, "a key cannot be null").at(key.meta.span);
                 DecodeError(error.help("put quotes around it"))
             })?,
         };
-        self.of.with_location(seed.deserialize(CowStrDeserializer::new(text))).map(Some)
+        self.deserializer.with_location(seed.deserialize(CowStrDeserializer::new(text))).map(Some)
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, DecodeError> {
         let Some(Entry { key, value }) = self.value else { return Err(de::Error::custom("no value")) };
-        let path = DecodePath { parent: self.of.path, step: DecodeStep::Field(&key.text) };
-        seed.deserialize(NodeDeserializer { node: value, path: Some(&path), ..self.of })
+        let path = DecodePath { parent: self.deserializer.path, step: DecodeStep::Field(&key.text) };
+        seed.deserialize(NodeDeserializer { node: value, path: Some(&path), ..self.deserializer })
     }
 }
 
 /// Iterates over the fields of a struct, by their declared names.
 struct StructFields<'de, 'p> {
-    of: NodeDeserializer<'de, 'p>,
+    deserializer: NodeDeserializer<'de, 'p>,
     entries: std::vec::IntoIter<(&'static str, &'de Entry)>,
     value: Option<(&'static str, &'de Node)>,
 }
@@ -404,7 +404,7 @@ impl<'de> de::MapAccess<'de> for StructFields<'de, '_> {
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, DecodeError> {
         let Some((name, node)) = self.value else { return Err(de::Error::custom("no value")) };
-        let path = DecodePath { parent: self.of.path, step: DecodeStep::Field(name) };
-        seed.deserialize(NodeDeserializer { node, path: Some(&path), ..self.of })
+        let path = DecodePath { parent: self.deserializer.path, step: DecodeStep::Field(name) };
+        seed.deserialize(NodeDeserializer { node, path: Some(&path), ..self.deserializer })
     }
 }

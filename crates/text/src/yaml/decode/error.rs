@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de;
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::yaml::suggest::{one_of, suggestion};
+use crate::yaml::suggest::{list_expected, did_you_mean};
 
 /// A decoding error as it is passed through serde.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl de::Error for DecodeError {
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
         let diagnostic = Diagnostic::error(Code::InvalidValue, format!("`{variant}` is not a valid value"));
-        Self(diagnostic.help(suggestion(variant, expected).unwrap_or_else(|| one_of(expected))))
+        Self(diagnostic.help(did_you_mean(variant, expected).unwrap_or_else(|| list_expected(expected))))
     }
 
     fn missing_field(field: &'static str) -> Self {

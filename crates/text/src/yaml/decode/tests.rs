@@ -101,7 +101,7 @@ fn non_string_keys_of_string_maps_are_all_reported() {
     let (sources, result) =
         read("labels:\n  n: a\n  ok: b\n  1.50: c\n  .inf: d\n  y: e\n", DecodeOptions::default());
     let error = result.expect_err("no strings");
-    let all = std::iter::once(&error).chain(error.others());
+    let all = std::iter::once(&error).chain(error.attached());
     let messages: Vec<_> = all
         .map(|error| format!("{} {error}", sources.describe(error.labels()[0].span).unwrap_or_default()))
         .collect();

@@ -2,16 +2,16 @@
 
 use rustc_hash::FxHashMap;
 
-use super::changes::{CollectionChanges, Element, pair};
-use super::fragment::{as_neighbours, spaces};
+use super::changes::{CollectionChanges, Element, match_entries};
+use super::fragment::{with_style_of_neighbours, spaces};
 use super::lines::{
-    behind_blank_lines, blank_lines_above, column, comments_above, lead, line_end, line_start, next_line,
-    with_comments_below,
+    after_blank_lines, blank_lines_above, column, comments_above, indentation_before, line_end, line_start, next_line,
+    end_of_comments_below,
 };
-use super::outline::{EntryPart, FieldPart, Part, PartKind};
-use super::same::new_comment;
-use super::splice::{Edit, apply};
-use super::value::{Editor, PlaceKind, ValuePlace, without_comments};
+use super::outline::{EntryOutline, FieldOutline, ValueOutline, ValueKind};
+use super::compare::changed_line_comment;
+use super::splice::{Edit, apply_edits};
+use super::value::{Editor, PositionKind, ValuePosition, without_comments};
 use crate::yaml::node::{Entry, Map, MapIndex, Node};
 
 /// A field or list entry in the text.
@@ -21,7 +21,7 @@ struct BlockChunk {
     /// End of its last line. Deeper comments below are included.
     end: usize,
     /// Set if blank lines below would become part of its value.
-    open: bool,
+    takes_blank_lines: bool,
 }
 
 /// The fields or entries of one map or list.
@@ -33,27 +33,27 @@ struct BlockChunks {
 }
 
 /// A map before and after the change.
-struct MapSides<'a> {
+struct MapChange<'a> {
     before: &'a Map,
-    in_before: MapIndex<'a>,
+    before_index: MapIndex<'a>,
     after: &'a Map,
-    in_after: MapIndex<'a>,
+    after_index: MapIndex<'a>,
 }
 
-impl<'a> MapSides<'a> {
-    fn was(&self, name: &str) -> Option<&'a Entry> {
-        self.before.entries().get(self.in_before.position(name)?)
+impl<'a> MapChange<'a> {
+    fn old_field(&self, name: &str) -> Option<&'a Entry> {
+        self.before.entries().get(self.before_index.position(name)?)
     }
 
-    fn is(&self, name: &str) -> Option<&'a Entry> {
-        self.after.entries().get(self.in_after.position(name)?)
+    fn new_field(&self, name: &str) -> Option<&'a Entry> {
+        self.after.entries().get(self.after_index.position(name)?)
     }
 }
 
 /// Returns the positions of the map's own fields, those that do not come from `<<`. Returns none if a field has
 /// no name.
-fn own_names(fields: &[FieldPart]) -> Option<FxHashMap<&str, usize>> {
-    let own = fields.iter().enumerate().filter(|(_, f)| !f.merge);
+fn own_names(fields: &[FieldOutline]) -> Option<FxHashMap<&str, usize>> {
+    let own = fields.iter().enumerate().filter(|(_, f)| !f.is_merge_key);
     own.map(|(i, f)| f.name.as_deref().map(|name| (name, i))).collect()
 }
 
@@ -61,23 +61,23 @@ impl<'a> Editor<'a> {
     /// Edits a block map field by field. Returns false if it must be rewritten.
     pub(super) fn block_map(
         &mut self,
-        position: ValuePlace,
-        fields: &'a [FieldPart],
+        position: ValuePosition,
+        fields: &'a [FieldOutline],
         before: &'a Map,
         after: &'a Map,
     ) -> bool {
         let column = fields.first().map_or(0, |f| column(self.text, f.start));
-        let position_of = |f: &FieldPart| ValuePlace { from: f.from, column, kind: PlaceKind::Field };
-        let Some(changes) = self.map_changes(fields, before, after, position_of) else { return false };
+        let position_of = |f: &FieldOutline| ValuePosition { start: f.value_start, column, kind: PositionKind::Field };
+        let Some(changes) = self.edit_map_fields(fields, before, after, position_of) else { return false };
         if changes.first_kept().is_none() {
             return false;
         }
-        let parts = fields.iter().map(|f| (f.start, f.value.end, f.value.open));
-        let is_root = position.kind == PlaceKind::Root;
+        let parts = fields.iter().map(|f| (f.start, f.value.end, f.value.takes_blank_lines));
+        let is_root = position.kind == PositionKind::Root;
         let chunks = BlockChunks { is_root, ..self.chunks(parts, column) };
         let layout = self.layout();
         self.block_changes(&chunks, &changes, |e| {
-            let comments = !e.value.meta.aliased;
+            let comments = !e.value.meta.is_aliased;
             let field = if comments { None } else { Some(without_anchor_comments(e)) };
             let e = field.as_ref().unwrap_or(e);
             layout.field(&e.key, &e.value, column)
@@ -87,21 +87,21 @@ impl<'a> Editor<'a> {
 
     /// Edits the fields that are kept, and returns which are added and removed. Returns none if the text has an
     /// unsupported form.
-    pub(super) fn map_changes(
+    pub(super) fn edit_map_fields(
         &mut self,
-        fields: &'a [FieldPart],
+        fields: &'a [FieldOutline],
         before: &'a Map,
         after: &'a Map,
-        position: impl Fn(&FieldPart) -> ValuePlace,
+        position: impl Fn(&FieldOutline) -> ValuePosition,
     ) -> Option<CollectionChanges<'a, Entry>> {
         let own = own_names(fields)?;
-        let sides = MapSides { before, in_before: before.index(), after, in_after: after.index() };
+        let sides = MapChange { before, before_index: before.index(), after, after_index: after.index() };
         let is_removed = self.edit_fields(fields, &sides, position)?;
-        let merges: Vec<_> = fields.iter().filter(|f| f.merge).collect();
-        let is_lost = |name: &str| !own.contains_key(name) && sides.is(name).is_none();
+        let merges: Vec<_> = fields.iter().filter(|f| f.is_merge_key).collect();
+        let is_lost = |name: &str| !own.contains_key(name) && sides.new_field(name).is_none();
         if !merges.is_empty() && (is_removed || before.iter().any(|(name, _)| is_lost(name))) {
             // Without the field, `<<` would provide its value; or `<<` provides a field that was removed.
-            self.suspects.extend(merges.iter().map(|f| f.value.start));
+            self.suspect_merges.extend(merges.iter().map(|f| f.value.start));
         }
         let provides_all = self.provides_all(&merges, &own, &sides);
         let expanded = !provides_all && merges.iter().any(|f| self.is_expanded(&f.value));
@@ -110,11 +110,11 @@ impl<'a> Editor<'a> {
             None if provides_all => None,
             None if expanded => Some(Element::New(entry)),
             None => {
-                let provided = sides.was(&entry.key.text).map(|entry| &entry.value);
+                let provided = sides.old_field(&entry.key.text).map(|entry| &entry.value);
                 (provided != Some(&entry.value)).then_some(Element::New(entry))
             }
         });
-        let kept = fields.iter().map(|f| f.merge && (provides_all || !self.is_expanded(&f.value))).collect();
+        let kept = fields.iter().map(|f| f.is_merge_key && (provides_all || !self.is_expanded(&f.value))).collect();
         Some(CollectionChanges::new(kept, elements))
     }
 
@@ -122,40 +122,40 @@ impl<'a> Editor<'a> {
     /// anchored map has changed.
     fn provides_all(
         &self,
-        merges: &[&FieldPart],
+        merges: &[&FieldOutline],
         own: &FxHashMap<&str, usize>,
-        sides: &MapSides<'a>,
+        sides: &MapChange<'a>,
     ) -> bool {
-        let [FieldPart { value: Part { kind: PartKind::Alias(anchor), .. }, .. }] = merges else {
+        let [FieldOutline { value: ValueOutline { kind: ValueKind::Alias(anchor), .. }, .. }] = merges else {
             return false;
         };
         let Some(provided) = self.current_anchor_value(*anchor).and_then(Node::as_map) else { return false };
         let others = |map: &'a Map| map.entries().iter().filter(|e| !own.contains_key(e.key.text.as_str()));
         others(sides.after).count() == others(provided).count()
-            && others(provided).all(|e| sides.is(&e.key.text).is_some_and(|is| is.value == e.value))
+            && others(provided).all(|e| sides.new_field(&e.key.text).is_some_and(|is| is.value == e.value))
     }
 
     /// Edits the fields that are kept, and returns whether any is removed. Returns none if the text has an
     /// unsupported form.
     fn edit_fields(
         &mut self,
-        fields: &'a [FieldPart],
-        sides: &MapSides<'a>,
-        position: impl Fn(&FieldPart) -> ValuePlace,
+        fields: &'a [FieldOutline],
+        sides: &MapChange<'a>,
+        position: impl Fn(&FieldOutline) -> ValuePosition,
     ) -> Option<bool> {
         let mut is_removed = false;
-        for field in fields.iter().filter(|f| !f.merge) {
+        for field in fields.iter().filter(|f| !f.is_merge_key) {
             let name = field.name.as_deref()?;
-            let was = sides.was(name)?;
-            let Some(is) = sides.is(name) else {
+            let was = sides.old_field(name)?;
+            let Some(is) = sides.new_field(name) else {
                 is_removed = true;
                 continue;
             };
-            if !field.colon && was.value != is.value {
+            if !field.has_colon && was.value != is.value {
                 return None;
             }
-            self.value(position(field), &field.value, &was.value, &is.value);
-            if let Some(comment) = new_comment(&was.key.meta, &is.key.meta) {
+            self.edit_value(position(field), &field.value, &was.value, &is.value);
+            if let Some(comment) = changed_line_comment(&was.key.meta, &is.key.meta) {
                 self.comment_behind_name(field, comment);
             }
         }
@@ -163,19 +163,19 @@ impl<'a> Editor<'a> {
     }
 
     /// Inserts a comment on the line of a key whose value begins on the next line.
-    fn comment_behind_name(&mut self, field: &FieldPart, comment: &str) {
-        let line_end = line_end(self.text, field.from);
+    fn comment_behind_name(&mut self, field: &FieldOutline, comment: &str) {
+        let line_end = line_end(self.text, field.value_start);
         if field.value.is_block_collection() && field.value.content > line_end {
-            let rest = &self.text[field.from..line_end];
+            let rest = &self.text[field.value_start..line_end];
             let end = rest.find(" #").map_or(rest.trim_end().len(), |at| at);
-            self.comment(field.from + end, comment);
+            self.set_line_comment(field.value_start + end, comment);
         }
     }
 
     /// Edits a block list entry by entry. Returns false if it must be rewritten.
     pub(super) fn block_list(
         &mut self,
-        entries: &'a [EntryPart],
+        entries: &'a [EntryOutline],
         before: &'a [Node],
         after: &'a [Node],
     ) -> bool {
@@ -183,20 +183,20 @@ impl<'a> Editor<'a> {
             return false;
         }
         let column = entries.first().map_or(0, |i| column(self.text, i.start));
-        let parts = entries.iter().map(|i| (i.start, i.value.end, i.value.open));
+        let parts = entries.iter().map(|i| (i.start, i.value.end, i.value.takes_blank_lines));
         let chunks = self.chunks(parts, column);
-        let sources = pair(before, after);
+        let sources = match_entries(before, after);
         let kept: Vec<usize> = sources.iter().flatten().copied().collect();
         if kept.is_empty() {
             return false;
         }
-        let position = |i: usize| ValuePlace { from: entries[i].start + 1, column, kind: PlaceKind::Entry };
+        let position = |i: usize| ValuePosition { start: entries[i].start + 1, column, kind: PositionKind::Entry };
         let layout = self.layout();
-        let write = |node: &Node| layout.entry(&as_neighbours(before, node, layout.reading), column);
+        let write = |node: &Node| layout.entry(&with_style_of_neighbours(before, node, layout.reading), column);
         if !kept.is_sorted() {
             let pieces = after.iter().zip(sources).map(|(node, source)| match source {
                 Some(i) => {
-                    let own = self.apart(|e| e.value(position(i), &entries[i].value, &before[i], node));
+                    let own = self.collect_edits(|e| e.edit_value(position(i), &entries[i].value, &before[i], node));
                     self.piece(&chunks, i, own)
                 }
                 None => format!("{}{}\n", spaces(column), write(node)),
@@ -206,7 +206,7 @@ impl<'a> Editor<'a> {
             return true;
         }
         for (node, i) in after.iter().zip(&sources).filter_map(|(node, source)| source.map(|i| (node, i))) {
-            self.value(position(i), &entries[i].value, &before[i], node);
+            self.edit_value(position(i), &entries[i].value, &before[i], node);
         }
         let elements = after.iter().zip(&sources).map(|(n, s)| s.map_or(Element::New(n), Element::Kept));
         let changes = CollectionChanges::new(vec![false; before.len()], elements);
@@ -218,7 +218,7 @@ impl<'a> Editor<'a> {
     fn chunks(&self, parts: impl Iterator<Item = (usize, usize, bool)>, column: usize) -> BlockChunks {
         let chunk = |(start, end, open)| {
             let end = line_end(self.text, end);
-            BlockChunk { start, end: with_comments_below(self.text, end, column, self.limit()), open }
+            BlockChunk { start, end: end_of_comments_below(self.text, end, column, self.content_end()), takes_blank_lines: open }
         };
         BlockChunks { list: parts.map(chunk).collect(), column, is_root: false }
     }
@@ -227,7 +227,7 @@ impl<'a> Editor<'a> {
     /// text precedes it on its line.
     fn begin(&self, chunks: &BlockChunks, i: usize) -> usize {
         let start = chunks.list[i].start;
-        if lead(self.text, start).is_none() {
+        if indentation_before(self.text, start).is_none() {
             return start;
         }
         let line = line_start(self.text, start);
@@ -247,13 +247,13 @@ impl<'a> Editor<'a> {
     ) {
         let Some(first) = changes.first_kept() else { return };
         let indentation = spaces(chunks.column);
-        let on_shared_line = lead(self.text, chunks.list[0].start).is_none();
+        let on_shared_line = indentation_before(self.text, chunks.list[0].start).is_none();
         if on_shared_line {
-            let new: Vec<_> = changes.front.iter().map(|new| write(new)).collect();
+            let new: Vec<_> = changes.prepended.iter().map(|new| write(new)).collect();
             self.begin_on_shared_line(chunks, first, &new);
         } else {
             let at = self.begin(chunks, first);
-            for new in &changes.front {
+            for new in &changes.prepended {
                 self.replace(at, at, format!("{indentation}{}\n", write(new)));
             }
         }
@@ -261,14 +261,14 @@ impl<'a> Editor<'a> {
         for i in (from..changes.kept.len()).filter(|i| !changes.kept[*i]) {
             self.remove(chunks, i);
         }
-        for (i, new) in &changes.behind {
-            let (at, needs_break) = self.behind_line(chunks.list[*i].end);
+        for (i, new) in &changes.inserted_after {
+            let (at, needs_break) = self.insertion_after(chunks.list[*i].end);
             let mut text = String::new();
             for new in new {
                 text = format!("{indentation}{}", write(new));
                 self.replace(at, at, if needs_break { format!("\n{text}") } else { format!("{text}\n") });
             }
-            self.close(&text, at);
+            self.remove_blank_lines(&text, at);
         }
     }
 
@@ -297,12 +297,12 @@ impl<'a> Editor<'a> {
         let mut start = self.begin(chunks, i);
         let mut end = next_line(self.text, chunks.list[i].end);
         let floor = self.document.content.start;
-        let open = i > 0 && chunks.list[i - 1].open;
+        let open = i > 0 && chunks.list[i - 1].takes_blank_lines;
         let above = blank_lines_above(self.text, start, floor);
         if above < start || start <= floor || open {
-            end = behind_blank_lines(self.text, end, self.limit());
+            end = after_blank_lines(self.text, end, self.content_end());
         }
-        if end >= self.limit() && !open && i > 0 {
+        if end >= self.content_end() && !open && i > 0 {
             start = above;
         }
         self.replace(start, end, "");
@@ -314,11 +314,11 @@ impl<'a> Editor<'a> {
             None => self.begin(chunks, 0),
             Some(before) => next_line(self.text, chunks.list[before].end),
         };
-        let mut piece = apply(&self.text[start..next_line(self.text, chunks.list[i].end)], start, edits);
+        let mut piece = apply_edits(&self.text[start..next_line(self.text, chunks.list[i].end)], start, edits);
         if !piece.ends_with('\n') {
             piece.push('\n');
         }
-        if i == 0 && lead(self.text, start).is_none() {
+        if i == 0 && indentation_before(self.text, start).is_none() {
             piece.insert_str(0, &spaces(chunks.column));
         }
         piece
@@ -331,16 +331,16 @@ impl<'a> Editor<'a> {
         for piece in pieces {
             // Blank lines come first only if they separate entries and do not become part of a text.
             let open = text.is_empty() || ends_with_blank_line(&text);
-            text.push_str(&piece[if open { behind_blank_lines(&piece, 0, piece.len()) } else { 0 }..]);
+            text.push_str(&piece[if open { after_blank_lines(&piece, 0, piece.len()) } else { 0 }..]);
         }
         let (start, end) = (self.begin(chunks, 0), next_line(self.text, last.end));
         if ends_with_blank_line(&text) {
-            self.close("\n", end);
+            self.remove_blank_lines("\n", end);
         }
         if !self.text[..end].ends_with('\n') {
             text.pop();
         }
-        if lead(self.text, start).is_none() {
+        if indentation_before(self.text, start).is_none() {
             // The first entry continues the line on which the old first entry began.
             text.drain(..chunks.column.min(text.len() - text.trim_start_matches(' ').len()));
         }

@@ -18,16 +18,16 @@ pub(super) struct CollectionChanges<'n, T> {
     /// For each element before the change, whether it is kept.
     pub kept: Vec<bool>,
     /// New elements before the first kept element.
-    pub front: Vec<&'n T>,
+    pub prepended: Vec<&'n T>,
     /// New elements after a kept element, in their new order.
-    pub behind: Vec<(usize, Vec<&'n T>)>,
+    pub inserted_after: Vec<(usize, Vec<&'n T>)>,
 }
 
 impl<'n, T> CollectionChanges<'n, T> {
     /// Aligns the elements after the change with those before it. `kept` marks the elements that are kept
     /// although they are not listed in `elements`.
     pub fn new(kept: Vec<bool>, elements: impl Iterator<Item = Element<'n, T>>) -> Self {
-        let mut changes = Self { kept, front: Vec::new(), behind: Vec::new() };
+        let mut changes = Self { kept, prepended: Vec::new(), inserted_after: Vec::new() };
         let (mut last, mut new) = (None, Vec::new());
         for element in elements {
             match element {
@@ -47,8 +47,8 @@ impl<'n, T> CollectionChanges<'n, T> {
         if !new.is_empty() {
             let new = std::mem::take(new);
             match last {
-                Some(last) => self.behind.push((last, new)),
-                None => self.front = new,
+                Some(last) => self.inserted_after.push((last, new)),
+                None => self.prepended = new,
             }
         }
     }
@@ -64,9 +64,9 @@ impl<'n, T> CollectionChanges<'n, T> {
 
 /// Finds for each entry after the change the corresponding entry before it: the one with the same location,
 /// else an equal one, else one with the same first field, else the one between the same neighbours.
-pub(super) fn pair(before: &[Node], after: &[Node]) -> Vec<Option<usize>> {
+pub(super) fn match_entries(before: &[Node], after: &[Node]) -> Vec<Option<usize>> {
     let (sources, free) = (vec![None; after.len()], vec![true; before.len()]);
-    let mut pairs = EntryPairs { before, after, sources, free };
+    let mut pairs = EntryPairs { before, after, sources, is_unpaired: free };
     let location = |n: &Node| Some((n.span().source, n.span().start)).filter(|_| !n.span().is_none());
     pairs.pair(location, location, |_, _| true);
     if pairs.sources.iter().any(Option::is_none) {
@@ -90,7 +90,7 @@ struct EntryPairs<'n> {
     /// For each entry after the change, its position before.
     sources: Vec<Option<usize>>,
     /// For each entry before the change, whether it has no pair yet.
-    free: Vec<bool>,
+    is_unpaired: Vec<bool>,
 }
 
 impl EntryPairs<'_> {
@@ -102,7 +102,7 @@ impl EntryPairs<'_> {
         same: impl Fn(&Node, &Node) -> bool,
     ) {
         let mut table: FxHashMap<K, Vec<usize>> = FxHashMap::default();
-        for (i, node) in self.before.iter().enumerate().rev().filter(|(i, _)| self.free[*i]) {
+        for (i, node) in self.before.iter().enumerate().rev().filter(|(i, _)| self.is_unpaired[*i]) {
             if let Some(key) = of_before(node) {
                 table.entry(key).or_default().push(i);
             }
@@ -111,7 +111,7 @@ impl EntryPairs<'_> {
             let Some(positions) = of_after(node).and_then(|key| table.get_mut(&key)) else { continue };
             if let Some(i) = positions.pop_if(|i| same(&self.before[*i], node)) {
                 *source = Some(i);
-                self.free[i] = false;
+                self.is_unpaired[i] = false;
             }
         }
     }
@@ -177,23 +177,23 @@ mod tests {
 
     #[test]
     fn equal_entries_are_paired_in_order() {
-        let pairs = pair(&list(&["a", "b", "a"]), &list(&["a", "c", "a", "a", "b"]));
+        let pairs = match_entries(&list(&["a", "b", "a"]), &list(&["a", "c", "a", "a", "b"]));
         assert_eq!(pairs, [Some(0), None, Some(2), None, Some(1)]);
     }
 
     #[test]
     fn new_values_between_the_same_neighbours_are_paired() {
-        let pairs = pair(&list(&["a", "b", "c", "d"]), &list(&["a", "x", "c", "y", "z"]));
+        let pairs = match_entries(&list(&["a", "b", "c", "d"]), &list(&["a", "x", "c", "y", "z"]));
         assert_eq!(pairs, [Some(0), Some(1), Some(2), None, None]);
-        assert_eq!(pair(&[named("a", 1)], &[named("b", 1)]), [None]);
-        assert_eq!(pair(&[named("a", 1)], &list(&["b"])), [Some(0)]);
+        assert_eq!(match_entries(&[named("a", 1)], &[named("b", 1)]), [None]);
+        assert_eq!(match_entries(&[named("a", 1)], &list(&["b"])), [Some(0)]);
     }
 
     #[test]
     fn entries_with_the_same_first_field_are_paired() {
         let before = [named("a", 1), named("b", 2), named("c", 3)];
         let after = [named("c", 4), named("d", 2), named("b", 2)];
-        assert_eq!(pair(&before, &after), [Some(2), None, Some(1)]);
+        assert_eq!(match_entries(&before, &after), [Some(2), None, Some(1)]);
     }
 
     #[test]
@@ -208,8 +208,8 @@ mod tests {
         ];
         let changes = CollectionChanges::new(vec![false; 4], elements.into_iter());
         assert_eq!(changes.kept, [false, true, true, false]);
-        assert_eq!(changes.front, [&"x"]);
-        assert_eq!(changes.behind, [(1, vec![&"y", &"z"])]);
+        assert_eq!(changes.prepended, [&"x"]);
+        assert_eq!(changes.inserted_after, [(1, vec![&"y", &"z"])]);
         assert_eq!((changes.first_kept(), changes.last_kept()), (Some(1), Some(2)));
     }
 }

@@ -6,8 +6,8 @@ use std::ops::Deref;
 use super::fragment::{Layout, as_block};
 use super::lines::next_content;
 use super::outline::DocumentOutline;
-use super::same::is_same;
-use super::splice::{Edit, apply};
+use super::compare::is_unchanged;
+use super::splice::{Edit, apply_edits};
 use super::style::DocumentStyle;
 use super::value::{Aliases, Editor};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -16,9 +16,9 @@ use crate::yaml::node::{Map, Node, Value};
 use crate::yaml::parse::{ParseOptions, parse_documents};
 
 /// The text of a document, from its directives or `---` to the next document.
-pub(super) struct Edited<'t>(Cow<'t, str>);
+pub(super) struct EditedDocument<'t>(Cow<'t, str>);
 
-impl Deref for Edited<'_> {
+impl Deref for EditedDocument<'_> {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -26,7 +26,7 @@ impl Deref for Edited<'_> {
     }
 }
 
-impl<'t> Edited<'t> {
+impl<'t> EditedDocument<'t> {
     /// Edits a document of `text`. `layout` is used if the document does not show one.
     pub fn new(
         text: &'t str,
@@ -36,19 +36,19 @@ impl<'t> Edited<'t> {
         layout: Layout,
     ) -> Result<Self> {
         let own = &text[document.range.clone()];
-        if is_same(before, after) {
+        if is_unchanged(before, after) {
             return Ok(Self(own.into()));
         }
-        let style = DocumentStyle::of(text, document, layout);
+        let style = DocumentStyle::detect(text, document, layout);
         let (mut aliases, mut expand) = (Aliases::Kept, Vec::new());
         while let Some(root) = &document.root {
             let mut editor = Editor::new(text, document, &style, (aliases, &expand));
-            if !editor.root(root, before, after) {
+            if !editor.edit_root(root, before, after) {
                 break;
             }
             let (edits, suspects) = editor.finish();
             let more = aliases_to_expand(text, document, &edits, suspects);
-            let mut edited = apply(own, document.range.start, edits);
+            let mut edited = apply_edits(own, document.range.start, edits);
             if reads_as(&edited, layout.reading, after) {
                 return Ok(Self(edited.into()));
             }
@@ -112,7 +112,7 @@ fn write_whole(
         None => style.layout.document(&as_block(before, after)),
     };
     let mut out = text[document.range.start..document.content.start].to_string();
-    if document.marked {
+    if document.has_separator {
         out.push_str(style.line_break);
     }
     out.push_str(&body.replace('\n', style.line_break));

@@ -1,11 +1,11 @@
 //! Edits of maps and lists in brackets.
 
-use super::brackets::Brackets;
-use super::changes::{CollectionChanges, Element, pair};
-use super::lines::{comments_above, is_blank, lead, line_end, line_start, next_line};
-use super::outline::{EntryPart, FieldPart, Part};
-use super::splice::apply;
-use super::value::{Editor, PlaceKind, ValuePlace};
+use super::flow_writer::FlowWriter;
+use super::changes::{CollectionChanges, Element, match_entries};
+use super::lines::{comments_above, is_blank, indentation_before, line_end, line_start, next_line};
+use super::outline::{EntryOutline, FieldOutline, ValueOutline};
+use super::splice::apply_edits;
+use super::value::{Editor, PositionKind, ValuePosition};
 use crate::yaml::meta::Style;
 use crate::yaml::node::{Map, Node};
 
@@ -20,7 +20,7 @@ struct FlowChunk {
 struct FlowChunks {
     list: Vec<FlowChunk>,
     /// Set if each chunk has its own lines.
-    lined: bool,
+    has_own_lines: bool,
 }
 
 impl FlowChunk {
@@ -35,12 +35,12 @@ struct FlowComments<'t> {
     /// Comments after the opening bracket, and after each entry.
     trailing: Vec<Option<&'t str>>,
     /// Comments on lines above each entry, and above the closing bracket.
-    above: Vec<Vec<&'t str>>,
+    leading: Vec<Vec<&'t str>>,
 }
 
 impl<'t> FlowComments<'t> {
     /// Collects the comments of a list. Returns none if there are none.
-    fn collect(text: &'t str, part: &Part, chunks: &[FlowChunk]) -> Option<Self> {
+    fn collect(text: &'t str, part: &ValueOutline, chunks: &[FlowChunk]) -> Option<Self> {
         let (mut trailing, mut above) = (Vec::new(), Vec::new());
         let starts = chunks.iter().map(|chunk| chunk.start).chain([part.end - 1]);
         let mut from = part.content + 1;
@@ -53,58 +53,58 @@ impl<'t> FlowComments<'t> {
         }
         let any =
             trailing.iter().any(Option::is_some) || above.iter().any(|lines: &Vec<_>| !lines.is_empty());
-        any.then_some(Self { trailing, above })
+        any.then_some(Self { trailing, leading: above })
     }
 }
 
 impl<'a> Editor<'a> {
     /// Edits a map in braces. Returns false if it must be rewritten.
-    pub(super) fn flow_map(
+    pub(super) fn edit_flow_map(
         &mut self,
-        part: &Part,
-        fields: &'a [FieldPart],
+        part: &ValueOutline,
+        fields: &'a [FieldOutline],
         before: &'a Map,
         after: &'a Map,
     ) -> bool {
-        let chunk = |f: &FieldPart| FlowChunk { start: f.start, end: f.value.end, comma: f.comma };
+        let chunk = |f: &FieldOutline| FlowChunk { start: f.start, end: f.value.end, comma: f.comma };
         let chunks = self.flow_chunks(fields.iter().map(chunk));
         // A single pair in a list may lack braces.
         if !self.text[part.content..].starts_with('{') {
             return false;
         }
-        let position = |f: &FieldPart| ValuePlace { from: f.from, column: 0, kind: PlaceKind::Flow };
-        let Some(changes) = self.map_changes(fields, before, after, position) else { return false };
+        let position = |f: &FieldOutline| ValuePosition { start: f.value_start, column: 0, kind: PositionKind::Flow };
+        let Some(changes) = self.edit_map_fields(fields, before, after, position) else { return false };
         let quoted = before.entries().iter().all(|e| e.key.meta.style == Style::DoubleQuoted);
-        let brackets = self.brackets(&chunks, Brackets { quoted, ..self.new_brackets() });
+        let brackets = self.brackets(&chunks, FlowWriter { is_quoted: quoted, ..self.new_brackets() });
         let lead = self.lead(&chunks);
         self.flow_changes(&chunks, &brackets, &changes, |e| brackets.field(&e.key, &e.value, lead))
     }
 
     /// Edits a list in brackets. Returns false if it must be rewritten.
-    pub(super) fn flow_list(
+    pub(super) fn edit_flow_list(
         &mut self,
-        part: &Part,
-        entries: &'a [EntryPart],
+        part: &ValueOutline,
+        entries: &'a [EntryOutline],
         before: &'a [Node],
         after: &'a [Node],
     ) -> bool {
-        let chunk = |i: &EntryPart| FlowChunk { start: i.start, end: i.value.end, comma: i.comma };
+        let chunk = |i: &EntryOutline| FlowChunk { start: i.start, end: i.value.end, comma: i.comma };
         let chunks = self.flow_chunks(entries.iter().map(chunk));
         if entries.len() != before.len() {
             return false;
         }
-        let sources = pair(before, after);
+        let sources = match_entries(before, after);
         let quoted = before.iter().all(|n| n.as_str().is_none() || n.meta.style == Style::DoubleQuoted)
             && before.iter().any(|n| n.as_str().is_some());
-        let brackets = self.brackets(&chunks, Brackets { quoted, ..self.new_brackets() });
+        let brackets = self.brackets(&chunks, FlowWriter { is_quoted: quoted, ..self.new_brackets() });
         let lead = self.lead(&chunks);
-        let position = |i: usize| ValuePlace { from: entries[i].start, column: 0, kind: PlaceKind::Flow };
+        let position = |i: usize| ValuePosition { start: entries[i].start, column: 0, kind: PositionKind::Flow };
         if !sources.iter().flatten().is_sorted() {
             let pieces = after.iter().zip(&sources).map(|(node, source)| match *source {
                 Some(i) => {
-                    let own = self.apart(|e| e.value(position(i), &entries[i].value, &before[i], node));
+                    let own = self.collect_edits(|e| e.edit_value(position(i), &entries[i].value, &before[i], node));
                     let FlowChunk { start, end, .. } = chunks.list[i];
-                    apply(&self.text[start..end], start, own)
+                    apply_edits(&self.text[start..end], start, own)
                 }
                 None => brackets.write(node, lead),
             });
@@ -114,10 +114,10 @@ impl<'a> Editor<'a> {
                 self.rewrite(part, &chunks, &comments, &rows);
                 return true;
             }
-            return self.refill(&chunks, &brackets, &pieces);
+            return self.replace_entries(&chunks, &brackets, &pieces);
         }
         for (node, i) in after.iter().zip(&sources).filter_map(|(node, source)| source.map(|i| (node, i))) {
-            self.value(position(i), &entries[i].value, &before[i], node);
+            self.edit_value(position(i), &entries[i].value, &before[i], node);
         }
         let elements = after.iter().zip(&sources).map(|(n, s)| s.map_or(Element::New(n), Element::Kept));
         let changes = CollectionChanges::new(vec![false; before.len()], elements);
@@ -125,7 +125,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Replaces the existing entries by other ones, in place.
-    fn refill(&mut self, chunks: &FlowChunks, brackets: &Brackets, pieces: &[String]) -> bool {
+    fn replace_entries(&mut self, chunks: &FlowChunks, brackets: &FlowWriter, pieces: &[String]) -> bool {
         for (chunk, piece) in chunks.list.iter().zip(pieces) {
             self.replace(chunk.start, chunk.end, piece.as_str());
         }
@@ -139,46 +139,46 @@ impl<'a> Editor<'a> {
         let has_own_line = |c: &FlowChunk| {
             let trailing =
                 self.text[c.end_with_comma()..line_end(self.text, c.end_with_comma())].trim_start();
-            lead(self.text, c.start).is_some() && (is_blank(trailing) || trailing.starts_with('#'))
+            indentation_before(self.text, c.start).is_some() && (is_blank(trailing) || trailing.starts_with('#'))
         };
         let list: Vec<_> = chunks.collect();
         let lined = !list.is_empty() && list.iter().all(has_own_line);
-        FlowChunks { list, lined }
+        FlowChunks { list, has_own_lines: lined }
     }
 
     /// Returns the indentation of entries on their own lines.
     fn lead(&self, chunks: &FlowChunks) -> &'a str {
         match chunks.list.first() {
-            Some(first) if chunks.lined => self.indentation(first.start),
+            Some(first) if chunks.has_own_lines => self.indentation(first.start),
             _ => "",
         }
     }
 
     /// Returns the bracket style for documents that do not show one.
-    fn new_brackets(&self) -> Brackets {
-        Brackets::new(self.layout().reading)
+    fn new_brackets(&self) -> FlowWriter {
+        FlowWriter::new(self.layout().reading)
     }
 
     /// Returns the style of new entries among these chunks: the JSON style of the document, or else `own`.
-    fn brackets(&self, chunks: &FlowChunks, own: Brackets) -> Brackets {
+    fn brackets(&self, chunks: &FlowChunks, own: FlowWriter) -> FlowWriter {
         let brackets = self.style.json.clone().unwrap_or(own);
-        if chunks.lined { brackets } else { Brackets { step: None, ..brackets } }
+        if chunks.has_own_lines { brackets } else { FlowWriter { step: None, ..brackets } }
     }
 
     /// Rewrites a value between brackets.
-    pub(super) fn put_in_flow(&mut self, position: ValuePlace, part: &Part, after: &Node) {
+    pub(super) fn rewrite_flow_value(&mut self, position: ValuePosition, part: &ValueOutline, after: &Node) {
         let quoted = self.text[part.content..].starts_with('"');
-        let mut brackets = self.style.json.clone().unwrap_or(Brackets { quoted, ..self.new_brackets() });
+        let mut brackets = self.style.json.clone().unwrap_or(FlowWriter { is_quoted: quoted, ..self.new_brackets() });
         let lead = if brackets.step.is_some() { self.indentation(part.start) } else { "" };
         // A value that shares its line with other text is written on one line.
         if brackets.step.is_some() && lead.is_empty() {
             brackets.step = None;
         }
         let text = brackets.write(after, lead);
-        if !part.is_nothing() {
+        if !part.is_absent() {
             return self.replace(part.start, part.end, text);
         }
-        let colon = self.text[..position.from].ends_with(':');
+        let colon = self.text[..position.start].ends_with(':');
         self.replace(part.end, part.end, format!("{} {text}", if colon { "" } else { ":" }));
     }
 
@@ -186,21 +186,21 @@ impl<'a> Editor<'a> {
     fn flow_changes<T>(
         &mut self,
         chunks: &FlowChunks,
-        brackets: &Brackets,
+        brackets: &FlowWriter,
         changes: &CollectionChanges<T>,
         write: impl Fn(&T) -> String,
     ) -> bool {
         let (Some(first), Some(last)) = (changes.first_kept(), changes.last_kept()) else { return false };
-        let FlowChunks { list: chunks, lined } = chunks;
+        let FlowChunks { list: chunks, has_own_lines: lined } = chunks;
         if *lined {
             self.lined_changes(chunks, last, changes, write);
             return true;
         }
-        for new in &changes.front {
+        for new in &changes.prepended {
             let at = chunks[first].start;
             self.replace(at, at, format!("{}{}", write(new), brackets.separator()));
         }
-        for (i, new) in &changes.behind {
+        for (i, new) in &changes.inserted_after {
             for new in new {
                 let text = format!("{}{}", brackets.separator(), write(new));
                 self.replace(chunks[*i].end, chunks[*i].end, text);
@@ -245,30 +245,30 @@ impl<'a> Editor<'a> {
     /// Writes the entries of a list in another order, each with its comments and on its own line.
     fn rewrite(
         &mut self,
-        part: &Part,
+        part: &ValueOutline,
         chunks: &FlowChunks,
         comments: &FlowComments<'_>,
         rows: &[(Option<usize>, String)],
     ) {
         let outer = self.indentation(part.start);
-        let own = chunks.list.iter().find_map(|chunk| lead(self.text, chunk.start));
+        let own = chunks.list.iter().find_map(|chunk| indentation_before(self.text, chunk.start));
         let lead = own.map_or_else(|| format!("{outer}  "), str::to_string);
         let close = part.end - 1;
-        let close_lead = super::lines::lead(self.text, close).unwrap_or(outer);
+        let close_lead = super::lines::indentation_before(self.text, close).unwrap_or(outer);
         let ends_with_comma = chunks.list.last().is_some_and(|chunk| chunk.comma.is_some());
         let trailing =
             |comment: Option<&str>| comment.map(|comment| format!(" {comment}")).unwrap_or_default();
         let mut text = format!("{}\n", trailing(comments.trailing[0]));
         for (i, (source, piece)) in rows.iter().enumerate() {
             let (above, comment) = match source {
-                Some(i) => (comments.above[*i].as_slice(), comments.trailing[*i + 1]),
+                Some(i) => (comments.leading[*i].as_slice(), comments.trailing[*i + 1]),
                 None => (&[][..], None),
             };
             text.extend(above.iter().flat_map(|line| [&lead, *line, "\n"]));
             let comma = if i + 1 < rows.len() || ends_with_comma { "," } else { "" };
             text.extend([&lead, piece, comma, &trailing(comment), "\n"]);
         }
-        let foot = comments.above.last().map(Vec::as_slice).unwrap_or_default();
+        let foot = comments.leading.last().map(Vec::as_slice).unwrap_or_default();
         text.extend(foot.iter().flat_map(|line| [&lead, *line, "\n"]));
         self.replace(part.content + 1, close, text + close_lead);
     }
@@ -284,7 +284,7 @@ impl<'a> Editor<'a> {
         let lead = self.indentation(chunks[0].start);
         if let Some(first) = changes.first_kept() {
             let at = self.begin_in_flow(chunks, first);
-            for new in &changes.front {
+            for new in &changes.prepended {
                 self.replace(at, at, format!("{lead}{},\n", write(new)));
             }
         }
@@ -294,7 +294,7 @@ impl<'a> Editor<'a> {
         }
         let trailing_comma = chunks.last().is_some_and(|c| c.comma.is_some());
         let mut comma = (chunks[last].comma, trailing_comma);
-        for (i, new) in &changes.behind {
+        for (i, new) in &changes.inserted_after {
             let at = next_line(self.text, chunks[*i].end_with_comma());
             if chunks[*i].comma.is_none() {
                 self.replace(chunks[*i].end, chunks[*i].end, ",");

@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
-use super::brackets::Brackets;
-use super::quoting::{as_spelled, name, quoted_date, text_of};
+use super::flow_writer::FlowWriter;
+use super::quoting::{original_spelling, format_name, quoted_date, format_string};
 use crate::source::Reading;
-use crate::yaml::emit::Context;
+use crate::yaml::emit::StringContext;
 use crate::yaml::meta::{Comments, Meta, Style};
 use crate::yaml::node::{Key, Map, Node, Value};
 use crate::yaml::scalar::Resolved;
@@ -37,7 +37,7 @@ impl Layout {
     /// Writes a field whose name begins at `column`.
     pub fn field(self, key: &Key, value: &Node, column: usize) -> String {
         let mut out = head(&key.meta, column);
-        let name = name(key, self.reading);
+        let name = format_name(key, self.reading);
         if name.len() > LONGEST_NAME {
             out.extend(["? ", &name, "\n", &spaces(column)]);
         } else {
@@ -102,7 +102,7 @@ impl Layout {
             Value::List(list) if is_block(node) => out.push_str(&self.list(list, 0)),
             // An empty text would not be a document, and block scalars need a field.
             Value::Scalar(text) if text.is_empty() && node.is_null() => out.push_str("null"),
-            _ => out.push_str(&Brackets::new(self.reading).write(node, "")),
+            _ => out.push_str(&FlowWriter::new(self.reading).write(node, "")),
         }
         out.push('\n');
         for line in comments(&node.meta).map(|c| c.foot.as_slice()).unwrap_or_default() {
@@ -127,7 +127,7 @@ impl Layout {
     fn inline(self, node: &Node, column: usize, indent: usize, of_key: Option<&str>) -> String {
         let text = match &node.value {
             Value::Scalar(_) => self.scalar(node, column, indent),
-            _ => Brackets::new(self.reading).write(node, ""),
+            _ => FlowWriter::new(self.reading).write(node, ""),
         };
         let space = if text.is_empty() { "" } else { " " };
         let comment = line_comment(&node.meta).or(of_key).map(|c| format!(" {c}")).unwrap_or_default();
@@ -140,14 +140,14 @@ impl Layout {
 
     fn scalar(self, node: &Node, column: usize, indent: usize) -> String {
         let Some(text) = node.scalar_text() else { return String::new() };
-        if let Some(spelling) = as_spelled(node, self.reading) {
+        if let Some(spelling) = original_spelling(node, self.reading) {
             return spelling.to_string();
         }
         match node.resolve() {
             Some(Resolved::Str(string)) => {
                 // Such text has an explicit indentation indicator, which is 2.
                 let indent = if string.starts_with([' ', '\n']) { 2 } else { indent };
-                text_of(string, &node.meta, Context::Block { column: column + indent }, self.reading)
+                format_string(string, &node.meta, StringContext::Block { column: column + indent }, self.reading)
             }
             Some(Resolved::Timestamp(date)) if self.reading == Reading::Kubectl => quoted_date(date),
             // Numbers, dates, booleans and null are written as in their source.
@@ -166,7 +166,7 @@ pub(super) fn as_block(before: &Node, after: &Node) -> Node {
 }
 
 /// Changes a map or list that replaces one in brackets to flow style, if that fits.
-pub(super) fn as_before(before: &Node, after: Node, reading: Reading) -> Node {
+pub(super) fn with_flow_style_of(before: &Node, after: Node, reading: Reading) -> Node {
     let was_flow = !before.is_leaf() && before.meta.style == Style::Flow;
     if was_flow && std::mem::discriminant(&before.value) == std::mem::discriminant(&after.value) {
         return in_brackets(&after, reading).unwrap_or(after);
@@ -175,7 +175,7 @@ pub(super) fn as_before(before: &Node, after: Node, reading: Reading) -> Node {
 }
 
 /// Changes a new list entry to flow style if its neighbours have it and if that fits.
-pub(super) fn as_neighbours<'n>(neighbours: &[Node], entry: &'n Node, reading: Reading) -> Cow<'n, Node> {
+pub(super) fn with_style_of_neighbours<'n>(neighbours: &[Node], entry: &'n Node, reading: Reading) -> Cow<'n, Node> {
     let mut collections = neighbours.iter().filter(|node| !node.is_leaf()).peekable();
     if collections.peek().is_some() && collections.all(|node| node.meta.style == Style::Flow) {
         let with_comment = with_comment_behind(entry);
@@ -210,7 +210,7 @@ const LONGEST_FLOW: usize = 100;
 
 /// Changes a map or list to flow style. Returns none if it would lose comments or be hard to read.
 fn in_brackets(node: &Node, reading: Reading) -> Option<Node> {
-    if !is_block(node) || !is_plain(node) || Brackets::new(reading).write(node, "").len() > LONGEST_FLOW {
+    if !is_block(node) || !is_plain(node) || FlowWriter::new(reading).write(node, "").len() > LONGEST_FLOW {
         return None;
     }
     let mut node = node.clone();

@@ -26,7 +26,7 @@ pub(super) fn column(text: &str, at: usize) -> usize {
 
 /// Returns true if the text has a carriage return without a line feed. YAML treats it as a line break, these
 /// functions do not.
-pub(super) fn has_lone_returns(text: &str) -> bool {
+pub(super) fn has_lone_carriage_returns(text: &str) -> bool {
     memchr::memchr_iter(b'\r', text.as_bytes()).any(|i| text.as_bytes().get(i + 1) != Some(&b'\n'))
 }
 
@@ -35,7 +35,7 @@ pub(super) fn is_blank(line: &str) -> bool {
 }
 
 /// Returns the white space before a byte on its line; none if other text precedes the byte.
-pub(super) fn lead(text: &str, at: usize) -> Option<&str> {
+pub(super) fn indentation_before(text: &str, at: usize) -> Option<&str> {
     let before = &text[..at];
     let start = before.trim_end_matches([' ', '\t']).len();
     let first = matches!(before.as_bytes()[..start].last(), None | Some(b'\n'));
@@ -65,7 +65,7 @@ pub(super) fn comments_above(text: &str, line: usize, floor: usize) -> usize {
 
 /// Returns the end of the last comment line below a line that is indented deeper than `column`, or the end of
 /// the line itself. Such comments belong to the text above.
-pub(super) fn with_comments_below(text: &str, line_end: usize, column: usize, limit: usize) -> usize {
+pub(super) fn end_of_comments_below(text: &str, line_end: usize, column: usize, limit: usize) -> usize {
     let mut end = line_end;
     let mut at = next_line(text, line_end);
     while at < limit {
@@ -82,7 +82,7 @@ pub(super) fn with_comments_below(text: &str, line_end: usize, column: usize, li
 }
 
 /// Returns the end of the blank lines that begin at a line.
-pub(super) fn behind_blank_lines(text: &str, line: usize, limit: usize) -> usize {
+pub(super) fn after_blank_lines(text: &str, line: usize, limit: usize) -> usize {
     let mut at = line;
     while at < limit {
         if !is_blank(&text[at..line_end(text, at)]) {
@@ -138,10 +138,10 @@ mod tests {
 
     #[test]
     fn lead_is_white_space_before_the_first_text() {
-        assert_eq!(lead("a\n  b", 4), Some("  "));
-        assert_eq!(lead("- b", 2), None);
-        assert_eq!(lead("\u{feff}b", 3), Some(""));
-        assert_eq!(lead("\tb", 1), Some("\t"));
+        assert_eq!(indentation_before("a\n  b", 4), Some("  "));
+        assert_eq!(indentation_before("- b", 2), None);
+        assert_eq!(indentation_before("\u{feff}b", 3), Some(""));
+        assert_eq!(indentation_before("\tb", 1), Some("\t"));
     }
 
     #[test]
@@ -150,13 +150,13 @@ mod tests {
         assert_eq!(comments_above(TEXT, b, 0), TEXT.find("# x").expect("there"));
         assert_eq!(comments_above(TEXT, b, b - 7), b - 7);
         let end = line_end(TEXT, b);
-        assert_eq!(with_comments_below(TEXT, end, 2, TEXT.len()), TEXT.len() - 1);
-        assert_eq!(with_comments_below(TEXT, end, 4, TEXT.len()), end);
+        assert_eq!(end_of_comments_below(TEXT, end, 2, TEXT.len()), TEXT.len() - 1);
+        assert_eq!(end_of_comments_below(TEXT, end, 4, TEXT.len()), end);
     }
 
     #[test]
     fn blank_lines_above_and_below_are_found() {
-        assert_eq!(behind_blank_lines(TEXT, 6, TEXT.len()), 8);
+        assert_eq!(after_blank_lines(TEXT, 6, TEXT.len()), 8);
         assert_eq!(blank_lines_above(TEXT, 8, 0), 6);
         assert_eq!(blank_lines_above(TEXT, 6, 0), 6);
         assert_eq!(&TEXT[next_content(TEXT, 0)..][..2], "b:");

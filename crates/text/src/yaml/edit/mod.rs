@@ -6,7 +6,7 @@
 //! lose its formatting but never data.
 
 mod block;
-mod brackets;
+mod flow_writer;
 mod changes;
 mod document;
 mod flow;
@@ -14,18 +14,18 @@ mod fragment;
 mod lines;
 mod outline;
 mod quoting;
-mod same;
+mod compare;
 mod splice;
 mod style;
 mod value;
 
-pub use same::is_same;
+pub use compare::is_unchanged;
 
 use super::events::BOM;
 use super::node::Node;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::Reading;
-use document::Edited;
+use document::EditedDocument;
 use fragment::Layout;
 use outline::{DocumentOutline, outline};
 
@@ -36,8 +36,8 @@ use outline::{DocumentOutline, outline};
 ///
 /// # Errors
 /// `before` was not parsed from the text, or a value cannot be represented in YAML.
-pub fn edit(text: &str, reading: Reading, before: &[Node], after: &[Option<Node>]) -> Result<String> {
-    if lines::has_lone_returns(text) {
+pub fn edit_text(text: &str, reading: Reading, before: &[Node], after: &[Option<Node>]) -> Result<String> {
+    if lines::has_lone_carriage_returns(text) {
         // Carriage returns as line breaks are so rare that locating edits is not supported.
         let same =
             before.len() == after.len() && before.iter().map(Some).eq(after.iter().map(Option::as_ref));
@@ -48,18 +48,18 @@ pub fn edit(text: &str, reading: Reading, before: &[Node], after: &[Option<Node>
         let message = format!("expected {} documents, found {} in the text", before.len(), documents.len());
         return Err(Diagnostic::error(Code::InvalidValue, message));
     }
-    let layout = documents.iter().find_map(|d| style::layout(text, d, reading));
+    let layout = documents.iter().find_map(|d| style::detect_layout(text, d, reading));
     let layout = layout.unwrap_or(Layout::new(reading));
     let kept =
         documents.iter().zip(before).zip(after).filter_map(|(kept, after)| Some((kept, after.as_ref()?)));
     let edited: Vec<_> = kept
         .map(|((document, before), after)| {
-            Ok((document, Edited::new(text, document, before, after, layout)?))
+            Ok((document, EditedDocument::new(text, document, before, after, layout)?))
         })
         .collect::<Result<_>>()?;
     let mut out = Output {
         text: String::with_capacity(text.len()),
-        unmarked: documents.first().is_some_and(|d| !d.marked) && !matches!(after.first(), Some(Some(_))),
+        unmarked: documents.first().is_some_and(|d| !d.has_separator) && !matches!(after.first(), Some(Some(_))),
         ended: true,
         kept_to: None,
         is_stream: documents.iter().any(follows)
@@ -81,7 +81,7 @@ pub fn edit(text: &str, reading: Reading, before: &[Node], after: &[Option<Node>
 
 /// Writes documents that come from no file. Their order, quoting and comments are kept.
 #[must_use]
-pub fn write_documents_as_written(documents: &[Node]) -> String {
+pub fn write_documents_in_source_style(documents: &[Node]) -> String {
     write_all(documents.iter(), Reading::Kustomize)
 }
 
@@ -91,7 +91,7 @@ fn write_all<'n>(documents: impl Iterator<Item = &'n Node>, reading: Reading) ->
 
 /// Returns true if a document follows another without a separator, as JSON objects may.
 fn follows(document: &DocumentOutline) -> bool {
-    !document.marked && !document.begins_anew
+    !document.has_separator && !document.is_independent
 }
 
 fn is_json(text: &str) -> bool {
@@ -120,12 +120,12 @@ impl Output {
             }
         } else {
             // Between two unchanged documents, `---` may follow a byte order mark or a YAML 1.1 line break.
-            let is_unchanged = document.marked && self.kept_to == Some(document.range.start);
+            let is_unchanged = document.has_separator && self.kept_to == Some(document.range.start);
             if !self.is_stream && !is_unchanged {
                 self.end_line("\n");
             }
             // Directives, and documents without `---`, require a `...` before them.
-            if document.begins_anew && !self.ended {
+            if document.is_independent && !self.ended {
                 self.text.push_str("...\n");
             }
             if follows(document) && !self.is_stream {
@@ -138,7 +138,7 @@ impl Output {
 
     /// Appends new documents after `comments`, a text without documents.
     fn add(&mut self, comments: &str, documents: &[Option<Node>], layout: Layout, like: &str) {
-        let line_break = style::line_break(like);
+        let line_break = style::detect_line_break(like);
         self.text.push_str(comments);
         let mut separate = comments.is_empty() && !self.text.is_empty();
         for document in documents.iter().flatten() {

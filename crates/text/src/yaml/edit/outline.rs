@@ -8,10 +8,10 @@ use granit_parser::{Event, ScalarStyle, StructureStyle};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-use super::lines::{behind_blank_lines, line_end, line_start, next_line};
+use super::lines::{after_blank_lines, line_end, line_start, next_line};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::Reading;
-use crate::yaml::events::{CommentEvents, EventOptions, EventPlace, Unreadable, mark_of, read_events};
+use crate::yaml::events::{CommentEvents, EventOptions, EventPosition, EventError, bom_length, read_events};
 use crate::yaml::meta::{Style, Tag};
 use crate::yaml::parse::is_merge_tag;
 use crate::yaml::yaml_1_1::key_text;
@@ -23,11 +23,11 @@ pub(super) struct DocumentOutline {
     /// Range after its `---` and before its `...`, if it has them.
     pub content: Range<usize>,
     /// Set if it has a `---`.
-    pub marked: bool,
+    pub has_separator: bool,
     /// Set if it is the first document or follows a `...`.
-    pub begins_anew: bool,
+    pub is_independent: bool,
     /// The root value; none if the text has an unsupported form.
-    pub root: Option<Part>,
+    pub root: Option<ValueOutline>,
     /// Ranges of anchored values, by the parser's number of the anchor.
     pub anchors: FxHashMap<usize, Range<usize>>,
     /// Positions of aliases in order, and the numbers of their anchors.
@@ -42,7 +42,7 @@ impl DocumentOutline {
 }
 
 /// A value in the text.
-pub(super) struct Part {
+pub(super) struct ValueOutline {
     /// Start, including anchor and tag. An empty value starts after its indicator.
     pub start: usize,
     /// Start without anchor and tag.
@@ -51,13 +51,13 @@ pub(super) struct Part {
     pub end: usize,
     /// Number of its anchor, or 0.
     pub anchor: usize,
-    pub tagged: bool,
+    pub has_tag: bool,
     /// Set if blank lines below belong to it, because it ends with a scalar such as `|+`.
-    pub open: bool,
-    pub kind: PartKind,
+    pub takes_blank_lines: bool,
+    pub kind: ValueKind,
 }
 
-pub(super) enum PartKind {
+pub(super) enum ValueKind {
     /// Plain or quoted.
     Scalar,
     /// `|` or `>`.
@@ -66,48 +66,48 @@ pub(super) enum PartKind {
     Alias(usize),
     Map {
         style: StructureStyle,
-        fields: Vec<FieldPart>,
+        fields: Vec<FieldOutline>,
     },
     List {
         style: StructureStyle,
-        entries: Vec<EntryPart>,
+        entries: Vec<EntryOutline>,
     },
 }
 
 /// A field of a map.
-pub(super) struct FieldPart {
+pub(super) struct FieldOutline {
     /// Position of the name, or of the `?` before it.
     pub start: usize,
     /// The name; none if it is an alias.
     pub name: Option<SmolStr>,
     /// Set for the merge key `<<`.
-    pub merge: bool,
+    pub is_merge_key: bool,
     /// Position after the `:`, or after the name if there is no `:`.
-    pub from: usize,
-    pub colon: bool,
-    pub value: Part,
+    pub value_start: usize,
+    pub has_colon: bool,
+    pub value: ValueOutline,
     /// Position of the comma after it, in flow style.
     pub comma: Option<usize>,
 }
 
 /// An entry of a list.
-pub(super) struct EntryPart {
+pub(super) struct EntryOutline {
     /// Position of the dash, or of the entry itself in flow style.
     pub start: usize,
-    pub value: Part,
+    pub value: ValueOutline,
     /// Position of the comma after it, in flow style.
     pub comma: Option<usize>,
 }
 
-impl Part {
+impl ValueOutline {
     /// Returns true for a block-style map or list.
     pub fn is_block_collection(&self) -> bool {
         use StructureStyle::Block;
-        matches!(self.kind, PartKind::Map { style: Block, .. } | PartKind::List { style: Block, .. })
+        matches!(self.kind, ValueKind::Map { style: Block, .. } | ValueKind::List { style: Block, .. })
     }
 
     /// Returns true if the value has no text: it is empty, without anchor and tag.
-    pub fn is_nothing(&self) -> bool {
+    pub fn is_absent(&self) -> bool {
         self.start == self.end
     }
 }
@@ -117,16 +117,16 @@ impl Part {
 /// # Errors
 /// The text is not YAML.
 pub(super) fn outline(text: &str, reading: Reading) -> Result<Vec<DocumentOutline>> {
-    let step = |outline: &mut Outline<'_>, event: Event<'_>, position: &EventPlace| {
+    let step = |outline: &mut Outline<'_>, event: Event<'_>, position: &EventPosition| {
         outline.event(event, position);
         Ok(())
     };
     let start = || Outline::new(text, reading);
-    let outline = read_events(text, EventOptions::manifests(CommentEvents::PassedOver, reading), start, step);
+    let outline = read_events(text, EventOptions::manifests(CommentEvents::Skipped, reading), start, step);
     let mut documents = outline
         .map_err(|failure| match failure {
-            Unreadable::Refused(diagnostic) => diagnostic,
-            Unreadable::Syntax { message, .. } => Diagnostic::error(Code::Syntax, message),
+            EventError::Rejected(diagnostic) => diagnostic,
+            EventError::Syntax { message, .. } => Diagnostic::error(Code::Syntax, message),
         })?
         .documents;
     if let Some(last) = documents.last_mut() {
@@ -149,10 +149,10 @@ struct Outline<'t> {
 impl<'t> Outline<'t> {
     fn new(text: &'t str, reading: Reading) -> Self {
         let (documents, events) = (Vec::new(), Vec::new());
-        Self { text, reading, documents, events, content: mark_of(text), marked: false }
+        Self { text, reading, documents, events, content: bom_length(text), marked: false }
     }
 
-    fn event(&mut self, event: Event<'_>, position: &EventPlace) {
+    fn event(&mut self, event: Event<'_>, position: &EventPosition) {
         let at = position.range.clone();
         match event {
             Event::DocumentStart(explicit, _) => {
@@ -163,7 +163,7 @@ impl<'t> Outline<'t> {
                     Some(last) if last.is_ended() => last.range.end,
                     Some(_) => at.start,
                 };
-                self.content = if explicit { at.end } else { start.max(mark_of(self.text)) };
+                self.content = if explicit { at.end } else { start.max(bom_length(self.text)) };
                 if let Some(last) = previous.filter(|last| !last.is_ended()) {
                     last.range.end = start;
                     last.content.end = start;
@@ -192,7 +192,7 @@ impl<'t> Outline<'t> {
         let root = builder.part(content.start);
         let OutlineBuilder { anchors, aliases, .. } = builder;
         let (range, marked) = (start..end, self.marked);
-        self.documents.push(DocumentOutline { range, content, marked, begins_anew, root, anchors, aliases });
+        self.documents.push(DocumentOutline { range, content, has_separator: marked, is_independent: begins_anew, root, anchors, aliases });
     }
 }
 
@@ -249,14 +249,14 @@ impl OutlineEvent {
 
 /// A value without its anchor and tag, as in [`Part`].
 struct Body {
-    kind: PartKind,
+    kind: ValueKind,
     end: usize,
     open: bool,
 }
 
 impl Body {
     /// Creates a value to which no blank lines belong.
-    fn inline(kind: PartKind, end: usize) -> Self {
+    fn inline(kind: ValueKind, end: usize) -> Self {
         Self { kind, end, open: false }
     }
 }
@@ -272,7 +272,7 @@ struct OutlineBuilder<'t> {
 
 impl OutlineBuilder<'_> {
     /// Returns the next value, which begins after `from`. Returns none if the text has an unsupported form.
-    fn part(&mut self, from: usize) -> Option<Part> {
+    fn part(&mut self, from: usize) -> Option<ValueOutline> {
         let event = self.events.next()?;
         let properties = usize::from(event.anchor != 0) + usize::from(event.tagged);
         let start = if event.is_empty() && properties == 0 { from } else { self.skip(from) };
@@ -281,13 +281,13 @@ impl OutlineBuilder<'_> {
         let body = match event.kind {
             EventKind::Scalar(_, ScalarStyle::Literal | ScalarStyle::Folded) => {
                 let (end, open) = self.block_scalar(content, event.at.end)?;
-                Body { kind: PartKind::BlockScalar, end, open }
+                Body { kind: ValueKind::BlockScalar, end, open }
             }
-            EventKind::Scalar(..) if event.is_empty() => Body::inline(PartKind::Scalar, content),
-            EventKind::Scalar(..) => Body::inline(PartKind::Scalar, end_at(content, &event.at)?),
+            EventKind::Scalar(..) if event.is_empty() => Body::inline(ValueKind::Scalar, content),
+            EventKind::Scalar(..) => Body::inline(ValueKind::Scalar, end_at(content, &event.at)?),
             EventKind::Alias(id) => {
                 self.aliases.push((start, id));
-                Body::inline(PartKind::Alias(id), end_at(content, &event.at)?)
+                Body::inline(ValueKind::Alias(id), end_at(content, &event.at)?)
             }
             EventKind::Map(style) => self.map(content, style)?,
             EventKind::List(style) => self.list(content, style)?,
@@ -298,7 +298,7 @@ impl OutlineBuilder<'_> {
         }
         let OutlineEvent { anchor, tagged, .. } = event;
         let Body { kind, end, open } = body;
-        Some(Part { start, content, end, anchor, tagged, open, kind })
+        Some(ValueOutline { start, content, end, anchor, has_tag: tagged, takes_blank_lines: open, kind })
     }
 
     fn map(&mut self, content: usize, style: StructureStyle) -> Option<Body> {
@@ -308,18 +308,18 @@ impl OutlineBuilder<'_> {
         loop {
             if let Some(end) = self.end() {
                 let end = if braces { end } else { from };
-                return Some(Body { kind: PartKind::Map { style, fields }, end, open });
+                return Some(Body { kind: ValueKind::Map { style, fields }, end, open });
             }
             let mut field = self.field(from, style)?;
             from = field.value.end;
-            open = field.value.open;
+            open = field.value.takes_blank_lines;
             field.comma = if braces { self.comma(from) } else { None };
             from = field.comma.map_or(from, |comma| comma + 1);
             fields.push(field);
         }
     }
 
-    fn field(&mut self, from: usize, style: StructureStyle) -> Option<FieldPart> {
+    fn field(&mut self, from: usize, style: StructureStyle) -> Option<FieldOutline> {
         let start = self.skip(from);
         let explicit = self.byte(start) == Some(b'?') && self.ends_word(start + 1);
         let event = self.events.peek()?;
@@ -340,7 +340,7 @@ impl OutlineBuilder<'_> {
             return None;
         }
         let value = self.part(from)?;
-        Some(FieldPart { start, name, merge, from, colon, value, comma: None })
+        Some(FieldOutline { start, name, is_merge_key: merge, value_start: from, has_colon: colon, value, comma: None })
     }
 
     fn list(&mut self, content: usize, style: StructureStyle) -> Option<Body> {
@@ -350,7 +350,7 @@ impl OutlineBuilder<'_> {
         loop {
             if let Some(end) = self.end() {
                 let end = if flow { end } else { from };
-                return Some(Body { kind: PartKind::List { style, entries }, end, open });
+                return Some(Body { kind: ValueKind::List { style, entries }, end, open });
             }
             let start = self.skip(from);
             if !flow && self.byte(start) != Some(b'-') {
@@ -358,10 +358,10 @@ impl OutlineBuilder<'_> {
             }
             let value = self.part(if flow { from } else { start + 1 })?;
             from = value.end;
-            open = value.open;
+            open = value.takes_blank_lines;
             let comma = if flow { self.comma(from) } else { None };
             from = comma.map_or(from, |comma| comma + 1);
-            entries.push(EntryPart { start, value, comma });
+            entries.push(EntryOutline { start, value, comma });
         }
     }
 
@@ -387,7 +387,7 @@ impl OutlineBuilder<'_> {
         let mut end = line_end(self.text, content.len().max(header_end));
         if open {
             // The end of the last blank line, if there is any.
-            let below = behind_blank_lines(self.text, next_line(self.text, end), self.text.len());
+            let below = after_blank_lines(self.text, next_line(self.text, end), self.text.len());
             end = line_end(self.text, line_start(self.text, below.saturating_sub(1)).max(end));
         }
         Some((end, open))

@@ -3,39 +3,39 @@
 use smol_str::SmolStr;
 
 use crate::source::Reading;
-use crate::yaml::emit::{Context, unfolded};
+use crate::yaml::emit::{StringContext, format_unfolded};
 use crate::yaml::meta::{Meta, Style, Tag};
 use crate::yaml::node::{Key, Node};
 use crate::yaml::scalar::{Resolved, resolve_plain, timestamp};
-use crate::yaml::yaml_1_1::{key_text, settle};
+use crate::yaml::yaml_1_1::{key_text, to_core_schema};
 
 /// Formats a name that precedes a `:`.
-pub(super) fn name(key: &Key, reading: Reading) -> String {
+pub(super) fn format_name(key: &Key, reading: Reading) -> String {
     if key.text == "<<" {
         // Without quotes it would be the merge key.
         return "\"<<\"".into();
     }
     let spelling = spelling(&key.meta, reading)
         .filter(|spelling| key_text(spelling, Style::Plain, Tag::None).is_some_and(|text| text == key.text));
-    let usual = || text_of(&key.text, &key.meta, Context::Flow, reading);
+    let usual = || format_string(&key.text, &key.meta, StringContext::Flow, reading);
     spelling.map_or_else(usual, ToString::to_string)
 }
 
 /// Returns the original spelling of a scalar such as `y`, which kubectl resolves to another value and other
 /// programs may not.
-pub(super) fn as_spelled(node: &Node, reading: Reading) -> Option<&str> {
+pub(super) fn original_spelling(node: &Node, reading: Reading) -> Option<&str> {
     let spelling = spelling(&node.meta, reading)?;
-    let (text, tag) = settle(spelling.clone(), Style::Plain, Tag::None);
+    let (text, tag) = to_core_schema(spelling.clone(), Style::Plain, Tag::None);
     (node.scalar_text() == Some(&text) && node.meta.tag == tag).then_some(spelling)
 }
 
 fn spelling(meta: &Meta, reading: Reading) -> Option<&SmolStr> {
-    let spelling = meta.comments.as_deref().and_then(|comments| comments.spelling.as_ref());
+    let spelling = meta.comments.as_deref().and_then(|comments| comments.original_spelling.as_ref());
     spelling.filter(|_| reading == Reading::Kubectl)
 }
 
 /// Formats a string with the quoting of its source, or with the required quoting.
-pub(super) fn text_of(text: &str, meta: &Meta, context: Context, reading: Reading) -> String {
+pub(super) fn format_string(text: &str, meta: &Meta, context: StringContext, reading: Reading) -> String {
     // Printers quote words such as `y` and `on`, which are booleans in YAML 1.1 and for kubectl. A file that
     // did not need the quotes keeps them unquoted.
     let word = reading == Reading::Kustomize
@@ -48,11 +48,11 @@ pub(super) fn text_of(text: &str, meta: &Meta, context: Context, reading: Readin
     {
         return text.to_string();
     }
-    unfolded(text, meta.style, context)
+    format_unfolded(text, meta.style, context)
 }
 
 /// Formats a date as a quoted RFC 3339 time, which kustomize would produce, for readers that treat dates as
 /// strings.
 pub(super) fn quoted_date(date: &str) -> String {
-    unfolded(timestamp(date).as_deref().unwrap_or(date), Style::DoubleQuoted, Context::Flow)
+    format_unfolded(timestamp(date).as_deref().unwrap_or(date), Style::DoubleQuoted, StringContext::Flow)
 }

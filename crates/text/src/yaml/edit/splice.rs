@@ -9,7 +9,7 @@ pub(super) struct Edit {
 }
 
 /// Applies edits to `text`, a part of a larger text, where it begins at `offset`.
-pub(super) fn apply(text: &str, offset: usize, mut edits: Vec<Edit>) -> String {
+pub(super) fn apply_edits(text: &str, offset: usize, mut edits: Vec<Edit>) -> String {
     // Edits at the same position keep their order.
     edits.sort_by_key(|e| (e.start, e.end));
     let mut out = String::with_capacity(text.len());

@@ -2,10 +2,10 @@
 
 use granit_parser::StructureStyle;
 
-use super::brackets::Brackets;
+use super::flow_writer::FlowWriter;
 use super::fragment::Layout;
-use super::lines::{column, lead, line_end};
-use super::outline::{DocumentOutline, Part, PartKind};
+use super::lines::{column, indentation_before, line_end};
+use super::outline::{DocumentOutline, ValueOutline, ValueKind};
 use crate::source::Reading;
 use crate::yaml::events::BOM;
 
@@ -13,48 +13,48 @@ use crate::yaml::events::BOM;
 pub(super) struct DocumentStyle {
     pub layout: Layout,
     /// The style of brackets if the document is JSON.
-    pub json: Option<Brackets>,
+    pub json: Option<FlowWriter>,
     pub line_break: &'static str,
 }
 
 impl DocumentStyle {
-    pub fn of(text: &str, document: &DocumentOutline, layout: Layout) -> Self {
+    pub fn detect(text: &str, document: &DocumentOutline, layout: Layout) -> Self {
         let reading = layout.reading;
         Self {
-            layout: self::layout(text, document, reading).unwrap_or(layout),
+            layout: self::detect_layout(text, document, reading).unwrap_or(layout),
             json: document.root.as_ref().and_then(|root| json(text, document, root, reading)),
-            line_break: line_break(text),
+            line_break: detect_line_break(text),
         }
     }
 }
 
 /// Returns the line break of a text.
-pub(super) fn line_break(text: &str) -> &'static str {
+pub(super) fn detect_line_break(text: &str) -> &'static str {
     let end = line_end(text, 0);
     if text[end..].starts_with('\r') { "\r\n" } else { "\n" }
 }
 
 /// Returns the style of brackets if the document is JSON.
-fn json(text: &str, document: &DocumentOutline, root: &Part, reading: Reading) -> Option<Brackets> {
+fn json(text: &str, document: &DocumentOutline, root: &ValueOutline, reading: Reading) -> Option<FlowWriter> {
     let first = match &root.kind {
-        PartKind::Map { style: StructureStyle::Flow, fields } => fields.first()?.start,
-        PartKind::List { style: StructureStyle::Flow, entries } => entries.first()?.start,
+        ValueKind::Map { style: StructureStyle::Flow, fields } => fields.first()?.start,
+        ValueKind::List { style: StructureStyle::Flow, entries } => entries.first()?.start,
         // An empty map is both JSON and YAML.
         _ => return None,
     };
     let content = text[document.content.clone()].trim_start_matches(BOM);
     serde_json::from_str::<serde::de::IgnoredAny>(content).ok()?;
     let tight = is_tight(text, root).unwrap_or(false);
-    let step = lead(text, first).filter(|_| text[root.start..first].contains('\n'));
-    Some(Brackets { json: true, quoted: true, tight, step: step.map(str::to_string), reading })
+    let step = indentation_before(text, first).filter(|_| text[root.start..first].contains('\n'));
+    Some(FlowWriter { is_json: true, is_quoted: true, is_compact: tight, step: step.map(str::to_string), reading })
 }
 
 /// Returns true if no space follows the first `:` or `,` of JSON; none if it has neither.
-fn is_tight(text: &str, part: &Part) -> Option<bool> {
+fn is_tight(text: &str, part: &ValueOutline) -> Option<bool> {
     let tight = |at: usize| !text[at..].starts_with([' ', '\n', '\r', '\t']);
     match &part.kind {
-        PartKind::Map { fields, .. } => fields.first().map(|f| tight(f.from)),
-        PartKind::List { entries, .. } => {
+        ValueKind::Map { fields, .. } => fields.first().map(|f| tight(f.value_start)),
+        ValueKind::List { entries, .. } => {
             let first = entries.first()?;
             is_tight(text, &first.value).or_else(|| first.comma.map(|comma| tight(comma + 1)))
         }
@@ -63,9 +63,9 @@ fn is_tight(text: &str, part: &Part) -> Option<bool> {
 }
 
 /// Returns the layout of the first nested map and the first list of a document; none if it has neither.
-pub(super) fn layout(text: &str, document: &DocumentOutline, reading: Reading) -> Option<Layout> {
+pub(super) fn detect_layout(text: &str, document: &DocumentOutline, reading: Reading) -> Option<Layout> {
     let found = steps(text, document.root.as_ref()?, None);
-    if found == Steps::default() {
+    if found == IndentSteps::default() {
         return None;
     }
     let default = Layout::new(reading);
@@ -75,14 +75,14 @@ pub(super) fn layout(text: &str, document: &DocumentOutline, reading: Reading) -
 
 /// Indentation steps of the first nested map and the first list, if there are any.
 #[derive(Default, PartialEq, Eq)]
-struct Steps {
+struct IndentSteps {
     indent: Option<usize>,
     dash: Option<usize>,
 }
 
-impl Steps {
+impl IndentSteps {
     /// Adds the steps of the parts below, in order, until both are known.
-    fn or_below<'p>(self, text: &str, parts: impl Iterator<Item = &'p Part>, parent: Option<usize>) -> Self {
+    fn or_below<'p>(self, text: &str, parts: impl Iterator<Item = &'p ValueOutline>, parent: Option<usize>) -> Self {
         let mut found = self;
         for part in parts {
             if found.indent.is_some() && found.dash.is_some() {
@@ -96,19 +96,19 @@ impl Steps {
 }
 
 /// Returns the steps of a part. `parent` is the column of the field whose value it is, if any.
-fn steps(text: &str, part: &Part, parent: Option<usize>) -> Steps {
+fn steps(text: &str, part: &ValueOutline, parent: Option<usize>) -> IndentSteps {
     match &part.kind {
-        PartKind::Map { style: StructureStyle::Block, fields } => {
+        ValueKind::Map { style: StructureStyle::Block, fields } => {
             let own = fields.first().map_or(0, |f| column(text, f.start));
             let indent = parent.and_then(|p| own.checked_sub(p)).filter(|&step| step > 0);
-            let found = Steps { indent, dash: None };
+            let found = IndentSteps { indent, dash: None };
             found.or_below(text, fields.iter().map(|f| &f.value), Some(own))
         }
-        PartKind::List { style: StructureStyle::Block, entries } => {
+        ValueKind::List { style: StructureStyle::Block, entries } => {
             let own = entries.first().map_or(0, |e| column(text, e.start));
-            let found = Steps { indent: None, dash: parent.and_then(|p| own.checked_sub(p)) };
+            let found = IndentSteps { indent: None, dash: parent.and_then(|p| own.checked_sub(p)) };
             found.or_below(text, entries.iter().map(|e| &e.value), None)
         }
-        _ => Steps::default(),
+        _ => IndentSteps::default(),
     }
 }

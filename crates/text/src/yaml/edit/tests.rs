@@ -5,7 +5,7 @@
 mod laws;
 mod tables;
 
-use super::edit;
+use super::edit_text;
 use crate::source::{Reading, SourceMap};
 use crate::yaml::{Map, Node, ParseOptions, parse_documents};
 
@@ -16,7 +16,7 @@ fn read(text: &str) -> Vec<Node> {
 fn read_as(reading: Reading, text: &str) -> Vec<Node> {
     let sources = SourceMap::default();
     let id = sources.add("t.yaml", text);
-    let options = ParseOptions { comments: true, reading, ..ParseOptions::default() };
+    let options = ParseOptions { keep_comments: true, reading, ..ParseOptions::default() };
     parse_documents(&sources, id, options).unwrap_or_else(|e| panic!("{e}:\n{text}"))
 }
 
@@ -25,7 +25,7 @@ fn value(text: &str) -> Node {
     let sources = SourceMap::default();
     sources.add("t.yaml", "");
     let id = sources.add("other.yaml", text);
-    let options = ParseOptions { comments: true, ..ParseOptions::default() };
+    let options = ParseOptions { keep_comments: true, ..ParseOptions::default() };
     parse_documents(&sources, id, options).expect("a value").pop().unwrap_or_else(|| Node::plain(""))
 }
 
@@ -94,7 +94,7 @@ fn changed_as(reading: Reading, text: &str, changes: &str) -> String {
     let mut after: Vec<_> = before.iter().cloned().map(Some).collect();
     let root = after[0].as_mut().expect("a document");
     changes.split(";;").for_each(|change| make(root, change));
-    let edited = edit(text, reading, &before, &after).expect("editable");
+    let edited = edit_text(text, reading, &before, &after).expect("editable");
     let after: Vec<_> = after.into_iter().flatten().collect();
     assert_eq!(read_as(reading, &edited), after, "{edited}");
     edited

@@ -8,22 +8,22 @@
 //! [`reread`] reproduces that where it is needed. Names of more than 1,000 bytes fail in kustomize but not
 //! here.
 
-pub mod as_read;
-mod reread;
+mod kyaml_style;
+mod round_trip;
 mod text;
-mod traits;
+mod string_style;
 
-pub use as_read::as_read;
-pub use reread::reread;
-pub(super) use text::{Context, first_forbidden, unfolded};
+pub use kyaml_style::to_kyaml_style;
+pub use round_trip::apply_round_trip_changes;
+pub(super) use text::{StringContext, first_forbidden, format_unfolded};
 
 use std::fmt::Write as _;
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use self::traits::{Traits, Written};
-use super::failure::{MAX_DEPTH, PrintFailure, Printed};
+use self::string_style::{StringTraits, StringStyle};
+use super::print_error::{MAX_DEPTH, PrintError, PrintResult};
 use super::meta::Style;
 use super::node::{Entry, Map, Node, Value};
 use super::number::write_yaml_float;
@@ -34,11 +34,11 @@ use crate::diagnostic::Result;
 /// Returns the style in which go-yaml writes a string in a block.
 #[must_use]
 pub fn style_of_string(text: &str) -> Style {
-    match Traits::of(text).style(text) {
-        Written::Plain => Style::Plain,
-        Written::Single => Style::SingleQuoted,
-        Written::Double => Style::DoubleQuoted,
-        Written::Literal => Style::Literal,
+    match StringTraits::scan(text).style(text) {
+        StringStyle::Plain => Style::Plain,
+        StringStyle::Single => Style::SingleQuoted,
+        StringStyle::Double => Style::DoubleQuoted,
+        StringStyle::Literal => Style::Literal,
     }
 }
 
@@ -83,7 +83,7 @@ pub struct PrintedLeaf<'n> {
 pub fn to_yaml_with_leaves(node: &Node) -> Result<(String, Vec<PrintedLeaf<'_>>)> {
     let (mut out, mut leaves) = (String::new(), Vec::new());
     let written = YamlWriter { out: &mut out, leaves: &mut leaves }.document(node);
-    written.map_err(PrintFailure::into_diagnostic)?;
+    written.map_err(PrintError::into_diagnostic)?;
     Ok((out, leaves))
 }
 
@@ -152,7 +152,7 @@ struct YamlWriter<'o, L> {
 }
 
 impl<'n, L: LeafRecorder<'n>> YamlWriter<'_, L> {
-    fn document(&mut self, node: &'n Node) -> Printed {
+    fn document(&mut self, node: &'n Node) -> PrintResult {
         match &node.value {
             Value::Map(map) if !map.is_empty() => self.map(map, 0, 1),
             Value::List(list) if !list.is_empty() => self.list(list, 0, 1),
@@ -161,7 +161,7 @@ impl<'n, L: LeafRecorder<'n>> YamlWriter<'_, L> {
     }
 
     /// Writes the fields of a map. The output ends at column `indent`, the position of the first name.
-    fn map(&mut self, map: &'n Map, indent: usize, depth: usize) -> Printed {
+    fn map(&mut self, map: &'n Map, indent: usize, depth: usize) -> PrintResult {
         let mut first = true;
         for entry in natural_order(map) {
             if !first {
@@ -173,7 +173,7 @@ impl<'n, L: LeafRecorder<'n>> YamlWriter<'_, L> {
         Ok(())
     }
 
-    fn field(&mut self, Entry { key, value }: &'n Entry, indent: usize, depth: usize) -> Printed {
+    fn field(&mut self, Entry { key, value }: &'n Entry, indent: usize, depth: usize) -> PrintResult {
         if text::write_simple_key(&key.text, key.meta.span, self.out)? {
             self.out.push(':');
             return self.value(value, indent, depth);
@@ -186,7 +186,7 @@ impl<'n, L: LeafRecorder<'n>> YamlWriter<'_, L> {
     }
 
     /// Writes the value after `name:`. Blocks begin on the next line.
-    fn value(&mut self, node: &'n Node, indent: usize, depth: usize) -> Printed {
+    fn value(&mut self, node: &'n Node, indent: usize, depth: usize) -> PrintResult {
         match &node.value {
             Value::Map(map) if !map.is_empty() => {
                 self.check_depth(node, depth)?;
@@ -208,7 +208,7 @@ impl<'n, L: LeafRecorder<'n>> YamlWriter<'_, L> {
     }
 
     /// Writes the entries of a list. The output ends at column `indent`, the position of the first `-`.
-    fn list(&mut self, list: &'n [Node], indent: usize, depth: usize) -> Printed {
+    fn list(&mut self, list: &'n [Node], indent: usize, depth: usize) -> PrintResult {
         for (i, node) in list.iter().enumerate() {
             if i > 0 {
                 self.indent(indent);
@@ -221,7 +221,7 @@ impl<'n, L: LeafRecorder<'n>> YamlWriter<'_, L> {
 
     /// Writes the value after a `-`, or after the `:` of a name on its own lines. Blocks begin on the same
     /// line.
-    fn inline(&mut self, node: &'n Node, indent: usize, depth: usize) -> Printed {
+    fn inline(&mut self, node: &'n Node, indent: usize, depth: usize) -> PrintResult {
         self.out.push(' ');
         match &node.value {
             Value::Map(map) if !map.is_empty() => {
@@ -237,19 +237,19 @@ impl<'n, L: LeafRecorder<'n>> YamlWriter<'_, L> {
     }
 
     #[allow(clippy::unused_self)] // For symmetry with the other steps.
-    fn check_depth(&self, node: &'n Node, depth: usize) -> Printed {
-        if depth < MAX_DEPTH { Ok(()) } else { Err(PrintFailure::too_deep(node.span())) }
+    fn check_depth(&self, node: &'n Node, depth: usize) -> PrintResult {
+        if depth < MAX_DEPTH { Ok(()) } else { Err(PrintError::too_deep(node.span())) }
     }
 
     /// Writes a scalar or an empty map or list, and the end of its line.
-    fn leaf(&mut self, node: &'n Node, indent: usize) -> Printed {
+    fn leaf(&mut self, node: &'n Node, indent: usize) -> PrintResult {
         let start = self.out.len();
         self.leaf_text(node, indent)?;
         self.leaves.record(node, start..self.out.len());
         Ok(())
     }
 
-    fn leaf_text(&mut self, node: &Node, indent: usize) -> Printed {
+    fn leaf_text(&mut self, node: &Node, indent: usize) -> PrintResult {
         match node.resolve() {
             None => self.out.push_str(if node.as_list().is_some() { "[]" } else { "{}" }),
             Some(Resolved::Null) => self.out.push_str("null"),
@@ -257,7 +257,7 @@ impl<'n, L: LeafRecorder<'n>> YamlWriter<'_, L> {
             Some(Resolved::Int(int)) => self.number(int),
             Some(Resolved::UInt(int)) => self.number(int),
             Some(Resolved::Float(float)) if float.is_finite() => write_yaml_float(float, self.out),
-            Some(Resolved::Float(_)) => return Err(PrintFailure::not_finite(node.span())),
+            Some(Resolved::Float(_)) => return Err(PrintError::not_finite(node.span())),
             Some(Resolved::Timestamp(text)) => {
                 let text = timestamp(text);
                 // Without the quotes it would be parsed as a date.

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{reread, to_yaml, write_documents, write_yaml};
+use super::{round_trip, to_yaml, write_documents, write_yaml};
 use crate::diagnostic::Code;
 use crate::source::{SourceMap, Span};
 use crate::yaml::{Map, Node, ParseOptions, Style, parse_one, to_json};
@@ -327,7 +327,7 @@ fn folded_text_changes_as_it_does_in_kustomize() {
         node.meta.style = Style::Folded;
         let mut list = Node::list(vec![node, Node::string(text)]);
         for _ in 0..2 {
-            reread(&mut list);
+            apply_round_trip_changes(&mut list);
             assert_eq!(list, Node::list(vec![Node::string(want), Node::string(text)]), "{text:?}");
         }
     }
@@ -344,7 +344,7 @@ fn next_lines_are_folded_as_in_kustomize() {
     ];
     for (text, want) in table {
         let mut node = Node::string(text);
-        reread(&mut node);
+        apply_round_trip_changes(&mut node);
         assert_eq!(node, Node::string(want), "{text:?}");
     }
 }
@@ -365,7 +365,7 @@ fn comments_after_the_last_blank_line_add_a_line_break_as_in_kustomize() {
         for text in [text.to_string(), format!("k: [1]\n{text}")] {
             let mut node = parse(&text);
             for _ in 0..2 {
-                reread(&mut node);
+                apply_round_trip_changes(&mut node);
                 assert_eq!(node.get("a").and_then(Node::as_str), Some(want), "{text:?}");
             }
         }
@@ -375,7 +375,7 @@ fn comments_after_the_last_blank_line_add_a_line_break_as_in_kustomize() {
 #[test]
 fn empty_values_in_flow_style_become_strings_as_in_kustomize() {
     let mut node = parse("a: {b: , c: [{d}], e: ~, f: ''}\ng:\nh:\n-\n- {}\n");
-    reread(&mut node);
+    apply_round_trip_changes(&mut node);
     let want = "a: {b: '', c: [{d: ''}], e: null, f: ''}\ng: null\nh: [null, {}]\n";
     assert_eq!(node, parse(want));
 }

@@ -5,9 +5,9 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::traits::{Traits, Written, is_break, is_forbidden, is_printable};
+use super::string_style::{StringTraits, StringStyle, is_break, is_forbidden, is_printable};
 use crate::source::Span;
-use crate::yaml::failure::{PrintFailure, Printed};
+use crate::yaml::print_error::{PrintError, PrintResult};
 use crate::yaml::meta::Style;
 
 /// Lines are folded at the first space after this column.
@@ -28,20 +28,20 @@ pub(super) fn indent(columns: usize, out: &mut String) {
 }
 
 /// Writes a name that can precede a `:`. Returns false and writes nothing for other names.
-pub(super) fn write_simple_key(text: &str, span: Span, out: &mut String) -> Result<bool, PrintFailure> {
-    let traits = Traits::of(text);
+pub(super) fn write_simple_key(text: &str, span: Span, out: &mut String) -> Result<bool, PrintError> {
+    let traits = StringTraits::scan(text);
     check(text, traits, span)?;
     if text.len() > MAX_SIMPLE_KEY || traits.has_break() {
         return Ok(false);
     }
     match traits.style(text) {
-        Written::Plain => out.push_str(text),
-        Written::Single => {
+        StringStyle::Plain => out.push_str(text),
+        StringStyle::Single => {
             out.push('\'');
             out.push_str(&doubled(text, traits));
             out.push('\'');
         }
-        Written::Double | Written::Literal => {
+        StringStyle::Double | StringStyle::Literal => {
             out.push('"');
             out.push_str(&escaped(text, traits));
             out.push('"');
@@ -51,23 +51,23 @@ pub(super) fn write_simple_key(text: &str, span: Span, out: &mut String) -> Resu
 }
 
 /// Writes a string and the end of its line. Further lines begin at `columns`.
-pub(super) fn write_string(text: &str, span: Span, columns: usize, out: &mut String) -> Printed {
-    let traits = Traits::of(text);
+pub(super) fn write_string(text: &str, span: Span, columns: usize, out: &mut String) -> PrintResult {
+    let traits = StringTraits::scan(text);
     check(text, traits, span)?;
     match traits.style(text) {
-        Written::Plain if !traits.has_space() => out.push_str(text),
-        Written::Plain => fold(text, columns, Spaces::Single, out),
-        Written::Single => {
+        StringStyle::Plain if !traits.has_space() => out.push_str(text),
+        StringStyle::Plain => fold(text, columns, Spaces::Single, out),
+        StringStyle::Single => {
             out.push('\'');
             write_lines(&doubled(text, traits), traits, columns, out);
             out.push('\'');
         }
-        Written::Double => {
+        StringStyle::Double => {
             out.push('"');
             fold(&escaped(text, traits), columns, Spaces::Any, out);
             out.push('"');
         }
-        Written::Literal => {
+        StringStyle::Literal => {
             write_literal(text, traits, columns, out);
             return Ok(());
         }
@@ -78,7 +78,7 @@ pub(super) fn write_string(text: &str, span: Span, columns: usize, out: &mut Str
 
 /// The position of a string in a file that people edit.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::yaml) enum Context {
+pub(in crate::yaml) enum StringContext {
     /// In block style. Further lines, if any, begin at `column`.
     Block { column: usize },
     /// In brackets, or as a name: on one line.
@@ -87,28 +87,28 @@ pub(in crate::yaml) enum Context {
 
 /// Writes a string for a file that people edit: in the given style if possible, never folded, and without a
 /// line break after its last line.
-pub(in crate::yaml) fn unfolded(text: &str, style: Style, context: Context) -> String {
-    let traits = Traits::of(text);
-    let flow = context == Context::Flow;
+pub(in crate::yaml) fn format_unfolded(text: &str, style: Style, context: StringContext) -> String {
+    let traits = StringTraits::scan(text);
+    let flow = context == StringContext::Flow;
     let chosen = match style {
-        Style::SingleQuoted if !traits.has_break() && !traits.needs_escapes_but_quotes() => Written::Single,
-        Style::DoubleQuoted => Written::Double,
-        _ if traits.has_forbidden() => Written::Double,
+        Style::SingleQuoted if !traits.has_break() && !traits.needs_double_quotes() => StringStyle::Single,
+        Style::DoubleQuoted => StringStyle::Double,
+        _ if traits.has_forbidden() => StringStyle::Double,
         _ => match traits.style(text) {
             // Parsers disagree on which line breaks besides LF end a line of such a text.
-            Written::Literal if flow || text.contains(is_other_break) => Written::Double,
-            Written::Single if traits.has_break() => Written::Double,
-            Written::Plain if flow && ends_in_flow(text) => Written::Double,
+            StringStyle::Literal if flow || text.contains(is_other_break) => StringStyle::Double,
+            StringStyle::Single if traits.has_break() => StringStyle::Double,
+            StringStyle::Plain if flow && ends_in_flow(text) => StringStyle::Double,
             written => written,
         },
     };
     match chosen {
-        Written::Plain => text.to_string(),
-        Written::Single => format!("'{}'", doubled(text, traits)),
-        Written::Double => format!("\"{}\"", escaped(text, traits)),
-        Written::Literal => {
+        StringStyle::Plain => text.to_string(),
+        StringStyle::Single => format!("'{}'", doubled(text, traits)),
+        StringStyle::Double => format!("\"{}\"", escaped(text, traits)),
+        StringStyle::Literal => {
             let mut out = String::new();
-            let columns = if let Context::Block { column } = context { column } else { 0 };
+            let columns = if let StringContext::Block { column } = context { column } else { 0 };
             write_literal(text, traits, columns, &mut out);
             if out.ends_with('\n') {
                 out.pop();
@@ -129,9 +129,9 @@ fn ends_in_flow(text: &str) -> bool {
 }
 
 /// Rejects characters that YAML forbids. `kustomize build` fails on them although they could be escaped.
-fn check(text: &str, traits: Traits, span: Span) -> Printed {
+fn check(text: &str, traits: StringTraits, span: Span) -> PrintResult {
     match first_forbidden(text).filter(|_| traits.has_forbidden()) {
-        Some(c) => Err(PrintFailure::forbidden(c, span)
+        Some(c) => Err(PrintError::forbidden(c, span)
             .help("remove the character, or print JSON (`-o json`), which can hold it")),
         None => Ok(()),
     }
@@ -208,7 +208,7 @@ fn column(out: &str) -> usize {
 }
 
 /// Writes single-quoted text. Its line breaks (never LF) are written unchanged.
-fn write_lines(text: &str, traits: Traits, columns: usize, out: &mut String) {
+fn write_lines(text: &str, traits: StringTraits, columns: usize, out: &mut String) {
     if !traits.has_break() {
         return fold(text, columns, Spaces::Single, out);
     }
@@ -225,7 +225,7 @@ fn write_lines(text: &str, traits: Traits, columns: usize, out: &mut String) {
 }
 
 /// Writes a literal block from its `|` to the end of its last line.
-fn write_literal(text: &str, traits: Traits, columns: usize, out: &mut String) {
+fn write_literal(text: &str, traits: StringTraits, columns: usize, out: &mut String) {
     out.push('|');
     if text.starts_with(|c| c == ' ' || is_break(c)) {
         out.push('2');
@@ -256,12 +256,12 @@ fn write_literal_line(line: &str, columns: usize, out: &mut String) {
 }
 
 /// Returns the text for single quotes.
-fn doubled(text: &str, traits: Traits) -> Cow<'_, str> {
+fn doubled(text: &str, traits: StringTraits) -> Cow<'_, str> {
     if traits.has_quote() && text.contains('\'') { text.replace('\'', "''").into() } else { text.into() }
 }
 
 /// Returns the text for double quotes, before folding.
-fn escaped(text: &str, traits: Traits) -> Cow<'_, str> {
+fn escaped(text: &str, traits: StringTraits) -> Cow<'_, str> {
     if !traits.needs_escapes() {
         return text.into();
     }

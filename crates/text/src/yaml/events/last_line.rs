@@ -17,14 +17,14 @@ pub(super) struct LastLine<'t> {
 
 impl<'t> LastLine<'t> {
     /// Returns none if the text ends with a line break, or its reader adds one.
-    pub fn of(text: &'t str, ends: LastBreak) -> Option<Self> {
-        let is_open = ends == LastBreak::AsWritten && !text.ends_with(['\n', '\r']);
+    pub fn new(text: &'t str, ends: FinalLineBreak) -> Option<Self> {
+        let is_open = ends == FinalLineBreak::Unchanged && !text.ends_with(['\n', '\r']);
         let line = text.rsplit('\n').next().unwrap_or_default();
         is_open.then_some(Self { line, text })
     }
 
     /// Removes the added line break from a block scalar at the end of the text.
-    pub fn correct(&self, event: &mut Event<'_>, span: &Span, at: &Range<usize>) {
+    pub fn remove_added_break(&self, event: &mut Event<'_>, span: &Span, at: &Range<usize>) {
         if let Event::Scalar(value, ScalarStyle::Literal | ScalarStyle::Folded, ..) = event
             && at.end >= self.text.len()
             && (self.is_within(value, span.indent, at.start) || value.ends_with("\n\n") || value == "\n")
@@ -48,19 +48,19 @@ impl<'t> LastLine<'t> {
 
 /// Handling of a missing line break at the end of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::yaml) enum LastBreak {
+pub(in crate::yaml) enum FinalLineBreak {
     /// The text is used unchanged.
-    AsWritten,
+    Unchanged,
     /// The reader adds a line break.
     Added,
 }
 
-impl LastBreak {
+impl FinalLineBreak {
     /// Returns the handling for manifests: kubectl reads them line by line, and ends each line with a line
     /// break.
-    pub fn of_manifests(reading: Reading) -> Self {
+    pub fn for_manifests(reading: Reading) -> Self {
         match reading {
-            Reading::Kustomize => Self::AsWritten,
+            Reading::Kustomize => Self::Unchanged,
             Reading::Kubectl => Self::Added,
         }
     }

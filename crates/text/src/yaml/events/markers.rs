@@ -7,7 +7,7 @@ use granit_parser::Event;
 use super::padding::BOM;
 
 /// The document markers seen so far.
-pub(super) struct Markers<'t> {
+pub(super) struct DocumentMarkers<'t> {
     body: &'t str,
     /// Number of documents that have begun.
     documents: usize,
@@ -15,8 +15,8 @@ pub(super) struct Markers<'t> {
     at: usize,
 }
 
-impl<'t> Markers<'t> {
-    pub fn of(body: &'t str) -> Self {
+impl<'t> DocumentMarkers<'t> {
+    pub fn new(body: &'t str) -> Self {
         Self { body, documents: 0, at: 0 }
     }
 

@@ -7,44 +7,44 @@
 //! begin with `---`, `...` at the start of a document, and unknown directives. It also has more line breaks and
 //! treats a few tokens differently.
 
-mod breaks;
+mod line_breaks;
 mod last_line;
-mod lines;
+mod tabs;
 mod markers;
 mod padding;
 mod rewrites;
-mod shown;
+mod parser_input;
 #[cfg(test)]
 mod tests;
 mod tokens;
-mod unreadable;
+mod error;
 
-pub(super) use last_line::LastBreak;
-pub(super) use padding::{BOM, mark_of};
-pub(super) use unreadable::Unreadable;
+pub(super) use last_line::FinalLineBreak;
+pub(super) use padding::{BOM, bom_length};
+pub(super) use error::EventError;
 
 use std::ops::Range;
 
 use granit_parser::{Event, Parser, ScalarStyle, ScanError};
 
-use self::breaks::BrokenText;
+use self::line_breaks::LineBreakText;
 use self::last_line::LastLine;
-use self::lines::Lines;
-use self::markers::Markers;
+use self::tabs::TabCheck;
+use self::markers::DocumentMarkers;
 use self::rewrites::{Rewrites, Verdict, Verdicts};
-use self::shown::Shown;
-use self::tokens::Tokens;
-use self::unreadable::Quirk;
+use self::parser_input::ParserInput;
+use self::tokens::TokenCheck;
+use self::error::Quirk;
 use crate::diagnostic;
 use crate::source::Reading;
-use crate::yaml::json_stream::{begins_with_json, is_json_like};
+use crate::yaml::json_stream::{starts_with_json, is_json_like};
 
 /// Maximum nesting depth of maps and lists. Code that walks trees by recursion relies on this limit.
 pub(super) const MAX_DEPTH: usize = 250;
 
 /// The position of an event.
 #[derive(Debug, Clone)]
-pub(super) struct EventPlace {
+pub(super) struct EventPosition {
     /// Byte range in the text.
     pub range: Range<usize>,
     /// First line, counted from 1.
@@ -56,8 +56,8 @@ pub(super) struct EventPlace {
 /// Handling of comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CommentEvents {
-    Shown,
-    PassedOver,
+    Emitted,
+    Skipped,
 }
 
 /// Options of parsing a text into events.
@@ -65,13 +65,13 @@ pub(super) enum CommentEvents {
 pub(super) struct EventOptions {
     pub comments: CommentEvents,
     pub reading: Reading,
-    pub last_break: LastBreak,
+    pub last_break: FinalLineBreak,
 }
 
 impl EventOptions {
     /// Returns the options for manifests.
     pub fn manifests(comments: CommentEvents, reading: Reading) -> Self {
-        Self { comments, reading, last_break: LastBreak::of_manifests(reading) }
+        Self { comments, reading, last_break: FinalLineBreak::for_manifests(reading) }
     }
 }
 
@@ -84,19 +84,19 @@ pub(super) fn read_events<S>(
     text: &str,
     options: EventOptions,
     start: impl Fn() -> S,
-    step: impl Fn(&mut S, Event<'_>, &EventPlace) -> diagnostic::Result<()>,
-) -> Result<S, Unreadable> {
+    step: impl Fn(&mut S, Event<'_>, &EventPosition) -> diagnostic::Result<()>,
+) -> Result<S, EventError> {
     // kubectl does not parse JSON as YAML.
     let is_json = options.reading == Reading::Kubectl && is_json_like(text);
-    let Some(broken) = BrokenText::of(text).filter(|_| !is_json) else {
-        return Reader { text, options }.read(start, step);
+    let Some(broken) = LineBreakText::new(text).filter(|_| !is_json) else {
+        return EventReader { text, options }.read(start, step);
     };
-    let restored = |state: &mut S, event: Event<'_>, position: &EventPlace| {
-        let range = broken.original(position.range.start)..broken.original(position.range.end);
-        step(state, broken.restored(event), &EventPlace { range, ..position.clone() })
+    let restored = |state: &mut S, event: Event<'_>, position: &EventPosition| {
+        let range = broken.original_position(position.range.start)..broken.original_position(position.range.end);
+        step(state, broken.restore(event), &EventPosition { range, ..position.clone() })
     };
-    let reader = Reader { text: &broken.text, options };
-    reader.read(start, restored).map_err(|error| error.at(|at| broken.original(at)))
+    let reader = EventReader { text: &broken.text, options };
+    reader.read(start, restored).map_err(|error| error.map_position(|at| broken.original_position(at)))
 }
 
 /// The maximum number of attempts to find out which parts of a text only resemble a rewritten construct.
@@ -104,29 +104,29 @@ const MAX_ATTEMPTS: usize = 8;
 
 /// A text without line breaks that the parser does not know.
 #[derive(Clone, Copy)]
-struct Reader<'t> {
+struct EventReader<'t> {
     text: &'t str,
     options: EventOptions,
 }
 
-impl Reader<'_> {
+impl EventReader<'_> {
     fn read<S>(
         self,
         start: impl Fn() -> S,
-        step: impl Fn(&mut S, Event<'_>, &EventPlace) -> diagnostic::Result<()>,
-    ) -> Result<S, Unreadable> {
-        let once = |shown: &Shown<'_>, rewrites: &Rewrites| {
+        step: impl Fn(&mut S, Event<'_>, &EventPosition) -> diagnostic::Result<()>,
+    ) -> Result<S, EventError> {
+        let once = |shown: &ParserInput<'_>, rewrites: &Rewrites| {
             let (mut state, mut verdicts) = (start(), Verdicts::new(rewrites.list()));
             let read =
                 self.read_once(shown, &mut verdicts, |event, position| step(&mut state, event, position));
-            (read.map(|()| state), verdicts.given)
+            (read.map(|()| state), verdicts.list)
         };
-        let failure = match once(&Shown::plain(self.text), &Rewrites::default()).0 {
-            Err(failure @ Unreadable::Syntax { .. }) => failure,
+        let failure = match once(&ParserInput::unchanged(self.text), &Rewrites::default()).0 {
+            Err(failure @ EventError::Syntax { .. }) => failure,
             read => return read,
         };
         let is_kubectl = self.options.reading == Reading::Kubectl;
-        match is_kubectl.then(|| Shown::separated(self.text)).flatten() {
+        match is_kubectl.then(|| ParserInput::separated(self.text)).flatten() {
             Some(separated) => once(&separated, &Rewrites::default()).0,
             None => self.read_rewritten(failure, once),
         }
@@ -136,22 +136,22 @@ impl Reader<'_> {
     /// to be such a construct.
     fn read_rewritten<S>(
         self,
-        failure: Unreadable,
-        once: impl Fn(&Shown<'_>, &Rewrites) -> (Result<S, Unreadable>, Vec<Verdict>),
-    ) -> Result<S, Unreadable> {
+        failure: EventError,
+        once: impl Fn(&ParserInput<'_>, &Rewrites) -> (Result<S, EventError>, Vec<Verdict>),
+    ) -> Result<S, EventError> {
         let (mut rewrites, mut furthest) = (Rewrites::default(), failure);
-        let mut is_changed = rewrites.learn(Some(&furthest), &[], self.text);
+        let mut is_changed = rewrites.update(Some(&furthest), &[], self.text);
         for _ in 0..MAX_ATTEMPTS {
             if !is_changed {
                 break;
             }
-            let (read, verdicts) = once(&Shown::rewritten(self.text, rewrites.list()), &rewrites);
-            is_changed = rewrites.learn(read.as_ref().err(), &verdicts, self.text);
+            let (read, verdicts) = once(&ParserInput::rewritten(self.text, rewrites.list()), &rewrites);
+            is_changed = rewrites.update(read.as_ref().err(), &verdicts, self.text);
             match read {
-                Err(failure @ Unreadable::Syntax { .. }) if failure.position() > furthest.position() => {
+                Err(failure @ EventError::Syntax { .. }) if failure.position() > furthest.position() => {
                     furthest = failure;
                 }
-                Err(Unreadable::Syntax { .. }) => {}
+                Err(EventError::Syntax { .. }) => {}
                 read if !is_changed => return read,
                 _ => {}
             }
@@ -161,25 +161,25 @@ impl Reader<'_> {
 
     fn read_once(
         self,
-        shown: &Shown<'_>,
+        shown: &ParserInput<'_>,
         verdicts: &mut Verdicts<'_>,
-        mut step: impl FnMut(Event<'_>, &EventPlace) -> diagnostic::Result<()>,
-    ) -> Result<(), Unreadable> {
-        let mut lines = Lines::of(self.text, self.indented_from(shown));
-        let last_line = LastLine::of(self.text, self.options.last_break);
-        let (mut markers, mut tokens) = (Markers::of(shown.body()), Tokens::of(shown));
+        mut step: impl FnMut(Event<'_>, &EventPosition) -> diagnostic::Result<()>,
+    ) -> Result<(), EventError> {
+        let mut lines = TabCheck::new(self.text, self.indented_from(shown));
+        let last_line = LastLine::new(self.text, self.options.last_break);
+        let (mut markers, mut tokens) = (DocumentMarkers::new(shown.body()), TokenCheck::new(shown));
         for event in Parser::new_from_str_with_options(shown.body(), options(self.options.comments)) {
             let (mut event, span) = event.map_err(|error| syntax_error(&error, shown))?;
             let bytes = span.byte_range().unwrap_or_default();
-            let position = EventPlace {
-                range: shown.original(bytes.start)..shown.original(bytes.end),
+            let position = EventPosition {
+                range: shown.original_position(bytes.start)..shown.original_position(bytes.end),
                 first_line: span.start.line(),
                 last_line: span.end.line(),
             };
             if let Some((message, at)) =
                 markers.event(&event, &bytes).or_else(|| tokens.event(&event, &bytes))
             {
-                return Err(Unreadable::not_libyaml(message, shown.original(at)));
+                return Err(EventError::rejected_by_libyaml(message, shown.original_position(at)));
             }
             if matches!(event, Event::Anchor(..)) {
                 continue;
@@ -192,14 +192,14 @@ impl Reader<'_> {
             }
             verdicts.event(&mut event, &position.range);
             if let Some(last_line) = &last_line {
-                last_line.correct(&mut event, &span, &position.range);
+                last_line.remove_added_break(&mut event, &span, &position.range);
             }
             check_tag_end(self.text, &event, position.range.start)?;
-            step(event, &position).map_err(Unreadable::Refused)?;
+            step(event, &position).map_err(EventError::Rejected)?;
         }
-        match lines.wrong_tab() {
+        match lines.find_indenting_tab() {
             None => Ok(()),
-            Some(at) => Err(Unreadable::not_libyaml(
+            Some(at) => Err(EventError::rejected_by_libyaml(
                 "found a tab in the indentation, where YAML allows only spaces",
                 at,
             )),
@@ -208,7 +208,7 @@ impl Reader<'_> {
 
     /// Returns the byte from which on tabs must not indent. kubectl first tries to parse text that may be JSON
     /// as JSON, and its YAML parser gets the rest of the line without its leading white space.
-    fn indented_from(self, shown: &Shown<'_>) -> usize {
+    fn indented_from(self, shown: &ParserInput<'_>) -> usize {
         let lead = self.text.len() - self.text.trim_start().len();
         let blanks = &self.text[..lead];
         if shown.is_separated {
@@ -218,7 +218,7 @@ impl Reader<'_> {
             || !is_json_like(self.text)
         {
             0
-        } else if begins_with_json(self.text) {
+        } else if starts_with_json(self.text) {
             lead
         } else {
             blanks.find('\n').map_or(lead, |end| end + 1)
@@ -227,26 +227,26 @@ impl Reader<'_> {
 }
 
 /// Rejects a tag that is directly followed by a comma, which libyaml includes in the tag.
-fn check_tag_end(text: &str, event: &Event<'_>, at: usize) -> Result<(), Unreadable> {
+fn check_tag_end(text: &str, event: &Event<'_>, at: usize) -> Result<(), EventError> {
     match event {
         Event::Scalar(_, ScalarStyle::Plain, _, Some(_))
             if text[at..].starts_with(',') && !text[..at].ends_with([' ', '\t', '\n', '\r']) =>
         {
             let message = "missing space after a tag: the comma would be part of the tag".to_string();
-            Err(Unreadable::Syntax { quirk: Some(Quirk::Tag), message, at })
+            Err(EventError::Syntax { quirk: Some(Quirk::Tag), message, at })
         }
         _ => Ok(()),
     }
 }
 
-fn syntax_error(error: &ScanError, shown: &Shown<'_>) -> Unreadable {
-    let at = shown.original(error.marker().byte_offset().unwrap_or_default());
-    Unreadable::Syntax { quirk: Quirk::of(error.kind()), message: error.info().clone(), at }
+fn syntax_error(error: &ScanError, shown: &ParserInput<'_>) -> EventError {
+    let at = shown.original_position(error.marker().byte_offset().unwrap_or_default());
+    EventError::Syntax { quirk: Quirk::from_error(error.kind()), message: error.info().clone(), at }
 }
 
 fn options(comments: CommentEvents) -> granit_parser::Options {
     granit_parser::options! {
-        emit_comments: comments == CommentEvents::Shown,
+        emit_comments: comments == CommentEvents::Emitted,
         emit_anchor_events: true,
         max_buffered_comment_events: usize::MAX,
         flow_nesting_limit: MAX_DEPTH,

@@ -7,7 +7,7 @@ pub(in crate::yaml) const BOM: &str = "\u{feff}";
 
 /// Limits on the distance, in bytes, to the end of a scalar or collection: for the first attempt and for the
 /// last one. Text that only resembles the start of such a value costs a search of that length.
-pub(super) const FAR: [usize; 2] = [1 << 16, usize::MAX];
+pub(super) const SEARCH_LIMITS: [usize; 2] = [1 << 16, usize::MAX];
 
 /// Limit of the cost of padding, as a multiple of the size of the text. It counts added bytes and bytes
 /// searched in vain. Real texts cost about their size; the limit protects against malicious ones.
@@ -21,10 +21,10 @@ pub(super) struct Pad {
 
 /// Replaces the byte order marks at the start of the second and further documents by line breaks, if there are
 /// any. kubectl and kustomize split texts at `---` and parse each part as a file. No position changes.
-pub(super) fn without_later_marks(text: &str) -> Option<String> {
-    let mut parts = text[mark_of(text)..].split(BOM).peekable();
+pub(super) fn replace_later_boms(text: &str) -> Option<String> {
+    let mut parts = text[bom_length(text)..].split(BOM).peekable();
     let mut out = String::with_capacity(text.len());
-    out.push_str(&text[..mark_of(text)]);
+    out.push_str(&text[..bom_length(text)]);
     // libyaml skips up to two of them at the start.
     let mut may_follow = false;
     while let Some(part) = parts.next() {
@@ -50,14 +50,14 @@ fn is_between_documents(before: &str) -> bool {
 }
 
 /// Returns the length of the byte order mark at the start of a text, or 0.
-pub(in crate::yaml) fn mark_of(text: &str) -> usize {
+pub(in crate::yaml) fn bom_length(text: &str) -> usize {
     if text.starts_with(BOM) { BOM.len() } else { 0 }
 }
 
 /// Returns the indentation of the key or value on a line, indicators included, and the position on the line at
 /// which a value opens that may continue over several lines: its quote or bracket, after the key, anchor and
 /// tag.
-fn opening(line: &str) -> Option<(usize, usize)> {
+fn find_opening(line: &str) -> Option<(usize, usize)> {
     let start = after_indicators(line);
     let bytes = line.as_bytes();
     let opens = |at: usize| bytes.get(at).is_some_and(|byte| b"'\"[{".contains(byte)).then_some(at);
@@ -128,14 +128,14 @@ fn after_properties(bytes: &[u8], mut at: usize) -> usize {
 
 /// Returns the padding of all lines that seem to continue quoted scalars and flow collections which end within
 /// `far` bytes.
-pub(super) fn pads(text: &str, far: usize) -> Vec<Pad> {
+pub(super) fn find_padding(text: &str, far: usize) -> Vec<Pad> {
     let (mut pads, mut at) = (Vec::new(), 0);
     let mut work = text.len().saturating_mul(MAX_WORK_FACTOR);
     while let Some(length) = text[at..].find('\n') {
-        let found = opening(&text[at..at + length]).map(|(indicators, opening)| (indicators, at + opening));
+        let found = find_opening(&text[at..at + length]).map(|(indicators, opening)| (indicators, at + opening));
         at += length + 1;
         let Some((indicators, opening)) = found else { continue };
-        let Some(end) = closing(text, opening, far) else {
+        let Some(end) = find_closing(text, opening, far) else {
             work = work.saturating_sub(far.min(text.len() - opening));
             if work == 0 {
                 return pads;
@@ -159,7 +159,7 @@ pub(super) fn pads(text: &str, far: usize) -> Vec<Pad> {
 }
 
 /// Returns the position of the quote or bracket that closes the one at `at`, if it is within `far` bytes.
-fn closing(text: &str, at: usize, far: usize) -> Option<usize> {
+fn find_closing(text: &str, at: usize, far: usize) -> Option<usize> {
     let (mut depth, mut blank) = (0_usize, true);
     let mut bytes = (at..).zip(text.as_bytes()[at..].iter().copied()).take(far).peekable();
     while let Some((i, byte)) = bytes.next() {

@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use granit_parser::{Event, ScalarStyle, StructureStyle};
 
-use super::padding::{FAR, pads};
-use super::unreadable::{Quirk, Unreadable};
+use super::padding::{SEARCH_LIMITS, find_padding};
+use super::error::{Quirk, EventError};
 
 impl Quirk {
     /// Returns the rewrites of all parts that look like this construct, in order.
@@ -18,7 +18,7 @@ impl Quirk {
         let rewrite = |range: Range<usize>, text: &str| Rewrite { quirk: self, range, text: text.into() };
         match self {
             Self::Indentation => {
-                let padded = pads(text, far).into_iter();
+                let padded = find_padding(text, far).into_iter();
                 padded.map(|pad| rewrite(pad.line..pad.line, &" ".repeat(pad.spaces))).collect()
             }
             Self::Comment => unseparated(text).map(|at| rewrite(at..at, " ")).collect(),
@@ -133,11 +133,11 @@ impl Rewrites {
     }
 
     /// Updates the rewrites after an attempt to parse the text with them. Returns false if they are unchanged.
-    pub fn learn(&mut self, failure: Option<&Unreadable>, verdicts: &[Verdict], text: &str) -> bool {
+    pub fn update(&mut self, failure: Option<&EventError>, verdicts: &[Verdict], text: &str) -> bool {
         match failure {
             None => self.remove_rejected(verdicts, usize::MAX),
-            Some(Unreadable::Refused(_)) => self.remove_rejected(verdicts, 0),
-            Some(Unreadable::Syntax { quirk, at, .. }) => {
+            Some(EventError::Rejected(_)) => self.remove_rejected(verdicts, 0),
+            Some(EventError::Syntax { quirk, at, .. }) => {
                 let new = quirk.filter(|quirk| !self.quirks.contains(quirk));
                 let is_less = self.remove_rejected(verdicts, if new.is_some() { 0 } else { *at });
                 let is_more = new.is_some_and(|quirk| self.add(quirk, text));
@@ -148,7 +148,7 @@ impl Rewrites {
 
     fn add(&mut self, quirk: Quirk, text: &str) -> bool {
         self.quirks.push(quirk);
-        self.extend(quirk.rewrites(text, FAR[0]))
+        self.extend(quirk.rewrites(text, SEARCH_LIMITS[0]))
     }
 
     /// Also pads the lines of long values. Returns false if there are none or if it was done before.
@@ -158,7 +158,7 @@ impl Rewrites {
         }
         self.is_far = true;
         self.list.retain(|rewrite| rewrite.quirk != Quirk::Indentation);
-        self.extend(Quirk::Indentation.rewrites(text, FAR[1]))
+        self.extend(Quirk::Indentation.rewrites(text, SEARCH_LIMITS[1]))
     }
 
     fn extend(&mut self, more: Vec<Rewrite>) -> bool {
@@ -192,18 +192,18 @@ pub(super) enum Verdict {
 pub(super) struct Verdicts<'r> {
     rewrites: &'r [Rewrite],
     /// Verdicts on the first rewrites, in order.
-    pub given: Vec<Verdict>,
+    pub list: Vec<Verdict>,
     /// For each open collection, whether it is in flow style.
     open: Vec<bool>,
     /// End of the last event, and whether it was a plain scalar.
     last: (usize, bool),
     /// The last event was a block scalar without content.
-    is_below: bool,
+    after_empty_block: bool,
 }
 
 impl<'r> Verdicts<'r> {
     pub fn new(rewrites: &'r [Rewrite]) -> Self {
-        Self { rewrites, given: Vec::new(), open: Vec::new(), last: (0, false), is_below: false }
+        Self { rewrites, list: Vec::new(), open: Vec::new(), last: (0, false), after_empty_block: false }
     }
 
     /// Processes an event. A scalar that was completely rewritten gets its own text back.
@@ -215,7 +215,7 @@ impl<'r> Verdicts<'r> {
         let is_empty_block = matches!(event, Event::Scalar(text, ScalarStyle::Literal | ScalarStyle::Folded, ..)
             if text.trim().is_empty());
         self.between(event, at, is_empty_block);
-        self.is_below = is_empty_block;
+        self.after_empty_block = is_empty_block;
         if self.within(event, at) == Some(Quirk::Dash)
             && let Event::Scalar(text, ..) = event
         {
@@ -238,11 +238,11 @@ impl<'r> Verdicts<'r> {
 
     /// Returns the next rewrite without a verdict, if it starts before `end`.
     fn next_before(&self, end: usize) -> Option<&'r Rewrite> {
-        self.rewrites.get(self.given.len()).filter(|rewrite| rewrite.range.start < end)
+        self.rewrites.get(self.list.len()).filter(|rewrite| rewrite.range.start < end)
     }
 
     fn give(&mut self, is_confirmed: bool) {
-        self.given.push(if is_confirmed { Verdict::Confirmed } else { Verdict::Rejected });
+        self.list.push(if is_confirmed { Verdict::Confirmed } else { Verdict::Rejected });
     }
 
     fn is_flow(&self) -> bool {
@@ -269,7 +269,7 @@ impl<'r> Verdicts<'r> {
             self.give(match rewrite.quirk {
                 Quirk::Indentation => self.is_flow(),
                 Quirk::Comment => !self.follows_plain(rewrite),
-                Quirk::CommentBelow => self.is_below || is_empty_block && rewrite.range.start >= at.start,
+                Quirk::CommentBelow => self.after_empty_block || is_empty_block && rewrite.range.start >= at.start,
                 Quirk::Tag => is_tagged,
                 Quirk::Dash | Quirk::Escape => false,
             });

@@ -80,10 +80,10 @@ fn positions_refer_to_the_original_text() {
 fn padding_is_limited_by_the_size_of_the_text() {
     let deep = " ".repeat(1000);
     let text = format!("a: |\n{deep}b: 'c\n{}'\n", "d\n".repeat(30_000)).repeat(3);
-    let added: usize = super::padding::pads(&text, super::padding::FAR[0]).iter().map(|pad| pad.spaces).sum();
+    let added: usize = super::padding::find_padding(&text, super::padding::SEARCH_LIMITS[0]).iter().map(|pad| pad.spaces).sum();
     assert!(added > text.len() && added <= text.len() * super::padding::MAX_WORK_FACTOR, "{added}");
     let open = "- [\n".repeat(100_000);
-    assert!(super::padding::pads(&open, super::padding::FAR[0]).is_empty());
+    assert!(super::padding::find_padding(&open, super::padding::SEARCH_LIMITS[0]).is_empty());
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn long_values_may_have_any_indentation() {
     let fields: Vec<String> = (0..6000).map(|i| format!("\t\t\"k{i}\": v,\n")).collect();
     let flow = format!("a: {{\n{}\t\t\"z\": 1\n\t}}\n", fields.concat());
     for (text, want) in [(&quoted, r#"word y","c":"d"}}"#), (&flow, r#""k999":"v","z":1}}"#)] {
-        assert!(text.len() > super::padding::FAR[0] && read(text).ends_with(want), "{want}");
+        assert!(text.len() > super::padding::SEARCH_LIMITS[0] && read(text).ends_with(want), "{want}");
     }
 }
 
@@ -334,7 +334,7 @@ fn block_scalars_at_the_end_keep_the_line_breaks_of_the_text() {
         assert_eq!(read(&text), format!("{{\"a\":\"{kustomize}\"}}"), "{text:?}");
         let options = ParseOptions::kubectl();
         assert_eq!(read_with(&text, options), format!("{{\"a\":\"{kubectl}\"}}"), "{text:?}");
-        let patch = read_with(&text, options.of_patch());
+        let patch = read_with(&text, options.for_patch());
         assert_eq!(patch, format!("{{\"a\":\"{kustomize}\"}}"), "as a patch: {text:?}");
     }
 }

@@ -7,13 +7,13 @@ use std::ops::Range;
 
 use granit_parser::{Event, ScalarStyle, StructureStyle};
 
-use super::shown::Shown;
+use super::parser_input::ParserInput;
 
 /// The error message and its position.
-type Rejected = Option<(&'static str, usize)>;
+type TokenError = Option<(&'static str, usize)>;
 
 /// The tokens seen so far.
-pub(super) struct Tokens<'t> {
+pub(super) struct TokenCheck<'t> {
     body: &'t str,
     /// End of the last node or bracket inside brackets.
     at: usize,
@@ -38,8 +38,8 @@ struct FlowKey {
     is_explicit: bool,
 }
 
-impl<'t> Tokens<'t> {
-    pub fn of(shown: &'t Shown<'_>) -> Self {
+impl<'t> TokenCheck<'t> {
+    pub fn new(shown: &'t ParserInput<'_>) -> Self {
         let body = shown.body();
         Self {
             body,
@@ -53,7 +53,7 @@ impl<'t> Tokens<'t> {
     /// Processes an event at its byte range in the body. Returns an error if libyaml rejects the text there or
     /// parses it differently.
     #[inline]
-    pub fn event(&mut self, event: &Event<'_>, at: &Range<usize>) -> Rejected {
+    pub fn event(&mut self, event: &Event<'_>, at: &Range<usize>) -> TokenError {
         match event {
             Event::Scalar(_, ScalarStyle::DoubleQuoted, ..) if self.has_escaped_slashes => {
                 self.escapes(at).or_else(|| self.node(event, at))
@@ -81,7 +81,7 @@ impl<'t> Tokens<'t> {
 
     /// Checks the name of an anchor or alias. libyaml ends it before any other character, which then begins the
     /// value.
-    fn anchor(&self, name: &str, at: &Range<usize>) -> Rejected {
+    fn anchor(&self, name: &str, at: &Range<usize>) -> TokenError {
         const MESSAGE: &str = "an anchor name may only contain letters, digits, `-` and `_`";
 
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -90,7 +90,7 @@ impl<'t> Tokens<'t> {
     }
 
     /// Checks for `\/`, the one escape of JSON that YAML 1.1 lacks.
-    fn escapes(&mut self, at: &Range<usize>) -> Rejected {
+    fn escapes(&mut self, at: &Range<usize>) -> TokenError {
         const MESSAGE: &str = "YAML 1.1 does not have the escape `\\/`: use `/`";
 
         let mut from = at.start;
@@ -105,7 +105,7 @@ impl<'t> Tokens<'t> {
     }
 
     /// Checks the start of a node and updates the open collections.
-    fn node(&mut self, event: &Event<'_>, at: &Range<usize>) -> Rejected {
+    fn node(&mut self, event: &Event<'_>, at: &Range<usize>) -> TokenError {
         let is_inside = !self.open.is_empty();
         let rejected = if is_inside { self.key(at.start).or_else(|| self.plain(event, at)) } else { None };
         let begun = match event {
@@ -124,7 +124,7 @@ impl<'t> Tokens<'t> {
 
     /// Checks a plain scalar inside brackets. There `?` always begins a key, and `:` at the start of a value
     /// separates it from a key. A `:` at the end of a plain scalar is part of it, unless a blank follows.
-    fn plain(&self, event: &Event<'_>, at: &Range<usize>) -> Rejected {
+    fn plain(&self, event: &Event<'_>, at: &Range<usize>) -> TokenError {
         const QUESTION: &str = "`?` begins a key inside brackets: put quotes around the text";
         const COLON: &str = "a text inside brackets cannot begin with `:`: put quotes around it";
         const KEY: &str = "kubectl and kustomize parse this `:` as part of the text before it: put quotes around the text, or a space after \
@@ -145,7 +145,7 @@ impl<'t> Tokens<'t> {
 
     /// Records a key that begins at `start`, or checks the `:` before a value that begins there. A `:` must be
     /// on the same line as its key, unless the key follows `?`.
-    fn key(&mut self, start: usize) -> Rejected {
+    fn key(&mut self, start: usize) -> TokenError {
         const MESSAGE: &str = "`:` must be on the same line as its key";
 
         let before = self.at..start.max(self.at);
@@ -162,7 +162,7 @@ impl<'t> Tokens<'t> {
         self.unless_json(MESSAGE, colon)
     }
 
-    fn unless_json(&mut self, message: &'static str, at: usize) -> Rejected {
+    fn unless_json(&mut self, message: &'static str, at: usize) -> TokenError {
         let body = self.body;
         let is_json =
             *self.is_json.get_or_insert_with(|| serde_json::from_str::<serde::de::IgnoredAny>(body).is_ok());

@@ -6,16 +6,16 @@ use granit_parser::{Event, Placement, ScalarStyle, StructureStyle};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-use super::fields::{Merging, RepeatedKey, add_field, is_merge, key_of};
+use super::fields::{MergeTarget, DuplicateKey, add_field, is_merge, parse_key};
 use super::options::ParseOptions;
-use super::tags::{binary, check_tag, is_merge_tag, is_non_specific, tag_of};
+use super::tags::{decode_binary, check_tag, is_merge_tag, is_non_specific, resolve_tag};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{Reading, SourceId, Span};
-use crate::yaml::events::{EventPlace, MAX_DEPTH};
-use crate::yaml::measure::TreeSize;
+use crate::yaml::events::{EventPosition, MAX_DEPTH};
+use crate::yaml::tree_size::TreeSize;
 use crate::yaml::meta::{Meta, Style, Tag};
 use crate::yaml::node::{Key, Map, Node, Value};
-use crate::yaml::yaml_1_1::settle;
+use crate::yaml::yaml_1_1::to_core_schema;
 
 /// Memory that the anchors and aliases of any text may use, in bytes. Real manifests stay below a tenth of it.
 const MAX_COPIED: usize = 4 << 20;
@@ -52,10 +52,10 @@ pub(super) struct TreeBuilder<'t> {
     /// Line on which the last scalar, alias or flow collection ended.
     last_line: usize,
     /// Comments above the next node.
-    above: Vec<SmolStr>,
+    pending_comments: Vec<SmolStr>,
     pub documents: Vec<Node>,
     /// Keys that are repeated in a map, if that is not an error.
-    pub repeated: Vec<RepeatedKey>,
+    pub duplicate_keys: Vec<DuplicateKey>,
     document_complete: bool,
 }
 
@@ -69,18 +69,18 @@ impl<'t> TreeBuilder<'t> {
             anchors: FxHashMap::default(),
             copied: 0,
             last_line: 0,
-            above: Vec::new(),
+            pending_comments: Vec::new(),
             documents: Vec::new(),
-            repeated: Vec::new(),
+            duplicate_keys: Vec::new(),
             document_complete: false,
         }
     }
 
-    fn span(&self, position: &EventPlace) -> Span {
+    fn span(&self, position: &EventPosition) -> Span {
         Span::new(self.source, position.range.start, position.range.end)
     }
 
-    pub fn event(&mut self, event: Event<'_>, position: &EventPlace) -> Result<()> {
+    pub fn event(&mut self, event: Event<'_>, position: &EventPosition) -> Result<()> {
         if matches!(event, Event::Scalar(..) | Event::Alias(_) | Event::MappingEnd | Event::SequenceEnd)
             && !position.range.is_empty()
         {
@@ -109,7 +109,7 @@ impl<'t> TreeBuilder<'t> {
                 if !self.document_complete {
                     self.documents.push(Node::null().with_span(self.span(position)));
                 } else if self.options.reading == Reading::Kustomize
-                    && !self.options.comments
+                    && !self.options.keep_comments
                     && !self.options.is_patch
                 {
                     self.comment_behind_block(position.range.start);
@@ -127,7 +127,7 @@ impl<'t> TreeBuilder<'t> {
         text: Cow<'_, str>,
         style: ScalarStyle,
         tag: Option<&granit_parser::Tag>,
-        position: &EventPlace,
+        position: &EventPosition,
     ) -> Result<Node> {
         let at = self.span(position);
         let style = match style {
@@ -147,19 +147,19 @@ impl<'t> TreeBuilder<'t> {
             Some(tag) if self.options.reading == Reading::Kustomize && is_non_specific(tag) => {
                 (style, Tag::None)
             }
-            tag => (style, tag.map_or(Tag::None, tag_of)),
+            tag => (style, tag.map_or(Tag::None, resolve_tag)),
         };
         match tag {
             Tag::None | Tag::Str | Tag::Other => {}
-            Tag::Binary => text = binary(&text).map_err(|error| error.at(at))?,
+            Tag::Binary => text = decode_binary(&text).map_err(|error| error.at(at))?,
             _ => check_tag(&text, tag, self.options.reading).map_err(|error| error.at(at))?,
         }
         let mut meta = Meta { span: at, style, tag, ..Meta::default() };
         if self.options.reading == Reading::Kubectl {
             let read;
-            (read, meta.tag) = settle(text.clone(), style, tag);
-            if self.options.comments && tag == Tag::None && meta.tag != tag {
-                meta.comments.get_or_insert_default().spelling = Some(text);
+            (read, meta.tag) = to_core_schema(text.clone(), style, tag);
+            if self.options.keep_comments && tag == Tag::None && meta.tag != tag {
+                meta.comments.get_or_insert_default().original_spelling = Some(text);
             }
             text = read;
         }
@@ -171,7 +171,7 @@ impl<'t> TreeBuilder<'t> {
         value: Value,
         style: StructureStyle,
         anchor: usize,
-        position: &EventPlace,
+        position: &EventPosition,
     ) -> Result<()> {
         if self.stack.len() >= MAX_DEPTH {
             return Err(too_deep().at(self.span(position)));
@@ -180,14 +180,14 @@ impl<'t> TreeBuilder<'t> {
         let mut meta = Meta { span: self.span(position), style, ..Meta::default() };
         // A comment above a list entry that is a map or a list belongs to the entry.
         if self.stack.last().is_some_and(|f| matches!(f.node.value, Value::List(_))) {
-            add_head(&mut meta, &mut self.above);
+            add_head(&mut meta, &mut self.pending_comments);
         }
         let node = Node { value, meta };
         self.stack.push(Frame { node, anchor, key: None, merges: Vec::new(), seen: FxHashMap::default() });
         Ok(())
     }
 
-    fn close(&mut self, position: &EventPlace) -> Result<()> {
+    fn close(&mut self, position: &EventPosition) -> Result<()> {
         let Some(mut frame) = self.stack.pop() else { return Ok(()) };
         frame.node.meta.span.end = if frame.node.meta.style == Style::Flow {
             self.span(position).end
@@ -206,7 +206,7 @@ impl<'t> TreeBuilder<'t> {
             && !frame.merges.is_empty()
         {
             let own = map.len();
-            let mut merging = Merging::into(map, frame.seen);
+            let mut merging = MergeTarget::new(map, frame.seen);
             for (above, merge) in frame.merges {
                 match self.options.reading {
                     Reading::Kustomize => merging.add_as_kustomize(merge, 0..own)?,
@@ -228,17 +228,17 @@ impl<'t> TreeBuilder<'t> {
         match &mut frame.node.value {
             Value::List(list) => {
                 // Maps and lists got their comments when they began. Comments above now belong to what follows.
-                let begins = matches!(node.value, Value::Scalar(_)) || node.meta.aliased;
+                let begins = matches!(node.value, Value::Scalar(_)) || node.meta.is_aliased;
                 if begins && node.meta.comments.as_ref().is_none_or(|comments| comments.head.is_empty()) {
-                    add_head(&mut node.meta, &mut self.above);
+                    add_head(&mut node.meta, &mut self.pending_comments);
                 }
                 list.push(node);
                 Ok(())
             }
             Value::Map(map) => match frame.key.take() {
                 None => {
-                    let mut key = key_of(node, self.options)?;
-                    add_head(&mut key.meta, &mut self.above);
+                    let mut key = parse_key(node, self.options)?;
+                    add_head(&mut key.meta, &mut self.pending_comments);
                     frame.key = Some(key);
                     Ok(())
                 }
@@ -252,7 +252,7 @@ impl<'t> TreeBuilder<'t> {
                 }
                 Some(key) => {
                     let twice = add_field(map, &mut frame.seen, key, node, self.options.duplicate_keys)?;
-                    self.repeated.extend(twice);
+                    self.duplicate_keys.extend(twice);
                     Ok(())
                 }
             },
@@ -282,7 +282,7 @@ impl<'t> TreeBuilder<'t> {
             .help("write the repeated values out, or use fewer levels of aliases"))
     }
 
-    fn alias(&mut self, id: usize, position: &EventPlace) -> Result<Node> {
+    fn alias(&mut self, id: usize, position: &EventPosition) -> Result<Node> {
         let at = self.span(position);
         let Some(bytes) = self.anchors.get(&id).map(|anchored| anchored.bytes) else {
             return Err(
@@ -295,18 +295,18 @@ impl<'t> TreeBuilder<'t> {
             return Err(too_deep().at(at));
         }
         let mut node = anchored.node.clone();
-        node.meta.aliased = true;
+        node.meta.is_aliased = true;
         node.meta.span = at;
         node.meta.comments = None;
         Ok(node)
     }
 
-    fn comment(&mut self, text: &str, placement: Placement, position: &EventPlace) {
+    fn comment(&mut self, text: &str, placement: Placement, position: &EventPosition) {
         let text = smol_str::format_smolstr!("#{text}");
         if placement == Placement::Right && self.line_comment(&text, position.first_line) {
             return;
         }
-        self.above.push(text);
+        self.pending_comments.push(text);
     }
 
     /// Attaches a comment to the node before it on its line.
@@ -343,8 +343,8 @@ impl<'t> TreeBuilder<'t> {
     }
 
     fn foot_comments(&mut self) {
-        if let Some(document) = self.documents.last_mut().filter(|_| !self.above.is_empty()) {
-            document.meta.comments.get_or_insert_default().foot = std::mem::take(&mut self.above);
+        if let Some(document) = self.documents.last_mut().filter(|_| !self.pending_comments.is_empty()) {
+            document.meta.comments.get_or_insert_default().foot = std::mem::take(&mut self.pending_comments);
         }
     }
 }

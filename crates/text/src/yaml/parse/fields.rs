@@ -22,7 +22,7 @@ pub(super) fn is_merge(key: &Key) -> bool {
 }
 
 #[inline]
-pub(super) fn key_of(mut node: Node, options: ParseOptions) -> Result<Key> {
+pub(super) fn parse_key(mut node: Node, options: ParseOptions) -> Result<Key> {
     let Value::Scalar(mut text) = node.value else {
         return Err(Diagnostic::error(
             Code::WrongType,
@@ -37,8 +37,8 @@ pub(super) fn key_of(mut node: Node, options: ParseOptions) -> Result<Key> {
     match (options.reading, key_text(&text, node.meta.style, node.meta.tag)) {
         (Reading::Kubectl, Some(name)) => {
             let is_plain = node.meta.style == Style::Plain && node.meta.tag == Tag::None;
-            if options.comments && is_plain {
-                node.meta.comments.get_or_insert_default().spelling.get_or_insert(text);
+            if options.keep_comments && is_plain {
+                node.meta.comments.get_or_insert_default().original_spelling.get_or_insert(text);
             }
             (text, node.meta.tag) = (name, Tag::Str);
         }
@@ -62,7 +62,7 @@ pub(super) fn add_field(
     key: Key,
     value: Node,
     duplicates: DuplicateKeys,
-) -> Result<Option<RepeatedKey>> {
+) -> Result<Option<DuplicateKey>> {
     let position = map.len();
     let twice = if position < MIN_TABLE_SIZE {
         map.position(&key.text)
@@ -83,7 +83,7 @@ pub(super) fn add_field(
         return Ok(None);
     };
     let entry = &mut map.entries_mut()[first];
-    let repeated = RepeatedKey { first: entry.key.meta.span, again: key.meta.span, name: key.text };
+    let repeated = DuplicateKey { first: entry.key.meta.span, second: key.meta.span, name: key.text };
     match duplicates {
         DuplicateKeys::LastWins => entry.value = value,
         DuplicateKeys::FirstWins => {}
@@ -98,39 +98,39 @@ fn positions(map: &Map) -> impl Iterator<Item = (SmolStr, usize)> {
 
 /// A key that occurs twice in one map.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RepeatedKey {
+pub struct DuplicateKey {
     /// The key.
     pub name: SmolStr,
     /// Location of the first occurrence.
     pub first: Span,
     /// Location of the second occurrence.
-    pub again: Span,
+    pub second: Span,
 }
 
-impl RepeatedKey {
+impl DuplicateKey {
     fn duplicate_key_error(&self) -> Diagnostic {
-        self.told(Diagnostic::error(Code::DuplicateKey, format!("duplicate key `{}`", self.name)))
+        self.label_diagnostic(Diagnostic::error(Code::DuplicateKey, format!("duplicate key `{}`", self.name)))
     }
 
     /// Adds both locations and a help to a diagnostic.
-    pub fn told(&self, diagnostic: Diagnostic) -> Diagnostic {
+    pub fn label_diagnostic(&self, diagnostic: Diagnostic) -> Diagnostic {
         diagnostic
-            .label(self.again, "repeated here")
+            .label(self.second, "repeated here")
             .label(self.first, "first here")
             .help("remove one of the two")
     }
 }
 
 /// A map into which values of `<<` are merged.
-pub(super) struct Merging<'m> {
+pub(super) struct MergeTarget<'m> {
     map: &'m mut Map,
     /// Positions of its fields.
     positions: FxHashMap<SmolStr, usize>,
 }
 
-impl<'m> Merging<'m> {
+impl<'m> MergeTarget<'m> {
     /// Creates the state for a map. `seen` has the positions of its fields, or is empty.
-    pub(super) fn into(map: &'m mut Map, seen: FxHashMap<SmolStr, usize>) -> Self {
+    pub(super) fn new(map: &'m mut Map, seen: FxHashMap<SmolStr, usize>) -> Self {
         let positions = if seen.is_empty() { positions(map).collect() } else { seen };
         Self { map, positions }
     }
@@ -147,7 +147,7 @@ impl<'m> Merging<'m> {
     pub(super) fn add_as_kustomize(&mut self, merge: Node, winning: Range<usize>) -> Result<()> {
         let at = merge.meta.span;
         let maps = maps_of(merge)?;
-        let is_merged = |entry: &node::Entry| entry.key.meta.aliased;
+        let is_merged = |entry: &node::Entry| entry.key.meta.is_aliased;
         let merges = |map: &Fields| map.iter().any(is_merged);
         let Some(first) = maps.iter().position(merges).filter(|_| maps.len() > 1) else {
             self.add_all(maps, &winning);
@@ -178,8 +178,8 @@ impl<'m> Merging<'m> {
 
     fn field(&mut self, field: node::Entry, winning: &Range<usize>) {
         let node::Entry { mut key, mut value } = field;
-        key.meta.aliased = true;
-        value.meta.aliased = true;
+        key.meta.is_aliased = true;
+        value.meta.is_aliased = true;
         match self.positions.entry(key.text.clone()) {
             Entry::Occupied(own) if winning.contains(own.get()) => {}
             Entry::Occupied(other) => self.map.entries_mut()[*other.get()].value = value,

@@ -4,13 +4,13 @@
 
 mod builder;
 mod fields;
-mod foreign;
+mod error_help;
 mod options;
 mod tags;
 #[cfg(test)]
 mod tests;
 
-pub use fields::RepeatedKey;
+pub use fields::DuplicateKey;
 pub use options::{DuplicateKeys, ParseOptions};
 pub(super) use tags::is_merge_tag;
 
@@ -20,7 +20,7 @@ use granit_parser::Event;
 
 use self::builder::{TreeBuilder, too_deep};
 use super::directives::check_separators;
-use super::events::{CommentEvents, EventOptions, EventPlace, Unreadable, read_events};
+use super::events::{CommentEvents, EventOptions, EventPosition, EventError, read_events};
 use super::node::Node;
 use super::secrets;
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -62,7 +62,7 @@ pub fn decode(bytes: Vec<u8>) -> Result<String> {
 /// # Errors
 /// Malformed YAML, duplicate or non-string keys, an exceeded limit; each with its location.
 pub fn parse_documents(sources: &SourceMap, id: SourceId, options: ParseOptions) -> Result<Vec<Node>> {
-    parse_with_repeated_keys(sources, id, options).map(|(documents, _)| documents)
+    parse_with_duplicate_keys(sources, id, options).map(|(documents, _)| documents)
 }
 
 /// Parses all documents of a text as [`parse_documents`] does. Also returns the keys that are repeated in a
@@ -70,35 +70,35 @@ pub fn parse_documents(sources: &SourceMap, id: SourceId, options: ParseOptions)
 ///
 /// # Errors
 /// As [`parse_documents`].
-pub fn parse_with_repeated_keys(
+pub fn parse_with_duplicate_keys(
     sources: &SourceMap,
     id: SourceId,
     options: ParseOptions,
-) -> Result<(Vec<Node>, Vec<RepeatedKey>)> {
+) -> Result<(Vec<Node>, Vec<DuplicateKey>)> {
     let Some(source) = sources.get(id) else { return Ok((Vec::new(), Vec::new())) };
-    source.mark_with(hidden_parts);
+    source.mark_with(secret_ranges);
     let text = source.text();
     if options.reading == Reading::Kubectl {
         check_separators(text, id)?;
     }
     let start = || TreeBuilder::new(id, text, options);
-    let comments = if options.comments { CommentEvents::Shown } else { CommentEvents::PassedOver };
+    let comments = if options.keep_comments { CommentEvents::Emitted } else { CommentEvents::Skipped };
     let events = EventOptions { comments, reading: options.reading, last_break: options.last_break() };
     match read_events(text, events, start, TreeBuilder::event) {
-        Ok(builder) => Ok((builder.documents, builder.repeated)),
-        Err(Unreadable::Refused(diagnostic)) => Err(foreign::with_cause(diagnostic, id, text)),
+        Ok(builder) => Ok((builder.documents, builder.duplicate_keys)),
+        Err(EventError::Rejected(diagnostic)) => Err(error_help::explain_error(diagnostic, id, text)),
         // The scanner counts levels, too, and has its own message for its limit.
-        Err(Unreadable::Syntax { message, at, .. }) if message.contains("recursion limit") => {
+        Err(EventError::Syntax { message, at, .. }) if message.contains("recursion limit") => {
             Err(too_deep().at(Span::new(id, at, at)))
         }
-        Err(Unreadable::Syntax { message, at, .. }) => {
-            Err(foreign::with_cause(syntax_error(id, text, &message, at), id, text))
+        Err(EventError::Syntax { message, at, .. }) => {
+            Err(error_help::explain_error(syntax_error(id, text, &message, at), id, text))
         }
     }
 }
 
 /// Returns the secret ranges of a text, which messages do not show.
-pub(super) fn hidden_parts(name: &Path, text: &str) -> SecretRanges {
+pub(super) fn secret_ranges(name: &Path, text: &str) -> SecretRanges {
     secrets::mark(name, text, |text| {
         let sources = SourceMap::default();
         let id = sources.add("", text);
@@ -108,19 +108,19 @@ pub(super) fn hidden_parts(name: &Path, text: &str) -> SecretRanges {
 
 /// Returns true if a text with this name may contain a secret.
 pub fn may_be_secret(name: &Path, text: &str) -> bool {
-    !hidden_parts(name, text).is_empty()
+    !secret_ranges(name, text).is_empty()
 }
 
 /// Returns the start of each comment of a text, in bytes and ascending; none if the text is not YAML. A `#`
 /// inside a value does not begin a comment.
-pub fn comment_starts(text: &str) -> Option<Vec<usize>> {
-    let note = |starts: &mut Vec<usize>, event: Event<'_>, position: &EventPlace| {
+pub fn comment_positions(text: &str) -> Option<Vec<usize>> {
+    let note = |starts: &mut Vec<usize>, event: Event<'_>, position: &EventPosition| {
         if matches!(event, Event::Comment(..)) {
             starts.push(position.range.start);
         }
         Ok(())
     };
-    let options = EventOptions::manifests(CommentEvents::Shown, Reading::default());
+    let options = EventOptions::manifests(CommentEvents::Emitted, Reading::default());
     let mut starts = read_events(text, options, Vec::new, note).ok()?;
     starts.sort_unstable();
     Some(starts)

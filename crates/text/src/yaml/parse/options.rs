@@ -1,7 +1,7 @@
 //! Options of parsing.
 
 use crate::source::Reading;
-use crate::yaml::events::LastBreak;
+use crate::yaml::events::FinalLineBreak;
 
 /// Handling of duplicate keys in a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,7 +19,7 @@ pub enum DuplicateKeys {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ParseOptions {
     /// Keep comments on the nodes.
-    pub comments: bool,
+    pub keep_comments: bool,
     /// Handling of duplicate keys in a map.
     pub duplicate_keys: DuplicateKeys,
     /// The program whose rules apply to scalars, keys and `<<`.
@@ -54,7 +54,7 @@ impl ParseOptions {
     /// Keeps comments on the nodes.
     #[must_use]
     pub fn with_comments(mut self) -> Self {
-        self.comments = true;
+        self.keep_comments = true;
         self
     }
 
@@ -67,14 +67,14 @@ impl ParseOptions {
 
     /// Sets the options for a patch.
     #[must_use]
-    pub fn of_patch(mut self) -> Self {
+    pub fn for_patch(mut self) -> Self {
         self.is_patch = true;
         self
     }
 
     /// Returns the handling of a missing line break at the end of the text.
-    pub(in crate::yaml) fn last_break(self) -> LastBreak {
-        if self.is_patch { LastBreak::AsWritten } else { LastBreak::of_manifests(self.reading) }
+    pub(in crate::yaml) fn last_break(self) -> FinalLineBreak {
+        if self.is_patch { FinalLineBreak::Unchanged } else { FinalLineBreak::for_manifests(self.reading) }
     }
 
     /// Sets the handling of duplicate keys.

@@ -22,7 +22,7 @@ pub(super) fn is_non_specific(tag: &granit_parser::Tag) -> bool {
     tag.handle().is_empty() && tag.suffix() == "!" || tag.handle() == "!" && tag.suffix().is_empty()
 }
 
-pub(super) fn tag_of(tag: &granit_parser::Tag) -> Tag {
+pub(super) fn resolve_tag(tag: &granit_parser::Tag) -> Tag {
     if is_non_specific(tag) {
         return Tag::Str;
     }
@@ -59,7 +59,7 @@ pub(super) fn check_tag(text: &str, tag: Tag, reading: Reading) -> Result<()> {
 }
 
 /// Decodes the value of `!!binary`.
-pub(super) fn binary(text: &str) -> Result<SmolStr> {
+pub(super) fn decode_binary(text: &str) -> Result<SmolStr> {
     let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     let bytes = base64::engine::general_purpose::STANDARD
         .decode(compact)

@@ -123,7 +123,7 @@ fn last_duplicate_key_wins_in_configuration() {
 
 #[test]
 fn comments_stay_with_their_nodes() {
-    let options = ParseOptions { comments: true, ..ParseOptions::default() };
+    let options = ParseOptions { keep_comments: true, ..ParseOptions::default() };
     let text = "# top\na: 1 # one\nb: # list\n# first\n- x # ex\n# map\n- y: 1\n# second\n- z: 1\n# end\n";
     let node = read_with(text, options).expect("valid").remove(0);
     let map = node.as_map().expect("map");

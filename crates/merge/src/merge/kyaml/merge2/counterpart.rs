@@ -34,7 +34,7 @@ pub(super) fn take(node: &mut Node) -> Node {
 
 /// Copies metadata of the patch to a map or list of dest: comments if the patch has any, and the layout if dest
 /// is empty.
-pub(super) fn adopt(dest: &mut Node, with: &Counterpart<'_>) {
+pub(super) fn adopt_metadata(dest: &mut Node, with: &Counterpart<'_>) {
     let Counterpart::Patch(patch) = with else { return };
     if dest.is_empty_collection() {
         dest.meta.style = patch.meta.style;

@@ -11,7 +11,7 @@ use crate::merge::directive::PATCH_MERGE_KEY;
 use crate::merge::entry_match::{KeyPattern, ListKeys, first_duplicate};
 use crate::merge::identity::Identity;
 use crate::merge::keyed_list::KeyedList;
-use crate::merge::kyaml::tuples::is_nothing;
+use crate::merge::kyaml::tuples::is_empty_entry;
 use crate::merge::kyaml::walk::{Decision, retain};
 use crate::merge::options::ListOrder;
 use crate::merge::trail::Trail;
@@ -19,7 +19,7 @@ use smp_text::diagnostic::Result;
 use smp_text::yaml::{List, Node, Value};
 
 /// The parameters of a list merge.
-pub(super) struct Lists<'l> {
+pub(super) struct KeyedLists<'l> {
     pub(super) keys: &'l ListKeys<'l>,
     pub(super) order: ListOrder,
     pub(super) trail: &'l Trail<'l>,
@@ -32,9 +32,9 @@ enum MergedEntry {
     New(Node),
 }
 
-impl Lists<'_> {
+impl KeyedLists<'_> {
     /// Merges a list without a counterpart. `value` processes each entry.
-    pub(super) fn own(
+    pub(super) fn normalize(
         &self,
         list: &mut List,
         side: Side,
@@ -55,7 +55,7 @@ impl Lists<'_> {
                 drop_named_keys(node);
             }
             let decision = value(Some(node), Counterpart::None(side), &here)?;
-            let is_lost = side == Side::Patch && is_nothing(node);
+            let is_lost = side == Side::Patch && is_empty_entry(node);
             Ok(!matches!(decision, Decision::Remove) && !is_lost)
         })
     }
@@ -71,13 +71,13 @@ impl Lists<'_> {
         let used_keys = used_keys(&[list.as_slice(), &*theirs], keys);
         let mut dest = KeyedList::new(std::mem::take(list), theirs, keys, trail)?;
         keys.check_distinct(theirs.iter(), trail)?;
-        if !dest.wanted.iter().any(|wanted| wanted.named) {
+        if !dest.matches.iter().any(|wanted| wanted.by_patch_merge_key) {
             keys.check_distinct(dest.entries.iter().flatten(), trail)?;
         }
         dest.delete(theirs, trail)?;
         let mut results = Vec::with_capacity(theirs.len());
         for (i, entry) in theirs.iter_mut().enumerate() {
-            if dest.wanted[i].delete {
+            if dest.matches[i].is_deletion {
                 continue;
             }
             let name = keys.identify(entry, &KeyPattern::Own);
@@ -87,12 +87,12 @@ impl Lists<'_> {
             };
             let slot = dest.find(i, entry, trail)?;
             drop_named_keys(entry);
-            slot.inspect(|slot| dest.touch(*slot, i));
+            slot.inspect(|slot| dest.mark_matched(*slot, i));
             let old = slot.and_then(|slot| dest.entries[slot].as_mut());
             let decision = value(old, Counterpart::Patch(entry), &here)?;
             results.extend(store(&mut dest, slot, decision, order));
         }
-        for (slot, entry) in dest.entries.iter_mut().enumerate().filter(|(i, _)| dest.touched[*i].is_none()) {
+        for (slot, entry) in dest.entries.iter_mut().enumerate().filter(|(i, _)| dest.matched_by[*i].is_none()) {
             let Some(node) = entry else { continue };
             if let Decision::Remove = value(Some(node), Counterpart::None(Side::Dest), &trail.index(slot))? {
                 *entry = None;
@@ -111,7 +111,7 @@ fn store(
     order: ListOrder,
 ) -> Option<MergedEntry> {
     match (decision, slot) {
-        (Decision::Replace(node), None) => (!is_nothing(&node)).then_some(MergedEntry::New(node)),
+        (Decision::Replace(node), None) => (!is_empty_entry(&node)).then_some(MergedEntry::New(node)),
         // With prepended entries, kustomize 5.8 restores the old entry over its replacement.
         (Decision::Replace(node), Some(slot)) => {
             if order == ListOrder::Append {

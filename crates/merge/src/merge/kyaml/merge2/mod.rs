@@ -11,16 +11,16 @@ mod tests;
 
 use smol_str::SmolStr;
 
-use self::counterpart::{Counterpart, Side, adopt, after_visit, take};
-use self::exceptions::Lists;
+use self::counterpart::{Counterpart, Side, adopt_metadata, after_visit, take};
+use self::exceptions::KeyedLists;
 use super::directive;
-use super::entries::{Entries, Lookup};
+use super::entries::{ListMerge, Lookup};
 use super::position::{ListRule, Position};
-use super::restyle::quote_old_booleans;
-use super::tuples::{Tuples, are_distinct, is_nothing};
-use super::walk::{Decision, Here, partners, retain, same_kind};
-use crate::merge::association::replaced_unknown;
-use crate::merge::directive::{Action, PATCH, PATCH_MERGE_KEY, misplaced_keys};
+use super::restyle::quote_yaml11_values;
+use super::tuples::{Tuples, are_distinct, is_empty_entry};
+use super::walk::{Decision, Location, match_fields, retain, check_same_kind};
+use crate::merge::association::replaced_unknown_list;
+use crate::merge::directive::{Action, PATCH, PATCH_MERGE_KEY, misplaced_patch_merge_key};
 use crate::merge::options::{ListOrder, MergeOptions};
 use crate::merge::{Exceptions, Merged, Trail};
 use crate::schema::{Cursor, Schema};
@@ -47,7 +47,7 @@ pub(in crate::merge) fn merge2(
     let mut merge = Merge2 { schema, options, warnings: Vec::new() };
     let patch = Counterpart::Patch(&mut patch);
     let decision = merge.value(dest.as_mut(), patch, root, &Trail::root())?;
-    let node = decision.of(dest).filter(|node| !node.is_null());
+    let node = decision.into_node(dest).filter(|node| !node.is_null());
     Ok(Merged { node, warnings: merge.warnings, conflicts: Vec::new() })
 }
 
@@ -66,7 +66,7 @@ impl<'s> Merge2<'s> {
         trail: &Trail<'_>,
     ) -> Result<Decision> {
         let at = at.refine(&[dest.as_deref(), with.patch()], self.schema);
-        let here = Here { at: &at, trail };
+        let here = Location { position: &at, trail };
         let of_dest = matches!(with, Counterpart::None(Side::Dest));
         let Some(dest) = dest.filter(|node| !node.is_null() || of_dest) else {
             return match with {
@@ -76,7 +76,7 @@ impl<'s> Merge2<'s> {
         };
         match with.patch() {
             Some(patch) if patch.is_null() => return Ok(Decision::Remove),
-            Some(patch) => same_kind(dest, patch, trail)?,
+            Some(patch) => check_same_kind(dest, patch, trail)?,
             None => {}
         }
         match dest.value {
@@ -91,12 +91,12 @@ impl<'s> Merge2<'s> {
     }
 
     /// Adds a value that dest does not have.
-    fn add(&mut self, mut node: Node, here: Here<'_, 's>) -> Result<Decision> {
+    fn add(&mut self, mut node: Node, here: Location<'_, 's>) -> Result<Decision> {
         match &mut node.value {
             Value::Map(map) => {
                 match (directive::take_from_map(map, here.trail), self.options.exceptions()) {
                     (Ok(Action::Delete), _) => return Ok(Decision::Remove),
-                    (Err(error), Exceptions::Listed) => return Err(error),
+                    (Err(error), Exceptions::Documented) => return Err(error),
                     // An unknown action stays and reaches the output (kustomize 5.8).
                     _ => {}
                 }
@@ -104,13 +104,13 @@ impl<'s> Merge2<'s> {
                 self.own_fields(map, Side::Patch, here)?;
             }
             Value::List(list) => {
-                let rule = here.at.list_rule(&[list], Some(list), self.options, self.schema);
+                let rule = here.position.list_rule(&[list], Some(list), self.options, self.schema);
                 if rule.replaces() {
                     return Ok(Decision::Replace(node));
                 }
                 // kustomize 5.8 does not process directives here, so they reach the output.
-                if self.options.exceptions() == Exceptions::Listed
-                    && directive::take_from_list(list, here.trail)? == Action::Delete
+                if self.options.exceptions() == Exceptions::Documented
+                    && directive::extract_from_list(list, here.trail)? == Action::Delete
                 {
                     return Ok(Decision::Remove);
                 }
@@ -121,8 +121,8 @@ impl<'s> Merge2<'s> {
         Ok(Decision::Replace(node))
     }
 
-    fn map(&mut self, dest: &mut Node, with: Counterpart<'_>, here: Here<'_, 's>) -> Result<Decision> {
-        adopt(dest, &with);
+    fn map(&mut self, dest: &mut Node, with: Counterpart<'_>, here: Location<'_, 's>) -> Result<Decision> {
+        adopt_metadata(dest, &with);
         let Value::Map(map) = &mut dest.value else { return Ok(Decision::Keep) };
         let patch = match with {
             Counterpart::Patch(patch) => patch,
@@ -152,11 +152,11 @@ impl<'s> Merge2<'s> {
     }
 
     /// Removes a misplaced `$patchMergeKey` from a map of the patch. Those in list entries are already removed.
-    fn drop_misplaced(&mut self, map: &mut Map, here: Here<'_, 's>) {
-        if self.options.exceptions() == Exceptions::Listed
+    fn drop_misplaced(&mut self, map: &mut Map, here: Location<'_, 's>) {
+        if self.options.exceptions() == Exceptions::Documented
             && let Some(directive) = map.remove(PATCH_MERGE_KEY)
         {
-            self.warnings.push(misplaced_keys(&directive, here.trail).into_warning());
+            self.warnings.push(misplaced_patch_merge_key(&directive, here.trail).into_warning());
         }
     }
 
@@ -185,13 +185,13 @@ impl<'s> Merge2<'s> {
     }
 
     /// Merges the fields of a map without a counterpart.
-    fn own_fields(&mut self, map: &mut Map, side: Side, here: Here<'_, 's>) -> Result<()> {
+    fn own_fields(&mut self, map: &mut Map, side: Side, here: Location<'_, 's>) -> Result<()> {
         retain(map.entries_mut(), |entry| self.field(entry, None, Counterpart::None(side), here))
     }
 
     /// Merges the fields of dest in their order, then adds those that only the patch has, sorted by name.
-    fn fields(&mut self, map: &mut Map, patch: &mut Map, here: Here<'_, 's>) -> Result<()> {
-        let (partners, new) = partners(map, patch);
+    fn fields(&mut self, map: &mut Map, patch: &mut Map, here: Location<'_, 's>) -> Result<()> {
+        let (partners, new) = match_fields(map, patch);
         let theirs = patch.entries_mut();
         let mut partners = partners.into_iter();
         retain(map.entries_mut(), |entry| match partners.next().flatten() {
@@ -203,9 +203,9 @@ impl<'s> Merge2<'s> {
         })?;
         for i in new {
             let Entry { key, value } = &mut theirs[i];
-            let at = here.at.field_of(&key.text, std::iter::once((&*key, &*value)), self.schema);
+            let at = here.position.field_with_comments(&key.text, std::iter::once((&*key, &*value)), self.schema);
             let trail = here.trail.field(&key.text);
-            self.value(None, Counterpart::Patch(value), at, &trail)?.add(map, key, None);
+            self.value(None, Counterpart::Patch(value), at, &trail)?.add_to(map, key, None);
         }
         Ok(())
     }
@@ -216,19 +216,19 @@ impl<'s> Merge2<'s> {
         Entry { key, value }: &mut Entry,
         their_key: Option<&Key>,
         with: Counterpart<'_>,
-        here: Here<'_, 's>,
+        here: Location<'_, 's>,
     ) -> Result<bool> {
         if let (Value::Scalar(_), Counterpart::None(side)) = (&value.value, &with) {
-            quote_old_booleans(value);
+            quote_yaml11_values(value);
             return Ok(!value.is_null() || *side == Side::Dest && !is_silent_null(value));
         }
         let sides = std::iter::once((&*key, &*value)).chain(their_key.zip(with.patch()));
-        let at = here.at.field_of(&key.text, sides, self.schema);
-        Ok(self.value(Some(value), with, at, &here.trail.field(&key.text))?.put(value))
+        let at = here.position.field_with_comments(&key.text, sides, self.schema);
+        Ok(self.value(Some(value), with, at, &here.trail.field(&key.text))?.apply_to(value))
     }
 
-    fn list(&mut self, dest: &mut Node, with: Counterpart<'_>, here: Here<'_, 's>) -> Result<Decision> {
-        adopt(dest, &with);
+    fn list(&mut self, dest: &mut Node, with: Counterpart<'_>, here: Location<'_, 's>) -> Result<Decision> {
+        adopt_metadata(dest, &with);
         let Value::List(list) = &mut dest.value else { return Ok(Decision::Keep) };
         let theirs = with.patch().and_then(Node::as_list).map(Vec::as_slice);
         let (sides, from_patch): (&[&[Node]], _) = match (&with, theirs) {
@@ -236,12 +236,12 @@ impl<'s> Merge2<'s> {
             (Counterpart::None(Side::Patch), _) => (&[list], Some(list.as_slice())),
             _ => (&[list], None),
         };
-        let rule = here.at.list_rule(sides, from_patch, self.options, self.schema);
+        let rule = here.position.list_rule(sides, from_patch, self.options, self.schema);
         let patch = match with {
             Counterpart::Patch(patch) => patch,
             Counterpart::None(_) if rule.replaces() => return Ok(Decision::Keep),
             Counterpart::None(side) => {
-                if side == Side::Patch && directive::take_from_list(list, here.trail)? == Action::Delete {
+                if side == Side::Patch && directive::extract_from_list(list, here.trail)? == Action::Delete {
                     return Ok(Decision::Remove);
                 }
                 self.own_entries(list, side, &rule, here)?;
@@ -251,12 +251,12 @@ impl<'s> Merge2<'s> {
         let span = patch.span();
         let Value::List(theirs) = &mut patch.value else { return Ok(Decision::Keep) };
         if rule.replaces() {
-            if !here.at.is_known() {
-                self.warnings.extend(replaced_unknown(list, theirs, span, here.trail));
+            if !here.position.is_known() {
+                self.warnings.extend(replaced_unknown_list(list, theirs, span, here.trail));
             }
             return Ok(Decision::Replace(take(patch)));
         }
-        match directive::take_from_list(theirs, here.trail)? {
+        match directive::extract_from_list(theirs, here.trail)? {
             Action::Delete => return Ok(Decision::Remove),
             Action::Replace => {
                 self.own_entries(theirs, Side::Patch, &rule, here)?;
@@ -277,22 +277,22 @@ impl<'s> Merge2<'s> {
         list: &mut List,
         side: Side,
         rule: &ListRule<'s>,
-        here: Here<'_, 's>,
+        here: Location<'_, 's>,
     ) -> Result<()> {
-        let element = here.at.element(self.schema);
+        let element = here.position.element(self.schema);
         if let ListRule::Keyed(keys) = rule {
-            let lists = Lists { keys, order: self.options.order(), trail: here.trail };
-            return lists.own(list, side, |node, with, trail| self.value(node, with, element.clone(), trail));
+            let lists = KeyedLists { keys, order: self.options.order(), trail: here.trail };
+            return lists.normalize(list, side, |node, with, trail| self.value(node, with, element.clone(), trail));
         }
         if side == Side::Patch {
             rule.check_patch(list, here.trail)?;
         }
         let keys = rule.keys(&[list.as_slice()], self.infer_keys(), here.trail)?;
         if are_distinct(list, &keys) {
-            return self.distinct_entries(list, side, Here { at: &element, ..here });
+            return self.distinct_entries(list, side, Location { position: &element, ..here });
         }
-        let tuples = Tuples::of([list.as_slice()], keys);
-        let mut entries = Entries::new(std::mem::take(list), tuples.keys(), here.trail);
+        let tuples = Tuples::from_lists([list.as_slice()], keys);
+        let mut entries = ListMerge::new(std::mem::take(list), tuples.keys(), here.trail);
         for tuple in tuples.iter() {
             let (dest, visit) = entries.visit(tuple, &[]);
             let trail = here.trail.texts(tuples.keys().names(), tuple);
@@ -304,13 +304,13 @@ impl<'s> Merge2<'s> {
     }
 
     /// Merges a list in which all entries have unique keys.
-    fn distinct_entries(&mut self, list: &mut List, side: Side, here: Here<'_, 's>) -> Result<()> {
+    fn distinct_entries(&mut self, list: &mut List, side: Side, here: Location<'_, 's>) -> Result<()> {
         let mut i = 0;
         retain(list, |node| {
             let trail = here.trail.index(i);
             i += 1;
-            let decision = self.value(Some(node), Counterpart::None(side), here.at.clone(), &trail)?;
-            Ok(!matches!(decision, Decision::Remove) && !is_nothing(node))
+            let decision = self.value(Some(node), Counterpart::None(side), here.position.clone(), &trail)?;
+            Ok(!matches!(decision, Decision::Remove) && !is_empty_entry(node))
         })
     }
 
@@ -320,21 +320,21 @@ impl<'s> Merge2<'s> {
         list: &mut List,
         theirs: &mut List,
         rule: &ListRule<'s>,
-        here: Here<'_, 's>,
+        here: Location<'_, 's>,
     ) -> Result<()> {
-        let element = here.at.element(self.schema);
+        let element = here.position.element(self.schema);
         if let ListRule::Keyed(keys) = rule {
-            let lists = Lists { keys, order: self.options.order(), trail: here.trail };
+            let lists = KeyedLists { keys, order: self.options.order(), trail: here.trail };
             return lists.merge(list, theirs, |node, with, at| self.entry(node, with, element.clone(), at));
         }
         rule.check_patch(theirs, here.trail)?;
         let keys = rule.keys(&[list.as_slice(), theirs.as_slice()], self.infer_keys(), here.trail)?;
         let tuples = match self.options.order() {
-            ListOrder::Append => Tuples::of([list.as_slice(), theirs.as_slice()], keys),
-            ListOrder::Prepend => Tuples::of([theirs.as_slice(), list.as_slice()], keys),
+            ListOrder::Append => Tuples::from_lists([list.as_slice(), theirs.as_slice()], keys),
+            ListOrder::Prepend => Tuples::from_lists([theirs.as_slice(), list.as_slice()], keys),
         };
         let mut patch = Lookup::new(theirs, tuples.keys());
-        let mut entries = Entries::new(std::mem::take(list), tuples.keys(), here.trail);
+        let mut entries = ListMerge::new(std::mem::take(list), tuples.keys(), here.trail);
         for tuple in tuples.iter() {
             let at = patch.find(tuple);
             let entry = at.and_then(|at| theirs.get_mut(at));

@@ -1,7 +1,7 @@
 //! Tables of three-way merges.
 
 use super::*;
-use crate::merge::kyaml::testing::{commented, node, outcome, wanted};
+use crate::merge::kyaml::testing::{commented, node, outcome, expected};
 use crate::merge::options::{InferKeys, ListOrder};
 use crate::merge::{Exceptions, MergeRules};
 
@@ -17,7 +17,7 @@ fn merged(original: &str, updated: &str, dest: &str, options: &MergeOptions) -> 
 fn check(table: &[(&str, &str, &str, &str)], options: &MergeOptions) {
     for (original, updated, dest, want) in table {
         let (got, _) = merged(original, updated, dest, options);
-        assert_eq!(got, wanted(want), "from {original} to {updated} in {dest}");
+        assert_eq!(got, expected(want), "from {original} to {updated} in {dest}");
     }
 }
 
@@ -105,7 +105,7 @@ fn entries_merge_by_their_keys() {
     ];
     for (original, updated, dest, want) in table {
         let (got, _) = merged(&pod(original), &pod(updated), &pod(dest), &kyaml());
-        assert_eq!(got, wanted(&pod(want)), "from {original} to {updated} in {dest}");
+        assert_eq!(got, expected(&pod(want)), "from {original} to {updated} in {dest}");
     }
     let (got, _) = merged(&pod("[{name: a}]"), "{apiVersion: v1, kind: Pod}", &pod("[{name: b}]"), &kyaml());
     assert_eq!(got, "{apiVersion: v1, kind: Pod, spec: {}}", "a removed list takes the additions with it");
@@ -114,7 +114,7 @@ fn entries_merge_by_their_keys() {
 #[test]
 fn keys_can_be_inferred() {
     let name = MergeOptions::kyaml(ListOrder::Append, InferKeys::name());
-    let usual = MergeOptions::kyaml(ListOrder::Append, InferKeys::usual());
+    let usual = MergeOptions::kyaml(ListOrder::Append, InferKeys::common());
     let by_name = ("{l: [{name: a}]}", "{l: [{name: a, x: 1}]}", "{l: [{name: b}, {name: a}]}");
     check(&[(by_name.0, by_name.1, by_name.2, "{l: [{name: b}, {name: a, x: 1}]}")], &name);
     check(&[(by_name.0, by_name.1, by_name.2, "{l: [{name: a, x: 1}]}")], &kyaml());
@@ -129,7 +129,7 @@ fn ports_are_merged_by_port_and_protocol_without_losses() {
     let service = |list: &str| format!("{{apiVersion: v1, kind: Service, spec: {{ports: {list}}}}}");
     let original = service("[{port: 53}, {port: 53, protocol: UDP}]");
     let updated = service("[{port: 53, name: t}, {port: 53, protocol: UDP}]");
-    let options = MergeOptions { rules: MergeRules::Kustomize { exceptions: Exceptions::Listed }, ..kyaml() };
+    let options = MergeOptions { rules: MergeRules::Kustomize { exceptions: Exceptions::Documented }, ..kyaml() };
     let (original, updated, dest) = (node(&original), node(&updated), node(&original));
     let got = merge3(Some(&original), Some(&updated), Some(dest), &Schema::embedded(), &options);
     assert_eq!(outcome(got), service("[{port: 53, name: t}, {port: 53, protocol: UDP}]"));

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::{Reading, edit, read, read_as};
-use crate::yaml::{Map, Node, ParseOptions, parse_documents, write_documents_as_written};
+use super::{Reading, edit_text, read, read_as};
+use crate::yaml::{Map, Node, ParseOptions, parse_documents, write_documents_in_source_style};
 use smp_random_cases::fixed_cases;
 
 /// A source of random decisions. When it is exhausted, all decisions are 0.
@@ -364,7 +364,7 @@ fn change(dice: &mut Dice, node: &mut Node) {
 /// or map around them was replaced. Leaves after a dash are omitted.
 fn kept_lines<'t>(text: &'t str, before: &Node, after: &Node, out: &mut Vec<&'t str>) {
     use crate::yaml::Style;
-    if before.meta.style == Style::Flow || before.span() != after.span() || before.meta.aliased {
+    if before.meta.style == Style::Flow || before.span() != after.span() || before.meta.is_aliased {
         return;
     }
     if let (Some(before), Some(after)) = (before.as_map(), after.as_map()) {
@@ -403,11 +403,11 @@ fn has_open_text(node: &Node) -> bool {
 fn try_read(reading: Reading, text: &str) -> Option<Vec<Node>> {
     let sources = crate::source::SourceMap::default();
     let id = sources.add("t.yaml", text);
-    parse_documents(&sources, id, ParseOptions { comments: true, reading, ..ParseOptions::default() }).ok()
+    parse_documents(&sources, id, ParseOptions { keep_comments: true, reading, ..ParseOptions::default() }).ok()
 }
 
 fn yaml(node: &Node) -> String {
-    write_documents_as_written(std::slice::from_ref(node))
+    write_documents_in_source_style(std::slice::from_ref(node))
 }
 
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
@@ -432,13 +432,13 @@ proptest! {
         let text = text(&mut Dice { bytes: &bytes, at: 0 });
         let before = read_as(reading, &text);
         prop_assert_eq!(before.len(), 1, "{}", text);
-        prop_assert_eq!(edit(&text, reading, &before, &[Some(before[0].clone())]), Ok(text.clone()));
+        prop_assert_eq!(edit_text(&text, reading, &before, &[Some(before[0].clone())]), Ok(text.clone()));
         let mut after = before[0].clone();
         let dice = &mut Dice { bytes: &changes, at: 0 };
         for _ in 0..=dice.roll(3) {
             change(dice, &mut after);
         }
-        let edited = edit(&text, reading, &before, &[Some(after.clone())]);
+        let edited = edit_text(&text, reading, &before, &[Some(after.clone())]);
         let edited = edited.map_err(|e| TestCaseError::fail(format!("{e}: {text}\n{}", yaml(&after))))?;
         prop_assert!(read_as(reading, &edited)[0] == after, "{}\n---\n{}", text, edited);
         if has_open_text(&after) {
@@ -473,7 +473,7 @@ proptest! {
             change(dice, document);
         }
         let changed: Vec<_> = after.iter().cloned().map(Some).collect();
-        let edited = edit(&text, reading, &before, &changed);
+        let edited = edit_text(&text, reading, &before, &changed);
         let edited = edited.map_err(|e| TestCaseError::fail(format!("{e}: {text:?}\n{}", yaml(&after[0]))))?;
         prop_assert!(read_as(reading, &edited) == after, "{}\n---\n{}", text, edited);
     }
@@ -482,7 +482,7 @@ proptest! {
     fn written_documents_round_trip(bytes in bytes()) {
         let dice = &mut Dice { bytes: &bytes, at: 0 };
         let documents: Vec<_> = (0..=dice.roll(3)).map(|_| tree(dice, 3)).collect();
-        let text = write_documents_as_written(&documents);
+        let text = write_documents_in_source_style(&documents);
         prop_assert!(read(&text) == documents, "{}", text);
     }
 }

@@ -1,7 +1,7 @@
 //! Tables of texts, changes and expected results.
 
-use super::{Reading, changed, changed_as, check, edit, map, read, read_as, value};
-use crate::yaml::{Node, write_documents_as_written};
+use super::{Reading, changed, changed_as, check, edit_text, map, read, read_as, value};
+use crate::yaml::{Node, write_documents_in_source_style};
 
 #[test]
 fn scalars_change_in_place() {
@@ -117,7 +117,7 @@ fn new_fields_have_the_layout_of_the_text() {
 fn maps_keep_the_order_of_the_text() {
     let text = "a: 1\nb: 2\n";
     let (before, after) = (read(text), map(&[("b", value("2")), ("c", value("3")), ("a", value("9"))]));
-    let edited = edit(text, Reading::Kustomize, &before, &[Some(after)]).expect("editable");
+    let edited = edit_text(text, Reading::Kustomize, &before, &[Some(after)]).expect("editable");
     assert_eq!(edited, "a: 9\nb: 2\nc: 3\n");
 }
 
@@ -351,7 +351,7 @@ fn with_documents_as(reading: Reading, text: &str, after: &[Option<&str>]) -> St
         .enumerate()
         .map(|(i, a)| a.map(|a| if a == "=" { before[i].clone() } else { value(a) }))
         .collect();
-    let edited = edit(text, reading, &before, &after).expect("editable");
+    let edited = edit_text(text, reading, &before, &after).expect("editable");
     let after: Vec<_> = after.into_iter().flatten().collect();
     assert_eq!(read_as(reading, &edited), after, "{edited}");
     edited
@@ -456,7 +456,7 @@ fn json_streams_stay_json_streams() {
             let mut after = before.clone();
             *after[i].get_mut("a").expect("there") = Node::string("x");
             let after: Vec<_> = after.into_iter().map(Some).collect();
-            let edited = edit(text, Reading::Kubectl, &before, &after).expect("editable");
+            let edited = edit_text(text, Reading::Kubectl, &before, &after).expect("editable");
             assert_eq!(edited, text.replace(value, "\"x\""));
         }
     }
@@ -478,8 +478,8 @@ fn json_streams_get_separators_for_other_documents() {
 
 #[test]
 fn trees_of_other_texts_are_rejected() {
-    assert!(edit("a: 1\n", Reading::Kustomize, &[], &[]).is_err());
-    assert!(edit("a: [", Reading::Kustomize, &[Node::null()], &[None]).is_err());
+    assert!(edit_text("a: 1\n", Reading::Kustomize, &[], &[]).is_err());
+    assert!(edit_text("a: [", Reading::Kustomize, &[Node::null()], &[None]).is_err());
 }
 
 #[test]
@@ -499,9 +499,9 @@ fn long_lists_take_linear_time() {
 #[test]
 fn documents_are_written_as_they_were_parsed() {
     let text = "# head\na: 1 # one\nb: 'x'\n# list\nc: # of c\n- d: |\n    x\n  e: {f: [1, \"2\"]}\n# of g\n- g\n# end\n";
-    assert_eq!(write_documents_as_written(&read(text)), text);
+    assert_eq!(write_documents_in_source_style(&read(text)), text);
     let documents = [value("a: 1"), value(""), value("- 1")];
-    assert_eq!(write_documents_as_written(&documents), "a: 1\n---\nnull\n---\n- 1\n");
+    assert_eq!(write_documents_in_source_style(&documents), "a: 1\n---\nnull\n---\n- 1\n");
 }
 
 #[test]
@@ -538,7 +538,7 @@ fn text_in_brackets_is_valid_for_kubectl() {
         let mut after = before[0].clone();
         after.get_mut("a").and_then(Node::as_map_mut).expect("a map").insert(text, Node::string(text));
         after.get_mut("c").and_then(Node::as_list_mut).expect("a list").push(Node::string(text));
-        let edited = edit("a: {b: 1}\nc: [1]\n", Reading::Kubectl, &before, &[Some(after)]).expect("written");
+        let edited = edit_text("a: {b: 1}\nc: [1]\n", Reading::Kubectl, &before, &[Some(after)]).expect("written");
         assert_eq!(edited, format!("a: {{b: 1, \"{text}\": \"{text}\"}}\nc: [1, \"{text}\"]\n"));
     }
 }
@@ -551,7 +551,7 @@ fn yaml_1_1_line_breaks_in_block_scalars_are_escaped() {
             let text = Node::string(format!("b\n{other}c\n"));
             let before = read_as(reading, "a: x\n");
             let after = Node::map([("a", text)].into_iter().collect());
-            let edited = edit("a: x\n", reading, &before, &[Some(after.clone())]).expect("it can be written");
+            let edited = edit_text("a: x\n", reading, &before, &[Some(after.clone())]).expect("it can be written");
             assert_eq!(read_as(reading, &edited), [after], "{edited}");
         }
     }

@@ -1,6 +1,6 @@
 //! List merges without silent losses.
 
-use crate::merge::kyaml::testing::{node, outcome, shown, wanted};
+use crate::merge::kyaml::testing::{node, outcome, format_data, expected};
 use crate::merge::options::{InferKeys, ListOrder, MergeOptions};
 use crate::merge::{Exceptions, MergeRules, Merged, merge2};
 use crate::schema::Schema;
@@ -24,7 +24,7 @@ fn merge(
 }
 
 fn check(frame: &str, table: &[(&str, &str, &str)]) {
-    check_with(frame, table, &MergeOptions::kustomize(Exceptions::Listed));
+    check_with(frame, table, &MergeOptions::kustomize(Exceptions::Documented));
 }
 
 fn check_with(frame: &str, table: &[(&str, &str, &str)], options: &MergeOptions) {
@@ -33,12 +33,12 @@ fn check_with(frame: &str, table: &[(&str, &str, &str)], options: &MergeOptions)
         if patch.is_empty() {
             want = want.replacen("]}}", "]}, touched: 1}", 1);
         }
-        assert_eq!(outcome(merge(frame, dest, patch, options)), wanted(&want), "{patch} onto {dest}");
+        assert_eq!(outcome(merge(frame, dest, patch, options)), expected(&want), "{patch} onto {dest}");
     }
 }
 
 fn error(frame: &str, dest: &str, patch: &str) -> Diagnostic {
-    merge(frame, dest, patch, &MergeOptions::kustomize(Exceptions::Listed)).expect_err(patch)
+    merge(frame, dest, patch, &MergeOptions::kustomize(Exceptions::Documented)).expect_err(patch)
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn valid_lists_merge_as_in_kustomize() {
         ],
     );
     let append = MergeOptions {
-        rules: MergeRules::Kustomize { exceptions: Exceptions::Listed },
+        rules: MergeRules::Kustomize { exceptions: Exceptions::Documented },
         ..MergeOptions::kyaml(ListOrder::Append, InferKeys::Off)
     };
     let table = [
@@ -164,7 +164,7 @@ fn new_lists_lose_their_directives() {
         CONTAINERS,
         "null",
         "[{$patch: delete}, {name: a}]",
-        &MergeOptions::kustomize(Exceptions::Listed),
+        &MergeOptions::kustomize(Exceptions::Documented),
     );
     assert_eq!(outcome(deleted), "{apiVersion: v1, kind: Pod, spec: {}}");
 }
@@ -239,9 +239,9 @@ fn custom_resources_merge_by_list_type_and_built_in_ones_do_not() {
     let patch = thing("{rules: [{id: a, y: 2}, {id: b}], tags: [u], args: [b]}");
     let merged = |options: &MergeOptions| outcome(merge2(Some(dest.clone()), &patch, &schema, options));
     let want = thing("{rules: [{id: a, x: 1, y: 2}, {id: b}], tags: [u, t], args: [b]}");
-    assert_eq!(merged(&MergeOptions::kustomize(Exceptions::Listed)), shown(&want));
+    assert_eq!(merged(&MergeOptions::kustomize(Exceptions::Documented)), format_data(&want));
     let want = thing("{rules: [{id: a, y: 2}, {id: b}], tags: [u], args: [b]}");
-    assert_eq!(merged(&MergeOptions::kustomize(Exceptions::None)), shown(&want));
+    assert_eq!(merged(&MergeOptions::kustomize(Exceptions::None)), format_data(&want));
 
     // A built-in list of type `map` without a patch strategy.
     let claims = "{apiVersion: v1, kind: Pod, spec: {containers: [{name: a, resources: {claims: LIST}}]}}";
@@ -251,7 +251,7 @@ fn custom_resources_merge_by_list_type_and_built_in_ones_do_not() {
 #[test]
 fn keys_are_inferred_if_all_entries_have_one() {
     let options =
-        MergeOptions { infer_keys: InferKeys::usual(), ..MergeOptions::kustomize(Exceptions::Listed) };
+        MergeOptions { infer_keys: InferKeys::common(), ..MergeOptions::kustomize(Exceptions::Documented) };
     let table = [
         ("[{name: a, ip: 1}]", "[{name: a, x: 1}]", "[{name: a, ip: 1, x: 1}]"),
         ("[{name: a}]", "[{ip: 1}]", "[{ip: 1}]"),
@@ -270,7 +270,7 @@ fn long_lists_are_searched_by_key() {
         PORTS,
         &entries(1..2000, ""),
         &entries(1000..3000, ", protocol: TCP"),
-        &MergeOptions::kustomize(Exceptions::Listed),
+        &MergeOptions::kustomize(Exceptions::Documented),
     );
     let merged = got.expect("merged").node.expect("something");
     let ports = merged.get_path(&["spec", "ports"]).and_then(smp_text::yaml::Node::as_list).expect("ports");

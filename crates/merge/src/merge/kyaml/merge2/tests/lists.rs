@@ -1,6 +1,6 @@
 //! Tables of two-way merges of lists.
 
-use crate::merge::kyaml::testing::{node, outcome, wanted};
+use crate::merge::kyaml::testing::{node, outcome, expected};
 use crate::merge::options::{InferKeys, ListOrder, MergeOptions};
 use crate::merge::{Exceptions, merge2};
 use crate::schema::Schema;
@@ -20,7 +20,7 @@ fn merged(frame: &str, dest: &str, patch: &str, options: &MergeOptions) -> Strin
 fn check(frame: &str, table: &[(&str, &str, &str)], options: &MergeOptions) {
     for (dest, patch, want) in table {
         let want = if want.starts_with('[') { frame.replace("LIST", want) } else { (*want).to_string() };
-        assert_eq!(merged(frame, dest, patch, options), wanted(&want), "{patch} onto {dest}");
+        assert_eq!(merged(frame, dest, patch, options), expected(&want), "{patch} onto {dest}");
     }
 }
 
@@ -126,7 +126,7 @@ fn lists_of_unknown_type_are_replaced_or_their_key_is_inferred() {
         ("[]", "[x]", "MissingMergeKey"),
     ];
     check(UNKNOWN, &table, &name);
-    let usual = MergeOptions::kyaml(ListOrder::Append, InferKeys::usual());
+    let usual = MergeOptions::kyaml(ListOrder::Append, InferKeys::common());
     let table = [
         ("[{ip: a, name: x}]", "[{name: y, ip: a}]", "[{ip: a, name: y}]"),
         ("[{topologyKey: a}]", "[{topologyKey: b}]", "[{topologyKey: a}, {topologyKey: b}]"),
@@ -155,7 +155,7 @@ fn new_lists_are_merged_with_themselves() {
             &Schema::kustomize(),
             &MergeOptions::kustomize(Exceptions::None),
         );
-        assert_eq!(outcome(got), wanted(&frame.replace("SPEC", want)), "{patch} onto {dest}");
+        assert_eq!(outcome(got), expected(&frame.replace("SPEC", want)), "{patch} onto {dest}");
     }
 }
 
@@ -182,5 +182,5 @@ fn long_lists_merge_like_short_ones() {
     );
     let both = list(1000..3000, "a: 1, b");
     let want = [both, list(3000..4000, "b"), list(0..1000, "a")].join(", ").replace("], [", ", ");
-    assert_eq!(got, wanted(&CONTAINERS.replace("LIST", &want)));
+    assert_eq!(got, expected(&CONTAINERS.replace("LIST", &want)));
 }

@@ -1,6 +1,6 @@
 //! Tables of two-way merges of maps and scalars.
 
-use crate::merge::kyaml::testing::{commented, node, outcome, shown, wanted};
+use crate::merge::kyaml::testing::{commented, node, outcome, format_data, expected};
 use crate::merge::options::MergeOptions;
 use crate::merge::{Exceptions, merge2};
 use crate::schema::Schema;
@@ -25,7 +25,7 @@ fn maps_merge_field_by_field() {
         ("", "{a: {b: null, c: 1}}", "{a: {c: 1}}"),
     ];
     for (dest, patch, want) in table {
-        assert_eq!(merged(dest, patch), wanted(want), "{patch} onto {dest}");
+        assert_eq!(merged(dest, patch), expected(want), "{patch} onto {dest}");
     }
 }
 
@@ -43,7 +43,7 @@ fn nulls_remove_fields_and_are_not_output() {
         ("{a: [{b: }]}", "{x: 1}", "{a: [{b: null}], x: 1}"),
     ];
     for (dest, patch, want) in table {
-        assert_eq!(merged(dest, patch), wanted(want), "{patch} onto {dest}");
+        assert_eq!(merged(dest, patch), expected(want), "{patch} onto {dest}");
     }
 }
 
@@ -64,13 +64,13 @@ fn patch_directives_apply_to_maps() {
         ("{a: {x: 1}}", "{a: {$retainKeys: [x], y: 1}}", "{a: {x: 1, $retainKeys: [x], y: 1}}"),
     ];
     for (dest, patch, want) in table {
-        assert_eq!(merged(dest, patch), wanted(want), "{patch} onto {dest}");
+        assert_eq!(merged(dest, patch), expected(want), "{patch} onto {dest}");
     }
     let auto = merge2(
         Some(node("{}")),
         &node("{a: {$patch: drop}}"),
         &Schema::none(),
-        &MergeOptions::kustomize(Exceptions::Listed),
+        &MergeOptions::kustomize(Exceptions::Documented),
     );
     assert_eq!(outcome(auto), "Directive");
 }
@@ -86,7 +86,7 @@ fn values_of_different_types_cannot_be_merged() {
         Some(node("{a: {b: [1]}}")),
         &node("{a: {b: x}}"),
         &Schema::none(),
-        &MergeOptions::kustomize(Exceptions::Listed),
+        &MergeOptions::kustomize(Exceptions::Documented),
     );
     let error = error.expect_err("a list and a string");
     assert_eq!(error.field_path(), Some("a.b"));
@@ -103,7 +103,7 @@ fn style_of_dest_decides_the_type() {
         ("{}", "{a: \"5\", b: 6}", "{a: \"5\", b: 6}"),
     ];
     for (dest, patch, want) in table {
-        assert_eq!(merged(dest, patch), wanted(want), "{patch} onto {dest}");
+        assert_eq!(merged(dest, patch), expected(want), "{patch} onto {dest}");
     }
 }
 
@@ -113,7 +113,7 @@ fn an_object_within_an_object_has_its_own_type() {
         "{kind: Foo, spec: {raw: {apiVersion: v1, kind: Pod, spec: {containers: [{name: a, image: x}]}}}}";
     let patch = "{spec: {raw: {spec: {containers: [{name: a, image: y}, {name: b}]}}}}";
     let want = "{kind: Foo, spec: {raw: {apiVersion: v1, kind: Pod, spec: {containers: [{name: a, image: y}, {name: b}]}}}}";
-    assert_eq!(merged(dest, patch), wanted(want));
+    assert_eq!(merged(dest, patch), expected(want));
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn comments_and_layout_are_kept() {
     let patch = commented("a: 2\nb: # mine\n  x: 1\nc:\n- 2\n# new\ne: 3 # with\n");
     let merged = merge2(Some(dest), &patch, &Schema::none(), &MergeOptions::kustomize(Exceptions::None));
     let merged = merged.expect("merged").node.expect("something");
-    assert_eq!(shown(&merged), "{a: 2, b: {x: 1}, c: [2], d: x, e: 3}");
+    assert_eq!(format_data(&merged), "{a: 2, b: {x: 1}, c: [2], d: x, e: 3}");
     let entries = merged.as_map().expect("a map").entries();
     let comments = |meta: &Meta| meta.comments.as_deref().cloned().unwrap_or_default();
     assert_eq!(comments(&entries[0].key.meta).head, ["# head"]);
@@ -144,7 +144,7 @@ fn large_maps_merge_like_small_ones() {
         Some(map(100, 1, "a")),
         &map(40, 5, "b"),
         &Schema::none(),
-        &MergeOptions::kustomize(Exceptions::Listed),
+        &MergeOptions::kustomize(Exceptions::Documented),
     );
     let merged = merged.expect("merged").node.expect("something");
     let entries = merged.as_map().expect("a map").entries();

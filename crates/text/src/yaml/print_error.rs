@@ -10,15 +10,15 @@ use crate::source::Span;
 pub const MAX_DEPTH: usize = 512;
 
 /// An error and the steps from the failing node to the root, innermost first.
-pub(super) struct PrintFailure {
+pub(super) struct PrintError {
     diagnostic: Diagnostic,
     steps: Vec<String>,
 }
 
 /// The return type of functions that print.
-pub(super) type Printed = Result<(), PrintFailure>;
+pub(super) type PrintResult = Result<(), PrintError>;
 
-impl PrintFailure {
+impl PrintError {
     pub(super) fn new(code: Code, message: impl Into<String>, span: Span) -> Self {
         Self { diagnostic: Diagnostic::error(code, message).at(span), steps: Vec::new() }
     }

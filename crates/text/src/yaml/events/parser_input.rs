@@ -5,17 +5,17 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::padding::mark_of;
+use super::padding::bom_length;
 use super::rewrites::Rewrite;
-use crate::yaml::json_stream::further_values;
+use crate::yaml::json_stream::further_value_starts;
 
 /// A text as it is passed to the parser. Its last line always ends with a line break.
-pub(super) struct Shown<'t> {
+pub(super) struct ParserInput<'t> {
     text: Cow<'t, str>,
     /// Length of the byte order mark, which is not passed to the parser.
-    mark: usize,
+    bom_length: usize,
     /// Length of the original text.
-    length: usize,
+    original_length: usize,
     replaced: Vec<Replaced>,
     /// Set if `---` was inserted between documents.
     pub is_separated: bool,
@@ -31,9 +31,9 @@ struct Replaced {
 /// The separator that is inserted between adjacent documents.
 const SEPARATOR: &str = "\n---\n";
 
-impl<'t> Shown<'t> {
+impl<'t> ParserInput<'t> {
     /// Returns the text without rewrites.
-    pub fn plain(text: &'t str) -> Self {
+    pub fn unchanged(text: &'t str) -> Self {
         Self::new(text, text.into(), Vec::new())
     }
 
@@ -45,8 +45,8 @@ impl<'t> Shown<'t> {
 
     /// Returns adjacent JSON objects with separators; none if the text is anything else.
     pub fn separated(text: &'t str) -> Option<Self> {
-        let mark = mark_of(text);
-        let starts = further_values(&text[mark..])?;
+        let mark = bom_length(text);
+        let starts = further_value_starts(&text[mark..])?;
         let rewrites = starts.into_iter().map(|start| (mark + start..mark + start, SEPARATOR));
         Some(Self { is_separated: true, ..Self::replaced(text, rewrites) })
     }
@@ -68,24 +68,24 @@ impl<'t> Shown<'t> {
         if !shown.ends_with('\n') {
             shown.to_mut().push('\n');
         }
-        Self { text: shown, mark: mark_of(text), length: text.len(), replaced, is_separated: false }
+        Self { text: shown, bom_length: bom_length(text), original_length: text.len(), replaced, is_separated: false }
     }
 
     /// Returns the text without its byte order mark.
     pub fn body(&self) -> &str {
-        &self.text[self.mark..]
+        &self.text[self.bom_length..]
     }
 
     /// Converts a position in the body to a position in the original text. Called twice per event.
     #[inline]
-    pub fn original(&self, at: usize) -> usize {
-        let at = at + self.mark;
+    pub fn original_position(&self, at: usize) -> usize {
+        let at = at + self.bom_length;
         let last = self.replaced.partition_point(|replaced| replaced.shown.start < at).checked_sub(1);
         let original = match last.map(|last| &self.replaced[last]) {
             None => at,
             Some(Replaced { shown, original }) if at < shown.end => original.start,
             Some(Replaced { shown, original }) => at - shown.end + original.end,
         };
-        original.min(self.length)
+        original.min(self.original_length)
     }
 }

@@ -35,19 +35,19 @@ impl Node {
     }
 
     /// Changes this node and then all nodes below it.
-    pub fn change_each(&mut self, change: &mut impl FnMut(&mut Self)) {
+    pub fn for_each_mut(&mut self, change: &mut impl FnMut(&mut Self)) {
         change(self);
         match &mut self.value {
-            Value::Map(map) => map.iter_mut().for_each(|(_, value)| value.change_each(change)),
-            Value::List(list) => list.iter_mut().for_each(|entry| entry.change_each(change)),
+            Value::Map(map) => map.iter_mut().for_each(|(_, value)| value.for_each_mut(change)),
+            Value::List(list) => list.iter_mut().for_each(|entry| entry.for_each_mut(change)),
             Value::Scalar(_) => {}
         }
     }
 
     /// Clears all source locations. Locations in a discarded text could be mistaken for those
     /// in another text.
-    pub fn forget_places(&mut self) {
-        self.change_each(&mut |node| {
+    pub fn clear_locations(&mut self) {
+        self.for_each_mut(&mut |node| {
             node.meta.span = Span::default();
             let keys = node.as_map_mut().into_iter().flat_map(Map::entries_mut);
             keys.for_each(|entry| entry.key.meta.span = Span::default());

@@ -10,18 +10,18 @@ use crate::source::{SourceId, SourceMap, Span};
 
 /// Adds the value of the scalar at a location as a text of its own, and returns its id. Locations in it are reported
 /// as locations in the outer text.
-pub fn add_within(
+pub fn add_embedded(
     sources: &SourceMap,
     name: impl Into<PathBuf>,
     text: impl Into<Arc<str>>,
     at: Span,
 ) -> SourceId {
-    sources.add_within(name, text, at, offsets)
+    sources.add_embedded(name, text, at, value_offsets)
 }
 
 /// Returns the offset in `scalar`, its written form, of each byte of a value.
-pub(super) fn offsets(value: &str, scalar: &str) -> Vec<u32> {
-    Scalar::new(scalar).offsets(value)
+pub(super) fn value_offsets(value: &str, scalar: &str) -> Vec<u32> {
+    ScalarReader::new(scalar).offsets(value)
 }
 
 /// The quoting of a scalar.
@@ -33,13 +33,13 @@ enum Quoting {
 }
 
 /// Reads a scalar character by character.
-struct Scalar<'s> {
+struct ScalarReader<'s> {
     text: &'s str,
     at: usize,
     quoting: Quoting,
 }
 
-impl<'s> Scalar<'s> {
+impl<'s> ScalarReader<'s> {
     fn new(text: &'s str) -> Self {
         let (at, quoting) = match text.as_bytes().first() {
             Some(b'|' | b'>') => (text.find('\n').map_or(text.len(), |i| i + 1), Quoting::Plain),
@@ -134,7 +134,7 @@ mod tests {
             let sources = SourceMap::default();
             let of = sources.add("k.yaml", outer);
             let begin = outer.find(['|', '>', '\'', '"', '[']).expect("a scalar");
-            let id = add_within(&sources, "<p>", inner, Span::new(of, begin, outer.len() - 1));
+            let id = add_embedded(&sources, "<p>", inner, Span::new(of, begin, outer.len() - 1));
             let at = inner.rfind(part).expect("a part");
             let location = sources.outermost(Span::new(id, at, at + part.len()));
             let described = sources.describe(location).expect("a location");

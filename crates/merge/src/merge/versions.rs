@@ -39,11 +39,11 @@ use smp_text::yaml::Node;
 ///
 /// [`MergeRules::Lossless`]: crate::merge::MergeRules::Lossless
 pub fn merge2(dest: Option<Node>, source: &Node, schema: &Schema, options: &MergeOptions) -> Result<Merged> {
-    merge2_as(dest, source, Cursor::unknown(), schema, options)
+    merge2_with_kind(dest, source, Cursor::unknown(), schema, options)
 }
 
 /// Merges two versions like [`merge2`], with a type for objects without a kind.
-pub fn merge2_as(
+pub fn merge2_with_kind(
     dest: Option<Node>,
     source: &Node,
     kind: Cursor<'_>,
@@ -101,11 +101,11 @@ pub fn merge3(
     schema: &Schema,
     options: &MergeOptions,
 ) -> Result<Merged> {
-    merge3_as([original, updated], dest, Cursor::unknown(), schema, options)
+    merge3_with_kind([original, updated], dest, Cursor::unknown(), schema, options)
 }
 
 /// Merges three versions like [`merge3`], with a type for objects without a kind.
-pub fn merge3_as(
+pub fn merge3_with_kind(
     [original, updated]: [Option<&Node>; 2],
     dest: Option<Node>,
     kind: Cursor<'_>,

@@ -10,14 +10,14 @@
 //!   line break before the comment, which becomes part of the text.
 //! - U+0085, a line break for v2, which becomes a space in quoted JSON text.
 
-use super::traits::is_printable;
+use super::string_style::is_printable;
 use crate::yaml::meta::{Style, Tag};
 use crate::yaml::node::{Node, Value};
 
 /// Changes a tree to the values that `kustomize build` prints for it.
 ///
 /// Use it only at the end of a build that must match kustomize's output. Calling it again changes nothing.
-pub fn reread(node: &mut Node) {
+pub fn apply_round_trip_changes(node: &mut Node) {
     reread_within(node, Style::Block);
     node.change_last_leaf(reread_last);
 }

@@ -4,7 +4,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::Value;
 
-use super::asked::{answer, block_on, is_foreseen};
+use super::requester::{answer, block_on, is_expected};
 use super::fake_client;
 use super::requests::{Row, Words, crd, rows, value_named};
 use super::rig::{Rig, eventually};
@@ -30,8 +30,8 @@ fn the_fake_client_answers_as_the_server() {
             let what = format!("{} {} {} {}", row.method, row.path, row.content_type, row.body);
             let (of_real, of_fake) =
                 (answer(&real, &row, &rig.name).await, answer(&fake, &row, &rig.name).await);
-            let is_as_foreseen = is_foreseen(&of_real, &row) && is_foreseen(&of_fake, &row);
-            if !is_as_foreseen || !are_equal(&of_fake, &of_real, &row) {
+            let are_expected = is_expected(&of_real, &row) && is_expected(&of_fake, &row);
+            if !are_expected || !are_equal(&of_fake, &of_real, &row) {
                 differences.push(format!(
                     "\
 {what}

@@ -10,7 +10,7 @@ const SECRET_WORDS: [&str; 7] = ["token", "password", "passwd", "secret", "signa
 
 /// Masks the passwords and parameter values of the URLs in a text, including misspelled URLs. Other text is
 /// unchanged.
-pub(crate) fn without_passwords(text: &str) -> Cow<'_, str> {
+pub(crate) fn mask_url_secrets(text: &str) -> Cow<'_, str> {
     if !text.contains(['@', '?', '#']) {
         return Cow::Borrowed(text);
     }
@@ -64,7 +64,7 @@ fn push_word(out: &mut String, word: &str) {
     }
     let (before, parameters) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
     out.push_str(before);
-    push_parameters(out, parameters, |name| if is_url { is_shown(name) } else { !is_secret(name) });
+    push_parameters(out, parameters, |name| if is_url { is_shown(name) } else { !is_secret_parameter(name) });
 }
 
 /// Returns true if a word may be a URL without a scheme: `github.com/org/repo?ref=v1`.
@@ -117,11 +117,11 @@ fn is_digest(text: &str) -> bool {
 }
 
 /// Returns true if a line may contain a URL with secrets.
-pub(super) fn has_password(line: &str) -> bool {
+pub(super) fn has_url_secret(line: &str) -> bool {
     if !line.contains(['@', '?', '#']) {
         return false;
     }
-    let is_cut = |text: &str| without_passwords(text) != text;
+    let is_cut = |text: &str| mask_url_secrets(text) != text;
     let is_end = |c: char| matches!(c, '"' | '\'' | '`' | '[' | ']' | '{' | '}' | ',');
     // Messages quote the value of a line, or the parts of a list.
     let entry = line.trim().trim_start_matches(['-', ' ']);
@@ -135,7 +135,7 @@ fn is_shown(name: &str) -> bool {
 }
 
 /// Returns true if the name of a parameter is secret in any text.
-pub(super) fn is_secret(name: &str) -> bool {
+pub(super) fn is_secret_parameter(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     SECRET_WORDS.iter().any(|word| name.contains(word))
 }
@@ -174,7 +174,7 @@ mod tests {
             ("- git@h:a/b", false),
         ];
         for (line, want) in table {
-            assert_eq!(has_password(line), want, "{line}");
+            assert_eq!(has_url_secret(line), want, "{line}");
         }
     }
 
@@ -210,7 +210,7 @@ mod tests {
             ("docker://a@sha256:0", "docker://a@sha256:0"),
         ];
         for (text, want) in table {
-            assert_eq!(without_passwords(text), want);
+            assert_eq!(mask_url_secrets(text), want);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! One pass over the bytes separates ordinary words from the rest; only strings with special content are
 //! examined again.
 
-use crate::yaml::old_boolean;
+use crate::yaml::parse_yaml_1_1_bool;
 use crate::yaml::scalar::{Resolved, resolve_plain};
 
 /// A space.
@@ -45,7 +45,7 @@ const CLASS: [u8; 256] = {
 
 /// The styles in which strings are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Written {
+pub(super) enum StringStyle {
     Plain,
     Single,
     Double,
@@ -54,7 +54,7 @@ pub(super) enum Written {
 
 /// The character classes in a string.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Traits {
+pub(super) struct StringTraits {
     seen: u8,
 }
 
@@ -73,8 +73,8 @@ pub(super) fn is_forbidden(c: char) -> bool {
     matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
 }
 
-impl Traits {
-    pub(super) fn of(text: &str) -> Self {
+impl StringTraits {
+    pub(super) fn scan(text: &str) -> Self {
         let mut seen = text.bytes().fold(0, |seen, b| seen | CLASS[usize::from(b)]);
         if seen & HIGH != 0 {
             for c in text.chars().filter(|c| !c.is_ascii()) {
@@ -116,25 +116,25 @@ impl Traits {
     }
 
     /// Returns true if the text needs double quotes because of characters other than quotes and backslashes.
-    pub(super) fn needs_escapes_but_quotes(self) -> bool {
+    pub(super) fn needs_double_quotes(self) -> bool {
         self.has(SPECIAL | BREAK | FORBIDDEN)
     }
 
     /// Returns the style in which go-yaml v2 writes the string.
-    pub(super) fn style(self, text: &str) -> Written {
+    pub(super) fn style(self, text: &str) -> StringStyle {
         if self.has(BREAK) && text.contains('\n') {
             let literal = !self.has(SPECIAL) && !text.ends_with(' ') && !self.has_space_before_break(text);
-            return if literal { Written::Literal } else { Written::Double };
+            return if literal { StringStyle::Literal } else { StringStyle::Double };
         }
         if looks_typed(text) || self.has(SPECIAL) {
-            Written::Double
+            StringStyle::Double
         } else if self.has(BREAK) {
             let space_at_break = self.has_space_before_break(text) || self.has_space_after_break(text);
-            if space_at_break { Written::Double } else { Written::Single }
+            if space_at_break { StringStyle::Double } else { StringStyle::Single }
         } else if self.is_plain(text) {
-            Written::Plain
+            StringStyle::Plain
         } else {
-            Written::Single
+            StringStyle::Single
         }
     }
 
@@ -174,7 +174,7 @@ fn looks_typed(text: &str) -> bool {
     match first {
         b'0'..=b'9' | b'+' | b'-' => !matches!(resolve_plain(text), Resolved::Str(_)) || is_base_60(text),
         b'.' | b'~' | b't' | b'T' | b'f' | b'F' | b'n' | b'N' | b'y' | b'Y' | b'o' | b'O' => {
-            old_boolean(text).is_some() || !matches!(resolve_plain(text), Resolved::Str(_))
+            parse_yaml_1_1_bool(text).is_some() || !matches!(resolve_plain(text), Resolved::Str(_))
         }
         _ => false,
     }

@@ -1,18 +1,18 @@
 //! Replacement text for a scalar in a file, used by suggested fixes.
 
-use super::emit::{Context, unfolded};
+use super::emit::{StringContext, format_unfolded};
 use super::meta::Style;
 
 /// Returns `text` written as a replacement of a scalar with the given style, valid in both block and flow
 /// context. The quoting of the old scalar is kept if possible.
-pub fn in_place_of(style: Style, text: &str) -> String {
+pub fn replacement_text(style: Style, text: &str) -> String {
     let style = if matches!(style, Style::SingleQuoted | Style::DoubleQuoted) { style } else { Style::Plain };
-    unfolded(text, style, Context::Flow)
+    format_unfolded(text, style, StringContext::Flow)
 }
 
 /// Returns the style of a scalar written as `written`, if it spells `text` literally. Returns none if escapes
 /// or other syntax make the written form differ from its value.
-pub fn style_of_written(written: &str, text: &str) -> Option<Style> {
+pub fn literal_style(written: &str, text: &str) -> Option<Style> {
     let style = match written.as_bytes().first() {
         Some(b'\'') => Style::SingleQuoted,
         Some(b'"') => Style::DoubleQuoted,
@@ -44,7 +44,7 @@ mod tests {
             (Plain, "", "\"\""),
         ];
         for (style, text, want) in table {
-            let written = in_place_of(style, text);
+            let written = replacement_text(style, text);
             assert_eq!(written, want);
             for around in [format!("a: {written}\n"), format!("{{a: {written}}}\n")] {
                 let node: Node = around.parse().expect("YAML");
@@ -55,10 +55,10 @@ mod tests {
 
     #[test]
     fn written_form_with_escapes_has_no_style() {
-        assert_eq!(style_of_written("'a'", "a"), Some(Style::SingleQuoted));
-        assert_eq!(style_of_written("a", "a"), Some(Style::Plain));
+        assert_eq!(literal_style("'a'", "a"), Some(Style::SingleQuoted));
+        assert_eq!(literal_style("a", "a"), Some(Style::Plain));
         for written in ["b=a", "\"\\x61\"", "'", "|\n  a"] {
-            assert_eq!(style_of_written(written, "a"), None, "{written}");
+            assert_eq!(literal_style(written, "a"), None, "{written}");
         }
     }
 }

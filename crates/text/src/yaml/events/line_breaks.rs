@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use granit_parser::{Event, ScalarStyle};
 
-use super::padding::{BOM, mark_of, without_later_marks};
+use super::padding::{BOM, bom_length, replace_later_boms};
 
 /// The additional line breaks of YAML 1.1.
 const BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
@@ -21,7 +21,7 @@ const LETTERS: [std::ops::RangeInclusive<char>; 4] =
     ['\u{7c0}'..='\u{7ea}', '\u{e000}'..='\u{e0ff}', '\u{e100}'..='\u{e1ff}', '\u{e200}'..='\u{e2ff}'];
 
 /// A text with such characters in the form that is passed to the parser.
-pub(super) struct BrokenText {
+pub(super) struct LineBreakText {
     pub text: String,
     /// The letters for the breaks.
     letters: [char; 3],
@@ -31,14 +31,14 @@ pub(super) struct BrokenText {
     added: Vec<usize>,
 }
 
-impl BrokenText {
+impl LineBreakText {
     /// Returns none if the text has no such character, or uses all letters.
-    pub fn of(text: &str) -> Option<Self> {
-        let has_marks = memchr::memmem::find(&text.as_bytes()[mark_of(text)..], BOM.as_bytes()).is_some();
+    pub fn new(text: &str) -> Option<Self> {
+        let has_marks = memchr::memmem::find(&text.as_bytes()[bom_length(text)..], BOM.as_bytes()).is_some();
         if !has_marks && !text.contains(BREAKS) {
             return None;
         }
-        let marked = if has_marks { without_later_marks(text) } else { None };
+        let marked = if has_marks { replace_later_boms(text) } else { None };
         Self::with_letters(marked.as_deref().unwrap_or(text))
     }
 
@@ -74,12 +74,12 @@ impl BrokenText {
     }
 
     /// Converts a position in the replaced text to one in the original text.
-    pub fn original(&self, at: usize) -> usize {
+    pub fn original_position(&self, at: usize) -> usize {
         at - self.added.partition_point(|added| *added < at)
     }
 
     /// Restores an event to libyaml's result.
-    pub fn restored<'e>(&self, event: Event<'e>) -> Event<'e> {
+    pub fn restore<'e>(&self, event: Event<'e>) -> Event<'e> {
         let marked = |text: Cow<'e, str>| {
             if text.contains(self.mark) { Cow::Owned(text.replace(self.mark, BOM)) } else { text }
         };

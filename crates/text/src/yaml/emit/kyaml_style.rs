@@ -3,13 +3,13 @@
 //! kustomize uses this form for YAML inside a field, such as a file in a ConfigMap, when it changes a value
 //! there. Lists are not indented under their field, nothing is folded, and blank lines are dropped.
 
-use super::text::{Context, unfolded};
+use super::text::{StringContext, format_unfolded};
 use crate::yaml::meta::{Meta, Style, Tag};
 use crate::yaml::node::{Key, Map, Node, Value};
 use crate::yaml::scalar::{Resolved, resolve_plain};
 
 /// Prints a document without a line break at the end.
-pub fn as_read(node: &Node) -> String {
+pub fn to_kyaml_style(node: &Node) -> String {
     let mut out = String::new();
     head(&node.meta, 0, &mut out);
     match &node.value {
@@ -35,7 +35,7 @@ fn fields(map: &Map, column: usize, out: &mut String) {
             line(column, out);
         }
         head(&entry.key.meta, column, out);
-        out.push_str(&key_text(&entry.key, Context::Block { column: 0 }));
+        out.push_str(&key_text(&entry.key, StringContext::Block { column: 0 }));
         out.push(':');
         match &entry.value.value {
             Value::Map(map) if is_block(&entry.value) => {
@@ -82,7 +82,7 @@ fn entries(list: &[Node], column: usize, out: &mut String) {
 
 /// Writes a scalar, or a map or list in brackets, with a space before it and its comment after it.
 fn inline(node: &Node, column: usize, out: &mut String) {
-    let text = leaf_or_flow(node, Context::Block { column });
+    let text = leaf_or_flow(node, StringContext::Block { column });
     if !text.is_empty() {
         if out.ends_with([':', '-']) {
             out.push(' ');
@@ -94,31 +94,31 @@ fn inline(node: &Node, column: usize, out: &mut String) {
     }
 }
 
-fn leaf_or_flow(node: &Node, context: Context) -> String {
+fn leaf_or_flow(node: &Node, context: StringContext) -> String {
     match &node.value {
         Value::Scalar(text) => scalar(node, text, context),
         Value::Map(map) => {
             let field = |(key, value): (&Key, &Node)| {
-                let value = leaf_or_flow(value, Context::Flow);
+                let value = leaf_or_flow(value, StringContext::Flow);
                 let space = if value.is_empty() { "" } else { " " };
-                format!("{}:{space}{value}", key_text(key, Context::Flow))
+                format!("{}:{space}{value}", key_text(key, StringContext::Flow))
             };
             let fields: Vec<_> = map.entries().iter().map(|e| field((&e.key, &e.value))).collect();
             format!("{{{}}}", fields.join(", "))
         }
         Value::List(list) => {
-            let entries: Vec<_> = list.iter().map(|entry| leaf_or_flow(entry, Context::Flow)).collect();
+            let entries: Vec<_> = list.iter().map(|entry| leaf_or_flow(entry, StringContext::Flow)).collect();
             format!("[{}]", entries.join(", "))
         }
     }
 }
 
-fn scalar(node: &Node, text: &str, context: Context) -> String {
+fn scalar(node: &Node, text: &str, context: StringContext) -> String {
     match (resolve_plain(text), tag_of(node.meta.tag)) {
         // A value that does not match its tag keeps the tag, so that the output is invalid YAML, as in
         // kustomize.
         (plain, Some((tag, fits))) if !fits(&plain) => {
-            let text = if text.is_empty() && context == Context::Flow { "''" } else { text };
+            let text = if text.is_empty() && context == StringContext::Flow { "''" } else { text };
             format!("{tag} {text}").trim_end().into()
         }
         (_, None) if matches!(node.resolve(), Some(Resolved::Str(_))) => {
@@ -143,16 +143,16 @@ fn tag_of(tag: Tag) -> Option<WrittenTag> {
 }
 
 /// Keeps words that are booleans only in YAML 1.1 unquoted, unlike in new text.
-fn string(text: &str, style: Style, context: Context) -> String {
+fn string(text: &str, style: Style, context: StringContext) -> String {
     let word = !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-:".contains(&b));
     let plain = word && !text.starts_with(['-', ':']) && !text.ends_with(':');
     if style == Style::Plain && plain && matches!(resolve_plain(text), Resolved::Str(_)) {
         return text.to_string();
     }
-    unfolded(text, style, context)
+    format_unfolded(text, style, context)
 }
 
-fn key_text(key: &Key, context: Context) -> String {
+fn key_text(key: &Key, context: StringContext) -> String {
     if key.meta.style == Style::Plain && key.meta.tag == Tag::None && !key.text.is_empty() {
         return key.text.to_string();
     }
@@ -193,8 +193,8 @@ mod tests {
     fn printed(text: &str) -> String {
         let sources = SourceMap::default();
         let id = sources.add("t.yaml", text);
-        let options = ParseOptions { comments: true, ..ParseOptions::default() };
-        as_read(&parse_one(&sources, id, options).expect("YAML")) + "\n"
+        let options = ParseOptions { keep_comments: true, ..ParseOptions::default() };
+        to_kyaml_style(&parse_one(&sources, id, options).expect("YAML")) + "\n"
     }
 
     #[test]
@@ -241,9 +241,9 @@ on: off
             ("0x10", "0x10"),
         ] {
             node.value = Value::Scalar(text.into());
-            assert_eq!(as_read(&node), want);
+            assert_eq!(to_kyaml_style(&node), want);
         }
         node.value = Value::Scalar("".into());
-        assert_eq!(leaf_or_flow(&Node::list(vec![node]), Context::Flow), "[!!int '']");
+        assert_eq!(leaf_or_flow(&Node::list(vec![node]), StringContext::Flow), "[!!int '']");
     }
 }

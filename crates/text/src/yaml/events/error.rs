@@ -5,19 +5,19 @@ use granit_parser::ErrorKind;
 use crate::diagnostic::Diagnostic;
 
 /// An error of parsing a text into events.
-pub(in crate::yaml) enum Unreadable {
+pub(in crate::yaml) enum EventError {
     /// The text is not YAML for the parser, at byte `at`. With a quirk, libyaml may accept it.
     Syntax { quirk: Option<Quirk>, message: String, at: usize },
     /// The receiver of the events rejected one.
-    Refused(Diagnostic),
+    Rejected(Diagnostic),
 }
 
-impl Unreadable {
+impl EventError {
     /// Converts the position of the error.
-    pub(super) fn at(self, convert: impl Fn(usize) -> usize) -> Self {
+    pub(super) fn map_position(self, convert: impl Fn(usize) -> usize) -> Self {
         match self {
             Self::Syntax { quirk, message, at } => Self::Syntax { quirk, message, at: convert(at) },
-            refused @ Self::Refused(_) => refused,
+            refused @ Self::Rejected(_) => refused,
         }
     }
 
@@ -25,12 +25,12 @@ impl Unreadable {
     pub(super) fn position(&self) -> Option<usize> {
         match self {
             Self::Syntax { at, .. } => Some(*at),
-            Self::Refused(_) => None,
+            Self::Rejected(_) => None,
         }
     }
 
     /// Creates an error for text that only libyaml rejects.
-    pub(super) fn not_libyaml(message: &str, at: usize) -> Self {
+    pub(super) fn rejected_by_libyaml(message: &str, at: usize) -> Self {
         Self::Syntax { quirk: None, message: message.to_string(), at }
     }
 }
@@ -54,7 +54,7 @@ pub(in crate::yaml) enum Quirk {
 
 impl Quirk {
     /// Returns the construct for which the parser fails with an error of this kind.
-    pub fn of(kind: &ErrorKind) -> Option<Self> {
+    pub fn from_error(kind: &ErrorKind) -> Option<Self> {
         match kind {
             ErrorKind::InvalidQuotedScalarIndent
             | ErrorKind::TabInBlockIndentation

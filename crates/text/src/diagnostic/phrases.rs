@@ -9,16 +9,16 @@ use super::{Code, Diagnostic};
 
 /// Returns a count with its noun: `1 object`, `2 objects`.
 pub fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", by_count(count, "", "s"))
+    format!("{count} {what}{}", plural(count, "", "s"))
 }
 
 /// Returns the singular or plural form for a count, such as `is` or `are`.
-pub fn by_count<'t>(count: usize, one: &'t str, more: &'t str) -> &'t str {
+pub fn plural<'t>(count: usize, one: &'t str, more: &'t str) -> &'t str {
     if count == 1 { one } else { more }
 }
 
 /// Returns the error for something that cannot be read. `what` is its name as the user knows it.
-pub fn unreadable(what: impl Display, error: &(dyn Error + 'static)) -> Diagnostic {
+pub fn read_error(what: impl Display, error: &(dyn Error + 'static)) -> Diagnostic {
     let io = error.downcast_ref::<io::Error>();
     let is_large = io.is_some_and(|error| error.kind() == io::ErrorKind::FileTooLarge);
     let code = if is_large { Code::LimitExceeded } else { Code::Io };

@@ -13,27 +13,27 @@ use crate::schema::Cursor;
 use smp_text::diagnostic::{Code, Diagnostic, Excerpt, ResourceName, counted};
 use smp_text::path::FieldPath;
 use smp_text::source::Span;
-use smp_text::yaml::{Entry, Map, Node, Value, nearest};
+use smp_text::yaml::{Entry, Map, Node, Value, nearest_name};
 
 /// Collects the deletions of strategic merge patches that have no effect because their target lacks the value.
 #[derive(Debug, Default)]
-pub struct Absences {
+pub struct AbsentDeletions {
     /// Each warning with the span of its patch.
     warnings: Vec<(Span, Diagnostic)>,
     /// The number of targets of each patch.
     targets: FxHashMap<Span, usize>,
 }
 
-impl Absences {
+impl AbsentDeletions {
     /// Checks a patch against an object before the merge. Returns the required fields that the patch removes,
     /// because a later patch may set them again.
-    pub fn note(
+    pub fn check(
         &mut self,
         before: &Node,
         patch: &Node,
         kind: Cursor<'_>,
         object: impl Into<ResourceName>,
-    ) -> Vec<RemovedRequirement> {
+    ) -> Vec<RemovedRequiredField> {
         // Shortcut: few patches delete anything.
         if !deletes(patch) {
             return Vec::new();
@@ -62,7 +62,7 @@ impl Absences {
             counts.get(&here) == targets.get(patch) && reported.insert(here)
         });
         let shown = nowhere.map(|(patch, warning)| match targets.get(&patch) {
-            Some(&several) => same_in_others(warning, several - 1),
+            Some(&several) => note_other_targets(warning, several - 1),
             None => warning,
         });
         shown.collect()
@@ -76,7 +76,7 @@ fn deletes(patch: &Node) -> bool {
 }
 
 /// Adds a note with the number of other targets of the patch that have the same problem.
-pub fn same_in_others(warning: Diagnostic, others: usize) -> Diagnostic {
+pub fn note_other_targets(warning: Diagnostic, others: usize) -> Diagnostic {
     if others == 0 {
         return warning;
     }
@@ -85,13 +85,13 @@ pub fn same_in_others(warning: Diagnostic, others: usize) -> Diagnostic {
 
 /// A required field that a strategic merge patch removes.
 #[derive(Debug, Clone)]
-pub struct RemovedRequirement {
+pub struct RemovedRequiredField {
     path: FieldPath,
     /// The warning to report if nothing sets the field again.
     pub warning: Diagnostic,
 }
 
-impl RemovedRequirement {
+impl RemovedRequiredField {
     /// Returns true if the object has the parent map of the field, but not the field.
     pub fn is_missing_in(&self, object: &Node) -> bool {
         let Some((field, above)) = self.path.elements().split_last() else { return false };
@@ -103,7 +103,7 @@ impl RemovedRequirement {
 /// The suspicious deletions of one strategic merge patch.
 #[derive(Default)]
 struct Removals {
-    required: Vec<RemovedRequirement>,
+    required: Vec<RemovedRequiredField>,
     /// A warning for each deleted field or entry that is absent.
     absent: Vec<Diagnostic>,
 }
@@ -156,12 +156,12 @@ impl Removals {
             ));
         } else if is_required {
             self.required
-                .push(RemovedRequirement { path: at.path(), warning: required_warning(name, span, at) });
+                .push(RemovedRequiredField { path: at.path(), warning: required_warning(name, span, at) });
         }
     }
 
     fn entries(&mut self, live: &[Node], patch: &[Node], list: Cursor<'_>, at: &Trail<'_>) {
-        let association = Association::of(list, ListPolicy::Overlay);
+        let association = Association::of_list(list, ListPolicy::Overlay);
         if !matches!(association, Association::Keyed { .. }) || !patch.iter().any(deletes) {
             return;
         }
@@ -174,15 +174,15 @@ impl Removals {
             let (Ok(condition), Some(map)) = (keys.entry_match(entry, &here), entry.as_map()) else {
                 continue;
             };
-            let found = condition.by.iter().find_map(|by| named.find(by));
+            let found = condition.identities.iter().find_map(|by| named.find(by));
             match found.map(|found| (found, found.as_map())) {
                 Some((found, Some(live))) => {
                     let has_key = keys.names().iter().any(|key| entry.get(key).is_some());
                     let here = if has_key { here } else { at.entry(found, keys.names(), i) };
                     self.fields(live, map, list.element(), &here);
                 }
-                _ if condition.delete
-                    && reported.insert(condition.by.into_iter().map(|(_, name)| name).next()) =>
+                _ if condition.is_deletion
+                    && reported.insert(condition.identities.into_iter().map(|(_, name)| name).next()) =>
                 {
                     self.absent.push(no_entry(entry, &live_names(&keys, live.iter()), &keys, &here));
                 }
@@ -233,7 +233,7 @@ fn no_entry(entry: &Node, names: &[&str], keys: &ListKeys<'_>, at: &Trail<'_>) -
     let key = keys.names().first().and_then(|key| entry.get(key));
     let message = "the patch deletes a list entry that does not exist";
     let warning = absent_warning(message.into(), key.unwrap_or(entry).span(), at);
-    match key.and_then(Node::as_str).and_then(|name| nearest(name, names)) {
+    match key.and_then(Node::as_str).and_then(|name| nearest_name(name, names)) {
         Some(near) => warning.help(format!("did you mean `{near}`?")),
         None => warning,
     }
@@ -304,9 +304,9 @@ mod tests {
         let read =
             |text: &str| parse_one(&sources, sources.add("a", text), ParseOptions::default()).expect("valid");
         let patch = read("{spec: {nodeName: null, hostname: null}}");
-        let mut absences = Absences::default();
+        let mut absences = AbsentDeletions::default();
         for (name, object) in [("a", "{spec: {nodeName: n}}"), ("b", "{spec: {}}")] {
-            absences.note(&read(object), &patch, pod, name);
+            absences.check(&read(object), &patch, pod, name);
         }
         let warnings = absences.into_warnings();
         let reported: Vec<_> = warnings.iter().map(|one| (one.field_path(), one.notes())).collect();

@@ -1,8 +1,8 @@
 //! Writes new text in brackets: YAML flow style, and JSON.
 
-use super::quoting::{as_spelled, name, quoted_date, text_of};
+use super::quoting::{original_spelling, format_name, quoted_date, format_string};
 use crate::source::Reading;
-use crate::yaml::emit::{Context, unfolded};
+use crate::yaml::emit::{StringContext, format_unfolded};
 use crate::yaml::json::to_json;
 use crate::yaml::meta::Style;
 use crate::yaml::node::{Key, Node, Value};
@@ -10,23 +10,23 @@ use crate::yaml::scalar::Resolved;
 
 /// The style of text in brackets.
 #[derive(Debug, Clone)]
-pub(super) struct Brackets {
+pub(super) struct FlowWriter {
     /// The text is JSON and must stay JSON.
-    pub json: bool,
+    pub is_json: bool,
     /// Strings are quoted like those around them.
-    pub quoted: bool,
+    pub is_quoted: bool,
     /// No space follows `:` and `,`.
-    pub tight: bool,
+    pub is_compact: bool,
     /// The indentation step, if each entry has its own line.
     pub step: Option<String>,
     /// The program that will read the text.
     pub reading: Reading,
 }
 
-impl Brackets {
+impl FlowWriter {
     /// Creates the YAML flow style on one line.
     pub fn new(reading: Reading) -> Self {
-        Self { json: false, quoted: false, tight: false, step: None, reading }
+        Self { is_json: false, is_quoted: false, is_compact: false, step: None, reading }
     }
 
     /// Writes a node on a line that is indented by `lead`.
@@ -47,19 +47,19 @@ impl Brackets {
 
     /// Writes a field on a line that is indented by `lead`.
     pub fn field(&self, key: &Key, value: &Node, lead: &str) -> String {
-        let name = if self.json {
+        let name = if self.is_json {
             json(&Node::string(key.text.clone())).unwrap_or_default()
-        } else if self.quoted {
-            unfolded(&key.text, Style::DoubleQuoted, Context::Flow)
+        } else if self.is_quoted {
+            format_unfolded(&key.text, Style::DoubleQuoted, StringContext::Flow)
         } else {
-            name(key, self.reading)
+            format_name(key, self.reading)
         };
-        format!("{name}{}{}", if self.tight { ":" } else { ": " }, self.write(value, lead))
+        format!("{name}{}{}", if self.is_compact { ":" } else { ": " }, self.write(value, lead))
     }
 
     /// Returns the separator of two entries on one line.
     pub fn separator(&self) -> &'static str {
-        if self.tight { "," } else { ", " }
+        if self.is_compact { "," } else { ", " }
     }
 
     /// Encloses parts in brackets. `parts` receives the indentation of their lines.
@@ -77,16 +77,16 @@ impl Brackets {
 
     fn scalar(&self, node: &Node) -> String {
         let Some(text) = node.scalar_text() else { return String::new() };
-        if let Some(spelling) = as_spelled(node, self.reading).filter(|_| !self.json && !self.quoted) {
+        if let Some(spelling) = original_spelling(node, self.reading).filter(|_| !self.is_json && !self.is_quoted) {
             return spelling.to_string();
         }
         match node.resolve() {
             // JSON has no infinity; it is written as in YAML.
-            _ if self.json => json(node).unwrap_or_else(|| text.to_string()),
-            Some(Resolved::Str(string)) if self.quoted => {
-                unfolded(string, Style::DoubleQuoted, Context::Flow)
+            _ if self.is_json => json(node).unwrap_or_else(|| text.to_string()),
+            Some(Resolved::Str(string)) if self.is_quoted => {
+                format_unfolded(string, Style::DoubleQuoted, StringContext::Flow)
             }
-            Some(Resolved::Str(string)) => text_of(string, &node.meta, Context::Flow, self.reading),
+            Some(Resolved::Str(string)) => format_string(string, &node.meta, StringContext::Flow, self.reading),
             Some(Resolved::Null) => "null".into(),
             Some(Resolved::Timestamp(date)) if self.reading == Reading::Kubectl => quoted_date(date),
             _ => text.to_string(),

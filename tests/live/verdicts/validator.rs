@@ -31,7 +31,7 @@ impl fmt::Display for Verdict {
 }
 
 /// Asks the server.
-pub struct Asked<'r> {
+pub struct Validator<'r> {
     rig: &'r Rig,
     proxy: Child,
     address: String,
@@ -39,7 +39,7 @@ pub struct Asked<'r> {
     schema: Schema,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for Validator<'_> {
     fn drop(&mut self) {
         let _ = self.proxy.kill();
         let _ = self.proxy.wait();
@@ -47,7 +47,7 @@ impl Drop for Asked<'_> {
     }
 }
 
-impl<'r> Asked<'r> {
+impl<'r> Validator<'r> {
     pub fn new(rig: &'r Rig) -> Self {
         let mut command = Command::new("kubectl");
         command.arg("--kubeconfig").arg(rig.kubeconfig()).args(["proxy", "--port=0"]);
@@ -56,7 +56,7 @@ impl<'r> Asked<'r> {
         let stdout = proxy.stdout.take().expect("a pipe");
         BufReader::new(stdout).read_line(&mut line).expect("a line");
         let address = line.trim().rsplit(' ').next().expect("an address").to_string();
-        let definitions = Definitions::of(&rig.name);
+        let definitions = Definitions::load(&rig.name);
         let schema = Schema::embedded().with_crds(definitions.all()).expect("definitions");
         let asked = Self { rig, proxy, address, definitions, schema };
         asked.definitions.create(rig);

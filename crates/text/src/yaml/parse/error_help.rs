@@ -12,7 +12,7 @@ const MARKERS: [&str; 3] = ["<<<<<<<", "=======", ">>>>>>>"];
 const TEMPLATE: &str = "{{";
 
 /// Improves the error message for a text with conflict markers or template expressions.
-pub(super) fn with_cause(error: Diagnostic, id: SourceId, text: &str) -> Diagnostic {
+pub(super) fn explain_error(error: Diagnostic, id: SourceId, text: &str) -> Diagnostic {
     if let Some(at) = conflict(text) {
         let message = "this file has git conflict markers";
         return Diagnostic::error(Code::Syntax, message)

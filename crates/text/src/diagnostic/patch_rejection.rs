@@ -2,11 +2,11 @@
 
 /// The way an API server rejects a patch, for codes whose problems have different statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PatchRefusal {
+pub enum PatchRejection {
     /// 400: the request body is not a patch of the declared type.
-    NoPatch,
+    Malformed,
     /// 415: the resource does not support patches of this type.
-    PatchType,
+    UnsupportedType,
     /// 422: an operation of a JSON patch failed. The server does not name the operation.
     Operation,
     /// 500: a strategic merge patch cannot be merged. The server gives no reason.

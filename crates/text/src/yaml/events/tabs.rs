@@ -5,7 +5,7 @@ use std::ops::Range;
 use granit_parser::{Event, ScalarStyle, Span, StructureStyle};
 
 /// The lines with tabs in their leading white space.
-pub(super) struct Lines<'t> {
+pub(super) struct TabCheck<'t> {
     text: &'t str,
     /// Lines with a tab after their first spaces and entry indicators.
     tabs: Vec<Line>,
@@ -25,9 +25,9 @@ struct Line {
     is_inside: bool,
 }
 
-impl<'t> Lines<'t> {
+impl<'t> TabCheck<'t> {
     /// Collects the lines of a text with tabs. Tabs before the byte `from` are ignored.
-    pub fn of(text: &'t str, from: usize) -> Self {
+    pub fn new(text: &'t str, from: usize) -> Self {
         let bytes = text.as_bytes();
         let mut tabs: Vec<Line> = Vec::new();
         for tab in memchr::memchr_iter(b'\t', &bytes[from..]).map(|tab| from + tab) {
@@ -42,7 +42,7 @@ impl<'t> Lines<'t> {
     }
 
     /// Returns the first tab that would be indentation.
-    pub fn wrong_tab(&self) -> Option<usize> {
+    pub fn find_indenting_tab(&self) -> Option<usize> {
         let mut comment = 0;
         for line in self.tabs.iter().filter(|line| !line.is_inside) {
             // One look-up covers all lines before the same comment.
