@@ -177,7 +177,7 @@ fn lists_without_a_schema_are_reported() {
     let schema = Schema::embedded();
     let merged = merge2_packages(&b, &a, &schema, &kyaml()).expect("merged");
     let warnings: Vec<_> = merged.warnings.iter().map(ToString::to_string).collect();
-    let message = "this list was replaced: no schema says how its entries are merged";
+    let message = "this list was replaced: no schema defines how its entries merge";
     assert_eq!(warnings, [format!("Thing.example.com x: spec: {message}")]);
 
     let merged = merge3_packages(&a, &b, &c, &schema, &kyaml()).expect("merged");
