@@ -1,6 +1,6 @@
 //! Finds the changed fields of a manifest. List entries are identified by merge keys, never by index.
 
-use smp_merge::diff::{ListPairing, Sameness, compare_by};
+use smp_merge::diff::{ListPairing, Equality, compare_by};
 use smp_merge::merge::InferKeys;
 use smp_merge::merge::align;
 use smp_merge::merge::association::ListPolicy;
@@ -27,7 +27,7 @@ pub(super) fn changed_fields(old: &Node, new: &Node, cursor: Cursor<'_>) -> Chan
 
 struct ByUsualKeys;
 
-impl Sameness for ByUsualKeys {
+impl Equality for ByUsualKeys {
     fn lists(&self, [old, new]: [&[Node]; 2], list: Cursor<'_>) -> ListPairing {
         if old == new {
             return ListPairing::Whole { same: true };
@@ -38,7 +38,7 @@ impl Sameness for ByUsualKeys {
         ListPairing::Entries(rows.into_iter().map(|(step, [new, old])| (step, [old, new])).collect())
     }
 
-    fn order_counts(&self) -> bool {
+    fn order_matters(&self) -> bool {
         true
     }
 }

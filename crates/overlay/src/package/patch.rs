@@ -15,7 +15,7 @@ use super::selection::{ManifestSelection, NamedTarget, PatchCandidates, is_kusto
 use smp_merge::merge::directive::PATCH_MERGE_KEY;
 use smp_merge::merge::{AbsentDeletions, Exceptions, MergeRules, Merged, PatchRules, Rules};
 use smp_merge::patch::{
-    ApplyOptions, JsonPatch, JsonPatchOptions, PatchType, apply, check_built_in, check_numbers,
+    ApplyOptions, JsonPatch, JsonPatchOptions, PatchType, apply, check_strategic_support, check_numbers,
     parse_json_patch,
 };
 use smp_merge::schema::{Cursor, Gvk, Schema};
@@ -126,7 +126,7 @@ impl TargetedPatch {
         if is_given || self.patch_type != PatchType::Strategic || !is_for_server {
             return Ok(());
         }
-        check_built_in(manifest.node)
+        check_strategic_support(manifest.node)
     }
 
     /// Adds the location of the patch, if the error has none, and the file of the manifest.
@@ -138,7 +138,7 @@ impl TargetedPatch {
 
     fn apply(&self, mut node: Node, schema: &Schema, kind: Cursor<'_>, rules: Rules) -> Result<Merged> {
         if let Some(operations) = &self.json {
-            let warnings = operations.apply_noting(&mut node, JsonPatchOptions::default())?.into_warnings();
+            let warnings = operations.apply_with_warnings(&mut node, JsonPatchOptions::default())?.into_warnings();
             return Ok(Merged { warnings, ..Merged::from_node(Some(node)) });
         }
         let options = ApplyOptions::default().rules(rules).kind(kind).schema(schema);

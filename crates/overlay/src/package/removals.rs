@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-use smp_merge::cause::{History, OperationPart, Writer, place_in_patch};
+use smp_merge::cause::{History, OperationPart, Writer, location_in_patch};
 use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::path::{FieldPath, PathElement, pointer_steps};
 use smp_text::source::Span;
@@ -15,9 +15,9 @@ use smp_text::yaml::{Node, Value};
 pub(super) fn removals(patches: &[&Node], [before, after]: [&Node; 2]) -> FxHashMap<String, Span> {
     let patched = Arc::new(Writer::default());
     let mut history = History::new(before, &patched);
-    history.follow(after, &patched);
+    history.record(after, &patched);
     let location = |steps: &[SmolStr]| {
-        patches.iter().rev().find_map(|patch| place_in_patch(patch, steps, OperationPart::Path))
+        patches.iter().rev().find_map(|patch| location_in_patch(patch, steps, OperationPart::Path))
     };
     let removed = history.removed().iter().filter_map(|removed| {
         let steps: Vec<SmolStr> = pointer_steps(&removed.pointer).map(SmolStr::from).collect();

@@ -192,7 +192,7 @@ fn lists_without_a_schema_are_reported() {
 #[test]
 fn single_documents_need_no_names() {
     let merge = |source, dest| {
-        let merged = merge2_packages(&file(source), &file(dest), &Schema::none(), &kyaml()).expect("merged");
+        let merged = merge2_packages(&file(source), &file(dest), &Schema::empty(), &kyaml()).expect("merged");
         merged.stream()
     };
     assert_eq!(merge("a: 2\nc: 3\n", "# c\na: 1 # one\nb: 2\n"), "# c\na: 2 # one\nb: 2\nc: 3\n");
@@ -234,13 +234,13 @@ fn items_of_lists_are_manifests() {
 #[test]
 fn duplicate_manifests_are_rejected() {
     let twice = format!("{}---\n{}", config("a", "1"), config("a", "2"));
-    let error = merge2_packages(&file(&twice), &file(&config("a", "1")), &Schema::none(), &kyaml());
+    let error = merge2_packages(&file(&twice), &file(&config("a", "1")), &Schema::empty(), &kyaml());
     assert_eq!(error.expect_err("twice").code(), Code::DuplicateResource);
     // In different files they are variants of one resource.
     let variants = [("a.yaml", config("a", "1")), ("b.yaml", config("a", "2"))];
     let dest = directory(&variants.each_ref().map(|(p, t)| (*p, t.as_str())));
     let source = directory(&[("b.yaml", &config("a", "3"))]);
-    let merged = merge2_packages(&read(&source), &read(&dest), &Schema::none(), &kyaml()).expect("merged");
+    let merged = merge2_packages(&read(&source), &read(&dest), &Schema::empty(), &kyaml()).expect("merged");
     assert_eq!(texts(&merged, dest.path()), [("b.yaml".to_string(), Some(config("a", "3")))]);
 }
 
