@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::{temp_dir, run};
+use kubectl_smp_testing::program::{run, temp_dir};
 
 /// Name of the case, its files, and the arguments.
 type Case = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);

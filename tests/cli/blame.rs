@@ -5,7 +5,7 @@ mod external;
 use std::fs;
 use std::path::Path;
 
-use kubectl_smp_testing::program::{temp_dir, run_ok, run};
+use kubectl_smp_testing::program::{run, run_ok, temp_dir};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -133,7 +133,7 @@ fn blamed(home: &Path) -> Vec<Value> {
 
 /// Returns the location and the writer of a field, followed by the chain of its previous writers.
 fn origin(all: &[Value], kind: &str, pointer: &str) -> String {
-    let told = |write: &Value| {
+    let reported = |write: &Value| {
         let at = match &write["at"] {
             Value::Null => "-".to_string(),
             at => format!("{}:{}:{}", at["file"].as_str().expect("a path"), at["line"], at["column"]),
@@ -143,8 +143,8 @@ fn origin(all: &[Value], kind: &str, pointer: &str) -> String {
     let object = all.iter().find(|object| object["kind"] == kind).expect("the object");
     let fields = object["fields"].as_array().expect("fields");
     let field = fields.iter().find(|field| field["pointer"] == pointer).expect(pointer);
-    let chain = field["chain"].as_array().expect("a chain").iter().map(told);
-    std::iter::once(told(field)).chain(chain).collect::<Vec<_>>().join(" < ")
+    let chain = field["chain"].as_array().expect("a chain").iter().map(reported);
+    std::iter::once(reported(field)).chain(chain).collect::<Vec<_>>().join(" < ")
 }
 
 #[test]

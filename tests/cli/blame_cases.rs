@@ -11,7 +11,7 @@ use kubectl_smp_testing::program;
 use serde_json::Value;
 
 /// `"value" file:line:column by (in file)`
-fn told(write: &Value) -> String {
+fn reported(write: &Value) -> String {
     let at = match &write["at"] {
         Value::Null => "-".to_string(),
         at => format!("{}:{}:{}", at["file"].as_str().expect("a path"), at["line"], at["column"]),
@@ -26,15 +26,15 @@ fn listing(objects: &[Value]) -> String {
         let _ = writeln!(out, "{} {}", text("kind"), text("name"));
         for field in object["fields"].as_array().expect("fields") {
             let pointer = field["pointer"].as_str().expect("a pointer");
-            let asked = field["in"].as_str().map(|file| format!(" in {file}")).unwrap_or_default();
-            let _ = writeln!(out, "  {pointer} = {}{asked}", told(field));
+            let used = field["in"].as_str().map(|file| format!(" in {file}")).unwrap_or_default();
+            let _ = writeln!(out, "  {pointer} = {}{used}", reported(field));
             for older in field["chain"].as_array().expect("a chain") {
-                let _ = writeln!(out, "      < {}", told(older));
+                let _ = writeln!(out, "      < {}", reported(older));
             }
         }
         for removal in object["removed"].as_array().expect("removals") {
             let pointer = removal["pointer"].as_str().expect("a pointer");
-            let _ = writeln!(out, "  {pointer} removed: {}", told(removal));
+            let _ = writeln!(out, "  {pointer} removed: {}", reported(removal));
         }
     }
     out

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kubectl_smp_testing::program::{temp_dir, run_ok, run};
+use kubectl_smp_testing::program::{run, run_ok, temp_dir};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -79,7 +79,11 @@ secretGenerator:
 ";
 
 fn home() -> TempDir {
-    temp_dir(&[("prod/all.yaml", ALL), ("prod/kustomization.yaml", PROD), ("outer/kustomization.yaml", OUTER)])
+    temp_dir(&[
+        ("prod/all.yaml", ALL),
+        ("prod/kustomization.yaml", PROD),
+        ("outer/kustomization.yaml", OUTER),
+    ])
 }
 
 /// Returns the suggestion printed when nothing matches.
@@ -306,9 +310,9 @@ patches:
         }
     }
     let output = run(home, &["blame", "deleted", "configmap/c"]);
-    let said = String::from_utf8(output.stderr).expect("text");
-    assert!(output.status.code() == Some(1) && output.stdout.is_empty(), "{said}");
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = String::from_utf8(output.stderr).expect("text");
+    assert!(output.status.code() == Some(1) && output.stdout.is_empty(), "{diagnostics}");
+    insta::assert_snapshot!(diagnostics, @r"
     error[no-match]: `configmap/c` was deleted on the way
      |
      = help: `patches[1]` deleted it: add `--removed` to see what it was

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use kubectl_smp_testing::program::{temp_dir, run};
+use kubectl_smp_testing::program::{run, temp_dir};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{ParseOptions, parse_documents, to_documents};
 
@@ -16,7 +16,7 @@ fn printed(home: &Path, args: &[&str]) -> String {
 }
 
 /// Parses the text and prints it again.
-fn printed_again(text: &str) -> String {
+fn reformatted(text: &str) -> String {
     let sources = SourceMap::default();
     let id = sources.add("blamed", text);
     let documents = parse_documents(&sources, id, ParseOptions::default()).expect("YAML");
@@ -40,10 +40,10 @@ fn holds(files: &[(&str, &str)]) {
     let home = temp_dir(files);
     let built = printed(home.path(), &["build", "."]);
     let blamed = printed(home.path(), &["blame", "."]);
-    assert_eq!(printed_again(&blamed), built);
-    let told: Value =
+    assert_eq!(reformatted(&blamed), built);
+    let reported: Value =
         serde_json::from_str(&printed(home.path(), &["blame", ".", "-o", "json"])).expect("JSON");
-    let fields = told.as_array().expect("objects").iter();
+    let fields = reported.as_array().expect("objects").iter();
     let fields: usize = fields.map(|object| object["fields"].as_array().expect("fields").len()).sum();
     let comments = blamed.lines().filter(|line| line.contains("  # some.yaml:")).count();
     assert_eq!(comments, fields, "each value has a comment on a line of its own");

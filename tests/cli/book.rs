@@ -75,9 +75,11 @@ impl Clone {
             .expect("bash");
         self.cwd = fs::read_to_string(home.join("cwd")).expect("the directory").trim().into();
         let real = home.canonicalize().expect("the directory");
-        let shown = String::from_utf8(output.stdout).expect("text");
-        let shown = shown.replace(&real.display().to_string(), "~").replace(&home.display().to_string(), "~");
-        (output.status.success(), shown)
+        let output_or_error = String::from_utf8(output.stdout).expect("text");
+        let output_or_error = output_or_error
+            .replace(&real.display().to_string(), "~")
+            .replace(&home.display().to_string(), "~");
+        (output.status.success(), output_or_error)
     }
 }
 
@@ -89,7 +91,7 @@ fn commands(block: &str) -> Vec<(String, String)> {
         match (line.strip_prefix("$ "), commands.last_mut()) {
             (Some(command), _) => commands.push((command.to_string(), String::new())),
             (None, Some((command, _))) if continues => command.extend(["\n", line]),
-            (None, Some((_, shown))) => shown.extend([line, "\n"]),
+            (None, Some((_, output_or_error))) => output_or_error.extend([line, "\n"]),
             (None, None) => panic!("output without a command: {line}"),
         }
         continues = line.ends_with('\\');
@@ -108,10 +110,10 @@ fn replayed(page: &Path) -> String {
     for part in parts {
         let (block, rest) = part.split_once("```").expect("the end of the block");
         replayed.push_str("```console\n");
-        for (command, shown) in commands(block) {
+        for (command, output_or_error) in commands(block) {
             let (succeeded, printed) = clone.run(&command);
             replayed.extend(["$ ", &command, "\n"]);
-            if shown.is_empty() {
+            if output_or_error.is_empty() {
                 assert!(succeeded, "{}: {command}\n{printed}", page.display());
             } else {
                 replayed.extend([printed.trim_end_matches('\n'), "\n"]);

@@ -22,7 +22,7 @@ struct Ran {
 }
 
 impl Ran {
-    fn of(output: Output) -> Self {
+    fn from_output(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
         let success = output.status.success();
         Self { success, stdout: text(output.stdout), stderr: text(output.stderr) }
@@ -36,9 +36,9 @@ impl Ran {
     }
 
     #[track_caller]
-    fn failed(self, wanted: &str) -> String {
+    fn failed(self, expected: &str) -> String {
         assert!(!self.success && self.stdout.is_empty(), "{}", self.stdout);
-        assert!(self.stderr.contains(wanted), "{wanted} is not in:\n{}", self.stderr);
+        assert!(self.stderr.contains(expected), "{expected} is not in:\n{}", self.stderr);
         self.stderr
     }
 }
@@ -137,7 +137,7 @@ resources:
     }
 
     fn run(&self, arguments: &[&str]) -> Ran {
-        Ran::of(self.command(arguments).output().expect("the program"))
+        Ran::from_output(self.command(arguments).output().expect("the program"))
     }
 
     fn start(&self, arguments: &[&str]) -> Child {
@@ -149,7 +149,8 @@ resources:
     #[track_caller]
     fn eight_builds(&self, arguments: &[&str]) -> String {
         let running: Vec<_> = (0..8).map(|_| self.start(arguments)).collect();
-        let ran = running.into_iter().map(|child| Ran::of(child.wait_with_output().expect("an end")));
+        let ran =
+            running.into_iter().map(|child| Ran::from_output(child.wait_with_output().expect("an end")));
         let printed: Vec<_> = ran.map(Ran::printed).collect();
         assert!(printed.iter().all(|text| *text == printed[0]), "{printed:?}");
         printed[0].clone()
@@ -296,7 +297,7 @@ fn response_that_decompresses_beyond_the_limit_is_rejected() {
         .current_dir(home.0.path())
         .env("KUBECTL_SMP_CACHE_DIR", home.path("cache"))
         .env("RAYON_NUM_THREADS", "1");
-    let ran = Ran::of(limited.stdin(Stdio::null()).output().expect("the program"));
+    let ran = Ran::from_output(limited.stdin(Stdio::null()).output().expect("the program"));
     ran.failed("it has more than 268435456 bytes");
     assert!(!home.path("cache/remote/files").exists(), "nothing of it is kept");
 }
@@ -396,8 +397,9 @@ spec: {group: a.b, names: {kind: A}, versions: [{name: v1, schema: {openAPIV3Sch
 #[test]
 fn cache_directory_comes_from_flag_variable_or_default() {
     let home = Home::new();
-    let path =
-        |command: &mut Command| Ran::of(command.output().expect("the program")).printed().trim().to_string();
+    let path = |command: &mut Command| {
+        Ran::from_output(command.output().expect("the program")).printed().trim().to_string()
+    };
     let at = |path: PathBuf| path.display().to_string();
     assert_eq!(path(&mut home.command(&["cache", "path"])), at(home.path("cache")));
     let mut given = home.command(&["cache", "path", "--cache-dir", "given"]);

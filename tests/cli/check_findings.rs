@@ -6,7 +6,7 @@ mod operations;
 mod references;
 mod targets;
 
-use kubectl_smp_testing::program::{temp_dir, run};
+use kubectl_smp_testing::program::{run, temp_dir};
 use serde_json::Value;
 
 const POD: &str = "\
@@ -68,7 +68,7 @@ fn target_of(manifests: &str) -> tempfile::TempDir {
 }
 
 /// Codes and messages of the findings in a target of one file.
-fn told_of(manifests: &str) -> Vec<String> {
+fn findings_of(manifests: &str) -> Vec<String> {
     let home = target_of(manifests);
     let output = run(home.path(), &["check", "-o", "json"]);
     let findings: Vec<Value> = serde_json::from_slice(&output.stdout).expect("an array");

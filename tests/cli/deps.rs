@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::Output;
 
-use kubectl_smp_testing::program::{self, command, temp_dir, temp_dir_with, run};
+use kubectl_smp_testing::program::{self, command, run, temp_dir, temp_dir_with};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -176,12 +176,13 @@ fn only_listed_files_affect_the_build() {
     }
     assert_eq!(all.len(), READ.len() + 3);
     for path in all {
-        let shown = path.strip_prefix(home.path()).expect("below").to_str().expect("UTF-8").to_string();
+        let output_or_error =
+            path.strip_prefix(home.path()).expect("below").to_str().expect("UTF-8").to_string();
         let text = fs::read(&path).expect("there");
         fs::remove_file(&path).expect("removed");
-        assert_eq!(build() != want, READ.contains(&shown.as_str()), "{shown} removed");
+        assert_eq!(build() != want, READ.contains(&output_or_error.as_str()), "{output_or_error} removed");
         fs::write(&path, "{{").expect("written");
-        assert_eq!(build() != want, READ.contains(&shown.as_str()), "{shown} changed");
+        assert_eq!(build() != want, READ.contains(&output_or_error.as_str()), "{output_or_error} changed");
         fs::write(&path, text).expect("written");
     }
 }

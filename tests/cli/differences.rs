@@ -30,7 +30,7 @@ fn run(program: &str, args: &[&str], case: &Path) -> Output {
 }
 
 /// Returns the output, or the message if the command failed.
-fn shown(output: &Output) -> String {
+fn output_or_error(output: &Output) -> String {
     if output.status.success() {
         return String::from_utf8_lossy(&output.stdout).into_owned();
     }
@@ -38,7 +38,7 @@ fn shown(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-fn wanted(case: &Path, name: &str) -> String {
+fn expected(case: &Path, name: &str) -> String {
     fs::read_to_string(case.join(name)).unwrap_or_else(|error| panic!("{}/{name}: {error}", case.display()))
 }
 
@@ -46,12 +46,12 @@ fn wanted(case: &Path, name: &str) -> String {
 fn both_dialects_print_the_recorded_output() {
     let ours = env!("CARGO_BIN_EXE_kubectl-smp");
     for case in cases() {
-        let (theirs, default) = (wanted(&case, "kustomize.out"), wanted(&case, "default.out"));
+        let (theirs, default) = (expected(&case, "kustomize.out"), expected(&case, "default.out"));
         assert_ne!(theirs, default, "{} shows no difference", case.display());
         let as_kustomize = run(ours, &["build", "--dialect", "kustomize", "."], &case);
-        let wanted = if theirs.starts_with("Error: ") { &default } else { &theirs };
-        assert_eq!(&shown(&as_kustomize), wanted, "{} --dialect kustomize", case.display());
-        assert_eq!(shown(&run(ours, &["build", "."], &case)), default, "{}", case.display());
+        let expected = if theirs.starts_with("Error: ") { &default } else { &theirs };
+        assert_eq!(&output_or_error(&as_kustomize), expected, "{} --dialect kustomize", case.display());
+        assert_eq!(output_or_error(&run(ours, &["build", "."], &case)), default, "{}", case.display());
     }
 }
 
@@ -60,8 +60,8 @@ fn both_dialects_print_the_recorded_output() {
 fn kustomize_prints_the_recorded_output() {
     let kustomize = required_env("SMP_TEST_KUSTOMIZE", "kustomize");
     for case in cases() {
-        let theirs = wanted(&case, "kustomize.out");
-        assert_eq!(shown(&run(&kustomize, &["build", "."], &case)), theirs, "{}", case.display());
+        let theirs = expected(&case, "kustomize.out");
+        assert_eq!(output_or_error(&run(&kustomize, &["build", "."], &case)), theirs, "{}", case.display());
     }
 }
 
@@ -75,7 +75,7 @@ fn ports_that_differ_only_in_protocol_are_distinct() {
     for (dialect, file) in table {
         let args =
             ["patch", "-f", "service.yaml", "--patch-file", "patch.yaml", "--dialect", dialect, "-o", "yaml"];
-        assert_eq!(shown(&run(ours, &args, &case)), wanted(&case, file), "{dialect}");
+        assert_eq!(output_or_error(&run(ours, &args, &case)), expected(&case, file), "{dialect}");
     }
 }
 
@@ -83,8 +83,8 @@ fn ports_that_differ_only_in_protocol_are_distinct() {
 fn the_book_lists_every_case() {
     let page = fs::read_to_string(root().join("book/reference/differences.md")).expect("the page");
     let links = page.split("](../../tests/cases/differences/").skip(1);
-    let linked: BTreeSet<_> =
+    let with_symlinks: BTreeSet<_> =
         links.filter_map(|rest| rest.split_once(')')).map(|(name, _)| name.to_owned()).collect();
     let name = |case: &PathBuf| case.file_name().expect("a name").to_string_lossy().into_owned();
-    assert_eq!(linked, cases().iter().map(name).collect::<BTreeSet<_>>());
+    assert_eq!(with_symlinks, cases().iter().map(name).collect::<BTreeSet<_>>());
 }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use kubectl_smp_testing::{requirements, program};
+use kubectl_smp_testing::{program, requirements};
 
 /// Text that must never be printed.
 const SECRET: &str = "top-secret";
@@ -37,21 +37,21 @@ metadata:
 }
 
 /// A temporary directory with a cache beside the targets, and the file `out/secret.yaml`.
-struct Place {
+struct Workspace {
     _guard: tempfile::TempDir,
     home: PathBuf,
 }
 
-impl Place {
+impl Workspace {
     fn new(files: &[(&str, &str)]) -> Self {
         let guard = tempfile::tempdir().expect("a directory");
         let home = guard.path().canonicalize().expect("its real path");
-        let place = Self { _guard: guard, home };
-        place.write("out/secret.yaml", &map(SECRET));
+        let workspace = Self { _guard: guard, home };
+        workspace.write("out/secret.yaml", &map(SECRET));
         for (path, text) in files {
-            place.write(path, text);
+            workspace.write(path, text);
         }
-        place
+        workspace
     }
 
     fn at(&self, path: &str) -> PathBuf {
@@ -89,23 +89,23 @@ impl Place {
     }
 
     /// Runs the program, which must finish before the timeout.
-    fn run(&self, arguments: &[&str]) -> Ended {
-        Ended::of(self.command(arguments))
+    fn run(&self, arguments: &[&str]) -> Outcome {
+        Outcome::run(self.command(arguments))
     }
 
     /// Returns the output of a command, which must succeed.
-    fn prints(&self, arguments: &[&str]) -> String {
-        let ended = self.run(arguments);
-        assert!(ended.succeeded, "{arguments:?}: {}", ended.messages);
-        ended.output
+    fn stdout_of(&self, arguments: &[&str]) -> String {
+        let outcome = self.run(arguments);
+        assert!(outcome.succeeded, "{arguments:?}: {}", outcome.messages);
+        outcome.output
     }
 
     /// Returns the error of a command, which must fail, print nothing on stdout and leak nothing.
-    fn refused(&self, arguments: &[&str]) -> String {
-        let ended = self.run(arguments);
-        assert!(!ended.succeeded && ended.output.is_empty(), "{arguments:?}: {}", ended.output);
-        assert!(!ended.messages.contains(SECRET), "{arguments:?}: {}", ended.messages);
-        ended.messages.replace(&self.home.display().to_string(), "HOME")
+    fn rejected(&self, arguments: &[&str]) -> String {
+        let outcome = self.run(arguments);
+        assert!(!outcome.succeeded && outcome.output.is_empty(), "{arguments:?}: {}", outcome.output);
+        assert!(!outcome.messages.contains(SECRET), "{arguments:?}: {}", outcome.messages);
+        outcome.messages.replace(&self.home.display().to_string(), "HOME")
     }
 
     /// Turns a directory into a git repository and returns its URL.
@@ -122,14 +122,14 @@ impl Place {
 }
 
 /// Result of a command.
-struct Ended {
+struct Outcome {
     succeeded: bool,
     output: String,
     messages: String,
 }
 
-impl Ended {
-    fn of(mut command: Command) -> Self {
+impl Outcome {
+    fn run(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program");
         let start = Instant::now();
         // The output is short enough for the pipe buffer, so it is read after the exit.

@@ -368,6 +368,6 @@ stringData:
     repository.diverge(&[("s.yaml", &secret("hunter2"))], &[("s.yaml", &secret("hunter3"))]);
     let output = repository.run(&["merge", "theirs"]);
     assert_eq!(output.status.code(), Some(1));
-    let told = String::from_utf8([output.stdout, output.stderr].concat()).expect("text");
-    assert!(told.contains("stringData.p") && !told.contains("hunter"), "{told}");
+    let reported = String::from_utf8([output.stdout, output.stderr].concat()).expect("text");
+    assert!(reported.contains("stringData.p") && !reported.contains("hunter"), "{reported}");
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use kubectl_smp_testing::program::{temp_dir, run};
+use kubectl_smp_testing::program::{run, temp_dir};
 use regex::Regex;
 use serde_json::Value;
 use smp_text::yaml::Node;
@@ -66,8 +66,8 @@ fn problem_matcher_matches_findings() {
     let lines: Vec<&str> = printed.lines().collect();
     assert_eq!(lines.len(), 1, "{printed}");
     let found = regexp.captures(lines[0]).expect("it matches");
-    let told = ["file", "line", "column", "severity", "code"].map(|name| &found[group(name)]);
-    assert_eq!(told, ["a b/kustomization.yaml", "3", "9", "warning", "unmatched-image"]);
+    let reported = ["file", "line", "column", "severity", "code"].map(|name| &found[group(name)]);
+    assert_eq!(reported, ["a b/kustomization.yaml", "3", "9", "warning", "unmatched-image"]);
     insta::assert_snapshot!(found[group("message")], @"no image is called `ngnix`, so this entry changes nothing");
 }
 

@@ -34,7 +34,10 @@ fn builder(files: Files, targets: Targets) -> Builder {
     options.lock = LockSource::Ignore;
     let chain = |used| {
         let hermetic = used == ChainPurpose::Kustomizations;
-        SchemaChain::new(&SchemaChoice::Auto, ChainSources { hermetic, offline: true, ..ChainSources::default() })
+        SchemaChain::new(
+            &SchemaChoice::Auto,
+            ChainSources { hermetic, offline: true, ..ChainSources::default() },
+        )
     };
     Builder::with_chain(SourceMap::default(), options, Box::new(chain), targets).expect("made")
 }

@@ -186,11 +186,18 @@ fn locked_schema_of_a_built_in_kind_is_an_error() {
     for target in ["over", "k"] {
         for flags in [&[][..], &["--locked", "--strict"], &["--dialect", "kustomize"]] {
             let output = program::run(home.path(), &[&["build", target], flags].concat());
-            let said = String::from_utf8(output.stderr).expect("text");
-            assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b""[..]), "{said}");
-            let place = format!("{target}/smp.lock:{line}:");
-            assert!(said.contains("apps/v1 Deployment is built into Kubernetes"), "{said}");
-            assert!(said.contains(&place) && said.contains("`kubectl smp lock`"), "{said}");
+            let diagnostics = String::from_utf8(output.stderr).expect("text");
+            assert_eq!(
+                (output.status.code(), output.stdout.as_slice()),
+                (Some(1), &b""[..]),
+                "{diagnostics}"
+            );
+            let location = format!("{target}/smp.lock:{line}:");
+            assert!(diagnostics.contains("apps/v1 Deployment is built into Kubernetes"), "{diagnostics}");
+            assert!(
+                diagnostics.contains(&location) && diagnostics.contains("`kubectl smp lock`"),
+                "{diagnostics}"
+            );
         }
         // The command in the help text fixes the error.
         let output = program::run(home.path(), &["lock", target]);
@@ -284,10 +291,10 @@ patches: [{path: patch.yaml}]
 
     let home = program::temp_dir(&files);
     let output = program::run(home.path(), &["build", "k", "over", "--strict"]);
-    let said = String::from_utf8(output.stderr).expect("text");
-    assert!(output.status.success(), "a note: {said}");
-    assert_eq!(said.matches("note[schema-source]: ").count(), 1, "{said}");
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = String::from_utf8(output.stderr).expect("text");
+    assert!(output.status.success(), "a note: {diagnostics}");
+    assert_eq!(diagnostics.matches("note[schema-source]: ").count(), 1, "{diagnostics}");
+    insta::assert_snapshot!(diagnostics, @r"
     note[schema-source]: ex.io/v1 Gadget merges by its schema in smp.lock, which is above the target
      |
      = target: k

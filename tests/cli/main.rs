@@ -7,20 +7,19 @@ mod blame;
 mod blame_cases;
 mod blame_objects;
 mod blame_text;
-mod unmatched_references;
 mod book;
-mod limits;
 #[cfg(all(unix, feature = "remote"))]
 mod caches;
 mod check;
 mod check_findings;
 mod deps;
 mod differences;
+#[cfg(unix)]
+mod file_access;
 mod git_driver;
 mod help;
 mod integrations;
-#[cfg(unix)]
-mod file_access;
+mod limits;
 mod locked_schemas;
 mod merges;
 mod messages;
@@ -34,6 +33,7 @@ mod rejections;
 mod secrets;
 mod targets;
 mod tree;
+mod unmatched_references;
 mod validation;
 mod version;
 #[cfg(unix)]

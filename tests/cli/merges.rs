@@ -9,7 +9,7 @@ use kubectl_smp_testing::program::{temp_dir, temp_dir_from_text};
 
 /// Returns stdout and stderr.
 fn run(folder: &Path, args: &[&str]) -> (String, String) {
-    let output = program::run(temp_dir, args);
+    let output = program::run(folder, args);
     let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("text"));
     assert!(output.status.success(), "{args:?}: {stderr}");
     (stdout, stderr)
@@ -23,11 +23,11 @@ fn merge3(original: &str, updated: &str, dest: &str, args: &[&str]) -> (String, 
 }
 
 /// Asserts that two-way and three-way merges of a text with itself change nothing.
-fn is_itself(text: &str) {
-    let (merged, told) = merge3(text, text, text, &[]);
-    assert_eq!((merged.as_str(), told.as_str()), (text, "nothing changed\n"));
-    let (merged, told) = run(temp_dir(&[("x.yaml", text)]).path(), &["merge", "x.yaml", "x.yaml"]);
-    assert_eq!((merged.as_str(), told.as_str()), (text, "nothing changed\n"));
+fn assert_self_merge(text: &str) {
+    let (merged, reported) = merge3(text, text, text, &[]);
+    assert_eq!((merged.as_str(), reported.as_str()), (text, "nothing changed\n"));
+    let (merged, reported) = run(temp_dir(&[("x.yaml", text)]).path(), &["merge", "x.yaml", "x.yaml"]);
+    assert_eq!((merged.as_str(), reported.as_str()), (text, "nothing changed\n"));
 }
 
 /// Two ports with the same number, as in ingress-nginx behind a load balancer that terminates TLS.
@@ -55,7 +55,7 @@ spec:
 
 #[test]
 fn duplicate_ports_are_kept() {
-    is_itself(TWO_PORTS_ALIKE);
+    assert_self_merge(TWO_PORTS_ALIKE);
     let updated = TWO_PORTS_ALIKE.replace("controller:1", "controller:2");
     let mine = TWO_PORTS_ALIKE.replace(
         "2443\n",
@@ -67,9 +67,9 @@ fn duplicate_ports_are_kept() {
     let both = mine.replace("controller:1", "controller:2");
     assert_eq!(merge3(TWO_PORTS_ALIKE, &updated, &mine, &[]).0, both);
     let theirs = updated.replace("2443", "3443");
-    let (merged, told) = merge3(TWO_PORTS_ALIKE, &theirs, &mine, &[]);
+    let (merged, reported) = merge3(TWO_PORTS_ALIKE, &theirs, &mine, &[]);
     assert_eq!(merged, theirs, "a list whose entries nothing tells apart is one value");
-    insta::assert_snapshot!(told, @r"
+    insta::assert_snapshot!(reported, @r"
     warning[conflict]: both sides changed this field: the updated value is taken
       --> dest.yaml:20:15
        |
@@ -114,11 +114,11 @@ spec:
 "
         )
     };
-    is_itself(&scaled(1, "b"));
+    assert_self_merge(&scaled(1, "b"));
     assert_eq!(merge3(&scaled(1, "b"), &scaled(2, "b"), &scaled(1, "c"), &[]).0, scaled(2, "c"));
-    let (merged, told) = merge3(&scaled(1, "b"), &scaled(1, "d"), &scaled(2, "c"), &[]);
+    let (merged, reported) = merge3(&scaled(1, "b"), &scaled(1, "d"), &scaled(2, "c"), &[]);
     assert_eq!(merged, scaled(2, "d"));
-    insta::assert_snapshot!(told, @r"
+    insta::assert_snapshot!(reported, @r"
     warning[conflict]: both sides changed this field: the updated value is taken
       --> dest.yaml:13:14
        |
@@ -202,9 +202,9 @@ spec:
     let files = files.map(|(name, text)| (name, text.as_str()));
     let by_file = temp_dir(&[&files[..], &[("crd.yaml", GATEWAY_CRD)]].concat());
     let sides = ["merge3", "--original=original.yaml", "--updated=updated.yaml", "--dest=dest.yaml"];
-    let (merged, told) = run(by_file.path(), &[&sides[..], &["--schema=crd.yaml"]].concat());
+    let (merged, reported) = run(by_file.path(), &[&sides[..], &["--schema=crd.yaml"]].concat());
     assert_eq!(sorted_entries(&merged), sorted_entries(&want));
-    assert!(!told.contains("warning"), "{told}");
+    assert!(!reported.contains("warning"), "{reported}");
 
     let both =
         ["original", "updated", "dest"].map(|side| [format!("{side}/crd.yaml"), format!("{side}/g.yaml")]);
@@ -216,8 +216,8 @@ spec:
         .collect();
     let sides = ["merge3", "--original=original", "--updated=updated", "--dest=dest", "--in-place"];
     let in_package = temp_dir(&files);
-    let (_, told) = run(in_package.path(), &sides);
-    assert!(!told.contains("warning"), "{told}");
+    let (_, reported) = run(in_package.path(), &sides);
+    assert!(!reported.contains("warning"), "{reported}");
     let merged = fs::read_to_string(in_package.path().join("dest/g.yaml")).expect("there");
     assert_eq!(sorted_entries(&merged), sorted_entries(&want));
 }
@@ -264,7 +264,7 @@ spec:
     protocol: UDP
 ",
     );
-    let (merged, told) = merge3(&original, &updated, &dest, &[]);
+    let (merged, reported) = merge3(&original, &updated, &dest, &[]);
     let want = r"  - port: 53
     protocol: TCP
     name: dns
@@ -273,7 +273,7 @@ spec:
     protocol: UDP
 ";
     assert_eq!(merged, service(want));
-    assert!(!told.contains("warning"), "{told}");
+    assert!(!reported.contains("warning"), "{reported}");
     let files = temp_dir(&[("updated.yaml", &updated), ("dest.yaml", &dest)]);
     assert_eq!(run(files.path(), &["merge", "updated.yaml", "dest.yaml"]).0, service(want));
 }
@@ -299,7 +299,7 @@ spec:
 "
         )
     };
-    is_itself(&pod("a", "y"));
+    assert_self_merge(&pod("a", "y"));
     assert_eq!(merge3(&pod("a", "y"), &pod("b", "y"), &pod("a", "z"), &[]).0, pod("b", "z"));
     assert_eq!(merge3(&pod("a", "y"), &pod("a", "z"), &pod("b", "y"), &[]).0, pod("b", "z"));
 }
@@ -338,9 +338,9 @@ spec:
     let updated = deployment("    type: Recreate\n", "", "hostPath:\n          path: /x", 1);
     let dest = deployment(rolling, sidecar, "emptyDir: {}", 3);
     let want = deployment("    type: Recreate\n", "", "hostPath:\n          path: /x", 3);
-    let (merged, told) = merge3(&original, &updated, &dest, &[]);
+    let (merged, reported) = merge3(&original, &updated, &dest, &[]);
     assert_eq!(merged, want);
-    assert!(!told.contains("warning"), "{told}");
+    assert!(!reported.contains("warning"), "{reported}");
     let (kyaml, _) = merge3(&original, &updated, &dest, &["--dialect=kyaml"]);
     for shell in ["rollingUpdate: {}", "emptyDir: {}"] {
         assert!(kyaml.contains(shell), "kyaml leaves {shell}: {kyaml}");
@@ -361,7 +361,7 @@ a: 1 # one
 c: 1
 ",
     );
-    let (merged, told) = run(files.path(), &["merge", "source.yaml", "dest.yaml"]);
+    let (merged, reported) = run(files.path(), &["merge", "source.yaml", "dest.yaml"]);
     insta::assert_snapshot!(merged, @r"
     # mine
     a: # one
@@ -369,6 +369,6 @@ c: 1
     c: 2
     ");
     for part in ["warning[conflict]: ", "dest.yaml:2:4", "source.yaml:2:3", "field: a\n"] {
-        assert!(told.contains(part), "{part} is not in {told}");
+        assert!(reported.contains(part), "{part} is not in {reported}");
     }
 }

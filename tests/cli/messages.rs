@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use kubectl_smp_testing::program::{command, temp_dir, run, stderr};
+use kubectl_smp_testing::program::{command, run, stderr, temp_dir};
 use serde_json::Value;
 use smp_text::diagnostic::Code;
 use tempfile::TempDir;
@@ -107,9 +107,9 @@ fn every_message_format_has_the_same_content() {
     insta::assert_snapshot!(github, @"::warning file=base/kustomization.yaml,line=4,endLine=4,col=18,endColumn=22,title=unmatched-patch::the target name=nope selects no resource%0Athe patch changes nothing; names are those of this kustomization's resources");
     let json = stderr(&run(home.path(), &["--message-format", "json", "build", "two"]));
     let message: Value = serde_json::from_str(json.trim_end()).expect("one object");
-    let place = &message["places"][0];
+    let location = &message["places"][0];
     assert_eq!(
-        (&message["code"], &message["severity"], &place["file"], &place["line"], &place["primary"]),
+        (&message["code"], &message["severity"], &location["file"], &location["line"], &location["primary"]),
         (
             &"unmatched-patch".into(),
             &"warning".into(),

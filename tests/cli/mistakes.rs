@@ -1,8 +1,8 @@
 //! Mistakes that would otherwise reach production: each is reported where it was made, with a suggestion.
 
 mod added_documents;
-mod kustomizations;
 mod cluster;
+mod kustomizations;
 mod several_errors;
 mod suggestions;
 mod wrong_input;
@@ -41,28 +41,28 @@ data:
 }
 
 /// Returns the messages of a command, which must fail and print nothing on stdout.
-fn refused(home: &Path, args: &[&str]) -> String {
+fn rejected(home: &Path, args: &[&str]) -> String {
     let output = run(home, args);
-    let told = String::from_utf8(output.stderr).expect("text");
-    assert_eq!((output.stdout.len(), output.status.success()), (0, false), "{args:?}: {told}");
-    told
+    let reported = String::from_utf8(output.stderr).expect("text");
+    assert_eq!((output.stdout.len(), output.status.success()), (0, false), "{args:?}: {reported}");
+    reported
 }
 
 /// Returns the messages of a command, which must succeed.
-fn told(home: &Path, args: &[&str]) -> String {
+fn reported(home: &Path, args: &[&str]) -> String {
     let output = run(home, args);
-    let told = String::from_utf8(output.stderr).expect("text");
-    assert!(output.status.success() && !output.stdout.is_empty(), "{args:?}: {told}");
-    told
+    let reported = String::from_utf8(output.stderr).expect("text");
+    assert!(output.status.success() && !output.stdout.is_empty(), "{args:?}: {reported}");
+    reported
 }
 
-fn messages(told: &str) -> Vec<Value> {
-    told.lines().map(|line| serde_json::from_str(line).expect("an object")).collect()
+fn messages(reported: &str) -> Vec<Value> {
+    reported.lines().map(|line| serde_json::from_str(line).expect("an object")).collect()
 }
 
 #[track_caller]
-fn says(told: &str, parts: &[&str]) {
+fn assert_contains_all(reported: &str, parts: &[&str]) {
     for part in parts {
-        assert!(told.contains(part), "no `{part}` in:\n{told}");
+        assert!(reported.contains(part), "no `{part}` in:\n{reported}");
     }
 }

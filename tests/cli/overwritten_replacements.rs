@@ -1,6 +1,6 @@
 //! Replacements that overwrite the result of an earlier replacement.
 
-use kubectl_smp_testing::program::{temp_dir, run};
+use kubectl_smp_testing::program::{run, temp_dir};
 
 const MAPS: &str = "\
 apiVersion: v1
@@ -34,7 +34,7 @@ fn copied(from: (&str, &str), to: (&str, &str), options: &str) -> String {
 }
 
 /// Returns whether a command succeeded for a kustomization with these replacements, and its messages.
-fn told(command: &str, replacements: &[String]) -> (bool, String) {
+fn reported(command: &str, replacements: &[String]) -> (bool, String) {
     let kustomization = format!(
         "\
 resources: [maps.yaml]
@@ -52,12 +52,12 @@ fn both_locations_are_reported() {
     let first = copied(("a", "data.x"), ("c", "data.x"), "");
     let second = copied(("b", "data.x"), ("c", "data.x"), "");
     for command in ["build", "blame"] {
-        let (built, told) = told(command, &[first.clone(), second.clone()]);
-        assert!(built, "{told}");
-        assert!(told.contains("warning[overwritten-replacement]"), "{command}: {told}");
-        assert_eq!(told.matches("warning[").count(), 1, "{command}: {told}");
-        for place in ["app/kustomization.yaml:11:18", "kustomization.yaml:6:18", "ConfigMap c", "data.x"] {
-            assert!(told.contains(place), "{command}, {place}: {told}");
+        let (built, reported) = reported(command, &[first.clone(), second.clone()]);
+        assert!(built, "{reported}");
+        assert!(reported.contains("warning[overwritten-replacement]"), "{command}: {reported}");
+        assert_eq!(reported.matches("warning[").count(), 1, "{command}: {reported}");
+        for location in ["app/kustomization.yaml:11:18", "kustomization.yaml:6:18", "ConfigMap c", "data.x"] {
+            assert!(reported.contains(location), "{command}, {location}: {reported}");
         }
     }
 }
@@ -137,9 +137,9 @@ fn only_lost_values_are_reported() {
     ];
     for (name, replacements, want) in table {
         for command in ["build", "blame"] {
-            let (built, told) = told(command, &replacements);
-            assert!(built, "{name}: {told}");
-            assert_eq!(told.contains("overwritten-replacement"), want, "{command}, {name}: {told}");
+            let (built, reported) = reported(command, &replacements);
+            assert!(built, "{name}: {reported}");
+            assert_eq!(reported.contains("overwritten-replacement"), want, "{command}, {name}: {reported}");
         }
     }
 }

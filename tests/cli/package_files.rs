@@ -56,6 +56,6 @@ spec:
         image: web:1
 ";
 
-fn upgraded(text: &str) -> String {
+fn with_new_image(text: &str) -> String {
     text.replace("web:1", "web:2")
 }

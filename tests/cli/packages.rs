@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::{temp_dir, temp_dir_from_text, temp_dir_with, run};
+use kubectl_smp_testing::program::{run, temp_dir, temp_dir_from_text, temp_dir_with};
 
 const ORIGINAL: &str = "\
 kind: Web
@@ -28,7 +28,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text")
 }
 
-fn three_sides() -> tempfile::TempDir {
+fn three_versions() -> tempfile::TempDir {
     temp_dir(&[("original/web.yaml", ORIGINAL), ("updated/web.yaml", UPDATED), ("dest/web.yaml", DEST)])
 }
 
@@ -36,7 +36,7 @@ const MERGE3: [&str; 7] = ["merge3", "--original", "original", "--updated", "upd
 
 #[test]
 fn three_way_merge_prints_the_result_and_reports_on_stderr() {
-    let sides = three_sides();
+    let sides = three_versions();
     let output = run(sides.path(), &MERGE3);
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{stderr}");
@@ -72,15 +72,15 @@ image: web:2
     dest/web.yaml: Web web: changed replicas, image
     0 added, 1 changed, 0 removed, 1 conflict
     ");
-    for place in ["dest/web.yaml:4:", "updated/web.yaml:3:", "original/web.yaml:3:"] {
-        assert!(stderr.contains(place), "{place} is not in {stderr}");
+    for location in ["dest/web.yaml:4:", "updated/web.yaml:3:", "original/web.yaml:3:"] {
+        assert!(stderr.contains(location), "{location} is not in {stderr}");
     }
     assert_eq!(fs::read_to_string(sides.path().join("dest/web.yaml")).expect("there"), DEST);
 }
 
 #[test]
 fn conflicts_follow_the_resolution_strategy() {
-    let sides = three_sides();
+    let sides = three_versions();
     let run = |policy: &str| run(sides.path(), &[&MERGE3[..], &["--on-conflict", policy]].concat());
     let dest = run("dest");
     insta::assert_snapshot!(text(&dest.stdout), @r"
@@ -106,7 +106,7 @@ fn in_place_directory_merge_is_all_or_nothing() {
 kind: Web
 metadata: {name: gone}
 ";
-    let sides = three_sides();
+    let sides = three_versions();
     fs::write(sides.path().join("original/gone.yaml"), gone).expect("written");
     fs::write(sides.path().join("dest/gone.yaml"), gone).expect("written");
     fs::write(
@@ -167,12 +167,12 @@ metadata: {name: new}
 
 #[test]
 fn invalid_manifest_does_not_stop_the_merge() {
-    let sides = three_sides();
+    let sides = three_versions();
     fs::write(sides.path().join("dest/bad.yaml"), "a: [\n").expect("written");
     let output = run(sides.path(), &[&MERGE3[..], &["--in-place"]].concat());
     assert_eq!(output.status.code(), Some(3), "{output:?}");
-    let told = text(&output.stderr);
-    insta::assert_snapshot!(told, @r"
+    let reported = text(&output.stderr);
+    insta::assert_snapshot!(reported, @r"
     warning[syntax]: dest/bad.yaml is merged by lines: unclosed bracket '['
     warning: 2 warnings
     ");
@@ -253,11 +253,11 @@ l:
 - mountPath: /a
 ";
     assert_eq!(merge(&["--dialect", "kyaml", "--infer-keys", "--list-order", "prepend"]), prepended);
-    let told = "\
+    let reported = "\
 dest.yaml: document 1: changed l[mountPath=/b].v, l[mountPath=/c]
 0 added, 1 changed, 0 removed
 ";
-    assert_eq!(merge(&["-o", "out.yaml"]), told);
+    assert_eq!(merge(&["-o", "out.yaml"]), reported);
     assert_eq!(fs::read_to_string(files.path().join("out.yaml")).expect("written"), appended);
 }
 

@@ -2,18 +2,18 @@
 
 mod conflicts;
 mod layout;
+mod messages;
+mod pitfalls;
 mod schemas;
 mod selection;
 mod three_way;
-mod messages;
-mod pitfalls;
 mod versions;
 mod warnings;
 
 use std::fs;
 use std::path::Path;
 
-use kubectl_smp_testing::program::{temp_dir, temp_dir_from_text, temp_dir_with, run};
+use kubectl_smp_testing::program::{run, temp_dir, temp_dir_from_text, temp_dir_with};
 use tempfile::TempDir;
 
 /// Returns stdout and stderr.
@@ -153,7 +153,7 @@ const TYPES: [&[&str]; 4] =
     [&["--type", "strategic"], &["--type", "merge"], &["--type", "json"], &["--dialect", "overlay"]];
 
 /// Applies a patch of the given type to a manifest and returns the result as JSON.
-fn made_of(files: &TempDir, manifest: &str, create: &[&str], of: &[&str]) -> serde_json::Value {
+fn apply_patch_type(files: &TempDir, manifest: &str, create: &[&str], of: &[&str]) -> serde_json::Value {
     let (patch, _) = succeed(files.path(), &[create, of].concat());
     fs::write(files.path().join("patch.yaml"), patch).expect("written");
     let apply = ["patch", "-f", manifest, "--patch-file", "patch.yaml", "-o", "json"];

@@ -131,8 +131,8 @@ fn limits_page_matches_the_code() {
         );
     }
     let named: BTreeSet<_> = BOUNDS.iter().map(|(what, ..)| *what).collect();
-    let told: BTreeSet<_> = rows.iter().map(|row| row[0]).collect();
-    assert_eq!(told, named);
+    let reported: BTreeSet<_> = rows.iter().map(|row| row[0]).collect();
+    assert_eq!(reported, named);
     let known = BOUNDS.iter().map(|(_, file, name)| (*file, *name)).chain(INNER.iter().copied());
     let known: BTreeSet<_> = known.map(|(file, name)| (file.to_string(), name.to_string())).collect();
     let unknown: Vec<_> = constants.keys().filter(|constant| !known.contains(*constant)).collect();
@@ -169,24 +169,24 @@ fn variables(text: &str) -> BTreeSet<&str> {
     ];
     let is_name = |name: &&str| name.len() > 3 && name.chars().all(|c| c.is_ascii_uppercase() || c == '_');
     let lists = text.split('"').skip(1).step_by(2).filter(|name| name.starts_with("SSL_CERT_"));
-    let asked =
+    let used =
         ASKS.iter().flat_map(|ask| text.split(ask).skip(1)).filter_map(|behind| behind.split('"').next());
-    asked.chain(lists).filter(is_name).collect()
+    used.chain(lists).filter(is_name).collect()
 }
 
 #[test]
 fn environment_page_matches_the_code() {
     let text = page("book/reference/environment.md");
     let rows = rows(&text);
-    let told: BTreeSet<_> = rows.iter().flat_map(|row| row[0].split('`').skip(1).step_by(2)).collect();
+    let reported: BTreeSet<_> = rows.iter().flat_map(|row| row[0].split('`').skip(1).step_by(2)).collect();
     let sources = sources();
-    let asked: BTreeSet<_> = sources.values().flat_map(|text| variables(text)).collect();
-    assert!(asked.contains("KUBECONFIG") && asked.contains("NO_PROXY"), "{asked:?}");
-    let missing: Vec<_> = asked.difference(&told).collect();
+    let used: BTreeSet<_> = sources.values().flat_map(|text| variables(text)).collect();
+    assert!(used.contains("KUBECONFIG") && used.contains("NO_PROXY"), "{used:?}");
+    let missing: Vec<_> = used.difference(&reported).collect();
     assert!(missing.is_empty(), "variables that the book does not list: {missing:?}");
     // What libraries ask for.
     let others = BTreeSet::from(["XDG_CACHE_HOME"]);
     let made_up: Vec<_> =
-        told.iter().filter(|name| !asked.contains(**name) && !others.contains(**name)).collect();
+        reported.iter().filter(|name| !used.contains(**name) && !others.contains(**name)).collect();
     assert!(made_up.is_empty(), "nothing asks for {made_up:?}");
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Output;
 
-use kubectl_smp_testing::program::{temp_dir, temp_dir_with, run};
+use kubectl_smp_testing::program::{run, temp_dir, temp_dir_with};
 
 const CONFIG_MAP: &str = "\
 apiVersion: v1
@@ -17,9 +17,9 @@ fn texts(output: Output) -> [String; 2] {
 }
 
 #[track_caller]
-fn says(told: &str, parts: &[&str]) {
+fn assert_contains_all(reported: &str, parts: &[&str]) {
     for part in parts {
-        assert!(told.contains(part), "no `{part}` in:\n{told}");
+        assert!(reported.contains(part), "no `{part}` in:\n{reported}");
     }
 }
 
@@ -36,9 +36,9 @@ vars:
     name: setings
 ";
     let home = temp_dir(&[("kustomization.yaml", kustomization), ("a.yaml", CONFIG_MAP)]);
-    let [stdout, told] = texts(run(home.path(), &["build"]));
+    let [stdout, reported] = texts(run(home.path(), &["build"]));
     assert_eq!(stdout, "");
-    insta::assert_snapshot!(told, @r"
+    insta::assert_snapshot!(reported, @r"
     error[no-match]: the variable `X` is of a resource that is not there: ConfigMap setings
      --> kustomization.yaml:8:11
       |
@@ -83,7 +83,7 @@ patches:
     ]);
     let output = run(home.path(), &["build", "typo"]);
     assert!(output.status.success(), "as kustomize");
-    let [stdout, told] = texts(output);
+    let [stdout, reported] = texts(output);
     insta::assert_snapshot!(stdout, @r"
     apiVersion: apps/v1
     kind: Deployment
@@ -93,7 +93,7 @@ patches:
       replica: 3
       replicas: 1
     ");
-    insta::assert_snapshot!(told, @r"
+    insta::assert_snapshot!(reported, @r"
     warning[adding-replace]: `/spec/replica` is not there, so that `replace` adds it
      --> typo/kustomization.yaml:9:13
       |
@@ -129,8 +129,8 @@ spec: {ports: text}
     ] {
         let output = run(home.path(), args);
         assert!(output.status.success(), "{args:?}");
-        let [stdout, told] = texts(output);
-        assert!(!stdout.is_empty() && told.contains("warning"), "{args:?}: {told}");
+        let [stdout, reported] = texts(output);
+        assert!(!stdout.is_empty() && reported.contains("warning"), "{args:?}: {reported}");
         let strict = run(home.path(), &[args, &["--strict"]].concat());
         assert!(!strict.status.success(), "{args:?}");
         assert_eq!(texts(strict)[0], "", "{args:?}");
@@ -158,9 +158,12 @@ mod with_a_cluster {
         for args in refusing {
             let output = run(home.path(), &[args, &["-n", "shop"]].concat());
             assert_eq!(output.status.code(), Some(2), "{args:?}");
-            let [stdout, told] = texts(output);
+            let [stdout, reported] = texts(output);
             assert_eq!(stdout, "", "{args:?}");
-            says(&told, &["`--namespace` says where objects go that are sent to a cluster"]);
+            assert_contains_all(
+                &reported,
+                &["`--namespace` says where objects go that are sent to a cluster"],
+            );
         }
         // Commands that use the namespace: objects are applied to it, and only its objects are patched.
         let sent = ["apply", "--dry-run=client", "-o", "yaml", ".", "-n", "shop"];
@@ -223,13 +226,13 @@ clusters:
                 "`client-key`",
             ),
         ];
-        for (text, error, place, help) in table {
+        for (text, error, location, help) in table {
             let home = temp_dir(&[("config", &text), ("a.yaml", CONFIG_MAP)]);
             let output = run(home.path(), &["diff", "-f", "a.yaml", "--kubeconfig", "config"]);
-            let [stdout, told] = texts(output);
+            let [stdout, reported] = texts(output);
             assert_eq!(stdout, "");
-            says(&told, &[error, place, help]);
-            assert!(!told.contains("s3cr3t"), "{told}");
+            assert_contains_all(&reported, &[error, location, help]);
+            assert!(!reported.contains("s3cr3t"), "{reported}");
         }
     }
 
@@ -243,9 +246,9 @@ spec: {list: [a]}
 ";
         let home = temp_dir(&[("base/w.yaml", widget), ("over/w.yaml", &format!("# mine\n{widget}"))]);
         let args = ["build", "over", "--base", "base", "--server", "http://127.0.0.1:1"];
-        let [_, told] = texts(run(home.path(), &args));
-        says(
-            &told,
+        let [_, reported] = texts(run(home.path(), &args));
+        assert_contains_all(
+            &reported,
             &["the cluster could not be asked for the schema of", "over/w.yaml:2:1", "Widget.example.com w"],
         );
     }
@@ -268,10 +271,10 @@ configMapGenerator:
     let home = temp_dir(&[("kustomization.yaml", kustomization), ("a.yaml", CONFIG_MAP)]);
     let output = run(home.path(), &["build"]);
     assert_eq!(output.status.code(), Some(1));
-    let [stdout, told] = texts(output);
+    let [stdout, reported] = texts(output);
     assert_eq!(stdout, "");
-    says(
-        &told,
+    assert_contains_all(
+        &reported,
         &[
             "the key `n` is a boolean (`false`) in YAML 1.1, not a string\n --> kustomization.yaml:2:21",
             "= field: commonAnnotations.n",
@@ -285,7 +288,10 @@ configMapGenerator:
             "configMapGenerator[0].options.annotations.true",
         ],
     );
-    assert!(!told.contains("commonAnnotations.fine") && !told.contains("commonAnnotations[1]"), "{told}");
+    assert!(
+        !reported.contains("commonAnnotations.fine") && !reported.contains("commonAnnotations[1]"),
+        "{reported}"
+    );
 }
 
 #[test]
@@ -309,7 +315,10 @@ patchesStrategicMerge: [empty.yaml, p.yaml, empty.yaml]
     for command in [&["build"][..], &["build", "--validate"], &["blame"], &["tree"], &["check"]] {
         let output = run(home.path(), &[command, &["k"]].concat());
         assert_eq!(output.status.code(), Some(1), "{command:?}");
-        says(&texts(output).concat(), &["these patches are all empty", "k/kustomization.yaml:2:25"]);
+        assert_contains_all(
+            &texts(output).concat(),
+            &["these patches are all empty", "k/kustomization.yaml:2:25"],
+        );
     }
 }
 
@@ -353,8 +362,8 @@ spec: [{{x: {value}}}]
         for command in commands {
             let output = run(home.path(), &[command, &["k"]].concat());
             assert_eq!(output.status.code(), Some(1), "{command:?} {value}");
-            let said = texts(output).concat();
-            says(&said, &[message, "k/r.yaml:4:12", "spec[0].x", "Row.example.com a"]);
+            let diagnostics = texts(output).concat();
+            assert_contains_all(&diagnostics, &[message, "k/r.yaml:4:12", "spec[0].x", "Row.example.com a"]);
         }
         // kubectl sends such characters to the server, but not infinity.
         let output = run(home.path(), &["apply", "--dry-run=client", "-f", "plain/of/objects/r.yaml"]);
@@ -378,7 +387,7 @@ x:
             "a.yaml:6:7",
         ),
     ];
-    for (field, message, place) in table {
+    for (field, message, location) in table {
         let manifest = format!("{CONFIG_MAP}{field}");
         let home = temp_dir_with(
             &[("k/a.yaml", manifest.as_str()), ("p/a.yaml", manifest.as_str()), ("p/c.yaml", CONFIG_MAP)],
@@ -393,7 +402,7 @@ patches: [{path: a.yaml}]
         for target in ["k", "p"] {
             let output = run(home.path(), &["build", target]);
             assert_eq!(output.status.code(), Some(1), "{target} {field}");
-            says(&texts(output).concat(), &[message, &format!("{target}/{place}")]);
+            assert_contains_all(&texts(output).concat(), &[message, &format!("{target}/{location}")]);
         }
         let output = run(home.path(), &["apply", "--dry-run=client", "-f", "k/a.yaml"]);
         assert!(output.status.success(), "kubectl keeps it: {:?}", texts(output));

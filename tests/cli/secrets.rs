@@ -22,7 +22,7 @@ fn encoded(text: &str) -> String {
 }
 
 /// Returns true if a text contains a secret.
-fn tells(text: &str) -> bool {
+fn contains_secret(text: &str) -> bool {
     // The encoding of the first letters does not depend on the rest.
     text.contains(MARK) || text.contains(&encoded("hunter")) || text.contains("S2V5LWh1bnRlcj")
 }
@@ -228,7 +228,7 @@ users:
   user: {{token: hunter2-{of}, x: hunter2-{of}}}
 "
     );
-    let beside = format!(
+    let with_files_beside = format!(
         "\
 apiVersion: v1
 kind: Secret
@@ -253,7 +253,7 @@ hunter2-{of}
         (paths[2], loaded("made")),
         (paths[3], generator),
         (paths[4], config),
-        (paths[5], beside),
+        (paths[5], with_files_beside),
     ]
 }
 
@@ -376,7 +376,7 @@ impl Dice {
         usize::try_from(self.0 % bound.max(1) as u64).expect("small")
     }
 
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+    fn pick<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len())]
     }
 }
@@ -403,7 +403,7 @@ const WORDS: [(&str, &str); 14] = [
 ];
 
 /// Makes one random mistake in a text.
-fn mistaken(text: &str, dice: &mut Dice) -> String {
+fn with_mistake(text: &str, dice: &mut Dice) -> String {
     if text.is_empty() {
         return String::new();
     }
@@ -416,13 +416,13 @@ fn mistaken(text: &str, dice: &mut Dice) -> String {
             let other = dice.below(lines.len());
             lines.swap(at, other);
         }
-        3 => lines[at].insert_str(0, dice.of(&[" ", "  ", "\t", "- "])),
+        3 => lines[at].insert_str(0, dice.pick(&[" ", "  ", "\t", "- "])),
         4 => lines[at] = lines[at].trim_start().to_string(),
         5 => lines[at] = lines[at].replacen(':', "", 1),
-        6 | 7 => lines[at] = lines[at].replacen(": ", &format!(": {}", dice.of(&BEFORE)), 1),
-        8 => lines[at] = lines[at].replacen("hunter2", &format!("{}hunter2", dice.of(&BEFORE)), 1),
+        6 | 7 => lines[at] = lines[at].replacen(": ", &format!(": {}", dice.pick(&BEFORE)), 1),
+        8 => lines[at] = lines[at].replacen("hunter2", &format!("{}hunter2", dice.pick(&BEFORE)), 1),
         9 => {
-            let (from, to) = dice.of(&WORDS);
+            let (from, to) = dice.pick(&WORDS);
             return text.replacen(from, to, 1 + dice.below(2));
         }
         10 => {
@@ -434,7 +434,7 @@ fn mistaken(text: &str, dice: &mut Dice) -> String {
             let (before, behind) = text.split_at(end);
             return format!(
                 "{before}{}{behind}",
-                dice.of(&["\u{1b}[2J", "\u{7f}", "\u{202e}", ":", "\n", "}", "]", "---\n"])
+                dice.pick(&["\u{1b}[2J", "\u{7f}", "\u{202e}", ":", "\n", "}", "]", "---\n"])
             );
         }
     }
@@ -478,15 +478,15 @@ fn server() -> String {
 }
 
 /// Returns the leaking part of the output of a command.
-fn leak(output: &Output, is_report: bool) -> Option<String> {
+fn find_leak(output: &Output, is_report: bool) -> Option<String> {
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(!stderr.contains("panicked"), "{stderr}");
     let steers = |text: &str| text.chars().any(|c| c != '\n' && (c.is_control() || c == '\u{202e}'));
-    if tells(&stderr) || steers(&stderr) {
+    if contains_secret(&stderr) || steers(&stderr) {
         return Some(stderr);
     }
-    (is_report && tells(&stdout)).then_some(stdout)
+    (is_report && contains_secret(&stdout)).then_some(stdout)
 }
 
 fn number(name: &str, usual: u64) -> u64 {
@@ -497,7 +497,7 @@ fn number(name: &str, usual: u64) -> u64 {
 fn no_mistake_makes_a_command_print_a_secret() {
     let (count, first) = (number("SMP_TEST_MISTAKES", 300), number("SMP_TEST_MISTAKES_SEED", 1));
     let server = server();
-    let (mut leaks, mut said) = (Vec::new(), 0);
+    let (mut leaks, mut diagnostics) = (Vec::new(), 0);
     for seed in first..first + count {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         // Similar seeds produce similar first numbers, so these are skipped.
@@ -510,15 +510,15 @@ fn no_mistake_makes_a_command_print_a_secret() {
         let about: Vec<usize> = (0..files.len())
             .filter(|&i| args.iter().any(|arg| files[i].0.starts_with(arg) || files[i].0 == "kubeconfig"))
             .collect();
-        let which = if about.is_empty() { dice.below(files.len()) } else { dice.of(&about) };
+        let which = if about.is_empty() { dice.below(files.len()) } else { dice.pick(&about) };
         for _ in 0..=dice.below(2) {
-            files[which].1 = mistaken(&files[which].1, &mut dice);
+            files[which].1 = with_mistake(&files[which].1, &mut dice);
         }
         let home = home(&files);
         let form = FORMS[dice.below(6).saturating_sub(2)];
         let output = run(home.path(), args, form, &server);
-        said += u64::from(!output.stderr.is_empty());
-        if let Some(text) = leak(&output, is_report) {
+        diagnostics += u64::from(!output.stderr.is_empty());
+        if let Some(text) = find_leak(&output, is_report) {
             leaks.push(format!(
                 "\
 seed {seed}: {args:?} with {}:
@@ -528,9 +528,9 @@ seed {seed}: {args:?} with {}:
             ));
         }
     }
-    assert!(said * 2 > count, "most mistakes are told: {said} of {count}");
-    let shown: Vec<_> = leaks.iter().take(5).map(String::as_str).collect();
-    assert!(leaks.is_empty(), "{} leaks\n{}", leaks.len(), shown.join("\n====\n"));
+    assert!(diagnostics * 2 > count, "most mistakes are told: {diagnostics} of {count}");
+    let output_or_error: Vec<_> = leaks.iter().take(5).map(String::as_str).collect();
+    assert!(leaks.is_empty(), "{} leaks\n{}", leaks.len(), output_or_error.join("\n====\n"));
 }
 
 #[test]
@@ -540,7 +540,7 @@ fn commands_with_valid_input_print_no_secret() {
         for form in FORMS {
             let home = home(&files());
             let output = run(home.path(), args, form, &server);
-            assert_eq!(leak(&output, *is_report), None, "{args:?} {form}");
+            assert_eq!(find_leak(&output, *is_report), None, "{args:?} {form}");
         }
     }
 }
@@ -574,11 +574,11 @@ fn values_copied_from_a_secret_are_masked_in_reports() {
         ] {
             for form in FORMS {
                 let output = run(home.path(), args, form, "");
-                assert_eq!(leak(&output, true), None, "{args:?} {form}");
+                assert_eq!(find_leak(&output, true), None, "{args:?} {form}");
             }
         }
         let output = run(home.path(), &["build", "app", "--validate"], "text", "");
-        assert_eq!(leak(&output, false), None, "{field}");
+        assert_eq!(find_leak(&output, false), None, "{field}");
     }
 }
 
@@ -594,12 +594,12 @@ fn excerpts_are_masked_only_if_they_may_hold_a_secret() {
         (literal, "kind: A\n", "- plainword"),
         ("resources: [a.yaml]\n", manifests, "name: [web]"),
     ];
-    for (kustomization, manifest, shown) in table {
+    for (kustomization, manifest, output_or_error) in table {
         let home = home(&[("app/kustomization.yaml", kustomization.into()), ("app/a.yaml", manifest.into())]);
         let output = run(home.path(), &["build", "app"], "text", "");
-        assert_eq!(leak(&output, true), None);
+        assert_eq!(find_leak(&output, true), None);
         let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(stderr.contains(shown), "{shown}: {stderr}");
+        assert!(stderr.contains(output_or_error), "{output_or_error}: {stderr}");
     }
 }
 
@@ -628,7 +628,7 @@ resources:
         for args in [&["build", "app"][..], &["build", "app", "--offline"], &["lock", "app", "--offline"]] {
             let output = run(home.path(), args, "text", "");
             assert!(!output.status.success() && !output.stderr.is_empty(), "{args:?} of {text}");
-            assert_eq!(leak(&output, true), None, "{args:?} of {text}");
+            assert_eq!(find_leak(&output, true), None, "{args:?} of {text}");
         }
     }
 }
@@ -691,7 +691,7 @@ transformers: [mask.yaml]
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.success(), !fails, "{stderr}");
         assert!(stderr.contains("x: ***") && stderr.contains("password: ***"), "{stderr}");
-        assert_eq!(leak(&output, false), None);
+        assert_eq!(find_leak(&output, false), None);
     }
 }
 
@@ -714,7 +714,7 @@ metadata: {name: creds}
             [&["patch", "-f", "s.yaml", "--name", "creds", document][..], &["patch", "-f", "s.yaml", &flag]]
         {
             let output = run(home.path(), args, "text", "");
-            assert_eq!((output.status.code(), leak(&output, true)), (Some(2), None), "{args:?}");
+            assert_eq!((output.status.code(), find_leak(&output, true)), (Some(2), None), "{args:?}");
         }
         let output = run(home.path(), &["patch", "-f", "s.yaml", document], "text", "");
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -725,9 +725,9 @@ metadata: {name: creds}
 #[test]
 fn leak_detection_finds_a_leak() {
     for text in ["a hunter2-b", &encoded("hunter2-data"), &encoded("Key-hunter2")] {
-        assert!(tells(text), "{text}");
+        assert!(contains_secret(text), "{text}");
     }
-    assert!(!tells("hunt er2"));
+    assert!(!contains_secret("hunt er2"));
 }
 
 #[test]
@@ -760,11 +760,12 @@ fn documents_passed_as_paths_are_not_printed() {
     for line in lines {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
         let output = command.args(&line).arg(document).current_dir(dir.path()).output().expect("it runs");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{line:?}: {said}");
+        let diagnostics = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line:?}: {diagnostics}");
         assert!(
-            said.contains("takes a path, and a document stands there") && !tells(&said),
-            "{line:?}: {said}"
+            diagnostics.contains("takes a path, and a document stands there")
+                && !contains_secret(&diagnostics),
+            "{line:?}: {diagnostics}"
         );
         assert!(output.stdout.is_empty(), "{line:?}");
     }

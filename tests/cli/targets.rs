@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use kubectl_smp_testing::program::{command, temp_dir, temp_dir_with, run_with_stdin};
+use kubectl_smp_testing::program::{command, run_with_stdin, temp_dir, temp_dir_with};
 use tempfile::TempDir;
 
 fn cm(name: &str, value: &str) -> String {
@@ -133,8 +133,8 @@ data:
 #[test]
 fn manifest_beside_a_kustomization_is_rejected() {
     let home = temp_dir(&[("app/kustomization.yaml", "resources: [a.yaml]"), ("app/a.yaml", &cm("a", "b"))]);
-    let told = stderr(&run(home.path(), &["build", "app/a.yaml"], ""));
-    insta::assert_snapshot!(told, @r"
+    let reported = stderr(&run(home.path(), &["build", "app/a.yaml"], ""));
+    insta::assert_snapshot!(reported, @r"
     error[invalid-value]: app/a.yaml lies beside a kustomization
      |
      = help: build app/kustomization.yaml, or give the file to the command as a stream: -
@@ -181,8 +181,8 @@ data: {b: c}
     metadata:
       name: one
     ");
-    let told = stderr(&run(home.path(), &["build", "-"], "kind: ["));
-    insta::assert_snapshot!(told, @r"
+    let reported = stderr(&run(home.path(), &["build", "-"], "kind: ["));
+    insta::assert_snapshot!(reported, @r"
     error[syntax]: unclosed bracket '['
      --> <stdin>:1:7
       |
@@ -300,8 +300,8 @@ fn invalid_kustomization_is_a_failed_target() {
     let home = tree();
     fs::write(home.path().join("loose/kustomization.yaml"), "nope: 1\n").expect("written");
     let output = run(home.path(), &["build", "-R"], "");
-    let told = stderr(&output);
-    insta::assert_snapshot!(told, @r"
+    let reported = stderr(&output);
+    insta::assert_snapshot!(reported, @r"
     error[unknown-field]: there is no field `nope` here
      --> loose/kustomization.yaml:1:1
       |

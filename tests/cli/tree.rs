@@ -5,7 +5,7 @@ mod output;
 use std::fs;
 use std::path::Path;
 
-use kubectl_smp_testing::program::{command, temp_dir, temp_dir_with, run, run_with_stdin};
+use kubectl_smp_testing::program::{command, run, run_with_stdin, temp_dir, temp_dir_with};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -1,6 +1,6 @@
 //! Warnings and errors about unmatched references name the location of the reference and the likely target.
 
-use kubectl_smp_testing::program::{temp_dir, run};
+use kubectl_smp_testing::program::{run, temp_dir};
 
 const WEB: &str = "\
 apiVersion: apps/v1
@@ -22,7 +22,7 @@ spec: {image: 'other:1'}
 ";
 
 /// Returns the messages of `build` for a kustomization with these fields.
-fn told(fields: &str) -> String {
+fn reported(fields: &str) -> String {
     let kustomization = format!("resources: [web.yaml]\n{fields}");
     let home = temp_dir(&[("app/web.yaml", WEB), ("app/kustomization.yaml", &kustomization)]);
     let output = run(home.path(), &["build", "app", "--message-format", "json"]);
@@ -115,23 +115,24 @@ replacements:
         (target("web", "spec.replicas"), "wrong-type", ["6:13 the field that keeps its type", "6:18"]),
     ];
     for (fields, code, want) in table {
-        let told = told(&fields);
+        let reported = reported(&fields);
         let messages =
-            told.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
-        let places: Vec<Vec<String>> = messages
+            reported.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+        let locations: Vec<Vec<String>> = messages
             .filter(|message| message["code"] == code)
             .map(|message| {
-                let places = message["places"].as_array().cloned().unwrap_or_default();
-                let shown = |place: &serde_json::Value| {
-                    let text = place["label"].as_str().unwrap_or_default();
-                    format!("{}:{} {text}", place["line"], place["column"]).trim_end().to_string()
+                let locations = message["places"].as_array().cloned().unwrap_or_default();
+                let output_or_error = |location: &serde_json::Value| {
+                    let text = location["label"].as_str().unwrap_or_default();
+                    format!("{}:{} {text}", location["line"], location["column"]).trim_end().to_string()
                 };
-                places.iter().map(shown).collect()
+                locations.iter().map(output_or_error).collect()
             })
             .collect();
-        let has = |places: &Vec<String>| {
-            places.first().is_some_and(|first| first == want[0]) && places.iter().any(|one| one == want[1])
+        let has = |locations: &Vec<String>| {
+            locations.first().is_some_and(|first| first == want[0])
+                && locations.iter().any(|one| one == want[1])
         };
-        assert!(places.iter().any(has), "{want:?}: {told}");
+        assert!(locations.iter().any(has), "{want:?}: {reported}");
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Output;
 
 use kubectl_smp_testing::program;
-use kubectl_smp_testing::program::{temp_dir, temp_dir_with, run};
+use kubectl_smp_testing::program::{run, temp_dir, temp_dir_with};
 
 const GOOD: &str = "\
 apiVersion: v1
@@ -42,13 +42,13 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Returns the exit status, the output, and one line for each message.
-fn ended(output: &Output) -> (Option<i32>, String, Vec<String>) {
-    let said = text(&output.stderr).lines().map(str::to_string).collect();
-    (output.status.code(), text(&output.stdout), said)
+fn outcome(output: &Output) -> (Option<i32>, String, Vec<String>) {
+    let diagnostics = text(&output.stderr).lines().map(str::to_string).collect();
+    (output.status.code(), text(&output.stdout), diagnostics)
 }
 
 fn build(home: &Path, args: &[&str]) -> (Option<i32>, String, Vec<String>) {
-    ended(&run(home, &[&["build", "--message-format", "short"], args].concat()))
+    outcome(&run(home, &[&["build", "--message-format", "short"], args].concat()))
 }
 
 #[test]
@@ -61,12 +61,12 @@ resources: [bad.yaml]
 namePrefix: my-
 ",
     );
-    let (status, printed, said) = build(home.path(), &["--validate"]);
+    let (status, printed, diagnostics) = build(home.path(), &["--validate"]);
     assert_eq!((status, printed.as_str()), (Some(1), ""));
-    assert_eq!(said.len(), 1, "{said:?}");
-    insta::assert_snapshot!(said[0], @"bad.yaml:4:17: error[wrong-type]: this must be a string and is an integer");
-    let (status, printed, said) = build(home.path(), &[]);
-    assert_eq!((status, printed.is_empty(), said.len()), (Some(0), false, 0), "nobody asked");
+    assert_eq!(diagnostics.len(), 1, "{diagnostics:?}");
+    insta::assert_snapshot!(diagnostics[0], @"bad.yaml:4:17: error[wrong-type]: this must be a string and is an integer");
+    let (status, printed, diagnostics) = build(home.path(), &[]);
+    assert_eq!((status, printed.is_empty(), diagnostics.len()), (Some(0), false, 0), "nobody asked");
 }
 
 #[test]
@@ -79,9 +79,9 @@ fn all_targets_are_validated_before_any_output() {
     ]);
     let home = home.path();
     for output in [&[][..], &["-o", "json"], &["-o", "all.yaml"], &["--output-dir", "out"]] {
-        let (status, printed, said) = build(home, &[&["--validate", "a", "b"], output].concat());
+        let (status, printed, diagnostics) = build(home, &[&["--validate", "a", "b"], output].concat());
         assert_eq!((status, printed.as_str()), (Some(1), ""), "{output:?}");
-        assert!(said.iter().any(|line| line.contains("1 of 2 targets failed: b")), "{said:?}");
+        assert!(diagnostics.iter().any(|line| line.contains("1 of 2 targets failed: b")), "{diagnostics:?}");
     }
     assert!(!home.join("all.yaml").exists() && !home.join("out").exists());
     assert_eq!(build(home, &["--validate", "a", "-o", "all.yaml"]).0, Some(0));
@@ -93,14 +93,14 @@ fn all_targets_are_validated_before_any_output() {
 fn deprecated_apis_stay_a_warning() {
     let home = temp_dir(&[("old.yaml", OLD), ("kustomization.yaml", "resources: [old.yaml]")]);
     let home = home.path();
-    let (status, printed, said) = build(home, &["--validate", "--kubernetes", "1.24"]);
+    let (status, printed, diagnostics) = build(home, &["--validate", "--kubernetes", "1.24"]);
     assert_eq!((status, printed.is_empty()), (Some(0), false));
-    insta::assert_snapshot!(said[0], @"old.yaml:1:13: warning[deprecated-api]: policy/v1beta1 PodDisruptionBudget is deprecated, and removed in Kubernetes 1.25");
+    insta::assert_snapshot!(diagnostics[0], @"old.yaml:1:13: warning[deprecated-api]: policy/v1beta1 PodDisruptionBudget is deprecated, and removed in Kubernetes 1.25");
     let (status, printed, _) = build(home, &["--validate", "--kubernetes", "1.24", "--strict"]);
     assert_eq!((status, printed.as_str()), (Some(1), ""));
-    let (status, printed, said) = build(home, &["--validate", "--kubernetes", "v1.25.3"]);
+    let (status, printed, diagnostics) = build(home, &["--validate", "--kubernetes", "v1.25.3"]);
     assert_eq!((status, printed.as_str()), (Some(1), ""));
-    insta::assert_snapshot!(said[0], @"old.yaml:1:13: error[removed-api]: policy/v1beta1 PodDisruptionBudget was removed in Kubernetes 1.25");
+    insta::assert_snapshot!(diagnostics[0], @"old.yaml:1:13: error[removed-api]: policy/v1beta1 PodDisruptionBudget was removed in Kubernetes 1.25");
     assert_eq!(build(home, &["--kubernetes", "1.24"]).0, Some(2), "it says nothing without --validate");
     assert_eq!(build(home, &["--validate", "--kubernetes", "new"]).0, Some(2));
 }
@@ -131,14 +131,14 @@ spec:
         ("b/crd.yaml", definition),
         ("b/kustomization.yaml", "resources: [widget.yaml, crd.yaml]"),
     ]);
-    let (status, _, said) = build(home.path(), &["--validate", "a"]);
-    assert_eq!((status, said.len()), (Some(0), 1), "{said:?}");
-    insta::assert_snapshot!(said[0], @"a/other.yaml:1:1: note[no-schema]: no schema of example.com/v1 Widget is known: its objects are not judged");
-    let (_, _, said) = build(home.path(), &["--validate", "a", "a/../a"]);
-    assert_eq!(said.len(), 1, "a kind is named once: {said:?}");
-    let (status, printed, said) = build(home.path(), &["--validate", "b"]);
+    let (status, _, diagnostics) = build(home.path(), &["--validate", "a"]);
+    assert_eq!((status, diagnostics.len()), (Some(0), 1), "{diagnostics:?}");
+    insta::assert_snapshot!(diagnostics[0], @"a/other.yaml:1:1: note[no-schema]: no schema of example.com/v1 Widget is known: its objects are not judged");
+    let (_, _, diagnostics) = build(home.path(), &["--validate", "a", "a/../a"]);
+    assert_eq!(diagnostics.len(), 1, "a kind is named once: {diagnostics:?}");
+    let (status, printed, diagnostics) = build(home.path(), &["--validate", "b"]);
     assert_eq!((status, printed.as_str()), (Some(1), ""));
-    insta::assert_snapshot!(said[0], @"b/widget.yaml:4:14: error[wrong-type]: this must be an integer and is a string");
+    insta::assert_snapshot!(diagnostics[0], @"b/widget.yaml:4:14: error[wrong-type]: this must be an integer and is a string");
 }
 
 #[test]
@@ -153,7 +153,7 @@ mod sent {
 
     /// Without a cluster, a command that contacts one fails with another error.
     fn short(home: &Path, args: &[&str]) -> (Option<i32>, String, Vec<String>) {
-        ended(&run(home, &[args, &["--message-format", "short"]].concat()))
+        outcome(&run(home, &[args, &["--message-format", "short"]].concat()))
     }
 
     #[test]
@@ -165,17 +165,23 @@ mod sent {
         fs::copy(home.join("bad.yaml"), home.join("app/bad.yaml")).expect("copied");
         let commands = [&["diff", "--validate"][..], &["apply", "--validate=local"]];
         for (command, failed) in commands.into_iter().zip([2, 1]) {
-            for (of, place) in [(&["-f", "bad.yaml"][..], "bad.yaml"), (&["app"], "app/bad.yaml")] {
-                let (status, printed, said) = short(home, &[command, of].concat());
+            for (of, location) in [(&["-f", "bad.yaml"][..], "bad.yaml"), (&["app"], "app/bad.yaml")] {
+                let (status, printed, diagnostics) = short(home, &[command, of].concat());
                 assert_eq!((status, printed.as_str()), (Some(failed), ""));
-                assert_eq!(said.len(), 1, "{said:?}");
-                assert!(said[0].starts_with(&format!("{place}:4:17: error[wrong-type]: ")), "{said:?}");
+                assert_eq!(diagnostics.len(), 1, "{diagnostics:?}");
+                assert!(
+                    diagnostics[0].starts_with(&format!("{location}:4:17: error[wrong-type]: ")),
+                    "{diagnostics:?}"
+                );
             }
-            let (_, _, said) = short(home, &[command, &["-f", "open.yaml"]].concat());
-            assert!(said[0].starts_with("open.yaml:4:23: error["), "nobody fills it in: {said:?}");
-            let (status, _, said) = short(home, &[command, &["-f", "good.yaml"]].concat());
+            let (_, _, diagnostics) = short(home, &[command, &["-f", "open.yaml"]].concat());
+            assert!(
+                diagnostics[0].starts_with("open.yaml:4:23: error["),
+                "nobody fills it in: {diagnostics:?}"
+            );
+            let (status, _, diagnostics) = short(home, &[command, &["-f", "good.yaml"]].concat());
             assert_eq!(status, Some(failed));
-            assert!(said.iter().any(|line| line.contains("error[remote]")), "{said:?}");
+            assert!(diagnostics.iter().any(|line| line.contains("error[remote]")), "{diagnostics:?}");
         }
     }
 
@@ -236,11 +242,16 @@ spec:
         ("wrong.yaml", wrong),
         ("kustomization.yaml", "resources: [all.yaml, wrong.yaml]"),
     ]);
-    let (status, printed, said) = build(home.path(), &["--validate"]);
-    assert_eq!((status, printed.as_str()), (Some(1), ""), "{said:?}");
+    let (status, printed, diagnostics) = build(home.path(), &["--validate"]);
+    assert_eq!((status, printed.as_str()), (Some(1), ""), "{diagnostics:?}");
     for (line, code) in [(7, "enum"), (8, "unknown-field")] {
-        let place = format!("wrong.yaml:{line}:");
-        assert!(said.iter().any(|said| said.starts_with(&place) && said.contains(code)), "{said:?}");
+        let location = format!("wrong.yaml:{line}:");
+        assert!(
+            diagnostics
+                .iter()
+                .any(|diagnostics| diagnostics.starts_with(&location) && diagnostics.contains(code)),
+            "{diagnostics:?}"
+        );
     }
     let (found, status) = program::check_findings(home.path(), &["."]);
     assert_eq!(status, Some(1));

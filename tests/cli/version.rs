@@ -21,32 +21,32 @@ fn as_json() -> Value {
 
 #[test]
 fn version_is_available_as_json() {
-    let said = as_json();
-    let names: Vec<_> = said.as_object().expect("an object").keys().map(String::as_str).collect();
+    let info = as_json();
+    let names: Vec<_> = info.as_object().expect("an object").keys().map(String::as_str).collect();
     assert_eq!(names, ["commit", "date", "features", "kustomize", "schema", "target", "version"]);
-    assert_eq!(said["version"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(said["schema"], json!({"oldest": "1.21", "newest": "1.37"}));
-    assert_eq!(said["kustomize"], json!({"release": "5.8.3"}));
-    assert!(said["target"].as_str().expect("text").contains(std::env::consts::ARCH), "{said}");
-    let has = |feature: &str| said["features"].as_array().expect("a list").contains(&feature.into());
+    assert_eq!(info["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(info["schema"], json!({"oldest": "1.21", "newest": "1.37"}));
+    assert_eq!(info["kustomize"], json!({"release": "5.8.3"}));
+    assert!(info["target"].as_str().expect("text").contains(std::env::consts::ARCH), "{info}");
+    let has = |feature: &str| info["features"].as_array().expect("a list").contains(&feature.into());
     assert_eq!(has("cluster"), cfg!(feature = "cluster"));
     assert_eq!(has("remote"), cfg!(feature = "remote"));
     let yaml: Value = serde_yaml::from_str(&version(&["-o", "yaml"])).expect("YAML");
-    assert_eq!(yaml, said);
+    assert_eq!(yaml, info);
 }
 
 #[test]
 fn version_text_matches_json() {
     let text = version(&[]);
-    let said = as_json();
+    let info = as_json();
     assert_eq!(text.lines().next(), Some(concat!("kubectl smp ", env!("CARGO_PKG_VERSION"))));
     let rest: Vec<_> = text.lines().skip(1).filter_map(|line| line.split_once(' ')).collect();
     let row = |name: &str| rest.iter().find(|(key, _)| *key == name).expect("there").1.trim();
-    assert_eq!(row("target"), said["target"].as_str().expect("text"));
-    assert_eq!(row("commit"), said["commit"].as_str().unwrap_or("unknown"));
-    assert_eq!(row("date"), said["date"].as_str().unwrap_or("unknown"));
+    assert_eq!(row("target"), info["target"].as_str().expect("text"));
+    assert_eq!(row("commit"), info["commit"].as_str().unwrap_or("unknown"));
+    assert_eq!(row("date"), info["date"].as_str().unwrap_or("unknown"));
     assert_eq!(row("schema"), "Kubernetes 1.21 to 1.37");
-    assert_eq!(row("kustomize"), said["kustomize"]["release"].as_str().expect("text"));
+    assert_eq!(row("kustomize"), info["kustomize"]["release"].as_str().expect("text"));
     assert_eq!(rest.len(), 6, "{text}");
 }
 

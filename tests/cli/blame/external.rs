@@ -6,8 +6,8 @@ use std::process::Command;
 
 #[cfg(feature = "cluster")]
 use kubectl_smp_testing::fake_server;
-use kubectl_smp_testing::requirements;
 use kubectl_smp_testing::program::{temp_dir, temp_dir_from_text};
+use kubectl_smp_testing::requirements;
 use serde_json::Value;
 #[cfg(feature = "cluster")]
 use tempfile::TempDir;
@@ -193,17 +193,17 @@ fn live_fields_list_their_field_managers() {
         let fields = named(name)["fields"].as_array().expect("fields");
         fields.iter().find(|field| field["pointer"] == pointer).expect("there")["live"].clone()
     };
-    let told = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+    let reported = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
     let table = [
         ("/data/a", r#"{"value": "1", "differs": false, "managers": ["first"]}"#),
         ("/data/b", r#"{"value": "other", "differs": true, "managers": ["later", "first"]}"#),
         ("/data/c", r#"{"differs": true, "managers": []}"#),
     ];
     for (pointer, want) in table {
-        assert_eq!(live("web", pointer), told(want), "{pointer}");
+        assert_eq!(live("web", pointer), reported(want), "{pointer}");
     }
     let unbuilt = r#"[{"pointer": "/data/own", "value": "x", "managers": ["later"]}]"#;
-    assert_eq!(named("web")["unbuilt"], told(unbuilt));
+    assert_eq!(named("web")["unbuilt"], reported(unbuilt));
     assert_eq!((&named("missing")["live"], &named("missing")["unbuilt"]), (&false.into(), &Value::Null));
     assert_eq!(live("held", "/data/a")["value"], "***");
     assert_eq!(named("held")["unbuilt"][0]["value"], "***");

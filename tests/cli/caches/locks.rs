@@ -20,8 +20,8 @@ fn locked_build_keeps_the_pinned_commits() {
     home.overlay("overlays/prod", &[format!("{}//base?ref=main", home.url("outer"))]);
     let want = home.run(&["build", "overlays/prod"]).printed();
 
-    let told = home.run(&["lock", "overlays/prod"]).printed();
-    assert_eq!(told, "overlays/prod/smp.lock: 3 remotes, 0 schemas\n");
+    let reported = home.run(&["lock", "overlays/prod"]).printed();
+    assert_eq!(reported, "overlays/prod/smp.lock: 3 remotes, 0 schemas\n");
     let lock = home.read("overlays/prod/smp.lock");
     for url in [home.url("inner"), home.url("outer"), served.url("site/file.yaml")] {
         assert_eq!(lock.matches(&format!("\"url\": \"{url}\"")).count(), 1, "{lock}");
@@ -265,8 +265,8 @@ fn unpinned_references_are_reported_once_for_all_targets() {
     home.overlay("two", &[b.clone(), a.clone()]);
     home.write("smp.lock", r#"{"version": 1, "remotes": [], "schemas": []}"#);
     let ran = home.run(&["build", "one", "two"]);
-    let place = |of: &str| ran.stderr.find(&format!("`{of}` is not in smp.lock"));
-    assert!(ran.success && place(&a) < place(&b) && place(&a).is_some(), "{}", ran.stderr);
+    let location = |of: &str| ran.stderr.find(&format!("`{of}` is not in smp.lock"));
+    assert!(ran.success && location(&a) < location(&b) && location(&a).is_some(), "{}", ran.stderr);
     assert_eq!(ran.stderr.matches("is not in smp.lock").count(), 2, "{}", ran.stderr);
 }
 

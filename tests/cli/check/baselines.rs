@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::{temp_dir, check_findings, run, stdout};
+use kubectl_smp_testing::program::{check_findings, run, stdout, temp_dir};
 
 use super::{POD, UNMATCHED, UPDATE};
 
@@ -11,9 +11,9 @@ fn missing_baseline_is_an_error_that_names_the_flag() {
     let home = temp_dir(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED), ("conf/.smp.yaml", "")]);
     let home = home.path();
     let output = run(home, &["check", "--baseline", "known.json"]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{said}");
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{diagnostics}");
+    insta::assert_snapshot!(diagnostics, @r"
     error[io]: the baseline known.json does not exist
      |
      = help: create it with `--update-baseline`, or correct the path
@@ -57,9 +57,9 @@ fn update_baseline_overwrites_only_baselines_and_empty_files() {
     ] {
         let before = fs::read_to_string(home.join(file)).expect("read");
         let output = run(home, args);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{said}");
-        assert!(said.contains("this is no baseline") && said.contains(file), "{said}");
+        let diagnostics = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{diagnostics}");
+        assert!(diagnostics.contains("this is no baseline") && diagnostics.contains(file), "{diagnostics}");
         assert_eq!(fs::read_to_string(home.join(file)).expect("read"), before);
     }
     for _ in 0..2 {
@@ -100,9 +100,9 @@ fn configuration_sets_baseline_and_requires_reasons() {
     ]);
     let home = home.path();
     let missing = run(home, &["check", "a"]);
-    let said = String::from_utf8_lossy(&missing.stderr);
+    let diagnostics = String::from_utf8_lossy(&missing.stderr);
     assert_eq!(missing.status.code(), Some(2));
-    insta::assert_snapshot!(said, @r"
+    insta::assert_snapshot!(diagnostics, @r"
     error[io]: the baseline a/known/a.json does not exist
      --> a/.smp.yaml:1:19
       |
@@ -149,7 +149,10 @@ fn baseline_hides_known_findings() {
         ),
     )
     .expect("written");
-    assert_eq!(check_findings(home, &["--baseline", "known.json"]).0, ["unmatched-image kustomization.yaml:6"]);
+    assert_eq!(
+        check_findings(home, &["--baseline", "known.json"]).0,
+        ["unmatched-image kustomization.yaml:6"]
+    );
     assert_eq!(check_findings(home, &["--baseline", "known.json", "--update-baseline"]).0, [""; 0]);
     assert_eq!(check_findings(home, &["--baseline", "known.json"]).0, [""; 0]);
     fs::write(home.join("known.json"), "{}").expect("written");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::{temp_dir, temp_dir_with, check_findings, run, stdout};
+use kubectl_smp_testing::program::{check_findings, run, stdout, temp_dir, temp_dir_with};
 
 use super::{MISSPELLED, POD};
 
@@ -51,8 +51,8 @@ vars:
     let read = |file: &str| fs::read_to_string(home.join(file)).expect("read");
     let before = stdout(&run(home, &["build", "app"]));
     let fixed = run(home, &["check", "app", "--fix"]);
-    let said = String::from_utf8_lossy(&fixed.stderr);
-    assert_eq!((fixed.status.code(), stdout(&fixed)), (Some(0), String::new()), "{said}");
+    let diagnostics = String::from_utf8_lossy(&fixed.stderr);
+    assert_eq!((fixed.status.code(), stdout(&fixed)), (Some(0), String::new()), "{diagnostics}");
     assert_eq!(stdout(&run(home, &["build", "app"])), before);
     let app = read("app/kustomization.yaml");
     assert_eq!(
@@ -76,8 +76,8 @@ patches:
     ");
     // Deprecated fields stay and are named if replacing them would change the output.
     let left = run(home, &["check", "json", "--fix"]);
-    let said = String::from_utf8_lossy(&left.stderr);
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = String::from_utf8_lossy(&left.stderr);
+    insta::assert_snapshot!(diagnostics, @r"
     note: json/kustomization.yaml: `vars` cannot be replaced; write `replacements`
     note: json/kustomization.yaml: `patchesJson6902` was not replaced, since the output would not certainly stay the same
     note: no fixable findings
@@ -85,12 +85,12 @@ patches:
     ");
     assert_eq!(read("json/kustomization.yaml"), json);
     let fine = run(home, &["check", "fine", "--fix"]);
-    let said = String::from_utf8_lossy(&fine.stderr);
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = String::from_utf8_lossy(&fine.stderr);
+    insta::assert_snapshot!(diagnostics, @r"
     note: no fixable findings
     note: no findings in 1 target
     ");
-    assert!(fine.status.success(), "{said}");
+    assert!(fine.status.success(), "{diagnostics}");
 }
 
 #[test]
@@ -118,9 +118,9 @@ patches: [{path: patch.yaml}]
     );
     let home = home.path();
     let built = run(home, &["build"]);
-    let said = String::from_utf8_lossy(&built.stderr);
-    assert!(built.status.success(), "{said}");
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success(), "{diagnostics}");
+    insta::assert_snapshot!(diagnostics, @r"
     warning[missing-field]: the patch removes `selector`, which is required
      --> patch.yaml:6:3
       |
@@ -131,7 +131,7 @@ patches: [{path: patch.yaml}]
       = field: spec.selector
       = help: take the deletion out of the patch; an API server refuses the object without the field
     ");
-    assert!(!said.contains("`replicas`"), "{said}");
+    assert!(!diagnostics.contains("`replicas`"), "{diagnostics}");
     assert_eq!(run(home, &["build", "--strict"]).status.code(), Some(1));
     assert_eq!(check_findings(home, &["."]).0, ["missing-required patch.yaml:6"], "reported once");
     // The final object is checked: a patch of another kustomization may set the field again.
@@ -158,11 +158,11 @@ patches: [{path: patch.yaml, target: {kind: Deployment}}]
         fs::write(directory.join("kustomization.yaml"), kustomization).expect("written");
         fs::write(directory.join("patch.yaml"), format!("{head}{patch}")).expect("written");
         let built = run(&directory, &["build", "--strict"]);
-        let said = String::from_utf8_lossy(&built.stderr);
+        let diagnostics = String::from_utf8_lossy(&built.stderr);
         assert_eq!(
-            (built.status.code(), said.contains("removes `selector`")),
+            (built.status.code(), diagnostics.contains("removes `selector`")),
             (Some(strict), strict == 1),
-            "{said}"
+            "{diagnostics}"
         );
     }
 }
@@ -219,7 +219,7 @@ components: [../part]
 }
 
 /// Checks a manifest once with a kustomization and once in a plain directory, where kubectl's parser applies.
-fn judged(manifest: &str) -> [Vec<String>; 2] {
+fn findings_of_object(manifest: &str) -> [Vec<String>; 2] {
     let home = temp_dir_with(
         &[("app/object.yaml", manifest), ("base/object.yaml", manifest)],
         r"
@@ -231,20 +231,20 @@ kind: ConfigMap
 metadata: {name: other}
 ",
     );
-    let told = |found: Vec<String>| {
-        check_findings
+    let reported = |found: Vec<String>| {
+        found
             .into_iter()
             .map(|line| line.replace("app/object.yaml", "").replace("base/object.yaml", ""))
             .collect()
     };
     let plain = check_findings(home.path(), &["plain", "--base", "base"]).0;
-    [told(check_findings(home.path(), &["app"]).0), told(plain)]
+    [reported(check_findings(home.path(), &["app"]).0), reported(plain)]
 }
 
 #[test]
 fn surprising_scalars_are_reported_with_their_parsed_type() {
     let map = |value: &str| {
-        judged(&format!(
+        findings_of_object(&format!(
             "\
 apiVersion: v1
 kind: ConfigMap
@@ -280,7 +280,7 @@ spec:
   - {{name: web, image: nginx}}
 "
         );
-        judged(&format!(
+        findings_of_object(&format!(
             "\
 apiVersion: v1
 kind: Pod
@@ -386,9 +386,9 @@ stringData:
     let home = temp_dir(&[("secret.yaml", secret), ("kustomization.yaml", "resources: [secret.yaml]")]);
     for form in ["text", "short", "json", "sarif", "junit", "github", "markdown"] {
         let output = run(home.path(), &["check", "-o", form]);
-        let said = stdout(&output) + &String::from_utf8_lossy(&output.stderr);
+        let diagnostics = stdout(&output) + &String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{form}");
-        assert!(said.contains("secret.yaml") && !said.contains("471"), "{form}: {said}");
+        assert!(diagnostics.contains("secret.yaml") && !diagnostics.contains("471"), "{form}: {diagnostics}");
     }
     let _ = run(home.path(), &["check", "--fix"]);
     let mended = secret.replace("0471", "\"0471\"").replace("4711", "\"4711\"");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::{temp_dir, check_findings, run, stdout};
+use kubectl_smp_testing::program::{check_findings, run, stdout, temp_dir};
 
 const POLICY: &str = "\
 apiVersion: admissionregistration.k8s.io/v1
@@ -51,9 +51,9 @@ fn policy_with_a_syntax_error_is_an_error_located_in_the_policy() {
         ("policies/policy.yaml", &wrong),
     ]);
     let output = run(home.path(), &["check", "app", "--policies", "policies"]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{said}");
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{diagnostics}");
+    insta::assert_snapshot!(diagnostics, @r"
     error[cel]: this must be an expression of CEL
       --> policies/policy.yaml:13:17
        |
@@ -64,13 +64,13 @@ fn policy_with_a_syntax_error_is_an_error_located_in_the_policy() {
        = note: an API server rejects the policy few.example.com
     ");
     let output = run(home.path(), &["check", "both", "-o", "short"]);
-    let said = stdout(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = stdout(&output);
+    assert_eq!(output.status.code(), Some(1), "{diagnostics}");
+    insta::assert_snapshot!(diagnostics, @r"
     app/web.yaml:1:1: warning[cel]: the policy few.example.com was not checked: its expression is invalid: Syntax error: mismatched input '<EOF>'
     both/policy.yaml:13:17: error[cel]: this must be an expression of CEL
     ");
-    assert!(!said.contains("expecting"), "{said}");
+    assert!(!diagnostics.contains("expecting"), "{diagnostics}");
 }
 
 #[test]
@@ -86,10 +86,10 @@ fn built_and_named_policies_are_evaluated() {
     ]);
     let home = home.path();
     assert_eq!(check_findings(home, &["app"]).0, [""; 0]);
-    let (told, status) = check_findings(home, &["app", "--policies", "policies"]);
-    assert_eq!((told.len(), status), (1, Some(1)), "{told:?}");
-    insta::assert_snapshot!(told[0], @"cel app/web.yaml:1");
-    assert_eq!(check_findings(home, &["both"]).0, told);
+    let (reported, status) = check_findings(home, &["app", "--policies", "policies"]);
+    assert_eq!((reported.len(), status), (1, Some(1)), "{reported:?}");
+    insta::assert_snapshot!(reported[0], @"cel app/web.yaml:1");
+    assert_eq!(check_findings(home, &["both"]).0, reported);
     assert_eq!(run(home, &["check", "app", "--policies", "empty"]).status.code(), Some(2));
     assert_eq!(run(home, &["check", "app", "--policies", "other"]).status.code(), Some(2), "no policy");
     // A denied object is an error; a policy that cannot be evaluated fails only with `--strict`.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use kubectl_smp_testing::program::{temp_dir, temp_dir_with, check_findings, run, stdout};
+use kubectl_smp_testing::program::{check_findings, run, stdout, temp_dir, temp_dir_with};
 
 use super::{POD, UNMATCHED};
 
@@ -14,7 +14,7 @@ metadata: {name: web}
 ";
 
 /// Kustomizations with other files beside them.
-fn beside() -> tempfile::TempDir {
+fn with_files_beside() -> tempfile::TempDir {
     let config = "\
 apiVersion: builtin
 kind: PatchTransformer
@@ -82,17 +82,17 @@ resources: [app/above.yaml]
 
 #[test]
 fn unreferenced_manifests_are_reported_if_the_rule_is_enabled() {
-    let home = beside();
+    let home = with_files_beside();
     let of_rule = |args: &[&str]| {
         let (mut found, _) = check_findings(home.path(), args);
-        check_findings.retain(|finding| finding.starts_with("unreferenced-file"));
-        check_findings
+        found.retain(|finding| finding.starts_with("unreferenced-file"));
+        found
     };
-    let told = ["unreferenced-file app/forgotten.yaml:1"];
-    assert_eq!(of_rule(&["app"]), told);
-    assert_eq!(of_rule(&["-R", "."]), told, "what nobody selected is not asked");
+    let reported = ["unreferenced-file app/forgotten.yaml:1"];
+    assert_eq!(of_rule(&["app"]), reported);
+    assert_eq!(of_rule(&["-R", "."]), reported, "what nobody selected is not asked");
     assert_eq!(of_rule(&["over"]), [""; 0]);
-    assert_eq!(of_rule(&["over", "--select", "unreferenced-file"]), told, "a base is looked at, too");
+    assert_eq!(of_rule(&["over", "--select", "unreferenced-file"]), reported, "a base is looked at, too");
     let all = ["unreferenced-file app/forgotten.yaml:1", "unreferenced-file silent/other.yaml:1"];
     assert_eq!(of_rule(&["-R", ".", "--select", "unreferenced-file"]), all);
 }
@@ -140,8 +140,8 @@ check: {ignore: [{code: unknown-kind, files: ["*service.yaml"]}]}
     let want =
         ["no-match a/kustomization.yaml:5", "unknown-kind a/service.yaml:2", "unknown-field a/web.yaml:5"];
     assert_eq!((found, status), (want.map(String::from).to_vec(), Some(1)));
-    let told = stdout(&run(home, &["check", "-R", "-o", "short"]));
-    assert_eq!(told.matches("Serice").count(), 1, "{told}");
+    let reported = stdout(&run(home, &["check", "-R", "-o", "short"]));
+    assert_eq!(reported.matches("Serice").count(), 1, "{reported}");
     assert_eq!(
         stdout(&run(home, &["check", "c", "-o", "short"])).matches("Serice").count(),
         0,
@@ -209,7 +209,7 @@ spec:
   serviceAccountName: web-sever
 ",
     );
-    let told = |role: &str, pod: &str| {
+    let reported = |role: &str, pod: &str| {
         let account = account.replace("web-server", "web") + "---\n" + account;
         let binding = binding(role);
         let home = temp_dir(&[
@@ -220,25 +220,28 @@ spec:
         ]);
         check_findings(home.path(), &["--offline"]).0
     };
-    assert_eq!(told("cluster-admin", POD), [""; 0]);
-    assert_eq!(told("views", POD), [""; 0], "a plural is another word");
-    assert_eq!(told("system:something-else", POD), [""; 0]);
-    assert_eq!(told("cluser-admin", POD), ["dangling-reference binding.yaml:7"]);
-    assert_eq!(told("system:auth-delegatr", POD), ["dangling-reference binding.yaml:7"]);
-    assert_eq!(told("view", &pod), ["dangling-reference pod.yaml:5"]);
+    assert_eq!(reported("cluster-admin", POD), [""; 0]);
+    assert_eq!(reported("views", POD), [""; 0], "a plural is another word");
+    assert_eq!(reported("system:something-else", POD), [""; 0]);
+    assert_eq!(reported("cluser-admin", POD), ["dangling-reference binding.yaml:7"]);
+    assert_eq!(reported("system:auth-delegatr", POD), ["dangling-reference binding.yaml:7"]);
+    assert_eq!(reported("view", &pod), ["dangling-reference pod.yaml:5"]);
 }
 
 #[cfg(unix)]
 #[test]
 fn symlinked_configuration_is_rejected() {
-    let home =
-        temp_dir(&[("app/pod.yaml", POD), ("app/kustomization.yaml", UNMATCHED), ("elsewhere", "check: {}\n")]);
+    let home = temp_dir(&[
+        ("app/pod.yaml", POD),
+        ("app/kustomization.yaml", UNMATCHED),
+        ("elsewhere", "check: {}\n"),
+    ]);
     let home = home.path();
     std::os::unix::fs::symlink("elsewhere", home.join(".smp.yaml")).expect("a link");
     let output = run(home, &["check", "app"]);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains(".smp.yaml is no file of its own"), "{told}");
+    let reported = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{reported}");
+    assert!(reported.contains(".smp.yaml is no file of its own"), "{reported}");
 }
 
 /// Requires root, which alone can change the owner of a file.
@@ -406,18 +409,18 @@ spc: 1
 ",
         ),
     ]);
-    let told = |form: &str| {
+    let reported = |form: &str| {
         let output = run(home.path(), &["check", "k", "-o", form]);
         String::from_utf8(output.stdout).expect("text")
     };
     for form in ["text", "short", "json", "sarif", "junit", "github", "markdown"] {
-        let text = told(form);
+        let text = reported(form);
         let raw = text.chars().find(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}');
         assert_eq!(raw, None, "{form}: {text}");
     }
-    let sarif = told("sarif");
+    let sarif = reported("sarif");
     assert!(sarif.contains("\"k/a%5Cb%60%7C%1B%5B31m%E2%80%AE%0D.yaml\""), "{sarif}");
-    let markdown = told("markdown");
+    let markdown = reported("markdown");
     insta::assert_snapshot!(markdown, @r"
     **kubectl smp check**: 2 findings in 1 target: 2 errors, 0 warnings
 

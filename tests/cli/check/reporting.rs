@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use kubectl_smp_testing::program::{temp_dir, temp_dir_with, check_findings, run, stdout};
+use kubectl_smp_testing::program::{check_findings, run, stdout, temp_dir, temp_dir_with};
 use serde_json::Value;
 
 use super::{MISSPELLED, POD, UNMATCHED, UPDATE};
@@ -20,7 +20,10 @@ fn errors_fail_and_warnings_do_not() {
         ("d/kustomization.yaml", "resources: [none.yaml]"),
     ]);
     let home = home.path();
-    assert_eq!(check_findings(home, &["a"]), (vec!["unmatched-image a/kustomization.yaml:3".into()], Some(0)));
+    assert_eq!(
+        check_findings(home, &["a"]),
+        (vec!["unmatched-image a/kustomization.yaml:3".into()], Some(0))
+    );
     assert_eq!(check_findings(home, &["a", "--strict"]).1, Some(1));
     assert_eq!(check_findings(home, &["b"]).1, Some(1));
     assert_eq!(check_findings(home, &["c", "--strict"]), (vec![], Some(0)));
@@ -35,8 +38,8 @@ fn errors_fail_and_warnings_do_not() {
 #[test]
 fn every_output_format_has_all_findings() {
     let home = temp_dir(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
-    let told = |form| stdout(&run(home.path(), &["check", "-o", form]));
-    insta::assert_snapshot!(told("text"), @r"
+    let reported = |form| stdout(&run(home.path(), &["check", "-o", form]));
+    insta::assert_snapshot!(reported("text"), @r"
     warning[unmatched-image]: no image is called `ngnix`, so this entry changes nothing
      --> kustomization.yaml:3:9
       |
@@ -51,15 +54,15 @@ fn every_output_format_has_all_findings() {
       = target: .
       = help: did you mean `nginx`?
     ");
-    let sarif: Value = serde_json::from_str(&told("sarif")).expect("JSON");
+    let sarif: Value = serde_json::from_str(&reported("sarif")).expect("JSON");
     let result = &sarif["runs"][0]["results"][0];
-    let place = &result["locations"][0]["physicalLocation"];
+    let location = &result["locations"][0]["physicalLocation"];
     assert_eq!((&sarif["version"], &result["ruleId"]), (&"2.1.0".into(), &"unmatched-image".into()));
-    assert_eq!(place["artifactLocation"]["uri"], "kustomization.yaml");
-    assert_eq!(place["region"]["startLine"], 3);
+    assert_eq!(location["artifactLocation"]["uri"], "kustomization.yaml");
+    assert_eq!(location["region"]["startLine"], 3);
     let index = usize::try_from(result["ruleIndex"].as_u64().expect("a number")).expect("small");
     assert_eq!(sarif["runs"][0]["tool"]["driver"]["rules"][index]["id"], "unmatched-image");
-    insta::assert_snapshot!(told("junit"), @r#"
+    insta::assert_snapshot!(reported("junit"), @r#"
     <?xml version="1.0" encoding="UTF-8"?>
     <testsuites name="kubectl smp check" tests="1" failures="1">
       <testsuite name="." tests="1" failures="1">
@@ -70,10 +73,10 @@ fn every_output_format_has_all_findings() {
       </testsuite>
     </testsuites>
     "#);
-    insta::assert_snapshot!(told("short"), @"kustomization.yaml:3:9: warning[unmatched-image]: no image is called `ngnix`, so this entry changes nothing");
-    assert_eq!(told("short").lines().count(), 1);
-    insta::assert_snapshot!(told("github"), @"::warning file=kustomization.yaml,line=3,endLine=3,col=9,endColumn=14,title=unmatched-image::no image is called `ngnix`, so this entry changes nothing%0Adid you mean `nginx`?");
-    insta::assert_snapshot!(told("markdown"), @r"
+    insta::assert_snapshot!(reported("short"), @"kustomization.yaml:3:9: warning[unmatched-image]: no image is called `ngnix`, so this entry changes nothing");
+    assert_eq!(reported("short").lines().count(), 1);
+    insta::assert_snapshot!(reported("github"), @"::warning file=kustomization.yaml,line=3,endLine=3,col=9,endColumn=14,title=unmatched-image::no image is called `ngnix`, so this entry changes nothing%0Adid you mean `nginx`?");
+    insta::assert_snapshot!(reported("markdown"), @r"
     **kubectl smp check**: 1 finding in 1 target: 0 errors, 1 warning
 
     | | where | what | code |
@@ -177,8 +180,8 @@ metadata: {name: web}
     assert_eq!(check_findings(home, &["a"]).0, ["unmatched-image a/kustomization.yaml:3"]);
     assert_eq!(check_findings(home, &["b"]).0, [""; 0], "a comment of an inline patch");
     assert_eq!(check_findings(home, &["c"]).0, ["wrong-type c/map.yaml:8"]);
-    let told = check_findings(home, &["d"]).0;
-    assert_eq!(told[..1], ["absent-deletion d/kustomization.yaml:11"], "{told:?}");
+    let reported = check_findings(home, &["d"]).0;
+    assert_eq!(reported[..1], ["absent-deletion d/kustomization.yaml:11"], "{reported:?}");
 }
 
 #[test]
@@ -197,8 +200,8 @@ fn suppressions_of_disabled_rules_are_not_reported_as_unused() {
     assert_eq!(check_findings(home, &["b"]).0, [""; 0]);
     let idle = ["unused-silence b/kustomization.yaml:1"];
     assert_eq!(check_findings(home, &["b", "--select", "external-reference"]).0, idle);
-    let (told, _) = check_findings(home, &["b", "c", "--select", "external-reference"]);
-    assert_eq!(told, ["io c/kustomization.yaml:1"], "what does not build may need it");
+    let (reported, _) = check_findings(home, &["b", "c", "--select", "external-reference"]);
+    assert_eq!(reported, ["io c/kustomization.yaml:1"], "what does not build may need it");
 }
 
 #[test]
@@ -207,17 +210,20 @@ fn build_errors_cannot_be_suppressed() {
         ("kustomization.yaml", "resources: [none.yaml] # smp:ignore io later"),
         (".smp.yaml", "check: {ignore: [{code: io}]}"),
     ]);
-    let (told, status) = check_findings(home.path(), &[".", "--ignore", "io", "--baseline", "known.json", UPDATE]);
-    assert_eq!((told, status), (vec!["io kustomization.yaml:1".to_string()], Some(1)));
+    let (reported, status) =
+        check_findings(home.path(), &[".", "--ignore", "io", "--baseline", "known.json", UPDATE]);
+    assert_eq!((reported, status), (vec!["io kustomization.yaml:1".to_string()], Some(1)));
     assert!(!home.path().join("known.json").exists());
     fs::write(home.path().join("known.json"), "{\"version\": 1, \"findings\": []}").expect("written");
     for words in [&[][..], &[UPDATE]] {
-        let (told, status) =
-            check_findings(home.path(), &[&[".", "--ignore", "io", "--baseline", "known.json"], words].concat());
-        assert_eq!((told, status), (vec!["io kustomization.yaml:1".to_string()], Some(1)));
+        let (reported, status) = check_findings(
+            home.path(),
+            &[&[".", "--ignore", "io", "--baseline", "known.json"], words].concat(),
+        );
+        assert_eq!((reported, status), (vec!["io kustomization.yaml:1".to_string()], Some(1)));
     }
-    let (told, status) = check_findings(home.path(), &["nowhere", "--baseline", "other.json", UPDATE]);
-    assert_eq!((told.len(), status), (1, Some(1)));
+    let (reported, status) = check_findings(home.path(), &["nowhere", "--baseline", "other.json", UPDATE]);
+    assert_eq!((reported.len(), status), (1, Some(1)));
     assert!(!home.path().join("other.json").exists());
 }
 
@@ -235,8 +241,8 @@ fn fetched_files_and_streams_are_not_fixed() {
     fs::create_dir_all(home.path().join("own")).expect("made");
     fs::write(home.path().join("own/kustomization.yaml"), own).expect("written");
     let fixed = run(home.path(), &["check", "own", "--fix"]);
-    let told = String::from_utf8(fixed.stderr.clone()).expect("text");
-    assert!(fixed.status.code() == Some(1) && !told.contains("mended"), "{told}");
+    let reported = String::from_utf8(fixed.stderr.clone()).expect("text");
+    assert!(fixed.status.code() == Some(1) && !reported.contains("mended"), "{reported}");
     assert!(stdout(&fixed).contains("misspelled-directive"));
     let again = run(home.path(), &["check", "own", "--offline"]);
     assert_eq!(stdout(&again), stdout(&fixed), "the cache is as it was");

@@ -2,9 +2,11 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::{self, temp_dir, temp_dir_from_text, temp_dir_with, check_findings, run, stdout};
+use kubectl_smp_testing::program::{
+    self, check_findings, run, stdout, temp_dir, temp_dir_from_text, temp_dir_with,
+};
 
-use super::{POD, UNMATCHED, WEB, target_of, told_of};
+use super::{POD, UNMATCHED, WEB, findings_of, target_of};
 
 #[test]
 fn unknown_kubernetes_versions_are_rejected() {
@@ -12,8 +14,8 @@ fn unknown_kubernetes_versions_are_rejected() {
     for release in ["1.10", "2.0", "9.99", "1.99"] {
         let output = run(home.path(), &["check", "--kubernetes", release]);
         assert_eq!(output.status.code(), Some(2), "{release}");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(said.contains("the releases from 1.16 to 1.37 are known"), "{said}");
+        let diagnostics = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(diagnostics.contains("the releases from 1.16 to 1.37 are known"), "{diagnostics}");
     }
     for release in ["1.16", "v1.34", "1.37.1"] {
         assert_eq!(run(home.path(), &["check", "--kubernetes", release]).status.code(), Some(0), "{release}");
@@ -79,8 +81,12 @@ patches:
     }
     let words = ["check", "a", "b", "--fix", "--load-restrictor", "LoadRestrictionsNone"];
     let output = run(home, &words);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!((output.status.code(), said.matches("2 findings mended").count()), (Some(0), 1), "{said}");
+    let diagnostics = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(
+        (output.status.code(), diagnostics.matches("2 findings mended").count()),
+        (Some(0), 1),
+        "{diagnostics}"
+    );
     let mended = fs::read_to_string(home.join("p/patch.yaml")).expect("a file");
     insta::assert_snapshot!(mended, @r#"
     apiVersion: v1
@@ -114,15 +120,15 @@ metadata: {name: c}
 spec: {replicas: 2}
 ";
     let want = |file: &str| {
-        let told = [
+        let reported = [
             "unknown-kind FILE:2",
             "duplicate-key FILE:11",
             "missing-required FILE:16",
             "missing-required FILE:16",
         ];
-        let mut told = told.map(|one| one.replace("FILE", file)).to_vec();
-        told.sort();
-        told
+        let mut reported = reported.map(|one| one.replace("FILE", file)).to_vec();
+        reported.sort();
+        reported
     };
     let sorted = |(mut all, status): (Vec<String>, _)| {
         all.sort();
@@ -211,8 +217,8 @@ replicas:
     assert_eq!(check_findings(home, &["a"]).0, want);
     let want = ["missing-merge-key b/kustomization.yaml:7", "no-match b/kustomization.yaml:15"];
     assert_eq!(check_findings(home, &["b"]).0, want);
-    let said = String::from_utf8(run(home, &["build", "b"]).stderr).expect("text");
-    assert!(!said.contains("`web`") && !said.contains("unmatched-image"), "{said}");
+    let diagnostics = String::from_utf8(run(home, &["build", "b"]).stderr).expect("text");
+    assert!(!diagnostics.contains("`web`") && !diagnostics.contains("unmatched-image"), "{diagnostics}");
 }
 
 #[test]
@@ -240,7 +246,7 @@ fn all_codes_are_listed_and_explained() {
         assert!(page.status.success() && stdout(&page).contains(code), "{code}");
     }
     let blank = POD.replace("image: nginx", "image: \"nginx \"");
-    insta::assert_snapshot!(told_of(&blank)[0], @"image: the name of an image has no blanks around it");
+    insta::assert_snapshot!(findings_of(&blank)[0], @"image: the name of an image has no blanks around it");
 }
 
 #[test]
@@ -253,10 +259,11 @@ kind: Pod
     );
     let home = target_of(&twice);
     for words in [&["check"][..], &["check", "--ignore", "duplicate-key"]] {
-        let told = stdout(&run(home.path(), words));
+        let reported = stdout(&run(home.path(), words));
         assert!(
-            told.contains("duplicate-key") && told.contains("nothing silences what keeps a target from"),
-            "{told}"
+            reported.contains("duplicate-key")
+                && reported.contains("nothing silences what keeps a target from"),
+            "{reported}"
         );
     }
 }
@@ -298,8 +305,11 @@ data:
   "off": w
   no.x: z
 "#;
-    let home =
-        temp_dir(&[("map.yaml", map), ("k/map.yaml", map), ("k/kustomization.yaml", "resources: [map.yaml]")]);
+    let home = temp_dir(&[
+        ("map.yaml", map),
+        ("k/map.yaml", map),
+        ("k/kustomization.yaml", "resources: [map.yaml]"),
+    ]);
     let want = ["yaml-surprise map.yaml:5", "yaml-surprise map.yaml:7"];
     assert_eq!(check_findings(home.path(), &["map.yaml"]), (want.map(String::from).to_vec(), Some(0)));
     // `build` quotes these keys.

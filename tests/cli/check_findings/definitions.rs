@@ -1,6 +1,6 @@
 //! Findings that need CustomResourceDefinitions.
 
-use super::told_of;
+use super::findings_of;
 
 #[test]
 fn kinds_and_versions_missing_from_definitions_are_reported() {
@@ -17,7 +17,7 @@ spec:
   - {name: v1beta1, served: false, storage: false, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
 "
         .replace("foos.example", "foobars.example");
-    let told = |version: &str, kind: &str| {
+    let reported = |version: &str, kind: &str| {
         let object = format!(
             "\
 {definition}---
@@ -26,16 +26,16 @@ kind: {kind}
 metadata: {{name: a}}
 "
         );
-        told_of(&object)
+        findings_of(&object)
     };
-    assert_eq!(told("example.com/v1", "Foobar"), [""; 0]);
+    assert_eq!(reported("example.com/v1", "Foobar"), [""; 0]);
     let want = "unknown-kind: its definition serves no version";
-    assert_eq!(told("example.com/v2", "Foobar"), [format!("{want} v2 of Foobar")]);
-    assert_eq!(told("example.com/v1beta1", "Foobar"), [format!("{want} v1beta1 of Foobar")]);
+    assert_eq!(reported("example.com/v2", "Foobar"), [format!("{want} v2 of Foobar")]);
+    assert_eq!(reported("example.com/v1beta1", "Foobar"), [format!("{want} v1beta1 of Foobar")]);
     let want = "unknown-kind: no definition of the build has the kind Fobar in example.com";
-    assert_eq!(told("example.com/v1", "Fobar"), [want]);
+    assert_eq!(reported("example.com/v1", "Fobar"), [want]);
     // Other kinds may be defined elsewhere.
-    assert_eq!(told("example.com/v1", "Other"), [""; 0]);
+    assert_eq!(reported("example.com/v1", "Other"), [""; 0]);
 }
 
 #[cfg(feature = "cel")]
@@ -75,9 +75,9 @@ spec: {{a: 7}}
         )
     };
     let made = "'\"a is \" + string(self.a) + \", and 2 at most\"'";
-    assert_eq!(told_of(&definition(made)), ["cel: a is 7, and 2 at most"]);
-    assert_eq!(told_of(&definition("self.b")), ["cel: too many"]);
-    assert_eq!(told_of(&definition("'\"\"'")), ["cel: too many"]);
+    assert_eq!(findings_of(&definition(made)), ["cel: a is 7, and 2 at most"]);
+    assert_eq!(findings_of(&definition("self.b")), ["cel: too many"]);
+    assert_eq!(findings_of(&definition("'\"\"'")), ["cel: too many"]);
 }
 
 #[test]
@@ -91,7 +91,7 @@ metadata: {{name: web, namespace: {namespace}}}
 data: {{a: b}}
 "
         );
-        assert_eq!(told_of(&map), [""; 0], "{namespace}");
+        assert_eq!(findings_of(&map), [""; 0], "{namespace}");
     }
     let map = "\
 apiVersion: v1
@@ -99,7 +99,7 @@ kind: ConfigMap
 metadata: {name: web, namespace: A_b}
 data: {a: b}
 ";
-    assert_eq!(told_of(map).len(), 1);
+    assert_eq!(findings_of(map).len(), 1);
 }
 
 #[test]
@@ -114,7 +114,7 @@ spec:
   - name: web
     image: nginx
 ";
-        told_of(&format!("{head}    {field}\n"))
+        findings_of(&format!("{head}    {field}\n"))
     };
     let of_list = "wrong-type: this must be a string and is a list";
     assert_eq!(pod("args:\n    - - $(REDIRECT_URI)"), [of_list]);
@@ -128,7 +128,7 @@ spec:
 #[test]
 fn unsupported_pattern_is_noted_once() {
     let of_pattern = |pattern: &str| {
-        told_of(&format!(
+        findings_of(&format!(
             "\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -165,5 +165,5 @@ spec: {{a: c}}
     let large = of_pattern("^[\\p{L}\\p{N} ]{1,1000}$");
     assert!(large.len() == 1 && large[0].ends_with("was not checked: it is too large"), "{large:?}");
     let ahead = of_pattern("^(?!x)");
-    assert!(ahead.iter().any(|told| told.starts_with("definition-schema: ")), "{ahead:?}");
+    assert!(ahead.iter().any(|reported| reported.starts_with("definition-schema: ")), "{ahead:?}");
 }

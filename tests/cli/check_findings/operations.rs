@@ -1,6 +1,6 @@
 //! Findings name the kustomization field or patch operation that caused them.
 
-use kubectl_smp_testing::program::{temp_dir, temp_dir_with, check_findings, run, stdout};
+use kubectl_smp_testing::program::{check_findings, run, stdout, temp_dir, temp_dir_with};
 use serde_json::Value;
 
 use super::{POD, TWICE, WEB};
@@ -16,8 +16,8 @@ fn duplicates_in_a_kustomization_are_reported_with_both_locations() {
         "ignored-document kustomization.yaml:11",
     ];
     assert_eq!(check_findings(home, &["."]), (want.map(String::from).to_vec(), Some(0)));
-    let told: Value = serde_json::from_str(&stdout(&run(home, &["check", "-o", "json"]))).expect("JSON");
-    assert_eq!(told[0]["places"][1]["line"], 2);
+    let reported: Value = serde_json::from_str(&stdout(&run(home, &["check", "-o", "json"]))).expect("JSON");
+    assert_eq!(reported[0]["places"][1]["line"], 2);
     let built = run(home, &["build", "."]);
     insta::assert_snapshot!(stdout(&built), @r#"
     apiVersion: v1
@@ -32,8 +32,8 @@ fn duplicates_in_a_kustomization_are_reported_with_both_locations() {
       - image: nginx
         name: web
     "#);
-    let said = String::from_utf8(built.stderr).expect("text");
-    assert_eq!(said.matches("warning[duplicate-key]").count(), 3, "{said}");
+    let diagnostics = String::from_utf8(built.stderr).expect("text");
+    assert_eq!(diagnostics.matches("warning[duplicate-key]").count(), 3, "{diagnostics}");
 }
 
 #[test]
@@ -97,7 +97,7 @@ patches:
 ";
 
 /// A base and an overlay with these files.
-fn over_web(files: &[(&str, &str)]) -> tempfile::TempDir {
+fn overlay_of_web(files: &[(&str, &str)]) -> tempfile::TempDir {
     let base = [("base/web.yaml", WEB), ("base/kustomization.yaml", "resources: [web.yaml]")];
     temp_dir(&[&base, files].concat())
 }
@@ -111,7 +111,7 @@ fn operation_that_removed_a_field_is_named() {
 - op: remove
   path: /spec/ports
 ";
-    let home = over_web(&[("a/kustomization.yaml", OPERATIONS), ("a/ports.yaml", ports)]);
+    let home = overlay_of_web(&[("a/kustomization.yaml", OPERATIONS), ("a/ports.yaml", ports)]);
     let (all, _) = check_findings(home.path(), &["a"]);
     for want in [
         "container-without-image a/kustomization.yaml:6",
@@ -124,9 +124,9 @@ fn operation_that_removed_a_field_is_named() {
     }
     assert_eq!(all.len(), 5, "{all:?}");
     let silenced = OPERATIONS.replace("path: /spec/typ", "path: /spec/typ # smp:ignore unknown-field later");
-    let home = over_web(&[("a/kustomization.yaml", &silenced), ("a/ports.yaml", ports)]);
+    let home = overlay_of_web(&[("a/kustomization.yaml", &silenced), ("a/ports.yaml", ports)]);
     let (all, _) = check_findings(home.path(), &["a"]);
-    assert!(!all.iter().any(|told| told.ends_with(":10")), "{all:?}");
+    assert!(!all.iter().any(|reported| reported.ends_with(":10")), "{all:?}");
     assert_eq!(all.len(), 4, "{all:?}");
 }
 
@@ -212,8 +212,9 @@ fn findings_in_operations_point_to_path_or_value() {
             &["missing-field 6"],
         ),
     ] {
-        let home = over_web(&[("a/kustomization.yaml", &operations("Deployment", wrong))]);
-        let want: Vec<_> = want.iter().map(|told| told.replace(' ', " a/kustomization.yaml:")).collect();
+        let home = overlay_of_web(&[("a/kustomization.yaml", &operations("Deployment", wrong))]);
+        let want: Vec<_> =
+            want.iter().map(|reported| reported.replace(' ', " a/kustomization.yaml:")).collect();
         assert_eq!(check_findings(home.path(), &["a"]).0, want, "{wrong}");
     }
 }
@@ -233,7 +234,7 @@ fn json_patch_test_counts_as_an_effect() {
     for (patch, want) in
         [(same, &["no-effect a/kustomization.yaml:5"][..]), (guard, &[]), (&format!("{guard}{same}"), &[])]
     {
-        let home = over_web(&[
+        let home = overlay_of_web(&[
             ("a/kustomization.yaml", &operations("Service", patch)),
             (
                 "b/kustomization.yaml",
@@ -270,7 +271,7 @@ spec:
       labels:
         app: wob
 ";
-    let home = over_web(&[
+    let home = overlay_of_web(&[
         (
             "a/kustomization.yaml",
             "\
@@ -347,9 +348,9 @@ configMapGenerator:
   literals:
   - "a b=c"
 "#;
-    let home = over_web(&[("a/kustomization.yaml", keys)]);
+    let home = overlay_of_web(&[("a/kustomization.yaml", keys)]);
     let (all, _) = check_findings(home.path(), &["a"]);
-    assert!(all.iter().all(|told| told.contains("a/kustomization.yaml:")), "{all:?}");
-    let lines: Vec<&str> = all.iter().filter_map(|told| told.split(':').next_back()).collect();
+    assert!(all.iter().all(|reported| reported.contains("a/kustomization.yaml:")), "{all:?}");
+    let lines: Vec<&str> = all.iter().filter_map(|reported| reported.split(':').next_back()).collect();
     assert!(lines.contains(&"4") && lines.contains(&"6") && lines.contains(&"10"), "{all:?}");
 }

@@ -1,8 +1,8 @@
 //! Labels, names, keys and ports that reference nothing.
 
-use kubectl_smp_testing::program::{temp_dir, check_findings, run, stdout};
+use kubectl_smp_testing::program::{check_findings, run, stdout, temp_dir};
 
-use super::{POD, WEB, told_of};
+use super::{POD, WEB, findings_of};
 
 fn service(selector: &str) -> String {
     format!(
@@ -27,10 +27,10 @@ fn labels_set_by_controllers_are_not_expected_in_templates() {
         "{app: web, job-name: x}",
         "{statefulset.kubernetes.io/pod-name: web-0}",
     ] {
-        assert_eq!(told_of(&service(selector)), [""; 0], "{selector}");
+        assert_eq!(findings_of(&service(selector)), [""; 0], "{selector}");
     }
     assert_eq!(
-        told_of(&service("{app: web, tier: x}")),
+        findings_of(&service("{app: web, tier: x}")),
         ["unmatched-selector: no Pod of the build has the label `tier: x`"]
     );
 }
@@ -39,20 +39,20 @@ fn labels_set_by_controllers_are_not_expected_in_templates() {
 fn selector_that_almost_matches_pods_is_reported() {
     for label in ["app: wep", "component: web", "ap: web"] {
         let want = format!("unmatched-selector: no Pod of the build has the label `{label}`");
-        assert_eq!(told_of(&service(&format!("{{{label}}}"))), [want]);
+        assert_eq!(findings_of(&service(&format!("{{{label}}}"))), [want]);
     }
-    assert_eq!(told_of(&service("{other: thing}")), [""; 0]);
+    assert_eq!(findings_of(&service("{other: thing}")), [""; 0]);
 }
 
 #[test]
 fn labels_set_at_run_time_are_not_reported_as_missing() {
     let elected =
         WEB.replace("selector: {app: web}\n  ports", "selector: {app: web, web-active: \"true\"}\n  ports");
-    assert_eq!(told_of(&elected), [""; 0]);
-    let told =
-        told_of(&elected.replace("{labels: {app: web}}", "{labels: {app: web, web-active: \"false\"}}"));
-    insta::assert_snapshot!(told[0], @"unmatched-selector: no Pod of the build has the label `web-active: true`");
-    assert!(told.len() == 1, "{told:?}");
+    assert_eq!(findings_of(&elected), [""; 0]);
+    let reported =
+        findings_of(&elected.replace("{labels: {app: web}}", "{labels: {app: web, web-active: \"false\"}}"));
+    insta::assert_snapshot!(reported[0], @"unmatched-selector: no Pod of the build has the label `web-active: true`");
+    assert!(reported.len() == 1, "{reported:?}");
 }
 
 #[test]
@@ -71,8 +71,8 @@ spec:
         )
     };
     let want = ["dangling-reference: there is no StatefulSet `web` in the build"];
-    assert_eq!(told_of(&scaler("StatefulSet", "web")), want);
-    assert_eq!(told_of(&scaler("StatefulSet", "api")), [""; 0]);
+    assert_eq!(findings_of(&scaler("StatefulSet", "web")), want);
+    assert_eq!(findings_of(&scaler("StatefulSet", "api")), [""; 0]);
     let set = |name| {
         format!(
             "\
@@ -94,10 +94,10 @@ spec: {{selector: {{app: db}}, ports: [{{port: 1}}]}}
         )
     };
     assert_eq!(
-        told_of(&set("data-dbb")),
+        findings_of(&set("data-dbb")),
         ["dangling-reference: there is no Service `data-dbb` in the build"]
     );
-    assert_eq!(told_of(&set("data-db")), [""; 0]);
+    assert_eq!(findings_of(&set("data-db")), [""; 0]);
     // A dashboard found by a sidecar through its label needs no reference.
     let mount = POD.replace(
         "{name: web, image: nginx}",
@@ -110,7 +110,7 @@ kind: ConfigMap
 metadata: {name: dashboard}
 data: {a: b}
 ";
-    assert_eq!(told_of(&format!("{mount}{dashboards}")), [""; 0]);
+    assert_eq!(findings_of(&format!("{mount}{dashboards}")), [""; 0]);
 }
 
 /// Every kind of reference with its referenced objects. Each `name: web-...` line defines or references a name.
@@ -210,7 +210,7 @@ namePrefix: a-b-
 ];
 
 /// Findings in targets of the same manifests, one target for each of these kustomizations.
-fn found_renamed(manifests: &str, renamings: &[&str]) -> Vec<String> {
+fn findings_after_renames(manifests: &str, renamings: &[&str]) -> Vec<String> {
     let of = |(i, renaming): (usize, &&str)| {
         let kustomization = format!("resources: [all.yaml]\n{renaming}");
         [(format!("{i}/kustomization.yaml"), kustomization), (format!("{i}/all.yaml"), manifests.to_string())]
@@ -242,7 +242,7 @@ fn misspelled_references_are_reported_despite_renames() {
             let numbers = 0..renamings.len();
             let want: Vec<_> =
                 numbers.map(|n| format!("dangling-reference {n}/all.yaml:{}", i + 1)).collect();
-            assert_eq!(found_renamed(&lines.join("\n"), renamings), want, "{changed}");
+            assert_eq!(findings_after_renames(&lines.join("\n"), renamings), want, "{changed}");
         }
     }
 }
@@ -253,7 +253,7 @@ fn valid_and_external_references_are_not_reported() {
     let others = NAMES.replace("{configMapRef: {name: web-config}}", "{configMapRef: {name: other}}");
     let annotated = NAMES.replace("{name: web-server}", "{name: web-server, annotations: {see: web-config}}");
     for manifests in [NAMES, &others, &annotated] {
-        assert_eq!(found_renamed(manifests, &RENAMINGS), [""; 0]);
+        assert_eq!(findings_after_renames(manifests, &RENAMINGS), [""; 0]);
     }
     let old = "resources: [all.yaml, old.yaml]\n";
     let user = |namespace: &str| {
@@ -332,8 +332,8 @@ configMapGenerator:
             let pod = NAMES.replace("configMap: {name: web-config}\n", &format!("{volume}\n"));
             let pod = pod.replace("envFrom: [", "envFrom: [{configMapRef: {name: web-made}}, ");
             let home = temp_dir(&[("kustomization.yaml", generator), ("all.yaml", &pod)]);
-            let told = ["dangling-key all.yaml:9"];
-            assert_eq!(check_findings(home.path(), &["."]).0, told[..want], "{volume}");
+            let reported = ["dangling-key all.yaml:9"];
+            assert_eq!(check_findings(home.path(), &["."]).0, reported[..want], "{volume}");
         }
     }
     // Values filled in by a controller are unknown.
@@ -344,9 +344,9 @@ kind: ExternalSecret
 metadata: {name: x}
 spec: {target: {name: web-secret}}
 ";
-    let asked = NAMES.replace("key: a}", "key: c}");
-    assert_eq!(told_of(&asked), ["dangling-key: the Secret `web-secret` has no key `c`"]);
-    assert_eq!(told_of(&format!("{asked}{made}")), [""; 0]);
+    let used = NAMES.replace("key: a}", "key: c}");
+    assert_eq!(findings_of(&used), ["dangling-key: the Secret `web-secret` has no key `c`"]);
+    assert_eq!(findings_of(&format!("{used}{made}")), [""; 0]);
     let token = "type: kubernetes.io/service-account-token\nstringData";
     let injected = "metadata: {name: web-secret, annotations: {example.com/inject-ca: \"true\"}}";
     for (known, unknown) in [
@@ -354,8 +354,8 @@ spec: {target: {name: web-secret}}
         ("stringData", token),
         ("metadata: {name: web-secret}", injected),
     ] {
-        let told = told_of(&asked.replace(known, unknown));
-        assert!(!told.iter().any(|one| one.starts_with("dangling-key")), "{told:?}");
+        let reported = findings_of(&used.replace(known, unknown));
+        assert!(!reported.iter().any(|one| one.starts_with("dangling-key")), "{reported:?}");
     }
 }
 
@@ -399,7 +399,7 @@ spec:
 
 #[test]
 fn missing_ports_are_reported() {
-    let told = |wrong: &[(&str, &str)]| {
+    let reported = |wrong: &[(&str, &str)]| {
         let changed = wrong.iter().fold(PORTS.to_string(), |text, (a, b)| text.replacen(a, b, 1));
         assert_ne!(changed, PORTS, "{wrong:?}");
         let home = temp_dir(&[("kustomization.yaml", "resources: [all.yaml]"), ("all.yaml", &changed)]);
@@ -417,10 +417,10 @@ fn missing_ports_are_reported() {
         ("port: {name: main}", "port: {name: mian}", 31),
         ("port: {number: 8080}", "port: {number: 8081}", 35),
     ] {
-        assert_eq!(told(&[(right, wrong)]), [format!("dangling-port all.yaml:{line}")], "{wrong}");
+        assert_eq!(reported(&[(right, wrong)]), [format!("dangling-port all.yaml:{line}")], "{wrong}");
     }
     let unnamed = ("        ports: [{name: http, containerPort: 80}]\n", "");
-    assert_eq!(told(&[unnamed]).len(), 3, "a container without ports has none of that name");
+    assert_eq!(reported(&[unnamed]).len(), 3, "a container without ports has none of that name");
 }
 
 #[test]
@@ -444,7 +444,7 @@ fn ports_of_sidecars_and_other_pods_are_not_reported() {
         (&[("port: {number: 8080}", "port: {number: 80}"), ("targetPort: http", "targetPort: 80")], ""),
     ] {
         let text = changes.iter().fold(PORTS.to_string(), |text, (a, b)| text.replacen(a, b, 1));
-        assert_eq!(told_of(&format!("{text}---\n{more}")), [""; 0], "{changes:?}");
+        assert_eq!(findings_of(&format!("{text}---\n{more}")), [""; 0], "{changes:?}");
     }
 }
 
@@ -463,12 +463,12 @@ data: {{a: b}}
     let home = temp_dir(&[("all.yaml", &named("5"))]);
     let output = run(home.path(), &["check", "-o", "short", "all.yaml"]);
     assert!(!stdout(&output).contains("has no name"), "{}", stdout(&output));
-    assert_eq!(told_of("kind: ConfigMap\nmetadata: {name: a}\n").len(), 1);
-    let told = told_of(
+    assert_eq!(findings_of("kind: ConfigMap\nmetadata: {name: a}\n").len(), 1);
+    let reported = findings_of(
         "\
 kind: ConfigMap
 metadata: {name: a}
 ",
     );
-    assert!(!told[0].contains("no version  of"), "{told:?}");
+    assert!(!reported[0].contains("no version  of"), "{reported:?}");
 }

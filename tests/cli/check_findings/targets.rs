@@ -1,6 +1,6 @@
 //! Findings shared by several targets, and resources dropped from the output of a target.
 
-use kubectl_smp_testing::program::{temp_dir, temp_dir_with, check_findings, run, stdout};
+use kubectl_smp_testing::program::{check_findings, run, stdout, temp_dir, temp_dir_with};
 use serde_json::Value;
 
 use super::{POD, target_of};
@@ -47,10 +47,15 @@ patches:
     ]);
     let home = home.path();
     for args in [&["prod"] as &[&str], &["prod", "dev", "base"], &["-R", "."]] {
-        let (told, status) = check_findings(home, args);
-        let double: Vec<_> = told.iter().filter(|told| told.starts_with("duplicate-key ")).collect();
-        assert_eq!((double.len(), status), (1, Some(1)), "{args:?}: {told:?}");
-        assert_eq!(told.len(), 1, "a base may leave something to those that use it: {args:?}: {told:?}");
+        let (reported, status) = check_findings(home, args);
+        let double: Vec<_> =
+            reported.iter().filter(|reported| reported.starts_with("duplicate-key ")).collect();
+        assert_eq!((double.len(), status), (1, Some(1)), "{args:?}: {reported:?}");
+        assert_eq!(
+            reported.len(),
+            1,
+            "a base may leave something to those that use it: {args:?}: {reported:?}"
+        );
     }
     assert_eq!(check_findings(home, &["unfinished"]).0, ["container-without-image unfinished/web.yaml:8"]);
 }
@@ -62,10 +67,10 @@ fn misspelling_is_attributed_to_its_target() {
         ("b/kustomization.yaml", "resources: [web.yaml, none.yaml]"),
         ("b/web.yaml", &WEB_BASE.replace("  selector", "  replicass: 1\n  selector")),
     ]);
-    let told = stdout(&run(home.path(), &["check", "a", "b", "-o", "json"]));
-    let told: Value = serde_json::from_str(&told).expect("JSON");
-    let told = told.as_array().expect("an array").iter().find(|one| one["code"] == "unknown-field");
-    assert_eq!(told.expect("a finding")["target"], "b");
+    let reported = stdout(&run(home.path(), &["check", "a", "b", "-o", "json"]));
+    let reported: Value = serde_json::from_str(&reported).expect("JSON");
+    let reported = reported.as_array().expect("an array").iter().find(|one| one["code"] == "unknown-field");
+    assert_eq!(reported.expect("a finding")["target"], "b");
 }
 
 #[test]
@@ -166,8 +171,8 @@ patches:
     ]);
     let home = home.path();
     let output = run(home, &["build", "prod", "--validate"]);
-    let said = String::from_utf8(output.stderr).expect("text");
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = String::from_utf8(output.stderr).expect("text");
+    insta::assert_snapshot!(diagnostics, @r"
     error[selector-mismatch]: the labels of the template do not match the selector at `app`
      --> prod/kustomization.yaml:4:26
       |
@@ -182,7 +187,7 @@ patches:
       = resource: Deployment.apps web
       = field: spec.selector.matchLabels.app
     ");
-    assert!(!output.status.success(), "{said}");
+    assert!(!output.status.success(), "{diagnostics}");
 }
 
 const LOCAL_FILES: [(&str, &str); 2] = [

@@ -5,15 +5,15 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use kubectl_smp_testing::program::{run, temp_dir, temp_dir_with};
 use kubectl_smp_testing::requirements;
-use kubectl_smp_testing::program::{temp_dir, temp_dir_with, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{READ, config_map, deps, kinds, printed, shop};
 
 /// File names with characters that are special to make.
-const ODD: [&str; 18] = [
+const SPECIAL_NAMES: [&str; 18] = [
     "a b.yaml",
     "h#s.yaml",
     "d$r.yaml",
@@ -34,11 +34,11 @@ const ODD: [&str; 18] = [
     "-d.yaml",
 ];
 
-fn odd() -> TempDir {
-    let quoted: Vec<String> = ODD.iter().map(|name| name.replace('\'', "''")).collect();
+fn special_names() -> TempDir {
+    let quoted: Vec<String> = SPECIAL_NAMES.iter().map(|name| name.replace('\'', "''")).collect();
     let entries: String = quoted.iter().flat_map(|name| ["- '", name, "'\n"]).collect();
     let home = temp_dir(&[("kustomization.yaml", &format!("resources:\n{entries}"))]);
-    for (i, name) in ODD.iter().enumerate() {
+    for (i, name) in SPECIAL_NAMES.iter().enumerate() {
         fs::write(home.path().join(name), config_map(&format!("n{i}"))).expect("written");
     }
     home
@@ -47,7 +47,7 @@ fn odd() -> TempDir {
 #[test]
 #[cfg(unix)]
 fn make_rules_are_escaped() {
-    let home = odd();
+    let home = special_names();
     let rule = deps(home.path(), &[".", "-o", "make", "--rule-target", "o%u t"]);
     let want = r"o\%u\ t: -d.yaml @a.yaml a\ b.yaml a&p.yaml b\[k].yaml b\\\ s.yaml b\s.yaml c\:n.yaml d$$r.yaml e$(subst x,=,x)s.yaml h\#s.yaml kustomization.yaml p%c.yaml p\|p.yaml q'e.yaml q\?m.yaml s\*r.yaml s$(subst x,\;,x)i.yaml ./~t.yaml";
     assert_eq!(rule.trim_end(), want);
@@ -63,7 +63,7 @@ fn make_rules_are_escaped() {
 #[cfg(unix)]
 #[ignore = "needs make"]
 fn make_accepts_the_rules() {
-    let home = odd();
+    let home = special_names();
     let make = |args: &[&str]| {
         let make = Command::new("make").args(args).current_dir(home.path()).output();
         let made = make.expect("make is installed");
@@ -74,7 +74,7 @@ fn make_accepts_the_rules() {
     fs::write(home.path().join("Makefile"), format!("{rule}\ttouch out\n")).expect("written");
     assert_eq!(make(&["out"]), (0, "touch out\n".into()), "{rule}");
     assert_eq!(make(&["-q", "out"]), (0, String::new()), "nothing changed");
-    for name in ODD {
+    for name in SPECIAL_NAMES {
         let file = fs::File::options().append(true).open(home.path().join(name)).expect("there");
         let made = fs::metadata(home.path().join("out")).and_then(|out| out.modified()).expect("made");
         file.set_modified(made + std::time::Duration::from_secs(2)).expect("touched");
@@ -82,7 +82,7 @@ fn make_accepts_the_rules() {
         file.set_modified(made - std::time::Duration::from_secs(2)).expect("touched");
         assert_eq!(make(&["-q", "out"]).0, 0, "{name} is as it was");
     }
-    for name in ODD {
+    for name in SPECIAL_NAMES {
         let rule = deps(home.path(), &[".", "-o", "make", &format!("--rule-target={name}")]);
         let (target, _) = rule.rsplit_once(": -d").expect("a rule");
         fs::write(home.path().join("Makefile"), format!("{target}: FORCE\n\t@echo made\nFORCE:\n"))
@@ -113,8 +113,8 @@ base/base.yaml
 base/kustomization.yaml
 "
     );
-    let said = String::from_utf8_lossy(&output.stderr);
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = String::from_utf8_lossy(&output.stderr);
+    insta::assert_snapshot!(diagnostics, @r"
     error[io]: `web.yaml` cannot be read: no such file or directory
      --> overlays/prod/kustomization.yaml:1:25
       |

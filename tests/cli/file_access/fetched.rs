@@ -1,6 +1,6 @@
 //! Fetched trees: no symlink and no `..` leads out of a repository, whatever the flags.
 
-use super::{Place, map};
+use super::{Workspace, map};
 
 const FLAGS: [&[&str]; 2] = [&[], &["--load-restrictor=LoadRestrictionsNone"]];
 
@@ -132,21 +132,21 @@ const TRAPS: &[Trap] = &[
 fn fetched_repository_cannot_read_outside_itself() {
     for Trap { name, files, links, target, named } in TRAPS {
         for flags in FLAGS {
-            let place = Place::new(&[]);
+            let workspace = Workspace::new(&[]);
             for (path, text) in *files {
-                place.write(&format!("repo/{path}"), text);
+                workspace.write(&format!("repo/{path}"), text);
             }
             for (path, to) in *links {
-                place.link(&format!("repo/{path}"), to);
+                workspace.link(&format!("repo/{path}"), to);
             }
-            let url = format!("{}//{target}?ref=main", place.repository("repo"));
-            let message = place.refused(&[&["build", &url], flags].concat());
+            let url = format!("{}//{target}?ref=main", workspace.repository("repo"));
+            let message = workspace.rejected(&[&["build", &url], flags].concat());
             assert!(message.contains(named), "{name}: {message}");
             // The same from a local kustomization that references the repository.
-            place.write("local/kustomization.yaml", &format!("resources: ['{url}']"));
+            workspace.write("local/kustomization.yaml", &format!("resources: ['{url}']"));
             if files.iter().any(|(path, _)| path.ends_with("kustomization.yaml") && path.starts_with(target))
             {
-                let message = place.refused(&[&["build", "local"], flags].concat());
+                let message = workspace.rejected(&[&["build", "local"], flags].concat());
                 assert!(message.contains(named), "{name}, as a base: {message}");
             }
         }
@@ -155,34 +155,34 @@ fn fetched_repository_cannot_read_outside_itself() {
 
 #[test]
 fn symlinks_within_a_repository_are_followed() {
-    let place = Place::new(&[
+    let workspace = Workspace::new(&[
         ("repo/app/kustomization.yaml", "resources: [l.yaml, ../to-base]"),
         ("repo/app/sub/a.yaml", &map("a")),
         ("repo/real/kustomization.yaml", "resources: [b.yaml]"),
         ("repo/real/b.yaml", &map("b")),
         ("repo/over/c.yaml", &map("c")),
     ]);
-    place.link("repo/app/l.yaml", "../app/sub/a.yaml");
-    place.link("repo/to-base", "real");
-    place.link("repo/base", "real");
-    let url = place.repository("repo");
+    workspace.link("repo/app/l.yaml", "../app/sub/a.yaml");
+    workspace.link("repo/to-base", "real");
+    workspace.link("repo/base", "real");
+    let url = workspace.repository("repo");
     let both = |one: &str, other: &str| format!("{}---\n{}", map(one), map(other));
-    assert_eq!(place.prints(&["build", &format!("{url}//app")]), both("a", "b"));
-    assert_eq!(place.prints(&["build", &format!("{url}//over")]), both("b", "c"), "a base beside it");
+    assert_eq!(workspace.stdout_of(&["build", &format!("{url}//app")]), both("a", "b"));
+    assert_eq!(workspace.stdout_of(&["build", &format!("{url}//over")]), both("b", "c"), "a base beside it");
 }
 
 #[test]
 fn no_base_is_searched_above_a_fetched_repository() {
-    let place = Place::new(&[("repo/a.yaml", &map("a"))]);
-    let url = place.repository("repo");
-    place.run(&["build", &url]);
+    let workspace = Workspace::new(&[("repo/a.yaml", &map("a"))]);
+    let url = workspace.repository("repo");
+    workspace.run(&["build", &url]);
     // Next to the tree in the cache, where the base of a local directory would be.
-    let kept = std::fs::read_dir(place.at("cache/kubectl-smp/remote/repositories")).expect("the cache");
+    let kept = std::fs::read_dir(workspace.at("cache/kubectl-smp/remote/repositories")).expect("the cache");
     for repository in kept.map(|entry| entry.expect("an entry").path()) {
         std::fs::create_dir_all(repository.join("base")).expect("made");
         std::fs::write(repository.join("base/secret.yaml"), map(super::SECRET)).expect("written");
     }
-    let message = place.refused(&["build", &url]);
+    let message = workspace.rejected(&["build", &url]);
     assert!(message.contains("no base was found for it"), "{message}");
 }
 
@@ -202,24 +202,24 @@ fn charts_are_never_pulled_into_a_fetched_tree() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let chart = "helmCharts: [{name: c, repo: 'http://127.0.0.1:1/', releaseName: r}]\n";
-    let place = Place::new(&[
+    let workspace = Workspace::new(&[
         ("helm", HELM),
         ("repo/direct/kustomization.yaml", chart),
         ("repo/nested/kustomization.yaml", "resources: [../direct]"),
         ("repo/plain/over/a.yaml", &map("a")),
         ("repo/plain/base/kustomization.yaml", chart),
     ]);
-    let helm = place.at("helm");
+    let helm = workspace.at("helm");
     std::fs::set_permissions(&helm, std::fs::Permissions::from_mode(0o755)).expect("executable");
-    let url = place.repository("repo");
+    let url = workspace.repository("repo");
     for target in ["direct", "nested", "plain/over"] {
         let url = format!("{url}//{target}");
         let flags = ["--enable-helm", "--helm-command", helm.to_str().expect("UTF-8")];
-        let built = place.prints(&[&["build", &url][..], &flags].concat());
+        let built = workspace.stdout_of(&[&["build", &url][..], &flags].concat());
         assert!(built.contains("name: rendered"), "{target}: {built}");
     }
-    let pulled = std::fs::read_to_string(place.at("pulled")).expect("pulled");
-    let cache = place.at("cache").display().to_string();
+    let pulled = std::fs::read_to_string(workspace.at("pulled")).expect("pulled");
+    let cache = workspace.at("cache").display().to_string();
     assert_eq!(pulled.lines().count(), 3);
     assert!(!pulled.contains(&cache), "{pulled}");
 }
@@ -228,56 +228,59 @@ fn charts_are_never_pulled_into_a_fetched_tree() {
 fn charts_with_symlinks_out_of_a_repository_are_rejected() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let place = Place::new(&[
+    let workspace = Workspace::new(&[
         ("helm", HELM),
         ("repo/app/kustomization.yaml", "helmCharts: [{name: c, releaseName: r}]"),
         ("repo/app/charts/c/values.yaml", "a: b"),
         ("repo/app/values.yaml", "a: b"),
     ]);
-    std::fs::set_permissions(place.at("helm"), std::fs::Permissions::from_mode(0o755)).expect("executable");
+    std::fs::set_permissions(workspace.at("helm"), std::fs::Permissions::from_mode(0o755))
+        .expect("executable");
     let flags = ["--enable-helm", "--helm-command", "./helm"];
-    place.link("repo/app/charts/c/templates/inside.yaml", "../../../values.yaml");
-    let url = format!("{}//app", place.repository("repo"));
-    insta::assert_snapshot!(place.prints(&[&["build", &url][..], &flags].concat()), @r"
+    workspace.link("repo/app/charts/c/templates/inside.yaml", "../../../values.yaml");
+    let url = format!("{}//app", workspace.repository("repo"));
+    insta::assert_snapshot!(workspace.stdout_of(&[&["build", &url][..], &flags].concat()), @r"
     apiVersion: v1
     kind: ConfigMap
     metadata:
       name: rendered
     ");
-    place.link("repo/app/charts/c/templates/outside.yaml", "/out/secret.yaml");
-    place.repository("repo");
+    workspace.link("repo/app/charts/c/templates/outside.yaml", "/out/secret.yaml");
+    workspace.repository("repo");
     // helm follows symlinks on its own.
-    let message = place.refused(&[&["build", &url][..], &flags].concat());
+    let message = workspace.rejected(&[&["build", &url][..], &flags].concat());
     assert!(message.contains("charts/c/templates/outside.yaml leads out of what was fetched"), "{message}");
 }
 
 #[test]
 fn journal_in_a_fetched_repository_is_not_recovered() {
-    let place = Place::new(&[
+    let workspace = Workspace::new(&[
         ("repo/ov/kustomization.yaml", "resources: [../base]"),
         ("repo/base/kustomization.yaml", "resources: [a.yaml]"),
         ("repo/base/a.yaml", &map("a")),
     ]);
     for directory in ["ov", "base"] {
-        place.write(&format!("repo/{directory}/.kubectl-smp-journal/list"), "{}");
+        workspace.write(&format!("repo/{directory}/.kubectl-smp-journal/list"), "{}");
     }
-    let url = place.repository("repo");
-    assert_eq!(place.prints(&["build", &format!("{url}//ov?ref=main")]), map("a"));
+    let url = workspace.repository("repo");
+    assert_eq!(workspace.stdout_of(&["build", &format!("{url}//ov?ref=main")]), map("a"));
 }
 
 #[test]
 fn fetched_repository_cannot_reference_local_repositories() {
-    let place = Place::new(&[("private/kustomization.yaml", "resources: [s.yaml]"), ("private/s.yaml", MAP)]);
-    let private = place.repository("private");
+    let workspace =
+        Workspace::new(&[("private/kustomization.yaml", "resources: [s.yaml]"), ("private/s.yaml", MAP)]);
+    let private = workspace.repository("private");
     for reference in [format!("{private}?ref=main"), format!("git::{private}?ref=main")] {
         let repository = format!("repo-{}", reference.len());
-        place.write(&format!("{repository}/n/kustomization.yaml"), &format!("resources: ['{reference}']"));
-        place.repository(&repository);
+        workspace
+            .write(&format!("{repository}/n/kustomization.yaml"), &format!("resources: ['{reference}']"));
+        workspace.repository(&repository);
         let url = format!("https://example.test/{repository}//n?ref=main");
-        let mut command = place.command(&["build", &url]);
+        let mut command = workspace.command(&["build", &url]);
         // Makes git resolve the remote URL to a local repository.
         command.env("GIT_CONFIG_COUNT", "1");
-        command.env("GIT_CONFIG_KEY_0", format!("url.file://{}/.insteadOf", place.at("").display()));
+        command.env("GIT_CONFIG_KEY_0", format!("url.file://{}/.insteadOf", workspace.at("").display()));
         command.env("GIT_CONFIG_VALUE_0", "https://example.test/");
         let output = command.output().expect("runs");
         let message = String::from_utf8_lossy(&output.stderr);
@@ -285,20 +288,20 @@ fn fetched_repository_cannot_reference_local_repositories() {
         assert!(message.contains("is a repository of this machine"), "{message}");
     }
     // Local kustomizations may reference local repositories.
-    place.write("own/n/kustomization.yaml", &format!("resources: ['{private}?ref=main']"));
-    let url = format!("{}//n?ref=main", place.repository("own"));
-    assert_eq!(place.prints(&["build", &url]), map("a"));
+    workspace.write("own/n/kustomization.yaml", &format!("resources: ['{private}?ref=main']"));
+    let url = format!("{}//n?ref=main", workspace.repository("own"));
+    assert_eq!(workspace.stdout_of(&["build", &url]), map("a"));
 }
 
 #[test]
 fn base_of_a_fetched_kustomization_is_rejected() {
-    let place = Place::new(&[
+    let workspace = Workspace::new(&[
         ("repo/app/kustomization.yaml", "resources: [a.yaml]"),
         ("repo/app/a.yaml", MAP),
         ("base/b.yaml", &map("b")),
     ]);
-    let url = format!("{}//app?ref=main", place.repository("repo"));
-    let message = place.refused(&["build", &url, "--base", "base"]);
+    let url = format!("{}//app?ref=main", workspace.repository("repo"));
+    let message = workspace.rejected(&["build", &url, "--base", "base"]);
     insta::assert_snapshot!(message, @r"
     error[usage]: file://HOME/repo//app?ref=main is a kustomization, for which no base can be given
      |

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::os::unix::net::UnixListener;
 use std::process::Stdio;
 
-use super::{Ended, Place, SECRET, kustomize, map};
+use super::{Outcome, SECRET, Workspace, kustomize, map};
 
 const NONE: &str = "--load-restrictor=LoadRestrictionsNone";
 
@@ -30,10 +30,10 @@ fn symlinks_out_of_a_kustomization_are_rejected() {
         ("resources: [a.yaml]\ngenerators: [d/secret.yaml]", "d/secret.yaml"),
     ];
     for (text, named) in entries {
-        let place = Place::new(&[("app/kustomization.yaml", text), ("app/a.yaml", &map("a"))]);
-        place.link("app/l.yaml", "../out/secret.yaml");
-        place.link("app/d", "/out");
-        let message = place.refused(&["build", "app"]);
+        let workspace = Workspace::new(&[("app/kustomization.yaml", text), ("app/a.yaml", &map("a"))]);
+        workspace.link("app/l.yaml", "../out/secret.yaml");
+        workspace.link("app/d", "/out");
+        let message = workspace.rejected(&["build", "app"]);
         assert!(message.contains(&format!("`{named}` leads outside of app")), "{text}: {message}");
         assert!(message.contains("it is out/secret.yaml"), "{text}: {message}");
     }
@@ -44,14 +44,14 @@ fn symlinks_out_of_plain_directories_are_rejected() {
     for (link, target) in [("l.yaml", "../out/secret.yaml"), ("l.yaml", "/out/secret.yaml"), ("d", "../out")]
     {
         for (directory, target_directory) in [("over", "over"), ("base", "over")] {
-            let place = Place::new(&[("base/a.yaml", &map("a")), ("over/b.yaml", &map("b"))]);
-            place.link(&format!("{directory}/{link}"), target);
-            let message = place.refused(&["build", target_directory]);
+            let workspace = Workspace::new(&[("base/a.yaml", &map("a")), ("over/b.yaml", &map("b"))]);
+            workspace.link(&format!("{directory}/{link}"), target);
+            let message = workspace.rejected(&["build", target_directory]);
             let want = format!("`{directory}/{link}` leads outside of {directory}");
             assert!(message.contains(&want), "{message}");
             let given = ["build", "over", "--base", "base"];
-            assert!(place.refused(&given).contains(&want), "a base that is given");
-            let lifted = place.prints(&["build", target_directory, NONE]);
+            assert!(workspace.rejected(&given).contains(&want), "a base that is given");
+            let lifted = workspace.stdout_of(&["build", target_directory, NONE]);
             assert!(lifted.contains(super::SECRET), "allowed when asked for: {lifted}");
         }
     }
@@ -59,14 +59,15 @@ fn symlinks_out_of_plain_directories_are_rejected() {
 
 #[test]
 fn symlinks_that_are_not_manifests_are_ignored() {
-    let place = Place::new(&[("base/a.yaml", &map("a")), ("over/b.yaml", &map("b")), ("README.md", "x")]);
-    place.link("over/README.md", "../README.md");
-    assert_eq!(place.prints(&["build", "over"]), format!("{}---\n{}", map("a"), map("b")));
+    let workspace =
+        Workspace::new(&[("base/a.yaml", &map("a")), ("over/b.yaml", &map("b")), ("README.md", "x")]);
+    workspace.link("over/README.md", "../README.md");
+    assert_eq!(workspace.stdout_of(&["build", "over"]), format!("{}---\n{}", map("a"), map("b")));
 }
 
 /// Directories with allowed symlinks: absolute ones within the root, and symlinked bases.
-fn linked() -> Place {
-    let place = Place::new(&[
+fn with_symlinks() -> Workspace {
+    let workspace = Workspace::new(&[
         (
             "app/kustomization.yaml",
             "\
@@ -88,19 +89,19 @@ configMapGenerator: [{name: g, files: [t=l]}]
         ("elsewhere/other/kustomization.yaml", "resources: [d.yaml]"),
         ("elsewhere/other/sub/d.yaml", &map("d")),
     ]);
-    place.link("app/l.yaml", "/app/sub/a.yaml");
-    place.link("app/d", "/app/sub");
-    place.link("to-base", "elsewhere/base");
-    place.link("absolute", "/elsewhere/other");
-    place.link("elsewhere/base/kustomization.yaml", "/elsewhere/base/real.yaml");
-    place.link("elsewhere/base/l", "../base/./text");
-    place.link("elsewhere/other/d.yaml", "/absolute/sub/d.yaml");
-    place
+    workspace.link("app/l.yaml", "/app/sub/a.yaml");
+    workspace.link("app/d", "/app/sub");
+    workspace.link("to-base", "elsewhere/base");
+    workspace.link("absolute", "/elsewhere/other");
+    workspace.link("elsewhere/base/kustomization.yaml", "/elsewhere/base/real.yaml");
+    workspace.link("elsewhere/base/l", "../base/./text");
+    workspace.link("elsewhere/other/d.yaml", "/absolute/sub/d.yaml");
+    workspace
 }
 
 #[test]
 fn symlinks_within_the_root_and_symlinked_bases_are_followed() {
-    let built = linked().prints(&["build", "app"]);
+    let built = with_symlinks().stdout_of(&["build", "app"]);
     for name in ["a", "b", "c", "d", "g-"] {
         assert!(built.contains(&format!("name: x-{name}")), "{name}: {built}");
     }
@@ -109,44 +110,44 @@ fn symlinks_within_the_root_and_symlinked_bases_are_followed() {
 #[test]
 #[ignore = "needs kustomize, see .ci/tools"]
 fn symlinks_are_followed_as_in_kustomize() {
-    let place = linked();
+    let workspace = with_symlinks();
     for target in ["app", "to-base", "absolute", "elsewhere/base"] {
-        assert_eq!(place.prints(&["build", target]), kustomize(&place.at(target)), "{target}");
+        assert_eq!(workspace.stdout_of(&["build", target]), kustomize(&workspace.at(target)), "{target}");
     }
 }
 
 #[test]
 fn plain_bases_may_be_or_contain_symlinks() {
-    let place = Place::new(&[("elsewhere/.x/a.yaml", &map("a")), ("over/b.yaml", &map("b"))]);
-    place.link("base", "elsewhere");
-    place.link("elsewhere/x", "/elsewhere/.x");
-    assert_eq!(place.prints(&["build", "over"]), format!("{}---\n{}", map("a"), map("b")));
+    let workspace = Workspace::new(&[("elsewhere/.x/a.yaml", &map("a")), ("over/b.yaml", &map("b"))]);
+    workspace.link("base", "elsewhere");
+    workspace.link("elsewhere/x", "/elsewhere/.x");
+    assert_eq!(workspace.stdout_of(&["build", "over"]), format!("{}---\n{}", map("a"), map("b")));
 }
 
 #[test]
 fn unreadable_kustomization_is_an_error() {
     for name in ["kustomization.yaml", "kustomization.yml", "Kustomization"] {
         // With manifests and a base beside it, the directory would be a plain one without the kustomization.
-        let place = || Place::new(&[("app/a.yaml", &map("a")), ("base/a.yaml", &map("a"))]);
+        let workspace = || Workspace::new(&[("app/a.yaml", &map("a")), ("base/a.yaml", &map("a"))]);
         let path = format!("app/{name}");
-        let outside = place();
+        let outside = workspace();
         outside.link(&path, "../out/secret.yaml");
-        let message = outside.refused(&["build", "app"]);
+        let message = outside.rejected(&["build", "app"]);
         assert!(message.contains(&format!("`{path}` leads outside of app")), "{message}");
-        let lost = place();
+        let lost = workspace();
         lost.link(&path, "nowhere");
         assert!(
-            lost.refused(&["build", "app"]).contains(&format!("{path} is a link that cannot be followed"))
+            lost.rejected(&["build", "app"]).contains(&format!("{path} is a link that cannot be followed"))
         );
-        let pipe = place();
+        let pipe = workspace();
         pipe.pipe(&path);
-        assert!(pipe.refused(&["build", "app"]).contains(&format!("`{path}` is a pipe")));
-        let device = place();
+        assert!(pipe.rejected(&["build", "app"]).contains(&format!("`{path}` is a pipe")));
+        let device = workspace();
         device.link(&path, "/dev/zero");
-        assert!(device.refused(&["build", "app", NONE]).contains(&format!("`{path}` is a pipe, a device")));
-        let directory = place();
+        assert!(device.rejected(&["build", "app", NONE]).contains(&format!("`{path}` is a pipe, a device")));
+        let directory = workspace();
         directory.write(&format!("{path}/a.txt"), "");
-        assert!(directory.refused(&["build", "app"]).contains(&format!("{path} is a directory")));
+        assert!(directory.rejected(&["build", "app"]).contains(&format!("{path} is a directory")));
     }
 }
 
@@ -164,19 +165,20 @@ fn pipes_devices_and_sockets_are_rejected_by_name() {
     ];
     for (text, target) in entries {
         for what in ["pipe", "socket", "device"] {
-            let place = Place::new(&[("base/a.yaml", &map("a")), (&format!("{target}/a.yaml"), &map("b"))]);
+            let workspace =
+                Workspace::new(&[("base/a.yaml", &map("a")), (&format!("{target}/a.yaml"), &map("b"))]);
             if !text.is_empty() {
-                place.write("app/kustomization.yaml", text);
+                workspace.write("app/kustomization.yaml", text);
             }
             let path = format!("{target}/x.yaml");
             match what {
-                "pipe" => drop(place.pipe(&path)),
-                "socket" => drop(UnixListener::bind(place.at(&path)).expect("a socket")),
-                _ => place.link(&path, "/dev/zero"),
+                "pipe" => drop(workspace.pipe(&path)),
+                "socket" => drop(UnixListener::bind(workspace.at(&path)).expect("a socket")),
+                _ => workspace.link(&path, "/dev/zero"),
             }
-            let shown = if text.is_empty() { path.as_str() } else { "x.yaml" };
-            let message = place.refused(&["build", target, NONE]);
-            let want = format!("`{shown}` is a pipe, a device or a socket, not a file");
+            let output_or_error = if text.is_empty() { path.as_str() } else { "x.yaml" };
+            let message = workspace.rejected(&["build", target, NONE]);
+            let want = format!("`{output_or_error}` is a pipe, a device or a socket, not a file");
             assert!(message.contains(&want), "{what} {text}: {message}");
         }
     }
@@ -185,20 +187,20 @@ fn pipes_devices_and_sockets_are_rejected_by_name() {
 #[test]
 fn pipes_in_manifest_directories_are_rejected_by_name() {
     for link in [false, true] {
-        let place = Place::new(&[("src/a.yaml", &map("a")), ("dest/a.yaml", &map("a"))]);
+        let workspace = Workspace::new(&[("src/a.yaml", &map("a")), ("dest/a.yaml", &map("a"))]);
         if link {
-            place.link("src/x.yaml", "/dev/zero");
+            workspace.link("src/x.yaml", "/dev/zero");
         } else {
-            drop(place.pipe("src/x.yaml"));
+            drop(workspace.pipe("src/x.yaml"));
         }
         let mut commands = vec![];
         if link {
             // Directory merges ignore symlinks.
-            let ended = place.run(&["merge", "src", "dest"]);
+            let outcome = workspace.run(&["merge", "src", "dest"]);
             assert!(
-                ended.succeeded && ended.messages.contains("src/x.yaml: left alone"),
+                outcome.succeeded && outcome.messages.contains("src/x.yaml: left alone"),
                 "{}",
-                ended.messages
+                outcome.messages
             );
         } else {
             commands.push(["merge", "src", "dest"]);
@@ -207,7 +209,7 @@ fn pipes_in_manifest_directories_are_rejected_by_name() {
             commands.push(["apply", "-f", "src"]);
         }
         for command in commands {
-            let message = place.refused(&command);
+            let message = workspace.rejected(&command);
             assert!(message.contains("src/x.yaml is a pipe, a device or a socket"), "{command:?}: {message}");
         }
     }
@@ -215,9 +217,9 @@ fn pipes_in_manifest_directories_are_rejected_by_name() {
 
 #[test]
 fn oversized_files_are_rejected_by_name() {
-    let place = Place::new(&[("app/kustomization.yaml", "resources: [big.yaml]")]);
-    File::create(place.at("app/big.yaml")).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
-    let message = place.refused(&["build", "app"]);
+    let workspace = Workspace::new(&[("app/kustomization.yaml", "resources: [big.yaml]")]);
+    File::create(workspace.at("app/big.yaml")).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
+    let message = workspace.rejected(&["build", "app"]);
     insta::assert_snapshot!(message, @r"
     error[limit-exceeded]: app/big.yaml cannot be read: it is larger than 1 GiB, the most that is read of one file
      --> app/kustomization.yaml:1:13
@@ -228,14 +230,14 @@ fn oversized_files_are_rejected_by_name() {
 }
 
 /// Runs a command while a thread writes to a pipe each time it is opened, up to a maximum count.
-fn with_writer(place: &Place, arguments: &[&str], text: &str) -> Ended {
-    let pipe = place.pipe("pipe");
+fn with_writer(workspace: &Workspace, arguments: &[&str], text: &str) -> Outcome {
+    let pipe = workspace.pipe("pipe");
     let (path, text) = (pipe.clone(), text.to_string());
     std::thread::spawn(move || {
         let mut pipe = File::options().write(true).open(path).expect("a reader");
         pipe.write_all(text.as_bytes()).expect("read");
     });
-    Ended::of(place.command(arguments))
+    Outcome::run(workspace.command(arguments))
 }
 
 #[test]
@@ -245,19 +247,24 @@ fn pipe_named_on_the_command_line_is_read() {
                   kind: E}], properties: {spec: {type: object, properties: {l: {type: array, items: {type: object}, \
                   x-kubernetes-patch-merge-key: id, x-kubernetes-patch-strategy: merge}}}}}}\n";
     let patch = ["patch", "-f", "pipe", "--type", "merge", "--patch", "data: {a: b}"];
-    let place = Place::new(&[]);
-    let ended = with_writer(&place, &patch, &manifest);
-    insta::assert_snapshot!(ended.output, @r"
+    let workspace = Workspace::new(&[]);
+    let outcome = with_writer(&workspace, &patch, &manifest);
+    insta::assert_snapshot!(outcome.output, @r"
     apiVersion: v1
     kind: ConfigMap
     metadata:
       name: a
     data: {a: b}
     ");
-    assert!(ended.succeeded, "{}", ended.messages);
-    let place = Place::new(&[("b.yaml", &manifest)]);
-    let ended = with_writer(&place, &["merge", "pipe", "b.yaml"], &manifest);
-    assert_eq!((ended.output.as_str(), ended.succeeded), (manifest.as_str(), true), "{}", ended.messages);
+    assert!(outcome.succeeded, "{}", outcome.messages);
+    let workspace = Workspace::new(&[("b.yaml", &manifest)]);
+    let outcome = with_writer(&workspace, &["merge", "pipe", "b.yaml"], &manifest);
+    assert_eq!(
+        (outcome.output.as_str(), outcome.succeeded),
+        (manifest.as_str(), true),
+        "{}",
+        outcome.messages
+    );
     // A plain directory reads the schema twice.
     let custom = |list: &str| {
         format!(
@@ -271,7 +278,7 @@ spec:
 {list}"
         )
     };
-    let place = Place::new(&[
+    let workspace = Workspace::new(&[
         (
             "base/a.yaml",
             &custom(
@@ -289,7 +296,7 @@ spec:
             ),
         ),
     ]);
-    let ended = with_writer(&place, &["build", "over", "--schema", "pipe"], schema);
+    let outcome = with_writer(&workspace, &["build", "over", "--schema", "pipe"], schema);
     let merged = custom(
         r"  - id: a
     x: 1
@@ -297,14 +304,15 @@ spec:
     x: 2
 ",
     );
-    assert_eq!((ended.output.as_str(), ended.succeeded), (merged.as_str(), true), "{}", ended.messages);
+    assert_eq!((outcome.output.as_str(), outcome.succeeded), (merged.as_str(), true), "{}", outcome.messages);
 }
 
 #[test]
 fn standard_input_named_on_the_command_line_is_read() {
     for name in ["/dev/stdin", "/dev/fd/0", "-"] {
-        let place = Place::new(&[]);
-        let mut command = place.command(&["patch", "-f", name, "--type", "merge", "--patch", "data: {a: b}"]);
+        let workspace = Workspace::new(&[]);
+        let mut command =
+            workspace.command(&["patch", "-f", name, "--type", "merge", "--patch", "data: {a: b}"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program");
         child.stdin.take().expect("its input").write_all(map("a").as_bytes()).expect("it reads");
         let output = child.wait_with_output().expect("ended");
@@ -322,27 +330,27 @@ pub(super) const CREDENTIALS: &str = r#"{"auths": {"registry.example.com": {"aut
 #[test]
 fn detected_bases_must_be_inside_the_repository() {
     for (overlay, base) in [("repo/over", "repo/base"), ("repo/overlays/prod", "repo/base")] {
-        let place = Place::new(&[
+        let workspace = Workspace::new(&[
             (&format!("{overlay}/a.yaml"), &map("a")),
             ("repo/sub/ok/a.yaml", &map("a")),
             ("repo/sub/base/b.yaml", &map("b")),
             (".docker/config.json", CREDENTIALS),
         ]);
-        place.link(base, "../.docker");
-        place.repository("repo");
+        workspace.link(base, "../.docker");
+        workspace.repository("repo");
         for flags in [&[][..], &[NONE]] {
             for command in ["build", "check"] {
-                let ended = place.run(&[&[command, overlay], flags].concat());
-                let told = ended.messages + &ended.output;
-                assert!(!ended.succeeded && !told.contains(SECRET), "{command} {flags:?}: {told}");
+                let outcome = workspace.run(&[&[command, overlay], flags].concat());
+                let reported = outcome.messages + &outcome.output;
+                assert!(!outcome.succeeded && !reported.contains(SECRET), "{command} {flags:?}: {reported}");
                 assert!(
-                    told.contains(&format!("`{base}` leads outside of repo")),
-                    "{command} {flags:?}: {told}"
+                    reported.contains(&format!("`{base}` leads outside of repo")),
+                    "{command} {flags:?}: {reported}"
                 );
-                assert!(told.contains("--base .docker"), "{told}");
+                assert!(reported.contains("--base .docker"), "{reported}");
             }
         }
-        let all = place.run(&["check", "-R", "repo"]);
+        let all = workspace.run(&["check", "-R", "repo"]);
         assert!(
             !all.succeeded && all.output.contains("leads outside of repo"),
             "{} {}",
@@ -351,9 +359,9 @@ fn detected_bases_must_be_inside_the_repository() {
         );
         assert!(all.messages.contains("2 targets"), "the other target is checked, too: {}", all.messages);
         // A base named on the command line is intended.
-        place.write(".docker/config.json", &map("kept"));
+        workspace.write(".docker/config.json", &map("kept"));
         assert_eq!(
-            place.prints(&["build", overlay, "--base", ".docker"]),
+            workspace.stdout_of(&["build", overlay, "--base", ".docker"]),
             format!("{}---\n{}", map("kept"), map("a"))
         );
     }
@@ -361,13 +369,13 @@ fn detected_bases_must_be_inside_the_repository() {
 
 #[test]
 fn detected_bases_without_a_repository_must_be_inside_the_directory() {
-    let place = Place::new(&[("app/over/a.yaml", &map("a")), ("app/elsewhere/b.yaml", &map("b"))]);
-    place.link("app/base", "elsewhere");
-    assert_eq!(place.prints(&["build", "app/over"]), format!("{}---\n{}", map("b"), map("a")));
-    place.write(".docker/config.json", CREDENTIALS);
-    std::fs::remove_file(place.at("app/base")).expect("removed");
-    place.link("app/base", "/.docker");
-    let message = place.refused(&["build", "app/over"]);
+    let workspace = Workspace::new(&[("app/over/a.yaml", &map("a")), ("app/elsewhere/b.yaml", &map("b"))]);
+    workspace.link("app/base", "elsewhere");
+    assert_eq!(workspace.stdout_of(&["build", "app/over"]), format!("{}---\n{}", map("b"), map("a")));
+    workspace.write(".docker/config.json", CREDENTIALS);
+    std::fs::remove_file(workspace.at("app/base")).expect("removed");
+    workspace.link("app/base", "/.docker");
+    let message = workspace.rejected(&["build", "app/over"]);
     insta::assert_snapshot!(message, @r"
     error[outside-root]: `app/base` leads outside of app
      |
@@ -378,9 +386,9 @@ fn detected_bases_without_a_repository_must_be_inside_the_directory() {
 
 #[test]
 fn no_base_is_detected_beside_a_repository() {
-    let place = Place::new(&[("repo/a.yaml", &map("a")), ("base/config.json", CREDENTIALS)]);
-    place.repository("repo");
-    let message = place.refused(&["build", "repo"]);
+    let workspace = Workspace::new(&[("repo/a.yaml", &map("a")), ("base/config.json", CREDENTIALS)]);
+    workspace.repository("repo");
+    let message = workspace.rejected(&["build", "repo"]);
     insta::assert_snapshot!(message, @r"
     error[missing-field]: repo is a plain directory, and no base was found for it
      |

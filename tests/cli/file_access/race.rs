@@ -11,7 +11,7 @@ use smp_text::diagnostic::Diagnostic;
 use smp_text::source::SourceMap;
 use smp_text::yaml;
 
-use super::{Place, SECRET, map};
+use super::{SECRET, Workspace, map};
 
 /// Kustomizations that read a file through the exchanged directory, one for each way to read a file.
 const FORMS: [(&str, &str); 4] = [
@@ -32,18 +32,21 @@ fn builder(sources: &SourceMap) -> Builder {
     (options.lock, options.offline) = (LockSource::Ignore, true);
     let chain = |used| {
         let hermetic = used == ChainPurpose::Kustomizations;
-        SchemaChain::new(&SchemaChoice::Embedded, ChainSources { hermetic, offline: true, ..ChainSources::default() })
+        SchemaChain::new(
+            &SchemaChoice::Embedded,
+            ChainSources { hermetic, offline: true, ..ChainSources::default() },
+        )
     };
     Builder::with_chain(sources.clone(), options, Box::new(chain), Targets::One).expect("a builder")
 }
 
 /// Returns the output of a build, or its complete error including excerpts.
 fn outcome(builder: &Builder, target: &Path, sources: &SourceMap) -> Result<String, String> {
-    let said = |problem: Diagnostic| {
+    let diagnostics = |problem: Diagnostic| {
         let texts = problem.labels().iter().filter_map(|label| sources.get(label.span.source));
-        texts.fold(format!("{problem:?}"), |said, source| said + "\n" + source.text())
+        texts.fold(format!("{problem:?}"), |diagnostics, source| diagnostics + "\n" + source.text())
     };
-    let built = builder.build(target).map_err(said)?;
+    let built = builder.build(target).map_err(diagnostics)?;
     yaml::to_documents(built.resources.iter().map(Resource::node)).map_err(|problem| problem.to_string())
 }
 
@@ -64,34 +67,34 @@ fn exchange(one: &Path, other: &Path, stop: &AtomicBool) {
 
 #[test]
 fn exchanging_directories_during_a_build_leaks_nothing() {
-    let (mut built, mut refused, mut leaked) = (0, 0, 0);
+    let (mut built, mut rejected, mut leaked) = (0, 0, 0);
     for (form, kustomization) in FORMS {
-        let place = Place::new(&[
+        let workspace = Workspace::new(&[
             ("app/d/secret.yaml", &map("inside")),
             ("app/a.yaml", &map("a")),
             ("base/a.yaml", &map("a")),
         ]);
-        place.link("app/.e", "../out");
+        workspace.link("app/.e", "../out");
         if !kustomization.is_empty() {
-            place.write("app/kustomization.yaml", kustomization);
+            workspace.write("app/kustomization.yaml", kustomization);
         }
         let (stop, sources) = (AtomicBool::new(false), SourceMap::default());
         let builder = builder(&sources);
-        let (one, other) = (place.at("app/d"), place.at("app/.e"));
-        let before = (built, refused);
+        let (one, other) = (workspace.at("app/d"), workspace.at("app/.e"));
+        let before = (built, rejected);
         std::thread::scope(|scope| {
             scope.spawn(|| exchange(&one, &other, &stop));
             for _ in 0..races() / FORMS.len() {
-                match outcome(&builder, &place.at("app"), &sources) {
+                match outcome(&builder, &workspace.at("app"), &sources) {
                     Ok(text) if text.contains(SECRET) => leaked += 1,
                     Ok(_) => built += 1,
                     Err(text) if text.contains(&format!("name: {SECRET}")) => leaked += 1,
-                    Err(_) => refused += 1,
+                    Err(_) => rejected += 1,
                 }
             }
             stop.store(true, Ordering::Relaxed);
         });
-        assert!(built > before.0 && refused > before.1, "{form}: nothing was exchanged in time");
+        assert!(built > before.0 && rejected > before.1, "{form}: nothing was exchanged in time");
     }
-    assert_eq!(leaked, 0, "of {}; {refused} were refused", built + refused + leaked);
+    assert_eq!(leaked, 0, "of {}; {rejected} were refused", built + rejected + leaked);
 }

@@ -4,72 +4,75 @@ use std::fs;
 use std::path::Path;
 
 use super::local::CREDENTIALS;
-use super::{Ended, Place, SECRET, map};
+use super::{Outcome, SECRET, Workspace, map};
 
 const NONE: &str = "--load-restrictor=LoadRestrictionsNone";
 const ON: &str = "--sandbox";
 
 /// Creates a repository with an overlay over a base of another repository.
-fn repositories() -> (Place, String) {
-    let place =
-        Place::new(&[("other/b/kustomization.yaml", "resources: [b.yaml]"), ("other/b/b.yaml", &map("b"))]);
-    let other = place.repository("other");
-    place.write(
+fn repositories() -> (Workspace, String) {
+    let workspace = Workspace::new(&[
+        ("other/b/kustomization.yaml", "resources: [b.yaml]"),
+        ("other/b/b.yaml", &map("b")),
+    ]);
+    let other = workspace.repository("other");
+    workspace.write(
         "repo/app/kustomization.yaml",
         &format!("resources: [a.yaml, ../near, '{other}//b?ref=main']"),
     );
-    place.write("repo/near/kustomization.yaml", "resources: [n.yaml]");
-    place.write("repo/near/n.yaml", &map("n"));
-    place.write("repo/app/a.yaml", &map("a"));
-    let url = place.repository("repo");
-    (place, format!("{url}//app?ref=main"))
+    workspace.write("repo/near/kustomization.yaml", "resources: [n.yaml]");
+    workspace.write("repo/near/n.yaml", &map("n"));
+    workspace.write("repo/app/a.yaml", &map("a"));
+    let url = workspace.repository("repo");
+    (workspace, format!("{url}//app?ref=main"))
 }
 
 #[test]
 fn flags_that_run_programs_conflict_with_the_sandbox() {
-    let place = Place::new(&[("app/kustomization.yaml", "resources: [a.yaml]"), ("app/a.yaml", &map("a"))]);
+    let workspace =
+        Workspace::new(&[("app/kustomization.yaml", "resources: [a.yaml]"), ("app/a.yaml", &map("a"))]);
     for flag in ["--enable-helm", "--enable-exec", "--enable-alpha-plugins"] {
-        let message = place.refused(&["build", "app", ON, flag]);
-        let said = format!("{flag} needs more than a sandbox allows");
-        assert_eq!(message.matches(&said).count(), 1, "{message}");
+        let message = workspace.rejected(&["build", "app", ON, flag]);
+        let diagnostics = format!("{flag} needs more than a sandbox allows");
+        assert_eq!(message.matches(&diagnostics).count(), 1, "{message}");
         let (remote, url) = repositories();
-        let ended = remote.run(&["build", &url, flag]);
+        let outcome = remote.run(&["build", &url, flag]);
         let note = format!("note: no sandbox: {flag} needs more than one allows\n");
-        assert!(ended.succeeded && ended.messages == note, "{}", ended.messages);
-        let told = remote.run(&["build", &url, flag, "-v"]);
-        assert_eq!(told.messages.matches("no sandbox").count(), 1, "{}", told.messages);
+        assert!(outcome.succeeded && outcome.messages == note, "{}", outcome.messages);
+        let reported = remote.run(&["build", &url, flag, "-v"]);
+        assert_eq!(reported.messages.matches("no sandbox").count(), 1, "{}", reported.messages);
         let unasked = remote.run(&["build", &url, flag, "--sandbox=off"]);
         assert!(unasked.succeeded && unasked.messages.is_empty(), "{}", unasked.messages);
     }
-    let message = place.refused(&["build", "app", ON, "--schema", "cluster"]);
+    let message = workspace.rejected(&["build", "app", ON, "--schema", "cluster"]);
     insta::assert_snapshot!(message, @"error[usage]: --schema cluster needs more than a sandbox allows: leave out --sandbox");
 }
 
 #[test]
 fn local_and_unrestricted_targets_build_without_a_sandbox() {
-    let (place, url) = repositories();
-    place.write("app/kustomization.yaml", "resources: [../out/secret.yaml]");
-    let ended = place.run(&["build", "app", NONE, "-v"]);
-    assert!(ended.succeeded && !ended.messages.contains("sandbox"), "{}", ended.messages);
-    let both = place.run(&["build", &url, "app", NONE, "-v"]);
+    let (workspace, url) = repositories();
+    workspace.write("app/kustomization.yaml", "resources: [../out/secret.yaml]");
+    let outcome = workspace.run(&["build", "app", NONE, "-v"]);
+    assert!(outcome.succeeded && !outcome.messages.contains("sandbox"), "{}", outcome.messages);
+    let both = workspace.run(&["build", &url, "app", NONE, "-v"]);
     assert!(both.succeeded && !both.messages.contains("sandbox"), "{}", both.messages);
 }
 
 #[test]
 #[cfg(feature = "cluster")]
 fn commands_that_talk_to_a_cluster_have_no_sandbox() {
-    let place = Place::new(&[]);
+    let workspace = Workspace::new(&[]);
     for command in ["apply", "diff", "wait", "delete"] {
-        let ended = place.run(&[command, "--help"]);
-        assert!(ended.succeeded && !ended.output.contains("--sandbox"), "{}", ended.output);
+        let outcome = workspace.run(&[command, "--help"]);
+        assert!(outcome.succeeded && !outcome.output.contains("--sandbox"), "{}", outcome.output);
     }
 }
 
 /// Creates a repository with the plain directory `over`, whose merge needs a schema that is not available, and a
 /// kubeconfig of a server that counts connections.
 #[cfg(feature = "cluster")]
-fn plain_repository() -> (Place, String, std::net::TcpListener) {
-    let place = Place::new(&[]);
+fn plain_repository() -> (Workspace, String, std::net::TcpListener) {
+    let workspace = Workspace::new(&[]);
     let custom = |entry: &str| {
         format!(
             "\
@@ -80,12 +83,12 @@ spec: {{list: [{{name: {entry}}}]}}
 "
         )
     };
-    place.write("repo/base/a.yaml", &custom("one"));
-    place.write("repo/over/a.yaml", &custom("two"));
+    workspace.write("repo/base/a.yaml", &custom("one"));
+    workspace.write("repo/over/a.yaml", &custom("two"));
     let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     server.set_nonblocking(true).expect("a socket");
     let address = server.local_addr().expect("bound");
-    place.write(
+    workspace.write(
         "kubeconfig",
         &format!(
             "\
@@ -98,27 +101,27 @@ contexts: [{{name: c, context: {{cluster: c, user: u}}}}]
 "
         ),
     );
-    let url = place.repository("repo");
-    (place, format!("{url}//over?ref=main"), server)
+    let url = workspace.repository("repo");
+    (workspace, format!("{url}//over?ref=main"), server)
 }
 
 #[test]
 #[cfg(feature = "cluster")]
 fn fetched_plain_directories_stay_in_the_sandbox_and_off_the_cluster() {
-    let (place, url, server) = plain_repository();
+    let (workspace, url, server) = plain_repository();
     let run = |arguments: &[&str]| {
-        let mut command = place.command(&[&["build", &url], arguments].concat());
-        command.env("KUBECONFIG", place.at("kubeconfig"));
-        Ended::of(command)
+        let mut command = workspace.command(&[&["build", &url], arguments].concat());
+        command.env("KUBECONFIG", workspace.at("kubeconfig"));
+        Outcome::run(command)
     };
-    let ended = run(&["-v"]);
-    assert!(ended.succeeded && ended.output.contains("name: two"), "{}", ended.messages);
-    assert!(server.accept().is_err(), "somebody asked the cluster: {}", ended.messages);
-    let said = "the cluster could not be asked for the schema of example.com/v1 A: builds of fetched directories \
+    let outcome = run(&["-v"]);
+    assert!(outcome.succeeded && outcome.output.contains("name: two"), "{}", outcome.messages);
+    assert!(server.accept().is_err(), "somebody asked the cluster: {}", outcome.messages);
+    let diagnostics = "the cluster could not be asked for the schema of example.com/v1 A: builds of fetched directories \
                 ask no cluster";
-    assert_eq!(ended.messages.matches(said).count(), 1, "{}", ended.messages);
-    assert!(ended.messages.contains("with --sandbox=off it is asked"), "{}", ended.messages);
-    assert!(!ended.messages.contains("no sandbox: the cluster"), "{}", ended.messages);
+    assert_eq!(outcome.messages.matches(diagnostics).count(), 1, "{}", outcome.messages);
+    assert!(outcome.messages.contains("with --sandbox=off it is asked"), "{}", outcome.messages);
+    assert!(!outcome.messages.contains("no sandbox: the cluster"), "{}", outcome.messages);
     let offline = run(&["--offline"]);
     assert!(!offline.messages.contains("ask no cluster"), "nobody wants to ask: {}", offline.messages);
     drop(server);
@@ -142,27 +145,27 @@ os.execv(sys.argv[1], sys.argv[1:])
 #[test]
 #[ignore = "needs python3"]
 fn missing_landlock_is_reported_with_verbose_or_an_explicit_sandbox() {
-    let (place, url) = repositories();
+    let (workspace, url) = repositories();
     let run = |arguments: &[&str]| {
-        let program = place.command(&[]);
+        let program = workspace.command(&[]);
         let mut python = std::process::Command::new("python3");
         python.args(["-c", WITHOUT_LANDLOCK]).arg(program.get_program()).args(arguments);
-        python.current_dir(&place.home).env("XDG_CACHE_HOME", place.at("cache"));
-        Ended::of(python)
+        python.current_dir(&workspace.home).env("XDG_CACHE_HOME", workspace.at("cache"));
+        Outcome::run(python)
     };
     let usual = run(&["build", &url]);
     assert!(usual.succeeded && usual.messages.is_empty(), "{}", usual.messages);
-    let told = run(&["build", &url, "-v"]);
+    let reported = run(&["build", &url, "-v"]);
     assert_eq!(
-        (told.output, told.messages),
+        (reported.output, reported.messages),
         (usual.output, "note: no sandbox: this system has no Landlock\n".into())
     );
-    let asked = run(&["build", &url, ON]);
-    assert!(!asked.succeeded && asked.output.is_empty(), "{}", asked.output);
+    let requested = run(&["build", &url, ON]);
+    assert!(!requested.succeeded && requested.output.is_empty(), "{}", requested.output);
     assert!(
-        asked.messages.contains("this system has no Landlock: leave out --sandbox"),
+        requested.messages.contains("this system has no Landlock: leave out --sandbox"),
         "{}",
-        asked.messages
+        requested.messages
     );
 }
 
@@ -171,11 +174,15 @@ mod enforced {
     use super::*;
 
     /// Returns the output of a build, which fails if the sandbox cannot be enforced.
-    fn prints_in_sandbox(place: &Place, arguments: &[&str]) -> String {
-        let ended = place.run(&[arguments, &["-v"]].concat());
-        assert!(ended.succeeded, "{arguments:?}: {}", ended.messages);
-        assert!(ended.messages.contains("note: building in a sandbox"), "{arguments:?}: {}", ended.messages);
-        ended.output
+    fn prints_in_sandbox(workspace: &Workspace, arguments: &[&str]) -> String {
+        let outcome = workspace.run(&[arguments, &["-v"]].concat());
+        assert!(outcome.succeeded, "{arguments:?}: {}", outcome.messages);
+        assert!(
+            outcome.messages.contains("note: building in a sandbox"),
+            "{arguments:?}: {}",
+            outcome.messages
+        );
+        outcome.output
     }
 
     #[test]
@@ -186,11 +193,14 @@ mod enforced {
             ("over/b.yaml", &map("b")),
             ("base/a.yaml", &map("a")),
         ];
-        let place = Place::new(&files);
-        place.link("over/l.yaml", "../out/secret.yaml");
+        let workspace = Workspace::new(&files);
+        workspace.link("over/l.yaml", "../out/secret.yaml");
         for target in ["app", "over"] {
-            assert!(place.prints(&["build", target, NONE]).contains(SECRET), "without a sandbox it is read");
-            let message = place.refused(&["build", target, NONE, ON]);
+            assert!(
+                workspace.stdout_of(&["build", target, NONE]).contains(SECRET),
+                "without a sandbox it is read"
+            );
+            let message = workspace.rejected(&["build", target, NONE, ON]);
             assert!(
                 message.contains("out/secret.yaml cannot be read: permission denied")
                     || message.contains("l.yaml cannot be read: permission")
@@ -201,16 +211,16 @@ mod enforced {
     #[test]
     #[ignore = "needs a kernel with Landlock"]
     fn detected_bases_do_not_widen_the_sandbox() {
-        let place = Place::new(&[("repo/over/a.yaml", &map("a")), ("repo/near/b.yaml", &map("b"))]);
-        place.write(".docker/config.json", CREDENTIALS);
-        place.link("repo/base", "../.docker");
-        place.repository("repo");
-        let message = place.refused(&["build", "repo/over", ON]);
+        let workspace = Workspace::new(&[("repo/over/a.yaml", &map("a")), ("repo/near/b.yaml", &map("b"))]);
+        workspace.write(".docker/config.json", CREDENTIALS);
+        workspace.link("repo/base", "../.docker");
+        workspace.repository("repo");
+        let message = workspace.rejected(&["build", "repo/over", ON]);
         assert!(message.contains("`repo/base` leads outside of repo"), "{message}");
         // The repository is also detected in the sandbox, which cannot list its parent.
-        fs::remove_file(place.at("repo/base")).expect("removed");
-        place.link("repo/base", "near");
-        let built = prints_in_sandbox(&place, &["build", "repo/over", ON]);
+        fs::remove_file(workspace.at("repo/base")).expect("removed");
+        workspace.link("repo/base", "near");
+        let built = prints_in_sandbox(&workspace, &["build", "repo/over", ON]);
         assert_eq!(built, format!("{}---\n{}", map("b"), map("a")));
     }
 
@@ -223,19 +233,19 @@ mod enforced {
             let entries = fs::read_dir(project.join(folder)).expect("a directory");
             targets.extend(entries.map(|entry| entry.expect("an entry").path()));
         }
-        let place = Place::new(&[]);
+        let workspace = Workspace::new(&[]);
         let mut built = 0;
         for target in targets {
             let input = target.join("input");
             let target = if input.is_dir() { input } else { target };
             let target = target.to_str().expect("UTF-8");
-            let outside = place.run(&["build", target]);
-            let inside = place.run(&["build", target, ON, "-v"]);
+            let outside = workspace.run(&["build", target]);
+            let inside = workspace.run(&["build", target, ON, "-v"]);
             let is_said_to_both = |line: &&str| {
                 *line != "note: building in a sandbox" && !line.starts_with("note[schema-source]")
             };
-            let said = inside.messages.lines().filter(is_said_to_both);
-            let messages = said.fold(String::new(), |text, line| text + line + "\n");
+            let diagnostics = inside.messages.lines().filter(is_said_to_both);
+            let messages = diagnostics.fold(String::new(), |text, line| text + line + "\n");
             assert!(inside.messages.len() > messages.len(), "{target}: {messages}");
             assert_eq!((inside.succeeded, &inside.output), (outside.succeeded, &outside.output), "{target}");
             assert_eq!(messages, outside.messages, "{target}");
@@ -247,84 +257,84 @@ mod enforced {
     #[test]
     #[ignore = "needs a kernel with Landlock"]
     fn remote_targets_are_sandboxed_by_default() {
-        let (place, url) = repositories();
-        let outside = place.prints(&["build", &url, "--sandbox=off"]);
+        let (workspace, url) = repositories();
+        let outside = workspace.stdout_of(&["build", &url, "--sandbox=off"]);
         assert_eq!(outside.matches("name: ").count(), 3);
-        assert_eq!(prints_in_sandbox(&place, &["build", &url]), outside);
+        assert_eq!(prints_in_sandbox(&workspace, &["build", &url]), outside);
         // With an empty cache, and with a cache that cannot be created.
-        fs::remove_dir_all(place.at("cache")).expect("there");
-        assert_eq!(prints_in_sandbox(&place, &["build", &url]), outside);
-        let mut command = place.command(&["build", &url, "-v"]);
-        let temporary = place.at("tmp");
+        fs::remove_dir_all(workspace.at("cache")).expect("there");
+        assert_eq!(prints_in_sandbox(&workspace, &["build", &url]), outside);
+        let mut command = workspace.command(&["build", &url, "-v"]);
+        let temporary = workspace.at("tmp");
         fs::create_dir(&temporary).expect("made");
-        command.env("XDG_CACHE_HOME", place.at("out/secret.yaml")).env("TMPDIR", &temporary);
-        let ended = Ended::of(command);
-        assert_eq!(ended.output, outside, "{}", ended.messages);
+        command.env("XDG_CACHE_HOME", workspace.at("out/secret.yaml")).env("TMPDIR", &temporary);
+        let outcome = Outcome::run(command);
+        assert_eq!(outcome.output, outside, "{}", outcome.messages);
         assert_eq!(fs::read_dir(&temporary).expect("there").count(), 0, "nothing is left behind");
         // Local targets beside it are readable roots, too.
-        place.write("local/kustomization.yaml", "resources: [l.yaml]");
-        place.write("local/l.yaml", &map("l"));
-        let both = prints_in_sandbox(&place, &["build", &url, "local"]);
+        workspace.write("local/kustomization.yaml", "resources: [l.yaml]");
+        workspace.write("local/l.yaml", &map("l"));
+        let both = prints_in_sandbox(&workspace, &["build", &url, "local"]);
         assert_eq!(both, format!("{outside}---\n{}", map("l")));
     }
 
     #[test]
     #[ignore = "needs a kernel with Landlock"]
     fn sandboxed_builds_write_their_output() {
-        let (place, url) = repositories();
-        let want = place.prints(&["build", &url, "--sandbox=off"]);
-        fs::create_dir(place.at("dir")).expect("made");
-        fs::write(place.at("old.yaml"), "old").expect("written");
+        let (workspace, url) = repositories();
+        let want = workspace.stdout_of(&["build", &url, "--sandbox=off"]);
+        fs::create_dir(workspace.at("dir")).expect("made");
+        fs::write(workspace.at("old.yaml"), "old").expect("written");
         for output in ["new.yaml", "old.yaml", "dir/new.yaml", "out/new.yaml"] {
-            prints_in_sandbox(&place, &["build", &url, "-o", output]);
-            assert_eq!(fs::read_to_string(place.at(output)).expect("written"), want, "{output}");
+            prints_in_sandbox(&workspace, &["build", &url, "-o", output]);
+            assert_eq!(fs::read_to_string(workspace.at(output)).expect("written"), want, "{output}");
         }
         for directory in ["dir", "more/deep"] {
-            prints_in_sandbox(&place, &["build", &url, "--output-dir", directory]);
+            prints_in_sandbox(&workspace, &["build", &url, "--output-dir", directory]);
         }
-        let written = fs::read_dir(place.at("dir")).expect("there").count();
-        assert!(written > 1 && place.at("more/deep").is_dir(), "{written}");
+        let written = fs::read_dir(workspace.at("dir")).expect("there").count();
+        assert!(written > 1 && workspace.at("more/deep").is_dir(), "{written}");
     }
 
     #[test]
     #[ignore = "needs a kernel with Landlock"]
     fn output_directories_do_not_widen_the_sandbox() {
-        let place = Place::new(&[("app/kustomization.yaml", "resources: [../out/secret.yaml]")]);
-        let before = place.prints(&["build", "app", NONE, "--sandbox=off"]);
+        let workspace = Workspace::new(&[("app/kustomization.yaml", "resources: [../out/secret.yaml]")]);
+        let before = workspace.stdout_of(&["build", "app", NONE, "--sandbox=off"]);
         assert!(before.contains(SECRET), "without a sandbox it is read");
         for output in [["-o", "out/new.yaml"], ["-o", "out/"], ["--output-dir", "out"], ["-o", "near.yaml"]] {
-            let message = place.refused(&[&["build", "app", NONE, ON][..], &output].concat());
+            let message = workspace.rejected(&[&["build", "app", NONE, ON][..], &output].concat());
             assert!(
                 message.contains("out/secret.yaml cannot be read: permission denied"),
                 "{output:?}: {message}"
             );
         }
-        let left: Vec<_> = fs::read_dir(place.at("out")).expect("there").collect();
-        assert!(left.len() == 1 && !place.at("near.yaml").exists(), "{left:?}");
+        let left: Vec<_> = fs::read_dir(workspace.at("out")).expect("there").collect();
+        assert!(left.len() == 1 && !workspace.at("near.yaml").exists(), "{left:?}");
     }
 
     #[test]
     #[ignore = "needs a kernel with Landlock"]
     #[cfg(feature = "cluster")]
     fn fetched_plain_directories_are_built_in_a_sandbox() {
-        let (place, url, _server) = plain_repository();
-        let mut command = place.command(&["build", &url, "-v"]);
-        command.env("KUBECONFIG", place.at("kubeconfig"));
-        let ended = Ended::of(command);
+        let (workspace, url, _server) = plain_repository();
+        let mut command = workspace.command(&["build", &url, "-v"]);
+        command.env("KUBECONFIG", workspace.at("kubeconfig"));
+        let outcome = Outcome::run(command);
         assert!(
-            ended.succeeded && ended.messages.contains("note: building in a sandbox"),
+            outcome.succeeded && outcome.messages.contains("note: building in a sandbox"),
             "{}",
-            ended.messages
+            outcome.messages
         );
     }
 
     #[test]
     #[ignore = "needs a kernel with Landlock"]
     fn sandboxed_builds_report_the_same_errors() {
-        let (place, _) = repositories();
-        place.write("other/c/kustomization.yaml", "resources: [nope.yaml, 'file:///nowhere/repo?ref=x']");
-        place.write("other/d/kustomization.yaml", "resources: ['file:///nowhere/repo?ref=x', nope.yaml]");
-        place.write(
+        let (workspace, _) = repositories();
+        workspace.write("other/c/kustomization.yaml", "resources: [nope.yaml, 'file:///nowhere/repo?ref=x']");
+        workspace.write("other/d/kustomization.yaml", "resources: ['file:///nowhere/repo?ref=x', nope.yaml]");
+        workspace.write(
             "other/e/kustomization.yaml",
             "\
 resources: [../b]
@@ -332,9 +342,9 @@ patches: [{path: nope.yaml}]
 ",
         );
         for target in ["c", "d", "e"] {
-            let url = format!("file://{}//{target}", place.at("other").display());
-            place.run(&["build", &url]);
-            let message = |flag: &str| place.refused(&["build", &url, flag]);
+            let url = format!("file://{}//{target}", workspace.at("other").display());
+            workspace.run(&["build", &url]);
+            let message = |flag: &str| workspace.rejected(&["build", &url, flag]);
             assert_eq!(message(ON), message("--sandbox=off"), "{target}");
         }
     }

@@ -6,9 +6,9 @@ use std::process::Command;
 
 #[cfg(feature = "cluster")]
 use kubectl_smp_testing::program::temp_dir_with;
-use kubectl_smp_testing::program::{command, temp_dir, run};
+use kubectl_smp_testing::program::{command, run, temp_dir};
 
-use super::{cm, refused, says, told};
+use super::{assert_contains_all, cm, rejected, reported};
 
 const KUBECONFIG: &str = "\
 apiVersion: v1
@@ -32,15 +32,23 @@ fn unknown_context_cluster_or_user_is_an_error() {
     ]);
     for target in ["app", "prod"] {
         for (flag, what) in [("--context", "context"), ("--cluster", "cluster"), ("--user", "user")] {
-            let told = refused(home.path(), &["build", target, "--kubeconfig", "kubeconfig", flag, "nope"]);
-            says(&told, &["error[no-match]", &format!("the kubeconfig has no {what} `nope`")]);
-            says(&refused(home.path(), &["build", target, flag, "nope"]), &["error["]);
+            let reported =
+                rejected(home.path(), &["build", target, "--kubeconfig", "kubeconfig", flag, "nope"]);
+            assert_contains_all(
+                &reported,
+                &["error[no-match]", &format!("the kubeconfig has no {what} `nope`")],
+            );
+            assert_contains_all(&rejected(home.path(), &["build", target, flag, "nope"]), &["error["]);
         }
-        says(&refused(home.path(), &["build", target, "--kubeconfig", "nope"]), &["error[io]", "nope"]);
-        let near = refused(home.path(), &["build", target, "--kubeconfig", "kubeconfig", "--context", "dve"]);
-        says(&near, &["did you mean `dev`?"]);
+        assert_contains_all(
+            &rejected(home.path(), &["build", target, "--kubeconfig", "nope"]),
+            &["error[io]", "nope"],
+        );
+        let near =
+            rejected(home.path(), &["build", target, "--kubeconfig", "kubeconfig", "--context", "dve"]);
+        assert_contains_all(&near, &["did you mean `dev`?"]);
         assert_eq!(
-            told(home.path(), &["build", target, "--kubeconfig", "kubeconfig", "--context", "dev"]),
+            reported(home.path(), &["build", target, "--kubeconfig", "kubeconfig", "--context", "dev"]),
             ""
         );
         let absent =
@@ -65,9 +73,9 @@ fn kubeconfig_may_be_a_pipe_but_not_a_directory() {
     let output = piped(&KUBECONFIG.replace('\'', ""));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     for output in [piped("\\377\\376\\0"), run(home.path(), &["build", "app", "--kubeconfig", "app"])] {
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        says(&told, &["error[io]: the kubeconfig", "cannot be read"]);
-        assert!(!told.contains("panicked"), "{told}");
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_contains_all(&reported, &["error[io]: the kubeconfig", "cannot be read"]);
+        assert!(!reported.contains("panicked"), "{reported}");
     }
 }
 
@@ -102,11 +110,14 @@ spec: {{list: {list}}}
     ]);
     let server = unavailable();
     for name in ["apply", "diff"] {
-        let told = refused(home.path(), &[name, "prod", "-s", &server]);
-        says(&told, &["error[remote]", "cannot be merged without its schema", "Widget"]);
+        let reported = rejected(home.path(), &[name, "prod", "-s", &server]);
+        assert_contains_all(&reported, &["error[remote]", "cannot be merged without its schema", "Widget"]);
     }
-    let told = told(home.path(), &["build", "prod", "-s", &server]);
-    says(&told, &["warning[remote]: the cluster could not be asked for the schema of example.com/v1 Widget"]);
+    let reported = reported(home.path(), &["build", "prod", "-s", &server]);
+    assert_contains_all(
+        &reported,
+        &["warning[remote]: the cluster could not be asked for the schema of example.com/v1 Widget"],
+    );
 }
 
 #[cfg(feature = "cluster")]
@@ -161,8 +172,8 @@ resources: [../base/w.yaml]
 patches: [{path: p.yaml}]
 ",
     );
-    let told_of = refused(home.path(), &["apply", "prod", "--dry-run=client"]);
-    insta::assert_snapshot!(told_of, @r"
+    let findings_of = rejected(home.path(), &["apply", "prod", "--dry-run=client"]);
+    insta::assert_snapshot!(findings_of, @r"
     error[no-schema]: this list was replaced: no schema says how its entries are merged
      --> prod/w.yaml:4:14
       |
@@ -188,7 +199,7 @@ patches: [{path: p.yaml}]
     ");
     // A kustomization requests the list merge of kustomize explicitly.
     let app = ["apply", "app", "--dry-run=client", "--load-restrictor=LoadRestrictionsNone"];
-    insta::assert_snapshot!(&told(home.path(), &app), @r"
+    insta::assert_snapshot!(&reported(home.path(), &app), @r"
     warning[no-schema]: this list was replaced: no schema says how its entries are merged
      --> app/p.yaml:4:14
       |

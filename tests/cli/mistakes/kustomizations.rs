@@ -1,8 +1,8 @@
 //! Mistakes in kustomizations, and resources with colliding ids.
 
-use kubectl_smp_testing::program::{temp_dir, temp_dir_with, run};
+use kubectl_smp_testing::program::{run, temp_dir, temp_dir_with};
 
-use super::{cm, messages, refused, says, told};
+use super::{assert_contains_all, cm, messages, rejected, reported};
 
 /// Behaviour of kustomize v5.8.3: it splits manifests and patches at `---` before it parses them.
 #[test]
@@ -117,9 +117,9 @@ fn document_separators_are_recognised_as_in_kustomize() {
             ("app/a.yaml", &format!("{}{}", cm("a"), marker.replace("{}", second))),
         ]);
         let output = run(home.path(), &["build", "app"]);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.success(), want, "{marker:?}: {told}");
-        assert_eq!(told.contains("takes nothing behind the `---`"), !want, "{marker:?}: {told}");
+        let reported = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.success(), want, "{marker:?}: {reported}");
+        assert_eq!(reported.contains("takes nothing behind the `---`"), !want, "{marker:?}: {reported}");
     }
 }
 
@@ -127,9 +127,9 @@ fn document_separators_are_recognised_as_in_kustomize() {
 fn json_messages_identify_resources_completely() {
     let home = temp_dir(&[("a.yaml", &format!("{}---\n{}", cm("a"), cm("a"))), ("b.yaml", &cm("a"))]);
     let output = run(home.path(), &["merge", "a.yaml", "b.yaml", "--message-format", "json"]);
-    let told = messages(&String::from_utf8(output.stderr).expect("text"));
+    let reported = messages(&String::from_utf8(output.stderr).expect("text"));
     let want = serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "namespace": "", "name": "a"});
-    assert!(told.iter().any(|message| message["resource"] == want), "{told:#?}");
+    assert!(reported.iter().any(|message| message["resource"] == want), "{reported:#?}");
 }
 
 #[test]
@@ -182,10 +182,12 @@ configMapGenerator:
             ("app/a.yaml", &cm("a")),
         ]);
         let output = run(home.path(), &["build", "app", "--message-format", "short"]);
-        let told = String::from_utf8(output.stderr).expect("text");
-        let line =
-            told.lines().find(|line| line.contains(code)).unwrap_or_else(|| panic!("no {code}: {told}"));
-        assert!(line.starts_with(&format!("app/kustomization.yaml:{want}")), "{want}: {told}");
+        let reported = String::from_utf8(output.stderr).expect("text");
+        let line = reported
+            .lines()
+            .find(|line| line.contains(code))
+            .unwrap_or_else(|| panic!("no {code}: {reported}"));
+        assert!(line.starts_with(&format!("app/kustomization.yaml:{want}")), "{want}: {reported}");
     }
 }
 
@@ -212,8 +214,8 @@ fn base_flag_with_a_kustomization_is_a_usage_error() {
     ] {
         let output = run(home.path(), &[args, &base].concat());
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{args:?}");
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        says(&told, &["names its bases under `resources`", "leave `--base` out"]);
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_contains_all(&reported, &["names its bases under `resources`", "leave `--base` out"]);
     }
     // Targets found with `-R` may include kustomizations: `--base` applies to the plain directories.
     for args in [&["build", "over"][..], &["build", "-R", "."]] {
@@ -262,14 +264,17 @@ configurations: [config.yaml]
         for options in ["", "sortOptions: {order: legacy}\n", "sortOptions: {order: fifo}\n"] {
             let home = colliding(&format!("{change}{options}"));
             for args in [&["build", "app"][..], &["build", "app", "--reorder", "none"], &["tree", "app"]] {
-                let told = refused(home.path(), args);
-                says(&told, &["there are two resources with the id ConfigMap a", "a.yaml:1:1", "b.yaml:1:1"]);
+                let reported = rejected(home.path(), args);
+                assert_contains_all(
+                    &reported,
+                    &["there are two resources with the id ConfigMap a", "a.yaml:1:1", "b.yaml:1:1"],
+                );
             }
-            refused(home.path(), &["build", "over"]);
+            rejected(home.path(), &["build", "over"]);
             let checked = run(home.path(), &["check", "app", "-o", "short"]);
             let findings = String::from_utf8_lossy(&checked.stdout).into_owned();
             assert!(!checked.status.success(), "{findings}");
-            says(&findings, &["app/b.yaml:1:1: error[duplicate-resource]"]);
+            assert_contains_all(&findings, &["app/b.yaml:1:1: error[duplicate-resource]"]);
         }
     }
 }
@@ -286,7 +291,7 @@ patches:
 "#;
     let home = colliding(patch);
     for args in [["build", "app"], ["build", "over"]] {
-        told(home.path(), &args);
+        reported(home.path(), &args);
     }
 }
 
@@ -325,7 +330,7 @@ resources: [a.yaml]
 secretGenerator: [{name: a, behavior: merge, literals: [k=v]}]
 ",
         );
-        let told = refused(home.path(), &["build", ".", "--message-format", "short"]);
-        says(&told, &[want]);
+        let reported = rejected(home.path(), &["build", ".", "--message-format", "short"]);
+        assert_contains_all(&reported, &[want]);
     }
 }

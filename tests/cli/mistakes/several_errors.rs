@@ -2,7 +2,7 @@
 
 use kubectl_smp_testing::program::{temp_dir, temp_dir_with};
 
-use super::{cm, messages, refused, told};
+use super::{cm, messages, rejected, reported};
 
 #[test]
 fn all_errors_of_a_kustomization_are_reported() {
@@ -24,12 +24,12 @@ metadata: {name: a}
 data: [1]
 ",
     );
-    let told = refused(home.path(), &["build", "app"]);
+    let reported = rejected(home.path(), &["build", "app"]);
     for name in ["one.yaml", "two.yaml", "../three", "four.yaml", "five.yaml"] {
-        assert_eq!(told.matches(&format!("error[io]: `{name}`")).count(), 1, "{name}: {told}");
+        assert_eq!(reported.matches(&format!("error[io]: `{name}`")).count(), 1, "{name}: {reported}");
     }
-    let told = refused(home.path(), &["build", "patched"]);
-    insta::assert_snapshot!(told, @r"
+    let reported = rejected(home.path(), &["build", "patched"]);
+    insta::assert_snapshot!(reported, @r"
     error[io]: `x.yaml` cannot be read: no such file or directory
      --> patched/kustomization.yaml:2:18
       |
@@ -59,8 +59,12 @@ data: [1]
       = field: data
       = help: set the field to null in an earlier patch to give it another type
     ");
-    assert_eq!(told.matches("error[").count(), if told.contains("z.yaml") { 3 } else { 2 }, "{told}");
-    let many = refused(home.path(), &["build", "app", "patched", "--message-format", "json"]);
+    assert_eq!(
+        reported.matches("error[").count(),
+        if reported.contains("z.yaml") { 3 } else { 2 },
+        "{reported}"
+    );
+    let many = rejected(home.path(), &["build", "app", "patched", "--message-format", "json"]);
     for message in messages(&many).iter().filter(|message| message["code"] != "summary") {
         assert!(message["target"].is_string(), "{message}");
     }
@@ -93,8 +97,8 @@ replicas:
 - {name: nobody, count: 1}
 "#,
     );
-    let told = refused(home.path(), &["build", "app"]);
-    insta::assert_snapshot!(told, @r"
+    let reported = rejected(home.path(), &["build", "app"]);
+    insta::assert_snapshot!(reported, @r"
     error[unknown-field]: there is no field `namespce` here
      --> app/kustomization.yaml:3:1
       |
@@ -161,8 +165,8 @@ replicas:
       |
       = help: use `resources` instead
     ");
-    let told = refused(home.path(), &["build", "patched"]);
-    insta::assert_snapshot!(told, @r#"
+    let reported = rejected(home.path(), &["build", "patched"]);
+    insta::assert_snapshot!(reported, @r#"
     error[missing-field]: the document has no `x`
      --> patched/kustomization.yaml:4:57
       |
@@ -228,9 +232,9 @@ replicas: [{nme: x, cunt: 1}]
 ",
     );
     let count = |name: &str| {
-        let told = refused(home.path(), &["build", name, "--message-format", "json"]);
-        let errors = messages(&told).into_iter().filter(|told| told["severity"] == "error");
-        let texts: Vec<String> = errors.map(|told| told["message"].to_string()).collect();
+        let reported = rejected(home.path(), &["build", name, "--message-format", "json"]);
+        let errors = messages(&reported).into_iter().filter(|reported| reported["severity"] == "error");
+        let texts: Vec<String> = errors.map(|reported| reported["message"].to_string()).collect();
         texts.into_iter().filter(|text| !text.contains("errors")).collect::<Vec<_>>()
     };
     assert_eq!(count("inline").len(), 1, "{:?}", count("inline"));
@@ -251,10 +255,10 @@ patches: [{{target: {target}, patch: "[]"}}]
 "#
         );
         let home = temp_dir(&[("app/kustomization.yaml", &kustomization), ("app/a.yaml", &cm("a"))]);
-        let told = told(home.path(), &["build", "app", "--message-format", "json"]);
-        let told = messages(&told);
-        let warnings: Vec<_> = told.iter().filter(|told| told["severity"] == "warning").collect();
-        assert!(warnings.len() >= 2, "{told:?}");
-        assert!(warnings.iter().any(|told| told["places"][0]["line"] == 2), "{told:?}");
+        let reported = reported(home.path(), &["build", "app", "--message-format", "json"]);
+        let reported = messages(&reported);
+        let warnings: Vec<_> = reported.iter().filter(|reported| reported["severity"] == "warning").collect();
+        assert!(warnings.len() >= 2, "{reported:?}");
+        assert!(warnings.iter().any(|reported| reported["places"][0]["line"] == 2), "{reported:?}");
     }
 }

@@ -1,8 +1,8 @@
 //! Misspelled names: the message suggests the right one, with its location.
 
-use kubectl_smp_testing::program::{temp_dir, temp_dir_with, run};
+use kubectl_smp_testing::program::{run, temp_dir, temp_dir_with};
 
-use super::{DEPLOYMENT, cm, messages, refused, says, told};
+use super::{DEPLOYMENT, assert_contains_all, cm, messages, rejected, reported};
 
 #[test]
 fn component_built_on_its_own_is_reported() {
@@ -20,7 +20,7 @@ apiVersion: kustomize.config.k8s.io/v1alpha1
 kind: Component
 ",
     );
-    let alone = told(home.path(), &["build", "part"]);
+    let alone = reported(home.path(), &["build", "part"]);
     insta::assert_snapshot!(alone, @r"
     warning[component-alone]: this Component is built alone: it changes nothing but what it brings itself
      --> part/kustomization.yaml:2:7
@@ -30,10 +30,10 @@ kind: Component
       |
       = help: build a kustomization that names it under `components:`
     ");
-    assert_eq!(told(home.path(), &["build", "app"]), "");
+    assert_eq!(reported(home.path(), &["build", "app"]), "");
     assert_eq!(run(home.path(), &["build", "part"]).stdout, run(home.path(), &["build", "app"]).stdout);
     // An empty component is not a target, and not an error.
-    assert_eq!(told(home.path(), &["build", "-R", "."]), "");
+    assert_eq!(reported(home.path(), &["build", "-R", "."]), "");
 }
 
 #[test]
@@ -47,8 +47,8 @@ commonLabels: {a: b}
 patchesStrategicMerge: [a.yaml]
 ",
     );
-    let told = told(home.path(), &["build", "app"]);
-    insta::assert_snapshot!(told, @r"
+    let reported = reported(home.path(), &["build", "app"]);
+    insta::assert_snapshot!(reported, @r"
     warning[deprecated-field]: `commonLabels` is deprecated
      --> app/kustomization.yaml:2:1
       |
@@ -182,11 +182,11 @@ metadata:
             ("app/web.yaml", DEPLOYMENT),
             ("base/kustomization.yaml", "resources: []"),
         ]);
-        let told = refused(home.path(), &["build", "app"]);
-        says(&told, &[&[part], parts].concat());
+        let reported = rejected(home.path(), &["build", "app"]);
+        assert_contains_all(&reported, &[&[part], parts].concat());
     }
     let home = temp_dir(&[("base/kustomization.yaml", "resources: [a.yaml]"), ("base/a.yaml", &a)]);
-    insta::assert_snapshot!(&refused(home.path(), &["build", "bsae"]), @r"
+    insta::assert_snapshot!(&rejected(home.path(), &["build", "bsae"]), @r"
     error[io]: bsae: no such file or directory
      |
      = help: did you mean `base`?
@@ -219,10 +219,10 @@ patches: [p.yaml]
     ];
     for (target, file, (line, column, end), replacement) in table {
         let output = run(home.path(), &["build", target, "--message-format", "json"]);
-        let told = messages(&String::from_utf8(output.stderr).expect("text"));
+        let reported = messages(&String::from_utf8(output.stderr).expect("text"));
         let want = serde_json::json!({"file": file, "line": line, "column": column, "end_line": line,
             "end_column": end, "replacement": replacement});
-        assert!(told.iter().any(|message| message["fix"] == want), "{target}: {told:#?}");
+        assert!(reported.iter().any(|message| message["fix"] == want), "{target}: {reported:#?}");
     }
 }
 
@@ -249,9 +249,9 @@ patches:
         ("else/where", "../../prod", "../../prod/p.yaml:2:52"),
     ] {
         let here = home.path().join(here);
-        let told = refused(&here, &["build", target, "--message-format", "short"]);
-        assert!(told.starts_with(&format!("{want}: error[no-match]")), "{told}");
-        let json = messages(&refused(&here, &["build", target, "--message-format", "json"]));
+        let reported = rejected(&here, &["build", target, "--message-format", "short"]);
+        assert!(reported.starts_with(&format!("{want}: error[no-match]")), "{reported}");
+        let json = messages(&rejected(&here, &["build", target, "--message-format", "json"]));
         let file = json[0]["places"][0]["file"].as_str().expect("a file");
         assert!(here.join(file).is_file(), "{file}");
     }
@@ -315,7 +315,7 @@ patches:
             ("app/a.yaml", &cm("a")),
         ]);
         let output = run(home.path(), &["build", "app", "--message-format", "short"]);
-        let told = String::from_utf8(output.stderr).expect("text");
-        assert!(told.starts_with(&format!("app/kustomization.yaml:{want}: ")), "{want}: {told}");
+        let reported = String::from_utf8(output.stderr).expect("text");
+        assert!(reported.starts_with(&format!("app/kustomization.yaml:{want}: ")), "{want}: {reported}");
     }
 }

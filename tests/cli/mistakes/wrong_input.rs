@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::{self, command, temp_dir, temp_dir_with, run};
+use kubectl_smp_testing::program::{self, command, run, temp_dir, temp_dir_with};
 
-use super::{DEPLOYMENT, cm, refused, says, told};
+use super::{DEPLOYMENT, assert_contains_all, cm, rejected, reported};
 
 #[test]
 fn misspelled_list_entries_in_field_paths_get_suggestions() {
@@ -16,8 +16,8 @@ replacements:
     fieldPaths: ["spec.template.spec.containers.[name=wbe].image"]
 "#;
     let home = temp_dir(&[("app/kustomization.yaml", kustomization), ("app/a.yaml", DEPLOYMENT)]);
-    let told = refused(home.path(), &["build", "app"]);
-    insta::assert_snapshot!(told, @r#"
+    let reported = rejected(home.path(), &["build", "app"]);
+    insta::assert_snapshot!(reported, @r#"
     error[no-match]: the target has no such field
      --> app/kustomization.yaml:6:18
       |
@@ -44,14 +44,14 @@ fn invalid_targets_are_explained() {
         ("base/a.yaml", &cm("a")),
         ("over/kustomization.yaml", "resources: [../base/a.yaml]"),
     ]);
-    let told = refused(home.path(), &["build", "taken"]);
-    insta::assert_snapshot!(told, @r"
+    let reported = rejected(home.path(), &["build", "taken"]);
+    insta::assert_snapshot!(reported, @r"
     error[io]: taken/kustomization.yaml is a directory, and no kustomization file
      |
      = help: put the file there, or rename the directory
     ");
-    let told = refused(home.path(), &["build", "named"]);
-    insta::assert_snapshot!(told, @r"
+    let reported = rejected(home.path(), &["build", "named"]);
+    insta::assert_snapshot!(reported, @r"
     error[invalid-value]: `kustomize.yaml` is no name of a kustomization, and no manifest can be like that
      --> named/kustomize.yaml:1:1
       |
@@ -88,8 +88,8 @@ patches:
     - {op: add, path: x/spec/paused, value: true}
 ",
     );
-    let told = told(home.path(), &["build", "."]);
-    insta::assert_snapshot!(told, @r"
+    let reported = reported(home.path(), &["build", "."]);
+    insta::assert_snapshot!(reported, @r"
     warning[invalid-value]: the path `x/spec/paused` does not begin with `/`, and what is before its first `/` is lost
      --> kustomization.yaml:8:23
       |
@@ -116,17 +116,17 @@ patches:
 #[test]
 fn usage_errors_use_the_message_format() {
     let home = temp_dir(&[]);
-    let told = refused(home.path(), &["a\nerror: forged"]);
-    insta::assert_snapshot!(told, @r"
+    let reported = rejected(home.path(), &["a\nerror: forged"]);
+    insta::assert_snapshot!(reported, @r"
     error[usage]: unrecognized subcommand 'a\nerror: forged'
      |
      = help: Usage: kubectl smp <COMMAND>
              For more information, try '--help'.
     ");
-    assert!(!told.contains("\nerror: forged"), "{told}");
-    let told = refused(home.path(), &["build", "--nope", "--message-format", "short"]);
-    insta::assert_snapshot!(told, @"error[usage]: unexpected argument '--nope' found");
-    assert!(told.lines().count() == 1, "{told}");
+    assert!(!reported.contains("\nerror: forged"), "{reported}");
+    let reported = rejected(home.path(), &["build", "--nope", "--message-format", "short"]);
+    insta::assert_snapshot!(reported, @"error[usage]: unexpected argument '--nope' found");
+    assert!(reported.lines().count() == 1, "{reported}");
 }
 
 #[test]
@@ -147,8 +147,8 @@ commonLabels: {x: y}
     );
     for target in [".", "long"] {
         for form in ["text", "short", "json", "github"] {
-            let told = refused(home.path(), &["build", target, "--message-format", form]);
-            assert!(told.len() < 6_000, "{target} {form}: {}", told.len());
+            let reported = rejected(home.path(), &["build", target, "--message-format", form]);
+            assert!(reported.len() < 6_000, "{target} {form}: {}", reported.len());
         }
     }
 }
@@ -170,12 +170,15 @@ fn oversized_file_reports_limit_exceeded() {
         &["patch", "-f", "a.yaml", "-p", "{a: 1}"],
     ];
     for command in commands {
-        says(&refused(home.path(), command), &["error[limit-exceeded]", "larger than 1 GiB"]);
+        assert_contains_all(&rejected(home.path(), command), &["error[limit-exceeded]", "larger than 1 GiB"]);
     }
     // The lock file itself is oversized, while all other files can be read.
     fs::write(home.path().join("a.yaml"), cm("a")).expect("written");
     for command in [["build", "."], ["lock", "."]] {
-        says(&refused(home.path(), &command), &["error[limit-exceeded]", "larger than 1 GiB"]);
+        assert_contains_all(
+            &rejected(home.path(), &command),
+            &["error[limit-exceeded]", "larger than 1 GiB"],
+        );
     }
 }
 
@@ -195,8 +198,8 @@ replicas: [{name: x, count: 1}]
     files.push(("b300/a.yaml".into(), cm("a")));
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let home = temp_dir(&files);
-    let told = refused(home.path(), &["build", "b0"]);
-    insta::assert_snapshot!(told, @r"
+    let reported = rejected(home.path(), &["build", "b0"]);
+    insta::assert_snapshot!(reported, @r"
     error[no-match]: no resource with replicas is named `x`
      --> b300/kustomization.yaml:2:19
       |
@@ -213,7 +216,7 @@ replicas: [{name: x, count: 1}]
       = note: reached by `../b1` in b0
       = help: use the name as the base writes it, without prefix and suffix
     ");
-    assert!(told.lines().count() < 20, "{told}");
+    assert!(reported.lines().count() < 20, "{reported}");
 }
 
 #[test]
@@ -228,8 +231,8 @@ resources: [{list}]
 "
         ),
     )]);
-    let told = refused(home.path(), &["build", "app"]);
-    insta::assert_snapshot!(told, @r"
+    let reported = rejected(home.path(), &["build", "app"]);
+    insta::assert_snapshot!(reported, @r"
     error[io]: `aaaaaaaaaaaaaaaaaaaaaaaaaaaaa` cannot be read: no such file or directory
      --> app/kustomization.yaml:2:13
       |
@@ -239,14 +242,18 @@ resources: [{list}]
       = note: and 499 more: app/kustomization.yaml:2:46, app/kustomization.yaml:2:79, app/kustomization.yaml:2:112, ...
       = help: looked for app/aaaaaaaaaaaaaaaaaaaaaaaaaaaaa
     ");
-    assert!(told.lines().all(|line| line.len() < 400), "{}", told.lines().map(str::len).max().unwrap_or(0));
+    assert!(
+        reported.lines().all(|line| line.len() < 400),
+        "{}",
+        reported.lines().map(str::len).max().unwrap_or(0)
+    );
 }
 
 #[test]
 fn failed_target_prints_no_list() {
     let home = temp_dir(&[("app/kustomization.yaml", "resources: [a.yaml]")]);
-    refused(home.path(), &["build", "app", "-o", "json"]);
-    refused(home.path(), &["build", "app", "app", "-o", "json"]);
+    rejected(home.path(), &["build", "app", "-o", "json"]);
+    rejected(home.path(), &["build", "app", "app", "-o", "json"]);
 }
 
 #[test]
@@ -293,8 +300,8 @@ a: |
         ("statement/a.yaml", &statement),
         ("alert/a.yaml", &alert),
     ]);
-    let told = refused(home.path(), &["build", "conflict"]);
-    insta::assert_snapshot!(told, @r"
+    let reported = rejected(home.path(), &["build", "conflict"]);
+    insta::assert_snapshot!(reported, @r"
     error[syntax]: this file has git conflict markers
      --> conflict/a.yaml:5:1
       |
@@ -304,10 +311,13 @@ a: |
       = help: resolve the conflict, and remove the lines `<<<<<<<`, `=======` and `>>>>>>>`
     ");
     for target in ["expression", "statement"] {
-        says(&refused(home.path(), &["build", target]), &["looks like a Helm template", "`helmCharts`"]);
+        assert_contains_all(
+            &rejected(home.path(), &["build", target]),
+            &["looks like a Helm template", "`helmCharts`"],
+        );
     }
-    let told = refused(home.path(), &["build", "alert"]);
-    assert!(!told.contains("Helm"), "templates in texts are not wrong:\n{told}");
+    let reported = rejected(home.path(), &["build", "alert"]);
+    assert!(!reported.contains("Helm"), "templates in texts are not wrong:\n{reported}");
 }
 
 #[test]
@@ -329,8 +339,8 @@ spec:
 ";
     let home = temp_dir(&[("k/kustomization.yaml", "resources: [a.yaml]"), ("k/a.yaml", wrong)]);
     let output = run(home.path(), &["check", "k"]);
-    let told = String::from_utf8(output.stdout).expect("text");
-    insta::assert_snapshot!(told, @r"
+    let reported = String::from_utf8(output.stdout).expect("text");
+    insta::assert_snapshot!(reported, @r"
     error[unknown-field]: there is no field `replicas` here
      --> k/a.yaml:4:1
       |
@@ -386,7 +396,11 @@ spec:
        = target: k
        = help: `hostNetwork` belongs under `spec.template.spec`
     ");
-    assert_eq!(told.matches("`replicas` belongs under `spec`").count(), 2, "from above and below:\n{told}");
+    assert_eq!(
+        reported.matches("`replicas` belongs under `spec`").count(),
+        2,
+        "from above and below:\n{reported}"
+    );
 }
 
 #[test]
@@ -399,14 +413,14 @@ fn directory_without_target_suggests_nearby_targets() {
         ("apps/overlays/test/kustomization.yaml", "resources: [../../base]"),
         ("apps/base/docs/README.md", ""),
     ]);
-    let told = refused(home.path(), &["build", "apps"]);
-    insta::assert_snapshot!(told, @r"
+    let reported = rejected(home.path(), &["build", "apps"]);
+    insta::assert_snapshot!(reported, @r"
     error[missing-field]: no kustomization.yaml in apps; the nearest are in apps/base, apps/overlays/dev, apps/overlays/prod and 1 more
      |
      = help: name one of them, or search the directory for all targets with --recursive
     ");
-    let told = refused(home.path(), &["build", "apps/base/docs"]);
-    insta::assert_snapshot!(told, @r"
+    let reported = rejected(home.path(), &["build", "apps/base/docs"]);
+    insta::assert_snapshot!(reported, @r"
     error[missing-field]: no kustomization.yaml in apps/base/docs; the nearest are in apps/base
      |
      = help: name one of them, or search the directory for all targets with --recursive
@@ -436,7 +450,7 @@ resources: [web.yaml]
 patches: [{path: patch.yaml}]
 ",
     );
-    insta::assert_snapshot!(&refused(home.path(), &["build", "over"]), @r"
+    insta::assert_snapshot!(&rejected(home.path(), &["build", "over"]), @r"
     error[directive]: `$patchMergeKey` has no effect outside an entry of a list
      --> over/web.yaml:5:19
       |
@@ -447,7 +461,7 @@ patches: [{path: patch.yaml}]
       = field: spec
       = help: move it into the entry whose merge keys it names, or remove it
     ");
-    insta::assert_snapshot!(&told(home.path(), &["build", "k"]), @r"
+    insta::assert_snapshot!(&reported(home.path(), &["build", "k"]), @r"
     warning[directive]: `$patchMergeKey` has no effect outside an entry of a list
      --> k/patch.yaml:5:19
       |
@@ -458,7 +472,7 @@ patches: [{path: patch.yaml}]
       = field: spec
       = help: move it into the entry whose merge keys it names, or remove it
     ");
-    refused(home.path(), &["build", "k", "--strict"]);
+    rejected(home.path(), &["build", "k", "--strict"]);
     assert!(!program::stdout(&run(home.path(), &["build", "k"])).contains('$'));
     let as_kustomize = run(home.path(), &["build", "k", "--dialect", "kustomize"]);
     insta::assert_snapshot!(program::stdout(&as_kustomize), @r"
@@ -521,12 +535,12 @@ patches: [{path: patch.yaml}]
             &["patch", "-f", "web.yaml", "--patch-file", "patch.yaml", "--dialect", "kustomize"],
         ] {
             let output = run(home.path(), args);
-            let said =
+            let diagnostics =
                 String::from_utf8([output.stdout.clone(), output.stderr.clone()].concat()).expect("text");
-            assert_eq!(said.contains(ignored), is_ignored, "{args:?} {containers}: {said}");
-            assert!(!is_ignored || said.contains("patch.yaml:5:"), "{said}");
+            assert_eq!(diagnostics.contains(ignored), is_ignored, "{args:?} {containers}: {diagnostics}");
+            assert!(!is_ignored || diagnostics.contains("patch.yaml:5:"), "{diagnostics}");
             let is_kept = args[0] == "check" || program::stdout(&output).contains("web:1");
-            assert!(!is_ignored || is_kept, "{args:?} {said}");
+            assert!(!is_ignored || is_kept, "{args:?} {diagnostics}");
         }
         assert_eq!(
             run(home.path(), &["build", ".", "--strict"]).status.success(),

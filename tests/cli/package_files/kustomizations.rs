@@ -5,7 +5,7 @@ use std::fs;
 use kubectl_smp_testing::program::run;
 use serde_json::Value;
 
-use super::{WEB, merge3, merged, packages, text, upgraded};
+use super::{WEB, merge3, merged, packages, text, with_new_image};
 
 #[test]
 fn kustomization_scalars_are_read_as_in_kustomize() {
@@ -41,7 +41,7 @@ resources:
     };
     let old = kustomization("web.yaml");
     let new = kustomization("apps/web.yaml");
-    let updated = upgraded(WEB);
+    let updated = with_new_image(WEB);
     let versions = |dest: &str| {
         let directory = packages([
             &[("kustomization.yaml", &old), ("web.yaml", WEB)],
@@ -58,14 +58,14 @@ resources:
     };
     assert_eq!(versions(WEB), updated, "as it came");
     let customised = format!("# ours\n{}", WEB.replace("replicas: 1", "replicas: 3 # more"));
-    assert_eq!(versions(&customised), upgraded(&customised));
+    assert_eq!(versions(&customised), with_new_image(&customised));
 }
 
 #[test]
 fn resource_renamed_on_one_side_is_matched() {
     let renamed = WEB.replace("name: web\nspec", "name: acme-web\nspec");
-    let sides = [&[("web.yaml", WEB)][..], &[("web.yaml", &renamed)], &[("web.yaml", &upgraded(WEB))]];
-    assert_eq!(merged(sides, "web.yaml"), upgraded(&renamed));
+    let sides = [&[("web.yaml", WEB)][..], &[("web.yaml", &renamed)], &[("web.yaml", &with_new_image(WEB))]];
+    assert_eq!(merged(sides, "web.yaml"), with_new_image(&renamed));
 }
 
 #[test]
@@ -128,8 +128,11 @@ data:
 #[test]
 fn ambiguous_match_is_added_with_a_warning() {
     let own = WEB.replace("replicas: 1", "replicas: 3");
-    let directory =
-        packages([&[("a.yaml", WEB)], &[("b.yaml", &upgraded(WEB))], &[("c.yaml", &own), ("d.yaml", &own)]]);
+    let directory = packages([
+        &[("a.yaml", WEB)],
+        &[("b.yaml", &with_new_image(WEB))],
+        &[("c.yaml", &own), ("d.yaml", &own)],
+    ]);
     let output = merge3(&directory, &[]);
     insta::assert_snapshot!(text(&output.stderr), @r"
     warning[ambiguous]: this resource is added, since several of dest may be it
@@ -399,7 +402,7 @@ fn dangling_and_unreferenced_files_are_reported_after_a_merge() {
             "kustomization.yaml names b.yaml, which is not there after the merge",
         ),
     ];
-    for ([original, updated], dest, told) in table {
+    for ([original, updated], dest, reported) in table {
         let texts = [&original, &updated, &dest].map(|(names, _)| kustomization(names));
         let mut files = [original.1, updated.1, dest.1];
         for (files, text) in files.iter_mut().zip(&texts) {
@@ -408,7 +411,7 @@ fn dangling_and_unreferenced_files_are_reported_after_a_merge() {
         let directory = packages([&files[0], &files[1], &files[2]]);
         let output = merge3(&directory, &["--in-place"]);
         assert!(output.status.success(), "{output:?}");
-        assert!(text(&output.stderr).contains(told), "{told}: {output:?}");
+        assert!(text(&output.stderr).contains(reported), "{reported}: {output:?}");
     }
 }
 
@@ -437,14 +440,14 @@ kind: Namespace
 metadata:
   name: n
 ";
-    let updated = format!("{namespace}---\n{}", upgraded(WEB));
+    let updated = format!("{namespace}---\n{}", with_new_image(WEB));
     let dest = WEB.replace("replicas: 1", "replicas: 5");
     let sides = [
         &[("z.yaml", namespace), ("app.yaml", WEB)][..],
         &[("all.yaml", &updated)],
         &[("z.yaml", namespace), ("app.yaml", &dest)],
     ];
-    assert_eq!(merged(sides, "all.yaml"), format!("{namespace}---\n{}", upgraded(&dest)));
+    assert_eq!(merged(sides, "all.yaml"), format!("{namespace}---\n{}", with_new_image(&dest)));
 }
 
 #[test]

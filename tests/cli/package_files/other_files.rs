@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{WEB, merge3, packages, text, upgraded};
+use super::{WEB, merge3, packages, text, with_new_image};
 
 /// A file on the three sides and its expected content; empty if the file is absent.
 type OtherFile = (&'static str, [&'static str; 4]);
@@ -117,9 +117,9 @@ fn other_files_are_merged() {
     }
     let both = PARTIAL.replace("None", "Webhook").replace("name: x", "name: x # mine");
     assert_eq!(out("config/crd/patches/p.yaml"), both);
-    let told = text(&output.stderr);
+    let reported = text(&output.stderr);
     for name in ["t.yaml", "config/crd/patches/p.yaml"] {
-        assert!(told.contains(&format!("dest/{name} is merged by lines: ")), "{told}");
+        assert!(reported.contains(&format!("dest/{name} is merged by lines: ")), "{reported}");
     }
     assert_eq!(merge3(&directory, &["--output-dir", "out"]).status.code(), Some(1), "it is not empty now");
 }
@@ -137,19 +137,19 @@ spec:
 fn directory_merge_prints_manifests_and_lists_other_files() {
     let directory = packages([
         &[("web.yaml", WEB), ("README.md", "a\n"), ("values.yaml", "a: 1\n")],
-        &[("web.yaml", &upgraded(WEB)), ("README.md", "b\n"), ("values.yaml", "a: 1\n")],
+        &[("web.yaml", &with_new_image(WEB)), ("README.md", "b\n"), ("values.yaml", "a: 1\n")],
         &[("web.yaml", WEB), ("README.md", "a\n"), ("values.yaml", "a: 1\n")],
     ]);
     let output = merge3(&directory, &[]);
-    assert_eq!(text(&output.stdout), upgraded(WEB));
-    let told = text(&output.stderr);
+    assert_eq!(text(&output.stdout), with_new_image(WEB));
+    let reported = text(&output.stderr);
     for line in [
         "dest/README.md: changed\n",
         "dest/README.md: not printed, since it is no manifest\n",
         "dest/values.yaml: not printed, since it is no manifest\n",
         "dest/web.yaml: Deployment.apps web: changed spec.template.spec.containers[name=web].image\n",
     ] {
-        assert!(told.contains(line), "{line} is not in {told}");
+        assert!(reported.contains(line), "{line} is not in {reported}");
     }
 }
 
@@ -227,9 +227,9 @@ fn executable_bit_is_merged_and_symlinks_and_git_are_untouched() {
     assert_eq!(modes, [true, false, true, true]);
     assert_eq!(mode("mine.sh"), 0o750);
     assert!(fs::symlink_metadata(directory.path().join("dest/link.yaml")).expect("there").is_symlink());
-    let told = text(&output.stdout);
+    let reported = text(&output.stdout);
     for line in ["dest/.git: left alone\n", "dest/link.yaml: left alone\n", "updated/broken: left alone\n"] {
-        assert!(told.contains(line), "{told}");
+        assert!(reported.contains(line), "{reported}");
     }
     assert!(text(&output.stderr).is_empty(), "{output:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{WEB, merge3, merged, packages, text, upgraded};
+use super::{WEB, merge3, merged, packages, text, with_new_image};
 
 #[test]
 fn resource_renamed_in_dest_is_matched() {
@@ -43,14 +43,14 @@ metadata:
 ",
     ] {
         let dest = named(metadata).replace("replicas: 1", "replicas: 3");
-        let sides = [&[("web.yaml", WEB)][..], &[("web.yaml", &upgraded(WEB))], &[("web.yaml", &dest)]];
-        assert_eq!(merged(sides, "web.yaml"), upgraded(&dest), "{metadata}");
+        let sides = [&[("web.yaml", WEB)][..], &[("web.yaml", &with_new_image(WEB))], &[("web.yaml", &dest)]];
+        assert_eq!(merged(sides, "web.yaml"), with_new_image(&dest), "{metadata}");
     }
 }
 
 #[test]
 fn upstream_identities_match_across_files() {
-    let said = WEB.replace(
+    let diagnostics = WEB.replace(
         "metadata:\n  name: web\n",
         "\
 metadata: # kpt-merge: shop/web
@@ -63,16 +63,20 @@ metadata: # kpt-merge: shop/web
   namespace: shop
 ",
     );
-    let sides =
-        [&[("a.yaml", &*original)][..], &[("a.yaml", &upgraded(&original))], &[("other/b.yaml", &said)]];
-    assert_eq!(merged(sides, "other/b.yaml"), upgraded(&said));
+    let sides = [
+        &[("a.yaml", &*original)][..],
+        &[("a.yaml", &with_new_image(&original))],
+        &[("other/b.yaml", &diagnostics)],
+    ];
+    assert_eq!(merged(sides, "other/b.yaml"), with_new_image(&diagnostics));
 }
 
 #[test]
 fn ambiguous_candidates_are_not_matched() {
     let as_name = |name: &str| WEB.replace("  name: web\nspec", &format!("  name: {name}\nspec"));
     let dest = [as_name("a-web"), as_name("b-web")].join("---\n");
-    let directory = packages([&[("web.yaml", WEB)], &[("web.yaml", &upgraded(WEB))], &[("web.yaml", &dest)]]);
+    let directory =
+        packages([&[("web.yaml", WEB)], &[("web.yaml", &with_new_image(WEB))], &[("web.yaml", &dest)]]);
     let output = merge3(&directory, &["--in-place", "--on-conflict", "dest", "--exit-code"]);
     assert_eq!(output.status.code(), Some(3), "the upgrade of what dest does not have any more is told");
     assert_eq!(fs::read_to_string(directory.path().join("dest/web.yaml")).expect("there"), dest);

@@ -5,11 +5,11 @@ use std::fs;
 use kubectl_smp_testing::program::run;
 use serde_json::{Value, json};
 
-use super::{WEB, merge3, packages, text, upgraded};
+use super::{WEB, merge3, packages, text, with_new_image};
 
 /// Returns the report of a merge with one conflict.
 fn json_report(taken: &str) -> Value {
-    let place = |side: &str, value: i64| json!({"file": format!("{side}/web.yaml"), "line": 6, "column": 13, "value": value});
+    let location = |side: &str, value: i64| json!({"file": format!("{side}/web.yaml"), "line": 6, "column": 13, "value": value});
     json!({
         "changed": [
             {"file": "dest/a.txt", "action": "changed", "resource": null},
@@ -18,9 +18,9 @@ fn json_report(taken: &str) -> Value {
         "conflicts": [{
             "resource": "Deployment.apps web",
             "field": "spec.replicas",
-            "original": place("original", 1),
-            "updated": place("updated", 2),
-            "dest": place("dest", 5),
+            "original": location("original", 1),
+            "updated": location("updated", 2),
+            "dest": location("dest", 5),
             "taken": taken,
         }],
         "origins": [
@@ -46,22 +46,22 @@ fn origin(
     resource: Option<&str>,
     field: Option<(&str, &str)>,
     side: &str,
-    places: [Option<(u32, u32)>; 3],
+    locations: [Option<(u32, u32)>; 3],
 ) -> Value {
-    let mut told = json!({
+    let mut reported = json!({
         "file": format!("dest/{file}"),
         "resource": resource,
         "field": field.map(|(field, _)| field),
         "pointer": field.map(|(_, pointer)| pointer),
         "side": side,
     });
-    for (version, place) in ["original", "updated", "dest"].into_iter().zip(places) {
-        told[version] = place.map_or(
+    for (version, location) in ["original", "updated", "dest"].into_iter().zip(locations) {
+        reported[version] = location.map_or(
             Value::Null,
             |(line, column)| json!({"file": format!("{version}/{file}"), "line": line, "column": column}),
         );
     }
-    told
+    reported
 }
 
 /// A Deployment and a ConfigMap with these values, to test fields, maps and list entries with merge keys.
@@ -151,16 +151,16 @@ data: {{{data}}}
     let output = merge3(&directory, &["--report", "json", "--on-conflict", "dest", "--output-dir", "out"]);
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let origins = report["origins"].as_array().expect("origins");
-    let told: Vec<String> = origins
+    let reported: Vec<String> = origins
         .iter()
         .map(|one| {
             let text = |field: &str| one[field].as_str().unwrap_or("-").to_string();
             let at = |version: &str| match &one[version] {
                 Value::Null => "-".to_string(),
-                place => format!("{}:{}", place["line"], place["column"]),
+                location => format!("{}:{}", location["line"], location["column"]),
             };
-            let places = ["original", "updated", "dest"].map(at).join(" ");
-            format!("{} {} {} {places}", text("file"), text("pointer"), text("side"))
+            let locations = ["original", "updated", "dest"].map(at).join(" ");
+            format!("{} {} {} {locations}", text("file"), text("pointer"), text("side"))
         })
         .collect();
     let want = [
@@ -183,10 +183,10 @@ data: {{{data}}}
         "dest/w.yaml /spec/template/spec/containers/0 dest - - 8:34",
         "dest/w.yaml /spec/template/spec/containers/1/image updated 8:51 8:51 8:74",
     ];
-    let mut sorted = told.clone();
+    let mut sorted = reported.clone();
     sorted.sort();
     assert_eq!(sorted, want, "{report:#}");
-    assert!(told.is_sorted_by_key(|one| one.split(' ').next().map(str::to_string)), "{told:?}");
+    assert!(reported.is_sorted_by_key(|one| one.split(' ').next().map(str::to_string)), "{reported:?}");
     assert_eq!(report["conflicts"].as_array().map(Vec::len), Some(1), "the replicas: {report:#}");
     let at = |file: &str| fs::read_to_string(directory.path().join(file)).expect("there");
     assert_eq!(at("dest/w.yaml"), before);
@@ -211,14 +211,14 @@ fn origins_are_reported_for_all_resolution_strategies() {
         let directory = packages([&[("w.yaml", &original)], &[("w.yaml", &updated)], &[("w.yaml", &dest)]]);
         let output = merge3(&directory, &["--report", "json", "--on-conflict", policy]);
         let report: Value = serde_json::from_slice(&last_line_of_json(&output.stderr)).expect("JSON");
-        let told: Vec<_> = report["origins"]
+        let reported: Vec<_> = report["origins"]
             .as_array()
             .expect("origins")
             .iter()
             .map(|one| (one["field"].as_str().expect("a field"), one["side"].as_str().expect("a side")))
             .collect();
         let image = "spec.template.spec.containers[name=p].image";
-        assert_eq!(told, [("metadata.labels.a", "updated"), (image, "dest")], "{policy}");
+        assert_eq!(reported, [("metadata.labels.a", "updated"), (image, "dest")], "{policy}");
     }
 }
 
@@ -239,9 +239,9 @@ fn symlinks_in_dest_are_not_written_through() {
     symlink("../elsewhere", directory.path().join("dest/sub")).expect("linked");
     let output = merge3(&directory, &["--in-place"]);
     assert!(output.status.success(), "{output:?}");
-    let told = text(&output.stderr);
+    let reported = text(&output.stderr);
     for path in ["link.yaml", "sub/x.txt"] {
-        assert!(told.contains(&format!("{path} is left alone: a side has a link there")), "{told}");
+        assert!(reported.contains(&format!("{path} is left alone: a side has a link there")), "{reported}");
     }
     assert_eq!(fs::read_to_string(directory.path().join("dest/real.yaml")).expect("there"), WEB);
     assert_eq!(fs::read_dir(directory.path().join("elsewhere")).expect("there").count(), 0);
@@ -250,7 +250,7 @@ fn symlinks_in_dest_are_not_written_through() {
 #[test]
 fn report_json_prints_json() {
     let dest = WEB.replace("replicas: 1", "replicas: 5");
-    let updated = upgraded(WEB).replace("replicas: 1", "replicas: 2");
+    let updated = with_new_image(WEB).replace("replicas: 1", "replicas: 2");
     let sides = [
         &[("web.yaml", WEB), ("a.txt", "1\n")][..],
         &[("web.yaml", &updated), ("a.txt", "2\n")],
@@ -321,9 +321,9 @@ stringData:
         for policy in ["updated", "dest", "report", "markers"] {
             let output =
                 merge3(&directory, &["--output-dir", "out", "--report", form, "--on-conflict", policy]);
-            let told = text(&[output.stdout, output.stderr].concat());
-            assert!(told.contains("stringData.p") && told.contains("***"), "{told}");
-            assert!(!told.contains("hunter"), "{form} {policy}: {told}");
+            let reported = text(&[output.stdout, output.stderr].concat());
+            assert!(reported.contains("stringData.p") && reported.contains("***"), "{reported}");
+            assert!(!reported.contains("hunter"), "{form} {policy}: {reported}");
             let _ = fs::remove_dir_all(directory.path().join("out"));
         }
     }

@@ -4,7 +4,7 @@ use std::fs;
 
 use kubectl_smp_testing::program::{self, run};
 
-use super::{WEB, merge3, merged, packages, text, upgraded};
+use super::{WEB, merge3, merged, packages, text, with_new_image};
 
 #[test]
 fn in_place_conflicts_exit_with_status_3() {
@@ -22,7 +22,7 @@ fn in_place_conflicts_exit_with_status_3() {
 
 #[test]
 fn merge3_accepts_positional_arguments() {
-    let updated = upgraded(WEB);
+    let updated = with_new_image(WEB);
     let directory = packages([&[("w.yaml", WEB)], &[("w.yaml", &updated)], &[("w.yaml", WEB)]]);
     let merge3 = |args: &[&str]| run(directory.path(), &[&["merge3"], args].concat());
     let output = merge3(&["original", "updated", "dest"]);
@@ -62,9 +62,9 @@ fn the_source_of_a_merge_can_be_standard_input() {
     let directory = packages([&[], &[], &[("w.yaml", WEB)]]);
     let output = program::run_with_stdin(
         program::command(directory.path(), &["merge", "-", "dest/w.yaml"]),
-        &upgraded(WEB),
+        &with_new_image(WEB),
     );
-    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), upgraded(WEB)), "{output:?}");
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), with_new_image(WEB)), "{output:?}");
 }
 
 #[test]
@@ -197,7 +197,7 @@ metadata: {{name: a}}
 fn two_way_merge_takes_other_files_from_the_source() {
     let directory = packages([
         &[
-            ("web.yaml", &upgraded(WEB)),
+            ("web.yaml", &with_new_image(WEB)),
             ("README.md", "src\n"),
             ("new.txt", "n\n"),
             ("values.yaml", "a: 2\n"),
@@ -221,7 +221,7 @@ b: 1
     let output = run(directory.path(), &["merge", "original", "dest", "--in-place"]);
     assert!(output.status.success(), "{output:?}");
     let dest = |name: &str| fs::read_to_string(directory.path().join("dest").join(name)).expect("there");
-    assert_eq!(dest("web.yaml"), upgraded(WEB));
+    assert_eq!(dest("web.yaml"), with_new_image(WEB));
     for (name, want) in [
         ("README.md", "src\n"),
         ("new.txt", "n\n"),
@@ -283,7 +283,8 @@ spec: {list}
 
 #[test]
 fn unchanged_files_become_the_updated_version_byte_for_byte() {
-    let updated = format!("# new words\n{}", upgraded(WEB).replace("image: web:2", "image:   web:2 # why"));
+    let updated =
+        format!("# new words\n{}", with_new_image(WEB).replace("image: web:2", "image:   web:2 # why"));
     let sides =
         [&[("web.yaml", WEB), ("b.yaml", "# x\n")][..], &[("web.yaml", &updated)], &[("web.yaml", WEB)]];
     assert_eq!(merged(sides, "web.yaml"), updated);

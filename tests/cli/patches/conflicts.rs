@@ -4,7 +4,7 @@ use std::fs;
 
 use kubectl_smp_testing::program::temp_dir;
 
-use super::{APPLIED, LIVE, NEW, TYPES, WEB, fail, made_of, succeed};
+use super::{APPLIED, LIVE, NEW, TYPES, WEB, apply_patch_type, fail, succeed};
 
 #[test]
 fn unsupported_changes_suggest_only_patch_types_that_work() {
@@ -32,19 +32,23 @@ metadata: {{name: a}}
         ("list.yaml", TYPES[3], &["--type merge", "--type json"]),
         ("field.yaml", TYPES[3], &["--type json"]),
     ];
-    for (modified, of, ways) in table {
-        let said = fail(files.path(), &[&["create-patch", "a.yaml", modified], of].concat());
+    for (modified, of, patch_types) in table {
+        let diagnostics = fail(files.path(), &[&["create-patch", "a.yaml", modified], of].concat());
         for flag in ["--dialect overlay", "--type merge", "--type json"] {
-            assert_eq!(said.contains(flag), ways.contains(&flag), "{modified} {of:?} {flag}: {said}");
+            assert_eq!(
+                diagnostics.contains(flag),
+                patch_types.contains(&flag),
+                "{modified} {of:?} {flag}: {diagnostics}"
+            );
         }
-        for way in ways {
-            let way: Vec<&str> = way.split(' ').collect();
-            let got = made_of(&files, "a.yaml", &["create-patch", "a.yaml", modified], &way);
+        for patch_type in patch_types {
+            let patch_type: Vec<&str> = patch_type.split(' ').collect();
+            let got = apply_patch_type(&files, "a.yaml", &["create-patch", "a.yaml", modified], &patch_type);
             let want = serde_json::json!({
                 "apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"},
                 "z": match modified { "map.yaml" => serde_json::json!({"q": null}), "list.yaml" => serde_json::json!([{"q": null}]), _ => serde_json::json!(null) },
             });
-            assert_eq!(got, want, "{modified} {way:?}");
+            assert_eq!(got, want, "{modified} {patch_type:?}");
         }
     }
     // Within a list entry, null is a value in a merge patch.
@@ -69,8 +73,8 @@ spec:
         )
     };
     let files = temp_dir(&[("a.yaml", &config("1")), ("b.yaml", &config("2"))]);
-    let said = fail(files.path(), &["create-patch", "a.yaml", "b.yaml"]);
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = fail(files.path(), &["create-patch", "a.yaml", "b.yaml"]);
+    insta::assert_snapshot!(diagnostics, @r"
     error[unknown-field]: the schema has no field `nope` here, so it cannot be merged
      --> b.yaml:7:9
       |
@@ -150,15 +154,15 @@ fn null_and_empty_fields_are_not_conflicts() {
     for of in &TYPES[..3] {
         for overwrite in [&[][..], &["--overwrite"]] {
             let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];
-            let got = made_of(&files, "live.yaml", &[&create, overwrite].concat(), of);
+            let got = apply_patch_type(&files, "live.yaml", &[&create, overwrite].concat(), of);
             assert_eq!(got, want, "{of:?} {overwrite:?}");
         }
     }
     // An overlay merges atomic maps as one value: keys added by others are a conflict.
     let create =
         ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml", "--dialect", "overlay"];
-    let said = fail(files.path(), &create);
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = fail(files.path(), &create);
+    insta::assert_snapshot!(diagnostics, @r"
     error[conflict]: others changed this since it was applied last, and something else is wanted
      --> new.yaml:7:13
       |
@@ -173,11 +177,11 @@ fn null_and_empty_fields_are_not_conflicts() {
       = field: spec.selector
       = help: --overwrite undoes the other change; or take it over into the manifest
     ");
-    let got = made_of(&files, "live.yaml", &[&create[..5], &["--overwrite"]].concat(), TYPES[3]);
+    let got = apply_patch_type(&files, "live.yaml", &[&create[..5], &["--overwrite"]].concat(), TYPES[3]);
     assert_eq!(got["metadata"], want["metadata"]);
     // In a two-way patch, null is a value in a JSON patch and absent in all other types.
     for of in TYPES {
-        let got = made_of(&files, "plain.yaml", &["create-patch", "plain.yaml", "new.yaml"], of);
+        let got = apply_patch_type(&files, "plain.yaml", &["create-patch", "plain.yaml", "new.yaml"], of);
         assert!(got["metadata"]["creationTimestamp"].is_null(), "{of:?}");
         assert_eq!(got["spec"]["template"]["spec"]["containers"][0]["image"], "web:2", "{of:?}");
     }
@@ -197,7 +201,7 @@ fn maps_merge_by_key_if_the_patch_type_supports_it() {
     ]);
     for of in &TYPES[1..3] {
         let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml", "--overwrite"];
-        let got = made_of(&files, "live.yaml", &create, of);
+        let got = apply_patch_type(&files, "live.yaml", &create, of);
         let selector = serde_json::json!({"app": "web2", "others": "x"});
         assert_eq!(got["spec"]["selector"]["matchLabels"], selector, "{of:?}");
         let nodes = serde_json::json!({"disk": "hdd", "zone": "a"});
@@ -211,14 +215,14 @@ fn conflicts_name_the_overwrite_flag() {
     let files = temp_dir(&[("live.yaml", &changed), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
     let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];
     for of in TYPES {
-        let said = fail(files.path(), &[&create[..], of].concat());
-        assert!(said.contains("--overwrite undoes the other change"), "{of:?}: {said}");
+        let diagnostics = fail(files.path(), &[&create[..], of].concat());
+        assert!(diagnostics.contains("--overwrite undoes the other change"), "{of:?}: {diagnostics}");
     }
     // No flag resolves a different name.
     fs::write(files.path().join("new.yaml"), NEW.replace("name: web, labels", "name: wob, labels"))
         .expect("written");
     for of in TYPES {
-        let said = fail(files.path(), &[&create[..], of].concat());
-        assert!(!said.contains("--overwrite"), "{of:?}: {said}");
+        let diagnostics = fail(files.path(), &[&create[..], of].concat());
+        assert!(!diagnostics.contains("--overwrite"), "{of:?}: {diagnostics}");
     }
 }

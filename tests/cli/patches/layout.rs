@@ -11,7 +11,7 @@ fn added_values_match_the_surrounding_style() {
     let files = temp_dir(&[("web.yaml", WEB)]);
     let patch = r#"{"spec": {"paused": true, "minReadySeconds": 5, "template": {"spec": {"nodeName": "on", "containers":
         [{"name": "web", "args": ["-v", "1"], "env": [{"name": "A", "value": "a\nb\n"}]}]}}}}"#;
-    let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
+    let (patched, diagnostics) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
     let want = WEB.replace(
         "        image: web:1\n",
         r#"        image: web:1
@@ -28,7 +28,7 @@ fn added_values_match_the_surrounding_style() {
   minReadySeconds: 5
 "#,
     );
-    assert_eq!((patched, said), (want, String::new()));
+    assert_eq!((patched, diagnostics), (want, String::new()));
     let operations = r#"[{"op": "add", "path": "/spec/strategy", "value": {"type": "Recreate"}}]"#;
     let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type=json", "-p", operations]);
     assert_eq!(patched, format!("{WEB}  strategy:\n    type: Recreate\n"));

@@ -1,6 +1,6 @@
 //! Messages about patches: their texts, their locations, and the values that they show.
 
-use super::{fail, temp_dir, temp_dir_from_text, succeed};
+use super::{fail, succeed, temp_dir, temp_dir_from_text};
 
 const CONFIG: &str = "\
 apiVersion: v1
@@ -36,12 +36,12 @@ spec:
 ";
 
 /// Returns the messages about a patch of one file.
-fn said(manifests: &str, args: &[&str]) -> String {
+fn diagnostics(manifests: &str, args: &[&str]) -> String {
     let files = temp_dir(&[("a.yaml", manifests)]);
     succeed(files.path(), &[&["patch", "-f", "a.yaml"], args].concat()).1
 }
 
-fn refused(manifests: &str, args: &[&str]) -> String {
+fn rejected(manifests: &str, args: &[&str]) -> String {
     let files = temp_dir(&[("a.yaml", manifests)]);
     fail(files.path(), &[&["patch", "-f", "a.yaml"], args].concat())
 }
@@ -72,10 +72,14 @@ spec:
         ),
         (&format!("{service} []\n"), "{spec: {ports: [{port: 80, name: b, nodePort: null}]}}", None),
     ];
-    for (manifest, patch, place) in table {
-        let told = said(manifest, &["--dialect", "kustomize", "-p", patch]);
-        assert_eq!(told.contains("kustomize loses this entry"), place.is_some(), "{patch}: {told}");
-        assert!(told.contains(place.unwrap_or_default()), "{patch}: {told}");
+    for (manifest, patch, location) in table {
+        let reported = diagnostics(manifest, &["--dialect", "kustomize", "-p", patch]);
+        assert_eq!(
+            reported.contains("kustomize loses this entry"),
+            location.is_some(),
+            "{patch}: {reported}"
+        );
+        assert!(reported.contains(location.unwrap_or_default()), "{patch}: {reported}");
     }
 }
 
@@ -86,21 +90,21 @@ fn deletions_without_a_match_are_reported_once() {
     let patch = "{data: {f: null, g: null}}";
     for dialect in ["apiserver", "overlay", "kustomize"] {
         let args = ["--dialect", dialect, "--all", "-p", patch];
-        let told = said(CONFIG, &args);
-        assert_eq!(told.matches("warning[absent-deletion]").count(), 1, "{dialect}: {told}");
-        assert!(told.contains("--patch:1:18") && told.contains("data.g"), "{told}");
-        let told = said(&two, &args);
-        assert_eq!(told.matches("warning[absent-deletion]").count(), 1, "{dialect}: {told}");
-        assert_eq!(said(&other, &args), "", "one of them had it");
+        let reported = diagnostics(CONFIG, &args);
+        assert_eq!(reported.matches("warning[absent-deletion]").count(), 1, "{dialect}: {reported}");
+        assert!(reported.contains("--patch:1:18") && reported.contains("data.g"), "{reported}");
+        let reported = diagnostics(&two, &args);
+        assert_eq!(reported.matches("warning[absent-deletion]").count(), 1, "{dialect}: {reported}");
+        assert_eq!(diagnostics(&other, &args), "", "one of them had it");
     }
-    assert_eq!(said(CONFIG, &["--type", "merge", "-p", patch]), "", "no strategic merge");
+    assert_eq!(diagnostics(CONFIG, &["--type", "merge", "-p", patch]), "", "no strategic merge");
 }
 
 #[test]
 fn values_that_are_not_secret_are_shown() {
     let test = r#"[{"op": "test", "path": "/data/f", "value": "marked"}]"#;
-    let told = refused(CONFIG, &["--type", "json", "-p", test]);
-    insta::assert_snapshot!(told, @r#"
+    let reported = rejected(CONFIG, &["--type", "json", "-p", test]);
+    insta::assert_snapshot!(reported, @r#"
     error[test-failed]: the test failed: `/data/f` is another value
      --> --patch:1:2
       |
@@ -118,9 +122,9 @@ fn values_that_are_not_secret_are_shown() {
       = note: it was for v1 ConfigMap a in a.yaml
       = help: the patch was made for another object: look at both
     "#);
-    assert!(!told.contains("***"), "{told}");
-    let told = refused(CONFIG, &["-p", r#"{"data": {"f": "marked", "$patch": "x"}}"#]);
-    insta::assert_snapshot!(told, @r#"
+    assert!(!reported.contains("***"), "{reported}");
+    let reported = rejected(CONFIG, &["-p", r#"{"data": {"f": "marked", "$patch": "x"}}"#]);
+    insta::assert_snapshot!(reported, @r#"
     error[directive]: `$patch` cannot be a string
      --> --patch:1:36
       |
@@ -133,15 +137,15 @@ fn values_that_are_not_secret_are_shown() {
       = help: use `delete`, `replace` or `merge`
     "#);
     // A value under a secret key is masked everywhere.
-    let told = refused(CONFIG, &["-p", r#"{"data": {"password": "marked", "$patch": "x"}}"#]);
-    assert!(!told.contains("marked"), "{told}");
+    let reported = rejected(CONFIG, &["-p", r#"{"data": {"password": "marked", "$patch": "x"}}"#]);
+    assert!(!reported.contains("marked"), "{reported}");
     let both = format!("{CONFIG}---\n{SECRET}");
     for args in [&["--all", "--type", "json"][..], &["--kind", "Secret", "--type", "json"]] {
-        let told = refused(&both, &[args, &["-p", &test.replace("/data", "/stringData")]].concat());
-        assert!(!told.contains("marked"), "{told}");
+        let reported = rejected(&both, &[args, &["-p", &test.replace("/data", "/stringData")]].concat());
+        assert!(!reported.contains("marked"), "{reported}");
     }
-    let told = refused(CONFIG, &["-p", r#"{"kind": "Secret", "stringData": {"f": "marked"}}"#]);
-    assert!(!told.contains("marked"), "it may be for one that is elsewhere: {told}");
+    let reported = rejected(CONFIG, &["-p", r#"{"kind": "Secret", "stringData": {"f": "marked"}}"#]);
+    assert!(!reported.contains("marked"), "it may be for one that is elsewhere: {reported}");
 }
 
 #[test]
@@ -168,9 +172,9 @@ spec:
         ),
         (&["-p", of_entry, "--type", "json"], "--patch:1:27", "spec.template.spec.containers[1].name"),
     ];
-    for (args, place, field) in table {
-        let told = said(WORKLOAD, args);
-        assert!(told.contains(place) && told.contains(field), "{args:?}: {told}");
+    for (args, location, field) in table {
+        let reported = diagnostics(WORKLOAD, args);
+        assert!(reported.contains(location) && reported.contains(field), "{args:?}: {reported}");
     }
 }
 
@@ -179,20 +183,20 @@ fn documents_passed_as_paths_are_not_shown() {
     let files = temp_dir(&[("a.yaml", CONFIG)]);
     let document = r#"{"stringData": {"a": "marked"}}"#;
     for args in [["-f", "a.yaml", "--patch-file", document], ["-f", document, "-p", "{}"]] {
-        let told = fail(files.path(), &[&["patch"], &args[..]].concat());
-        assert!(told.contains("did you forget `-p`") && !told.contains("marked"), "{told}");
+        let reported = fail(files.path(), &[&["patch"], &args[..]].concat());
+        assert!(reported.contains("did you forget `-p`") && !reported.contains("marked"), "{reported}");
     }
-    let told = fail(files.path(), &["patch", "-f", "a.yaml", "--patch-file", "stringData: marked"]);
-    assert!(!told.contains("marked"), "{told}");
-    let told = fail(files.path(), &["patch", "-f", "a.yaml", "--patch-file", "none.yaml"]);
-    insta::assert_snapshot!(told, @"error[io]: none.yaml cannot be read: no such file or directory");
+    let reported = fail(files.path(), &["patch", "-f", "a.yaml", "--patch-file", "stringData: marked"]);
+    assert!(!reported.contains("marked"), "{reported}");
+    let reported = fail(files.path(), &["patch", "-f", "a.yaml", "--patch-file", "none.yaml"]);
+    insta::assert_snapshot!(reported, @"error[io]: none.yaml cannot be read: no such file or directory");
 }
 
 #[test]
 fn empty_patch_has_a_location() {
     for patch in ["", "# nothing"] {
-        let told = refused(CONFIG, &["-p", patch]);
-        assert!(told.contains("error[invalid-value]") && told.contains("--patch:1:1"), "{told}");
+        let reported = rejected(CONFIG, &["-p", patch]);
+        assert!(reported.contains("error[invalid-value]") && reported.contains("--patch:1:1"), "{reported}");
     }
 }
 
@@ -235,9 +239,10 @@ spec:
 
 #[test]
 fn text_of_a_file_entry_is_not_shown() {
-    let files = temp_dir(&[("kustomization.yaml", "secretGenerator: [{name: a, files: [\"a=b=marked\"]}]\n")]);
-    let told = fail(files.path(), &["build", "."]);
-    insta::assert_snapshot!(told, @r"
+    let files =
+        temp_dir(&[("kustomization.yaml", "secretGenerator: [{name: a, files: [\"a=b=marked\"]}]\n")]);
+    let reported = fail(files.path(), &["build", "."]);
+    insta::assert_snapshot!(reported, @r"
     error[invalid-value]: this entry has more than one `=`
      --> kustomization.yaml:1:37
       |
@@ -246,7 +251,7 @@ fn text_of_a_file_entry_is_not_shown() {
       |
       = help: write the path of a file, or key=path; a key and its value go under `literals`
     ");
-    assert!(!told.contains("marked"), "{told}");
+    assert!(!reported.contains("marked"), "{reported}");
 }
 
 #[test]

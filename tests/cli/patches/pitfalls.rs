@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{CRD, TYPES, WEB, config, fail, temp_dir, temp_dir_from_text, made_of, run, succeed};
+use super::{CRD, TYPES, WEB, apply_patch_type, config, fail, run, succeed, temp_dir, temp_dir_from_text};
 
 const SERVICE: &str = "\
 apiVersion: v1
@@ -21,10 +21,10 @@ fn entries_lost_by_kustomize_are_reported() {
     let patch = |patch: &str| {
         succeed(files.path(), &["patch", "-f", "dns.yaml", "--dialect", "kustomize", "-p", patch]).1
     };
-    let said = patch("{spec: {ports: [{port: 53, protocol: UDP, nodePort: 30053}]}}");
-    assert_eq!(said, "", "all keys tell them apart");
-    let said = patch("{spec: {ports: [{port: 53, nodePort: 30053}]}}");
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = patch("{spec: {ports: [{port: 53, protocol: UDP, nodePort: 30053}]}}");
+    assert_eq!(diagnostics, "", "all keys tell them apart");
+    let diagnostics = patch("{spec: {ports: [{port: 53, nodePort: 30053}]}}");
+    insta::assert_snapshot!(diagnostics, @r"
     warning[ambiguous]: kustomize does not merge into this entry what the patch says of it
      --> dns.yaml:7:5
       |
@@ -37,8 +37,8 @@ fn entries_lost_by_kustomize_are_reported() {
     ");
     let twice = SERVICE.replace("UDP", "TCP");
     fs::write(files.path().join("dns.yaml"), twice).expect("written");
-    let said = patch("{spec: {ports: [{port: 53, protocol: TCP, nodePort: 30053}]}}");
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = patch("{spec: {ports: [{port: 53, protocol: TCP, nodePort: 30053}]}}");
+    insta::assert_snapshot!(diagnostics, @r"
     warning[duplicate-merge-key]: two entries of this list have the same merge key
      --> dns.yaml:8:5
       |
@@ -65,8 +65,8 @@ fn entries_lost_by_kustomize_are_reported() {
       = help: give each entry of the list all the keys that tell them apart, or use --dialect overlay or apiserver
     warning: 2 warnings
     ");
-    let said = patch("{spec: {ports: [{$patchMergeKey: [port, protocol], port: 54, protocol: TCP}]}}");
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = patch("{spec: {ports: [{$patchMergeKey: [port, protocol], port: 54, protocol: TCP}]}}");
+    insta::assert_snapshot!(diagnostics, @r"
     warning[ambiguous]: kustomize loses this entry
      --> dns.yaml:7:5
       |
@@ -137,14 +137,14 @@ spec:
         let manifest = format!("{thing}{list}");
         let files = temp_dir(&[("thing.yaml", &manifest), ("types.yaml", &types)]);
         let patch = format!("{{spec: {{l: [{entry}]}}}}");
-        let (_, said) = succeed(
+        let (_, diagnostics) = succeed(
             files.path(),
             &["patch", "-f", "thing.yaml", "--schema=types.yaml", "--dialect", "kustomize", "-p", &patch],
         );
-        let told = said.matches("kustomize loses this entry").count();
-        assert_eq!(told, lost.len(), "{list}{entry}: {said}");
-        for place in lost {
-            assert!(said.contains(place), "{place}: {said}");
+        let reported = diagnostics.matches("kustomize loses this entry").count();
+        assert_eq!(reported, lost.len(), "{list}{entry}: {diagnostics}");
+        for location in lost {
+            assert!(diagnostics.contains(location), "{location}: {diagnostics}");
         }
     }
 }
@@ -194,9 +194,9 @@ const REFUSED_OPERATIONS: [(&str, &[&str]); 8] = [
 fn failed_operations_get_suggestions() {
     let files = temp_dir(&[("web.yaml", WEB)]);
     for (patch, want) in REFUSED_OPERATIONS {
-        let said = fail(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
+        let diagnostics = fail(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
         for words in want {
-            assert!(said.contains(words), "{words}: {said}");
+            assert!(diagnostics.contains(words), "{words}: {diagnostics}");
         }
     }
 }
@@ -212,9 +212,13 @@ fn move_into_the_moved_entry_resolves_to_the_next_entry() {
     let files = temp_dir(&[("web.yaml", &two)]);
     let containers = "/spec/template/spec/containers";
     let patch = format!("[{{op: move, from: {containers}/0, path: {containers}/0/x}}]");
-    let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", &patch]);
-    assert!(patched.contains("name: first") && said.contains("there is no field `x` here"), "{said}");
-    insta::assert_snapshot!(said, @r"
+    let (patched, diagnostics) =
+        succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", &patch]);
+    assert!(
+        patched.contains("name: first") && diagnostics.contains("there is no field `x` here"),
+        "{diagnostics}"
+    );
+    insta::assert_snapshot!(diagnostics, @r"
     warning[unknown-field]: there is no field `x` here
       --> web.yaml:11:9
        |
@@ -231,8 +235,9 @@ fn move_into_the_moved_entry_resolves_to_the_next_entry() {
 fn kind_with_the_wrong_group_gets_a_suggestion() {
     let files = temp_dir(&[("web.yaml", WEB), ("service.yaml", SERVICE)]);
     for (kind, meant) in [("Deployment.extensions", "Deployment.apps"), ("Service.apps", "Service")] {
-        let said = fail(files.path(), &["patch", "-f", ".", "--kind", kind, "-p", "{spec: {paused: true}}"]);
-        assert!(said.contains(&format!("did you mean `{meant}`?")), "{said}");
+        let diagnostics =
+            fail(files.path(), &["patch", "-f", ".", "--kind", kind, "-p", "{spec: {paused: true}}"]);
+        assert!(diagnostics.contains(&format!("did you mean `{meant}`?")), "{diagnostics}");
     }
 }
 
@@ -248,21 +253,22 @@ kind: B
 metadata: {name: b}
 ";
     let files = temp_dir(&[("two.yaml", two)]);
-    let said = fail(files.path(), &["patch", "-f", "two.yaml", "--all", "-p", "{spec: {paused: true}}"]);
-    for (kind, place) in [("A", "two.yaml:1:1"), ("B", "two.yaml:5:1")] {
-        let refused =
+    let diagnostics =
+        fail(files.path(), &["patch", "-f", "two.yaml", "--all", "-p", "{spec: {paused: true}}"]);
+    for (kind, location) in [("A", "two.yaml:1:1"), ("B", "two.yaml:5:1")] {
+        let rejected =
             format!("takes no strategic merge patch for e.io/v1 {kind}, which is not built in: 415");
-        assert!(said.contains(&refused) && said.contains(place), "{said}");
+        assert!(diagnostics.contains(&rejected) && diagnostics.contains(location), "{diagnostics}");
     }
-    assert_eq!(said.matches("help: use --type=merge").count(), 2, "{said}");
+    assert_eq!(diagnostics.matches("help: use --type=merge").count(), 2, "{diagnostics}");
 }
 
 #[test]
 fn null_merge_key_is_reported() {
     let files = temp_dir(&[("web.yaml", WEB)]);
     let null = "{spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}";
-    let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", null]);
-    insta::assert_snapshot!(said, @r"
+    let (_, diagnostics) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", null]);
+    insta::assert_snapshot!(diagnostics, @r"
     warning[missing-merge-key]: the merge key `name` is null: the API server takes that for a value, and adds an entry
      --> --patch:1:47
       |
@@ -325,9 +331,12 @@ fn ambiguous_entries_suggest_more_merge_keys() {
     let files = temp_dir(&[("dns.yaml", SERVICE)]);
     let patch = "{spec: {ports: [{$patchMergeKey: [port], port: 53, name: x}]}}";
     for dialect in ["apiserver", "overlay"] {
-        let said = fail(files.path(), &["patch", "-f", "dns.yaml", "-p", patch, "--dialect", dialect]);
-        assert!(said.contains("name more keys under `$patchMergeKey`, such as `[port, protocol]`"), "{said}");
-        assert!(!said.contains("--kind"), "{said}");
+        let diagnostics = fail(files.path(), &["patch", "-f", "dns.yaml", "-p", patch, "--dialect", dialect]);
+        assert!(
+            diagnostics.contains("name more keys under `$patchMergeKey`, such as `[port, protocol]`"),
+            "{diagnostics}"
+        );
+        assert!(!diagnostics.contains("--kind"), "{diagnostics}");
     }
 }
 
@@ -338,7 +347,7 @@ fn null_in_the_live_object_is_not_a_conflict() {
         temp_dir(&[("original.yaml", &null), ("current.yaml", &null), ("modified.yaml", &config("", "'1'"))]);
     let create = ["create-patch", "original.yaml", "modified.yaml", "--current", "current.yaml"];
     for of in TYPES {
-        assert_eq!(made_of(&files, "current.yaml", &create, of)["data"]["a"], "1", "{of:?}");
+        assert_eq!(apply_patch_type(&files, "current.yaml", &create, of)["data"]["a"], "1", "{of:?}");
     }
     fs::write(files.path().join("current.yaml"), config("", "'2'")).expect("written");
     fs::write(files.path().join("original.yaml"), config("", "'0'")).expect("written");
@@ -347,16 +356,16 @@ fn null_in_the_live_object_is_not_a_conflict() {
         config("", "'0'").replace("data:\n  a: '0'\n", "data: {b: x}\n"),
     )
     .expect("written");
-    let said = fail(files.path(), &create);
-    for place in ["original.yaml:6:6", "applied last, and gone now", "current.yaml:6:6"] {
-        assert!(said.contains(place), "{said}");
+    let diagnostics = fail(files.path(), &create);
+    for location in ["original.yaml:6:6", "applied last, and gone now", "current.yaml:6:6"] {
+        assert!(diagnostics.contains(location), "{diagnostics}");
     }
 }
 
 #[test]
 fn scalars_not_parsed_as_strings_are_reported() {
     let files = temp_dir(&[("a.yaml", WEB), ("b.yaml", &WEB.replace("- name: web", "- name: Y"))]);
-    let (patch, said) = succeed(files.path(), &["create-patch", "a.yaml", "b.yaml"]);
+    let (patch, diagnostics) = succeed(files.path(), &["create-patch", "a.yaml", "b.yaml"]);
     insta::assert_snapshot!(patch, @r"
     spec:
       template:
@@ -369,7 +378,7 @@ fn scalars_not_parsed_as_strings_are_reported() {
           - $patch: delete
             name: web
     ");
-    insta::assert_snapshot!(said, @r"
+    insta::assert_snapshot!(diagnostics, @r"
     warning[wrong-type]: this must be a string and is a boolean
       --> b.yaml:11:15
        |
@@ -384,10 +393,10 @@ fn scalars_not_parsed_as_strings_are_reported() {
 #[test]
 fn suggestions_are_never_empty() {
     let files = temp_dir(&[("app/a.yaml", WEB), ("app/b.yaml", "a: b\n")]);
-    let said = fail(files.path(), &["patch", "-f", "app", "-p", "{}", "--kind", "X"]);
-    assert!(!said.contains("did you mean ``"), "{said}");
-    let said = fail(files.path(), &["patch", "-f", "app", "-p", "{kind: X, a: b}", "--all"]);
-    assert!(!said.contains("did you mean ``"), "{said}");
+    let diagnostics = fail(files.path(), &["patch", "-f", "app", "-p", "{}", "--kind", "X"]);
+    assert!(!diagnostics.contains("did you mean ``"), "{diagnostics}");
+    let diagnostics = fail(files.path(), &["patch", "-f", "app", "-p", "{kind: X, a: b}", "--all"]);
+    assert!(!diagnostics.contains("did you mean ``"), "{diagnostics}");
 }
 
 #[test]
@@ -406,8 +415,8 @@ spec: {l: [{id: 1, x: 1}, {id: 2, x: 1}]}
     let patch = "{spec: {$setElementOrder/l: [{id: 2}, {id: 1}]}}";
     for dialect in ["overlay", "apiserver"] {
         let args = ["patch", "-f", "a.yaml", "--schema", "crd.yaml", "--dialect", dialect, "-p", patch];
-        let said = fail(files.path(), &args);
-        assert!(said.contains("lacks its merge key `x`"), "{dialect}: {said}");
+        let diagnostics = fail(files.path(), &args);
+        assert!(diagnostics.contains("lacks its merge key `x`"), "{dialect}: {diagnostics}");
     }
 }
 
@@ -451,8 +460,9 @@ fn last_applied_configuration_must_be_of_the_same_object() {
         ),
     ] {
         fs::write(files.path().join("live.yaml"), live(last)).expect("written");
-        let said = fail(files.path(), &["create-patch", "--from-last-applied", "live.yaml", "new.yaml"]);
-        assert!(said.contains(why) && said.contains("as a file"), "{last}: {said}");
+        let diagnostics =
+            fail(files.path(), &["create-patch", "--from-last-applied", "live.yaml", "new.yaml"]);
+        assert!(diagnostics.contains(why) && diagnostics.contains("as a file"), "{last}: {diagnostics}");
     }
     let own = r#"{"apiVersion":"apps/v1beta1","kind":"Deployment","metadata":{"name":"web"}}"#;
     fs::write(files.path().join("live.yaml"), live(own)).expect("written");
@@ -471,11 +481,12 @@ fn warnings_cover_only_changes_of_the_patch() {
         ),
     )]);
     let remove = "[{op: remove, path: /spec/template/spec/containers/0}]";
-    let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", remove]);
-    assert_eq!(said, "");
+    let (_, diagnostics) =
+        succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", remove]);
+    assert_eq!(diagnostics, "");
     let large = "{spec: {replicas: 9223372036854775808}}";
-    let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", large]);
-    insta::assert_snapshot!(said, @r"
+    let (_, diagnostics) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", large]);
+    insta::assert_snapshot!(diagnostics, @r"
     warning[wrong-type]: this must be an integer that is not so large and is an integer
      --> --patch:1:19
       |
@@ -508,10 +519,10 @@ spec:
         ("a.yaml", "protocol: UDP, name: b", false),
     ] {
         let patch = format!("{{spec: {{ports: [{{{keys}, {entry}}}]}}}}");
-        let (_, said) = succeed(files.path(), &["patch", "-f", file, "-p", &patch]);
-        let told =
-            said.contains("warning[duplicate-merge-key]") && said.contains("`protocol` has its default");
-        assert_eq!(told, warned, "{file} {entry}: {said}");
+        let (_, diagnostics) = succeed(files.path(), &["patch", "-f", file, "-p", &patch]);
+        let reported = diagnostics.contains("warning[duplicate-merge-key]")
+            && diagnostics.contains("`protocol` has its default");
+        assert_eq!(reported, warned, "{file} {entry}: {diagnostics}");
     }
 }
 
@@ -525,9 +536,9 @@ kind: Secret
 metadata: {name: a}
 ",
     );
-    let (_, said) =
+    let (_, diagnostics) =
         succeed(files.path(), &["patch", "-f", "a.yaml", "-p", "{stringData: {$patch: hunter2}}"]);
-    insta::assert_snapshot!(said, @r"
+    insta::assert_snapshot!(diagnostics, @r"
     warning[directive]: `$patch` finds nothing here: the API server leaves out what stands beside it
      --> --patch:1:14
       |
@@ -538,15 +549,15 @@ metadata: {name: a}
       = field: stringData
       = help: leave the directive out where nothing is there yet
     ");
-    assert!(!said.contains("hunter2"), "{said}");
+    assert!(!diagnostics.contains("hunter2"), "{diagnostics}");
 }
 
 #[test]
 fn values_not_representable_in_yaml_require_json_output() {
     let files = temp_dir(&[("a.yaml", "a: x\n"), ("b.yaml", "a: \"x\\x7f\"\n")]);
     let args = ["create-patch", "a.yaml", "b.yaml", "--type", "merge"];
-    let said = fail(files.path(), &args);
-    insta::assert_snapshot!(said, @r#"
+    let diagnostics = fail(files.path(), &args);
+    insta::assert_snapshot!(diagnostics, @r#"
     error[invalid-value]: the character U+007F cannot be written as YAML
      --> b.yaml:1:4
       |
@@ -617,13 +628,13 @@ fn patch_merge_key_is_reported_only_for_mistakes() {
         for dialect in ["apiserver", "overlay"] {
             let patch = format!("{{list: [{entry}]}}");
             let args = ["patch", "-f", "a.yaml", "--schema=types.yaml", "--dialect", dialect, "-p", &patch];
-            let (_, said) = succeed(files.path(), &args);
+            let (_, diagnostics) = succeed(files.path(), &args);
             match warned {
                 None => {
-                    assert_eq!(said, "", "{dialect} {list} {entry}");
+                    assert_eq!(diagnostics, "", "{dialect} {list} {entry}");
                     succeed(files.path(), &[&args[..], &["--strict"]].concat());
                 }
-                Some(what) => assert!(said.contains(what), "{dialect} {list} {entry}: {said}"),
+                Some(what) => assert!(diagnostics.contains(what), "{dialect} {list} {entry}: {diagnostics}"),
             }
         }
     }
@@ -640,16 +651,19 @@ fn created_patches_with_recommended_keys_apply_without_a_warning() {
     ];
     for old in versions {
         for new in versions.iter().filter(|new| **new != old) {
-            let files =
-                temp_dir(&[("old.yaml", &thing(old)), ("new.yaml", &thing(new)), ("types.yaml", RECOMMENDED)]);
+            let files = temp_dir(&[
+                ("old.yaml", &thing(old)),
+                ("new.yaml", &thing(new)),
+                ("types.yaml", RECOMMENDED),
+            ]);
             for dialect in ["apiserver", "overlay"] {
                 let create = ["create-patch", "old.yaml", "new.yaml", "--strict", "--schema=types.yaml"];
                 let (patch, _) = succeed(files.path(), &[&create[..], &["--dialect", dialect]].concat());
                 fs::write(files.path().join("patch.yaml"), patch).expect("written");
                 let apply = ["patch", "-f", "old.yaml", "--patch-file", "patch.yaml", "--schema=types.yaml"];
-                let (_, said) =
+                let (_, diagnostics) =
                     succeed(files.path(), &[&apply[..], &["--strict", "--dialect", dialect]].concat());
-                assert_eq!(said, "", "{dialect} {old} {new}");
+                assert_eq!(diagnostics, "", "{dialect} {old} {new}");
             }
         }
     }
@@ -663,8 +677,11 @@ fn patch_merge_key_in_an_atomic_list_is_reported() {
     for live in [WEB.to_string(), format!("{WEB}{tolerations}")] {
         let files = temp_dir(&[("web.yaml", &live)]);
         let patch = "{spec: {template: {spec: {tolerations: [{$patchMergeKey: [key], key: b}]}}}}";
-        let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
-        assert!(said.contains("warning[directive]: `$patchMergeKey` names no entry of this list"), "{said}");
+        let (patched, diagnostics) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
+        assert!(
+            diagnostics.contains("warning[directive]: `$patchMergeKey` names no entry of this list"),
+            "{diagnostics}"
+        );
         assert!(patched.contains("key: b") && !patched.contains('$'), "{patched}");
     }
 }

@@ -12,7 +12,7 @@ fn values_invalid_in_the_schema_are_reported() {
     let patch = |text: &str, kind: &str| {
         succeed(files.path(), &["patch", "-f", "web.yaml", "-p", text, "--type", kind]).1
     };
-    let said = patch(
+    let diagnostics = patch(
         "{spec: {paused: 'no', replcas: 3, template: {spec: {containers: [{name: web, env: [{name: A, value: 5}]}]}}}}",
         "strategic",
     );
@@ -23,12 +23,15 @@ fn values_invalid_in_the_schema_are_reported() {
         "this must be a string and is an integer",
         "put it in quotes",
     ] {
-        assert!(said.contains(warning), "{warning}: {said}");
+        assert!(diagnostics.contains(warning), "{warning}: {diagnostics}");
     }
-    assert!(!said.contains("spec.replicas"), "what was there before is not the patch's: {said}");
+    assert!(
+        !diagnostics.contains("spec.replicas"),
+        "what was there before is not the patch's: {diagnostics}"
+    );
     assert_eq!(patch("{spec: {paused: true}}", "merge"), "");
-    let said = patch("[{op: add, path: /spec/paused, value: 1}]", "json");
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = patch("[{op: add, path: /spec/paused, value: 1}]", "json");
+    insta::assert_snapshot!(diagnostics, @r"
     warning[wrong-type]: this must be `true` or `false` and is an integer
      --> --patch:1:39
       |
@@ -60,17 +63,21 @@ fn missing_required_fields_are_reported() {
     ];
     for (manifest, kind, patch, field) in table {
         let files = temp_dir(&[("web.yaml", manifest)]);
-        let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", kind, "-p", patch]);
+        let (_, diagnostics) =
+            succeed(files.path(), &["patch", "-f", "web.yaml", "--type", kind, "-p", patch]);
         if field.is_empty() {
             // Only the missing field is reported.
-            assert!(said.starts_with("warning[absent-deletion]"), "{patch}: {said}");
-            assert_eq!(said.matches("warning[").count(), 1, "{patch}: {said}");
+            assert!(diagnostics.starts_with("warning[absent-deletion]"), "{patch}: {diagnostics}");
+            assert_eq!(diagnostics.matches("warning[").count(), 1, "{patch}: {diagnostics}");
             continue;
         }
         let name = field.rsplit('.').next().expect("one");
         let message = format!("warning[missing-field]: the required field `{name}` is missing");
-        assert!(said.contains(&message) && said.contains(&format!("field: {field}\n")), "{patch}: {said}");
-        assert_eq!(said.matches("warning[").count(), 1, "{patch}: {said}");
+        assert!(
+            diagnostics.contains(&message) && diagnostics.contains(&format!("field: {field}\n")),
+            "{patch}: {diagnostics}"
+        );
+        assert_eq!(diagnostics.matches("warning[").count(), 1, "{patch}: {diagnostics}");
     }
 }
 
@@ -91,9 +98,10 @@ fn duplicate_values_in_a_set_are_reported() {
         let add = "[{op: add, path: /metadata/finalizers/-, value: a.io/x}]";
         let other = "[{op: add, path: /metadata/finalizers/0, value: a.io/z}]";
         let patch = if want.is_empty() { other } else { add };
-        let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
-        let is_told = said.contains("this is in the set twice") && said.contains(want);
-        assert_eq!(is_told, !want.is_empty(), "{said}");
+        let (_, diagnostics) =
+            succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
+        let is_told = diagnostics.contains("this is in the set twice") && diagnostics.contains(want);
+        assert_eq!(is_told, !want.is_empty(), "{diagnostics}");
     }
 }
 
@@ -119,8 +127,11 @@ fn delete_directive_in_an_atomic_list_is_reported() {
     ] {
         let files = temp_dir(&[("web.yaml", manifest)]);
         let patch = "{spec: {template: {spec: {tolerations: [{$patch: delete, key: a}]}}}}";
-        let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
-        assert!(said.contains("takes nothing out of this list") && said.contains(becomes), "{said}");
+        let (patched, diagnostics) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
+        assert!(
+            diagnostics.contains("takes nothing out of this list") && diagnostics.contains(becomes),
+            "{diagnostics}"
+        );
         assert!(patched.contains(want), "{patched}");
     }
 }
@@ -129,8 +140,8 @@ fn delete_directive_in_an_atomic_list_is_reported() {
 fn strategic_patch_of_a_custom_resource_is_rejected_as_by_the_server() {
     let files = temp_dir(&[("d/a.yaml", CUSTOM), ("d/crd.yaml", CRD), ("crd.yaml", CRD)]);
     let args = ["patch", "-f", "d", "-p", "{kind: Thing, spec: {l: [{id: 2, x: 2}]}}"];
-    let said = fail(files.path(), &args);
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = fail(files.path(), &args);
+    insta::assert_snapshot!(diagnostics, @r"
     error[no-schema]: the API server takes no strategic merge patch for example.com/v1 Thing, which is not built in: 415 Unsupported Media Type
      --> d/a.yaml:1:1
       |
@@ -157,7 +168,7 @@ fn strategic_patch_of_a_custom_resource_is_rejected_as_by_the_server() {
       |
       = help: use --type=merge, which the server takes for any kind, or --dialect=overlay; --schema FILE (with --schema-type for documents without a kind) names a schema to merge by
     ");
-    let (patch, said) = succeed(files.path(), &[&create[..], &["--dialect", "overlay"]].concat());
+    let (patch, diagnostics) = succeed(files.path(), &[&create[..], &["--dialect", "overlay"]].concat());
     assert_eq!(
         patch,
         "\
@@ -169,7 +180,7 @@ spec:
     x: 2
 "
     );
-    insta::assert_snapshot!(said, @r"
+    insta::assert_snapshot!(diagnostics, @r"
     warning[no-schema]: this list was replaced: no schema says how its entries are merged
      --> b.yaml:6:6
       |
@@ -179,10 +190,10 @@ spec:
       = field: spec.l
       = help: give a schema, or tell its entries apart by `$patchMergeKey`
     ");
-    let (patch, said) =
+    let (patch, diagnostics) =
         succeed(files.path(), &[&create[..], &["--dialect", "overlay", "--schema", "crd.yaml"]].concat());
     assert_eq!(
-        (patch.as_str(), said.as_str()),
+        (patch.as_str(), diagnostics.as_str()),
         (
             "\
 spec:

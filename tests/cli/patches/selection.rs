@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::{WEB, application, config, fail, succeed};
 
 /// Names of the files in the directory that changed.
-fn touched(args: &[&str]) -> Vec<String> {
+fn changed_files(args: &[&str]) -> Vec<String> {
     let (files, untouched) = (application(), application());
     succeed(files.path(), &[&["patch", "-f", "app", "--in-place"], args].concat());
     let read =
@@ -92,7 +92,7 @@ fn patch_selects_manifests_of_a_directory() {
         (&["-p", "{kind: Deployment, spec: {paused: true}}", "--name", "db"], &["db.yaml"]),
     ];
     for (args, want) in table {
-        assert_eq!(touched(args), want, "{args:?}");
+        assert_eq!(changed_files(args), want, "{args:?}");
     }
 }
 
@@ -102,7 +102,8 @@ fn patch_with_a_namespace_does_not_move_manifests() {
         format!("{{kind: ConfigMap, metadata: {{name: c, namespace: {namespace}}}, data: {{a: new}}}}")
     };
     let of = |name: &str, files: &TempDir| fs::read_to_string(files.path().join(name)).expect("there");
-    let both = || temp_dir(&[("app/none.yaml", &config("", "old")), ("app/prod.yaml", &config("prod", "old"))]);
+    let both =
+        || temp_dir(&[("app/none.yaml", &config("", "old")), ("app/prod.yaml", &config("prod", "old"))]);
 
     let files = both();
     succeed(files.path(), &["patch", "-f", "app", "--in-place", "-p", &patch("prod")]);
@@ -110,8 +111,8 @@ fn patch_with_a_namespace_does_not_move_manifests() {
     assert_eq!(of("app/prod.yaml", &files), config("prod", "new"));
 
     let files = both();
-    let said = fail(files.path(), &["patch", "-f", "app", "-p", &patch("test")]);
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = fail(files.path(), &["patch", "-f", "app", "-p", &patch("test")]);
+    insta::assert_snapshot!(diagnostics, @r"
     error[no-match]: this patch is for `ConfigMap c` in namespace `test`, and no such manifest names one
      --> --patch:1:50
       |
@@ -161,9 +162,9 @@ fn patch_cannot_change_the_identity_of_an_object() {
     let files = temp_dir(&[("web.yaml", &shop), ("bare.yaml", "a: b")]);
     for (patch_type, patch, want) in table {
         let stderr = fail(files.path(), &["patch", "-f", "web.yaml", "--type", patch_type, "-p", patch]);
-        let place = want.split_once(": this").map_or(want, |(field, _)| field);
+        let location = want.split_once(": this").map_or(want, |(field, _)| field);
         let message = want.split_once(": ").map_or(want, |(_, message)| message);
-        assert!(stderr.contains(place) && stderr.contains(message), "{patch}: {stderr}");
+        assert!(stderr.contains(location) && stderr.contains(message), "{patch}: {stderr}");
         assert!(stderr.contains("edit the file"), "{patch}: {stderr}");
     }
     let named = "[{op: add, path: /kind, value: A}, {op: add, path: /metadata, value: {name: x}}]";
@@ -190,8 +191,8 @@ fn operations_tolerated_by_the_server_are_reported() {
     ] {
         let (_, stderr) = patch(text);
         assert!(stderr.contains("warning[invalid-value]") && stderr.contains(want), "{text}: {stderr}");
-        let place = format!("--patch:1:{}\n", text.find(wrong).expect("it has it") + 1);
-        assert!(stderr.contains(&place), "{text}: {stderr}");
+        let location = format!("--patch:1:{}\n", text.find(wrong).expect("it has it") + 1);
+        assert!(stderr.contains(&location), "{text}: {stderr}");
     }
     assert_eq!(
         patch("[{op: replace, path: /spec/replicas, value: 3}, {op: test, path: /spec/replicas, value: 3}]")
@@ -217,14 +218,14 @@ fn unmatched_patch_suggests_resources() {
         ("{metadata: {namespace: shop}}", "--kind, --name, -l or --all"),
     ];
     for (text, help) in table {
-        let said = patch(text, &[]);
-        assert!(said.contains(help), "{text}: {said}");
+        let diagnostics = patch(text, &[]);
+        assert!(diagnostics.contains(help), "{text}: {diagnostics}");
         for candidate in ["apps/v1 Deployment web in web.yaml", "apps/v1 Deployment db in db.yaml"] {
-            assert!(said.contains(candidate), "{text}: {said}");
+            assert!(diagnostics.contains(candidate), "{text}: {diagnostics}");
         }
     }
-    let said = patch("{kind: Kustomization}", &["--type", "merge"]);
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = patch("{kind: Kustomization}", &["--type", "merge"]);
+    insta::assert_snapshot!(diagnostics, @r"
     error[no-match]: this patch is for `Kustomization`, and there is no such manifest
      --> --patch:1:1
       |

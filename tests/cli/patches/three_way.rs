@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::{temp_dir, temp_dir_from_text, run};
+use kubectl_smp_testing::program::{run, temp_dir, temp_dir_from_text};
 use tempfile::TempDir;
 
 use super::{APPLIED, CRD, CUSTOM, LIVE, NEW, TYPES, fail, succeed};
@@ -52,10 +52,10 @@ fn concurrent_changes_are_overwritten_only_with_the_flag() {
     let files = temp_dir(&[("live.yaml", &changed), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
     for of in TYPES {
         let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];
-        let said = fail(files.path(), &[&create[..], of].concat());
+        let diagnostics = fail(files.path(), &[&create[..], of].concat());
         assert!(
-            said.contains("others changed this since") && said.contains("field: spec.paused"),
-            "{of:?}: {said}"
+            diagnostics.contains("others changed this since") && diagnostics.contains("field: spec.paused"),
+            "{of:?}: {diagnostics}"
         );
         let overwritten = applied(&files, &[&create[..], &["--overwrite"]].concat(), of);
         assert_eq!(overwritten["spec"].get("paused"), None, "{of:?}");
@@ -82,9 +82,12 @@ spec:
         &["create-patch", "live.yaml", "new.yaml"][..],
         &["create-patch", "live.yaml", "new.yaml", "--current", "live.yaml"],
     ] {
-        let said = fail(files.path(), create);
-        assert!(said.contains("--dialect overlay") && said.contains("--type merge"), "{said}");
-        assert!(said.contains("same merge key"), "{said}");
+        let diagnostics = fail(files.path(), create);
+        assert!(
+            diagnostics.contains("--dialect overlay") && diagnostics.contains("--type merge"),
+            "{diagnostics}"
+        );
+        assert!(diagnostics.contains("same merge key"), "{diagnostics}");
         for of in &TYPES[1..] {
             let ports = &applied(&files, create, of)["spec"]["ports"];
             assert_eq!((&ports[0]["name"], &ports[1]["name"]), (&"a".into(), &"c".into()), "{of:?}");
@@ -156,7 +159,7 @@ crd.yaml: 0 errors, 0 warnings
 }
 
 /// A definition with one list that has these schema extensions.
-fn with_list(words: &str) -> String {
+fn definition_with_list(words: &str) -> String {
     format!(
         "\
 definitions:
@@ -226,7 +229,7 @@ fn schemas_with_lint_errors_are_not_compiled() {
             "have no field `odd`",
         ),
     ] {
-        let files = temp_dir(&[("s.yaml", &with_list(&words))]);
+        let files = temp_dir(&[("s.yaml", &definition_with_list(&words))]);
         let stderr = fail(files.path(), &["schema", "compile", "s.yaml", "-o", "out"]);
         assert!(stderr.contains(why), "{words}: {stderr}");
         assert!(!files.path().join("out").exists());
@@ -248,9 +251,9 @@ data: {}
 ",
     );
     for flag in ["--name", "--kind", "-l"] {
-        let said =
+        let diagnostics =
             fail(files.path(), &["patch", "-f", ".", "--in-place", flag, "", "--type=merge", "-p", "{a: 1}"]);
-        assert!(said.contains("is empty"), "{flag}: {said}");
+        assert!(diagnostics.contains("is empty"), "{flag}: {diagnostics}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{fail, temp_dir, temp_dir_from_text, run, succeed};
+use super::{fail, run, succeed, temp_dir, temp_dir_from_text};
 
 /// A kind with a list whose recommended merge keys are optional, and a list with several merge keys.
 const CRD: &str = "\
@@ -42,7 +42,7 @@ spec:
                 items: *entry
 ";
 
-const WAYS: [&[&str]; 4] = [&[], &["--dialect", "overlay"], &["--type", "merge"], &["--type", "json"]];
+const PATCH_TYPES: [&[&str]; 4] = [&[], &["--dialect", "overlay"], &["--type", "merge"], &["--type", "json"]];
 
 fn thing(list: &str) -> String {
     format!(
@@ -64,12 +64,12 @@ fn things([original, modified, current]: [&str; 3]) -> tempfile::TempDir {
 const CREATE: [&str; 7] = ["create-patch", "o.yaml", "m.yaml", "--current", "c.yaml", "--schema", "crd.yaml"];
 
 /// Returns the sorted live list after the patch.
-fn list_after(sides: [&str; 3], way: &[&str], flags: &[&str]) -> Vec<String> {
+fn list_after(sides: [&str; 3], patch_type: &[&str], flags: &[&str]) -> Vec<String> {
     let files = things(sides);
-    let (patch, _) = succeed(files.path(), &[&CREATE[..], way, flags].concat());
+    let (patch, _) = succeed(files.path(), &[&CREATE[..], patch_type, flags].concat());
     fs::write(files.path().join("p.yaml"), &patch).expect("written");
     let apply = ["patch", "-f", "c.yaml", "--patch-file", "p.yaml", "--schema", "crd.yaml", "-o", "json"];
-    let (patched, _) = succeed(files.path(), &[&apply[..], way].concat());
+    let (patched, _) = succeed(files.path(), &[&apply[..], patch_type].concat());
     let patched: Value = serde_json::from_str(&patched).expect("JSON");
     let mut list: Vec<String> =
         patched["spec"]["list"].as_array().expect("a list").iter().map(ToString::to_string).collect();
@@ -82,18 +82,18 @@ fn entries_with_and_without_an_optional_key_are_distinct() {
     let added = ["[]", "[{foo: a, other: mine}]", "[{foo: a, bar: x, other: theirs}]"];
     let moved =
         ["[{foo: q, baz: v, other: 1}]", "[{foo: q, baz: v, other: 9}]", "[{foo: q, bar: v, other: 5}]"];
-    for way in WAYS {
+    for patch_type in PATCH_TYPES {
         let want = [
             json!({"bar": "x", "foo": "a", "other": "theirs"}).to_string(),
             json!({"foo": "a", "other": "mine"}).to_string(),
         ];
-        assert_eq!(list_after(added, way, &["--overwrite"]), want, "{way:?}");
-        assert_eq!(list_after(added, way, &[]), want, "adding one undoes nothing: {way:?}");
+        assert_eq!(list_after(added, patch_type, &["--overwrite"]), want, "{patch_type:?}");
+        assert_eq!(list_after(added, patch_type, &[]), want, "adding one undoes nothing: {patch_type:?}");
         let want = [
             json!({"bar": "v", "foo": "q", "other": 5}).to_string(),
             json!({"baz": "v", "foo": "q", "other": 9}).to_string(),
         ];
-        assert_eq!(list_after(moved, way, &["--overwrite"]), want, "{way:?}");
+        assert_eq!(list_after(moved, patch_type, &["--overwrite"]), want, "{patch_type:?}");
     }
 }
 
@@ -104,12 +104,15 @@ fn entries_with_patch_merge_key_are_checked_for_conflicts() {
         "[{foo: a, bar: x, other: 2}]",
         "[{foo: a, bar: x, other: 1, q: 1}]",
     ];
-    for way in WAYS {
+    for patch_type in PATCH_TYPES {
         let want = [json!({"bar": "x", "foo": "a", "other": 2, "q": 1}).to_string()];
-        assert_eq!(list_after(sides, way, &[]), want, "{way:?}");
+        assert_eq!(list_after(sides, patch_type, &[]), want, "{patch_type:?}");
         let files = things([sides[0], sides[1], "[{foo: a, bar: x, other: 3}]"]);
-        let said = fail(files.path(), &[&CREATE[..], way].concat());
-        assert!(said.contains("error[conflict]") && said.contains("wanted here"), "{way:?}: {said}");
+        let diagnostics = fail(files.path(), &[&CREATE[..], patch_type].concat());
+        assert!(
+            diagnostics.contains("error[conflict]") && diagnostics.contains("wanted here"),
+            "{patch_type:?}: {diagnostics}"
+        );
     }
 }
 
@@ -135,21 +138,21 @@ data: {{a: '{value}'}}
         ("applied.yaml", &config(", namespace: d", "1")),
         ("new.yaml", &config("", "2")),
     ]);
-    for way in WAYS {
+    for patch_type in PATCH_TYPES {
         for create in [
             &["create-patch", "--from-last-applied", "live.yaml", "new.yaml"][..],
             &["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"],
             &["create-patch", "live.yaml", "new.yaml"],
         ] {
-            let (patch, _) = succeed(files.path(), &[create, way].concat());
+            let (patch, _) = succeed(files.path(), &[create, patch_type].concat());
             fs::write(files.path().join("p.yaml"), &patch).expect("written");
             let apply = ["patch", "-f", "live.yaml", "--patch-file", "p.yaml", "-o", "json"];
-            let (patched, _) = succeed(files.path(), &[&apply[..], way].concat());
+            let (patched, _) = succeed(files.path(), &[&apply[..], patch_type].concat());
             let patched: Value = serde_json::from_str(&patched).expect("JSON");
             assert_eq!(
                 (&patched["metadata"]["namespace"], &patched["data"]["a"]),
                 (&"d".into(), &"2".into()),
-                "{create:?} {way:?}"
+                "{create:?} {patch_type:?}"
             );
         }
     }
@@ -165,9 +168,9 @@ fn entries_of_a_replaced_list_require_all_merge_keys() {
         for entry in ["{foo: a, bar: null}", "{foo: a}"] {
             let patch = format!("{{spec: {{comma: [{{$patch: replace}}, {entry}]}}}}");
             let patch = ["patch", "-f", "t.yaml", "--schema", "crd.yaml", "--dialect", dialect, "-p", &patch];
-            let said = fail(files.path(), &patch);
-            assert!(said.contains("error[missing-merge-key]"), "{dialect} {entry}: {said}");
-            assert!(said.contains("told apart by `foo`, `bar`"), "{dialect} {entry}: {said}");
+            let diagnostics = fail(files.path(), &patch);
+            assert!(diagnostics.contains("error[missing-merge-key]"), "{dialect} {entry}: {diagnostics}");
+            assert!(diagnostics.contains("told apart by `foo`, `bar`"), "{dialect} {entry}: {diagnostics}");
         }
     }
 }
@@ -197,13 +200,13 @@ metadata: {name: c}
     ];
     for args in table {
         let output = run(files.path(), &[&["patch"], args].concat());
-        let said = String::from_utf8(output.stderr).expect("text");
-        assert!(!said.is_empty() && !said.contains("hunter2"), "{args:?}: {said}");
+        let diagnostics = String::from_utf8(output.stderr).expect("text");
+        assert!(!diagnostics.is_empty() && !diagnostics.contains("hunter2"), "{args:?}: {diagnostics}");
     }
     // Patches of other kinds are shown.
     let patch = ["patch", "-f", "d", "-p", "{kind: ConfigMap, dta: {x: shown}}"];
-    let (_, said) = succeed(files.path(), &patch);
-    insta::assert_snapshot!(said, @r"
+    let (_, diagnostics) = succeed(files.path(), &patch);
+    insta::assert_snapshot!(diagnostics, @r"
     warning[unknown-field]: there is no field `dta` here
      --> --patch:1:19
       |
@@ -233,12 +236,12 @@ metadata: {{name: web{namespace}}}
         ("d/none.yaml", &web("")),
     ]);
     let patch = "{kind: Deployment, metadata: {name: web, namespace: aa}, spec: {paused: true}}";
-    let said = fail(files.path(), &["patch", "-f", "d", "-p", patch]);
+    let diagnostics = fail(files.path(), &["patch", "-f", "d", "-p", patch]);
     for file in ["a.yaml", "b.yaml", "none.yaml", "did you mean `a`?"] {
-        assert!(said.contains(file), "{file}: {said}");
+        assert!(diagnostics.contains(file), "{file}: {diagnostics}");
     }
-    let said = fail(files.path(), &["patch", "-f", "d", "-p", "{metadata: {name: other}}"]);
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = fail(files.path(), &["patch", "-f", "d", "-p", "{metadata: {name: other}}"]);
+    insta::assert_snapshot!(diagnostics, @r"
     error[no-match]: this patch is for `other`, and there is no such manifest
      --> --patch:1:1
       |
@@ -266,8 +269,8 @@ data: {a: '1'}
     for args in
         [&["patch", "-f", "c.yaml", "-p", "{data: {a: '2'}}"][..], &["create-patch", "c.yaml", "d.yaml"]]
     {
-        let said = fail(files.path(), args);
-        assert!(said.contains("add the apiVersion") && !said.contains("415"), "{said}");
+        let diagnostics = fail(files.path(), args);
+        assert!(diagnostics.contains("add the apiVersion") && !diagnostics.contains("415"), "{diagnostics}");
     }
 }
 
@@ -276,14 +279,17 @@ fn conflict_of(modified: &str, live: &str) -> Vec<String> {
     let files = temp_dir(&[("applied.yaml", APPLIED), ("new.yaml", modified), ("live.yaml", live)]);
     let types: [&[&str]; 4] =
         [&["--type=strategic"], &["--type=merge"], &["--type=json"], &["--dialect=overlay"]];
-    let place = |of: &[&str]| {
+    let location = |of: &[&str]| {
         let create =
             ["create-patch", "applied.yaml", "new.yaml", "--current=live.yaml", "--message-format=short"];
-        let said = fail(files.path(), &[&create[..], of].concat());
-        let place = said.split(": error[conflict]").next().filter(|place| place.len() < said.len());
-        place.unwrap_or_else(|| panic!("no place: {said}")).to_string()
+        let diagnostics = fail(files.path(), &[&create[..], of].concat());
+        let location = diagnostics
+            .split(": error[conflict]")
+            .next()
+            .filter(|location| location.len() < diagnostics.len());
+        location.unwrap_or_else(|| panic!("no place: {diagnostics}")).to_string()
     };
-    types.into_iter().map(place).collect()
+    types.into_iter().map(location).collect()
 }
 
 const APPLIED: &str = "\
@@ -329,11 +335,11 @@ fn conflicts_have_locations_even_if_the_live_entry_is_gone() {
         (with(side, ""), with("s:1", "s:2"), "applied.yaml:12:9"),
     ];
     for (modified, live, want) in table {
-        for place in conflict_of(&modified, &live) {
-            let has_line = place.rsplit(':').take(2).all(|number| number.parse::<usize>().is_ok());
+        for location in conflict_of(&modified, &live) {
+            let has_line = location.rsplit(':').take(2).all(|number| number.parse::<usize>().is_ok());
             assert!(
-                has_line && place.starts_with(want.split(':').next().expect("a file")),
-                "{place}: {want}"
+                has_line && location.starts_with(want.split(':').next().expect("a file")),
+                "{location}: {want}"
             );
         }
         let strategic = &conflict_of(&modified, &live)[0];

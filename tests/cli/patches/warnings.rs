@@ -38,11 +38,11 @@ fn misleading_directives_are_reported() {
     ];
     let files = temp_dir(&[("web.yaml", WEB)]);
     for (patch, want, is_common) in table {
-        let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch]);
-        assert!(said.contains(want), "{patch}: {said}");
-        let (_, said) =
+        let (_, diagnostics) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch]);
+        assert!(diagnostics.contains(want), "{patch}: {diagnostics}");
+        let (_, diagnostics) =
             succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch, "--dialect", "overlay"]);
-        assert_eq!(said.contains(want), is_common, "{patch}: {said}");
+        assert_eq!(diagnostics.contains(want), is_common, "{patch}: {diagnostics}");
     }
 }
 
@@ -90,8 +90,8 @@ fn entry_with_a_null_key_is_added_only_in_the_apiserver_dialect() {
           - name: web
             image: web:1
     ");
-    let said = fail(files.path(), &["patch", "-f", "web.yaml", "-p", null, "--dialect", "overlay"]);
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = fail(files.path(), &["patch", "-f", "web.yaml", "-p", null, "--dialect", "overlay"]);
+    insta::assert_snapshot!(diagnostics, @r"
     error[missing-merge-key]: this entry lacks its merge key `name`
      --> --patch:1:40
       |
@@ -122,8 +122,8 @@ spec: {replicas: {a: 1}, nope: {}}
             .replace("  replicas: 1 # one\n", "  nope: {b: 1}\n"),
     )
     .expect("written");
-    let said = fail(files.path(), &["patch", "-f", "app", "--patch-file", "patch.yaml"]);
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = fail(files.path(), &["patch", "-f", "app", "--patch-file", "patch.yaml"]);
+    insta::assert_snapshot!(diagnostics, @r"
     error[unknown-field]: the schema has no field `nope` here, so it cannot be merged
      --> patch.yaml:2:32
       |
@@ -135,9 +135,9 @@ spec: {replicas: {a: 1}, nope: {}}
       = note: it was for apps/v1 Deployment db in db.yaml
       = help: check the name, or use a JSON merge patch for free-form fields
     ");
-    let said =
+    let diagnostics =
         fail(files.path(), &["patch", "-f", "app", "-p", "{spec: {paused: true}}", "--kind", "deploymet"]);
-    insta::assert_snapshot!(said, @r"
+    insta::assert_snapshot!(diagnostics, @r"
     error[no-match]: no manifest is what was asked for
      --> --patch:1:1
       |
@@ -151,8 +151,9 @@ spec: {replicas: {a: 1}, nope: {}}
       = note: apps/v1 Deployment web in web.yaml
       = help: did you mean `Deployment`?
     ");
-    let said = fail(files.path(), &["patch", "-f", "app", "-p", "{spec: {paused: true}}", "--name", "wbe"]);
-    insta::assert_snapshot!(said, @r"
+    let diagnostics =
+        fail(files.path(), &["patch", "-f", "app", "-p", "{spec: {paused: true}}", "--name", "wbe"]);
+    insta::assert_snapshot!(diagnostics, @r"
     error[no-match]: no manifest is what was asked for
      --> --patch:1:1
       |
@@ -179,8 +180,8 @@ fn element_order_errors_name_merge_keys() {
             &["patch", "-f", "web.yaml", "-p", &format!("{{spec: {{template: {{spec: {spec}}}}}}}")],
         )
     };
-    let said = patch("[{name: b}]");
-    insta::assert_snapshot!(said, @r"
+    let diagnostics = patch("[{name: b}]");
+    insta::assert_snapshot!(diagnostics, @r"
     error[directive]: this entry is not in `$setElementOrder/containers`, or at another place
      --> --patch:1:82
       |
@@ -228,14 +229,20 @@ fn deleted_resources_are_reported() {
     let delete = "{kind: Deployment, metadata: {name: web}, $patch: delete}";
     for in_place in [&[][..], &["--in-place"]] {
         let files = temp_dir(&[("a.yaml", &two)]);
-        let (_, said) =
+        let (_, diagnostics) =
             succeed(files.path(), &[&["patch", "-f", "a.yaml", "-p", delete][..], in_place].concat());
-        assert!(said.contains("Deployment.apps web: removed") && !said.contains("the file"), "{said}");
+        assert!(
+            diagnostics.contains("Deployment.apps web: removed") && !diagnostics.contains("the file"),
+            "{diagnostics}"
+        );
         let files = temp_dir(&[("a.yaml", WEB)]);
-        let (_, said) =
+        let (_, diagnostics) =
             succeed(files.path(), &[&["patch", "-f", "a.yaml", "-p", delete][..], in_place].concat());
         let file = if in_place.is_empty() { "the file would be removed" } else { "the file was removed" };
-        assert!(said.contains("Deployment.apps web: removed") && said.contains(file), "{said}");
+        assert!(
+            diagnostics.contains("Deployment.apps web: removed") && diagnostics.contains(file),
+            "{diagnostics}"
+        );
         assert_eq!(files.path().join("a.yaml").exists(), in_place.is_empty());
     }
 }
@@ -247,14 +254,14 @@ fn numbers_keep_their_value_and_type() {
         (r#"{"spec": {"x": 1e400}}"#, "merge"),
         (r#"[{"op": "add", "path": "/spec/x", "value": 1e400}]"#, "json"),
     ] {
-        let said = fail(files.path(), &["patch", "-f", "a.yaml", "-p", patch, "--type", of]);
-        assert!(said.contains("`1e400` is a larger number than any"), "{said}");
+        let diagnostics = fail(files.path(), &["patch", "-f", "a.yaml", "-p", patch, "--type", of]);
+        assert!(diagnostics.contains("`1e400` is a larger number than any"), "{diagnostics}");
     }
     let json = r#"{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"x": 1e400}}"#;
     fs::write(files.path().join("b.json"), json).expect("written");
     for of in ["merge", "json"] {
-        let said = fail(files.path(), &["create-patch", "a.yaml", "b.json", "--type", of]);
-        assert!(said.contains("larger number than any"), "{said}");
+        let diagnostics = fail(files.path(), &["create-patch", "a.yaml", "b.json", "--type", of]);
+        assert!(diagnostics.contains("larger number than any"), "{diagnostics}");
     }
     // In a YAML patch, it is a string and stays one.
     let (patched, _) =

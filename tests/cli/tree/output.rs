@@ -3,14 +3,14 @@
 use std::fs;
 use std::process::Command;
 
+use kubectl_smp_testing::program::{command, run, temp_dir, temp_dir_with};
 use kubectl_smp_testing::requirements;
-use kubectl_smp_testing::program::{command, temp_dir, temp_dir_with, run};
 use tempfile::TempDir;
 
 use super::{config_map, json, shop, tree};
 
 /// A directory with file names that need escaping in graphs and on terminals.
-fn odd() -> TempDir {
+fn special_names() -> TempDir {
     temp_dir(&[
         ("k/kustomization.yaml", "resources: [\"a\\\"];<b>\\\\n#&`\\u001B[31m/x.yaml\"]"),
         ("k/a\"];<b>\\n#&`\u{1b}[31m/x.yaml", &config_map("x")),
@@ -20,7 +20,7 @@ fn odd() -> TempDir {
 #[test]
 #[cfg(unix)]
 fn graph_labels_are_escaped() {
-    let home = odd();
+    let home = special_names();
     insta::assert_snapshot!(tree(home.path(), &["k"]), @r#"
     target k                                 1 object
     └─ resource a"];<b>\n#&`\x1b[31m/x.yaml  ConfigMap/x
@@ -117,8 +117,8 @@ awk '/^- apiVersion/{n++} /^functionConfig/{n=0; print "- {apiVersion: v1, kind:
 "#;
     fs::write(home.path().join("up.sh"), script).expect("written");
     let output = run(home.path(), &["tree", ".", "--enable-alpha-plugins", "--enable-exec"]);
-    let told = String::from_utf8(output.stdout).expect("text");
-    insta::assert_snapshot!(told, @r"
+    let reported = String::from_utf8(output.stdout).expect("text");
+    insta::assert_snapshot!(reported, @r"
     target .                                2 objects
     ├─ resource c.yaml                      ConfigMap/c
     ├─ resource d.yaml                      ConfigMap/d (deleted by transformers[0] (Upper/up))

@@ -136,7 +136,7 @@ fn signals_leave_no_partial_files() {
     let started = Instant::now();
     ending.start().wait().expect("ended");
     let whole = started.elapsed();
-    let mut ended = 0;
+    let mut outcome = 0;
     for (i, (name, number)) in [("INT", 2), ("TERM", 15), ("HUP", 1)].iter().cycle().take(18).enumerate() {
         let mut child = ending.start();
         if i % 2 == 0 {
@@ -151,10 +151,10 @@ fn signals_leave_no_partial_files() {
         kill.expect("kill runs");
         let status = child.wait().expect("ended");
         assert!(status.success() || status.signal() == Some(*number), "{status}");
-        ended += usize::from(!status.success());
+        outcome += usize::from(!status.success());
         ending.check(&format!("signal {name}, {i}"));
     }
-    assert!(ended > 0, "no signal came in time");
+    assert!(outcome > 0, "no signal came in time");
 }
 
 #[test]
@@ -174,8 +174,8 @@ fn recover_reports_its_actions() {
     let journal = home.path().join("a/.kubectl-smp-journal");
     fs::create_dir(&journal).expect("made");
     fs::write(journal.join("0.new"), "half").expect("written");
-    let said = succeed(home.path(), &["recover", "a"]);
-    assert_eq!(said, "a: nothing is changed in part; what was left of it is removed\n");
+    let diagnostics = succeed(home.path(), &["recover", "a"]);
+    assert_eq!(diagnostics, "a: nothing is changed in part; what was left of it is removed\n");
     assert!(!journal.exists());
     let mut why = String::new();
     writeln!(why, "{}", fail(home.path(), &["recover", "missing"])).expect("a string");
