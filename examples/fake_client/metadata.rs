@@ -48,7 +48,7 @@ pub fn bad_request(message: &str) -> Diagnostic {
 /// Checks that an object has the kind of its path, or no kind, and sets it.
 pub fn check_kind(at: &ResourcePath, object: &mut Value) -> Result<()> {
     let is_silent = object.is_object() && object["kind"].is_null() && object["apiVersion"].is_null();
-    if !is_silent && Gvk::of(object).as_ref() != Some(&at.gvk) {
+    if !is_silent && Gvk::from_object(object).as_ref() != Some(&at.gvk) {
         return Err(bad_request(&format!("what was sent cannot be handled as a {}", at.gvk.kind)));
     }
     object["apiVersion"] = at.gvk.api_version().as_str().into();

@@ -338,7 +338,7 @@ fn show_only(
     let look = |(cluster, set)| ApplySetRun::preview(cluster, set, &mut resources, &apply.waves);
     let set = cluster.as_ref().zip(set).map(look).transpose()?;
     let planned = smp_cluster::manifests_without_server(&resources, &connect, &args.field_manager)?;
-    let planned = planned.into_iter().map(|node| Resource::new(node, &Schema::none()));
+    let planned = planned.into_iter().map(|node| Resource::new(node, &Schema::empty()));
     let planned = planned.collect::<Result<Vec<_>, _>>()?;
     match args.output {
         Some(format) => {
@@ -399,7 +399,7 @@ impl<'a> AppliedOutput<'a> {
                 if let Some(metadata) = metadata.filter(|_| !self.args.show_managed_fields) {
                     metadata.remove("managedFields");
                 }
-                self.live.extend(Resource::new(live, &Schema::none()).ok());
+                self.live.extend(Resource::new(live, &Schema::empty()).ok());
                 return;
             }
             None if matches!(self.args.dry_run, DryRunArg::Server) => {

@@ -13,8 +13,8 @@ use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use smp_merge::merge::PatchRules;
 use smp_merge::patch::{
-    CreateOptions, PatchSides, PatchType, PatchWay, ThreeWayOptions, create_verified, last_applied,
-    share_namespace, ways_out, with_last_applied,
+    CreateOptions, PatchInputs, PatchType, PatchForm, ThreeWayOptions, create_verified, last_applied,
+    share_namespace, alternative_forms, with_last_applied,
 };
 use smp_merge::schema::{Cursor, Schema};
 use smp_overlay::overlay::ChainPurpose;
@@ -178,7 +178,7 @@ pub(super) fn run(args: &CreatePatchArgs, sources: &SourceMap) -> Outcome {
     if args.patch_type == PatchType::Strategic && options.rules == PatchRules::Apiserver {
         check_strategic_kind(&modified, &args.schema, args.schema_type.as_deref())?;
     }
-    let sides = PatchSides { original: &original, modified: &modified, current: current.as_ref() };
+    let sides = PatchInputs { original: &original, modified: &modified, current: current.as_ref() };
     let kind = known.unwrap_or_else(Cursor::unknown);
     let patch = create_verified(&sides, args.patch_type, kind, &options);
     let patch = patch.map_err(|error| with_alternatives(error, &sides, args.patch_type, kind, options))?;
@@ -206,7 +206,7 @@ fn explain_missing_annotation(error: Diagnostic) -> Diagnostic {
 /// successfully are named.
 fn with_alternatives(
     error: Diagnostic,
-    sides: &PatchSides<'_>,
+    sides: &PatchInputs<'_>,
     patch_type: PatchType,
     kind: Cursor<'_>,
     options: CreateOptions,
@@ -221,7 +221,7 @@ fn with_alternatives(
             error
         };
     }
-    let flags: Vec<&str> = ways_out(sides, patch_type, kind, &options).into_iter().map(flag).collect();
+    let flags: Vec<&str> = alternative_forms(sides, patch_type, kind, &options).into_iter().map(flag).collect();
     let help = match flags.as_slice() {
         [] => return error,
         [one] => format!("`{one}` can express this change"),
@@ -231,7 +231,7 @@ fn with_alternatives(
 }
 
 /// Returns the flag for an alternative kind of patch.
-fn flag(way: PatchWay) -> &'static str {
+fn flag(way: PatchForm) -> &'static str {
     match way.patch_type {
         PatchType::Strategic => "--dialect overlay",
         PatchType::Merge => "--type merge",

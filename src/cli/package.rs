@@ -13,7 +13,7 @@ use super::report::{ReportTo, json_report};
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use smp_files::{DiskTree, FileTree as _, Located, replace_file};
-use smp_merge::schema::{Gvk, Schema, kustomization_files};
+use smp_merge::schema::{Gvk, Schema, kustomization_types};
 use smp_overlay::overlay::ChainPurpose;
 use smp_overlay::package::{
     ChangedPackage, ConflictWriting, OriginKeeping, Package, recover_target, write_copy, write_files,
@@ -220,10 +220,10 @@ pub(super) fn resolve_schema(
 ) -> Result<WithWarnings<Schema>> {
     let file = args.file(sources)?;
     let mut chain = args.chain_with(file.clone(), ChainPurpose::Manifests, sources)?;
-    let mut own = Schema::none();
+    let mut own = Schema::empty();
     // Each package is added before the previous ones.
     packages.iter().rev().for_each(|package| package.add_types(&mut own));
-    own.push_back("kustomization", kustomization_files());
+    own.push_back("kustomization", kustomization_types());
     let kinds = packages.iter().flat_map(|package| package.kinds());
     let mut schema = chain.resolve(&kinds.filter(|gvk| own.kind(gvk).is_none()).collect::<Vec<Gvk>>())?;
     let warnings = chain.take_warnings();

@@ -13,7 +13,7 @@ use super::report::print_changes;
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use smp_merge::merge::{Exceptions, MergeRules, PatchRules, Rules};
-use smp_merge::patch::{PatchType, check_built_in};
+use smp_merge::patch::{PatchType, check_strategic_support};
 use smp_overlay::package::{
     ChangeKind, ChangedPackage, CustomKinds, Package, PackagePatchOptions, Patches, patch_package,
     recover_target, write_files,
@@ -239,7 +239,7 @@ pub(super) fn check_strategic_kind(
     if names_schema(schema, schema_type) {
         return Ok(());
     }
-    check_built_in(object).map_err(|error| with_flag_help(error, PatchType::Strategic))
+    check_strategic_support(object).map_err(|error| with_flag_help(error, PatchType::Strategic))
 }
 
 /// Adds the flags that resolve an error to its help.

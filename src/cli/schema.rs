@@ -130,7 +130,7 @@ fn show_path(args: &ShowArgs, sources: &SourceMap) -> Outcome {
     if !is_local {
         let is_requested = |(_, kind): &(String, NamedKind)| {
             let version = args.api_version.as_ref();
-            kind.is_called(word) && version.is_none_or(|version| kind.gvk.api_version() == *version)
+            kind.has_name(word) && version.is_none_or(|version| kind.gvk.api_version() == *version)
         };
         let requested: Vec<Gvk> =
             chain.kinds()?.into_iter().filter(is_requested).map(|(_, kind)| kind.gvk).collect();
@@ -169,7 +169,7 @@ fn list_kinds(args: &ListArgs, sources: &SourceMap) -> Outcome {
     args.schema.check_no_namespace()?;
     let mut chain = args.schema.chain(sources, ChainPurpose::Manifests)?;
     let is_requested =
-        |kind: &NamedKind| args.kinds.is_empty() || args.kinds.iter().any(|word| kind.is_called(word));
+        |kind: &NamedKind| args.kinds.is_empty() || args.kinds.iter().any(|word| kind.has_name(word));
     let kinds = chain.kinds()?.into_iter().filter(|(_, kind)| is_requested(kind));
     let listed = |(source, kind): (String, NamedKind)| ListedKind {
         api_version: kind.gvk.api_version().to_string(),
@@ -253,7 +253,7 @@ fn versions_of(words: &[String], kinds: &[NamedKind]) -> Result<std::collections
     for word in words {
         let (name, group) = word.split_once('.').unwrap_or((word, ""));
         let is_requested =
-            |kind: &&NamedKind| kind.is_called(name) && (group.is_empty() || kind.gvk.group == group);
+            |kind: &&NamedKind| kind.has_name(name) && (group.is_empty() || kind.gvk.group == group);
         let mut requested = kinds.iter().filter(is_requested).peekable();
         if requested.peek().is_none() {
             let known: Vec<&str> = kinds.iter().map(|kind| kind.gvk.kind.as_str()).collect();

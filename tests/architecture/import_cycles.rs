@@ -91,7 +91,9 @@ fn name(path: &Segments) -> String {
 fn transitive_imports<'i>(imports: &'i Imports, from: &'i str) -> BTreeSet<&'i str> {
     let (mut transitive_imports, mut next) = (BTreeSet::new(), vec![from]);
     while let Some(file) = next.pop() {
-        next.extend(imports[file].keys().map(String::as_str).filter(|other| transitive_imports.insert(*other)));
+        next.extend(
+            imports[file].keys().map(String::as_str).filter(|other| transitive_imports.insert(*other)),
+        );
     }
     transitive_imports
 }
@@ -107,7 +109,9 @@ fn cycles(files: &[SourceFile]) -> Vec<Cycle> {
     let imports = imports(files);
     let transitive_imports: BTreeMap<&str, _> =
         imports.keys().map(|file| (file.as_str(), transitive_imports(&imports, file))).collect();
-    let are_tied = |one: &str, other: &str| transitive_imports[one].contains(other) && transitive_imports[other].contains(one);
+    let are_tied = |one: &str, other: &str| {
+        transitive_imports[one].contains(other) && transitive_imports[other].contains(one)
+    };
     let mut cycles: Vec<Cycle> = Vec::new();
     for file in imports.keys().filter(|file| are_tied(file, file)) {
         if !cycles.iter().any(|cycle| cycle.files.contains(file)) {

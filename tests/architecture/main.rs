@@ -1,8 +1,8 @@
 //! Structure rules that Cargo does not check: modules of a crate import only earlier modules, files have no import
 //! cycles, and only `crates/files` accesses the file system.
 
-mod import_cycles;
 mod file_access;
+mod import_cycles;
 mod language;
 mod promises;
 mod source;

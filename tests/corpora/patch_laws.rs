@@ -66,7 +66,7 @@ fn json(node: &Node) -> String {
 }
 
 fn patched(dest: &Node, patch: &Node, cursor: Cursor<'_>, rules: PatchRules) -> Result<Node, String> {
-    let merged = apply(dest.clone(), patch, cursor, &Schema::none(), rules);
+    let merged = apply(dest.clone(), patch, cursor, &Schema::empty(), rules);
     let merged = ok(&format!("apply {}", json(patch)), merged)?;
     Ok(merged.node.unwrap_or_else(|| Node::map(Map::new())))
 }

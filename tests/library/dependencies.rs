@@ -43,7 +43,8 @@ fn strategic_merge_patch_needs_no_files_expressions_or_runtime() {
     assert!(packages.contains("serde_json") && packages.contains("kubectl-smp-text"), "{packages:?}");
     let others =
         ["cap-std", "cel", "kube-cel", "kubectl-smp-files", "regex", "rustix", "tempfile", "walkdir"];
-    let wrong: Vec<_> = PROGRAM_PACKAGES.iter().chain(&others).filter(|name| packages.contains(**name)).collect();
+    let wrong: Vec<_> =
+        PROGRAM_PACKAGES.iter().chain(&others).filter(|name| packages.contains(**name)).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 

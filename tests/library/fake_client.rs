@@ -1,10 +1,10 @@
 //! The fake client of `examples/fake_client.rs` behind kube-rs. `tests/live` checks that a real API server answers
 //! the same requests alike.
 
-mod requester;
 #[path = "../../examples/fake_client.rs"]
 #[allow(dead_code, reason = "the program of the example is not run here")]
 mod example;
+mod requester;
 mod requests;
 
 use k8s_openapi::api::core::v1::ConfigMap;

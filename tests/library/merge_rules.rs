@@ -122,7 +122,7 @@ fn two_way_merges() {
     for (sentence, table) in TWO_WAY {
         for (source, dest, want) in *table {
             for options in [MergeOptions::lossless(), kyaml()] {
-                let merged = merge2(Some(holder(dest)), &holder(source), &Schema::none(), &options);
+                let merged = merge2(Some(holder(dest)), &holder(source), &Schema::empty(), &options);
                 let got = shown(merged.expect("merged").node.as_ref());
                 let want = shown(Some(&holder(want)));
                 assert_eq!(sorted(&got), sorted(&want), "{sentence}: {source:?} over {dest:?}, {options:?}");
@@ -160,7 +160,7 @@ fn lossless_two_way_merges_cover_undocumented_cases() {
     for (source, dest, want, by_kyaml) in table {
         for (options, want) in [(MergeOptions::lossless(), want), (kyaml(), by_kyaml)] {
             let merged =
-                merge2(Some(holder(dest)), &holder(source), &Schema::none(), &options).expect("merged");
+                merge2(Some(holder(dest)), &holder(source), &Schema::empty(), &options).expect("merged");
             let (got, want) = (shown(merged.node.as_ref()), shown(Some(&holder(want))));
             assert_eq!(sorted(&got), sorted(&want), "{source:?} over {dest:?}, {options:?}");
         }
@@ -306,7 +306,7 @@ fn by_name(json: &str) -> String {
 fn three_way([original, updated, dest]: [&str; 3], options: &MergeOptions) -> (String, Vec<ConflictSide>) {
     let [original, updated, dest] = [original, updated, dest].map(holder);
     let merged =
-        merge3(Some(&original), Some(&updated), Some(dest), &Schema::none(), options).expect("merged");
+        merge3(Some(&original), Some(&updated), Some(dest), &Schema::empty(), options).expect("merged");
     (by_name(&shown(merged.node.as_ref())), merged.conflicts.iter().map(|conflict| conflict.winner).collect())
 }
 
@@ -374,6 +374,6 @@ fn lossless_three_way_merges_refine_the_documented_rules() {
 fn merged(versions: [&str; 3], nulls: NullPolicy) -> String {
     let [original, updated, dest] = versions.map(holder);
     let options = MergeOptions::lossless().nulls(nulls);
-    let merged = merge3(Some(&original), Some(&updated), Some(dest), &Schema::none(), &options);
+    let merged = merge3(Some(&original), Some(&updated), Some(dest), &Schema::empty(), &options);
     shown(merged.expect("merged").node.as_ref())
 }

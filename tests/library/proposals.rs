@@ -114,7 +114,7 @@ fn patched(live: &str, patch: &str, rules: impl Into<Rules>) -> Result<Node, Str
     let rules = rules.into();
     let graph = read(SCHEMA).expect("readable");
     let kind = graph.named("Thing").expect("defined");
-    let merged = apply(node(live), &node(patch), kind, &Schema::none(), rules);
+    let merged = apply(node(live), &node(patch), kind, &Schema::empty(), rules);
     let merged = merged.map_err(|error| error.to_string())?;
     assert_eq!(
         merged.warnings,

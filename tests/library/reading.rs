@@ -407,7 +407,8 @@ metadata: {name: row}
             built
         );
 
-        fs::write(directory.path().join("base/kustomization.yaml"), "resources: [row.yaml]\n").expect("written");
+        fs::write(directory.path().join("base/kustomization.yaml"), "resources: [row.yaml]\n")
+            .expect("written");
         let built = run(&directory, &["build", "o"], "");
         let value = r#"value:
   day: "2024-01-31T00:00:00Z"

@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use kubectl_smp_testing::requirements::required_env;
 use kubectl_smp_testing::openapi::{CHANGED_IN_1_37, DIRECTIVES, Documents, check_kinds, compare_directives};
+use kubectl_smp_testing::requirements::required_env;
 use smp_merge::schema::Schema;
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -1,4 +1,5 @@
-//! A group that another server has: a server of this test's own asks the one of all tests for it.
+//! An API group of an aggregated server: a second proxy started by this test, which forwards to the shared API
+//! server.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -6,7 +7,7 @@ use std::process::Command;
 use super::rig::{Ran, Rig, eventually};
 use super::{CRD, GADGET, GADGET_OVERLAY};
 
-/// Who nobody knows may use the group: the server in front comes without a name.
+/// Lets anonymous users use the group: the aggregated server sends no name.
 const ANYBODY: &str = "apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: NAME}
@@ -21,7 +22,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: NAME}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: 'system:anonymous'}]
 ";
 
-/// What sends questions about the group to the other server.
+/// Registers the aggregated server for the group.
 const FORWARDING: &str = "apiVersion: v1
 kind: Namespace
 metadata: {name: NAME}
@@ -43,7 +44,7 @@ spec:
   service: {name: other, namespace: NAME, port: PORT}
 ";
 
-/// The server in front; it ends with the test.
+/// The aggregated server. It ends with the test.
 struct Front<'r> {
     rig: &'r Rig,
     state: PathBuf,
@@ -84,7 +85,7 @@ impl<'r> Front<'r> {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn objects_of_another_servers_group_are_as_good_as_others() {
+fn objects_of_an_aggregated_group_are_built_applied_and_pruned() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("behind.yaml", &[CRD, "---\n", ANYBODY].concat());
@@ -110,7 +111,7 @@ fn objects_of_another_servers_group_are_as_good_as_others() {
     assert!(ran.stdout.ends_with("/g unchanged\n"), "{ran:?}");
     front.smp(&["diff", "-f", "gadget.yaml"]).ended(0);
 
-    // An overlay over it is merged by the schema that the other server has.
+    // An overlay over it is merged by the schema of the aggregated server.
     rig.file("base/gadget.yaml", GADGET);
     rig.file("overlay/gadget.yaml", GADGET_OVERLAY);
     let overlay = ["--base", "base", "overlay"];
@@ -120,7 +121,7 @@ fn objects_of_another_servers_group_are_as_good_as_others() {
     let ports = rig.live(&format!("{gadgets}/g"), "{.spec.ports[*].name}");
     assert_eq!(ports, "dns-tcp renamed web");
 
-    // Its objects are members of sets, too.
+    // Its objects can be members of ApplySets.
     let set = ["apply", "--prune", "--applyset=shop", "-n", &rig.name, "-f"];
     front.smp(&[&set[..], &["gadget.yaml"]].concat()).ended(0);
     rig.file("map.yaml", &super::sets::maps(&["m"]));

@@ -1,5 +1,4 @@
-//! Applying as operators do it again and again: from client-side apply, over what never changes, in waves, with
-//! connections that break.
+//! Repeated applies: after client-side apply, over immutable fields, in waves, and over connections that break.
 
 use super::proxy::{Answer, Proxy};
 use super::rig::{Rig, config_maps};
@@ -7,7 +6,7 @@ use super::{DEPLOYMENT, documents};
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_client_side_apply_left_goes_with_the_manifest() {
+fn fields_of_client_side_apply_are_removed_with_the_manifest() {
     let rig = Rig::new();
     rig.create_namespace();
     let side = "      - {name: side, image: 'example.com/side:1'}\n";
@@ -38,7 +37,7 @@ fn what_client_side_apply_left_goes_with_the_manifest() {
     assert_eq!(again.stdout, "deployment.apps/web unchanged\n");
 }
 
-/// An object that was created, and then applied client-side: each of the two has fields.
+/// Creates an object, and then applies it client-side: both managers own fields.
 fn create_and_apply(rig: &Rig) {
     rig.create_namespace();
     let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NAME}\ndata: ";
@@ -56,7 +55,7 @@ fn create_and_apply(rig: &Rig) {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_was_created_and_then_applied_is_taken_over_as_kubectl_takes_it() {
+fn ownership_of_created_and_applied_fields_is_migrated_as_by_kubectl() {
     let (ours, theirs) = (Rig::new(), Rig::new());
     let data = |rig: &Rig| rig.live("configmap/a", "{.data}");
     for rig in [&ours, &theirs] {
@@ -73,7 +72,7 @@ fn what_was_created_and_then_applied_is_taken_over_as_kubectl_takes_it() {
     }
     assert_eq!(data(&ours), r#"{"made":"3"}"#);
 
-    // What somebody changed since is theirs, for both.
+    // Later changes by others stay theirs, for both programs.
     let (ours, theirs) = (Rig::new(), Rig::new());
     for rig in [&ours, &theirs] {
         create_and_apply(rig);
@@ -101,7 +100,7 @@ fn the_manager_of_kubectl_keeps_its_annotation() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_never_changes_is_named_and_made_anew_when_asked() {
+fn immutable_fields_are_named_and_replaced_if_enabled() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
@@ -123,7 +122,7 @@ fn what_never_changes_is_named_and_made_anew_when_asked() {
     assert_eq!(ran.stdout, "deployment.apps/web replaced\n");
     assert_ne!(rig.live("deployment/web", "{.metadata.uid}"), uid);
 
-    // What is wrong in another way, too, is not deleted for it.
+    // An object that is invalid for another reason, too, is not deleted.
     let uid = rig.live("deployment/web", "{.metadata.uid}");
     rig.file("web.yaml", &DEPLOYMENT.replace("replicas: 2", "replicas: -2"));
     rig.smp(&["apply", "--replace-immutable=deployment", "-f", "web.yaml"]).ended(1);
@@ -132,7 +131,7 @@ fn what_never_changes_is_named_and_made_anew_when_asked() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_kind_that_nobody_has_is_no_kind_to_replace() {
+fn unknown_kind_in_replace_immutable_is_rejected() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
@@ -147,14 +146,14 @@ fn a_kind_that_nobody_has_is_no_kind_to_replace() {
             assert!(!rig.exists("deployment/web") && !rig.exists("secret/shop"), "{ran:?}");
         }
     }
-    // A kind that there is, and of which there are none, is another matter: a pipeline names it for all targets.
+    // A known kind without objects in the input is fine: a pipeline passes one list for all targets.
     let ran = rig.smp(&["apply", "-f", "web.yaml", "--replace-immutable=jobs.batch,sts"]).ended(0);
     assert!(!ran.stderr.contains("warning"), "{ran:?}");
 }
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn the_same_object_twice_is_an_error_before_anything_is_sent() {
+fn duplicate_object_is_rejected_before_anything_is_sent() {
     let rig = Rig::new();
     rig.create_namespace();
     let map = "\
@@ -173,7 +172,7 @@ metadata: {name: m, namespace: NAME}
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_wave_that_fails_holds_back_the_next() {
+fn failed_wave_stops_the_next_wave() {
     let rig = Rig::new();
     rig.create_namespace();
     let map = |name: &str, wave: &str, data: &str| {
@@ -217,7 +216,7 @@ configmap/late created
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn objects_are_chosen_by_labels_and_printed_as_they_are() {
+fn objects_are_selected_by_labels_and_printed() {
     let rig = Rig::new();
     rig.create_namespace();
     let list = "\
@@ -247,7 +246,7 @@ items:
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_client_dry_run_asks_no_server() {
+fn client_dry_run_sends_no_requests() {
     let rig = Rig::new();
     rig.file(
         "map.yaml",
@@ -291,7 +290,7 @@ fn dropped_connections_do_not_stop_a_run() {
     rig.create_namespace();
     rig.file("many.yaml", &config_maps(60));
     let count = std::sync::atomic::AtomicUsize::new(0);
-    // Every fourth connection is closed after its request was sent on, so that nobody hears the answer.
+    // Every fourth connection is closed after its request was forwarded, so the client gets no response.
     let faults = Proxy::start(&rig, move |request| {
         let is_lost =
             request.starts_with("PATCH") && count.fetch_add(1, std::sync::atomic::Ordering::SeqCst) % 4 == 3;
@@ -304,17 +303,17 @@ fn dropped_connections_do_not_stop_a_run() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_status_that_is_written_meanwhile_is_no_change() {
+fn concurrent_status_update_is_not_a_change() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("web.yaml", super::DEPLOYMENT);
     rig.smp(&["apply", "-f", "web.yaml"]).ended(0);
     let (kubeconfig, namespace) = (rig.kubeconfig().to_path_buf(), rig.name.clone());
     let count = std::sync::atomic::AtomicUsize::new(0);
-    // A controller writes just before each object is applied.
+    // A controller writes the status just before each object is applied.
     let proxy = Proxy::start(&rig, move |request| {
         if request.starts_with("PATCH") {
-            // Times of managers are whole seconds.
+            // Timestamps of field managers are whole seconds.
             std::thread::sleep(std::time::Duration::from_millis(1100));
             let number = count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
             let status = format!(r#"{{"status": {{"observedGeneration": {number}, "replicas": {number}}}}}"#);

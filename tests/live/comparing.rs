@@ -1,4 +1,4 @@
-//! `diff` says what `apply` would do, exactly.
+//! `diff` shows exactly what `apply` would change.
 
 use super::proxy::Proxy;
 use super::rig::{Ran, Rig, closed_address, config_maps};
@@ -33,7 +33,7 @@ metadata: {name: nothing, namespace: NAME}
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn several_targets_are_compared_and_chosen_by_labels() {
+fn several_targets_are_compared_and_selected_by_labels() {
     let rig = Rig::new();
     rig.create_namespace();
     for (target, objects) in [("one", [("a", "x"), ("b", "y")]), ("two", [("c", "x"), ("d", "y")])] {
@@ -58,7 +58,7 @@ fn several_targets_are_compared_and_chosen_by_labels() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_generators_named_is_compared_with_its_successor() {
+fn generated_objects_are_compared_with_their_predecessors() {
     let rig = Rig::new();
     rig.create_namespace();
     let generator = |value: &str| {
@@ -84,7 +84,7 @@ configMapGenerator:
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_is_shown_is_what_becomes_of_it() {
+fn shown_changes_are_those_that_apply_makes() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
@@ -121,7 +121,7 @@ fn what_is_shown_is_what_becomes_of_it() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn diff_tells_by_its_status() {
+fn diff_exit_status_reports_changes() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
@@ -143,7 +143,7 @@ fn diff_tells_by_its_status() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn diff_hides_what_secrets_hold() {
+fn diff_masks_secret_values() {
     let rig = Rig::new();
     let secret = |value: &str| {
         let text = "\
@@ -202,8 +202,8 @@ fn an_external_program_shows_the_differences() {
     assert_eq!(run("diff --no-such-flag").0, Some(2));
 }
 
-/// A policy that nothing binds yet, which looks at updates of service accounts: those of config maps count for other
-/// tests.
+/// A policy without a binding yet, which matches updates of service accounts: updates of config maps also occur in
+/// other tests.
 const POLICY: &str = "apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: NAME}
@@ -213,16 +213,16 @@ spec:
   validations: [{expression: 'true'}]
 ";
 
-/// Twenty applied objects of one kind, and what is asked when they are compared.
-struct Settled {
+/// Twenty applied objects of one kind, and the requests of a comparison.
+struct AppliedObjects {
     rig: Rig,
     proxy: Proxy,
     text: String,
-    /// Their resource.
+    /// The plural resource name.
     plural: &'static str,
 }
 
-impl Settled {
+impl AppliedObjects {
     fn new(text: String, plural: &'static str) -> Self {
         let rig = Rig::new();
         rig.create_namespace();
@@ -236,7 +236,7 @@ impl Settled {
         Self::new(config_maps(20), "configmaps")
     }
 
-    /// What is said, and how many objects are asked for alone and sent.
+    /// The output of `diff`, the number of objects that are fetched singly, and the number that are sent.
     fn diff(&self, more: &[&str], status: i32) -> (Ran, usize, usize) {
         self.proxy.take();
         let url = self.proxy.url();
@@ -258,26 +258,26 @@ const UNCHANGED: &str = "note: 20 objects: 20 unchanged\n";
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_certainly_stays_is_not_sent() {
-    let settled = Settled::maps();
-    let (ran, gets, patches) = settled.diff(&[], 0);
+fn unchanged_objects_are_not_sent() {
+    let applied = AppliedObjects::maps();
+    let (ran, gets, patches) = applied.diff(&[], 0);
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str(), gets, patches), ("", UNCHANGED, 0, 0));
-    assert_eq!(settled.diff(&["--show-managed-fields"], 0).2, 20, "it would show another time");
-    assert_eq!(settled.diff(&["--field-manager=another"], 0).2, 20, "it would own what it does not");
+    assert_eq!(applied.diff(&["--show-managed-fields"], 0).2, 20, "it would show another time");
+    assert_eq!(applied.diff(&["--field-manager=another"], 0).2, 20, "it would own what it does not");
 }
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_may_change_is_sent() {
-    let settled = Settled::maps();
-    // Values that somebody changed, that somebody added, that are wanted otherwise, that nobody wants any more.
-    settled.patch_by_kubectl("c3", r#"{"data":{"i":"x"}}"#);
-    settled.patch_by_kubectl("c4", r#"{"data":{"other":"x"}}"#);
-    let wanted = settled.text.replace("data: {i: '7'}", "data: {i: seven}").replace("data: {i: '9'}\n", "\n");
-    settled.rig.file("all.yaml", &wanted);
-    let (ran, gets, patches) = settled.diff(&[], 1);
+fn objects_that_may_change_are_sent() {
+    let applied = AppliedObjects::maps();
+    // Values that others changed, that others added, that the manifest changed, and that the manifest removed.
+    applied.patch_by_kubectl("c3", r#"{"data":{"i":"x"}}"#);
+    applied.patch_by_kubectl("c4", r#"{"data":{"other":"x"}}"#);
+    let wanted = applied.text.replace("data: {i: '7'}", "data: {i: seven}").replace("data: {i: '9'}\n", "\n");
+    applied.rig.file("all.yaml", &wanted);
+    let (ran, gets, patches) = applied.diff(&[], 1);
     let shown: Vec<_> = ran.stdout.lines().filter(|line| line.starts_with("+++")).collect();
-    let names = ["c3", "c7", "c9"].map(|name| format!("+++ MERGED/v1.ConfigMap.{}.{name}", settled.rig.name));
+    let names = ["c3", "c7", "c9"].map(|name| format!("+++ MERGED/v1.ConfigMap.{}.{name}", applied.rig.name));
     assert_eq!(
         (shown, gets, patches),
         (names.iter().map(String::as_str).collect(), 0, 4),
@@ -288,7 +288,7 @@ fn what_may_change_is_sent() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_others_have_a_word_about_is_sent() {
+fn objects_subject_to_admission_are_sent() {
     let accounts = config_maps(20).replace("ConfigMap", "ServiceAccount");
     let accounts = (0..20).fold(accounts, |text, i| {
         text.replace(
@@ -296,14 +296,14 @@ fn what_others_have_a_word_about_is_sent() {
             &format!("automountServiceAccountToken: {}\n", i % 2 == 0),
         )
     });
-    let settled = Settled::new(accounts, "serviceaccounts");
-    assert_eq!(settled.diff(&[], 0).2, 0);
-    let ran = settled.rig.smp(&["diff", "-f", "all.yaml", "--context", "viewer"]).ended(2);
+    let applied = AppliedObjects::new(accounts, "serviceaccounts");
+    assert_eq!(applied.diff(&[], 0).2, 0);
+    let ran = applied.rig.smp(&["diff", "-f", "all.yaml", "--context", "viewer"]).ended(2);
     assert!(ran.stderr.contains("cannot patch resource"), "{ran:?}");
-    settled.rig.file("policy.yaml", POLICY);
-    settled.rig.kubectl(&["apply", "-f", "policy.yaml"]);
-    let (ran, gets, patches) = settled.diff(&[], 0);
-    settled.rig.kubectl(&["delete", "-f", "policy.yaml"]);
+    applied.rig.file("policy.yaml", POLICY);
+    applied.rig.kubectl(&["apply", "-f", "policy.yaml"]);
+    let (ran, gets, patches) = applied.diff(&[], 0);
+    applied.rig.kubectl(&["delete", "-f", "policy.yaml"]);
     assert_eq!((ran.stderr.as_str(), gets, patches), (UNCHANGED, 0, 20));
 }
 

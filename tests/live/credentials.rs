@@ -1,4 +1,4 @@
-//! Credentials that a command gives.
+//! Credentials from an exec plugin.
 
 use std::fs;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ fn run(rig: &Rig, kubeconfig: &PathBuf, args: &[&str]) -> Ran {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_command_for_credentials_runs_once_a_run() {
+fn exec_plugin_for_credentials_runs_once_per_run() {
     let rig = Rig::new();
     rig.create_namespace();
     install_crd(&rig);
@@ -60,7 +60,7 @@ fn a_command_for_credentials_runs_once_a_run() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_command_for_credentials_is_bounded_by_the_request_timeout() {
+fn exec_plugin_for_credentials_is_limited_by_the_request_timeout() {
     let rig = Rig::new();
     rig.file(
         "map.yaml",

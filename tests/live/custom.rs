@@ -1,5 +1,5 @@
-//! Custom resources that many clusters have, with statuses as their controllers write them: none is ready before it is,
-//! none is waited for in vain.
+//! Widespread custom resources, with statuses as their controllers write them: none is ready too early, and every
+//! one becomes ready.
 
 use std::fmt::Write as _;
 
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::rig::{Rig, eventually};
 
-/// A kind: its group, name and plural; the annotation that says when it is ready where it has no condition Ready; what
-/// its controller says on the way, and then.
+/// A kind: its group, name and plural; the readiness annotation for kinds without a Ready condition; the status
+/// that its controller writes in progress, and when done.
 type Custom = (&'static str, &'static str, &'static str, &'static str, &'static str, &'static str);
 
 const NOT_READY: &str =
@@ -147,7 +147,7 @@ const CUSTOM: [Custom; 30] = [
     ),
 ];
 
-/// A group of this test's own.
+/// An API group that only this test uses.
 fn group(rig: &Rig, group: &str) -> String {
     format!("{group}.{}.example.com", rig.name)
 }
@@ -180,7 +180,7 @@ fn documents(values: impl Iterator<Item = Value>) -> String {
     })
 }
 
-fn say(rig: &Rig, custom: &Custom, status: &str) {
+fn write_status(rig: &Rig, custom: &Custom, status: &str) {
     let resource = format!("{}.{}/it", custom.2, group(rig, custom.0));
     let patch = format!(r#"{{"status": {status}}}"#);
     eventually(&resource, || {
@@ -201,7 +201,7 @@ fn say(rig: &Rig, custom: &Custom, status: &str) {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn popular_custom_resources_are_ready_when_they_are() {
+fn popular_custom_resources_become_ready_with_their_status() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("crds.yaml", &documents(CUSTOM.iter().map(|custom| definition(&rig, custom))));
@@ -216,13 +216,13 @@ fn popular_custom_resources_are_ready_when_they_are() {
     };
     all_are_unready("without a status");
     for custom in &CUSTOM {
-        say(&rig, custom, custom.4);
+        write_status(&rig, custom, custom.4);
     }
     all_are_unready("on the way");
     let ran = rig.smp(&["wait", "-f", "all.yaml", "--timeout=0"]).ended(1);
     assert_eq!(ran.stderr.matches("is not ready: ").count(), CUSTOM.len(), "strict or not: {}", ran.stderr);
     for custom in &CUSTOM {
-        say(&rig, custom, custom.5);
+        write_status(&rig, custom, custom.5);
     }
     let ran = rig.smp(&["wait", "-f", "all.yaml", "--strict-wait", "--timeout=60s"]).ended(0);
     assert!(ran.stderr.contains("30 objects are ready"), "{}", ran.stderr);

@@ -1,4 +1,4 @@
-//! Deleting what a target has: in which order, what holds it, what is not there.
+//! `delete`: the order, finalizers, and missing objects.
 
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ metadata: {{name: {name}, namespace: NAME, finalizers: [example.com/hold]}}
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn all_is_deleted_in_the_reverse_of_the_order_of_apply() {
+fn objects_are_deleted_in_reverse_apply_order() {
     let rig = Rig::new();
     let role = "\
 apiVersion: rbac.authorization.k8s.io/v1
@@ -54,7 +54,7 @@ metadata: {name: late, namespace: NAME, annotations: {smp.kubectl.dev/wave: '3'}
     assert!(rig.exists("configmap/late"), "nothing was deleted");
 
     let witness = Proxy::witness(&rig);
-    // No controller empties namespaces here.
+    // No controller empties namespaces on this server.
     let ran = rig.smp(&["delete", "-f", "all.yaml", "--server", &witness.url(), "--timeout=4s"]).ended(1);
     assert_eq!(ran.stdout, want(""));
     assert!(
@@ -66,13 +66,13 @@ metadata: {name: late, namespace: NAME, annotations: {smp.kubectl.dev/wave: '3'}
     let asked = witness.take();
     let deletes: Vec<&String> = asked.iter().filter(|line| line.starts_with("DELETE")).collect();
     assert_eq!(deletes.len(), 5, "{deletes:?}");
-    // The definition only when its objects are gone: they were looked for, or the server said so.
+    // The CRD is deleted only when its objects are gone, after a list request or the server's confirmation.
     assert!(!rig.exists(&format!("crd/gadgets.{}.example.com", rig.name)));
 }
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn finalizers_that_hang_are_named_with_who_set_them() {
+fn pending_finalizers_are_named_with_their_managers() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("all.yaml", &documents(&[&held("m"), &config_maps(2)]));
@@ -92,7 +92,7 @@ fn finalizers_that_hang_are_named_with_who_set_them() {
     let ran = rig.smp(&["delete", "-f", "all.yaml", "--wait=false", "--ignore-not-found"]).ended(0);
     assert!(ran.stderr.contains("3 objects: 1 deleted, 2 not there"), "{ran:?}");
 
-    // When the finalizer goes, the wait ends.
+    // The wait ends when the finalizer is removed.
     let mut child = rig
         .command(&["delete", "-f", "all.yaml", "--ignore-not-found", "--timeout=60s"])
         .spawn()
@@ -106,7 +106,7 @@ fn finalizers_that_hang_are_named_with_who_set_them() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_is_not_there_is_a_failure_that_stops_nothing() {
+fn missing_object_fails_without_stopping_the_rest() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("two.yaml", &config_maps(2));
@@ -125,7 +125,7 @@ configmap/c1
     let ran = rig.smp(&["delete", "-f", "three.yaml", "--ignore-not-found"]).ended(0);
     assert!(ran.stdout.is_empty() && ran.stderr.contains("3 objects: 0 deleted, 3 not there"), "{ran:?}");
 
-    // Of a kind that the server does not tell of, nobody knows.
+    // The existence of objects is unknown if discovery does not list their kind.
     let proxy = Proxy::start(&rig, |request| match request {
         "GET /apis/down.example.com/v1" => Answer::Instead("503 Service Unavailable", &[], "no endpoints"),
         _ => Answer::Real,
@@ -151,7 +151,7 @@ metadata: {name: l, namespace: NAME}
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_custom_resources_may_need_stays_while_they_do() {
+fn operators_and_crds_stay_while_custom_resources_exist() {
     let rig = Rig::new();
     rig.create_namespace();
     let held = GADGET.replace("name: g,", "name: g, finalizers: [example.com/hold],");
@@ -177,7 +177,7 @@ fn what_custom_resources_may_need_stays_while_they_do() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn namespaces_and_others_stay_that_the_target_does_not_have() {
+fn namespaces_outside_the_target_are_not_deleted() {
     let rig = Rig::new();
     rig.create_namespace();
     let other = "\
@@ -201,14 +201,14 @@ metadata: {name: mine, namespace: NAME, labels: {tier: web}}
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_belongs_to_an_object_is_treated_as_asked() {
+fn dependents_are_deleted_as_cascade_selects() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
     for (cascade, finalizer) in [("foreground", "foregroundDeletion"), ("orphan", "orphan")] {
         rig.smp(&["apply", "-f", "web.yaml"]).ended(0);
         let ran = rig.smp(&["delete", "-f", "web.yaml", &format!("--cascade={cascade}"), "--timeout=1s"]);
-        // No garbage collector takes them away here.
+        // No garbage collector deletes them on this server.
         let ran = ran.ended(1);
         assert!(
             ran.stderr.contains(&format!("finalizer {finalizer}, until what belongs to it is")),
@@ -244,7 +244,7 @@ fn another_object_of_the_same_name_is_not_deleted() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn failures_stop_nothing() {
+fn failed_deletion_does_not_stop_the_rest() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("maps.yaml", &config_maps(3));
@@ -257,7 +257,7 @@ fn failures_stop_nothing() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_goes_with_namespaces_and_definitions_is_counted() {
+fn objects_deleted_with_namespaces_and_crds_are_counted() {
     let _alone = sets::NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
     let rig = Rig::new();
     rig.file("all.yaml", &documents(&[NAMESPACE, CRD, GADGET, &config_maps(2)]));
@@ -287,7 +287,7 @@ fn what_goes_with_namespaces_and_definitions_is_counted() {
     assert!(ran.stderr.contains(&format!("what goes with namespace/{}", rig.name)), "{ran:?}");
     assert!(ran.stderr.contains("--dry-run=server asks"), "{ran:?}");
 
-    // Who may not list says that it is not known, and deletes all the same.
+    // Without permission to list, the count is reported as unknown and the deletion goes on.
     let proxy = Proxy::start(&rig, |request| {
         if request.starts_with("GET /api/v1/namespaces/") && request.contains("/secrets?") {
             return Answer::Instead("403 Forbidden", &[], r#"{"message":"not yours","reason":"Forbidden"}"#);
@@ -304,7 +304,7 @@ fn what_goes_with_namespaces_and_definitions_is_counted() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn where_all_is_among_the_objects_nothing_goes_along() {
+fn objects_in_the_input_are_not_counted_as_dependents() {
     let _alone = sets::NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
     let rig = Rig::new();
     rig.file("all.yaml", &documents(&[NAMESPACE, CRD, GADGET, &config_maps(2)]));

@@ -1,4 +1,4 @@
-//! The embedded schema agrees with the server on every merge directive of every kind.
+//! The embedded schema matches the server in every merge directive of every kind.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,11 @@ use smp_merge::schema::Schema;
 
 use super::rig::Rig;
 
-/// Lists that a patch merges and server-side apply replaces. They are in no manifest: the server fills them in.
+/// Lists that a patch merges and server-side apply replaces. They are in no manifest: the server writes them.
 const REPLACED_BY_APPLY: [&str; 2] =
     ["io.k8s.api.batch.v1.JobStatus.conditions", "io.k8s.api.core.v1.PodStatus.hostIPs"];
 
-/// What the server says of its own kinds.
+/// The server's documents of its built-in kinds.
 fn documents(rig: &Rig) -> Documents {
     let json =
         |path: &str| -> Value { serde_json::from_str(&rig.kubectl(&["get", "--raw", path])).expect("JSON") };
@@ -20,7 +20,7 @@ fn documents(rig: &Rig) -> Documents {
     let mut all = Documents::default();
     for path in index["paths"].as_object().expect("paths").keys() {
         let parts: Vec<_> = path.split('/').collect();
-        // Those of other tests' definitions come and go.
+        // CRDs of other tests come and go.
         let is_own = matches!(parts[..], ["api", _])
             || matches!(parts[..], ["apis", group, _] if !group.ends_with(".example.com"));
         if is_own {
@@ -32,12 +32,12 @@ fn documents(rig: &Rig) -> Documents {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn the_embedded_schema_says_what_the_server_says() {
+fn embedded_schema_matches_the_server() {
     let documents = documents(&Rig::new());
     check_kinds(&documents, &Schema::embedded());
     assert!(documents.kinds.len() > 130, "{} kinds", documents.kinds.len());
     let counts = compare_directives(&documents, &Schema::embedded());
-    // All that differs, with the version in which it changed.
+    // All differences, with the version in which the directive changed.
     assert_eq!(counts.differences, CHANGED_IN_1_37);
     assert!(counts.fields > 3000, "{} fields", counts.fields);
     for directive in &DIRECTIVES[..5] {
@@ -47,7 +47,7 @@ fn the_embedded_schema_says_what_the_server_says() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn lists_that_patches_merge_and_apply_replaces_are_known() {
+fn lists_merged_by_patches_and_replaced_by_apply_are_known() {
     let documents = documents(&Rig::new());
     let mut found = BTreeSet::new();
     for (name, definition) in &documents.definitions {

@@ -1,17 +1,17 @@
-//! The fake client of the examples answers as the server does.
+//! The fake client of the examples answers like the server.
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::Value;
 
-use super::requester::{answer, block_on, is_expected};
 use super::fake_client;
+use super::requester::{answer, block_on, is_expected};
 use super::requests::{Row, Words, crd, rows, value_named};
 use super::rig::{Rig, eventually};
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn the_fake_client_answers_as_the_server() {
+fn fake_client_answers_like_the_server() {
     let rig = Rig::new();
     rig.create_namespace();
     let definition = value_named(&crd(), &rig.name);
@@ -44,7 +44,7 @@ fake: {of_fake:?}"
     });
 }
 
-/// Whether two servers say the same, but for messages that each has in its own words.
+/// Reports whether two responses are equal, except for messages that each server words itself.
 fn are_equal(one: &Result<Value, Value>, other: &Result<Value, Value>, row: &Row) -> bool {
     let told = |answer: &Result<Value, Value>| {
         let mut answer = answer.clone();

@@ -1,4 +1,5 @@
-//! Answers that are no answers, or late: what can be done is done, what cannot says so, and others are not stopped.
+//! Malformed, missing and late responses: the program recovers or reports the failure, and other objects are not
+//! affected.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -7,23 +8,23 @@ use super::proxy::{Answer, Proxy};
 use super::rig::{Rig, config_maps};
 use super::{GADGET, GADGET_OVERLAY, install_crd};
 
-/// What is wrong with an answer, and what is said when it stays so.
+/// A faulty response, and the message that is expected if it persists.
 struct Fault {
     answer: Answer,
-    /// How often it is answered so; later it is answered rightly.
+    /// The number of faulty responses. Later ones are correct.
     times: usize,
-    /// None where the program gets over it.
-    says: Option<&'static str>,
+    /// None if the program recovers.
+    message: Option<&'static str>,
 }
 
 const ALWAYS: usize = usize::MAX;
 
 const fn passes(answer: Answer, times: usize) -> Fault {
-    Fault { answer, times, says: None }
+    Fault { answer, times, message: None }
 }
 
-const fn stays(answer: Answer, says: &'static str) -> Fault {
-    Fault { answer, times: ALWAYS, says: Some(says) }
+const fn stays(answer: Answer, message: &'static str) -> Fault {
+    Fault { answer, times: ALWAYS, message: Some(message) }
 }
 
 const BUSY: Answer = Answer::Instead("429 Too Many Requests", &["Retry-After: 1"], "{}");
@@ -33,7 +34,7 @@ const DOWN: Answer = Answer::Instead("503 Service Unavailable", &[], "no endpoin
 const NULL: Answer = Answer::Instead("200 OK", &["Content-Type: application/json"], "null");
 const LIST: Answer = Answer::Instead("200 OK", &["Content-Type: application/json"], "[]");
 
-/// The program is given four seconds.
+/// The limit of each request in these tests: four seconds.
 const LIMIT: &str = "--request-timeout=4s";
 
 const FAULTS: [Fault; 15] = [
@@ -55,11 +56,11 @@ const FAULTS: [Fault; 15] = [
 ];
 
 impl Fault {
-    /// A server that answers so to what is meant.
-    fn proxy(&self, rig: &Rig, is_meant: fn(&str) -> bool) -> Proxy {
+    /// A server that gives this response to the selected requests.
+    fn proxy(&self, rig: &Rig, is_selected: fn(&str) -> bool) -> Proxy {
         let (answer, times, count) = (self.answer, self.times, AtomicUsize::new(0));
         Proxy::start(rig, move |request| {
-            if is_meant(request) && count.fetch_add(1, Ordering::SeqCst) < times {
+            if is_selected(request) && count.fetch_add(1, Ordering::SeqCst) < times {
                 answer
             } else {
                 Answer::Real
@@ -98,12 +99,12 @@ fn one_bad_answer_does_not_stop_an_apply() {
         for i in [0, 1, 3, 4] {
             assert!(ran.stdout.contains(&format!("configmap/c{i} created\n")), "{name}: {ran:?}");
         }
-        let expected = i32::from(fault.says.is_some());
+        let expected = i32::from(fault.message.is_some());
         assert_eq!(ran.status, expected, "{name}: {ran:?}");
-        match fault.says {
+        match fault.message {
             None => assert!(rig.exists("configmap/c2"), "{name}: {ran:?}"),
-            Some(says) => {
-                for part in [says, "maps.yaml:", "ConfigMap c2", "1 of 5 objects were not applied"] {
+            Some(message) => {
+                for part in [message, "maps.yaml:", "ConfigMap c2", "1 of 5 objects were not applied"] {
                     assert!(ran.stderr.contains(part), "{name}: {part}: {ran:?}");
                 }
             }
@@ -125,9 +126,9 @@ fn one_bad_answer_does_not_stop_a_diff() {
             assert!(ran.stdout.contains(&format!("ConfigMap.{}.c{i}\n", rig.name)), "{name}: {ran:?}");
         }
         let is_shown = ran.stdout.contains(&format!("ConfigMap.{}.c2\n", rig.name));
-        let expected = if fault.says.is_some() { (2, false) } else { (1, true) };
+        let expected = if fault.message.is_some() { (2, false) } else { (1, true) };
         assert_eq!((ran.status, is_shown), expected, "{name}: {ran:?}");
-        for part in fault.says.iter().flat_map(|says| [*says, "maps.yaml:", "ConfigMap c2"]) {
+        for part in fault.message.iter().flat_map(|message| [*message, "maps.yaml:", "ConfigMap c2"]) {
             assert!(ran.stderr.contains(part), "{name}: {part}: {ran:?}");
         }
     }
@@ -135,7 +136,7 @@ fn one_bad_answer_does_not_stop_a_diff() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_build_by_the_cluster_s_schema_is_right_or_fails() {
+fn build_with_the_cluster_schema_is_right_or_fails() {
     let rig = Rig::new();
     install_crd(&rig);
     rig.file("base/gadget.yaml", GADGET);
@@ -147,19 +148,19 @@ fn a_build_by_the_cluster_s_schema_is_right_or_fails() {
     let right = build(&Proxy::witness(&rig).url(), 0).ended(0).stdout;
     assert!(right.contains("name: dns-tcp") && right.contains("name: renamed"), "{right}");
     for (number, fault) in FAULTS.iter().enumerate() {
-        for is_meant in [is_document, is_index] {
-            let proxy = fault.proxy(&rig, is_meant);
+        for is_selected in [is_document, is_index] {
+            let proxy = fault.proxy(&rig, is_selected);
             let (ran, name) = (build(&proxy.url(), number + 1), fault.name());
-            match fault.says {
+            match fault.message {
                 None => assert_eq!((ran.status, &ran.stdout), (0, &right), "{name}: {ran:?}"),
-                Some(says) => {
+                Some(message) => {
                     assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{name}: {ran:?}");
-                    assert!(ran.stderr.contains(says), "{name}: {ran:?}");
+                    assert!(ran.stderr.contains(message), "{name}: {ran:?}");
                 }
             }
         }
     }
-    // A server whose documents changed since it gave their addresses sends on to the new one.
+    // A server whose documents changed since it returned their addresses redirects to the new one.
     let path = format!("/openapi/v3/apis/{}.example.com/v1", rig.name);
     let moved: &'static str = path.clone().leak();
     let proxy = Proxy::start(&rig, move |request| {
@@ -180,10 +181,10 @@ fn a_build_by_the_cluster_s_schema_is_right_or_fails() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_group_whose_server_is_down_does_not_stop_others() {
+fn unavailable_aggregated_group_does_not_affect_others() {
     let rig = Rig::new();
     rig.create_namespace();
-    // Aggregated, as metrics are; its discovery goes through to a server that is not there.
+    // An aggregated group like metrics: discovery lists it, but its server is unavailable.
     let proxy = Proxy::start(&rig, |request| match request {
         "GET /apis/down.example.com/v1" => DOWN,
         _ => Answer::Real,
@@ -212,7 +213,7 @@ metadata: {name: l, namespace: NAME}
     assert_eq!(run("diff", "maps.yaml").ended(0).stdout, "");
     assert!(!proxy.take().is_empty());
 
-    // A server without a summary of all groups is asked for each, where all are wanted.
+    // A server without aggregated discovery gets one request for each group if all groups are needed.
     let old = Proxy::start(&rig, |request| match request {
         "GET /apis" => Answer::Instead(
             "200 OK",

@@ -1,6 +1,6 @@
-//! Applies that end before their time: killed, interrupted, or without a server for a while. The next one converges.
+//! Applies that end early: killed, interrupted, or cut off from the server. The next apply converges.
 //!
-//! `SMP_TEST_APPLY_KILLS` is how often one is killed (5), `SMP_TEST_APPLY_KILLS_SEED` decides when.
+//! `SMP_TEST_APPLY_KILLS` sets the number of kills (5), `SMP_TEST_APPLY_KILLS_SEED` decides their times.
 
 use std::env;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use kubectl_smp_testing::dice::Dice;
 use super::proxy::{Answer, Proxy};
 use super::rig::{Ran, Rig, config_maps};
 
-/// Three hundred objects of three kinds, which a number changes.
+/// Three hundred objects of three kinds; `number` is part of their content.
 fn objects(number: usize) -> String {
     (0..100).fold(String::new(), |mut text, i| {
         let _ = write!(
@@ -46,8 +46,8 @@ spec:
     })
 }
 
-/// Applies again, and nothing is left to be done.
-fn converges(rig: &Rig) {
+/// Applies again, and checks that nothing is left to change.
+fn assert_converges(rig: &Rig) {
     rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
     let diff = rig.smp(&["diff", "-f", "all.yaml"]).ended(0);
     assert_eq!((diff.stdout.as_str(), diff.stderr.as_str()), ("", "note: 300 objects: 300 unchanged\n"));
@@ -60,7 +60,7 @@ fn number(variable: &str, default: u64) -> u64 {
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
 #[allow(clippy::print_stdout, reason = "the seed is wanted when it fails")]
-fn what_a_killed_apply_left_is_done_by_the_next() {
+fn apply_after_a_killed_apply_completes_it() {
     let rig = Rig::new();
     rig.create_namespace();
     let seed = number("SMP_TEST_APPLY_KILLS_SEED", 1);
@@ -74,7 +74,7 @@ fn what_a_killed_apply_left_is_done_by_the_next() {
     let mut cut_short = 0;
     for kill in 1..=usize::try_from(kills).expect("a count") {
         rig.file("all.yaml", &objects(kill));
-        // The first run creates, which takes longer; others only change.
+        // The first run creates objects, which takes longer; later runs only change them.
         let pause = Duration::from_micros(u64::try_from(dice.below(whole)).expect("64 bits"));
         let mut child = rig
             .command(&["apply", "-f", "all.yaml"])
@@ -85,7 +85,7 @@ fn what_a_killed_apply_left_is_done_by_the_next() {
         std::thread::sleep(pause);
         child.kill().expect("a child");
         cut_short += usize::from(child.wait().expect("an end").code().is_none());
-        converges(&rig);
+        assert_converges(&rig);
     }
     assert!(cut_short > 0, "no apply was killed before its end");
     assert!(rig.live("deployments", "{.items[*].spec.replicas}").split(' ').count() == 100);
@@ -93,7 +93,7 @@ fn what_a_killed_apply_left_is_done_by_the_next() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn an_apply_outlasts_a_restart_of_the_server() {
+fn apply_survives_a_server_restart() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("all.yaml", &objects(1));
@@ -106,9 +106,9 @@ fn an_apply_outlasts_a_restart_of_the_server() {
     let ran = rig.smp(&["apply", "-f", "all.yaml", "--server", &proxy.url()]).ended(0);
     assert_eq!((ran.stdout.lines().count(), ran.stderr.contains("300 objects: ")), (300, true), "{ran:?}");
     assert!(start.elapsed() > Duration::from_secs(3), "it was away meanwhile");
-    converges(&rig);
+    assert_converges(&rig);
 
-    // When it stays away, what was not applied is said, and the next run does it.
+    // If the server stays away, the objects that were not applied are reported, and the next run applies them.
     rig.file("all.yaml", &objects(2));
     let count = AtomicUsize::new(0);
     let proxy = Proxy::start(&rig, move |request| {
@@ -122,7 +122,7 @@ fn an_apply_outlasts_a_restart_of_the_server() {
         ran.stderr.contains("150 of 300 objects were not applied") && ran.stderr.contains("not sent: "),
         "{ran:?}"
     );
-    converges(&rig);
+    assert_converges(&rig);
 }
 
 fn interrupt(child: &Child) {
@@ -132,11 +132,11 @@ fn interrupt(child: &Child) {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn an_interrupted_apply_does_not_wait_for_a_silent_server() {
+fn interrupted_apply_does_not_wait_for_a_silent_server() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("maps.yaml", &config_maps(20));
-    // Of the second object, nothing is heard.
+    // The request for the second object gets no response.
     let proxy = Proxy::start(&rig, |request| {
         if request.starts_with("PATCH") && request.contains("/c1?") { Answer::Silence } else { Answer::Real }
     });
@@ -171,7 +171,7 @@ fn an_interrupted_apply_does_not_wait_for_a_silent_server() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn an_interrupted_apply_says_what_was_done() {
+fn interrupted_apply_reports_completed_objects() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("maps.yaml", &config_maps(60));
@@ -181,7 +181,7 @@ fn an_interrupted_apply_says_what_was_done() {
     let mut command =
         rig.interruptible(&["apply", "-f", "maps.yaml", "--concurrency=2", "--server", &proxy.url()]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program");
-    // The middle: some were answered.
+    // Interrupts in the middle, when some responses have arrived.
     let start = Instant::now();
     while proxy.count("PATCH") < 6 {
         assert!(start.elapsed() < Duration::from_secs(60), "nothing is sent");

@@ -1,11 +1,11 @@
-//! `create-patch --from-last-applied` makes the patches that `kubectl apply` sends.
+//! `create-patch --from-last-applied` creates the patches that `kubectl apply` sends.
 
 use serde_json::{Value, json};
 
 use super::install_crd;
 use super::rig::Rig;
 
-/// An object as it was applied, what somebody else did to it since (by a JSON merge patch), and as it shall be.
+/// An object as applied, a later change by somebody else (a JSON merge patch), and the new manifest.
 struct Change {
     object: &'static str,
     applied: Value,
@@ -148,7 +148,7 @@ fn others() -> Vec<Change> {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn created_patches_are_those_that_kubectl_apply_sends() {
+fn created_patches_equal_those_of_kubectl_apply() {
     let rig = Rig::new();
     rig.create_namespace();
     install_crd(&rig);
@@ -158,8 +158,8 @@ fn created_patches_are_those_that_kubectl_apply_sends() {
         let namespace = rig.name.as_str();
         // Other tests have gadgets, too.
         let object = &object.replace("NAME", namespace);
-        rig.file("applied.json", &placed(applied).to_string());
-        rig.file("wanted.json", &placed(wanted).to_string());
+        rig.file("applied.json", &with_namespace(applied).to_string());
+        rig.file("wanted.json", &with_namespace(wanted).to_string());
         let kubectl = |args: &[&str]| rig.kubectl(&[&["-n", namespace], args].concat());
         kubectl(&["apply", "-f", "applied.json"]);
         kubectl(&["patch", object, "--type=merge", "-p", &others.to_string()]);
@@ -176,17 +176,17 @@ fn created_patches_are_those_that_kubectl_apply_sends() {
     }
 }
 
-/// With the namespace, which kubectl adds before it writes the annotation.
-fn placed(mut object: Value) -> Value {
+/// Adds the namespace, as kubectl does before it writes the annotation.
+fn with_namespace(mut object: Value) -> Value {
     object["metadata"]["namespace"] = json!("NAME");
     object
 }
 
-/// The body of the one PATCH that kubectl tells of.
-fn sent_patch(told: &str) -> Value {
-    let lines: Vec<&str> = told.lines().collect();
+/// The body of the only PATCH in kubectl's log.
+fn sent_patch(log: &str) -> Value {
+    let lines: Vec<&str> = log.lines().collect();
     let patch = lines.iter().position(|line| line.contains(" PATCH https://") || line.contains("\"PATCH\""));
-    let before = &lines[..patch.unwrap_or_else(|| panic!("no patch was sent: {told}"))];
+    let before = &lines[..patch.unwrap_or_else(|| panic!("no patch was sent: {log}"))];
     let (_, body) = before.iter().rev().find_map(|line| line.split_once("body=")).expect("a body");
     let text: String = serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}"));
     serde_json::from_str(&text).expect("JSON")

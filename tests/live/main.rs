@@ -1,13 +1,11 @@
-//! Tests against a real API server, whose kubeconfig `SMP_TEST_KUBECONFIG` names; see `tests/live/README.md`.
-//! Each test has a namespace and API group of its own.
+//! Tests against a real API server. `SMP_TEST_KUBECONFIG` names its kubeconfig; see `tests/live/README.md`. Each
+//! test has its own namespace and API group.
 
 #![allow(clippy::too_many_lines, reason = "texts and expected outputs stand in the tests")]
 #![allow(missing_docs)]
 
 mod aggregated;
 mod applying;
-#[path = "../library/fake_client/requester.rs"]
-mod requester;
 mod comparing;
 mod credentials;
 mod custom;
@@ -16,17 +14,19 @@ mod directives;
 #[path = "../../examples/fake_client.rs"]
 #[allow(dead_code, reason = "the program of the example is not run here")]
 mod fake_client;
+mod fake_client_parity;
 mod faults;
-mod prune_exceptions;
 mod interrupted;
 mod last_applied;
 mod oracle;
 mod proxy;
+mod prune_exceptions;
 mod pruning;
+#[path = "../library/fake_client/requester.rs"]
+mod requester;
 #[path = "../library/fake_client/requests.rs"]
 mod requests;
 mod rig;
-mod fake_client_parity;
 mod schemas;
 mod sending;
 mod sets;
@@ -115,7 +115,7 @@ fn documents(texts: &[&str]) -> String {
     texts.join("\n---\n")
 }
 
-/// Installs the CRD and waits until the server publishes its schema, which takes it a moment.
+/// Installs the CRD and waits until the server publishes its schema, which takes a moment.
 fn install_crd(rig: &Rig) {
     rig.file("crd.yaml", CRD);
     rig.smp(&["apply", "-f", "crd.yaml"]).ended(0);
@@ -125,7 +125,7 @@ fn install_crd(rig: &Rig) {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_schema_comes_from_the_cluster_and_then_from_the_cache() {
+fn schema_is_fetched_from_the_cluster_and_then_cached() {
     let rig = Rig::new();
     install_crd(&rig);
     rig.file("base/gadget.yaml", GADGET);
@@ -174,7 +174,7 @@ fn a_schema_comes_from_the_cluster_and_then_from_the_cache() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn built_in_kinds_are_built_without_asking_the_cluster() {
+fn built_in_kinds_are_built_without_requests() {
     let rig = Rig::new();
     rig.file("base/web.yaml", DEPLOYMENT);
     rig.file("overlay/web.yaml", &DEPLOYMENT.replace("replicas: 2", "replicas: 3"));
@@ -185,7 +185,7 @@ fn built_in_kinds_are_built_without_asking_the_cluster() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn an_overlay_of_custom_resources_is_merged_by_key_applied_and_applied_again() {
+fn overlay_of_custom_resources_is_merged_by_key_and_applied_twice() {
     let rig = Rig::new();
     install_crd(&rig);
     rig.create_namespace();
@@ -215,7 +215,7 @@ fn an_overlay_of_custom_resources_is_merged_by_key_applied_and_applied_again() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn definitions_and_namespaces_go_first_whatever_their_place() {
+fn crds_and_namespaces_are_applied_first() {
     let rig = Rig::new();
     let text = documents(&[GADGET, DEPLOYMENT, CRD, NAMESPACE]);
     let names = |order: [&str; 4], done: &str| {
@@ -291,7 +291,7 @@ fn conflicts_name_each_field_and_its_manager() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn dry_runs_leave_the_cluster_as_it_is() {
+fn dry_runs_do_not_change_the_cluster() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
@@ -313,7 +313,7 @@ fn dry_runs_leave_the_cluster_as_it_is() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn nothing_is_applied_when_something_is_wrong() {
+fn nothing_is_applied_when_an_object_is_invalid() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
@@ -345,7 +345,7 @@ metadata: {name: old}
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_the_server_refuses_does_not_stop_the_others() {
+fn object_rejected_by_the_server_does_not_stop_others() {
     let rig = Rig::new();
     rig.create_namespace();
     let bad = "\
@@ -376,7 +376,7 @@ metadata: {name: c, namespace: NAME-nowhere}
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn warnings_of_the_server_are_shown_once() {
+fn server_warnings_are_printed_once() {
     let rig = Rig::new();
     rig.create_namespace();
     let endpoints = |name| {
@@ -408,7 +408,7 @@ fn many_objects_are_applied_in_parallel_and_reported_in_order() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn flags_choose_the_cluster_and_the_user() {
+fn flags_select_the_cluster_and_the_user() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file(
@@ -437,7 +437,7 @@ data: {a: b}
     run(&["--field-manager", "somebody"]).ended(0);
     assert!(rig.live("configmap/m", "{.metadata.managedFields[*].manager}").contains("somebody"));
 
-    // Of several files those that exist are merged.
+    // If several files are named, those that exist are merged.
     let paths = std::env::join_paths([rig.path("none"), rig.kubeconfig().to_path_buf()]).expect("no colon");
     let args = ["diff", "-f", "map.yaml", "-n", namespace];
     let status = rig.command(&args).env("KUBECONFIG", paths).status().expect("the program");
@@ -449,7 +449,7 @@ data: {a: b}
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_is_applied_is_what_kubectl_applies_of_the_build() {
+fn apply_has_the_effect_of_build_piped_to_kubectl_apply() {
     let rig = Rig::new();
     rig.create_namespace();
     let head = "\
@@ -473,7 +473,7 @@ metadata: {name: m}
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn kubectl_runs_it_as_a_plugin() {
+fn kubectl_runs_the_program_as_a_plugin() {
     let rig = Rig::new();
     rig.create_namespace();
     let map = rig.file(

@@ -1,4 +1,4 @@
-//! A server in front of the API server that answers some requests itself, and badly.
+//! A proxy in front of the API server that answers some requests itself, with faults.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,43 +8,43 @@ use std::time::Duration;
 
 use super::rig::Rig;
 
-/// How a request is answered.
+/// The response to a request.
 #[derive(Debug, Clone, Copy)]
 pub enum Answer {
-    /// As the API server does.
+    /// The response of the API server.
     Real,
-    /// Late, and then so.
+    /// The response of the API server after a delay.
     Late(Duration),
-    /// With a status line, headers and a body.
+    /// A status line, headers and a body.
     Instead(&'static str, &'static [&'static str], &'static str),
-    /// By sending it to another path.
+    /// A redirect to another path.
     Moved(&'static str),
-    /// With the first half of what the API server says.
+    /// The first half of the response of the API server.
     Half,
-    /// Not at all.
+    /// No response.
     Silence,
-    /// By closing the connection before the API server is asked.
+    /// The connection is closed before the request is forwarded.
     Closed,
-    /// By closing the connection when the API server has done what it was asked for.
+    /// The connection is closed after the API server has handled the request.
     Lost,
-    /// With a body that does not end.
+    /// A body without end.
     Endless,
-    /// By going away for so long, with all connections, and coming back.
+    /// The proxy closes all connections, and comes back after this time.
     Restart(Duration),
 }
 
-/// Decides by method, path and query.
+/// Selects the response by method, path and query.
 type Decide = dyn Fn(&str) -> Answer + Send + Sync;
 
-/// The server; it ends with the test.
+/// The proxy. It ends with the test.
 pub struct Proxy {
     port: u16,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<Received>>>,
     kubectl: Child,
 }
 
-/// What was asked: method, path and query, and all of the request's head.
-struct Asked {
+/// A received request: method, path and query, and the complete head.
+struct Received {
     what: String,
     head: String,
 }
@@ -57,7 +57,7 @@ impl Drop for Proxy {
 }
 
 impl Proxy {
-    /// kubectl's proxy takes the encryption away.
+    /// Starts the proxy. `kubectl proxy` behind it terminates TLS.
     pub fn start(rig: &Rig, decide: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
         let mut kubectl = Command::new("kubectl")
             .arg("--kubeconfig")
@@ -79,7 +79,7 @@ impl Proxy {
         Self { port, asked, kubectl }
     }
 
-    /// A server that only writes down what is asked for.
+    /// A proxy that only records requests.
     pub fn witness(rig: &Rig) -> Self {
         Self::start(rig, |_| Answer::Real)
     }
@@ -88,7 +88,7 @@ impl Proxy {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// How many requests of a method came since the last [`Proxy::take`].
+    /// The number of requests of a method since the last [`Proxy::take`].
     pub fn count(&self, method: &str) -> usize {
         self.asked.lock().expect("no panic").iter().filter(|asked| asked.what.starts_with(method)).count()
     }
@@ -98,18 +98,18 @@ impl Proxy {
         self.asked.lock().expect("no panic").iter().map(|asked| asked.head.clone()).collect()
     }
 
-    /// The requests since the last call: method, path and query.
+    /// Returns and clears the requests since the last call: method, path and query.
     pub fn take(&self) -> Vec<String> {
         let asked = std::mem::take(&mut *self.asked.lock().expect("no panic"));
         asked.into_iter().map(|asked| asked.what).collect()
     }
 }
 
-fn serve(mut listener: TcpListener, behind: &str, seen: &Arc<Mutex<Vec<Asked>>>, decide: &Arc<Decide>) {
+fn serve(mut listener: TcpListener, behind: &str, seen: &Arc<Mutex<Vec<Received>>>, decide: &Arc<Decide>) {
     let address = listener.local_addr().expect("an address");
     let restart = Arc::new(Mutex::new(None));
     while let Ok((client, _)) = listener.accept() {
-        // Who is told to go away hears of it with the next connection, which is closed with all others.
+        // A restart takes effect with the next connection, which is closed like all others.
         if let Some(pause) = restart.lock().expect("no panic").take() {
             drop((client, listener));
             std::thread::sleep(pause);
@@ -126,11 +126,11 @@ fn serve(mut listener: TcpListener, behind: &str, seen: &Arc<Mutex<Vec<Asked>>>,
     }
 }
 
-/// A request, as it came.
+/// A request as received.
 struct Request {
     /// Method, path and query.
     what: String,
-    /// The lines of the head, without those that say how the connection goes on.
+    /// The header lines, without those about the connection.
     head: Vec<String>,
     body: Vec<u8>,
 }
@@ -160,17 +160,19 @@ fn read(client: &TcpStream) -> Option<Request> {
     Some(Request { what, head: lines, body })
 }
 
-/// Answers one request, and closes the connection. Tells how long to be away.
-fn answer(client: TcpStream, behind: &str, seen: &Mutex<Vec<Asked>>, decide: &Decide) -> Option<Duration> {
+/// Answers one request and closes the connection. Returns the duration of a restart.
+fn answer(client: TcpStream, behind: &str, seen: &Mutex<Vec<Received>>, decide: &Decide) -> Option<Duration> {
     let request = read(&client)?;
-    seen.lock().expect("no panic").push(Asked { what: request.what.clone(), head: request.head.join("\n") });
+    seen.lock()
+        .expect("no panic")
+        .push(Received { what: request.what.clone(), head: request.head.join("\n") });
     let mut client = client;
     let whole = |status: &str, headers: &str, body: &str| {
         let length = body.len();
         format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}")
     };
-    // Who gave up does not hear it.
-    let _heard = match decide(&request.what) {
+    // The client may have closed the connection.
+    let _sent = match decide(&request.what) {
         Answer::Real => relayed(&request, behind, &mut client),
         Answer::Late(pause) => {
             std::thread::sleep(pause);
@@ -200,7 +202,7 @@ fn answer(client: TcpStream, behind: &str, seen: &Mutex<Vec<Asked>>, decide: &De
     None
 }
 
-/// Passes on what the API server says, as it comes: a watch does not end.
+/// Streams the response of the API server: a watch does not end.
 fn relayed(request: &Request, behind: &str, client: &mut TcpStream) -> std::io::Result<()> {
     let mut server = TcpStream::connect(behind)?;
     let head = request.head.join("\r\n") + "\r\nConnection: close\r\n\r\n";
@@ -208,7 +210,7 @@ fn relayed(request: &Request, behind: &str, client: &mut TcpStream) -> std::io::
     std::io::copy(&mut server, client).map(drop)
 }
 
-/// What the API server says.
+/// The response of the API server.
 fn real(request: &Request, behind: &str) -> Vec<u8> {
     let mut answer = Vec::new();
     if let Ok(mut server) = TcpStream::connect(behind) {

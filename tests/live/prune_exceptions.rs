@@ -1,5 +1,5 @@
-//! What pruning leaves that is not gone, or must not go: finalizers, the objects of the run, volumes, what controllers
-//! made, what kubectl writes.
+//! Objects that pruning leaves in place, or that are not gone yet: objects with finalizers, owners and namespaces
+//! of the run's objects, volumes, objects made by controllers, objects that kubectl writes.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -26,7 +26,7 @@ metadata: {{name: {name}}}
     )
 }
 
-/// What the controller of namespaces does in the end.
+/// Finalizes a namespace, as the namespace controller does after it has emptied it.
 fn finalize(rig: &Rig, namespace: &str) {
     rig.file(
         "finalize.json",
@@ -38,14 +38,14 @@ fn finalize(rig: &Rig, namespace: &str) {
     rig.kubectl(&["replace", "--raw", &path, "-f", "finalize.json"]);
 }
 
-/// A set whose parent has no namespace, and a namespace that is, or was, a member.
-struct Shelf {
+/// An ApplySet whose parent is cluster-scoped, and a namespace that is or was a member.
+struct ClusterScopedSet {
     sets: Sets,
     set: String,
     inner: String,
 }
 
-impl Shelf {
+impl ClusterScopedSet {
     fn new() -> Self {
         let sets = Sets::new();
         let (set, inner) = (shelf(&sets.rig), format!("{}-in", sets.rig.name));
@@ -63,8 +63,8 @@ impl Shelf {
         maps(&[name]).replace("NAME", &self.inner)
     }
 
-    /// The kinds and the namespaces of the members.
-    fn places(&self) -> [String; 2] {
+    /// The member kinds and namespaces that the parent lists.
+    fn member_kinds_and_namespaces(&self) -> [String; 2] {
         ["contains-group-kinds", "additional-namespaces"].map(|name| {
             let path = format!("jsonpath={{.metadata.annotations.applyset\\.kubernetes\\.io/{name}}}");
             self.sets.rig.kubectl(&["get", &self.set, "-o", &path])
@@ -76,7 +76,7 @@ impl Shelf {
     }
 }
 
-impl Drop for Shelf {
+impl Drop for ClusterScopedSet {
     fn drop(&mut self) {
         let definition = format!("shelves.{}.example.com", self.sets.rig.name);
         self.sets.rig.try_kubectl(&["delete", "crd", &definition, "--wait=false"]);
@@ -85,16 +85,16 @@ impl Drop for Shelf {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_member_that_a_finalizer_holds_stays_in_the_set_and_holds_its_namespace() {
+fn member_with_a_finalizer_stays_in_the_set_and_keeps_its_namespace() {
     let _alone = NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
-    let shelf = Shelf::new();
+    let shelf = ClusterScopedSet::new();
     let (rig, inner) = (&shelf.sets.rig, &shelf.inner);
     let outer = maps(&["outer"]);
     shelf.apply(&(maps(&["outer"]) + &space(inner) + &shelf.within("fin")), &[]).ended(0);
     let object = ["-n", inner, "configmap", "fin"];
     patch(rig, &object, HOLD);
     let all = ["ConfigMap,Namespace".to_string(), format!("{},{inner}", rig.name)];
-    // The second time tells of it again, though nothing is left to delete.
+    // The second run reports it again, though nothing is left to delete.
     for time in 0..2 {
         let ran = shelf.apply(&outer, &[]).ended(0);
         assert!(!ran.stdout.contains("pruned"), "{time}: {ran:?}");
@@ -107,13 +107,17 @@ fn a_member_that_a_finalizer_holds_stays_in_the_set_and_holds_its_namespace() {
         ] {
             assert!(ran.stderr.contains(part), "{time} {part}: {}", ran.stderr);
         }
-        assert_eq!((shelf.places(), shelf.phase().as_str()), (all.clone(), "Active"), "{time}");
+        assert_eq!(
+            (shelf.member_kinds_and_namespaces(), shelf.phase().as_str()),
+            (all.clone(), "Active"),
+            "{time}"
+        );
     }
     let ran = shelf.apply(&outer, &["--wait", "--timeout=3s"]).ended(1);
     assert!(ran.stderr.contains("error[not-ready]: configmap/fin in"), "{ran:?}");
     let not_tried = format!("not tried: namespace/{inner}");
     assert!(ran.stderr.contains("2 objects were not pruned") && ran.stderr.contains(&not_tried), "{ran:?}");
-    assert_eq!((shelf.places(), shelf.phase().as_str()), (all, "Active"));
+    assert_eq!((shelf.member_kinds_and_namespaces(), shelf.phase().as_str()), (all, "Active"));
 
     patch(rig, &object, RELEASE);
     let ran = shelf.apply(&outer, &[]).ended(0);
@@ -121,23 +125,23 @@ fn a_member_that_a_finalizer_holds_stays_in_the_set_and_holds_its_namespace() {
         ran.stderr.contains(&format!("namespace/{inner} is being deleted, and is still there")),
         "{ran:?}"
     );
-    assert_eq!(shelf.places()[0], "ConfigMap,Namespace");
+    assert_eq!(shelf.member_kinds_and_namespaces()[0], "ConfigMap,Namespace");
     finalize(rig, inner);
     let ran = shelf.apply(&outer, &["--wait", "--timeout=30s"]).ended(0);
     assert!(!ran.stderr.contains("still"), "{ran:?}");
-    assert_eq!(shelf.places(), ["ConfigMap".to_string(), rig.name.clone()]);
+    assert_eq!(shelf.member_kinds_and_namespaces(), ["ConfigMap".to_string(), rig.name.clone()]);
 }
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_is_pruned_with_wait_is_waited_for() {
+fn prune_with_wait_waits_for_deletion() {
     let sets = Sets::new();
     let rig = &sets.rig;
     sets.smp("shop", &maps(&["a", "fin"]), &[]).ended(0);
     let object = ["-n", &rig.name, "configmap", "fin"];
     patch(rig, &object, HOLD);
     rig.file("set.yaml", &maps(&["a"]));
-    // Longer than a mark is valid that nobody renews.
+    // Longer than the ApplySet lock is valid without renewal.
     let args =
         ["apply", "--prune", "--applyset=shop", "-n", &rig.name, "-f", "set.yaml", "--wait", "--timeout=60s"];
     let mut command = rig.command(&args);
@@ -167,7 +171,7 @@ spec:
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn custom_resources_go_before_their_operator_and_their_definition() {
+fn custom_resources_are_pruned_before_their_operator_and_crd() {
     let _alone = NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
     let sets = Sets::new();
     let rig = &sets.rig;
@@ -209,8 +213,8 @@ fn custom_resources_go_before_their_operator_and_their_definition() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_kind_that_is_not_served_for_now_keeps_its_namespaces() {
-    let shelf = Shelf::new();
+fn kind_that_is_temporarily_not_served_keeps_its_namespaces() {
+    let shelf = ClusterScopedSet::new();
     let (rig, inner) = (&shelf.sets.rig, &shelf.inner);
     shelf.apply(&(space(inner) + &shelf.within("a")), &[]).ended(0);
     rig.kubectl(&[
@@ -222,7 +226,7 @@ fn a_kind_that_is_not_served_for_now_keeps_its_namespaces() {
     for _ in 0..2 {
         shelf.apply(&(space(inner) + &maps(&["outer"])), &[]).ended(0);
         let want = ["ConfigMap,Gone.apps,Namespace".to_string(), format!("{},{inner}", rig.name)];
-        assert_eq!(shelf.places(), want);
+        assert_eq!(shelf.member_kinds_and_namespaces(), want);
     }
     let ran = rig.smp(&["applyset", "orphan", &shelf.set]).ended(1);
     assert!(ran.stderr.contains("does not serve the kind Gone.apps") && ran.stdout.is_empty(), "{ran:?}");
@@ -231,9 +235,9 @@ fn a_kind_that_is_not_served_for_now_keeps_its_namespaces() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_holds_objects_of_the_run_is_never_pruned() {
+fn namespaces_with_objects_of_the_run_are_never_pruned() {
     let _alone = NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
-    let shelf = Shelf::new();
+    let shelf = ClusterScopedSet::new();
     let (rig, inner) = (&shelf.sets.rig, &shelf.inner);
     shelf.apply(&(maps(&["outer"]) + &space(inner) + &shelf.within("old")), &[]).ended(0);
     let new = maps(&["outer"]) + &shelf.within("new");
@@ -254,7 +258,7 @@ fn what_holds_objects_of_the_run_is_never_pruned() {
     );
     assert!(ran.stdout.contains("configmap/old pruned"), "{ran:?}");
     assert_eq!(shelf.phase(), "Active");
-    // The flag is for what is foreign in it.
+    // The flag concerns foreign objects in the namespace.
     rig.kubectl(&["-n", inner, "create", "configmap", "foreign"]);
     shelf.apply(&maps(&["outer"]), &["--prune-holding=Namespace"]).ended(0);
     assert_eq!(shelf.phase(), "Terminating");
@@ -262,7 +266,7 @@ fn what_holds_objects_of_the_run_is_never_pruned() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_holds_the_parent_or_custom_resources_of_the_run_is_never_pruned() {
+fn owners_of_the_parent_or_of_custom_resources_of_the_run_are_never_pruned() {
     let _alone = NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
     let sets = Sets::new();
     let rig = &sets.rig;
@@ -323,7 +327,7 @@ spec: {containers: [{name: a, image: a}], volumes: [{name: v, persistentVolumeCl
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn volumes_that_may_hold_something_survive() {
+fn volumes_that_may_hold_data_are_not_pruned() {
     let sets = Sets::new();
     let (rig, name) = (&sets.rig, &sets.rig.name);
     let reserved = ", claimRef: {namespace: NAME, name: data}";
@@ -344,7 +348,7 @@ fn volumes_that_may_hold_something_survive() {
     ] {
         assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
     }
-    // Nobody takes away the finalizers that claims and volumes get here.
+    // No controller removes the finalizers of claims and volumes on this server.
     assert!(!ran.stderr.contains("free is not pruned"), "{ran:?}");
     let reserved = format!("pv/{name}-reserved");
     for object in [&format!("pv/{released}"), &reserved, "pvc/named", "pvc/used"] {
@@ -359,7 +363,7 @@ fn volumes_that_may_hold_something_survive() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_a_controller_made_goes_with_its_owner_alone() {
+fn controlled_objects_are_deleted_only_with_their_owner() {
     let sets = Sets::new();
     let rig = &sets.rig;
     let service = "\
@@ -386,7 +390,7 @@ endpoints: []
         rig.live("service/web", "{.metadata.uid}"),
         rig.live("service/web", r"{.metadata.labels.applyset\.kubernetes\.io/part-of}"),
     );
-    // As the controller of slices does it.
+    // Copies labels as the EndpointSlice controller does.
     let child = slice("child").replace(
         "namespace: NAME}",
         &format!(
@@ -402,7 +406,7 @@ endpoints: []
     assert!(rig.exists("endpointslice/child"));
     let quiet = sets.smp("shop", &(slice("own") + service), &[]).ended(0);
     assert!(!quiet.stderr.contains("child"), "{quiet:?}");
-    // An orphan stays, though its owner goes.
+    // An orphaned object stays when its owner is deleted.
     let dry = sets.smp("shop", &maps(&["a"]), &["--dry-run=server", "--cascade=orphan"]).ended(0);
     assert!(dry.stdout.contains("service/web pruned") && !dry.stdout.contains("child"), "{dry:?}");
     let ran = sets.smp("shop", &maps(&["a"]), &[]).ended(0);
@@ -412,7 +416,7 @@ endpoints: []
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_kubectl_leaves_out_later_goes() {
+fn fields_that_kubectl_later_omits_are_removed() {
     let sets = Sets::new();
     let rig = &sets.rig;
     let data = |data: &str| maps(&["m"]).replace("a: b", data);
@@ -433,7 +437,7 @@ fn what_kubectl_leaves_out_later_goes() {
         assert!(!ran.stderr.contains("missing"), "{ran:?}");
         assert_eq!(rig.live("configmap/m", "{.data}"), r#"{"a":"1"}"#, "{more}");
     }
-    // What kubectl applies server-side keeps the annotation, too, and has it from another manager.
+    // Server-side apply by kubectl keeps the annotation too, owned by another field manager.
     rig.file("set.yaml", &data("a: '1', e: '1'"));
     let args = ["apply", "--server-side", "--prune", "--applyset=shop", "-n", &rig.name, "-f", "set.yaml"];
     let mut command = std::process::Command::new("kubectl");
@@ -443,7 +447,7 @@ fn what_kubectl_leaves_out_later_goes() {
     sets.smp("shop", &data("a: '1', e: '1', f: '1'"), &[]).ended(0);
     assert!(last().contains(r#""f":"1""#), "{}", last());
 
-    // A set of our own keeps no books for kubectl.
+    // An ApplySet of this program has no last-applied annotation for kubectl.
     sets.kubectl("other", &maps(&["own"])).ended(0);
     rig.smp(&["applyset", "orphan", "other", "-n", &rig.name]).ended(0);
     sets.smp("mine", &maps(&["own"]), &["--applyset-tooling=smp"]).ended(0);
@@ -452,7 +456,7 @@ fn what_kubectl_leaves_out_later_goes() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_kubectl_applied_and_the_set_leaves_out_goes() {
+fn objects_that_kubectl_applied_are_pruned_when_the_set_omits_them() {
     let sets = Sets::new();
     let rig = &sets.rig;
     let data = |data: &str| maps(&["m"]).replace("a: b", data);
@@ -465,7 +469,7 @@ fn what_kubectl_applied_and_the_set_leaves_out_goes() {
     sets.smp("shop", &text, &[]).ended(0);
     assert_eq!(rig.live("configmap/m", "{.data}"), r#"{"a":"2","c":"1"}"#);
     rig.smp(&["diff", "--applyset=shop", "-n", &rig.name, "-f", "set.yaml"]).ended(0);
-    // Also what another set of kubectl made.
+    // Also objects that another ApplySet of kubectl created.
     sets.kubectl("shop", &data("a: '2', c: '1', d: '1'")).ended(0);
     sets.smp("shop", &data("a: '3'"), &[]).ended(0);
     assert_eq!(rig.live("configmap/m", "{.data}"), r#"{"a":"3"}"#);
@@ -475,7 +479,7 @@ fn what_kubectl_applied_and_the_set_leaves_out_goes() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_member_that_was_applied_goes_whoever_controls_it() {
+fn applied_member_is_pruned_despite_a_controller() {
     let sets = Sets::new();
     let rig = &sets.rig;
     rig.kubectl(&["-n", &rig.name, "create", "configmap", "owner"]);
@@ -490,7 +494,7 @@ fn a_member_that_was_applied_goes_whoever_controls_it() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_slow_deletion_is_waited_for() {
+fn slow_deletion_is_awaited() {
     let sets = Sets::new();
     let rig = &sets.rig;
     sets.smp("shop", &maps(&["a", "b"]), &[]).ended(0);
@@ -504,7 +508,7 @@ fn a_slow_deletion_is_waited_for() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn kinds_that_are_not_among_the_objects_are_not_waited_for_after_an_apply() {
+fn kinds_outside_the_objects_cause_no_wait_after_an_apply() {
     let sets = Sets::new();
     let rig = &sets.rig;
     rig.file("map.yaml", &maps(&["m"]));
@@ -527,7 +531,7 @@ fn kinds_that_are_not_among_the_objects_are_not_waited_for_after_an_apply() {
         "{ran:?}"
     );
 
-    // What no server said is not told as a server's word.
+    // Errors that no server sent are not reported as the server's response.
     let object = ["-n", &rig.name, "configmap", "m"];
     patch(rig, &object, HOLD);
     rig.kubectl(&["-n", &rig.name, "delete", "configmap", "m", "--wait=false"]);

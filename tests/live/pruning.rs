@@ -1,4 +1,4 @@
-//! What pruning spares, and what a dry run shows of it.
+//! Objects that pruning keeps, and what a dry run shows of it.
 
 use std::sync::PoisonError;
 
@@ -6,7 +6,7 @@ use super::proxy::{Answer, Proxy};
 use super::rig::{Rig, eventually};
 use super::sets::{NAMESPACES, Sets, maps, names, shelf};
 
-/// Does something while a namespace holds an object of a CRD that serves no version.
+/// Runs `check` while a namespace holds an object of a CRD that serves no version.
 fn while_a_definition_serves_nothing(rig: &Rig, inner: &str, check: impl Fn()) {
     let crd = super::CRD.replace("served: true", "served: false");
     rig.file("gadgets.yaml", super::CRD);
@@ -32,7 +32,7 @@ metadata: {{name: g, namespace: {inner}}}
     eventually("it is served again", || rig.try_kubectl(&["delete", "-f", "gadget.yaml"]).status == 0);
 }
 
-/// A server that says of a group only that its own server is down.
+/// A server that reports one group as unavailable.
 fn server_without_a_group(rig: &Rig) -> Proxy {
     let groups = ["down.example.com", &format!("{}.example.com", rig.name), "apiextensions.k8s.io"];
     let groups = groups
@@ -48,7 +48,7 @@ fn server_without_a_group(rig: &Rig) -> Proxy {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_namespace_of_which_not_all_is_told_survives() {
+fn namespace_that_cannot_be_fully_listed_is_not_pruned() {
     let _alone = NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
     let sets = Sets::new();
     let rig = &sets.rig;
@@ -88,7 +88,7 @@ metadata: {{name: {inner}}}
     });
     stays("who may not list CRDs", "CRDs that are not served: not yours", &["--server", &no_crds.url()]);
 
-    // Questions are kept nowhere: who may not list them need not.
+    // Bindings and access reviews are not stored: no permission to list them is needed.
     let unlisted = Proxy::start(rig, |request| {
         if request.contains("/bindings?") || request.contains("/localsubjectaccessreviews?") {
             return Answer::Instead("403 Forbidden", &[], r#"{"message":"not yours","reason":"Forbidden"}"#);
@@ -100,7 +100,7 @@ metadata: {{name: {inner}}}
     rig.kubectl(&["delete", "crd", &format!("shelves.{}.example.com", rig.name), "--wait=false"]);
 }
 
-/// Refuses that one ConfigMap of a namespace is deleted.
+/// Rejects the deletion of one ConfigMap of a namespace.
 const POLICY: &str = "apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: NAME}
@@ -123,7 +123,7 @@ spec:
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_server_dry_run_shows_what_the_server_would_refuse() {
+fn server_dry_run_shows_deletions_the_server_would_reject() {
     let sets = Sets::new();
     let rig = &sets.rig;
     rig.file("policy.yaml", POLICY);
@@ -143,7 +143,7 @@ fn a_server_dry_run_shows_what_the_server_would_refuse() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn who_takes_objects_out_of_their_set_is_told() {
+fn removing_objects_from_their_set_prints_a_warning() {
     let sets = Sets::new();
     let rig = &sets.rig;
     sets.smp("configmaps/shop", &maps(&["a", "b", "c"]), &[]).ended(0);
@@ -167,7 +167,7 @@ fn who_takes_objects_out_of_their_set_is_told() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn either_tool_goes_on_with_what_the_other_calls_itself() {
+fn tooling_annotations_of_both_programs_are_accepted() {
     let sets = Sets::new();
     let tooling = || sets.annotation("secret/shop", "tooling");
     sets.smp("shop", &maps(&["a", "b"]), &[]).ended(0);
@@ -189,7 +189,7 @@ fn either_tool_goes_on_with_what_the_other_calls_itself() {
         sets.kubectl("shop", &maps(&["a", "b"])).ended(0);
         assert_eq!(sets.members("configmap"), names(&["a", "b"]));
     }
-    // What matters is the name before the last slash, to both.
+    // Both programs compare the name before the last slash.
     for version in ["kubectl/v1.99.0", "kubectl"] {
         let annotation = format!("applyset.kubernetes.io/tooling={version}");
         let annotate = ["-n", &sets.rig.name, "annotate", "secret", "shop", "--overwrite", &annotation];

@@ -1,4 +1,4 @@
-//! What the live tests stand on: the server, the program, kubectl as a second opinion.
+//! The fixture of the live tests: the server, the program, and kubectl to check results.
 
 use std::fmt::Write as _;
 use std::net::TcpListener;
@@ -7,26 +7,26 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use kubectl_smp_testing::requirements::required_env;
 use kubectl_smp_testing::program;
+use kubectl_smp_testing::requirements::required_env;
 
-/// A test's own corner of the cluster: a name that nobody else uses, a folder, a cache.
+/// The resources of one test: a unique name, a directory, a cache.
 pub struct Rig {
     kubeconfig: PathBuf,
-    /// Fit for namespaces, names and API groups.
+    /// A unique name, valid for namespaces, objects and API groups.
     pub name: String,
     folder: tempfile::TempDir,
 }
 
 impl Drop for Rig {
-    /// Each definition costs the server time for as long as it is there.
+    /// Deletes CRDs: each one costs the server time as long as it exists.
     fn drop(&mut self) {
         let definition = format!("gadgets.{}.example.com", self.name);
         self.try_kubectl(&["delete", "crd", &definition, "--ignore-not-found", "--wait=false"]);
     }
 }
 
-/// What a program printed and how it ended.
+/// The output and exit status of a program.
 #[derive(Debug)]
 pub struct Ran {
     pub status: i32,
@@ -35,14 +35,14 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// Of a program that was not ended by a signal.
-    pub fn of(output: Output) -> Self {
+    /// The result of a program that was not ended by a signal.
+    pub fn new(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
         let status = output.status.code().expect("a status");
         Self { status, stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
-    /// Fails the test unless the program ended with `status`.
+    /// Fails the test unless the exit status is `status`.
     #[track_caller]
     pub fn ended(self, status: i32) -> Self {
         assert_eq!(
@@ -68,7 +68,7 @@ impl Rig {
         Self { kubeconfig: kubeconfig.into(), name, folder: tempfile::tempdir().expect("a folder") }
     }
 
-    /// Writes a file into the test's folder; `NAME` in the text stands for the test's name.
+    /// Writes a file into the test's directory. `NAME` in the text is replaced with the test's name.
     pub fn file(&self, path: &str, text: &str) -> PathBuf {
         let path = self.folder.path().join(path);
         program::write(&path, &text.replace("NAME", &self.name));
@@ -83,15 +83,15 @@ impl Rig {
         &self.kubeconfig
     }
 
-    /// The program, with a cache of this test's own.
+    /// The program, with this test's own cache.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = program::command(self.folder.path(), args);
         command.env("KUBECONFIG", &self.kubeconfig);
         command
     }
 
-    /// As [`Rig::command`], for a program that can be interrupted, even where the tests run in the background of a
-    /// shell, which has them ignore that.
+    /// Like [`Rig::command`], for a program that must react to interrupts. A shell that runs the tests in the
+    /// background has them ignore SIGINT.
     pub fn interruptible(&self, args: &[&str]) -> Command {
         let program = self.command(args);
         let mut command = Command::new("env");
@@ -104,17 +104,17 @@ impl Rig {
         command
     }
 
-    /// Runs the program in the test's folder.
+    /// Runs the program in the test's directory.
     pub fn smp(&self, args: &[&str]) -> Ran {
         Ran::new(self.command(args).output().expect("the program"))
     }
 
-    /// Runs the program with a text on its stdin.
+    /// Runs the program with a text on stdin.
     pub fn smp_with_stdin(&self, args: &[&str], text: &str) -> Ran {
         Ran::new(program::run_with_stdin(self.command(args), &text.replace("NAME", &self.name)))
     }
 
-    /// Asks kubectl, which must know.
+    /// Runs kubectl, which must succeed.
     pub fn kubectl(&self, args: &[&str]) -> String {
         let ran = self.try_kubectl(args);
         assert_eq!(ran.status, 0, "kubectl {args:?}: {}", ran.stderr);
@@ -127,7 +127,7 @@ impl Rig {
         Ran::new(command.env("HOME", self.folder.path()).output().expect("kubectl on the PATH"))
     }
 
-    /// A live object's field, by kubectl's JSON path.
+    /// A field of a live object, selected by kubectl's JSON path.
     pub fn live(&self, object: &str, json_path: &str) -> String {
         self.kubectl(&["-n", &self.name, "get", object, "-o", &format!("jsonpath={json_path}")])
     }
@@ -141,13 +141,13 @@ impl Rig {
     }
 }
 
-/// An address at which nobody listens.
+/// An address without a listener.
 pub fn closed_address() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     format!("https://{}", listener.local_addr().expect("an address"))
 }
 
-/// Waits for what the server does in its own time.
+/// Waits until a condition is true that the server fulfils asynchronously.
 #[track_caller]
 pub fn eventually(what: &str, is_true: impl Fn() -> bool) {
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Schemas are those that the server publishes now, of the server that is meant.
+//! Schemas are current, and those of the selected server.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ x-kubernetes-list-type: map
 ";
 const ATOMIC: &str = "x-kubernetes-list-type: atomic\n";
 
-/// Where the server has the schema now.
+/// The current address of the schema on the server.
 fn address(rig: &Rig) -> String {
     let index: Value = serde_json::from_str(&rig.kubectl(&["get", "--raw", "/openapi/v3"])).expect("JSON");
     let document = &index["paths"][format!("apis/{}.example.com/v1", rig.name)];
@@ -31,7 +31,7 @@ fn write_overlay(rig: &Rig) {
 
 const BUILD: [&str; 4] = ["build", "over", "--base", "base"];
 
-/// How many ports there are when both layers count, and when only the second does.
+/// The number of ports if both layers are merged, and if the second replaces the list.
 const MERGED: usize = 3;
 const REPLACED: usize = 2;
 
@@ -41,7 +41,7 @@ fn ports(text: &str) -> usize {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_definition_that_changes_is_never_merged_by_as_it_was() {
+fn changed_crd_is_never_merged_by_its_old_schema() {
     let rig = Rig::new();
     assert!(CRD.contains(KEYED), "the definition has the list");
     rig.create_namespace();
@@ -65,7 +65,7 @@ fn a_definition_that_changes_is_never_merged_by_as_it_was() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn who_may_not_read_definitions_merges_by_what_they_say_now() {
+fn without_permission_to_read_crds_the_current_schema_is_used() {
     let rig = Rig::new();
     rig.create_namespace();
     install_crd(&rig);
@@ -89,11 +89,11 @@ fn who_may_not_read_definitions_merges_by_what_they_say_now() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_server_that_still_gives_the_former_address_leads_to_the_new_schema() {
+fn outdated_schema_address_leads_to_the_new_schema() {
     let rig = Rig::new();
     install_crd(&rig);
     write_overlay(&rig);
-    // Of several servers behind one address, one may be late.
+    // One of several servers behind an address may lag.
     let former: &'static str = rig.kubectl(&["get", "--raw", "/openapi/v3"]).leak();
     let before = address(&rig);
     rig.file("crd.yaml", &CRD.replace(KEYED, ATOMIC));
@@ -117,7 +117,7 @@ fn a_server_that_still_gives_the_former_address_leads_to_the_new_schema() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn custom_resources_are_sent_right_after_their_definition_s_update() {
+fn custom_resources_are_sent_right_after_their_crd_update() {
     let rig = Rig::new();
     rig.create_namespace();
     install_crd(&rig);
@@ -137,7 +137,7 @@ fn custom_resources_are_sent_right_after_their_definition_s_update() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn servers_without_openapi_v3_are_asked_for_the_older_document() {
+fn servers_without_openapi_v3_use_the_v2_document() {
     let rig = Rig::new();
     install_crd(&rig);
     write_overlay(&rig);
@@ -145,7 +145,7 @@ fn servers_without_openapi_v3_are_asked_for_the_older_document() {
         let is_newer = request.starts_with("GET /openapi/v3");
         if is_newer { Answer::Instead("404 Not Found", &[], "404 page not found") } else { Answer::Real }
     });
-    // That document comes later than those of v3.
+    // The v2 document is published later than those of v3.
     let build = || rig.smp(&[&BUILD[..], &["--schema", "cluster", "--server", &proxy.url()]].concat());
     eventually("the old document is published", || ports(&build().stdout) == MERGED);
     assert!(proxy.take().contains(&"GET /openapi/v2".to_string()));
@@ -153,7 +153,7 @@ fn servers_without_openapi_v3_are_asked_for_the_older_document() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_definition_applied_by_the_program_counts_at_once() {
+fn crd_applied_by_the_program_takes_effect_at_once() {
     let rig = Rig::new();
     rig.create_namespace();
     install_crd(&rig);
@@ -170,7 +170,7 @@ fn a_definition_applied_by_the_program_counts_at_once() {
     );
 }
 
-/// A kubeconfig with a second context for the same URL, whose cluster has another authority besides.
+/// A kubeconfig with a second context for the same URL, whose cluster has an additional certificate authority.
 fn two_contexts(rig: &Rig) -> std::path::PathBuf {
     let key = rig.path("key.pem");
     let made = Command::new("openssl")
@@ -209,7 +209,7 @@ fn two_contexts(rig: &Rig) -> std::path::PathBuf {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn two_clusters_behind_one_address_do_not_share_what_they_said() {
+fn two_clusters_at_one_address_do_not_share_a_cache() {
     let rig = Rig::new();
     install_crd(&rig);
     write_overlay(&rig);
@@ -231,7 +231,7 @@ fn two_clusters_behind_one_address_do_not_share_what_they_said() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_lock_file_with_schemas_stands_in_for_the_cluster() {
+fn lock_file_with_schemas_replaces_the_cluster() {
     let rig = Rig::new();
     install_crd(&rig);
     rig.file("app/base.yaml", GADGET);
@@ -268,14 +268,14 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn kinds_of_definitions_are_found_by_every_name() {
+fn crd_kinds_are_found_by_every_name() {
     let rig = Rig::new();
     rig.file("crd.yaml", &CRD.replace("singular: gadget}", "singular: gadget, shortNames: [gdt]}"));
     rig.smp(&["apply", "-f", "crd.yaml"]).ended(0);
     eventually("the schema is published", || !address(&rig).is_empty());
     let group = format!("{}.example.com", rig.name);
     let line = format!("{group}/v1 Gadget namespaced cluster\n");
-    // Other tests have definitions of that name, too.
+    // Other tests have CRDs of that name, too.
     let version = format!("--api-version={group}/v1");
     for word in ["gadget", "Gadget", "GADGET", "gadgets", "Gadgets", "gdt", "GDT"] {
         let listed = rig.smp(&["schema", "list", word]).ended(0);
@@ -285,7 +285,7 @@ fn kinds_of_definitions_are_found_by_every_name() {
         let fetched = rig.smp(&["schema", "fetch", &format!("{word}.{group}")]).ended(0);
         assert!(fetched.stdout.starts_with(&format!("{group}/v1: ")), "{word}: {fetched:?}");
     }
-    // And without the cluster by those that it told.
+    // Also offline, by the names that the server reported.
     for word in ["gdt", "Gadgets", "gadget"] {
         for source in [&["--schema=cache"][..], &["--offline"]] {
             let path = format!("{word}.spec.ports");
@@ -301,7 +301,7 @@ fn kinds_of_definitions_are_found_by_every_name() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn it_is_said_who_answered_for_which_kind() {
+fn schema_source_of_each_kind_is_printed() {
     let rig = Rig::new();
     install_crd(&rig);
     write_overlay(&rig);

@@ -1,4 +1,4 @@
-//! How objects and questions are sent, and what is done about answers.
+//! Requests as they are sent, and the handling of responses.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use super::{DEPLOYMENT, GADGET, GADGET_OVERLAY, install_crd};
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn the_server_is_told_what_to_do_about_unknown_fields() {
+fn field_validation_is_sent_to_the_server() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
@@ -28,7 +28,7 @@ fn the_server_is_told_what_to_do_about_unknown_fields() {
         let patches: Vec<_> = proxy.take().into_iter().filter(|asked| asked.starts_with("PATCH")).collect();
         let is_told = patches.iter().all(|patch| patch.contains(&format!("fieldValidation={word}")));
         assert!(!patches.is_empty() && is_told, "{validate:?}: {patches:?}");
-        // Kubernetes 1.36 applies them in no case, whoever asks.
+        // Kubernetes 1.36 rejects them in every case, for every client.
         let kubectl = [&["apply", "--server-side", "-f", "wrong.yaml"], validate].concat();
         let ours = apply("wrong.yaml", validate).ended(1);
         for said in [rig.try_kubectl(&kubectl).stderr, ours.stderr] {
@@ -40,7 +40,7 @@ fn the_server_is_told_what_to_do_about_unknown_fields() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_server_that_says_nothing_is_waited_for_half_a_minute() {
+fn silent_server_times_out_after_thirty_seconds() {
     let rig = Rig::new();
     rig.file(
         "map.yaml",
@@ -60,7 +60,7 @@ metadata: {name: m}
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn answers_may_be_compressed() {
+fn responses_may_be_compressed() {
     let rig = Rig::new();
     install_crd(&rig);
     rig.file("base/gadget.yaml", GADGET);
@@ -76,7 +76,7 @@ fn answers_may_be_compressed() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_is_kept_is_kept_where_it_is_asked_for() {
+fn cache_directory_is_configurable() {
     let rig = Rig::new();
     install_crd(&rig);
     rig.create_namespace();

@@ -1,7 +1,7 @@
-//! ApplySets on a real server, beside the real kubectl.
+//! ApplySets on a real server, together with the real kubectl.
 //!
-//! `SMP_TEST_SET_KILLS` is how often an apply that prunes is killed (5), `SMP_TEST_SET_KILLS_SEED` decides when,
-//! `SMP_TEST_SET_RACES` is how often two applies of a set run at a time (10).
+//! `SMP_TEST_SET_KILLS` sets how often a pruning apply is killed (5), `SMP_TEST_SET_KILLS_SEED` decides the times,
+//! `SMP_TEST_SET_RACES` sets how often two applies of a set run concurrently (10).
 
 mod holders;
 mod races;
@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::proxy::{Answer, Proxy};
 use super::rig::{Ran, Rig};
 
-/// A CRD that serves no version may have objects in any namespace: for that time no other is judged.
+/// Locks namespace deletion: while a CRD that serves no version exists, no namespace can be judged empty.
 pub(super) static NAMESPACES: Mutex<()> = Mutex::new(());
 
 /// ConfigMaps with these names.
@@ -48,7 +48,7 @@ spec:
     spec: {containers: [{name: a, image: example.com/a}]}
 ";
 
-/// A test's sets.
+/// The ApplySets of a test.
 pub(super) struct Sets {
     pub(super) rig: Rig,
 }
@@ -60,14 +60,14 @@ impl Sets {
         Self { rig }
     }
 
-    /// Applies manifests as a set with this program.
+    /// Applies manifests as an ApplySet with this program.
     pub(super) fn smp(&self, set: &str, text: &str, more: &[&str]) -> Ran {
         self.rig.file("set.yaml", text);
         let args = ["apply", "--prune", "--applyset", set, "-n", &self.rig.name, "-f", "set.yaml"];
         self.rig.smp(&[&args[..], more].concat())
     }
 
-    /// The same with kubectl.
+    /// Applies manifests as an ApplySet with kubectl.
     pub(super) fn kubectl(&self, set: &str, text: &str) -> Ran {
         self.rig.file("set.yaml", text);
         let args = ["apply", "--prune", "--applyset", set, "-n", &self.rig.name, "-f", "set.yaml"];
@@ -77,7 +77,7 @@ impl Sets {
         Ran::new(command.output().expect("kubectl on the PATH"))
     }
 
-    /// The parent without what differs from object to object, and its tool without the version.
+    /// The parent without generated fields, and its tooling annotation without the version.
     fn parent(&self, parent: &str) -> Value {
         let args = ["-n", &self.rig.name, "get", parent, "-o", "json", "--show-managed-fields"];
         let mut object: Value = serde_json::from_str(&self.rig.kubectl(&args)).expect("JSON");
@@ -93,7 +93,7 @@ impl Sets {
         object
     }
 
-    /// The names of objects of a kind that have the label of a set.
+    /// The names of objects of a kind that have the label of an ApplySet.
     pub(super) fn members(&self, kind: &str) -> BTreeSet<String> {
         let selector = "applyset.kubernetes.io/part-of";
         let path = "{.items[*].metadata.name}";
@@ -117,7 +117,7 @@ fn number(variable: &str, default: usize) -> usize {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn parents_and_members_are_written_as_kubectl_writes_them() {
+fn parents_and_members_equal_those_of_kubectl() {
     let (ours, theirs) = (Sets::new(), Sets::new());
     let stages = [maps(&["a", "b"]), maps(&["b", "c"]) + DEPLOYMENT, DEPLOYMENT.to_string(), maps(&["a"])];
     for parent in ["secrets/shop", "configmaps/shop"] {
@@ -126,7 +126,7 @@ fn parents_and_members_are_written_as_kubectl_writes_them() {
             theirs.kubectl(parent, text).ended(0);
             let text = |sets: &Sets| sets.parent(parent).to_string().replace(&sets.rig.name, "NAME");
             let (own, their) = (text(&ours), text(&theirs));
-            // The id is a hash of the namespace, too.
+            // The id is a hash that includes the namespace.
             let without_id = |text: &str| {
                 let at = text.find("applyset-").expect("an id");
                 text.replace(&text[at..at + "applyset-".len() + 43], "ID")
@@ -147,7 +147,7 @@ fn parents_and_members_are_written_as_kubectl_writes_them() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn sets_of_either_tool_are_grown_and_pruned_by_the_other() {
+fn sets_of_either_tool_are_extended_and_pruned_by_the_other() {
     let sets = Sets::new();
     sets.kubectl("shop", &maps(&["a", "b"])).ended(0);
     let ran = sets.smp("shop", &(maps(&["b", "c"]) + DEPLOYMENT), &["--force-conflicts"]).ended(0);
@@ -165,7 +165,7 @@ fn sets_of_either_tool_are_grown_and_pruned_by_the_other() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_would_be_pruned_is_shown_and_stays() {
+fn dry_run_shows_prunes_and_keeps_the_objects() {
     let sets = Sets::new();
     sets.smp("shop", &maps(&["a", "b"]), &[]).ended(0);
     for (dry, line) in [
@@ -196,7 +196,7 @@ fn what_would_be_pruned_is_shown_and_stays() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn nothing_is_pruned_unless_all_was_applied() {
+fn nothing_is_pruned_unless_all_objects_were_applied() {
     let sets = Sets::new();
     sets.smp("shop", &maps(&["a", "b"]), &[]).ended(0);
     let bad = maps(&["b"])
@@ -225,7 +225,7 @@ data: {a: '?'}
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn words_that_do_not_fit_are_refused() {
+fn invalid_flag_combinations_are_rejected() {
     let sets = Sets::new();
     let rig = &sets.rig;
     rig.file("new.yaml", &maps(&["new"]));
@@ -246,7 +246,7 @@ fn words_that_do_not_fit_are_refused() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn each_refusal_comes_before_anything_is_sent() {
+fn sets_are_rejected_before_anything_is_sent() {
     let sets = Sets::new();
     let rig = &sets.rig;
     let refused = |set: &str, text: &str, more: &[&str], status: i32, parts: &[&str]| {
@@ -287,7 +287,7 @@ fn each_refusal_comes_before_anything_is_sent() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_may_not_be_listed_stops_a_run_before_it_begins() {
+fn missing_list_permission_stops_a_run_before_it_begins() {
     let sets = Sets::new();
     sets.smp("configmaps/shop", &(maps(&["a"]) + DEPLOYMENT), &[]).ended(0);
     let proxy = Proxy::start(&sets.rig, |request| {
@@ -307,7 +307,7 @@ fn what_may_not_be_listed_stops_a_run_before_it_begins() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn members_are_looked_for_by_label_where_they_can_be() {
+fn members_are_listed_by_label_where_possible() {
     let sets = Sets::new();
     sets.smp("shop", &(maps(&["a", "b"]) + DEPLOYMENT), &[]).ended(0);
     let witness = Proxy::witness(&sets.rig);
@@ -322,7 +322,7 @@ fn members_are_looked_for_by_label_where_they_can_be() {
         let want = format!("GET {path}?labelSelector=applyset.kubernetes.io%2Fpart-of%3D{id}&limit=500");
         assert!(lists.contains(&want), "{want}: {lists:?}");
     }
-    // The parent grows first and shrinks last, and what goes goes between.
+    // The parent's inventory grows first and shrinks last; deletions happen in between.
     let writes: Vec<_> = asked.iter().filter(|request| !request.starts_with("GET ")).collect();
     let about_parent = |request: &str| request.contains("/secrets/shop?");
     assert!(about_parent(writes[0]) && about_parent(writes[writes.len() - 1]), "{writes:?}");
@@ -330,7 +330,7 @@ fn members_are_looked_for_by_label_where_they_can_be() {
     assert_eq!(deleted.len(), 2, "{writes:?}");
 }
 
-/// Makes a parent without a namespace, which has members in several, by hand; returns what names it.
+/// Creates a cluster-scoped parent with members in several namespaces, and returns its reference.
 pub(super) fn shelf(rig: &Rig) -> String {
     rig.file("crd.yaml", SHELVES);
     rig.kubectl(&["apply", "-f", "crd.yaml"]);

@@ -1,4 +1,4 @@
-//! Waiting until objects are ready. There are no controllers here: the tests write what these would say.
+//! Waiting until objects are ready. The server has no controllers: the tests write the statuses.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
@@ -10,16 +10,16 @@ use super::proxy::{Answer, Proxy};
 use super::rig::{Ran, Rig, config_maps, eventually};
 use super::{DEPLOYMENT, GADGET, documents, install_crd};
 
-/// A Deployment with a deadline whose replicas are all there.
+/// A Deployment with a deadline whose replicas are all available.
 const AVAILABLE: &str = r#"{"status": {"observedGeneration": 1, "replicas": 2, "updatedReplicas": 2,
     "readyReplicas": 2, "availableReplicas": 2, "conditions": [{"type": "Available", "status": "True"},
     {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"}]}}"#;
 
-fn say(rig: &Rig, object: &str, status: &str) {
+fn write_status(rig: &Rig, object: &str, status: &str) {
     rig.kubectl(&["-n", &rig.name, "patch", object, "--subresource=status", "--type=merge", "-p", status]);
 }
 
-/// A program that runs, and the lines that it has said so far on stderr.
+/// A running program, and its stderr lines so far.
 struct Running {
     child: Child,
     said: Arc<Mutex<String>>,
@@ -39,13 +39,13 @@ impl Running {
         Self { child, said }
     }
 
-    fn said(&self) -> String {
+    fn stderr(&self) -> String {
         self.said.lock().expect("no panic").clone()
     }
 
     #[track_caller]
-    fn says(&self, text: &str) {
-        eventually(text, || self.said().contains(text));
+    fn wait_for_stderr(&self, text: &str) {
+        eventually(text, || self.stderr().contains(text));
     }
 
     fn end(self) -> Ran {
@@ -58,7 +58,7 @@ impl Running {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn an_apply_waits_until_all_is_ready() {
+fn apply_waits_until_all_objects_are_ready() {
     let rig = Rig::new();
     rig.create_namespace();
     let claim = "\
@@ -69,18 +69,21 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 ";
     rig.file("all.yaml", &documents(&[DEPLOYMENT, claim, &config_maps(2)]));
     let apply = Running::start(&rig, &["apply", "-f", "all.yaml", "--wait", "--timeout=60s"]);
-    apply.says(&format!("deployment.apps/web in {} is InProgress (LessReplicas): 0 of 2 replicas", rig.name));
-    apply.says("is InProgress (NotBound)");
-    say(&rig, "deployment/web", AVAILABLE);
-    apply.says("deployment.apps/web in");
-    apply.says("is Current: all 2 replicas are available");
-    assert!(!apply.said().contains("objects are ready"), "the claim is not: {}", apply.said());
-    say(&rig, "pvc/data", r#"{"status": {"phase": "Bound"}}"#);
+    apply.wait_for_stderr(&format!(
+        "deployment.apps/web in {} is InProgress (LessReplicas): 0 of 2 replicas",
+        rig.name
+    ));
+    apply.wait_for_stderr("is InProgress (NotBound)");
+    write_status(&rig, "deployment/web", AVAILABLE);
+    apply.wait_for_stderr("deployment.apps/web in");
+    apply.wait_for_stderr("is Current: all 2 replicas are available");
+    assert!(!apply.stderr().contains("objects are ready"), "the claim is not: {}", apply.stderr());
+    write_status(&rig, "pvc/data", r#"{"status": {"phase": "Bound"}}"#);
     let ran = apply.end().ended(0);
     assert!(ran.stderr.contains("note: 4 objects are ready"), "{ran:?}");
     assert_eq!(ran.stdout.lines().count(), 4, "what was applied: {ran:?}");
 
-    // What is ready by an older generation is not.
+    // Readiness of an older generation does not count.
     rig.file("all.yaml", &documents(&[&DEPLOYMENT.replace("web:1", "web:2"), claim]));
     let ran = rig.smp(&["apply", "-f", "all.yaml", "--wait", "--timeout=1s"]).ended(1);
     for part in [
@@ -100,7 +103,7 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn flags_that_make_no_sense_are_refused() {
+fn invalid_wait_flags_are_rejected() {
     let rig = Rig::new();
     rig.file("map.yaml", &config_maps(1));
     for args in [
@@ -124,7 +127,7 @@ metadata: {name: m, namespace: NAME, annotations: {smp.kubectl.dev/ready: soon}}
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_certain_failure_ends_the_wait_early() {
+fn definite_failure_ends_the_wait_early() {
     let rig = Rig::new();
     rig.create_namespace();
     let job = "\
@@ -137,11 +140,11 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]
     rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
     let start = Instant::now();
     let wait = Running::start(&rig, &["wait", "-f", "all.yaml", "--timeout=5m"]);
-    wait.says("LessReplicas");
-    // What a server says can steer no terminal.
+    wait.wait_for_stderr("LessReplicas");
+    // Server messages cannot contain terminal escape sequences.
     let late = r#"{"status": {"observedGeneration": 1, "conditions": [{"type": "Progressing", "status": "False",
         "reason": "ProgressDeadlineExceeded", "message": "it is \u001b[31mlate"}]}}"#;
-    say(&rig, "deployment/web", late);
+    write_status(&rig, "deployment/web", late);
     let ran = wait.end().ended(1);
     assert!(start.elapsed() < Duration::from_secs(60), "{ran:?}");
     assert!(
@@ -157,13 +160,13 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]
     let failed = r#"{"status": {"startTime": "2026-01-01T00:00:00Z", "failed": 1, "conditions": [
         {"type": "FailureTarget", "status": "True", "reason": "BackoffLimitExceeded", "lastTransitionTime": "2026-01-01T00:00:00Z"},
         {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}"#;
-    say(&rig, "job/once", failed);
+    write_status(&rig, "job/once", failed);
     let ran = rig.smp(&["wait", "-f", "all.yaml", "--kinds=job", "--timeout=5m"]).ended(1);
     assert!(ran.stderr.contains("job.batch/once") && ran.stderr.contains("BackoffLimitExceeded"), "{ran:?}");
 }
 
 /// A ReplicaSet of the Deployment, a Pod of it, and an event about the Pod.
-fn belongings(rig: &Rig, revision: &str, waiting: &str) {
+fn dependents(rig: &Rig, revision: &str, waiting: &str) {
     let uid = |object: &str| rig.live(object, "{.metadata.uid}");
     let owned = |kind: &str, name: &str, uid: &str| {
         format!(
@@ -201,7 +204,7 @@ spec: {{containers: [{{name: web, image: a}}]}}
         r#"{{"status": {{"phase": "Pending", "containerStatuses": [{{"name": "web", "image": "a", "imageID": "", "ready": false,
             "restartCount": 3, "state": {{"waiting": {{"reason": "{waiting}", "message": "no such image"}}}}}}]}}}}"#
     );
-    say(rig, &format!("pod/web-{revision}-x"), &status);
+    write_status(rig, &format!("pod/web-{revision}-x"), &status);
     let pod = uid(&format!("pod/web-{revision}-x"));
     rig.file(
         "event.yaml",
@@ -223,7 +226,7 @@ lastTimestamp: '2026-01-01T00:00:00Z'
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn pods_of_the_new_revision_tell_early_why() {
+fn failing_pods_of_the_new_revision_are_reported_early() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
@@ -234,8 +237,8 @@ fn pods_of_the_new_revision_tell_early_why() {
         );
         rig.kubectl(&["-n", &rig.name, "patch", "deployment/web", "--type=merge", "-p", &patch]);
     };
-    belongings(&rig, "1", "ImagePullBackOff");
-    // The Pods of an old revision may be as broken as they like.
+    dependents(&rig, "1", "ImagePullBackOff");
+    // Failing Pods of an old revision do not matter.
     revision("2");
     let ran = rig.smp(&["wait", "-f", "web.yaml", "--failure-grace=0", "--timeout=3s"]).ended(1);
     assert!(ran.stderr.contains("not ready after 3s") && !ran.stderr.contains("ImagePullBackOff"), "{ran:?}");
@@ -250,14 +253,14 @@ fn pods_of_the_new_revision_tell_early_why() {
     ] {
         assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
     }
-    closing_lines_say_why(&rig);
-    // Within the grace it may come right.
+    assert_last_lines_have_the_reason(&rig);
+    // Within the grace period the Pod may recover.
     let ran = rig.smp(&["wait", "-f", "web.yaml", "--failure-grace=1m", "--timeout=3s"]).ended(1);
     assert!(ran.stderr.contains("is not ready: InProgress"), "{ran:?}");
 }
 
-/// What `wait -o json` says in the end of a Deployment whose Pod cannot have its image.
-fn closing_lines_say_why(rig: &Rig) {
+/// Checks the last `wait -o json` line of a Deployment whose Pod cannot pull its image.
+fn assert_last_lines_have_the_reason(rig: &Rig) {
     let lines = |more: &[&str]| -> Vec<serde_json::Value> {
         let ran = rig.smp(&[&["wait", "-f", "web.yaml", "-o", "json"], more].concat()).ended(1);
         ran.stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
@@ -289,7 +292,7 @@ fn closing_lines_say_why(rig: &Rig) {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn waiting_for_many_costs_two_requests_per_kind_and_namespace() {
+fn waiting_for_many_objects_sends_two_requests_per_kind_and_namespace() {
     let rig = Rig::new();
     rig.create_namespace();
     let job = |i: usize| {
@@ -309,14 +312,14 @@ spec: {{suspend: true, template: {{spec: {{restartPolicy: Never, containers: [{{
     let witness = Proxy::witness(&rig);
     let url = witness.url();
     let wait = Running::start(&rig, &["wait", "-f", "all.yaml", "--server", &url, "--timeout=2m"]);
-    eventually("the first look", || wait.said().matches("JobNotStarted").count() == 150);
+    eventually("the first look", || wait.stderr().matches("JobNotStarted").count() == 150);
     let mut asked = Vec::new();
     for i in 0..150 {
         if i == 140 {
             asked = witness.take();
         }
         let status = r#"{"status": {"conditions": [{"type": "Suspended", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}"#;
-        say(&rig, &format!("job/j{i}"), status);
+        write_status(&rig, &format!("job/j{i}"), status);
     }
     let ran = wait.end().ended(0);
     assert!(ran.stderr.contains("300 objects are ready"), "{}", ran.stderr);
@@ -326,7 +329,7 @@ spec: {{suspend: true, template: {{spec: {{restartPolicy: Never, containers: [{{
             asked.iter().filter(|line| line.contains(&format!("/{}/{kind}", rig.name))).collect();
         let lists = of_kind.iter().filter(|line| !line.contains("watch=true")).count();
         assert!(lists <= 1, "{of_kind:?}");
-        // A watch lives for 50 seconds.
+        // A watch lasts 50 seconds.
         let watches = of_kind.iter().filter(|line| line.contains("watch=true")).count();
         assert!((0..4).contains(&watches), "{of_kind:?}");
     }
@@ -340,7 +343,7 @@ const HALF: &str = "{\"type\":\"MODIFIED\",\"object\":{\"kind\":\"Deploy";
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_watch_that_breaks_is_taken_up_again() {
+fn broken_watch_is_resumed() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
@@ -352,7 +355,7 @@ fn a_watch_that_breaks_is_taken_up_again() {
         Answer::Instead("200 OK", &["Content-Type: application/json"], ""),
         Answer::Instead("503 Service Unavailable", &[], ""),
         Answer::Closed,
-        // Alive on one side only; the server's time for a watch is over first.
+        // A half-open connection: the server's timeout for the watch passes first.
         Answer::Silence,
     ];
     let count = AtomicUsize::new(0);
@@ -372,13 +375,13 @@ fn a_watch_that_breaks_is_taken_up_again() {
     let args = ["wait", "-f", "web.yaml", "--server", &url, "--request-timeout=2s", "--timeout=2m"];
     let wait = Running::start(&rig, &args);
     eventually("a watch that works", || is_over.load(Ordering::SeqCst));
-    say(&rig, "deployment/web", AVAILABLE);
+    write_status(&rig, "deployment/web", AVAILABLE);
     wait.end().ended(0);
     let lists = proxy.take().iter().filter(|what| what.contains("/deployments?field")).count();
     assert!((2..8).contains(&lists), "{lists} lists");
 }
 
-/// The definition with a status, in which anything may stand.
+/// The CRD with a status subresource that accepts any fields.
 fn crd_with_status() -> String {
     super::CRD
         .replace(
@@ -397,13 +400,13 @@ fn crd_with_status() -> String {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn strictly_a_controller_must_have_been_seen() {
+fn strict_wait_requires_a_controller_status() {
     let rig = Rig::new();
     install_crd(&rig);
     rig.create_namespace();
     rig.file("gadget.yaml", GADGET);
     rig.smp(&["apply", "-f", "gadget.yaml", "--wait", "--timeout=30s"]).ended(0);
-    // Its CRD has no status: no controller can say anything.
+    // Its CRD has no status, so no controller can write one.
     rig.smp(&["wait", "-f", "gadget.yaml", "--strict-wait", "--timeout=30s"]).ended(0);
     rig.file("crd.yaml", &crd_with_status());
     rig.smp(&["apply", "-f", "crd.yaml", "--wait", "--timeout=30s"]).ended(0);
@@ -429,7 +432,7 @@ fn strictly_a_controller_must_have_been_seen() {
     let wait =
         Running::start(&rig, &["wait", "-f", "gadget.yaml", "--strict-wait", "-o", "json", "--timeout=60s"]);
     std::thread::sleep(Duration::from_millis(1500));
-    say(&rig, &object, r#"{"status": {"conditions": [{"type": "Ready", "status": "True"}]}}"#);
+    write_status(&rig, &object, r#"{"status": {"conditions": [{"type": "Ready", "status": "True"}]}}"#);
     let ran = wait.end().ended(0);
     let lines: Vec<serde_json::Value> =
         ran.stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
@@ -442,7 +445,7 @@ fn strictly_a_controller_must_have_been_seen() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn what_is_not_there_is_waited_for_and_a_rule_of_its_own_counts() {
+fn missing_object_is_awaited_and_its_own_readiness_rule_is_used() {
     let rig = Rig::new();
     rig.create_namespace();
     let map = "\
@@ -452,9 +455,9 @@ metadata: {name: m, namespace: NAME, annotations: {smp.kubectl.dev/ready: '{.dat
 ";
     rig.file("map.yaml", map);
     let wait = Running::start(&rig, &["wait", "-f", "map.yaml", "--timeout=60s"]);
-    wait.says("is NotFound");
+    wait.wait_for_stderr("is NotFound");
     rig.smp(&["apply", "-f", "map.yaml"]).ended(0);
-    wait.says("{.data.phase} is not set, and must be done");
+    wait.wait_for_stderr("{.data.phase} is not set, and must be done");
     rig.kubectl(&[
         "-n",
         &rig.name,
@@ -464,7 +467,7 @@ metadata: {name: m, namespace: NAME, annotations: {smp.kubectl.dev/ready: '{.dat
         "-p",
         r#"{"data": {"phase": "begun"}}"#,
     ]);
-    wait.says("{.data.phase} is begun, and must be done");
+    wait.wait_for_stderr("{.data.phase} is begun, and must be done");
     rig.kubectl(&[
         "-n",
         &rig.name,
@@ -479,7 +482,7 @@ metadata: {name: m, namespace: NAME, annotations: {smp.kubectl.dev/ready: '{.dat
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_rule_of_the_live_object_alone_counts_and_has_its_time() {
+fn readiness_rule_of_the_live_object_is_used_with_its_timeout() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file(
@@ -513,14 +516,14 @@ data: {a: b}
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn an_interrupt_ends_the_wait_and_says_what_is_not_ready() {
+fn interrupted_wait_reports_objects_that_are_not_ready() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
     rig.smp(&["apply", "-f", "web.yaml"]).ended(0);
     for (signal, status) in [("-INT", 130), ("-TERM", 143)] {
         let wait = Running::start(&rig, &["wait", "-f", "web.yaml"]);
-        wait.says("LessReplicas");
+        wait.wait_for_stderr("LessReplicas");
         let killed = std::process::Command::new("kill").args([signal, &wait.child.id().to_string()]).status();
         assert!(killed.expect("kill").success());
         let ran = wait.end().ended(status);
@@ -530,7 +533,7 @@ fn an_interrupt_ends_the_wait_and_says_what_is_not_ready() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn who_may_not_read_an_object_is_told_at_once() {
+fn missing_read_permission_is_reported_at_once() {
     let rig = Rig::new();
     rig.create_namespace();
     let secret = "\
@@ -548,7 +551,7 @@ stringData: {a: hidden}
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_rule_may_be_an_expression() {
+fn readiness_rule_may_be_a_cel_expression() {
     let rig = Rig::new();
     rig.create_namespace();
     let claim = |rule: &str| {
@@ -565,7 +568,7 @@ spec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}
 "
         )
     };
-    // What can never be read stops an apply before anything is sent.
+    // An expression that cannot be parsed stops an apply before anything is sent.
     for (rule, part) in [
         ("object.status.phase ==", "is no expression in CEL"),
         ("status.phase == 'Bound'", "nothing is called `status`"),
@@ -580,13 +583,13 @@ spec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}
     }
     rig.file("claim.yaml", &claim("has(object.status.capacity) && self.status.capacity.storage == '2Gi'"));
     let apply = Running::start(&rig, &["apply", "-f", "claim.yaml", "--wait", "--timeout=60s"]);
-    apply.says("is InProgress (NotBound)");
-    say(&rig, "pvc/data", r#"{"status": {"phase": "Bound"}}"#);
-    apply.says("is InProgress (ReadyAnnotation): `has(object.status.capacity)");
-    say(&rig, "pvc/data", r#"{"status": {"capacity": {"storage": "2Gi"}}}"#);
+    apply.wait_for_stderr("is InProgress (NotBound)");
+    write_status(&rig, "pvc/data", r#"{"status": {"phase": "Bound"}}"#);
+    apply.wait_for_stderr("is InProgress (ReadyAnnotation): `has(object.status.capacity)");
+    write_status(&rig, "pvc/data", r#"{"status": {"capacity": {"storage": "2Gi"}}}"#);
     apply.end().ended(0);
 
-    // Only the object shows that this is no question.
+    // Only the live object shows that the expression is not a condition.
     rig.file("claim.yaml", &claim("object.status.phase"));
     let start = Instant::now();
     let ran = rig.smp(&["apply", "-f", "claim.yaml", "--wait", "--timeout=60s"]).ended(1);

@@ -14,7 +14,7 @@ use super::request::ApiRequest;
 use super::errors::invalid_response;
 use super::json::{self, or_default};
 use super::mapping::{ResourceMapping, encode_segment};
-use smp_merge::schema::{Gvk, priority};
+use smp_merge::schema::{Gvk, version_priority};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// Requests aggregated discovery; older servers fall back to a list of groups.
@@ -71,7 +71,7 @@ impl Cluster {
     pub(super) fn mapping_of(&self, group: &str, kind: &str) -> Option<ResourceMapping> {
         let known = self.discovery.lock();
         let same = known.mappings.values().filter(|found| found.gvk.group == group && found.gvk.kind == kind);
-        same.max_by_key(|found| priority(&found.gvk.version)).cloned()
+        same.max_by_key(|found| version_priority(&found.gvk.version)).cloned()
     }
 
     /// Returns true if the server certainly does not serve a kind. Discovery summaries also lack groups that are

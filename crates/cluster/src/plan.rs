@@ -444,7 +444,7 @@ mod tests {
         let sources = SourceMap::default();
         let id = sources.add("test.yaml", text);
         let node = parse_one(&sources, id, ParseOptions::default()).expect("the test's YAML");
-        Resource::new(node, &Schema::none()).expect("a resource")
+        Resource::new(node, &Schema::empty()).expect("a resource")
     }
 
     fn object(api_version: &str, kind: &str, namespace: &str) -> Object {

@@ -27,7 +27,7 @@ fn resources(text: &str) -> Vec<Resource> {
     let sources = SourceMap::default();
     let id = sources.add("test.yaml", text);
     let nodes = parse_documents(&sources, id, ParseOptions::default()).expect("the test's YAML");
-    nodes.into_iter().map(|node| Resource::new(node, &Schema::none()).expect("a resource")).collect()
+    nodes.into_iter().map(|node| Resource::new(node, &Schema::empty()).expect("a resource")).collect()
 }
 
 fn config_maps(count: usize) -> Vec<Resource> {
@@ -655,7 +655,7 @@ fn names_that_are_not_strings_are_errors_before_anything_is_sent() {
         let sources = SourceMap::default();
         let id = sources.add("test.yaml", text);
         let nodes = parse_documents(&sources, id, ParseOptions::kubectl()).expect("YAML");
-        let resource = |node| Resource::new(node, &Schema::none()).expect("a resource");
+        let resource = |node| Resource::new(node, &Schema::empty()).expect("a resource");
         let objects: Vec<_> = nodes.into_iter().map(resource).chain(config_maps(1)).collect();
         let fake =
             FakeServer::start(|request| Some(if request == "GET /api" { ok(CORE) } else { object(request) }));

@@ -6,7 +6,7 @@ use super::options::{NEWEST_RELEASE, ValidateOptions};
 use super::rules;
 use super::violation::Violation;
 use super::walk::Decoding;
-use smp_merge::schema::{Gvk, Schema, is_built_in_group, kinds_of_group};
+use smp_merge::schema::{Gvk, Schema, is_built_in_group, kinds_in_group};
 use smp_text::diagnostic::Severity;
 use smp_text::path::FieldPath;
 use smp_text::yaml::{Node, did_you_mean};
@@ -30,7 +30,7 @@ pub(super) fn check(node: &Node, gvk: &Gvk, schema: &Schema, options: &ValidateO
     if schema.kind(gvk).is_some() {
         return None;
     }
-    let kinds = kinds_of_group(&gvk.group);
+    let kinds = kinds_in_group(&gvk.group);
     let versions: Vec<&str> =
         kinds.iter().filter(|known| known.kind == gvk.kind).map(|known| known.version.as_str()).collect();
     if gvk.version.is_empty() {

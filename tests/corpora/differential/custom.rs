@@ -20,7 +20,7 @@ pub fn schemas() -> Schemas {
         })
     };
     let definitions = KINDS.map(definition);
-    let kubernetes = Schema::none().with_crds(&definitions).expect("definitions");
+    let kubernetes = Schema::empty().with_crds(&definitions).expect("definitions");
     Schemas { kubernetes, kustomize: Schema::kustomize(), version: custom_version }
 }
 

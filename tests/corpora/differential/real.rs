@@ -6,7 +6,7 @@ use std::path::Path;
 
 use kubectl_smp_testing::requirements::required_env;
 use smp_merge::merge::PatchRules;
-use smp_merge::patch::{ApplyOptions, CreateOptions, PatchSides, PatchType, apply, create_verified};
+use smp_merge::patch::{ApplyOptions, CreateOptions, PatchInputs, PatchType, apply, create_verified};
 use smp_merge::schema::{Cursor, Gvk, Schema};
 use smp_overlay::package::Package;
 use smp_text::diagnostic::Code;
@@ -130,7 +130,7 @@ impl Triple {
             }
             let cursor = cursor.unwrap_or_else(Cursor::unknown);
             let make = |original, modified, current: Option<&Node>| {
-                let sides = PatchSides { original, modified, current };
+                let sides = PatchInputs { original, modified, current };
                 let created = create_verified(&sides, way.0, cursor, &options.rules(way.1));
                 created.map(|created| patched(way, sides.input(), &created.value, cursor))
             };

@@ -10,7 +10,7 @@ use smp_merge::merge::{
     Exceptions, InferKeys, ListOrder, MergeOptions, Merged, PatchRules, align, merge2, merge3,
 };
 use smp_merge::patch::{
-    ApplyOptions, CreateOptions, PatchSides, PatchType, ThreeWayOptions, apply as apply_patch,
+    ApplyOptions, CreateOptions, PatchInputs, PatchType, ThreeWayOptions, apply as apply_patch,
     create_verified,
 };
 use smp_merge::schema::Cursor;
@@ -204,7 +204,7 @@ fn three_way_round_trip(generator: &mut Generator<'_>, way: Way, policy: ListPol
     let options = CreateOptions::default().rules(way.1);
     let options = options.three_way(ThreeWayOptions::default().same_identity(false));
     let create = |original: &Node, modified: &Node, current: &Node| {
-        let sides = PatchSides { original, modified, current: Some(current) };
+        let sides = PatchInputs { original, modified, current: Some(current) };
         let created = ok(&format!("{way:?}"), create_verified(&sides, way.0, cursor, &options))?;
         patched_by(way, current, &created.value, cursor)
     };
@@ -263,7 +263,7 @@ fn created_patches_arrive_or_are_refused() {
     check(Options { distinct: EntryUniqueness::Any, wrong_values: false }, |generator, _| {
         let (a, b) = two(generator);
         let cursor = generator.root;
-        let sides = PatchSides { original: &a, modified: &b, current: None };
+        let sides = PatchInputs { original: &a, modified: &b, current: None };
         for way in [SERVERS].into_iter().chain(OTHERS) {
             let rules = way.1;
             let options = CreateOptions::default().rules(rules);
@@ -298,7 +298,7 @@ fn three_way_patches_arrive_or_are_refused() {
             let options = CreateOptions::default().rules(way.1);
             let options = options.three_way(ThreeWayOptions::default().same_identity(false));
             let make = |original, modified, current| {
-                let sides = PatchSides { original, modified, current: Some(current) };
+                let sides = PatchInputs { original, modified, current: Some(current) };
                 create_verified(&sides, way.0, cursor, &options)
             };
             let Ok(created) = make(&original, &modified, &current) else { continue };

@@ -197,7 +197,12 @@ fn objects() -> Vec<Row> {
         rejected(put(MAP, map("x", &json!({}))), 400, "BadRequest"),
         rejected(put(MAP, map_with(&json!({"name": "c", "namespace": "elsewhere"}))), 400, "BadRequest"),
         rejected(put(MAP, map_with(&json!({"name": "c", "resourceVersion": "1"}))), 409, "Conflict"),
-        rejected_naming(put(MAP, map_with(&json!({"name": "c", "uid": "x"}))), 409, "Conflict", "UID in precondition"),
+        rejected_naming(
+            put(MAP, map_with(&json!({"name": "c", "uid": "x"}))),
+            409,
+            "Conflict",
+            "UID in precondition",
+        ),
         rejected(put("/api/v1/namespaces/NAME/configmaps/none", map("none", &json!({}))), 404, "NotFound"),
         // A dry run creates nothing.
         ok("POST", "/api/v1/namespaces/NAME/configmaps?dryRun=All", JSON, map("dry", &json!({"a": "1"}))),
@@ -326,8 +331,9 @@ fn bad_strategic_patches() -> Vec<Row> {
             "etainKeys",
         ),
     ];
-    let unmerged =
-        unmerged.into_iter().map(|(body, about)| rejected_naming(strategic(DEPLOYMENT, body), 500, "", about));
+    let unmerged = unmerged
+        .into_iter()
+        .map(|(body, about)| rejected_naming(strategic(DEPLOYMENT, body), 500, "", about));
     let malformed = malformed
         .into_iter()
         .map(|(body, about)| rejected_naming(strategic(DEPLOYMENT, body), 400, "BadRequest", about));
@@ -428,7 +434,8 @@ fn bad_operations() -> Vec<Row> {
     ];
     let impossible =
         impossible.into_iter().map(|one| rejected_naming(operations(MAP, json!([one])), 422, "Invalid", ""));
-    let malformed = malformed.into_iter().map(|body| rejected_naming(operations(MAP, body), 400, "BadRequest", ""));
+    let malformed =
+        malformed.into_iter().map(|body| rejected_naming(operations(MAP, body), 400, "BadRequest", ""));
     let mut rows: Vec<Row> = impossible.chain(malformed).collect();
     rows.extend([
         rejected(operations(MAP, json!([{"op": "replace", "path": "", "value": {}}])), 400, "BadRequest"),
@@ -461,7 +468,11 @@ fn custom_resources() -> Vec<Row> {
         rejected_naming(put(GADGET, of_another), 409, "Conflict", "UID in precondition"),
         rejected(merge(GADGET, json!({"metadata": {"uid": "x"}})), 422, "Invalid"),
         get(GADGETS),
-        rejected(delete("/apis/NAME.example.com/v1/namespaces/NAME/gadgets/none", Value::Null), 404, "NotFound"),
+        rejected(
+            delete("/apis/NAME.example.com/v1/namespaces/NAME/gadgets/none", Value::Null),
+            404,
+            "NotFound",
+        ),
         merge(GADGET, json!({"metadata": {"finalizers": ["a.b/c"]}})),
         delete(GADGET, Value::Null),
         merge(GADGET, json!({"spec": {"size": 3}})),
@@ -475,7 +486,12 @@ fn deletions() -> Vec<Row> {
     let only =
         |field: &str| json!({"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {field: "1"}});
     vec![
-        rejected_naming(delete(MAP, only("uid")), 409, "Conflict", "the UID in the precondition (1) does not match"),
+        rejected_naming(
+            delete(MAP, only("uid")),
+            409,
+            "Conflict",
+            "the UID in the precondition (1) does not match",
+        ),
         rejected_naming(
             delete(MAP, only("resourceVersion")),
             409,

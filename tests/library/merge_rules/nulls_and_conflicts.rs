@@ -177,7 +177,7 @@ spec:
         Package::of_text(name, text, Reading::Kustomize, &sources).expect("readable")
     };
     let lossless = MergeOptions::lossless;
-    let cases = [(Schema::embedded(), lossless()), (Schema::none(), lossless()), (Schema::none(), kyaml())];
+    let cases = [(Schema::embedded(), lossless()), (Schema::empty(), lossless()), (Schema::empty(), kyaml())];
     for (schema, options) in cases {
         let (source, dest) = (package("source", source.clone()), package("dest", dest.clone()));
         let merged = merge2_packages(&source, &dest, &schema, &options).expect("merged");

@@ -2,7 +2,7 @@
 
 use smp_merge::merge::{PatchRules, apply};
 use smp_merge::patch::json::PatchType;
-use smp_merge::patch::{CreateOptions, PatchSides, create_verified};
+use smp_merge::patch::{CreateOptions, PatchInputs, create_verified};
 use smp_merge::schema::Schema;
 use smp_text::yaml::Node;
 
@@ -36,17 +36,17 @@ fn created_patches_identify_entries_by_their_original_keys() {
             let graph = read(SCHEMA).expect("readable");
             let kind = graph.named("Thing").expect("defined");
             for (from, to) in [(original, modified), (modified, modified), (live, want)] {
-                let got = apply(node(from), &patch, kind, &Schema::none(), rules).expect("merged").node;
+                let got = apply(node(from), &patch, kind, &Schema::empty(), rules).expect("merged").node;
                 assert_eq!(got, Some(node(to)), "{rules:?} {from}");
             }
             // Also with three versions.
             let (original, modified, live) = (node(original), node(modified), node(live));
-            let sides = PatchSides { original: &original, modified: &modified, current: Some(&live) };
+            let sides = PatchInputs { original: &original, modified: &modified, current: Some(&live) };
             let mut options = CreateOptions::default().rules(rules);
             options.three_way =
                 options.three_way.overwrite(rules == PatchRules::Apiserver).same_identity(false);
             let patch = create_verified(&sides, PatchType::Strategic, kind, &options).expect("a patch").value;
-            let got = apply(live.clone(), &patch, kind, &Schema::none(), rules).expect("merged").node;
+            let got = apply(live.clone(), &patch, kind, &Schema::empty(), rules).expect("merged").node;
             assert_eq!(got, Some(node(want)), "{rules:?}");
         }
     }
@@ -150,7 +150,7 @@ fn new_patches_are_old_patches_plus_the_directive() {
         let graph = read(SCHEMA).expect("readable");
         let kind = graph.named("Thing").expect("defined");
         let live = node(&original.replace('L', "plain"));
-        let got = apply(live, &stripped, kind, &Schema::none(), PatchRules::Overlay).expect("merged").node;
+        let got = apply(live, &stripped, kind, &Schema::empty(), PatchRules::Overlay).expect("merged").node;
         assert_eq!(got, Some(node(&modified.replace('L', "plain"))));
     }
 }

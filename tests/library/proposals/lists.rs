@@ -4,7 +4,7 @@ use std::path::Path;
 
 use smp_merge::merge::{PatchRules, apply};
 use smp_merge::patch::json::PatchType;
-use smp_merge::patch::{CreateOptions, PatchSides, create_verified};
+use smp_merge::patch::{CreateOptions, PatchInputs, create_verified};
 use smp_merge::schema::{Gvk, Schema, TypeGraph, split_keys};
 
 use super::{BOTH, SCHEMA, check, node, read};
@@ -41,7 +41,7 @@ fn created_patches_include_all_port_keys_if_enabled() {
     let service = schema.kind(&Gvk::from_manifest("v1", "Service")).expect("built in");
     let original = node("spec: {ports: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP}]}");
     let modified = node("spec: {ports: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP, name: dns}]}");
-    let sides = PatchSides { original: &original, modified: &modified, current: None };
+    let sides = PatchInputs { original: &original, modified: &modified, current: None };
     let created = |options: CreateOptions| {
         let created = create_verified(&sides, PatchType::Strategic, service, &options);
         created.map(|patch| patch.value.get_path(&["spec", "ports"]).cloned())
@@ -161,7 +161,7 @@ spec: {group: a.b, names: {kind: A}, versions: [{name: v1, schema: {openAPIV3Sch
     let graph = read(crd).expect("readable");
     let kind = graph.kind(&Gvk::from_manifest("a.b/v1", "A")).expect("defined");
     let (live, patch) = (node("l: [{id: a, x: 1}, {id: b}]"), node("l: [{id: b, x: 2}]"));
-    let merged = apply(live, &patch, kind, &Schema::none(), PatchRules::Overlay).expect("merged");
+    let merged = apply(live, &patch, kind, &Schema::empty(), PatchRules::Overlay).expect("merged");
     assert_eq!(merged.node, Some(node("l: [{id: a, x: 1}, {id: b, x: 2}]")));
 }
 

@@ -93,7 +93,7 @@ fn directive_outside_list_entries_is_rejected() {
         ],
     );
     // Kustomization builds remove it and print a warning.
-    let (schema, kustomize) = (Schema::none(), KUSTOMIZE);
+    let (schema, kustomize) = (Schema::empty(), KUSTOMIZE);
     let graph = read(SCHEMA).expect("readable");
     let kind = graph.named("Thing").expect("defined");
     for (live, patch, want) in [

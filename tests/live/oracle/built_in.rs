@@ -1,13 +1,13 @@
 //! Random objects of built-in kinds, which the server accepts, and layers over them.
 //!
-//! What the server fills in when it first sees an object stays when a layer changes what it was worked out from.
-//! So layers change nothing of that kind: images have tags, strategies keep their type.
+//! Values that the server derives when it creates an object stay when a layer changes their inputs. Layers change
+//! no such inputs: images have tags, strategies keep their type.
 
 use serde_json::{Value, json};
 
 use super::{Dice, KeyedLists, Pair, Resource};
 
-/// Group, kind, plural, and how an object of it is made.
+/// Group, kind, plural, and the function that creates an object.
 type Kind = (&'static str, &'static str, &'static str, fn(&mut Maker) -> Value);
 
 const KINDS: [Kind; 14] = [
@@ -52,9 +52,9 @@ pub(super) fn pair(seed: u64, mut dice: Dice) -> Pair<'static> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Layer {
-    /// It has what the server asks for.
+    /// Has all required fields.
     Base,
-    /// It has some of it.
+    /// Has some of them.
     Over,
 }
 
@@ -68,20 +68,20 @@ impl Maker {
         let mut object = make(self);
         object["metadata"] = json!({});
         let metadata = &mut object["metadata"];
-        self.some(metadata, "labels", |m| m.words(&["app", "tier", "example.com/part"]));
-        self.some(metadata, "annotations", |m| m.words(&["note", "example.com/on", "1"]));
+        self.maybe_set(metadata, "labels", |m| m.words(&["app", "tier", "example.com/part"]));
+        self.maybe_set(metadata, "annotations", |m| m.words(&["note", "example.com/on", "1"]));
         object
     }
 
-    /// Sets a field, or not.
-    fn some(&mut self, object: &mut Value, field: &str, make: impl FnOnce(&mut Self) -> Value) {
+    /// Sets a field at random.
+    fn maybe_set(&mut self, object: &mut Value, field: &str, make: impl FnOnce(&mut Self) -> Value) {
         if self.dice.one_in(2) {
             object[field] = make(self);
         }
     }
 
-    /// Sets a field that the base needs; a layer may leave it out.
-    fn needed(&mut self, object: &mut Value, field: &str, make: impl FnOnce(&mut Self) -> Value) {
+    /// Sets a required field. A layer may omit it.
+    fn set_required(&mut self, object: &mut Value, field: &str, make: impl FnOnce(&mut Self) -> Value) {
         if self.layer == Layer::Base || self.dice.one_in(2) {
             object[field] = make(self);
         }
@@ -90,7 +90,7 @@ impl Maker {
     fn words(&mut self, keys: &[&str]) -> Value {
         let mut map = json!({});
         for key in keys {
-            self.some(&mut map, key, Self::word);
+            self.maybe_set(&mut map, key, Self::word);
         }
         map
     }
@@ -99,7 +99,7 @@ impl Maker {
         json!(self.dice.pick(&["a", "b", "on", "1", "0x1", "1e3"]))
     }
 
-    /// Some entries of a list, each with a key of its own.
+    /// Some entries of a list, each with its own key.
     fn entries(&mut self, keys: &[&str], mut make: impl FnMut(&mut Self, &str) -> Value) -> Value {
         let mut keys = keys.to_vec();
         self.dice.shuffle(&mut keys);
@@ -109,23 +109,23 @@ impl Maker {
 
     fn workload(&mut self, spec: impl FnOnce(&mut Self) -> Value) -> Value {
         let mut spec = spec(self);
-        self.needed(&mut spec, "selector", |_| json!({"matchLabels": {"of": "web"}}));
+        self.set_required(&mut spec, "selector", |_| json!({"matchLabels": {"of": "web"}}));
         let pod = self.pod();
         let mut metadata = json!({});
-        self.needed(&mut metadata, "labels", |_| json!({"of": "web"}));
-        self.some(&mut metadata, "annotations", |m| m.words(&["x", "y"]));
+        self.set_required(&mut metadata, "labels", |_| json!({"of": "web"}));
+        self.maybe_set(&mut metadata, "annotations", |m| m.words(&["x", "y"]));
         spec["template"] = json!({"metadata": metadata, "spec": pod});
         json!({"spec": spec})
     }
 
     fn rolling(&mut self) -> Value {
         let mut spec = json!({});
-        self.some(&mut spec, "replicas", |m| json!(m.dice.below(4)));
-        self.some(&mut spec, "paused", |m| json!(m.dice.one_in(2)));
-        self.some(&mut spec, "strategy", |m| {
+        self.maybe_set(&mut spec, "replicas", |m| json!(m.dice.below(4)));
+        self.maybe_set(&mut spec, "paused", |m| json!(m.dice.one_in(2)));
+        self.maybe_set(&mut spec, "strategy", |m| {
             let mut rolling = json!({});
-            m.some(&mut rolling, "maxSurge", |m| m.dice_of(&[json!(1), json!("50%")]));
-            m.some(&mut rolling, "maxUnavailable", |m| m.dice_of(&[json!(1), json!("10%")]));
+            m.maybe_set(&mut rolling, "maxSurge", |m| m.dice_of(&[json!(1), json!("50%")]));
+            m.maybe_set(&mut rolling, "maxUnavailable", |m| m.dice_of(&[json!(1), json!("10%")]));
             json!({"type": "RollingUpdate", "rollingUpdate": rolling})
         });
         spec
@@ -133,8 +133,8 @@ impl Maker {
 
     fn stateful(&mut self) -> Value {
         let mut spec = json!({"serviceName": "web"});
-        self.some(&mut spec, "replicas", |m| json!(m.dice.below(4)));
-        self.some(
+        self.maybe_set(&mut spec, "replicas", |m| json!(m.dice.below(4)));
+        self.maybe_set(
             &mut spec,
             "updateStrategy",
             |m| json!({"type": "RollingUpdate", "rollingUpdate": {"partition": m.dice.below(3)}}),
@@ -151,36 +151,40 @@ impl Maker {
         let mut containers = vec![self.container("a", self.layer)];
         containers.extend(others.as_array().into_iter().flatten().cloned());
         let mut pod = json!({"containers": containers});
-        self.some(&mut pod, "initContainers", |m| m.entries(&["i", "j"], |m, n| m.container(n, Layer::Base)));
-        self.needed(&mut pod, "volumes", |m| {
+        self.maybe_set(&mut pod, "initContainers", |m| {
+            m.entries(&["i", "j"], |m, n| m.container(n, Layer::Base))
+        });
+        self.set_required(&mut pod, "volumes", |m| {
             let volumes = ["v", "w"].map(|name| json!({"name": name, "configMap": {"name": m.word()}}));
             json!(volumes)
         });
-        self.some(&mut pod, "nodeSelector", |m| m.words(&["disk", "zone"]));
-        self.some(&mut pod, "tolerations", |m| {
+        self.maybe_set(&mut pod, "nodeSelector", |m| m.words(&["disk", "zone"]));
+        self.maybe_set(&mut pod, "tolerations", |m| {
             m.entries(&["t", "u"], |_, key| json!({"key": key, "operator": "Exists"}))
         });
-        self.some(&mut pod, "hostAliases", |m| {
+        self.maybe_set(&mut pod, "hostAliases", |m| {
             m.entries(
                 &["10.0.0.1", "10.0.0.2"],
                 |m, ip| json!({"ip": ip, "hostnames": [m.dice.pick(&["h", "i"])]}),
             )
         });
-        self.some(&mut pod, "imagePullSecrets", |m| m.entries(&["s", "t"], |_, name| json!({"name": name})));
-        self.some(&mut pod, "topologySpreadConstraints", |m| {
+        self.maybe_set(&mut pod, "imagePullSecrets", |m| {
+            m.entries(&["s", "t"], |_, name| json!({"name": name}))
+        });
+        self.maybe_set(&mut pod, "topologySpreadConstraints", |m| {
             m.entries(&["DoNotSchedule", "ScheduleAnyway"], |m, when| {
                 json!({"maxSkew": 1 + m.dice.below(3), "topologyKey": "zone", "whenUnsatisfiable": when,
                     "labelSelector": {"matchLabels": {"of": "web"}}})
             })
         });
-        self.some(&mut pod, "securityContext", |m| {
+        self.maybe_set(&mut pod, "securityContext", |m| {
             let mut context = json!({});
-            m.some(&mut context, "runAsUser", |m| json!(1 + m.dice.below(3)));
-            m.some(&mut context, "supplementalGroups", |m| json!([1 + m.dice.below(3)]));
-            m.some(&mut context, "sysctls", |_| json!([{"name": "net.core.somaxconn", "value": "1"}]));
+            m.maybe_set(&mut context, "runAsUser", |m| json!(1 + m.dice.below(3)));
+            m.maybe_set(&mut context, "supplementalGroups", |m| json!([1 + m.dice.below(3)]));
+            m.maybe_set(&mut context, "sysctls", |_| json!([{"name": "net.core.somaxconn", "value": "1"}]));
             context
         });
-        self.some(&mut pod, "terminationGracePeriodSeconds", |m| json!(m.dice.below(60)));
+        self.maybe_set(&mut pod, "terminationGracePeriodSeconds", |m| json!(m.dice.below(60)));
         pod
     }
 
@@ -189,8 +193,8 @@ impl Maker {
         if layer == Layer::Base || self.dice.one_in(2) {
             one["image"] = json!(self.dice.pick(&["example.com/a:1", "example.com/a:2"]));
         }
-        self.some(&mut one, "command", |m| m.entries(&["sh", "-c", "x"], |_, word| json!(word)));
-        self.some(&mut one, "env", |m| {
+        self.maybe_set(&mut one, "command", |m| m.entries(&["sh", "-c", "x"], |_, word| json!(word)));
+        self.maybe_set(&mut one, "env", |m| {
             m.entries(&["A", "B", "REF"], |m, name| match name {
                 "REF" => {
                     let key = json!({"name": m.word(), "key": m.word()});
@@ -199,21 +203,21 @@ impl Maker {
                 _ => json!({"name": name, "value": m.word()}),
             })
         });
-        self.some(&mut one, "ports", Self::container_ports);
-        self.some(&mut one, "volumeMounts", |m| {
+        self.maybe_set(&mut one, "ports", Self::container_ports);
+        self.maybe_set(&mut one, "volumeMounts", |m| {
             m.entries(&["/v", "/w"], |m, path| json!({"name": m.dice.pick(&["v", "w"]), "mountPath": path}))
         });
-        self.some(&mut one, "envFrom", |m| json!([{"configMapRef": {"name": m.word()}}]));
-        self.some(&mut one, "resources", |m| {
+        self.maybe_set(&mut one, "envFrom", |m| json!([{"configMapRef": {"name": m.word()}}]));
+        self.maybe_set(&mut one, "resources", |m| {
             let mut resources = json!({"requests": {"cpu": "100m"}});
-            m.some(
+            m.maybe_set(
                 &mut resources,
                 "limits",
                 |m| json!({"cpu": m.dice.pick(&["1", "2000m"]), "memory": "1Gi"}),
             );
             resources
         });
-        self.some(
+        self.maybe_set(
             &mut one,
             "securityContext",
             |m| json!({"capabilities": {"drop": m.entries(&["ALL", "NET_RAW"], |_, word| json!(word))}}),
@@ -230,7 +234,7 @@ impl Maker {
                 "" => one["protocol"] = json!("TCP"),
                 protocol => one["protocol"] = json!(protocol),
             }
-            m.some(&mut one, "name", |m| {
+            m.maybe_set(&mut one, "name", |m| {
                 json!(format!("p{}{}", m.dice.below(9), key.replace('/', "").to_lowercase()))
             });
             one
@@ -241,16 +245,16 @@ impl Maker {
         let mut pod = self.pod();
         pod["restartPolicy"] = json!("Never");
         let mut spec = json!({"jobTemplate": {"spec": {"template": {"spec": pod}}}});
-        self.needed(&mut spec, "schedule", |m| json!(m.dice.pick(&["0 1 * * *", "@daily"])));
-        self.some(&mut spec, "suspend", |m| json!(m.dice.one_in(2)));
-        self.some(&mut spec["jobTemplate"]["spec"], "backoffLimit", |m| json!(m.dice.below(4)));
+        self.set_required(&mut spec, "schedule", |m| json!(m.dice.pick(&["0 1 * * *", "@daily"])));
+        self.maybe_set(&mut spec, "suspend", |m| json!(m.dice.one_in(2)));
+        self.maybe_set(&mut spec["jobTemplate"]["spec"], "backoffLimit", |m| json!(m.dice.below(4)));
         json!({"spec": spec})
     }
 
     fn config_map(&mut self) -> Value {
         let mut map = json!({});
-        self.some(&mut map, "data", |m| m.words(&["a", "b", "on", "1"]));
-        self.some(&mut map, "binaryData", |m| m.encoded(&["x", "y"]));
+        self.maybe_set(&mut map, "data", |m| m.words(&["a", "b", "on", "1"]));
+        self.maybe_set(&mut map, "binaryData", |m| m.encoded(&["x", "y"]));
         map
     }
 
@@ -263,11 +267,11 @@ impl Maker {
             .collect()
     }
 
-    /// Values of one name in both fields among them.
+    /// Some keys are in both `data` and `stringData`.
     fn secret(&mut self) -> Value {
         let mut secret = json!({});
-        self.some(&mut secret, "data", |m| m.encoded(&["a", "b", "c"]));
-        self.some(&mut secret, "stringData", |m| m.words(&["a", "b", "d"]));
+        self.maybe_set(&mut secret, "data", |m| m.encoded(&["a", "b", "c"]));
+        self.maybe_set(&mut secret, "stringData", |m| m.words(&["a", "b", "d"]));
         secret
     }
 
@@ -279,16 +283,18 @@ impl Maker {
                 let mut one = json!({"port": port, "name": name});
                 match name {
                     "dns-udp" => one["protocol"] = json!("UDP"),
-                    _ => self.some(&mut one, "protocol", |_| json!("TCP")),
+                    _ => self.maybe_set(&mut one, "protocol", |_| json!("TCP")),
                 }
-                self.some(&mut one, "targetPort", |m| m.dice_of(&[json!(8080), json!("http")]));
+                self.maybe_set(&mut one, "targetPort", |m| m.dice_of(&[json!(8080), json!("http")]));
                 ports.as_array_mut().expect("a list").push(one);
             }
         }
         let mut spec = json!({"ports": ports});
-        self.some(&mut spec, "selector", |m| m.words(&["app", "of"]));
-        self.some(&mut spec, "externalIPs", |m| m.entries(&["192.0.2.7", "192.0.2.8"], |_, ip| json!(ip)));
-        self.some(&mut spec, "sessionAffinity", |_| json!("ClientIP"));
+        self.maybe_set(&mut spec, "selector", |m| m.words(&["app", "of"]));
+        self.maybe_set(&mut spec, "externalIPs", |m| {
+            m.entries(&["192.0.2.7", "192.0.2.8"], |_, ip| json!(ip))
+        });
+        self.maybe_set(&mut spec, "sessionAffinity", |_| json!("ClientIP"));
         json!({"spec": spec})
     }
 
@@ -301,22 +307,24 @@ impl Maker {
         let service =
             |m: &mut Self| json!({"service": {"name": m.dice.pick(&["x", "y"]), "port": {"number": 80}}});
         let mut spec = json!({"defaultBackend": service(self)});
-        self.some(&mut spec, "rules", |m| {
+        self.maybe_set(&mut spec, "rules", |m| {
             m.entries(&["a.example", "b.example"], |m, host| {
                 let path = json!({"path": "/", "pathType": "Prefix", "backend": service(m)});
                 json!({"host": host, "http": {"paths": [path]}})
             })
         });
-        self.some(&mut spec, "tls", |m| m.entries(&["s", "t"], |_, name| json!({"secretName": name})));
-        self.some(&mut spec, "ingressClassName", |m| json!(m.dice.pick(&["nginx", "other"])));
+        self.maybe_set(&mut spec, "tls", |m| m.entries(&["s", "t"], |_, name| json!({"secretName": name})));
+        self.maybe_set(&mut spec, "ingressClassName", |m| json!(m.dice.pick(&["nginx", "other"])));
         json!({"spec": spec})
     }
 
     fn network_policy(&mut self) -> Value {
         let mut spec = json!({});
-        self.needed(&mut spec, "podSelector", |m| json!({"matchLabels": m.words(&["app", "of"])}));
-        self.some(&mut spec, "policyTypes", |m| m.entries(&["Ingress", "Egress"], |_, word| json!(word)));
-        self.some(&mut spec, "ingress", |m| {
+        self.set_required(&mut spec, "podSelector", |m| json!({"matchLabels": m.words(&["app", "of"])}));
+        self.maybe_set(&mut spec, "policyTypes", |m| {
+            m.entries(&["Ingress", "Egress"], |_, word| json!(word))
+        });
+        self.maybe_set(&mut spec, "ingress", |m| {
             let ports =
                 m.entries(&["80", "81"], |_, port| json!({"port": port.parse::<u16>().expect("a number")}));
             json!([{"ports": ports, "from": [{"podSelector": {"matchLabels": {"of": "web"}}}]}])
@@ -326,7 +334,7 @@ impl Maker {
 
     fn role(&mut self) -> Value {
         let mut role = json!({});
-        self.some(&mut role, "rules", |m| {
+        self.maybe_set(&mut role, "rules", |m| {
             m.entries(&["pods", "services"], |m, resource| {
                 let verbs = json!([m.dice.pick(&["get", "list"])]);
                 json!({"apiGroups": [""], "resources": [resource], "verbs": verbs})
@@ -337,8 +345,8 @@ impl Maker {
 
     fn budget(&mut self) -> Value {
         let mut spec = json!({"minAvailable": self.dice_of(&[json!(1), json!("50%")])});
-        self.some(&mut spec, "selector", |m| json!({"matchLabels": m.words(&["app", "of"])}));
-        self.some(&mut spec, "unhealthyPodEvictionPolicy", |_| json!("AlwaysAllow"));
+        self.maybe_set(&mut spec, "selector", |m| json!({"matchLabels": m.words(&["app", "of"])}));
+        self.maybe_set(&mut spec, "unhealthyPodEvictionPolicy", |_| json!("AlwaysAllow"));
         json!({"spec": spec})
     }
 
@@ -346,14 +354,14 @@ impl Maker {
         let target =
             json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": self.dice.pick(&["x", "y"])});
         let mut spec = json!({"scaleTargetRef": target, "maxReplicas": 5 + self.dice.below(5)});
-        self.some(&mut spec, "minReplicas", |m| json!(1 + m.dice.below(4)));
-        self.some(&mut spec, "metrics", |m| {
+        self.maybe_set(&mut spec, "minReplicas", |m| json!(1 + m.dice.below(4)));
+        self.maybe_set(&mut spec, "metrics", |m| {
             m.entries(&["cpu", "memory"], |m, name| {
                 let target = json!({"type": "Utilization", "averageUtilization": 50 + m.dice.below(40)});
                 json!({"type": "Resource", "resource": {"name": name, "target": target}})
             })
         });
-        self.some(
+        self.maybe_set(
             &mut spec,
             "behavior",
             |m| json!({"scaleDown": {"stabilizationWindowSeconds": m.dice.below(300)}}),

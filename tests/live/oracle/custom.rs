@@ -1,7 +1,7 @@
-//! Random objects of custom resources, by the types of their definitions.
+//! Random objects of custom resources, generated from their CRD schemas.
 //!
-//! Definitions are installed in groups of this test's own, and without what makes a value of the right type
-//! invalid, such as patterns and rules: how objects merge depends on none of these.
+//! CRDs are installed in API groups of this test's own. Validation such as patterns and rules is removed: merging
+//! does not depend on it.
 
 use std::collections::BTreeSet;
 use std::{env, fs};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::server::Server;
 use super::{Dice, KeyedLists, Pair, Resource, Rig, eventually};
 
-/// The kinds that were installed; they go when it goes.
+/// The installed kinds. Dropping it deletes them.
 pub(super) struct Custom<'r> {
     rig: &'r Rig,
     kinds: Vec<CustomKind>,
@@ -20,7 +20,7 @@ pub(super) struct Custom<'r> {
 struct CustomKind {
     resource: Resource,
     definition: String,
-    /// The schema that is installed, with a mark on what has lists with keys in it.
+    /// The installed schema. Parts that contain lists with keys are marked.
     schema: Value,
 }
 
@@ -32,7 +32,7 @@ impl Drop for Custom<'_> {
     }
 }
 
-/// Marks schemas somewhere in which a list has keys, or a map is atomic.
+/// Marks schemas that contain a list with keys or an atomic map.
 const RICH: &str = "rich";
 
 impl<'r> Custom<'r> {
@@ -107,7 +107,7 @@ impl CustomKind {
     }
 }
 
-/// The schema without rules for values.
+/// The schema without validation rules.
 fn without_rules(schema: &Value) -> Value {
     const KEPT: [&str; 8] = [
         "type",
@@ -155,7 +155,7 @@ pub(super) fn sort_keyed(value: &mut Value, schema: &Value) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
-                sort_keyed(value, of_field(schema, name));
+                sort_keyed(value, field_schema(schema, name));
             }
         }
         Value::Array(entries) => {
@@ -170,7 +170,7 @@ pub(super) fn sort_keyed(value: &mut Value, schema: &Value) {
     }
 }
 
-fn of_field<'s>(schema: &'s Value, name: &str) -> &'s Value {
+fn field_schema<'s>(schema: &'s Value, name: &str) -> &'s Value {
     schema["properties"].get(name).unwrap_or(&schema["additionalProperties"])
 }
 
@@ -190,11 +190,11 @@ fn mark_rich(schema: &mut Value) -> bool {
     is_rich
 }
 
-/// How many values an object has at most, about.
+/// The approximate maximum number of values in an object.
 const BUDGET: usize = 60;
 const DEEPEST: usize = 14;
 
-/// Makes values by schemas.
+/// Generates values from schemas.
 struct Maker {
     dice: Dice,
     budget: usize,
@@ -232,7 +232,7 @@ impl Maker {
         values[self.dice.below(values.len())].clone()
     }
 
-    /// A value of fields that nobody describes; each name has one type.
+    /// A value of a field without a schema. Each field name has one type.
     fn free(&mut self, depth: usize) -> Value {
         let mut fields = json!({"a": self.dice.below(3)});
         if self.dice.one_in(2) && depth < DEEPEST {
@@ -261,14 +261,14 @@ impl Maker {
                 }
             }
         } else if let Value::Object(free) = self.free(depth) {
-            // Without this mark there is nothing that it could have.
+            // Without this extension, the object can have no fields.
             let is_free = schema["x-kubernetes-preserve-unknown-fields"] == true;
             map.extend(free.into_iter().filter(|_| is_free));
         }
         map.into()
     }
 
-    /// Fields in which something merges by keys are preferred.
+    /// Prefers fields that contain lists with keys.
     fn add_field(&mut self, map: &mut Map<String, Value>, properties: &Map<String, Value>, depth: usize) {
         let rich: Vec<_> = properties.iter().filter(|(_, schema)| schema[RICH] == true).collect();
         let all: Vec<_> = properties.iter().collect();
@@ -300,7 +300,7 @@ impl Maker {
         entry
     }
 
-    /// A key with a default may be left out.
+    /// A key field with a default may be omitted.
     fn keys(&mut self, schema: &Value) -> Vec<(String, Value)> {
         let mut made = Vec::new();
         for key in keys(schema) {
@@ -321,7 +321,7 @@ impl Maker {
         made
     }
 
-    /// A layer over a value: some of what is there, changed or not, and some that is new.
+    /// A layer over a value: some of its content, changed or not, and some new content.
     fn change(&mut self, base: &Value, schema: &Value, depth: usize) -> Value {
         match (base, list_type(schema)) {
             (Value::Object(fields), _) => self.change_map(fields, schema, depth),
@@ -339,7 +339,7 @@ impl Maker {
         for (name, value) in fields {
             let is_identity = schema["x-kubernetes-embedded-resource"] == true && value.is_string();
             if is_identity || depth == 0 || self.dice.one_in(2) {
-                map.insert(name.clone(), self.change(value, of_field(schema, name), depth + 1));
+                map.insert(name.clone(), self.change(value, field_schema(schema, name), depth + 1));
             }
         }
         if let Some(properties) = schema["properties"].as_object().filter(|_| depth > 0) {
@@ -348,7 +348,7 @@ impl Maker {
         map.into()
     }
 
-    /// Some of the entries, under the keys that they have, and a new one.
+    /// Some of the entries, with their keys, and a new one.
     fn change_keyed(&mut self, entries: &[Value], schema: &Value, depth: usize) -> Value {
         let mut list = Vec::new();
         for entry in entries.iter().filter(|entry| entry.is_object()) {
@@ -375,7 +375,7 @@ fn keys(schema: &Value) -> impl Iterator<Item = &str> {
     schema["x-kubernetes-list-map-keys"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Without entries that the list may not have twice.
+/// Removes entries that would be duplicates in the list.
 fn distinct(list: Vec<Value>, schema: &Value) -> Vec<Value> {
     if list_type(schema) == "atomic" {
         return list;

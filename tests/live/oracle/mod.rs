@@ -1,11 +1,11 @@
-//! What `apply` makes of a base and an overlay is what server-side apply makes of one after the other, by two
-//! managers of whom the second takes over what it names.
+//! `apply` of a base and an overlay has the same result as two server-side applies, one after the other, by two
+//! managers of which the second forces conflicts.
 //!
-//! `SMP_TEST_APPLIES` random pairs (60), each from a seed of its own: seed 7 alone is tried again with
-//! `SMP_TEST_APPLIES_SEED=7 SMP_TEST_APPLIES=1`. Where `SMP_TEST_SHARED` names a folder with `crds/`, objects of these
-//! kinds are among them, else only of the built-in kinds and of `crds/` here.
+//! `SMP_TEST_APPLIES` random pairs (60), each from its own seed. To repeat seed 7, set `SMP_TEST_APPLIES_SEED=7
+//! SMP_TEST_APPLIES=1`. If `SMP_TEST_SHARED` names a directory with `crds/`, objects of these kinds are included;
+//! otherwise only built-in kinds and those of `crds/` here.
 //!
-//! Fields whose patch and list types differ are not among the pairs: `directives` names them, two lists of statuses.
+//! Fields whose patch strategy and list type differ are excluded: `directives` names them, two lists of statuses.
 
 mod built_in;
 mod custom;
@@ -20,7 +20,7 @@ use self::custom::Custom;
 use self::server::Server;
 use super::rig::{Ran, Rig, eventually};
 
-/// A resource, as its path names it.
+/// A resource, as in its URL path.
 #[derive(Debug, Clone)]
 struct Resource {
     api_version: String,
@@ -29,17 +29,17 @@ struct Resource {
     namespaced: bool,
 }
 
-/// How lists whose entries have keys are known: their order may differ.
+/// Identifies the lists whose entries have keys: their order may differ.
 #[derive(Debug, Clone, Copy)]
 enum KeyedLists<'a> {
-    /// By the names of their fields.
+    /// By field name.
     Names(&'a [&'a str]),
-    /// By the schema of a definition.
+    /// By the schema of a CRD.
     Schema(&'a Value),
 }
 
 impl KeyedLists<'_> {
-    /// Sorts those of a value.
+    /// Sorts these lists in a value.
     fn sort(self, value: &mut Value) {
         match self {
             Self::Names(names) => sort_named(value, "", names),
@@ -85,8 +85,8 @@ impl Pair<'_> {
         manifest
     }
 
-    /// What is compared of an object: all but who it is, what controllers and addresses add, and the order of
-    /// entries with keys.
+    /// The compared part of an object: without its identity, without values added by controllers and address
+    /// allocation, and with sorted entries of lists with keys.
     fn compared(&self, mut object: Value) -> Value {
         let kept = ["labels", "annotations"].map(|field| (field, object["metadata"][field].take()));
         let kept = kept.into_iter().filter(|(_, value)| !value.is_null());
@@ -108,8 +108,8 @@ impl Pair<'_> {
     }
 }
 
-/// How many pairs are in one overlay.
-const TOGETHER: usize = 25;
+/// The number of pairs in one overlay.
+const PAIRS_PER_OVERLAY: usize = 25;
 
 fn number(variable: &str) -> Option<u64> {
     env::var(variable).ok().map(|text| text.parse().expect(variable))
@@ -118,7 +118,7 @@ fn number(variable: &str) -> Option<u64> {
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
 #[allow(clippy::print_stdout, reason = "the seed is wanted when it fails")]
-fn random_overlays_are_applied_as_two_managers_would() {
+fn random_overlays_apply_as_two_managers_would() {
     let rig = Rig::new();
     rig.create_namespace();
     let count = number("SMP_TEST_APPLIES").unwrap_or(60);
@@ -129,8 +129,8 @@ fn random_overlays_are_applied_as_two_managers_would() {
     let custom = Custom::installed(&rig, &server);
     let pairs: Vec<_> = (seed..seed + count).map(|seed| pair(seed, &custom)).collect();
     let (mut refused, mut differences) = (0, Vec::new());
-    for (number, pairs) in pairs.chunks(TOGETHER).enumerate() {
-        let ran = apply_together(&rig, pairs, number);
+    for (number, pairs) in pairs.chunks(PAIRS_PER_OVERLAY).enumerate() {
+        let ran = apply_as_overlay(&rig, pairs, number);
         for pair in pairs {
             match compare(&rig, &server, pair) {
                 Compared::Same => {}
@@ -147,14 +147,14 @@ fn random_overlays_are_applied_as_two_managers_would() {
     assert!(refused * 10 <= count, "{refused} of {count} pairs were refused, which tells too little");
 }
 
-/// Half of the pairs are of custom resources.
+/// Half of the pairs are custom resources.
 fn pair<'a>(seed: u64, custom: &'a Custom<'_>) -> Pair<'a> {
     let mut dice = Dice::new(seed);
     if dice.one_in(2) { custom.pair(seed, dice) } else { built_in::pair(seed, dice) }
 }
 
-/// Applies our way: one overlay with all pairs.
-fn apply_together(rig: &Rig, pairs: &[Pair<'_>], number: usize) -> Ran {
+/// Applies all pairs with the program, as one overlay.
+fn apply_as_overlay(rig: &Rig, pairs: &[Pair<'_>], number: usize) -> Ran {
     let [base, over] = ["base", "over"].map(|layer| format!("{layer}{number}"));
     for pair in pairs {
         let name = format!("p{}-ours", pair.seed);
@@ -166,7 +166,7 @@ fn apply_together(rig: &Rig, pairs: &[Pair<'_>], number: usize) -> Ran {
     rig.smp(&["apply", &over, "--base", &base])
 }
 
-/// What was said of an object.
+/// The output about an object.
 fn relevant(ran: &Ran, name: &str) -> String {
     let is_failed = ran.stdout.is_empty();
     let parts = ran.stderr.split("\nerror").filter(|part| is_failed || part.contains(name));
@@ -179,7 +179,7 @@ enum Compared {
     Different(String),
 }
 
-/// Applies the other way, and compares.
+/// Applies both layers with server-side apply, and compares the results.
 fn compare(rig: &Rig, server: &Server, pair: &Pair<'_>) -> Compared {
     let [ours, theirs] = ["ours", "theirs"].map(|way| format!("p{}-{way}", pair.seed));
     let layer = |layer, name| pair.manifest(layer, name, &rig.name);

@@ -1,4 +1,4 @@
-//! The API server, asked without the program and without kubectl.
+//! A client of the API server that uses neither the program nor kubectl.
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
@@ -34,7 +34,7 @@ impl Server {
         self.runtime.block_on(self.client.request::<Value>(request)).map_err(|error| error.to_string())
     }
 
-    /// Applies an object server-side, by force.
+    /// Applies an object server-side and forces conflicts.
     pub(super) fn apply(&self, resource: &Resource, object: &Value, manager: &str) -> Result<Value, String> {
         let metadata = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
         let path = path(resource, metadata("namespace"), metadata("name"));

@@ -1,4 +1,4 @@
-//! Namespaces and definitions that hold objects survive.
+//! Namespaces and CRDs that hold objects are not pruned.
 
 use std::sync::PoisonError;
 
@@ -13,7 +13,7 @@ fn annotation_of(rig: &Rig, object: &str, name: &str) -> String {
     rig.kubectl(&["get", object, "-o", &path])
 }
 
-/// A namespace, and what is in it.
+/// The objects in a namespace.
 fn inner_objects(inner: &str) -> String {
     let space = format!(
         "\
@@ -42,7 +42,7 @@ fn bind_claim(rig: &Rig, inner: &str) {
     rig.kubectl(&patch);
 }
 
-/// Takes the finalizer of the claim away, which nobody else does here.
+/// Removes the finalizer of the claim; no controller does so on this server.
 fn release_claim(rig: &Rig, inner: &str) {
     let release = r#"{"metadata": {"finalizers": null}}"#;
     rig.kubectl(&["-n", inner, "patch", "pvc", "claim", "--type=merge", "-p", release]);
@@ -50,7 +50,7 @@ fn release_claim(rig: &Rig, inner: &str) {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_namespace_that_holds_things_survives() {
+fn namespace_that_holds_objects_is_not_pruned() {
     let _alone = NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
     let sets = Sets::new();
     let inner = format!("{}-in", sets.rig.name);
@@ -97,7 +97,7 @@ fn a_namespace_that_holds_things_survives() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_definition_with_objects_survives() {
+fn crd_with_objects_is_not_pruned() {
     let sets = Sets::new();
     let crd = SHELVES.replace("shelves", "gadgets").replace("Shelf", "Gadget").replace("shelf", "gadget");
     let gadget = "\
@@ -131,7 +131,7 @@ metadata: {name: g}
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_kind_that_is_gone_is_told_and_kept() {
+fn kind_that_is_no_longer_defined_is_reported_and_kept() {
     let sets = Sets::new();
     sets.smp("shop", &maps(&["a", "b"]), &[]).ended(0);
     let kinds = "applyset.kubernetes.io/contains-group-kinds=ConfigMap,Gone.apps,Gone.gone.example.com";
@@ -139,7 +139,7 @@ fn a_kind_that_is_gone_is_told_and_kept() {
     for is_first in [true, false] {
         let ran = sets.smp("shop", &maps(&["b"]), &[]).ended(0);
         assert!(ran.stderr.contains("no kind Gone.apps any more"), "{ran:?}");
-        // Where nothing defines the group, nothing comes back.
+        // If nothing defines the group, its objects cannot return.
         let gone = "nothing defines the kind Gone.gone.example.com any more";
         assert_eq!(ran.stderr.contains(gone), is_first, "{ran:?}");
         assert!(ran.stderr.contains("contains-group-kinds of secret/shop"), "{ran:?}");
@@ -147,7 +147,7 @@ fn a_kind_that_is_gone_is_told_and_kept() {
         let kinds = sets.annotation("secret/shop", "contains-group-kinds");
         assert_eq!(kinds, "ConfigMap,Gone.apps", "it may be served again");
     }
-    // What older tools wrote is read, too, and goes.
+    // The annotation of older tools is read and removed.
     let (new, old) = (
         "applyset.kubernetes.io/contains-group-kinds-",
         "applyset.kubernetes.io/contains-group-resources=configmaps",
@@ -160,7 +160,7 @@ fn a_kind_that_is_gone_is_told_and_kept() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn objects_are_adopted() {
+fn unowned_objects_are_adopted() {
     let sets = Sets::new();
     let rig = &sets.rig;
     rig.file("set.yaml", &maps(&["a", "b"]));
@@ -180,7 +180,7 @@ configmap/b adopted
     );
     assert_eq!(sets.members("configmap"), names(&["a", "b"]));
     let listed = rig.smp(&["applyset", "list", "-n", &rig.name]).ended(0).stdout;
-    // Sets of other tests, whose parents have no namespace, are in the list, too.
+    // Cluster-scoped ApplySets of other tests are in the list, too.
     let line = listed.lines().find(|line| line.starts_with(&rig.name)).expect("a set");
     let words: Vec<_> = line.split_whitespace().collect();
     assert_eq!(words, [&rig.name, "secret/shop", "kubectl/v1.36", "ConfigMap", &rig.name]);
@@ -204,7 +204,7 @@ configmap/b adopted
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_set_is_given_up_and_its_objects_stay() {
+fn released_set_keeps_its_objects() {
     let sets = Sets::new();
     let rig = &sets.rig;
     rig.file("set.yaml", &maps(&["a", "b"]));

@@ -1,4 +1,4 @@
-//! Applies of sets that are killed, or run at the same time.
+//! Applies of ApplySets that are killed, or run concurrently.
 
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use super::{Sets, maps, number};
 use crate::proxy::{Answer, Proxy};
 use crate::rig::Ran;
 
-/// Sixty objects of which a number changes some, and leaves others out.
+/// Sixty objects; the number decides which are changed and which are omitted.
 fn changing(number: usize) -> Vec<String> {
     (0..60).filter(|i| !(i + number).is_multiple_of(3)).map(|i| format!("m{i}")).collect()
 }
@@ -19,7 +19,7 @@ fn changing(number: usize) -> Vec<String> {
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
 #[allow(clippy::print_stdout, reason = "the seed is wanted when it fails")]
-fn what_a_killed_apply_of_a_set_left_is_done_by_the_next() {
+fn apply_after_a_killed_apply_of_a_set_completes_it() {
     let sets = Sets::new();
     let (seed, kills) = (number("SMP_TEST_SET_KILLS_SEED", 1), number("SMP_TEST_SET_KILLS", 5));
     println!("{kills} kills by seed {seed}");
@@ -41,7 +41,7 @@ fn what_a_killed_apply_of_a_set_left_is_done_by_the_next() {
         std::thread::sleep(Duration::from_micros(u64::try_from(dice.below(whole)).expect("64 bits")));
         child.kill().expect("a child");
         cut_short += usize::from(child.wait().expect("an end").code().is_none());
-        // The next one is of another revision, even.
+        // The next apply even has another revision.
         sets.smp("shop", &text(kill + 1), &[]).ended(0);
         assert_eq!(sets.members("configmap"), changing(kill + 1).into_iter().collect());
         let all = sets.rig.live("configmaps", "{.items[*].metadata.name}");
@@ -54,8 +54,8 @@ fn what_a_killed_apply_of_a_set_left_is_done_by_the_next() {
     assert!(cut_short > 0, "no apply was killed before its end");
 }
 
-/// Who ended well has all that it applied, unless the other one came after it.
-fn who_ended_well_has_all(runs: [&Ran; 2], applied: [&[String]; 2], members: &BTreeSet<String>) {
+/// A successful run has all objects that it applied, unless the other run came after it.
+fn assert_successful_runs_are_complete(runs: [&Ran; 2], applied: [&[String]; 2], members: &BTreeSet<String>) {
     let told = || format!("{members:?}\n{runs:?}");
     let whole = |wanted: &[String]| wanted.iter().all(|name| members.contains(name));
     let is_all = |wanted: &[String]| whole(wanted) && members.len() == wanted.len();
@@ -69,7 +69,7 @@ fn who_ended_well_has_all(runs: [&Ran; 2], applied: [&[String]; 2], members: &BT
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn two_applies_of_one_set_prune_nothing_of_each_other() {
+fn concurrent_applies_of_one_set_prune_nothing_of_each_other() {
     let sets = Sets::new();
     let races = number("SMP_TEST_SET_RACES", 10);
     for race in 0..races {
@@ -89,7 +89,7 @@ fn two_applies_of_one_set_prune_nothing_of_each_other() {
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it")
         };
         let one = spawn("a.yaml");
-        // Sometimes at once, sometimes in the midst of the other.
+        // Some start at the same time, some in the middle of the other.
         std::thread::sleep(Duration::from_millis(u64::try_from(race % 10).expect("small") * 40));
         let other = spawn("b.yaml");
         let ended = |child: std::process::Child| Ran::new(child.wait_with_output().expect("an end"));
@@ -100,8 +100,8 @@ fn two_applies_of_one_set_prune_nothing_of_each_other() {
                 ran.status == 0 || ran.stderr.contains("another run began to work on the ApplySet");
             assert!(is_plain, "{ran:?}");
         }
-        who_ended_well_has_all([&one, &other], [&a, &b], &members);
-        // And the next one has nothing but its own.
+        assert_successful_runs_are_complete([&one, &other], [&a, &b], &members);
+        // The next apply leaves only its own objects.
         let ran =
             sets.rig.smp(&["apply", "--prune", "--applyset=shop", "-n", &sets.rig.name, "-f", "a.yaml"]);
         ran.ended(0);
@@ -113,10 +113,10 @@ fn two_applies_of_one_set_prune_nothing_of_each_other() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn an_object_that_was_made_anew_or_taken_out_meanwhile_stays() {
+fn object_recreated_or_removed_from_the_set_meanwhile_is_not_pruned() {
     let sets = Sets::new();
     sets.smp("shop", &maps(&["a", "anew", "out", "changed"]), &[]).ended(0);
-    // Just before the first deletion reaches the server, others have their way with the objects.
+    // The objects change just before the first deletion reaches the server.
     let count = std::sync::Arc::new(AtomicUsize::new(0));
     let (kubeconfig, namespace) = (sets.rig.kubeconfig().to_path_buf(), sets.rig.name.clone());
     let seen = std::sync::Arc::clone(&count);

@@ -1,14 +1,15 @@
-//! What we call refused is what the server refuses: valid objects and changed ones, created for a try, strictly.
+//! Objects that validation rejects are those that the server rejects: valid and changed objects, created in a dry
+//! run with strict field validation.
 //!
-//! The valid objects are those in `objects.yaml`, one at least for each kind, and, where `SMP_TEST_SHARED` names a folder
-//! with `realworld/dev` and `crds/`, the manifests there. They get `SMP_TEST_VERDICTS` (5,000) mistakes in all, which
-//! `SMP_TEST_VERDICTS_SEED` decides; what differs is printed.
+//! The valid objects are those in `objects.yaml`, at least one for each kind. If `SMP_TEST_SHARED` names a
+//! directory with `realworld/dev` and `crds/`, the manifests there are added. They get `SMP_TEST_VERDICTS` (5,000)
+//! mutations in all, which `SMP_TEST_VERDICTS_SEED` decides. Differences are printed.
 
 #![allow(clippy::print_stdout, reason = "what differs is for those who run this test")]
 
-mod validator;
 mod mutation;
 mod objects;
+mod validator;
 
 use std::collections::BTreeMap;
 use std::env;
@@ -20,26 +21,26 @@ use smp_text::diagnostic::Severity;
 use smp_text::yaml::Node;
 use smp_validate::{ValidateOptions, Violation, validate};
 
-use self::validator::{Validator, Verdict};
 use self::mutation::{Mutation, mutate};
+use self::validator::{Validator, Verdict};
 use super::rig::Rig;
 
-/// How many of a thousand verdicts must be the same.
+/// The minimum number of equal verdicts per thousand.
 const SAME: usize = 990;
 
-/// An object that the server takes.
+/// An object that the server accepts.
 struct Valid {
     object: Value,
     from: String,
 }
 
-/// What we say, as the server would: the first refusal, if there is one.
+/// The violations that validation reports as the server would.
 fn refusals(object: &Value, schema: &Schema, options: &ValidateOptions) -> Vec<Violation> {
     let found = validate(&Node::from(object), schema, options);
     found.into_iter().filter(|violation| violation.severity == Severity::Error).collect()
 }
 
-fn told(found: &[Violation]) -> String {
+fn report(found: &[Violation]) -> String {
     let lines: Vec<String> =
         found.iter().map(|v| format!("{} {}: {}", v.rule.code(), v.path, v.message)).collect();
     lines.join("; ")
@@ -49,7 +50,7 @@ fn number(variable: &str, or: usize) -> usize {
     env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(or)
 }
 
-/// The objects that the server takes. What is refused by it and not by us is counted, too: by its reason.
+/// The objects that the server accepts. Objects that only the server rejects are counted by reason.
 fn valid_objects(asked: &Validator<'_>, options: &ValidateOptions) -> (Vec<Valid>, usize) {
     let schema = asked.schema();
     let candidates = objects::all(asked);
@@ -61,7 +62,12 @@ fn valid_objects(asked: &Validator<'_>, options: &ValidateOptions) -> (Vec<Valid
             Verdict::Taken if found.is_empty() => valid.push(Valid { object, from }),
             Verdict::Taken => {
                 wrong += 1;
-                println!("WRONG {from} {} {}: {}", object["kind"], object["metadata"]["name"], told(&found));
+                println!(
+                    "WRONG {from} {} {}: {}",
+                    object["kind"],
+                    object["metadata"]["name"],
+                    report(&found)
+                );
             }
             Verdict::Refused(why) if found.is_empty() => {
                 unseen += 1;
@@ -74,14 +80,14 @@ fn valid_objects(asked: &Validator<'_>, options: &ValidateOptions) -> (Vec<Valid
     (valid, wrong)
 }
 
-/// An object with a mistake, and the server's verdict.
+/// A mutated object, and the server's verdict.
 struct Case<'v> {
     mutation: Mutation,
     object: Value,
     from: &'v str,
 }
 
-/// Random mistakes in the objects: each kind as often as the others, however many objects there are of it.
+/// Random mutations of the objects. Each kind occurs equally often, no matter how many objects it has.
 fn cases<'v>(valid: &'v [Valid], schema: &Schema) -> Vec<Case<'v>> {
     let count = number("SMP_TEST_VERDICTS", 5000);
     let mut dice = Dice::new(number("SMP_TEST_VERDICTS_SEED", 1) as u64);
@@ -98,7 +104,7 @@ fn cases<'v>(valid: &'v [Valid], schema: &Schema) -> Vec<Case<'v>> {
     cases
 }
 
-/// How many verdicts there are, and how many are the same.
+/// The number of verdicts, and of equal ones.
 fn compare(
     cases: &[Case<'_>],
     verdicts: Vec<Verdict>,
@@ -119,7 +125,7 @@ fn compare(
             println!(
                 "DIFFERS {mutation} in {} of {from}: {verdict}, and we: {}",
                 object["kind"],
-                told(&found)
+                report(&found)
             );
         }
     }
@@ -131,7 +137,7 @@ fn compare(
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_server_refuses_what_we_refuse() {
+fn server_rejects_what_validation_rejects() {
     let rig = Rig::new();
     rig.create_namespace();
     let asked = Validator::new(&rig);

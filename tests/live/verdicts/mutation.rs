@@ -1,4 +1,4 @@
-//! Random changes of objects: the mistakes that people make.
+//! Random changes of objects: typical mistakes.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use kubectl_smp_testing::dice::Dice;
 use serde_json::{Value, json};
 use smp_merge::schema::{Cursor, Gvk, ListType, Schema, TypeKind};
 
-/// What was changed, and where.
+/// The change, and its location.
 #[derive(Debug, Clone)]
 pub struct Mutation {
     pub name: &'static str,
@@ -20,12 +20,12 @@ impl fmt::Display for Mutation {
     }
 }
 
-/// A value of the object, and what the schema says of it.
+/// A value of the object, and its schema.
 struct Site<'s> {
     pointer: String,
     field: String,
     here: Cursor<'s>,
-    /// The object that has the field; unknown for entries of lists.
+    /// The type of the object that has the field. Unknown for list entries.
     parent: Cursor<'s>,
 }
 
@@ -45,7 +45,7 @@ const MISTAKES: [Mistake; 10] = [
     wrong_constraint,
 ];
 
-/// Changes an object in one place. None where nothing of the kind that was chosen is there.
+/// Changes one value of an object. None if the object has no value for the selected kind of mistake.
 pub fn mutate(object: &mut Value, schema: &Schema, dice: &mut Dice) -> Option<Mutation> {
     let text = |key: &str| object[key].as_str().unwrap_or_default();
     let gvk = Gvk::from_manifest(text("apiVersion"), text("kind"));
@@ -63,7 +63,7 @@ fn collect<'s>(
     out: &mut Vec<Site<'s>>,
 ) {
     let (pointer, field) = at;
-    // What a server sets is not what is in manifests.
+    // Fields that a server sets are not in manifests.
     let is_own = ["/apiVersion", "/kind", "/status", "/metadata/managedFields"].contains(&pointer.as_str());
     if !here.is_known() || is_own {
         return;
@@ -220,7 +220,7 @@ fn duplicate_key(object: &mut Value, sites: &[Site<'_>], dice: &mut Dice) -> Opt
     Some(changed("duplicate-key", &site.pointer, ""))
 }
 
-/// Of custom resources: patterns, bounds, and what rules are about.
+/// For custom resources: patterns, limits, and values that validation rules check.
 fn wrong_constraint(object: &mut Value, sites: &[Site<'_>], dice: &mut Dice) -> Option<Mutation> {
     let is_bound = |site: &Site<'_>| {
         let demands = site.here.constraints();

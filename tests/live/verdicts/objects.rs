@@ -1,4 +1,4 @@
-//! The objects that are tried: those in `objects.yaml`, those of real manifests, random ones of definitions.
+//! The tested objects: those in `objects.yaml`, those of real manifests, random ones generated from CRDs.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -13,18 +13,18 @@ use smp_text::yaml::{ParseOptions, parse_documents};
 use super::validator::Validator;
 use crate::rig::{Rig, eventually};
 
-/// How many real objects of one kind are tried at most.
-const MOST_OF_KIND: usize = 120;
+/// The maximum number of real objects of one kind.
+const MAX_PER_KIND: usize = 120;
 
-/// Definitions of custom resources, in groups of this test's own: other tests look at all others.
+/// CRDs in API groups of this test's own: other tests inspect all other groups.
 pub struct Definitions {
     all: Vec<Value>,
     suffix: String,
 }
 
 impl Definitions {
-    /// Those of the shared folder and of `crds/`.
-    pub fn of(name: &str) -> Self {
+    /// The CRDs of the shared directory and of `crds/`.
+    pub fn load(name: &str) -> Self {
         let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/live/crds");
         let shared = env::var_os("SMP_TEST_SHARED").map(|folder| PathBuf::from(folder).join("crds"));
         let files = [Some(own), shared].into_iter().flatten().flat_map(|folder| manifests_in(&folder));
@@ -60,7 +60,7 @@ impl Definitions {
         rig.try_kubectl(&[&["delete", "--wait=false", "--ignore-not-found", "crd"], &names[..]].concat());
     }
 
-    /// Puts an object into the group that its definition is in here.
+    /// Moves an object into the API group that its CRD has here.
     fn adopt(&self, object: &mut Value) {
         let api_version = object["apiVersion"].as_str().unwrap_or_default();
         let Some((group, version)) = api_version.split_once('/') else { return };
@@ -71,7 +71,7 @@ impl Definitions {
     }
 }
 
-/// All objects, with where they come from.
+/// All objects, with their source.
 pub fn all(asked: &Validator<'_>) -> Vec<(String, Value)> {
     let (schema, namespace) = (asked.schema(), asked.namespace());
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/live/verdicts/objects.yaml");
@@ -83,10 +83,10 @@ pub fn all(asked: &Validator<'_>) -> Vec<(String, Value)> {
     let mut seen = BTreeSet::new();
     let known = own.chain(real).filter_map(|(from, mut object)| {
         asked.definitions().adopt(&mut object);
-        let gvk = Gvk::of(&object)?;
+        let gvk = Gvk::from_object(&object)?;
         schema.kind(&gvk)?;
         let count: &mut usize = counts.entry(gvk.to_string()).or_default();
-        if *count >= MOST_OF_KIND {
+        if *count >= MAX_PER_KIND {
             return None;
         }
         let metadata = object.get_mut("metadata")?.as_object_mut()?;
@@ -118,7 +118,7 @@ fn real(folder: &Path) -> Vec<(String, Value)> {
     whole.map(|(file, object)| (name(&file), object)).collect()
 }
 
-/// The YAML files below a folder, in order.
+/// The YAML files below a directory, sorted.
 fn manifests_in(folder: &Path) -> Vec<PathBuf> {
     let (mut files, mut pending) = (Vec::new(), vec![folder.to_path_buf()]);
     while let Some(folder) = pending.pop() {
@@ -135,7 +135,7 @@ fn manifests_in(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The objects in a text; none in one that cannot be read.
+/// The objects in a text. Empty if it cannot be parsed.
 fn documents(text: &str) -> Vec<Value> {
     let sources = SourceMap::default();
     let id = sources.add("manifest.yaml", text);

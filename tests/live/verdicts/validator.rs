@@ -1,4 +1,4 @@
-//! The server's verdicts: objects are created for a try, over `kubectl proxy`.
+//! The server's verdicts: objects are created in a dry run through `kubectl proxy`.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,12 +11,12 @@ use smp_merge::schema::{Gvk, Schema, Scope};
 use super::objects::Definitions;
 use crate::rig::Rig;
 
-/// What the server says of an object.
+/// The server's verdict on an object.
 #[derive(Debug, Clone)]
 pub enum Verdict {
     Taken,
     Refused(String),
-    /// Nothing of the object itself.
+    /// Not about the object itself.
     None(String),
 }
 
@@ -30,7 +30,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Asks the server.
+/// Requests verdicts from the server.
 pub struct Validator<'r> {
     rig: &'r Rig,
     proxy: Child,
@@ -67,7 +67,7 @@ impl<'r> Validator<'r> {
         &self.rig.name
     }
 
-    /// The built-in kinds, and those of the definitions, which the server has.
+    /// The built-in kinds, and the kinds of the CRDs that the server has.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -76,7 +76,7 @@ impl<'r> Validator<'r> {
         &self.definitions
     }
 
-    /// The verdicts of all objects, in their order.
+    /// The verdicts on all objects, in order.
     pub fn all<'o>(&self, objects: impl Iterator<Item = &'o Value>) -> Vec<Verdict> {
         let objects: Vec<&Value> = objects.collect();
         let parts: Vec<&[&Value]> = objects.chunks(objects.len().div_ceil(4).max(1)).collect();
@@ -122,7 +122,7 @@ impl<'r> Validator<'r> {
     }
 }
 
-/// A connection that is kept.
+/// A persistent connection.
 struct Connection {
     address: String,
     stream: BufReader<TcpStream>,

@@ -106,7 +106,7 @@ pub(super) fn is_built_in(mapping: &ResourceMapping) -> bool {
 fn named(cluster: &Cluster, word: &str) -> Result<ResourceMapping> {
     let (name, group) = word.split_once('.').map_or((word, None), |(name, group)| (name, Some(group)));
     let known = cluster.known_mappings().into_iter().filter(|mapping| {
-        mapping.named_kind().is_called(name) && group.is_none_or(|group| mapping.gvk.group == group)
+        mapping.named_kind().has_name(name) && group.is_none_or(|group| mapping.gvk.group == group)
     });
     let found: BTreeSet<(SmolStr, SmolStr)> = known.map(|one| (one.gvk.group, one.gvk.kind)).collect();
     let mut found: Vec<_> = found.into_iter().collect();

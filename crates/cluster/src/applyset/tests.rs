@@ -56,7 +56,7 @@ fn run(write: impl Fn(usize) -> Reply + Send + Sync + 'static) -> (Vec<String>, 
     fake.options.namespace = Some("shop".into());
     let cluster = fake.connect();
     let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: new}}".parse().expect("YAML");
-    let mut resources = vec![Resource::new(map, &Schema::none()).expect("a resource")];
+    let mut resources = vec![Resource::new(map, &Schema::empty()).expect("a resource")];
     let mut pruned = 0;
     let mut report =
         |event: ApplySetEvent<'_>| pruned += usize::from(matches!(event, ApplySetEvent::Pruned(_)));

@@ -4,7 +4,7 @@
 use smol_str::{SmolStr, ToSmolStr};
 
 use super::reference::template_labels;
-use smp_merge::cause::{History, KnownValue, OperationPart, Write};
+use smp_merge::cause::{History, ValueHistory, OperationPart, Write};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::Diagnostic;
 use smp_text::path::{FieldPath, PathElement, is_within, pointer_to};
@@ -36,13 +36,13 @@ impl<'c> Causes<'c> {
         let path = positions_of(resource.node(), path);
         let Some(history) = resource.history.as_deref() else { return finding };
         let finding = if finding.labels().is_empty() {
-            finding.at(history.written_at(&path, OperationPart::Path).unwrap_or_default())
+            finding.at(history.write_location(&path, OperationPart::Path).unwrap_or_default())
         } else {
             finding
         };
         let cause = match cause {
             ViolationCause::Value => None,
-            ViolationCause::Removal => history.removed_at(&path),
+            ViolationCause::Removal => history.last_removal_location(&path),
             ViolationCause::PodLabels => Self::changed_template_label(&path, resource),
             ViolationCause::PodVolume => lost_volume(history, &path),
         };
@@ -63,7 +63,7 @@ impl<'c> Causes<'c> {
             let mut path = Vec::new();
             let is_there = find_path(resource.node(), map, &mut path);
             path.push(field.into());
-            resource.history.as_deref().filter(|_| is_there)?.removed_at(&path)
+            resource.history.as_deref().filter(|_| is_there)?.last_removal_location(&path)
         };
         match removal() {
             Some(cause) => self.with_cause(finding, cause),
@@ -90,16 +90,16 @@ impl<'c> Causes<'c> {
         let history = workload.history.as_deref()?;
         let above = template_labels(workload)?.map(SmolStr::new_static);
         let path: Vec<SmolStr> = above.chain([label.into()]).collect();
-        match history.leaf(&path) {
-            Some(writes) if writes.len() > 1 => history.written_at(&path, OperationPart::Value),
+        match history.writes_at(&path) {
+            Some(writes) if writes.len() > 1 => history.write_location(&path, OperationPart::Value),
             Some(_) => None,
-            None => history.removed_at(&path),
+            None => history.last_removal_location(&path),
         }
     }
 
     /// Returns true if a value was written only once.
     pub(super) fn is_unchanged(resource: &Resource, path: &[impl AsRef<str>]) -> bool {
-        let writes = resource.history.as_deref().and_then(|history| history.leaf(path));
+        let writes = resource.history.as_deref().and_then(|history| history.writes_at(path));
         writes.is_some_and(|writes| writes.len() == 1)
     }
 
@@ -112,7 +112,7 @@ impl<'c> Causes<'c> {
             find_path(resource.node(), value, &mut path).then_some(())?;
             let is_own =
                 |write: &&Write| !RENAMING.contains(&write.by.writer().name.as_str()) && !write.at.is_none();
-            history.leaf(&path)?.iter().find(is_own).map(|write| write.at)
+            history.writes_at(&path)?.iter().find(is_own).map(|write| write.at)
         };
         written().unwrap_or_else(|| value.span())
     }
@@ -129,17 +129,17 @@ impl<'c> Causes<'c> {
 fn lost_volume(history: &History, path: &[SmolStr]) -> Option<Span> {
     let list = path.iter().rposition(|step| step.to_lowercase().ends_with("containers"))?;
     let volumes: Vec<SmolStr> = path[..list].iter().cloned().chain(["volumes".into()]).collect();
-    let name = history.leaf(path)?.first()?.value.scalar_text()?.clone();
+    let name = history.writes_at(path)?.first()?.value.scalar_text()?.clone();
     let pointer = pointer_to(&volumes);
     let mut removed = history.removed().iter().rev();
     let removed = removed.find(|one| is_within(&pointer, &one.pointer) && has_name(&one.value, &name));
     if let Some(removed) = removed {
-        return history.place_of_removal(removed, &[]);
+        return history.removal_location(removed, &[]);
     }
-    let KnownValue::List(entries) = history.known(&volumes)? else { return None };
+    let ValueHistory::List(entries) = history.value_at(&volumes)? else { return None };
     let renamed = entries.iter().find_map(|(_, entry)| {
-        let KnownValue::Map(fields) = entry else { return None };
-        let (_, KnownValue::Leaf(writes)) = fields.iter().find(|(field, _)| field == "name")? else {
+        let ValueHistory::Map(fields) = entry else { return None };
+        let (_, ValueHistory::Leaf(writes)) = fields.iter().find(|(field, _)| field == "name")? else {
             return None;
         };
         writes.iter().skip(1).any(|older| older.value.scalar_text() == Some(&name)).then_some(writes)
@@ -181,14 +181,14 @@ fn find_path(node: &Node, target: &Node, path: &mut Vec<SmolStr>) -> bool {
 }
 
 /// Returns true if a removed volume, or one of several, had a name.
-fn has_name(known: &KnownValue, name: &str) -> bool {
+fn has_name(known: &ValueHistory, name: &str) -> bool {
     match known {
-        KnownValue::Leaf(writes) => {
+        ValueHistory::Leaf(writes) => {
             writes.first().is_some_and(|write| write.value.scalar_text().is_some_and(|text| text == name))
         }
-        KnownValue::Map(fields) => {
+        ValueHistory::Map(fields) => {
             fields.iter().any(|(field, value)| field == "name" && has_name(value, name))
         }
-        KnownValue::List(entries) => entries.iter().any(|(_, value)| has_name(value, name)),
+        ValueHistory::List(entries) => entries.iter().any(|(_, value)| has_name(value, name)),
     }
 }

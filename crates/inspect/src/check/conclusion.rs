@@ -143,7 +143,7 @@ fn files_of(target: &CheckedTarget<'_>) -> FxHashSet<PathBuf> {
 }
 
 fn locations_of(writer: &Writer) -> impl Iterator<Item = Span> {
-    writer.entries.iter().map(|entry| entry.place).chain([writer.at])
+    writer.entries.iter().map(|entry| entry.location).chain([writer.location])
 }
 
 /// Sets the severity of a finding to that of its rule.

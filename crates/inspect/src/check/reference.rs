@@ -114,7 +114,7 @@ impl PodContainer<'_> {
         let removed = self.resource.history.iter().flat_map(|history| history.removed());
         let is_whole = !removed.into_iter().any(|removed| removed.pointer.starts_with(&containers));
         let path: Vec<&str> = spec.split('.').chain([list, index.as_str(), "name"]).collect();
-        let writes = self.resource.history.as_deref().and_then(|history| history.leaf(&path));
+        let writes = self.resource.history.as_deref().and_then(|history| history.writes_at(&path));
         let first = writes.filter(|_| is_whole).and_then(<[Write]>::last).map(|write| write.at);
         let first = first.filter(|at| !at.is_none());
         first.unwrap_or_else(|| self.node.get("name").unwrap_or(self.node).span())

@@ -10,7 +10,7 @@ use smol_str::SmolStr;
 
 use super::live_field::{LiveField, LiveState, LiveOnlyField};
 use super::secret::{HIDDEN, SecretPlaces, is_held};
-use smp_merge::cause::{Cause, KnownValue, Write};
+use smp_merge::cause::{Cause, ValueHistory, Write};
 use smp_overlay::overlay::{Built, OutlineCheckout};
 use smp_overlay::resource::{ResId, Resource};
 use smp_text::diagnostic::MessageRenderer;
@@ -220,7 +220,7 @@ impl<'t> BlameReader<'t> {
     fn fields(
         &self,
         node: &Node,
-        known: Option<&KnownValue>,
+        known: Option<&ValueHistory>,
         pointer: &mut String,
         out: &mut Vec<BlamedField>,
     ) {
@@ -234,7 +234,7 @@ impl<'t> BlameReader<'t> {
             Value::List(list) if !list.is_empty() => {
                 for (i, entry) in list.iter().enumerate() {
                     let known = known.and_then(|known| match known {
-                        KnownValue::List(entries) => entries.get(i).map(|(_, value)| value),
+                        ValueHistory::List(entries) => entries.get(i).map(|(_, value)| value),
                         _ => None,
                     });
                     with_step(pointer, &i.to_string(), |pointer| self.fields(entry, known, pointer, out));
@@ -242,7 +242,7 @@ impl<'t> BlameReader<'t> {
             }
             _ => {
                 let writes = match known {
-                    Some(KnownValue::Leaf(writes)) => writes.as_slice(),
+                    Some(ValueHistory::Leaf(writes)) => writes.as_slice(),
                     _ => &[],
                 };
                 // The type of the current value may be decided only when it is printed.
@@ -254,23 +254,23 @@ impl<'t> BlameReader<'t> {
         }
     }
 
-    fn removals(&self, known: &KnownValue, by: &Cause, pointer: &mut String, out: &mut Vec<BlamedRemoval>) {
+    fn removals(&self, known: &ValueHistory, by: &Cause, pointer: &mut String, out: &mut Vec<BlamedRemoval>) {
         match known {
-            KnownValue::Map(fields) => {
+            ValueHistory::Map(fields) => {
                 for (name, value) in fields {
                     with_step(pointer, name, |pointer| self.removals(value, by, pointer, out));
                 }
             }
-            KnownValue::List(entries) => {
+            ValueHistory::List(entries) => {
                 for (i, (_, value)) in entries.iter().enumerate() {
                     with_step(pointer, &i.to_string(), |pointer| self.removals(value, by, pointer, out));
                 }
             }
-            KnownValue::Leaf(writes) => out.extend(writes.first().map(|last| BlamedRemoval {
+            ValueHistory::Leaf(writes) => out.extend(writes.first().map(|last| BlamedRemoval {
                 pointer: pointer.clone(),
                 last: self.write(last, &last.value),
                 by: by.name().clone(),
-                caused_at: self.location(by.at()),
+                caused_at: self.location(by.location()),
             })),
         }
     }
@@ -280,7 +280,7 @@ impl<'t> BlameReader<'t> {
             value: value.clone(),
             at: self.location(write.at),
             by: write.by.name().clone(),
-            caused_at: self.location(write.by.at()),
+            caused_at: self.location(write.by.location()),
         }
     }
 
@@ -330,8 +330,8 @@ impl<'t> BlameReader<'t> {
 }
 
 /// Returns the history of a field, which is usually at the same position as in the manifest.
-fn field<'k>(known: &'k KnownValue, position: usize, name: &str) -> Option<&'k KnownValue> {
-    let KnownValue::Map(fields) = known else { return None };
+fn field<'k>(known: &'k ValueHistory, position: usize, name: &str) -> Option<&'k ValueHistory> {
+    let ValueHistory::Map(fields) = known else { return None };
     let here = fields.get(position).filter(|(known, _)| known == name);
     here.or_else(|| fields.iter().find(|(known, _)| known == name)).map(|(_, value)| value)
 }

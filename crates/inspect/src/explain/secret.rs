@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use smp_merge::cause::KnownValue;
+use smp_merge::cause::ValueHistory;
 use smp_overlay::overlay::Built;
 use smp_overlay::resource::Resource;
 use smp_text::path::is_within;
@@ -30,7 +30,7 @@ impl SecretPlaces {
         let mut places = FxHashSet::default();
         for resource in built.resources.iter().chain(deleted).filter(|resource| is_secret(resource)) {
             let Some(history) = resource.history.as_deref() else { continue };
-            if let KnownValue::Map(fields) = history.root() {
+            if let ValueHistory::Map(fields) = history.root() {
                 let held = fields.iter().filter(|(name, _)| HELD.contains(&name.as_str()));
                 held.for_each(|(_, value)| record(value, &mut places));
             }
@@ -56,10 +56,10 @@ fn is_secret(resource: &Resource) -> bool {
 }
 
 /// Records the locations of a value and its earlier values.
-fn record(value: &KnownValue, places: &mut FxHashSet<Span>) {
+fn record(value: &ValueHistory, places: &mut FxHashSet<Span>) {
     match value {
-        KnownValue::Leaf(writes) => places.extend(writes.iter().map(|write| write.at)),
-        KnownValue::Map(fields) => fields.iter().for_each(|(_, value)| record(value, places)),
-        KnownValue::List(entries) => entries.iter().for_each(|(_, value)| record(value, places)),
+        ValueHistory::Leaf(writes) => places.extend(writes.iter().map(|write| write.at)),
+        ValueHistory::Map(fields) => fields.iter().for_each(|(_, value)| record(value, places)),
+        ValueHistory::List(entries) => entries.iter().for_each(|(_, value)| record(value, places)),
     }
 }

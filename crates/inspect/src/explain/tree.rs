@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use super::blame::file_name;
-use smp_merge::cause::{Cause, History, PlaceKeeping, Writer, changes};
+use smp_merge::cause::{Cause, History, LocationKeeping, Writer, changes};
 use smp_overlay::overlay::{Built, OutlineCheckout, OutlinePart, OutlinePartKind};
 use smp_overlay::resource::{ResId, Resource};
 use smp_text::diagnostic::{MessageRenderer, counted};
@@ -229,7 +229,7 @@ impl<'p> TreeBuilder<'p> {
                 // Entries of a step without a part of their own belong to its first part.
                 known.entry((Arc::as_ptr(writer), writer.name.clone())).or_insert(i);
                 known.insert((Arc::as_ptr(writer), part.entry.clone()), i);
-                if part.is_repeated || writer.places == PlaceKeeping::Lost {
+                if part.is_repeated || writer.locations == LocationKeeping::Lost {
                     let entries = writer.entries.iter().map(|entry| entry.name.clone());
                     known.extend(entries.map(|name| ((Arc::as_ptr(writer), name), i)));
                 }
@@ -266,8 +266,8 @@ impl<'p> TreeBuilder<'p> {
             node.made += 1;
         }
         // Internal steps have no location and visit all objects.
-        for visitor in history.visitors().iter().filter(|visitor| !visitor.at.is_none()) {
-            let node = self.node_of(&Cause::of(visitor), OutlinePartKind::Patch);
+        for visitor in history.selecting_steps().iter().filter(|visitor| !visitor.location.is_none()) {
+            let node = self.node_of(&Cause::from_writer(visitor), OutlinePartKind::Patch);
             if node.part.kind == OutlinePartKind::Patch {
                 node.objects.insert(object);
             }
@@ -299,8 +299,8 @@ impl<'p> TreeBuilder<'p> {
     /// file in a plain directory.
     fn node_of(&mut self, cause: &Cause, role: OutlinePartKind) -> &mut TreeNode {
         // An internal step is one part, regardless of the entry that caused it.
-        let whole = Cause::of(cause.writer());
-        let cause = if whole.at().is_none() { &whole } else { cause };
+        let whole = Cause::from_writer(cause.writer());
+        let cause = if whole.location().is_none() { &whole } else { cause };
         let key = (Arc::as_ptr(cause.writer()), cause.name().clone());
         let position = self.known.get(&key).copied();
         let position = position.unwrap_or_else(|| self.index_of_unlisted(cause, role));
@@ -314,7 +314,7 @@ impl<'p> TreeBuilder<'p> {
     /// Returns the index of a node for a step that is not in the outline, after all nodes of the outline.
     fn index_of_unlisted(&mut self, cause: &Cause, role: OutlinePartKind) -> usize {
         let first = self.tree.nodes.len();
-        let place = self.location(cause.at());
+        let place = self.location(cause.location());
         let (kind, name) = match &place {
             Some(place) => (role, place.file.clone()),
             None => (OutlinePartKind::Transformer, cause.name().to_string()),
@@ -322,8 +322,8 @@ impl<'p> TreeBuilder<'p> {
         if let Some(position) = self.files.get(&(kind, name.clone())) {
             return *position;
         }
-        let directory = place.as_ref().map_or(0, |_| self.directory_of(cause.at()));
-        let mut part = OutlinePart::new(kind, &name, cause.at());
+        let directory = place.as_ref().map_or(0, |_| self.directory_of(cause.location()));
+        let mut part = OutlinePart::new(kind, &name, cause.location());
         part.depth = self.tree.nodes.get(directory).map_or(0, |node| node.part.depth + 1);
         part.entry = cause.name().clone();
         self.found.push((directory, TreeNode::new(part, place)));
@@ -384,6 +384,6 @@ impl<'p> TreeBuilder<'p> {
 
 /// Returns the step that created a resource: the first one that wrote its kind.
 fn maker(history: &History) -> Option<Cause> {
-    let first = |field| history.leaf(&[field]).and_then(|writes| writes.last()).map(|write| write.by.clone());
+    let first = |field| history.writes_at(&[field]).and_then(|writes| writes.last()).map(|write| write.by.clone());
     first("kind").or_else(|| first("apiVersion"))
 }

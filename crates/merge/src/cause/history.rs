@@ -5,11 +5,11 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-use super::known::{KnownValue, RemovedValue, Write, field, write, written};
-use super::list;
-use super::patch_line::{OperationPart, is_test, place_in_patch};
+use super::value_history::{ValueHistory, RemovedValue, Write, new_field, new_write, new_value};
+use super::entry_matching;
+use super::patch_location::{OperationPart, is_test, location_in_patch};
 use super::touched::{Touched, TouchedStep};
-use super::writer::{Cause, PlaceKeeping, Writer};
+use super::writer::{Cause, LocationKeeping, Writer};
 use smp_text::path::{is_within, pointer_to, push_step, pointer_steps};
 use smp_text::source::Span;
 use smp_text::yaml::{Entry, Map, Node, Style, Value, apply_round_trip_changes};
@@ -36,10 +36,10 @@ use smp_text::yaml::{Entry, Map, Node, Style, Value, apply_round_trip_changes};
 /// ```
 #[derive(Debug, Clone)]
 pub struct History {
-    root: KnownValue,
+    root: ValueHistory,
     removed: Vec<RemovedValue>,
     /// The steps that selected the resource, whether they changed it or not, as far as known.
-    visitors: Vec<Arc<Writer>>,
+    selecting_steps: Vec<Arc<Writer>>,
     /// The applied patches. The step is `None` until the step that applied the patch is recorded.
     patches: Vec<(Option<Arc<Writer>>, Arc<Node>)>,
 }
@@ -48,41 +48,41 @@ impl History {
     /// Starts the history of a resource that a step created.
     #[must_use]
     pub fn new(node: &Node, writer: &Arc<Writer>) -> Self {
-        let root = written(node, writer);
-        Self { root, removed: Vec::new(), visitors: Vec::new(), patches: Vec::new() }
+        let root = new_value(node, writer);
+        Self { root, removed: Vec::new(), selecting_steps: Vec::new(), patches: Vec::new() }
     }
 
     /// Records the changes that a step made to the resource.
-    pub fn follow(&mut self, node: &Node, writer: &Arc<Writer>) {
-        self.name_patches(writer);
-        let mut follower = HistoryFollower { writer, removed: &mut self.removed, steps: Vec::new() };
+    pub fn record(&mut self, node: &Node, writer: &Arc<Writer>) {
+        self.assign_patches(writer);
+        let mut follower = ChangeRecorder { writer, removed: &mut self.removed, steps: Vec::new() };
         follower.value(&mut self.root, node);
     }
 
     /// Records the changes of a step that touched only the given values.
-    pub fn follow_touched(&mut self, node: &Node, touched: &Touched, writer: &Arc<Writer>) {
-        let Touched::Paths(paths) = touched else { return self.follow(node, writer) };
-        self.name_patches(writer);
+    pub fn record_touched(&mut self, node: &Node, touched: &Touched, writer: &Arc<Writer>) {
+        let Touched::Paths(paths) = touched else { return self.record(node, writer) };
+        self.assign_patches(writer);
         for path in paths {
-            let mut follower = HistoryFollower { writer, removed: &mut self.removed, steps: Vec::new() };
+            let mut follower = ChangeRecorder { writer, removed: &mut self.removed, steps: Vec::new() };
             follower.path(&mut self.root, node, path);
         }
     }
 
     /// Records that a step selected the resource, whether it changes it or not.
-    pub fn visit(&mut self, writer: &Arc<Writer>) {
-        self.visitors.push(Arc::clone(writer));
+    pub fn record_selection(&mut self, writer: &Arc<Writer>) {
+        self.selecting_steps.push(Arc::clone(writer));
     }
 
     /// Returns the steps that selected the resource, such as patches that target it.
     #[must_use]
-    pub fn visitors(&self) -> &[Arc<Writer>] {
-        &self.visitors
+    pub fn selecting_steps(&self) -> &[Arc<Writer>] {
+        &self.selecting_steps
     }
 
     /// Returns the history of the root value.
     #[must_use]
-    pub fn root(&self) -> &KnownValue {
+    pub fn root(&self) -> &ValueHistory {
         &self.root
     }
 
@@ -93,79 +93,79 @@ impl History {
     }
 
     /// Returns the history of the value at a path of field names and list indices.
-    pub fn known(&self, path: &[impl AsRef<str>]) -> Option<&KnownValue> {
+    pub fn value_at(&self, path: &[impl AsRef<str>]) -> Option<&ValueHistory> {
         path.iter().map(AsRef::as_ref).try_fold(&self.root, |value, part| match value {
-            KnownValue::Leaf(_) => None,
-            KnownValue::Map(fields) => fields.iter().find(|(name, _)| name == part).map(|(_, value)| value),
-            KnownValue::List(entries) => entries.get(part.parse::<usize>().ok()?).map(|(_, value)| value),
+            ValueHistory::Leaf(_) => None,
+            ValueHistory::Map(fields) => fields.iter().find(|(name, _)| name == part).map(|(_, value)| value),
+            ValueHistory::List(entries) => entries.get(part.parse::<usize>().ok()?).map(|(_, value)| value),
         })
     }
 
     /// Returns the writes of the scalar at a path of field names and list indices, current value first.
     #[must_use]
-    pub fn leaf(&self, path: &[impl AsRef<str>]) -> Option<&[Write]> {
-        match self.known(path) {
-            Some(KnownValue::Leaf(writes)) => Some(writes),
+    pub fn writes_at(&self, path: &[impl AsRef<str>]) -> Option<&[Write]> {
+        match self.value_at(path) {
+            Some(ValueHistory::Leaf(writes)) => Some(writes),
             _ => None,
         }
     }
 
     /// Records an applied patch. It belongs to the next step that is recorded.
-    pub fn patched_by(&mut self, patch: &Arc<Node>) {
+    pub fn record_patch(&mut self, patch: &Arc<Node>) {
         self.patches.push((None, Arc::clone(patch)));
     }
 
-    fn name_patches(&mut self, writer: &Arc<Writer>) {
+    fn assign_patches(&mut self, writer: &Arc<Writer>) {
         for (step, _) in self.patches.iter_mut().rev().take_while(|(step, _)| step.is_none()) {
             *step = Some(Arc::clone(writer));
         }
     }
 
     /// Returns the steps whose JSON patches have `test` operations.
-    pub fn guards(&self) -> impl Iterator<Item = &Arc<Writer>> {
+    pub fn testing_steps(&self) -> impl Iterator<Item = &Arc<Writer>> {
         let is_guard = |patch: &Node| patch.as_list().is_some_and(|list| list.iter().any(is_test));
         self.patches.iter().filter(move |(_, patch)| is_guard(patch)).filter_map(|(step, _)| step.as_ref())
     }
 
     /// Returns the location where the value at a path was written: the line of a patch, the value's own location,
     /// or else the location of the step.
-    pub fn written_at(&self, path: &[SmolStr], part: OperationPart) -> Option<Span> {
-        let write = self.known(path)?.first_write()?;
+    pub fn write_location(&self, path: &[SmolStr], part: OperationPart) -> Option<Span> {
+        let write = self.value_at(path)?.first_write()?;
         let own = Some(write.at).filter(|at| !at.is_none());
-        let place = self.line_of(&write.by, path, part).or(own).or(Some(write.by.at()));
+        let place = self.location_in_patches(&write.by, path, part).or(own).or(Some(write.by.location()));
         place.filter(|at| !at.is_none())
     }
 
     /// Returns the location where the value at a path was last removed, alone, with its parent, or with one of its
     /// children.
-    pub fn removed_at(&self, path: &[SmolStr]) -> Option<Span> {
+    pub fn last_removal_location(&self, path: &[SmolStr]) -> Option<Span> {
         let pointer = pointer_to(path);
         let is_meant = |removed: &&RemovedValue| {
             is_within(&removed.pointer, &pointer) || is_within(&pointer, &removed.pointer)
         };
         let removed = self.removed.iter().rev().find(is_meant)?;
-        self.place_of_removal(removed, path)
+        self.removal_location(removed, path)
     }
 
     /// Returns the location where a value was removed. `path` may lead to a value below the removed one.
-    pub fn place_of_removal(&self, removed: &RemovedValue, path: &[SmolStr]) -> Option<Span> {
+    pub fn removal_location(&self, removed: &RemovedValue, path: &[SmolStr]) -> Option<Span> {
         let mut steps: Vec<SmolStr> = pointer_steps(&removed.pointer).map(SmolStr::from).collect();
         steps.extend(path.get(steps.len()..).unwrap_or_default().iter().cloned());
-        let line = self.line_of(&removed.by, &steps, OperationPart::Path);
-        line.or(Some(removed.by.at())).filter(|at| !at.is_none())
+        let line = self.location_in_patches(&removed.by, &steps, OperationPart::Path);
+        line.or(Some(removed.by.location())).filter(|at| !at.is_none())
     }
 
     /// Returns the location in a step's patch that writes or removes a value.
-    fn line_of(&self, cause: &Cause, path: &[SmolStr], part: OperationPart) -> Option<Span> {
+    fn location_in_patches(&self, cause: &Cause, path: &[SmolStr], part: OperationPart) -> Option<Span> {
         let is_of_step =
             |step: &Option<Arc<Writer>>| step.as_ref().is_some_and(|step| Arc::ptr_eq(step, cause.writer()));
         let patches = self.patches.iter().filter(|(step, _)| is_of_step(step));
-        patches.rev().find_map(|(_, patch)| place_in_patch(patch, path, part))
+        patches.rev().find_map(|(_, patch)| location_in_patch(patch, path, part))
     }
 }
 
 /// Records the changes that one step made to one resource.
-struct HistoryFollower<'f> {
+struct ChangeRecorder<'f> {
     writer: &'f Arc<Writer>,
     removed: &'f mut Vec<RemovedValue>,
     /// The path to the current value. It is rendered only for removed values, since most paths are never needed.
@@ -179,20 +179,20 @@ enum PathStep<'f> {
     Entry(usize),
 }
 
-impl<'f> HistoryFollower<'f> {
-    fn value(&mut self, known: &mut KnownValue, node: &'f Node) {
+impl<'f> ChangeRecorder<'f> {
+    fn value(&mut self, known: &mut ValueHistory, node: &'f Node) {
         match (&mut *known, &node.value) {
-            (KnownValue::Map(fields), Value::Map(map)) if !map.is_empty() => self.map(fields, map),
-            (KnownValue::List(entries), Value::List(list)) if !list.is_empty() => self.list(entries, list),
-            (KnownValue::Leaf(writes), _) if node.is_leaf() => self.leaf(writes, node),
+            (ValueHistory::Map(fields), Value::Map(map)) if !map.is_empty() => self.map(fields, map),
+            (ValueHistory::List(entries), Value::List(list)) if !list.is_empty() => self.list(entries, list),
+            (ValueHistory::Leaf(writes), _) if node.is_leaf() => self.leaf(writes, node),
             // An empty map or list that gets content is not recorded as removed.
-            (KnownValue::Leaf(writes), _) if writes.first().is_some_and(|last| !is_scalar(&last.value)) => {
-                *known = written(node, self.writer);
+            (ValueHistory::Leaf(writes), _) if writes.first().is_some_and(|last| !is_scalar(&last.value)) => {
+                *known = new_value(node, self.writer);
             }
             _ => {
-                let mut new = written(node, self.writer);
+                let mut new = new_value(node, self.writer);
                 // A map or list that became empty has no location of its own.
-                if let KnownValue::Leaf(writes) = &mut new
+                if let ValueHistory::Leaf(writes) = &mut new
                     && is_emptied(known, node)
                 {
                     for write in writes {
@@ -207,13 +207,13 @@ impl<'f> HistoryFollower<'f> {
 
     /// Records changes of the value at a path. If a step of the path does not match, records those of the whole
     /// map or list.
-    fn path(&mut self, known: &mut KnownValue, node: &'f Node, path: &[TouchedStep]) {
+    fn path(&mut self, known: &mut ValueHistory, node: &'f Node, path: &[TouchedStep]) {
         let Some((step, rest)) = path.split_first() else { return self.value(known, node) };
         match (&mut *known, &node.value, step) {
-            (KnownValue::Map(fields), Value::Map(map), TouchedStep::Field(name, position))
+            (ValueHistory::Map(fields), Value::Map(map), TouchedStep::Field(name, position))
                 if fields.len() == map.len() =>
             {
-                let is_here = |(known, entry): (&(SmolStr, KnownValue), &Entry)| {
+                let is_here = |(known, entry): (&(SmolStr, ValueHistory), &Entry)| {
                     known.0 == *name && entry.key.text == *name
                 };
                 let at = |i: &usize| fields.get(*i).zip(map.entries().get(*i)).is_some_and(is_here);
@@ -229,13 +229,13 @@ impl<'f> HistoryFollower<'f> {
                 }
             }
             // A new field is the last one.
-            (KnownValue::Map(fields), Value::Map(map), TouchedStep::Field(name, _))
+            (ValueHistory::Map(fields), Value::Map(map), TouchedStep::Field(name, _))
                 if fields.len() + 1 == map.len()
                     && map.entries().last().is_some_and(|entry| entry.key.text == *name) =>
             {
-                fields.extend(map.entries().last().map(|entry| field(entry, self.writer)));
+                fields.extend(map.entries().last().map(|entry| new_field(entry, self.writer)));
             }
-            (KnownValue::List(entries), Value::List(list), TouchedStep::Entry(i))
+            (ValueHistory::List(entries), Value::List(list), TouchedStep::Entry(i))
                 if entries.len() == list.len() =>
             {
                 match entries.get_mut(*i).zip(list.get(*i)).filter(|((span, _), node)| *span == node.span()) {
@@ -261,7 +261,7 @@ impl<'f> HistoryFollower<'f> {
             _ => false,
         };
         let has_moved =
-            self.writer.places == PlaceKeeping::Kept && !node.span().is_none() && node.span() != seen;
+            self.writer.locations == LocationKeeping::Kept && !node.span().is_none() && node.span() != seen;
         let at = match (is_same, has_moved) {
             (true, false) => {
                 // A location in the output of a program is not a new origin. Remember it only for the steps that
@@ -273,10 +273,10 @@ impl<'f> HistoryFollower<'f> {
             // A value that changed at the same location was computed.
             (false, false) => Span::default(),
         };
-        writes.insert(0, write(node, at, self.writer));
+        writes.insert(0, new_write(node, at, self.writer));
     }
 
-    fn map(&mut self, fields: &mut Vec<(SmolStr, KnownValue)>, map: &'f Map) {
+    fn map(&mut self, fields: &mut Vec<(SmolStr, ValueHistory)>, map: &'f Map) {
         let entries = map.entries();
         // Usually the fields are the same in the same order. If not, this loop stops early; recording the first
         // fields again below changes nothing.
@@ -291,7 +291,7 @@ impl<'f> HistoryFollower<'f> {
         {
             return;
         }
-        let mut old: FxHashMap<SmolStr, KnownValue> = fields.drain(..).collect();
+        let mut old: FxHashMap<SmolStr, ValueHistory> = fields.drain(..).collect();
         for entry in entries {
             let name = &entry.key.text;
             match old.remove(name) {
@@ -299,7 +299,7 @@ impl<'f> HistoryFollower<'f> {
                     self.below(PathStep::Field(name), &mut value, &entry.value);
                     fields.push((name.clone(), value));
                 }
-                None => fields.push(field(entry, self.writer)),
+                None => fields.push(new_field(entry, self.writer)),
             }
         }
         let mut gone: Vec<_> = old.into_iter().collect();
@@ -309,21 +309,21 @@ impl<'f> HistoryFollower<'f> {
         }
     }
 
-    fn list(&mut self, known: &mut Vec<(Span, KnownValue)>, list: &'f [Node]) {
+    fn list(&mut self, known: &mut Vec<(Span, ValueHistory)>, list: &'f [Node]) {
         if known.len() == list.len() && known.iter().zip(list).all(|((span, _), node)| *span == node.span()) {
             for (i, ((_, value), node)) in known.iter_mut().zip(list).enumerate() {
                 self.below(PathStep::Entry(i), value, node);
             }
             return;
         }
-        let (pairs, gone) = list::paired(std::mem::take(known), list);
+        let (pairs, gone) = entry_matching::pair_entries(std::mem::take(known), list);
         for (i, (old, node)) in pairs.into_iter().zip(list).enumerate() {
             let value = match old {
                 Some(mut value) => {
                     self.below(PathStep::Entry(i), &mut value, node);
                     value
                 }
-                None => written(node, self.writer),
+                None => new_value(node, self.writer),
             };
             known.push((node.span(), value));
         }
@@ -332,14 +332,14 @@ impl<'f> HistoryFollower<'f> {
         }
     }
 
-    fn below(&mut self, step: PathStep<'f>, known: &mut KnownValue, node: &'f Node) {
+    fn below(&mut self, step: PathStep<'f>, known: &mut ValueHistory, node: &'f Node) {
         self.steps.push(step);
         self.value(known, node);
         self.steps.pop();
     }
 
     /// Records the removal of the current value, or of a child of it.
-    fn remove(&mut self, value: KnownValue, last: Option<PathStep<'_>>) {
+    fn remove(&mut self, value: ValueHistory, last: Option<PathStep<'_>>) {
         let mut pointer = String::new();
         for step in self.steps.iter().copied().chain(last) {
             match step {
@@ -347,7 +347,7 @@ impl<'f> HistoryFollower<'f> {
                 PathStep::Entry(position) => push_step(&mut pointer, &position.to_string()),
             }
         }
-        self.removed.push(RemovedValue { pointer, value, by: Cause::of(self.writer) });
+        self.removed.push(RemovedValue { pointer, value, by: Cause::from_writer(self.writer) });
     }
 }
 
@@ -361,7 +361,7 @@ fn is_respelled(old: &Node, new: &Node) -> bool {
 }
 
 /// Returns true if the empty map or list `node` is the one that contained a known value before.
-fn is_emptied(known: &KnownValue, node: &Node) -> bool {
+fn is_emptied(known: &ValueHistory, node: &Node) -> bool {
     let place = node.span();
     let is_within = |at: Span| at.source == place.source && (place.start..place.end).contains(&at.start);
     // An empty collection that is written in the source is in flow style.
@@ -370,9 +370,9 @@ fn is_emptied(known: &KnownValue, node: &Node) -> bool {
         && !place.is_none()
         && (is_block
             || match known {
-                KnownValue::Leaf(writes) => writes.iter().any(|write| is_within(write.at)),
-                KnownValue::Map(fields) => fields.iter().any(|(_, value)| is_emptied(value, node)),
-                KnownValue::List(entries) => entries.iter().any(|(_, value)| is_emptied(value, node)),
+                ValueHistory::Leaf(writes) => writes.iter().any(|write| is_within(write.at)),
+                ValueHistory::Map(fields) => fields.iter().any(|(_, value)| is_emptied(value, node)),
+                ValueHistory::List(entries) => entries.iter().any(|(_, value)| is_emptied(value, node)),
             })
 }
 

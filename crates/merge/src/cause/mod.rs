@@ -6,17 +6,17 @@
 //! text that it writes. This module knows trees and locations, but no kustomizations.
 
 mod history;
-mod known;
-mod list;
-mod patch_line;
+mod value_history;
+mod entry_matching;
+mod patch_location;
 #[cfg(test)]
 mod tests;
 mod touched;
 mod writer;
 
 pub use history::History;
-pub use known::changes;
-pub use known::{KnownValue, RemovedValue, Write};
-pub use patch_line::{OperationPart, place_in_patch};
+pub use value_history::changes;
+pub use value_history::{ValueHistory, RemovedValue, Write};
+pub use patch_location::{OperationPart, location_in_patch};
 pub use touched::{Touched, TouchedStep};
-pub use writer::{Cause, PlaceKeeping, Writer, WriterEntry};
+pub use writer::{Cause, LocationKeeping, Writer, WriterEntry};

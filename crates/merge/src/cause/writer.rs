@@ -8,7 +8,7 @@ use smp_text::source::Span;
 
 /// The fate of value locations in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum PlaceKeeping {
+pub enum LocationKeeping {
     /// Values that the step wrote have the location of its text; the others keep theirs.
     #[default]
     Kept,
@@ -20,7 +20,7 @@ pub enum PlaceKeeping {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriterEntry {
     /// The location of the text that the entry writes.
-    pub place: Span,
+    pub location: Span,
     /// The name of the entry, such as `images[2]`.
     pub name: SmolStr,
     /// The location of the entry in the kustomization.
@@ -34,27 +34,27 @@ pub struct Writer {
     /// for the steps that a build always takes.
     pub name: SmolStr,
     /// The location of the entry in the kustomization; none for the steps that a build always takes.
-    pub at: Span,
+    pub location: Span,
     /// The step's entries, ascending by location. An entry that writes text from several locations is listed
     /// several times. Empty if the step is a single entry.
     pub entries: Vec<WriterEntry>,
     /// The fate of value locations in the step.
-    pub places: PlaceKeeping,
+    pub locations: LocationKeeping,
 }
 
 impl Writer {
     /// Creates a step that is a single entry.
     #[must_use]
     pub fn new(name: impl Into<SmolStr>, at: Span) -> Self {
-        Self { name: name.into(), at, ..Self::default() }
+        Self { name: name.into(), location: at, ..Self::default() }
     }
 
     /// Creates a step with several entries. If differently named entries share a location, it is unknown which
     /// one wrote a value, so the step as a whole counts as the writer.
     #[must_use]
-    pub fn of_entries(name: impl Into<SmolStr>, at: Span, mut entries: Vec<WriterEntry>) -> Self {
-        let key = |entry: &WriterEntry| (entry.place.source, entry.place.start);
-        entries.retain(|entry| !entry.place.is_none());
+    pub fn with_entries(name: impl Into<SmolStr>, at: Span, mut entries: Vec<WriterEntry>) -> Self {
+        let key = |entry: &WriterEntry| (entry.location.source, entry.location.start);
+        entries.retain(|entry| !entry.location.is_none());
         entries.sort_by_key(key);
         let mut unambiguous: Vec<WriterEntry> = Vec::with_capacity(entries.len());
         for same in entries.chunk_by(|a, b| key(a) == key(b)) {
@@ -69,14 +69,14 @@ impl Writer {
     /// part contains the location.
     pub(super) fn entry_at(&self, place: Span) -> Option<usize> {
         let key = |span: Span| (span.source, span.start);
-        match self.places {
-            PlaceKeeping::Kept => {
-                self.entries.binary_search_by_key(&key(place), |entry| key(entry.place)).ok()
+        match self.locations {
+            LocationKeeping::Kept => {
+                self.entries.binary_search_by_key(&key(place), |entry| key(entry.location)).ok()
             }
-            PlaceKeeping::Lost => {
-                let behind = self.entries.partition_point(|entry| key(entry.place) <= key(place));
+            LocationKeeping::Lost => {
+                let behind = self.entries.partition_point(|entry| key(entry.location) <= key(place));
                 let found = behind.checked_sub(1)?;
-                let part = self.entries.get(found)?.place;
+                let part = self.entries.get(found)?.location;
                 (part.source == place.source && place.start < part.end).then_some(found)
             }
         }
@@ -93,7 +93,7 @@ pub struct Cause {
 impl Cause {
     /// Returns the cause for a step as a whole.
     #[must_use]
-    pub fn of(writer: &Arc<Writer>) -> Self {
+    pub fn from_writer(writer: &Arc<Writer>) -> Self {
         Self { writer: Arc::clone(writer), entry: None }
     }
 
@@ -118,8 +118,8 @@ impl Cause {
     /// Returns the location of the entry or step in the kustomization; none for the steps that a build always
     /// takes.
     #[must_use]
-    pub fn at(&self) -> Span {
+    pub fn location(&self) -> Span {
         let entry = self.entry.and_then(|entry| self.writer.entries.get(entry));
-        entry.map_or(self.writer.at, |entry| entry.at)
+        entry.map_or(self.writer.location, |entry| entry.at)
     }
 }

@@ -74,12 +74,12 @@ pub fn compare<'n>(old: Option<&'n Node>, new: Option<&'n Node>, cursor: Cursor<
 }
 
 /// The rules for what counts as a difference.
-pub trait Sameness {
+pub trait Equality {
     /// Chooses how two lists are compared.
     fn lists(&self, lists: [&[Node]; 2], list: Cursor<'_>) -> ListPairing;
 
     /// Returns true if a list whose entries only moved counts as changed.
-    fn order_counts(&self) -> bool {
+    fn order_matters(&self) -> bool {
         false
     }
 
@@ -103,14 +103,14 @@ pub enum ListPairing {
 
 impl ListPairing {
     /// Pairs entries by the merge keys of the association. Returns `None` if these do not identify them.
-    pub(crate) fn by_name([old, new]: [&[Node]; 2], association: &Association) -> Option<Self> {
+    pub(crate) fn by_key([old, new]: [&[Node]; 2], association: &Association) -> Option<Self> {
         let row = |AlignedEntry { identity: name, positions: [new, old] }| Some((association.path_element(&name)?, [old, new]));
         let rows = align::entries([new, old], association)?;
         rows.into_iter().map(row).collect::<Option<_>>().map(Self::Entries)
     }
 
     /// Pairs entries by index in lists of these lengths.
-    pub(crate) fn by_position(lengths: [usize; 2]) -> Self {
+    pub(crate) fn by_index(lengths: [usize; 2]) -> Self {
         let at = |i: usize| lengths.map(|length| Some(i).filter(|i| *i < length));
         Self::Entries((0..lengths[0].max(lengths[1])).map(|i| (PathElement::Index(i), at(i))).collect())
     }
@@ -119,35 +119,35 @@ impl ListPairing {
 /// Pairs lists by merge key where the schema has one, or else by index.
 struct BySchema;
 
-impl Sameness for BySchema {
+impl Equality for BySchema {
     fn lists(&self, lists: [&[Node]; 2], list: Cursor<'_>) -> ListPairing {
         if lists[0] == lists[1] {
             return ListPairing::Whole { same: true };
         }
-        ListPairing::by_name(lists, &Association::of_list(list, ListPolicy::Typed))
-            .unwrap_or_else(|| ListPairing::by_position(lists.map(<[Node]>::len)))
+        ListPairing::by_key(lists, &Association::of_list(list, ListPolicy::Typed))
+            .unwrap_or_else(|| ListPairing::by_index(lists.map(<[Node]>::len)))
     }
 }
 
 /// Compares an old and a new tree.
 pub fn compare_by<'n>(
-    same: &dyn Sameness,
+    same: &dyn Equality,
     [old, new]: [Option<&'n Node>; 2],
     cursor: Cursor<'_>,
 ) -> Comparison<'n> {
-    let mut walk = Walk { same, path: FieldPath::root(), changes: Vec::new() };
-    walk.pair(old, new, cursor, "");
+    let mut walk = Comparer { same, path: FieldPath::root(), changes: Vec::new() };
+    walk.values(old, new, cursor, "");
     Comparison { changes: walk.changes }
 }
 
-struct Walk<'w, 'n> {
-    same: &'w dyn Sameness,
+struct Comparer<'w, 'n> {
+    same: &'w dyn Equality,
     path: FieldPath,
     changes: Vec<Change<'n>>,
 }
 
-impl<'n> Walk<'_, 'n> {
-    fn pair(&mut self, old: Option<&'n Node>, new: Option<&'n Node>, cursor: Cursor<'_>, name: &str) {
+impl<'n> Comparer<'_, 'n> {
+    fn values(&mut self, old: Option<&'n Node>, new: Option<&'n Node>, cursor: Cursor<'_>, name: &str) {
         if let (Some(old), Some(new)) = (old, new) {
             match (&old.value, &new.value) {
                 (Value::Map(a), Value::Map(b)) => return self.maps([a, b], cursor, name),
@@ -172,7 +172,7 @@ impl<'n> Walk<'_, 'n> {
                 continue;
             }
             self.path.push(PathElement::Field(key.text.clone()));
-            self.pair(old, new, map.field(name), name);
+            self.values(old, new, map.field(name), name);
             self.path.pop();
         }
     }
@@ -185,10 +185,10 @@ impl<'n> Walk<'_, 'n> {
                 let before = self.changes.len();
                 for (element, [at_old, at_new]) in rows {
                     self.path.push(element);
-                    self.pair(at_old.map(|i| &old[i]), at_new.map(|i| &new[i]), element_type(list), "");
+                    self.values(at_old.map(|i| &old[i]), at_new.map(|i| &new[i]), element_type(list), "");
                     self.path.pop();
                 }
-                self.same.order_counts() && self.changes.len() == before && old != new
+                self.same.order_matters() && self.changes.len() == before && old != new
             }
         };
         if is_whole_change {

@@ -12,7 +12,7 @@ use smp_text::yaml::{Node, to_json_pretty, to_yaml};
 pub const CONTEXT: usize = 3;
 
 /// Time limit of the search for a minimal diff. After it a longer diff is accepted.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIME_LIMIT: Duration = Duration::from_secs(5);
 
 /// Returns a tree as canonical text: YAML with sorted fields, empty for no tree.
 ///
@@ -36,7 +36,7 @@ pub fn unified(old_name: &str, new_name: &str, old: &str, new: &str) -> String {
     if old == new {
         return String::new();
     }
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
+    let diff = TextDiff::configure().timeout(TIME_LIMIT).diff_lines(old, new);
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write!(out, "{}", diff.unified_diff().context_radius(CONTEXT).header(old_name, new_name));

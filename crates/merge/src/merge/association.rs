@@ -263,11 +263,11 @@ mod tests {
     use crate::schema::{Model, PatchStrategy, TypeDef, TypeGraph, TypeKind};
 
     fn graph(directives: Directives) -> TypeGraph {
-        let mut port = TypeDef::of(TypeKind::Object);
+        let mut port = TypeDef::new(TypeKind::Object);
         port.fields
             .insert("protocol".into(), TypeDef { default: Some("\"TCP\"".into()), ..TypeDef::default() });
-        let list = TypeDef { element: Some(Box::new(port)), directives, ..TypeDef::of(TypeKind::Array) };
-        let mut root = TypeDef::of(TypeKind::Object);
+        let list = TypeDef { element: Some(Box::new(port)), directives, ..TypeDef::new(TypeKind::Array) };
+        let mut root = TypeDef::new(TypeKind::Object);
         root.fields.insert("list".into(), list);
         let mut model = Model::default();
         model.definitions.insert("root".into(), root);

@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn null_is_a_missing_object() {
-        let (schema, options) = (Schema::none(), MergeOptions::default());
+        let (schema, options) = (Schema::empty(), MergeOptions::default());
         let new = json!({"a": 1});
         let merged = merge(&Value::Null, &new, &schema, &options).expect("merges");
         assert_eq!(merged.node, Some(new.clone()));

@@ -104,7 +104,7 @@ pub(crate) fn json(node: &Node) -> String {
 }
 
 pub(crate) fn run(dest: &str, patch: &str, kind: Cursor<'_>, rules: impl Into<Rules>) -> Result<Merged> {
-    apply(node(dest), &node(patch), kind, &Schema::none(), rules)
+    apply(node(dest), &node(patch), kind, &Schema::empty(), rules)
 }
 
 /// Returns the merged object as JSON, `deleted`, or the error as `code: field: message`.

@@ -94,14 +94,14 @@ pub fn apply(
 ) -> Result<Merged> {
     match patch_type {
         PatchType::Strategic => {
-            let none = Schema::none();
+            let none = Schema::empty();
             let schema = options.schema.unwrap_or(&none);
             return apply_strategic(object, patch, options.kind, schema, options.rules);
         }
         PatchType::Merge => apply_json_merge(&mut object, patch),
         PatchType::Json => {
             let parsed = parse_json_patch(patch).map_err(|error| error.patch_rejection(PatchRejection::Malformed))?;
-            let done = parsed.apply_noting(&mut object, options.json_patch).map(Patched::into_warnings);
+            let done = parsed.apply_with_warnings(&mut object, options.json_patch).map(Patched::into_warnings);
             let warnings = done.map_err(|error| error.patch_rejection(PatchRejection::Operation))?;
             return Ok(Merged { warnings, ..Merged::from_node(Some(object)) });
         }

@@ -58,7 +58,7 @@ fn check_removals(sides: [&Map; 2], removed: [&Node; 2], list: &str, at: &Trail<
     if disputed.iter().all(|(added, removed)| values(*added).is_disjoint(removed)) {
         return Ok(());
     }
-    Err(changed_on_both_sides(ours.unwrap_or(removed[0]), theirs.or(Some(removed[1])), &at.field(list)))
+    Err(conflict_error(ours.unwrap_or(removed[0]), theirs.or(Some(removed[1])), &at.field(list)))
 }
 
 fn check_values(
@@ -94,11 +94,11 @@ fn check_values(
     if agree {
         return Ok(());
     }
-    Err(changed_on_both_sides(ours, Some(theirs), at))
+    Err(conflict_error(ours, Some(theirs), at))
 }
 
 /// Returns the error for a field that the owner and others changed.
-pub(super) fn changed_on_both_sides(ours: &Node, theirs: Option<&Node>, at: &Trail<'_>) -> Diagnostic {
+pub(super) fn conflict_error(ours: &Node, theirs: Option<&Node>, at: &Trail<'_>) -> Diagnostic {
     let is_gone = |node: &Node| node.is_null() || is_delete(node);
     let ours_is = if is_gone(ours) { "last applied here, now removed" } else { "value in the manifest" };
     let error = at

@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 pub use super::PatchType;
 use super::{
-    ApplyOptions, CreateOptions, JsonPatchOptions, PatchSides, ThreeWayOptions, apply as apply_to_tree,
+    ApplyOptions, CreateOptions, JsonPatchOptions, PatchInputs, ThreeWayOptions, apply as apply_to_tree,
     create_verified,
 };
 use crate::merge::{Merged, PatchRules};
@@ -45,7 +45,7 @@ pub struct PatchingOptions {
 pub enum CustomResources {
     /// Reject them with 415, as the API server does, even if the schema has the kind.
     #[default]
-    Refused,
+    Rejected,
     /// Merge them by the schema, as an API server would that has the kind built in, for example an aggregated one.
     Merged,
 }
@@ -123,7 +123,7 @@ impl PatchingOptions {
 
     /// Returns the type of an object by its own kind, where the patch requires it.
     fn type_for<'s>(&self, patch_type: PatchType, object: &Value, schema: &'s Schema) -> Result<Cursor<'s>> {
-        let own = Gvk::of(object);
+        let own = Gvk::from_object(object);
         let gvk = own.as_ref().or(self.kind.as_ref());
         let cursor = gvk.and_then(|gvk| schema.kind(gvk));
         if patch_type != PatchType::Strategic || self.rules != PatchRules::Apiserver {
@@ -232,10 +232,10 @@ pub fn apply_with(
     schema: &Schema,
     options: &PatchingOptions,
 ) -> Result<Vec<Diagnostic>> {
-    applied(object, patch, patch_type, schema, options).map_err(|error| error.resource(name_of(object)))
+    apply_unnamed(object, patch, patch_type, schema, options).map_err(|error| error.resource(resource_name(object)))
 }
 
-fn applied(
+fn apply_unnamed(
     object: &mut Value,
     patch: &Value,
     patch_type: PatchType,
@@ -257,7 +257,7 @@ fn applied(
         }
     };
     if patch_type != PatchType::Json && object.is_object() && !patch.is_object() {
-        return Err(no_object());
+        return Err(not_an_object());
     }
     let how = ApplyOptions::default().rules(options.rules).kind(kind).schema(schema);
     let how = how.json_patch(options.json_patch);
@@ -283,14 +283,14 @@ fn check_operations(patch: &Value) -> Result<()> {
 }
 
 /// Returns the error for a patch that is not an object. The API server rejects it, too.
-fn no_object() -> Diagnostic {
+fn not_an_object() -> Diagnostic {
     Diagnostic::error(Code::WrongType, "a patch of an object must be an object")
         .patch_rejection(PatchRejection::Malformed)
         .help("to replace the whole object, update it instead of patching")
 }
 
 /// Returns an object's name for messages.
-fn name_of(object: &Value) -> ResourceName {
+fn resource_name(object: &Value) -> ResourceName {
     let text = |at: &str| object.pointer(at).and_then(Value::as_str).unwrap_or_default().to_string();
     let [api_version, kind, namespace, name] =
         ["/apiVersion", "/kind", "/metadata/namespace", "/metadata/name"].map(text);
@@ -382,7 +382,7 @@ pub fn create_with(
     options: &PatchingOptions,
 ) -> Result<WithWarnings<Value>> {
     let kind = options.type_for(patch_type, modified, schema)?;
-    made([original, modified], None, (patch_type, kind), options)
+    create_verified_json([original, modified], None, (patch_type, kind), options)
 }
 
 /// The versions of an object that a three-way patch is created from.
@@ -439,11 +439,11 @@ pub fn create_three_way_with(
 ) -> Result<WithWarnings<Value>> {
     let ObjectVersions { original, modified, current } = versions;
     let kind = options.type_for(patch_type, modified, schema)?;
-    made([original, modified], Some(current), (patch_type, kind), options)
+    create_verified_json([original, modified], Some(current), (patch_type, kind), options)
 }
 
 /// Creates and verifies a patch of any type, three-way if there is a current object.
-fn made(
+fn create_verified_json(
     [original, modified]: [&Value; 2],
     current: Option<&Value>,
     (patch_type, kind): (PatchType, Cursor<'_>),
@@ -451,7 +451,7 @@ fn made(
 ) -> Result<WithWarnings<Value>> {
     let [original, modified] = [original, modified].map(Node::from);
     let current = current.map(Node::from);
-    let sides = PatchSides { original: &original, modified: &modified, current: current.as_ref() };
+    let sides = PatchInputs { original: &original, modified: &modified, current: current.as_ref() };
     let how = CreateOptions::default().rules(options.rules).three_way(options.three_way);
     let WithWarnings { value, warnings } = create_verified(&sides, patch_type, kind, &how)?;
     Ok(WithWarnings { value: value.to_json_value(), warnings })

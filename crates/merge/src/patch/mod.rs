@@ -5,7 +5,7 @@
 //! resources or where documents come from.
 
 mod apply;
-mod built_in;
+mod strategic_support;
 mod conflict;
 mod create;
 pub mod json;
@@ -13,22 +13,22 @@ mod json_merge;
 mod json_patch;
 mod last_applied;
 mod numbers;
-mod owner_nulls;
+mod null_fields;
 mod patch_type;
-mod sameness;
-mod sides;
+mod equality;
+mod inputs;
 mod three_way;
 mod verified;
-mod wanted;
+mod expected;
 
 pub use apply::{ApplyOptions, apply};
-pub use built_in::check_built_in;
+pub use strategic_support::check_strategic_support;
 pub use create::create;
 pub use json_merge::{apply_json_merge, create_json_merge};
 pub use json_patch::{JsonPatch, JsonPatchOptions, create_json_patch, parse_json_patch};
 pub use last_applied::{LAST_APPLIED, last_applied, with_last_applied};
 pub use numbers::check_numbers;
 pub use patch_type::PatchType;
-pub use sides::{CreateOptions, PatchSides, ThreeWayOptions, share_namespace};
+pub use inputs::{CreateOptions, PatchInputs, ThreeWayOptions, share_namespace};
 pub use three_way::create_three_way;
-pub use verified::{PatchWay, create_verified, ways_out};
+pub use verified::{PatchForm, create_verified, alternative_forms};

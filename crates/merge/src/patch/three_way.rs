@@ -3,7 +3,7 @@
 
 use super::conflict::check_maps;
 use super::create::{CreationRules, PatchPart, ServerDiff, diff};
-use super::sides::{PatchSides, ThreeWayOptions};
+use super::inputs::{PatchInputs, ThreeWayOptions};
 use crate::merge::Trail;
 use crate::merge::apiserver::join_patches;
 use crate::schema::Cursor;
@@ -26,7 +26,7 @@ pub fn create_three_way(
     kind: Cursor<'_>,
     options: &ThreeWayOptions,
 ) -> Result<Node> {
-    let sides = PatchSides { original, modified, current: Some(current) };
+    let sides = PatchInputs { original, modified, current: Some(current) };
     create_three_way_by(&sides, kind, *options, CreationRules::Server)
 }
 
@@ -35,21 +35,21 @@ pub fn create_three_way(
 /// # Errors
 /// Fails as [`create_three_way`] does.
 pub(super) fn create_three_way_by(
-    sides: &PatchSides<'_>,
+    sides: &PatchInputs<'_>,
     kind: Cursor<'_>,
     options: ThreeWayOptions,
     rules: CreationRules,
 ) -> Result<Node> {
     let root = Trail::root();
     let nothing = Node::map(Map::new());
-    let PatchSides { original, modified, .. } = *sides;
+    let PatchInputs { original, modified, .. } = *sides;
     let current = sides.input();
     let original = if original.is_null() { &nothing } else { original };
     let changes = diff(current, modified, kind, ServerDiff { part: PatchPart::Changes, rules })?;
     let deletions = diff(original, modified, kind, ServerDiff { part: PatchPart::Deletions, rules })?;
     let patch = join_patches(deletions, &changes, kind, &root)?;
     if options.same_identity {
-        keeps_names(&patch, &root)?;
+        check_patch_identity(&patch, &root)?;
     }
     if !options.overwrite {
         check_conflicts(&patch, original, current, kind)?;
@@ -73,7 +73,7 @@ pub(super) fn check_conflicts(patch: &Map, original: &Node, current: &Node, kind
 ///
 /// # Errors
 /// Fails if `apiVersion`, `kind` or `metadata.name` differs.
-pub(super) fn keeps_identity(current: &Node, expected: &Node) -> Result<()> {
+pub(super) fn check_identity(current: &Node, expected: &Node) -> Result<()> {
     let root = Trail::root();
     let differs = |path: &[&str]| current.get_path(path) != expected.get_path(path);
     for path in [&["apiVersion"] as &[&str], &["kind"], &["metadata", "name"]] {
@@ -81,27 +81,27 @@ pub(super) fn keeps_identity(current: &Node, expected: &Node) -> Result<()> {
             let (metadata, name) = (root.field("metadata"), path[path.len() - 1]);
             let at = if path.len() > 1 { &metadata } else { &root };
             let span = expected.get_path(path).map(Node::span).unwrap_or_default();
-            return Err(other_identity(span, &at.field(name)));
+            return Err(identity_error(span, &at.field(name)));
         }
     }
     Ok(())
 }
 
-fn other_identity(span: Span, at: &Trail<'_>) -> Diagnostic {
+fn identity_error(span: Span, at: &Trail<'_>) -> Diagnostic {
     at.error(Code::Conflict, "the patch would change the object's identity")
         .at(span)
         .help("delete the object and create a new one")
 }
 
 /// Checks that a patch does not change an object's identity.
-fn keeps_names(patch: &Map, root: &Trail<'_>) -> Result<()> {
+fn check_patch_identity(patch: &Map, root: &Trail<'_>) -> Result<()> {
     let metadata = root.field("metadata");
     let names = patch.get("metadata").and_then(Node::as_map);
     for (map, at, name) in
         [(Some(patch), root, "apiVersion"), (Some(patch), root, "kind"), (names, &metadata, "name")]
     {
         if let Some(node) = map.and_then(|map| map.get(name)) {
-            return Err(other_identity(node.span(), &at.field(name)));
+            return Err(identity_error(node.span(), &at.field(name)));
         }
     }
     Ok(())

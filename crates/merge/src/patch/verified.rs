@@ -5,12 +5,12 @@ use super::create::{CreationRules, PatchPart, ServerDiff, create_by, diff};
 use super::json_merge::create_json_merge;
 use super::json_patch::create_json_patch;
 use super::numbers::check_numbers;
-use super::owner_nulls::Nulls;
+use super::null_fields::NullFields;
 use super::patch_type::PatchType;
-use super::sameness::{Difference, PatchedSameness};
-use super::sides::{CreateOptions, PatchSides, ThreeWayOptions};
-use super::three_way::{check_conflicts, create_three_way_by, keeps_identity};
-use super::wanted::{OthersChanges, Wanted, WholeMaps};
+use super::equality::{Difference, PatchedEquality};
+use super::inputs::{CreateOptions, PatchInputs, ThreeWayOptions};
+use super::three_way::{check_conflicts, create_three_way_by, check_identity};
+use super::expected::{OthersChanges, ExpectedResult, AtomicMaps};
 use crate::merge::association::ListPolicy;
 use crate::merge::{Merged, PatchRules};
 use crate::schema::Cursor;
@@ -55,64 +55,64 @@ use smp_text::yaml::{Map, Node};
 /// if no patch of this type yields the expected object, such as a change to one of two entries with the same merge
 /// key. [`ways_out`] returns the types that can.
 pub fn create_verified(
-    sides: &PatchSides<'_>,
+    sides: &PatchInputs<'_>,
     patch_type: PatchType,
     kind: Cursor<'_>,
     options: &CreateOptions,
 ) -> Result<WithWarnings<Node>> {
     check_numbers(sides.modified)?;
-    let Some(current) = sides.current else { return tried(sides, patch_type, kind, *options) };
-    let form = PatchWay { patch_type, rules: options.rules };
+    let Some(current) = sides.current else { return create_and_verify(sides, patch_type, kind, *options) };
+    let form = PatchForm { patch_type, rules: options.rules };
     let (before, after) = match (form.policy(), options.three_way.overwrite) {
         // For kubectl, null removes the value of others. That is no conflict only with overwrite.
-        (ListPolicy::Apiserver, true) => (Nulls::Typed, Nulls::Metadata),
-        (ListPolicy::Apiserver, false) => (Nulls::Typed, Nulls::Typed),
-        _ => (Nulls::All, Nulls::All),
+        (ListPolicy::Apiserver, true) => (NullFields::Typed, NullFields::Metadata),
+        (ListPolicy::Apiserver, false) => (NullFields::Typed, NullFields::Typed),
+        _ => (NullFields::All, NullFields::All),
     };
-    let (original, modified) = (before.left_out(sides.original, kind), after.left_out(sides.modified, kind));
-    let sides = PatchSides { original: &original, modified: &modified, current: Some(current) };
-    tried(&sides, patch_type, kind, *options)
+    let (original, modified) = (before.removed_from(sides.original, kind), after.removed_from(sides.modified, kind));
+    let sides = PatchInputs { original: &original, modified: &modified, current: Some(current) };
+    create_and_verify(&sides, patch_type, kind, *options)
 }
 
-fn tried(
-    sides: &PatchSides<'_>,
+fn create_and_verify(
+    sides: &PatchInputs<'_>,
     patch_type: PatchType,
     kind: Cursor<'_>,
     options: CreateOptions,
 ) -> Result<WithWarnings<Node>> {
     let CreateOptions { rules, three_way, recommended_keys } = options;
-    let form = PatchWay { patch_type, rules };
+    let form = PatchForm { patch_type, rules };
     let expected = expected_object(sides, form, kind, three_way)?;
     let creation = match rules {
         PatchRules::Apiserver if recommended_keys => CreationRules::ServerWithRecommendedKeys,
         rules => rules.into(),
     };
-    let trial = Trial { sides, expected: &expected, form, kind, creation };
+    let trial = Verification { inputs: sides, expected: &expected, form, kind, creation };
     let input = sides.input();
     match (patch_type, sides.current) {
         (PatchType::Strategic, Some(current)) if rules == PatchRules::Apiserver => {
-            trial.run_kubectls(current, three_way)
+            trial.verify_kubectl_patch(current, three_way)
         }
         (PatchType::Strategic, None) if rules == PatchRules::Apiserver => {
-            let kubectl_patch = trial.run(create_by(input, &expected, kind, creation)?);
-            kubectl_patch.or_else(|error| trial.run_differences().map_err(|_| error))
+            let kubectl_patch = trial.verify(create_by(input, &expected, kind, creation)?);
+            kubectl_patch.or_else(|error| trial.verify_differences().map_err(|_| error))
         }
-        (PatchType::Strategic, _) => trial.run(create_by(input, &expected, kind, creation)?),
-        (PatchType::Merge, _) => trial.run(create_json_merge(input, &expected)),
-        (PatchType::Json, _) => trial.run(create_json_patch(input, &expected)),
+        (PatchType::Strategic, _) => trial.verify(create_by(input, &expected, kind, creation)?),
+        (PatchType::Merge, _) => trial.verify(create_json_merge(input, &expected)),
+        (PatchType::Json, _) => trial.verify(create_json_patch(input, &expected)),
     }
 }
 
 /// A patch type and, for strategic merge patches, its rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PatchWay {
+pub struct PatchForm {
     /// The type of the patch.
     pub patch_type: PatchType,
     /// The rules by which it will be applied, if it is a strategic merge patch.
     pub rules: PatchRules,
 }
 
-impl PatchWay {
+impl PatchForm {
     fn policy(self) -> ListPolicy {
         match (self.patch_type, self.rules) {
             (PatchType::Strategic, PatchRules::Apiserver) => ListPolicy::Apiserver,
@@ -139,62 +139,62 @@ impl PatchWay {
 /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
 /// ```
 #[must_use]
-pub fn ways_out(
-    sides: &PatchSides<'_>,
+pub fn alternative_forms(
+    sides: &PatchInputs<'_>,
     patch_type: PatchType,
     kind: Cursor<'_>,
     options: &CreateOptions,
-) -> Vec<PatchWay> {
-    let forms = PatchType::ALL.map(|patch_type| PatchWay { patch_type, rules: PatchRules::Overlay });
-    let was_attempted = |form: &PatchWay| {
+) -> Vec<PatchForm> {
+    let forms = PatchType::ALL.map(|patch_type| PatchForm { patch_type, rules: PatchRules::Overlay });
+    let was_attempted = |form: &PatchForm| {
         form.patch_type == patch_type && (patch_type != PatchType::Strategic || form.rules == options.rules)
     };
     let is_possible =
-        |form: &PatchWay| create_verified(sides, form.patch_type, kind, &options.rules(form.rules)).is_ok();
+        |form: &PatchForm| create_verified(sides, form.patch_type, kind, &options.rules(form.rules)).is_ok();
     forms.into_iter().filter(|form| !was_attempted(form) && is_possible(form)).collect()
 }
 
 /// The inputs of the verification of a patch.
-struct Trial<'t> {
-    sides: &'t PatchSides<'t>,
+struct Verification<'t> {
+    inputs: &'t PatchInputs<'t>,
     expected: &'t Node,
-    form: PatchWay,
+    form: PatchForm,
     kind: Cursor<'t>,
     /// The rules for creating strategic merge patches.
     creation: CreationRules,
 }
 
-impl Trial<'_> {
+impl Verification<'_> {
     /// Returns the patch of `kubectl apply` if it yields the expected object, or else the patch of the
     /// differences.
     ///
     /// # Errors
     /// Fails on a conflict, or if neither patch works.
-    fn run_kubectls(&self, current: &Node, options: ThreeWayOptions) -> Result<WithWarnings<Node>> {
-        let Self { sides, kind, .. } = *self;
+    fn verify_kubectl_patch(&self, current: &Node, options: ThreeWayOptions) -> Result<WithWarnings<Node>> {
+        let Self { inputs: sides, kind, .. } = *self;
         let overwriting = options.overwrite(true);
         let made = create_three_way_by(sides, kind, overwriting, self.creation);
-        let made = made.map_err(|error| self.of_made(error))?;
+        let made = made.map_err(|error| self.creation_error(error))?;
         if let Some(patch) = made.as_map().filter(|_| !options.overwrite) {
             // A null in the current object counts as absent for everyone.
-            let theirs = Nulls::Typed.left_out(current, kind);
+            let theirs = NullFields::Typed.removed_from(current, kind);
             check_conflicts(patch, sides.original, &theirs, kind)?;
         }
-        let kubectl_patch = self.run(made);
+        let kubectl_patch = self.verify(made);
         // Deletions in kubectl's patch would be stored as null data in entries that others removed.
         if kubectl_patch.as_ref().is_ok_and(|patch| !self.leaves_nulls(&patch.value)) {
             return kubectl_patch;
         }
-        self.run_differences().or(kubectl_patch)
+        self.verify_differences().or(kubectl_patch)
     }
 
     /// Returns the patch of the differences between input and expected object. kubectl's patch has more, such as
     /// the order of unsorted scalars. In one of two entries with the same merge key, that would change the first
     /// entry.
-    fn run_differences(&self) -> Result<WithWarnings<Node>> {
+    fn verify_differences(&self) -> Result<WithWarnings<Node>> {
         let how = ServerDiff { part: PatchPart::Differences, rules: self.creation };
-        let patch = diff(self.sides.input(), self.expected, self.kind, how)?;
-        self.run(Node::map(patch))
+        let patch = diff(self.inputs.input(), self.expected, self.kind, how)?;
+        self.verify(Node::map(patch))
     }
 
     /// Returns true if the patch leaves nulls that are not expected.
@@ -208,15 +208,15 @@ impl Trial<'_> {
 
     fn applied(&self, patch: &Node) -> Result<Merged> {
         let options = ApplyOptions::default().rules(self.form.rules).kind(self.kind);
-        apply(self.sides.input().clone(), patch, self.form.patch_type, &options)
+        apply(self.inputs.input().clone(), patch, self.form.patch_type, &options)
     }
 
     /// Replaces an error about a directive in the created patch, which the user did not write.
-    fn of_made(&self, error: Diagnostic) -> Diagnostic {
+    fn creation_error(&self, error: Diagnostic) -> Diagnostic {
         if error.code() != Code::Directive {
             return error;
         }
-        let said = no_patch(self.form).at(self.expected.span().at_start());
+        let said = unsupported(self.form).at(self.expected.span().at_start());
         let said = said.note("the created patch is invalid under these rules");
         error.field_path().into_iter().fold(said, Diagnostic::field)
     }
@@ -225,24 +225,24 @@ impl Trial<'_> {
     ///
     /// # Errors
     /// Fails if it does not.
-    fn run(&self, patch: Node) -> Result<WithWarnings<Node>> {
-        let merged = self.applied(&patch).map_err(|error| self.of_made(error))?;
+    fn verify(&self, patch: Node) -> Result<WithWarnings<Node>> {
+        let merged = self.applied(&patch).map_err(|error| self.creation_error(error))?;
         let got = merged.node.unwrap_or_else(|| Node::map(Map::new()));
         match self.sameness().difference(&got, self.expected, self.kind) {
             None => Ok(WithWarnings { value: patch, warnings: merged.warnings }),
-            Some(difference) => Err(cannot_say(&difference, self.form)),
+            Some(difference) => Err(unsupported_difference(&difference, self.form)),
         }
     }
 
-    fn sameness(&self) -> PatchedSameness {
+    fn sameness(&self) -> PatchedEquality {
         let policy = self.form.policy();
         match self.form.patch_type {
-            PatchType::Json => PatchedSameness::Exact,
+            PatchType::Json => PatchedEquality::Exact,
             // kubectl's patches let the server insert entries of others between those of the patch.
-            PatchType::Strategic if policy == ListPolicy::Apiserver && self.sides.current.is_some() => {
-                PatchedSameness::Unordered(policy)
+            PatchType::Strategic if policy == ListPolicy::Apiserver && self.inputs.current.is_some() => {
+                PatchedEquality::Unordered(policy)
             }
-            PatchType::Strategic | PatchType::Merge => PatchedSameness::Decoded(policy),
+            PatchType::Strategic | PatchType::Merge => PatchedEquality::Decoded(policy),
         }
     }
 }
@@ -254,35 +254,35 @@ fn nulls(node: &Node) -> usize {
 
 /// Returns the expected object.
 fn expected_object(
-    sides: &PatchSides<'_>,
-    form: PatchWay,
+    sides: &PatchInputs<'_>,
+    form: PatchForm,
     kind: Cursor<'_>,
     options: ThreeWayOptions,
 ) -> Result<Node> {
     let Some(current) = sides.current else {
         if options.same_identity {
-            keeps_identity(sides.original, sides.modified)?;
+            check_identity(sides.original, sides.modified)?;
         }
         return Ok(sides.modified.clone());
     };
     let policy = form.policy();
     // For the API server, kubectl's own conflict check is used.
     let others = if options.overwrite || policy == ListPolicy::Apiserver {
-        OthersChanges::Undone
+        OthersChanges::Overwritten
     } else {
-        OthersChanges::Refused
+        OthersChanges::Rejected
     };
     let is_strategic = form.patch_type == PatchType::Strategic;
-    let whole_maps = if is_strategic { WholeMaps::BySchema } else { WholeMaps::None };
-    let expected = Wanted { policy, whole_maps, others };
+    let whole_maps = if is_strategic { AtomicMaps::BySchema } else { AtomicMaps::None };
+    let expected = ExpectedResult { policy, atomic_maps: whole_maps, others };
     let expected = expected.object(sides.original, sides.modified, current, kind)?;
     if options.same_identity {
-        keeps_identity(current, &expected)?;
+        check_identity(current, &expected)?;
     }
     Ok(expected)
 }
 
-fn no_patch(form: PatchWay) -> Diagnostic {
+fn unsupported(form: PatchForm) -> Diagnostic {
     let what = match form.patch_type {
         PatchType::Strategic if form.policy() == ListPolicy::Apiserver => {
             "no strategic merge patch for the API server can make this change"
@@ -294,8 +294,8 @@ fn no_patch(form: PatchWay) -> Diagnostic {
     Diagnostic::error(Code::Unsupported, what)
 }
 
-fn cannot_say(difference: &Difference, form: PatchWay) -> Diagnostic {
-    let error = no_patch(form)
+fn unsupported_difference(difference: &Difference, form: PatchForm) -> Diagnostic {
+    let error = unsupported(form)
         .at(difference.span)
         .field(difference.path.clone())
         .note("the created patch yields a different value here");

@@ -88,7 +88,7 @@ fn fill_type(newer: &mut TypeDef, older: TypeDef) {
     }
     newer.default = newer.default.take().or(older.default);
     match (&mut newer.constraints, older.constraints) {
-        (Some(newer), Some(older)) => newer.fill(*older),
+        (Some(newer), Some(older)) => newer.fill_missing(*older),
         (newer, older) => *newer = newer.take().or(older),
     }
     for (mine, theirs) in [(&mut newer.element, older.element), (&mut newer.additional, older.additional)] {

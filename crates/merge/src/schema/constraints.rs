@@ -181,14 +181,14 @@ impl Constraints {
         found.retain(|(name, _)| *name != "additionalProperties");
         let keywords: serde_json::Map<String, Value> =
             found.iter().map(|(name, value)| ((*name).to_string(), value.to_json_value())).collect();
-        Some(Box::new(Self { free_fields, ..Self::of_keywords(keywords) })).filter(|read| !read.is_empty())
+        Some(Box::new(Self { free_fields, ..Self::from_keywords(keywords) })).filter(|read| !read.is_empty())
     }
 
     /// Reads the keywords one by one if they are invalid as a whole. Compositions that contain a `$ref` are
     /// ignored.
-    fn of_keywords(mut keywords: serde_json::Map<String, Value>) -> Self {
+    fn from_keywords(mut keywords: serde_json::Map<String, Value>) -> Self {
         for word in ["allOf", "anyOf", "oneOf", "not"] {
-            if keywords.get(word).is_some_and(refers) {
+            if keywords.get(word).is_some_and(contains_ref) {
                 keywords.remove(word);
             }
         }
@@ -206,12 +206,12 @@ impl Constraints {
     }
 
     /// Parses the stored JSON text. Corrupt text yields no constraints.
-    pub(super) fn of_text(text: &str) -> Self {
+    pub(super) fn from_text(text: &str) -> Self {
         serde_json::from_str(text).unwrap_or_default()
     }
 
     /// Fills in constraints that are missing here from `other`.
-    pub(super) fn fill(&mut self, other: Self) {
+    pub(super) fn fill_missing(&mut self, other: Self) {
         let Self { format, enumeration, pattern, .. } = other;
         self.format = self.format.take().or(format);
         self.pattern = self.pattern.take().or(pattern);
@@ -222,10 +222,10 @@ impl Constraints {
 }
 
 /// Returns true if the schema contains a `$ref` at any level.
-fn refers(schema: &Value) -> bool {
+fn contains_ref(schema: &Value) -> bool {
     match schema {
-        Value::Object(map) => map.contains_key("$ref") || map.values().any(refers),
-        Value::Array(list) => list.iter().any(refers),
+        Value::Object(map) => map.contains_key("$ref") || map.values().any(contains_ref),
+        Value::Array(list) => list.iter().any(contains_ref),
         _ => false,
     }
 }
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(read.any_of[0].required, ["a"]);
         let text = read.to_text().expect("some");
         assert!(!text.contains("long") && !text.contains("null,"), "{text}");
-        assert_eq!(Constraints::of_text(&text), read);
+        assert_eq!(Constraints::from_text(&text), read);
     }
 
     #[test]

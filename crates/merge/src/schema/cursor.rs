@@ -38,7 +38,7 @@ impl<'s> Cursor<'s> {
         self.graph.is_some()
     }
 
-    fn go(self, node: u32) -> Self {
+    fn move_to(self, node: u32) -> Self {
         match self.graph {
             Some(graph) if node != NONE => Self::new(graph, node),
             _ => Self::unknown(),
@@ -50,13 +50,13 @@ impl<'s> Cursor<'s> {
     #[must_use]
     pub fn field(self, name: &str) -> Self {
         let declared = self.graph.and_then(|g| g.find_field(&self.record, name));
-        self.below(declared.map_or(self.record.additional, |f| f.node))
+        self.child(declared.map_or(self.record.additional, |f| f.node))
     }
 
     /// Everything below `x-kubernetes-preserve-unknown-fields` is free-form: maps merge, lists are replaced.
-    fn below(self, node: u32) -> Self {
+    fn child(self, node: u32) -> Self {
         if node != NONE || !self.record.preserve_unknown_fields {
-            return self.go(node);
+            return self.move_to(node);
         }
         Self { graph: self.graph, record: Record { preserve_unknown_fields: true, ..Record::default() } }
     }
@@ -71,7 +71,7 @@ impl<'s> Cursor<'s> {
     #[must_use]
     pub fn declared(self, name: &str) -> Option<Self> {
         let field = self.graph.and_then(|g| g.find_field(&self.record, name))?;
-        Some(self.go(field.node))
+        Some(self.move_to(field.node))
     }
 
     /// Returns the names of the required fields.
@@ -92,13 +92,13 @@ impl<'s> Cursor<'s> {
     /// Returns the type of the list's entries.
     #[must_use]
     pub fn element(self) -> Self {
-        self.below(self.record.element)
+        self.child(self.record.element)
     }
 
     /// Returns the type of the values of a map with free keys.
     #[must_use]
     pub fn additional(self) -> Self {
-        self.go(self.record.additional)
+        self.move_to(self.record.additional)
     }
 
     /// Returns the type of the value.
@@ -189,7 +189,7 @@ impl<'s> Cursor<'s> {
     #[must_use]
     pub fn key_default(self, key: &str) -> Option<&'s str> {
         let field = self.graph.and_then(|g| g.find_field(&self.record, key))?;
-        self.go(field.node).default()
+        self.move_to(field.node).default()
     }
 
     /// Returns `x-kubernetes-embedded-resource`.
@@ -213,7 +213,7 @@ impl<'s> Cursor<'s> {
     /// Returns the constraints on values here, besides their type.
     #[must_use]
     pub fn constraints(self) -> Constraints {
-        self.constraints_text().map(Constraints::of_text).unwrap_or_default()
+        self.constraints_text().map(Constraints::from_text).unwrap_or_default()
     }
 
     /// Returns the name of the definition at this position, or of the one that it refers to.

@@ -211,7 +211,7 @@ impl TypeGraph {
     /// Opens bytes as [`TypeGraph::from_bytes`] does, but without verifying the checksum, in constant time.
     pub(super) fn open_unchecked(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Self> {
         let cut = |length: usize| length.saturating_sub(CHECKSUM);
-        Self::of_buffer(match bytes.into() {
+        Self::from_buffer(match bytes.into() {
             Cow::Borrowed(bytes) => Cow::Borrowed(&bytes[..cut(bytes.len())]),
             Cow::Owned(mut bytes) => {
                 bytes.truncate(cut(bytes.len()));
@@ -221,7 +221,7 @@ impl TypeGraph {
     }
 
     /// Opens a buffer without a checksum, as the writer produces it.
-    pub(super) fn of_buffer(bytes: Cow<'static, [u8]>) -> Result<Self> {
+    pub(super) fn from_buffer(bytes: Cow<'static, [u8]>) -> Result<Self> {
         let mut graph = Self { bytes, sections: [(0, 0); SIZES.len()] };
         let length = graph.u32_at(MAGIC.len()).map(|n| n as usize);
         if !graph.bytes.starts_with(MAGIC) || length != Some(graph.bytes.len()) || graph.bytes.len() < HEADER

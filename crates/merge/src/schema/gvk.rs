@@ -37,7 +37,7 @@ impl Gvk {
     /// assert_eq!(Gvk::of(&json!({"kind": "Deployment"})), None);
     /// ```
     #[must_use]
-    pub fn of(object: &Value) -> Option<Self> {
+    pub fn from_object(object: &Value) -> Option<Self> {
         let text = |name: &str| object.get(name)?.as_str().filter(|text| !text.is_empty());
         Some(Self::from_manifest(text("apiVersion")?, text("kind")?))
     }

@@ -11,7 +11,7 @@ use super::model::{KindDef, Model, TypeDef};
 impl Model {
     /// Creates a model of a whole compiled graph. Compiling it again yields an equal graph.
     #[must_use]
-    pub fn of_graph(graph: &TypeGraph) -> Self {
+    pub fn from_graph(graph: &TypeGraph) -> Self {
         let mut model = Self::default();
         for name in graph.names() {
             graph.named(name).map(|cursor| model.import(cursor));
@@ -30,7 +30,7 @@ impl Model {
     /// Returns a reference to it. Custom resources get their `metadata` this way.
     pub fn import(&mut self, cursor: Cursor<'_>) -> TypeDef {
         let mut pending = Vec::new();
-        let root = shallow(cursor, &mut pending);
+        let root = import_reference(cursor, &mut pending);
         while let Some(next) = pending.pop() {
             let Some(name) = next.type_name() else { continue };
             if !self.definitions.contains_key(name) {
@@ -68,7 +68,7 @@ fn references<'d>(definitions: impl Iterator<Item = &'d TypeDef>) -> Vec<SmolStr
 }
 
 /// Returns a reference to a named definition, or else the whole schema.
-fn shallow<'s>(cursor: Cursor<'s>, pending: &mut Vec<Cursor<'s>>) -> TypeDef {
+fn import_reference<'s>(cursor: Cursor<'s>, pending: &mut Vec<Cursor<'s>>) -> TypeDef {
     let Some(name) = cursor.type_name() else { return expand(cursor, pending) };
     pending.push(cursor.definition());
     TypeDef {
@@ -87,12 +87,12 @@ fn shallow<'s>(cursor: Cursor<'s>, pending: &mut Vec<Cursor<'s>>) -> TypeDef {
 /// This terminates because recursive schemas are always named.
 fn expand<'s>(cursor: Cursor<'s>, pending: &mut Vec<Cursor<'s>>) -> TypeDef {
     let child = |cursor: Cursor<'s>, pending: &mut Vec<Cursor<'s>>| {
-        cursor.is_known().then(|| Box::new(shallow(cursor, pending)))
+        cursor.is_known().then(|| Box::new(import_reference(cursor, pending)))
     };
     let element = child(cursor.element(), pending);
     let additional = child(cursor.additional(), pending);
     let fields: BTreeMap<_, _> =
-        cursor.fields().map(|(name, field)| (name.into(), shallow(field, pending))).collect();
+        cursor.fields().map(|(name, field)| (name.into(), import_reference(field, pending))).collect();
     TypeDef {
         kind: cursor.type_kind(),
         reference: None,

@@ -58,26 +58,26 @@ const SHORT_NAMES: [(&str, &str); 31] = [
 pub fn find_kind(schema: &Schema, words: &[&str], api_version: Option<&str>) -> Result<(Gvk, usize)> {
     let word = words.first().copied().unwrap_or_default().to_lowercase();
     let rest = words.get(1..).unwrap_or_default();
-    let candidates = known(schema).filter(|entry| is_called(*entry, &word)).map(KindEntry::gvk);
+    let candidates = known_kinds(schema).filter(|entry| has_name(*entry, &word)).map(KindEntry::gvk);
     let matching = candidates.filter(|gvk| api_version.is_none_or(|want| gvk.api_version() == want));
     let best = matching.min_by_key(|gvk| {
-        let rank = (!is_kubernetes(&gvk.group), Reverse(priority(&gvk.version)), gvk.group.clone());
+        let rank = (!is_kubernetes(&gvk.group), Reverse(version_priority(&gvk.version)), gvk.group.clone());
         (Reverse(qualifiers(gvk, rest)), rank)
     });
     best.map(|gvk| (gvk.clone(), 1 + qualifiers(&gvk, rest)))
-        .ok_or_else(|| unknown(schema, &word, api_version))
+        .ok_or_else(|| unknown_kind(schema, &word, api_version))
 }
 
 /// Finds a kind by the exact plural in its REST API path, such as `deployments` in `apps/v1`.
 pub(super) fn find_resource(schema: &Schema, plural: &str, api_version: &str) -> Option<Gvk> {
     let is_called = |entry: &KindEntry<'_>| entry.names().next().is_some_and(|name| name == plural);
-    let kinds = known(schema).filter(is_called).map(KindEntry::gvk);
+    let kinds = known_kinds(schema).filter(is_called).map(KindEntry::gvk);
     kinds.into_iter().find(|gvk| gvk.api_version() == api_version)
 }
 
 /// Returns the names of the kinds in an `apiVersion`.
-pub fn kinds_of(schema: &Schema, api_version: &str) -> BTreeSet<String> {
-    let entries = known(schema).filter(|entry| entry.gvk().api_version() == api_version);
+pub fn kinds_in_api_version(schema: &Schema, api_version: &str) -> BTreeSet<String> {
+    let entries = known_kinds(schema).filter(|entry| entry.gvk().api_version() == api_version);
     entries.map(|entry| entry.kind().to_string()).collect()
 }
 
@@ -102,7 +102,7 @@ fn names_of(entry: KindEntry<'_>) -> Vec<SmolStr> {
 }
 
 /// Returns all kinds with a known type.
-fn known(schema: &Schema) -> impl Iterator<Item = KindEntry<'_>> {
+fn known_kinds(schema: &Schema) -> impl Iterator<Item = KindEntry<'_>> {
     schema.graphs().flat_map(|(_, graph)| graph.kind_entries()).filter(|entry| entry.root().is_known())
 }
 
@@ -114,7 +114,7 @@ pub fn is_built_in_group(group: &str) -> bool {
 }
 
 /// Returns the kinds of a group of Kubernetes, in all versions.
-pub fn kinds_of_group(group: &str) -> Vec<Gvk> {
+pub fn kinds_in_group(group: &str) -> Vec<Gvk> {
     let graph = embedded::kubernetes();
     graph.kind_entries().filter(|entry| entry.group() == group).map(KindEntry::gvk).collect()
 }
@@ -124,7 +124,7 @@ fn is_kubernetes(group: &str) -> bool {
     !group.contains('.') || group.ends_with(".k8s.io")
 }
 
-fn is_called(entry: KindEntry<'_>, word: &str) -> bool {
+fn has_name(entry: KindEntry<'_>, word: &str) -> bool {
     let kind = entry.kind();
     kind.eq_ignore_ascii_case(word)
         || entry.names().any(|name| name.eq_ignore_ascii_case(word))
@@ -134,7 +134,7 @@ fn is_called(entry: KindEntry<'_>, word: &str) -> bool {
 
 /// Returns true if words name the kind: by its name, plural or short name, optionally followed by its group, or by
 /// version and group. Case is ignored.
-pub fn names_kind(gvk: &Gvk, words: &[&str]) -> bool {
+pub fn matches_kind(gvk: &Gvk, words: &[&str]) -> bool {
     let Some((word, rest)) = words.split_first() else { return false };
     let (word, kind) = (word.to_lowercase(), gvk.kind.to_lowercase());
     let is_short = || is_kubernetes(&gvk.group) && SHORT_NAMES.contains(&(&*word, &*gvk.kind));
@@ -169,7 +169,7 @@ fn qualifiers(gvk: &Gvk, rest: &[&str]) -> usize {
 }
 
 /// Returns a sort key of a version: stable before beta before alpha, then the higher version; other names last.
-pub fn priority(version: &str) -> (u8, u32, u32) {
+pub fn version_priority(version: &str) -> (u8, u32, u32) {
     let Some(text) = version.strip_prefix('v') else { return (0, 0, 0) };
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (major, rest) = text.split_at(end);
@@ -184,10 +184,10 @@ pub fn priority(version: &str) -> (u8, u32, u32) {
     (stability, major.parse().unwrap_or(0), minor.parse().unwrap_or(0))
 }
 
-fn unknown(schema: &Schema, word: &str, api_version: Option<&str>) -> Diagnostic {
+fn unknown_kind(schema: &Schema, word: &str, api_version: Option<&str>) -> Diagnostic {
     let suffix = api_version.map(|version| format!(" in {version}")).unwrap_or_default();
     let error = Diagnostic::error(Code::NoSchema, format!("unknown kind `{word}`{suffix}"));
-    let mut names: Vec<String> = known(schema).map(|entry| entry.kind().to_lowercase()).collect();
+    let mut names: Vec<String> = known_kinds(schema).map(|entry| entry.kind().to_lowercase()).collect();
     names.sort_unstable();
     names.dedup();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn kinds_of_kubernetes_come_before_custom_ones() {
         let custom = Gvk::from_manifest("serving.example.com/v1", "Service");
-        let kind = KindDef { root: Some(TypeDef::of(TypeKind::Object)), ..KindDef::default() };
+        let kind = KindDef { root: Some(TypeDef::new(TypeKind::Object)), ..KindDef::default() };
         let kind = KindDef { names: vec!["services".into(), "kservice".into()], ..kind };
         let model = Model { kinds: [(custom.clone(), kind)].into(), ..Model::default() };
         let mut schema = Schema::embedded();
@@ -269,7 +269,7 @@ mod tests {
         ];
         for (text, of_kubernetes, of_another) in table {
             let words: Vec<&str> = text.split('.').collect();
-            let named = (names_kind(&deployment, &words), names_kind(&custom, &words));
+            let named = (matches_kind(&deployment, &words), matches_kind(&custom, &words));
             assert_eq!(named, (of_kubernetes, of_another), "{text}");
         }
     }
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn stable_versions_come_first() {
         let mut versions = ["v1beta2", "v1alpha1", "v2", "v10", "v1", "odd", "v1beta1", "v2beta1"];
-        versions.sort_by_key(|version| Reverse(priority(version)));
+        versions.sort_by_key(|version| Reverse(version_priority(version)));
         assert_eq!(versions, ["v10", "v2", "v1", "v2beta1", "v1beta2", "v1beta1", "v1alpha1", "odd"]);
     }
 }

@@ -40,15 +40,15 @@ static FILES: LazyLock<Arc<TypeGraph>> =
 
 /// Returns the types of kustomization files. For three-way merges of these files only: kustomize itself has fewer.
 #[must_use]
-pub fn kustomization_files() -> Arc<TypeGraph> {
+pub fn kustomization_types() -> Arc<TypeGraph> {
     Arc::clone(&FILES)
 }
 
 fn model() -> Model {
     let list = |element, directives| TypeDef {
-        element: Some(Box::new(TypeDef::of(element))),
+        element: Some(Box::new(TypeDef::new(element))),
         directives,
-        ..TypeDef::of(TypeKind::Array)
+        ..TypeDef::new(TypeKind::Array)
     };
     let set = Directives { list_type: Some(ListType::Set), ..Directives::default() };
     let by = |name: &str, key: &str| Directives {
@@ -60,7 +60,7 @@ fn model() -> Model {
     };
     let sets = KUSTOMIZATION_PATHS.map(|name| (name.into(), list(TypeKind::String, set.clone())));
     let keyed = KEYED.map(|(name, key)| (name.into(), list(TypeKind::Object, by(name, key))));
-    let root = TypeDef { fields: sets.into_iter().chain(keyed).collect(), ..TypeDef::of(TypeKind::Object) };
+    let root = TypeDef { fields: sets.into_iter().chain(keyed).collect(), ..TypeDef::new(TypeKind::Object) };
     let kind = |(api_version, kind)| {
         let def = KindDef { root: Some(root.clone()), ..KindDef::default() };
         (Gvk::from_manifest(api_version, kind), def)
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_types_compile() {
-        let graph = kustomization_files();
+        let graph = kustomization_types();
         for (api_version, kind) in KINDS {
             let kind = graph.kind(&Gvk::from_manifest(api_version, kind)).expect("known");
             assert_eq!(kind.field("resources").list_type(), Some(ListType::Set));

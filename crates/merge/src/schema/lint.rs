@@ -52,7 +52,7 @@ struct LintedList<'m> {
 
 impl<'m> Lint<'m> {
     fn visit(&mut self, def: &'m TypeDef) {
-        self.check_places(def);
+        self.check_types(def);
         if let Some(element) = def.element.as_deref().filter(|_| !def.directives.is_empty()) {
             self.check_list(LintedList { directives: &def.directives, element: self.resolved(element) });
         }
@@ -74,20 +74,20 @@ impl<'m> Lint<'m> {
         referred.unwrap_or(def)
     }
 
-    fn find(&mut self, finding: Diagnostic) {
+    fn report(&mut self, finding: Diagnostic) {
         let path = self.path.join(".").replace(".[]", "[]");
         let finding = finding.resource(self.definition);
         self.findings.push(if path.is_empty() { finding } else { finding.field(path.as_str()) });
     }
 
-    fn check_places(&mut self, def: &TypeDef) {
+    fn check_types(&mut self, def: &TypeDef) {
         let Directives { list_type, map_type, list_map_keys, patch_merge_key, .. } = &def.directives;
         let kind = def.kind;
         let is_other = |expected| kind != expected && kind != TypeKind::Any && def.reference.is_none();
         let is_for_lists = list_type.is_some() || !list_map_keys.is_empty() || patch_merge_key.is_some();
         if is_for_lists && is_other(TypeKind::Array) {
             let message = format!("list merge directive on a value of type {}", kind.name());
-            self.find(match kind {
+            self.report(match kind {
                 // Kubernetes' own documents have it on byte strings, which are lists in Go.
                 TypeKind::String => Diagnostic::warning(Code::InvalidValue, message),
                 _ => Diagnostic::error(Code::InvalidValue, message),
@@ -95,7 +95,7 @@ impl<'m> Lint<'m> {
         }
         if map_type.is_some() && is_other(TypeKind::Object) {
             let message = format!("x-kubernetes-map-type on a value of type {}", kind.name());
-            self.find(Diagnostic::error(Code::InvalidValue, message));
+            self.report(Diagnostic::error(Code::InvalidValue, message));
         }
     }
 
@@ -105,7 +105,7 @@ impl<'m> Lint<'m> {
         let is_map = *list_type == Some(ListType::Map);
         let has_objects = list.element.kind == TypeKind::Object;
         if is_map && list_map_keys.is_empty() {
-            self.find(
+            self.report(
                 Diagnostic::error(
                     Code::MissingField,
                     "a list of type map requires x-kubernetes-list-map-keys",
@@ -115,23 +115,23 @@ impl<'m> Lint<'m> {
         }
         if !is_map && !list_map_keys.is_empty() {
             let message = "x-kubernetes-list-map-keys has no effect unless x-kubernetes-list-type is map";
-            self.find(Diagnostic::warning(Code::InvalidValue, message));
+            self.report(Diagnostic::warning(Code::InvalidValue, message));
         }
         if patch_strategy.merge && merge_keys.is_empty() && has_objects {
             let message = "a list of objects with patch strategy merge requires x-kubernetes-patch-merge-key";
-            self.find(
+            self.report(
                 Diagnostic::error(Code::MissingMergeKey, message)
                     .help("the API server rejects every strategic merge patch of this list: add a merge key"),
             );
         }
         if !merge_keys.is_empty() && !patch_strategy.merge {
             let message = "x-kubernetes-patch-merge-key has no effect unless x-kubernetes-patch-strategy includes merge";
-            self.find(Diagnostic::warning(Code::InvalidValue, message));
+            self.report(Diagnostic::warning(Code::InvalidValue, message));
         }
         let double = list_map_keys.iter().enumerate().find(|(i, key)| list_map_keys[..*i].contains(key));
         if let Some((_, key)) = double {
             let message = format!("duplicate key `{key}` in x-kubernetes-list-map-keys");
-            self.find(Diagnostic::error(Code::InvalidValue, message));
+            self.report(Diagnostic::error(Code::InvalidValue, message));
         }
         self.check_keys(list, &merge_keys);
         self.check_agreement(list_map_keys, &merge_keys, list.directives);
@@ -152,7 +152,7 @@ impl<'m> Lint<'m> {
         for key in all.into_iter().filter(|_| is_described) {
             let Some(field) = list.element.fields.get(key) else {
                 let message = format!("list entries have no field `{key}`, which is a key");
-                self.find(if is_collection(list.element) {
+                self.report(if has_object_entries(list.element) {
                     Diagnostic::warning(Code::UnknownField, message)
                 } else {
                     Diagnostic::error(Code::UnknownField, message)
@@ -162,19 +162,19 @@ impl<'m> Lint<'m> {
             let field = self.resolved(field);
             if matches!(field.kind, TypeKind::Object | TypeKind::Array) {
                 let message = format!("key `{key}` has type {}, but keys must be scalars", field.kind.name());
-                self.find(Diagnostic::error(Code::WrongType, message));
+                self.report(Diagnostic::error(Code::WrongType, message));
             }
             let is_needed = map_keys.contains(key) || merge_keys.contains(key);
             let is_sure = field.default.is_some() || list.element.required.contains(key);
             if is_needed && !is_sure {
                 let message = format!("key `{key}` is optional and has no default");
-                self.find(
+                self.report(
                     Diagnostic::warning(Code::MissingField, message)
                         .help("make it required, or give it a default"),
                 );
             } else if !is_sure {
                 let message = format!("recommended merge key `{key}` is optional and has no default");
-                self.find(Diagnostic::warning(Code::MissingField, message).help(
+                self.report(Diagnostic::warning(Code::MissingField, message).help(
                     "make it required, or give it a default: an entry without it never matches an entry that has it",
                 ));
             }
@@ -196,7 +196,7 @@ impl<'m> Lint<'m> {
         );
         let mut recommended: Vec<&str> = merge_keys.iter().map(SmolStr::as_str).collect();
         recommended.extend(lacking);
-        self.find(Diagnostic::warning(Code::MissingMergeKey, message).help(format!(
+        self.report(Diagnostic::warning(Code::MissingMergeKey, message).help(format!(
             "add `x-kubernetes-recommended-patch-merge-key: {}`; the default key must come first",
             recommended.join(",")
         )));
@@ -205,7 +205,7 @@ impl<'m> Lint<'m> {
 
 /// Returns true if the list entries are whole objects. Such lists are not patched, and Kubernetes 1.21 has one
 /// with a key that objects do not have.
-fn is_collection(element: &TypeDef) -> bool {
+fn has_object_entries(element: &TypeDef) -> bool {
     ["apiVersion", "kind", "metadata"].into_iter().all(|field| element.fields.contains_key(field))
 }
 

@@ -56,7 +56,7 @@ impl NamedGraph {
 impl Schema {
     /// Returns a schema without any kinds.
     #[must_use]
-    pub fn none() -> Self {
+    pub fn empty() -> Self {
         Self::default()
     }
 
@@ -108,7 +108,7 @@ impl Schema {
                 return read_crd(&node);
             }
             let what =
-                Gvk::of(value).map_or_else(|| "an object without a kind".into(), |gvk| gvk.to_string());
+                Gvk::from_object(value).map_or_else(|| "an object without a kind".into(), |gvk| gvk.to_string());
             Err(Diagnostic::error(Code::InvalidValue, format!("{what} is not a CustomResourceDefinition")))
         };
         let models = definitions.iter().map(model).collect::<Result<Vec<_>>>()?;
@@ -120,7 +120,7 @@ impl Schema {
 
     /// Uses kustomize's table of namespaced kinds instead of the embedded one.
     #[must_use]
-    pub fn with_scopes_of_kustomize(mut self) -> Self {
+    pub fn with_kustomize_scopes(mut self) -> Self {
         self.graphs.iter_mut().filter(|named| named.name == EMBEDDED).for_each(|named| named.scopes = false);
         self.scopes = Some(embedded::kustomize());
         self
@@ -161,12 +161,12 @@ impl Schema {
     /// Returns the type of a kind's objects.
     #[must_use]
     pub fn kind(&self, gvk: &Gvk) -> Option<Cursor<'_>> {
-        self.answer(gvk).map(|(_, cursor)| cursor)
+        self.kind_with_source(gvk).map(|(_, cursor)| cursor)
     }
 
     /// Returns the type of a kind's objects, and the name of its source.
     #[must_use]
-    pub fn answer(&self, gvk: &Gvk) -> Option<(&str, Cursor<'_>)> {
+    pub fn kind_with_source(&self, gvk: &Gvk) -> Option<(&str, Cursor<'_>)> {
         self.graphs().find_map(|(name, graph)| Some((name, graph.kind(gvk)?)))
     }
 

@@ -43,13 +43,13 @@ pub struct TypeDef {
 impl TypeDef {
     /// Creates a schema with only a type.
     #[must_use]
-    pub fn of(kind: TypeKind) -> Self {
+    pub fn new(kind: TypeKind) -> Self {
         Self { kind, ..Self::default() }
     }
 
     /// Creates a schema that only refers to a definition.
     #[must_use]
-    pub fn refer(name: impl Into<SmolStr>) -> Self {
+    pub fn reference_to(name: impl Into<SmolStr>) -> Self {
         Self { reference: Some(name.into()), ..Self::default() }
     }
 

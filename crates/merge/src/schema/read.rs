@@ -30,7 +30,7 @@ pub fn is_compiled(bytes: &[u8]) -> bool {
 /// Reads the bytes of a schema file for merging with others before compilation.
 pub fn read_model(name: &Path, bytes: Vec<u8>, sources: &SourceMap) -> Result<Model> {
     if is_compiled(&bytes) {
-        return Ok(Model::of_graph(&read_schema(name, bytes, sources)?));
+        return Ok(Model::from_graph(&read_schema(name, bytes, sources)?));
     }
     let id = sources.add(name, decode(bytes).map_err(|error| error.note(in_file(name)))?);
     let documents = parse_documents(sources, id, ParseOptions::kubectl())?;

@@ -78,11 +78,11 @@ pub fn describe(schema: &Schema, path: &str, api_version: Option<&str>) -> Resul
     let segments = segments(path)?;
     let words: Vec<&str> = segments.iter().map_while(|segment| segment.name()).collect();
     let (gvk, used) = find_kind(schema, &words, api_version)?;
-    let (source, root) = schema.answer(&gvk).ok_or_else(|| no_schema(&gvk))?;
-    let mut field = FieldOfObject { parent: Cursor::unknown(), name: "", here: root };
+    let (source, root) = schema.kind_with_source(&gvk).ok_or_else(|| no_schema(&gvk))?;
+    let mut field = FieldPosition { parent: Cursor::unknown(), name: "", here: root };
     let mut walked = String::new();
     for segment in &segments[used..] {
-        field = go(field, *segment, &walked, &gvk)?;
+        field = step_into(field, *segment, &walked, &gvk)?;
         segment.append_to(&mut walked);
     }
     Ok(description(schema, gvk, source, walked, field))
@@ -141,22 +141,22 @@ fn segments(path: &str) -> Result<Vec<PathSegment<'_>>> {
 
 /// A field and the type that declares it.
 #[derive(Clone, Copy)]
-struct FieldOfObject<'s, 'p> {
+struct FieldPosition<'s, 'p> {
     parent: Cursor<'s>,
     name: &'p str,
     here: Cursor<'s>,
 }
 
-fn go<'s, 'p>(
-    field: FieldOfObject<'s, 'p>,
+fn step_into<'s, 'p>(
+    field: FieldPosition<'s, 'p>,
     segment: PathSegment<'p>,
     walked: &str,
     gvk: &Gvk,
-) -> Result<FieldOfObject<'s, 'p>> {
+) -> Result<FieldPosition<'s, 'p>> {
     let element = field.here.element();
     let name = match segment {
         PathSegment::Bracket(_) if element.is_known() => {
-            return Ok(FieldOfObject { parent: Cursor::unknown(), name: "", here: element });
+            return Ok(FieldPosition { parent: Cursor::unknown(), name: "", here: element });
         }
         PathSegment::Bracket(text) => text.trim_matches(['"', '\'']),
         PathSegment::Field(name) => name,
@@ -166,7 +166,7 @@ fn go<'s, 'p>(
     if !here.is_known() && !parent.has_field(name) {
         return Err(no_field(parent, name, walked, gvk));
     }
-    Ok(FieldOfObject { parent, name, here })
+    Ok(FieldPosition { parent, name, here })
 }
 
 fn no_schema(gvk: &Gvk) -> Diagnostic {
@@ -192,7 +192,7 @@ fn description(
     gvk: Gvk,
     source: &str,
     path: String,
-    field: FieldOfObject<'_, '_>,
+    field: FieldPosition<'_, '_>,
 ) -> Description {
     let here = field.here;
     let element = here.element();

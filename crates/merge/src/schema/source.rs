@@ -43,7 +43,7 @@ impl NamedKind {
 
     /// Returns true if the word is one of the kind's names. Case is ignored.
     #[must_use]
-    pub fn is_called(&self, word: &str) -> bool {
+    pub fn has_name(&self, word: &str) -> bool {
         self.gvk.kind.eq_ignore_ascii_case(word)
             || self.names.iter().any(|name| name.eq_ignore_ascii_case(word))
     }

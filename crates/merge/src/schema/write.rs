@@ -24,11 +24,11 @@ impl Model {
         for (id, definition) in self.definitions.values().enumerate() {
             let record = writer.record(definition);
             writer.types[id] = Record { type_name: writer.types[id].type_name, ..record };
-            if let Some(target) = writer.target(definition) {
-                writer.overlays.push((index(id), target));
+            if let Some(target) = writer.referenced_definition(definition) {
+                writer.references.push((index(id), target));
             }
         }
-        writer.resolve_overlays();
+        writer.resolve_references();
         let graph = writer.finish()?;
         graph.check_keys()?;
         Ok(graph)
@@ -50,7 +50,7 @@ struct GraphWriter<'m> {
     type_ids: FxHashMap<(Record, u32), u32>,
     definition_ids: FxHashMap<&'m str, u32>,
     /// Types with a reference, and the types that they refer to. Missing facts are taken from the latter.
-    overlays: Vec<(u32, u32)>,
+    references: Vec<(u32, u32)>,
     fields: Vec<(u32, u32)>,
     field_ids: FxHashMap<Vec<(u32, u32)>, u32>,
     lists: Vec<u32>,
@@ -67,7 +67,7 @@ impl<'m> GraphWriter<'m> {
             types: Vec::new(),
             type_ids: FxHashMap::default(),
             definition_ids: FxHashMap::default(),
-            overlays: Vec::new(),
+            references: Vec::new(),
             fields: Vec::new(),
             field_ids: FxHashMap::default(),
             lists: vec![0],
@@ -109,13 +109,13 @@ impl<'m> GraphWriter<'m> {
     }
 
     /// Returns the definition that a type refers to.
-    fn target(&self, def: &TypeDef) -> Option<u32> {
+    fn referenced_definition(&self, def: &TypeDef) -> Option<u32> {
         self.definition_ids.get(def.reference.as_deref()?).copied()
     }
 
     /// Returns the index of a type, which is added if missing.
     fn node(&mut self, def: &TypeDef) -> u32 {
-        let target = self.target(def);
+        let target = self.referenced_definition(def);
         if def.is_pure_reference() {
             return target.unwrap_or(NONE);
         }
@@ -128,7 +128,7 @@ impl<'m> GraphWriter<'m> {
         self.types.push(record);
         self.type_ids.insert(key, id);
         if let Some(target) = target {
-            self.overlays.push((id, target));
+            self.references.push((id, target));
         }
         id
     }
@@ -181,16 +181,16 @@ impl<'m> GraphWriter<'m> {
     }
 
     /// Completes types with a reference from the definitions that they refer to.
-    fn resolve_overlays(&mut self) {
-        let targets: FxHashMap<u32, u32> = self.overlays.iter().copied().collect();
-        for (id, first) in std::mem::take(&mut self.overlays) {
+    fn resolve_references(&mut self) {
+        let targets: FxHashMap<u32, u32> = self.references.iter().copied().collect();
+        for (id, first) in std::mem::take(&mut self.references) {
             // A definition may itself refer to another: facts are taken from the whole chain.
             let mut next = Some(first);
             for _ in 0..MAX_REFERENCES {
                 let Some(target) = next else { break };
                 let base = self.types[target as usize];
                 let own = self.types[id as usize];
-                self.types[id as usize] = overlay(own, base);
+                self.types[id as usize] = inherit(own, base);
                 next = targets.get(&target).copied().filter(|&t| t != target);
             }
         }
@@ -224,7 +224,7 @@ impl<'m> GraphWriter<'m> {
         for section in &sections {
             bytes.extend_from_slice(section);
         }
-        TypeGraph::of_buffer(bytes.into())
+        TypeGraph::from_buffer(bytes.into())
     }
 
     fn kinds(&mut self) -> Vec<u32> {
@@ -240,7 +240,7 @@ impl<'m> GraphWriter<'m> {
             out.extend([self.text(&gvk.group), self.text(&gvk.version), self.text(&gvk.kind), node, scope]);
             out.push(names);
         }
-        self.resolve_overlays();
+        self.resolve_references();
         out
     }
 
@@ -251,7 +251,7 @@ impl<'m> GraphWriter<'m> {
 }
 
 /// Returns `own` with missing facts taken from `base`.
-fn overlay(own: Record, base: Record) -> Record {
+fn inherit(own: Record, base: Record) -> Record {
     let or = |own: u32, base: u32, none: u32| if own == none { base } else { own };
     let has_fields = own.fields_count > 0;
     Record {

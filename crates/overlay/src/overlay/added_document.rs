@@ -3,7 +3,7 @@
 //! Must not know how documents are merged.
 
 use crate::resource::{SimilarResources, SimilarResource, ResId, Resource};
-use smp_merge::schema::{Cursor, Schema, kinds_of};
+use smp_merge::schema::{Cursor, Schema, kinds_in_api_version};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Node, replacement_text, nearest_name};
 
@@ -58,7 +58,7 @@ fn check_kind(added: &Resource, schema: &Schema) -> Result<()> {
         return Ok(());
     }
     let api_version = gvk.api_version();
-    let kinds = kinds_of(schema, &api_version);
+    let kinds = kinds_in_api_version(schema, &api_version);
     let names: Vec<&str> = kinds.iter().map(String::as_str).collect();
     let Some(meant) = nearest_name(&gvk.kind, &names).filter(|meant| *meant != gvk.kind) else { return Ok(()) };
     let kind = added.node().get("kind");

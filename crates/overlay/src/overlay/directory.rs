@@ -301,8 +301,8 @@ impl Directories<'_> {
                 resource.sync(&schema);
                 let writer = writer("overlay", patch.node());
                 if let Some(history) = &mut resource.history {
-                    history.patched_by(&Arc::new(patch.into_node()));
-                    history.visit(&writer);
+                    history.record_patch(&Arc::new(patch.into_node()));
+                    history.record_selection(&writer);
                 }
                 resource.record(&writer);
             } else if let Some(resource) = layer.resources[i].take() {

@@ -63,7 +63,7 @@ impl BuildSchemas {
         };
         Ok(Self {
             rules,
-            known_to_kustomizations: Arc::new(known_to_kustomizations.with_scopes_of_kustomize()),
+            known_to_kustomizations: Arc::new(known_to_kustomizations.with_kustomize_scopes()),
             base_schema: Arc::new(known),
             make_chain,
             chain_use,
@@ -88,7 +88,7 @@ impl BuildSchemas {
         }
         let kinds = RequiredTypes { kinds: &in_build.custom_kinds, locked };
         let own = self.with_own_types(&in_build, kinds, &self.hermetic)?;
-        Ok(own.map(|own| own.map_or_else(|| known.clone(), |own| Arc::new(own.with_scopes_of_kustomize()))))
+        Ok(own.map(|own| own.map_or_else(|| known.clone(), |own| Arc::new(own.with_kustomize_scopes()))))
     }
 
     /// Returns the schema of a plain directory. Merged kinds are looked up in further sources if necessary.
@@ -148,7 +148,7 @@ impl BuildSchemas {
         }
         let mut answers = self.sources_by_kind.lock().unwrap_or_else(PoisonError::into_inner);
         for gvk in kinds.keys() {
-            if let Some((name, _)) = schema.answer(gvk).filter(|(name, _)| *name != EMBEDDED) {
+            if let Some((name, _)) = schema.kind_with_source(gvk).filter(|(name, _)| *name != EMBEDDED) {
                 answers.insert(gvk.clone(), name.to_string());
             }
         }

@@ -234,7 +234,7 @@ mod tests {
     fn resource() -> Resource {
         let metadata: Map = [("name", Node::string("n"))].into_iter().collect();
         let map: Map = [("kind", Node::string("K")), ("metadata", Node::map(metadata))].into_iter().collect();
-        let mut resource = Resource::unchecked(Node::map(map), &Schema::none());
+        let mut resource = Resource::unchecked(Node::map(map), &Schema::empty());
         resource.generated = Some(Generated { name_hash: true, ..Generated::default() });
         resource.store_previous_id();
         resource

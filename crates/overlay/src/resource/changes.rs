@@ -97,18 +97,18 @@ impl SetChanges {
                 for (position, touched) in positions {
                     let Some(resource) = resources.get_mut(position) else { continue };
                     if resource.is_empty() {
-                        self.emptied.entry(position).or_insert_with(|| Cause::of(writer));
+                        self.emptied.entry(position).or_insert_with(|| Cause::from_writer(writer));
                         continue;
                     }
                     note(resource, &touched, writer);
                     if let Some(history) = &mut resource.history {
-                        history.visit(writer);
+                        history.record_selection(writer);
                     }
                 }
             }
         }
         for (_, cause) in self.deleted.iter_mut().filter(|(_, cause)| cause.is_none()) {
-            *cause = Some(Cause::of(writer));
+            *cause = Some(Cause::from_writer(writer));
         }
         self.writers.push(Arc::clone(writer));
     }

@@ -197,7 +197,7 @@ impl Resource {
     /// Records a step that changed at most the `touched` values in the history, if the resource has one.
     pub(crate) fn record_touched(&mut self, touched: &Touched, writer: &Arc<Writer>) {
         if let Some(history) = &mut self.history {
-            history.follow_touched(&self.node, touched, writer);
+            history.record_touched(&self.node, touched, writer);
         }
     }
 

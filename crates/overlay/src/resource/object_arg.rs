@@ -1,7 +1,7 @@
 //! Resources named on the command line.
 
 use super::id::ResId;
-use smp_merge::schema::{Gvk, names_kind};
+use smp_merge::schema::{Gvk, matches_kind};
 
 /// A resource named as `KIND/NAME` or `KIND/NAMESPACE/NAME`. The kind is written as in kubectl: `deploy`,
 /// `deployments.apps`.
@@ -44,5 +44,5 @@ impl<'w> ObjectArg<'w> {
 
 /// Returns true if `word` names a kind as in kubectl, with or without its group.
 pub fn is_kind(gvk: &Gvk, word: &str) -> bool {
-    names_kind(gvk, &word.split('.').collect::<Vec<_>>())
+    matches_kind(gvk, &word.split('.').collect::<Vec<_>>())
 }

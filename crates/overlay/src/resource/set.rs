@@ -151,7 +151,7 @@ impl ResourceSet {
             self.resources_mut().extract_if(.., |resource| is_dropped(resource)).collect();
         let Some(changes) = &mut self.changes else { return };
         for resource in dropped {
-            let writes = resource.history.as_deref().and_then(|history| history.leaf(path));
+            let writes = resource.history.as_deref().and_then(|history| history.writes_at(path));
             let by = writes.and_then(|writes| writes.first()).map(|last| last.by.clone());
             changes.add_deleted_by(resource, by);
         }
@@ -408,7 +408,7 @@ mod tests {
         let id = sources.add("t.yaml", text);
         let mut set = ResourceSet::new();
         for node in parse_documents(&sources, id, ParseOptions::default()).expect("YAML") {
-            set.append(Resource::new(node, &Schema::none()).expect("a resource")).expect("distinct");
+            set.append(Resource::new(node, &Schema::empty()).expect("a resource")).expect("distinct");
         }
         set
     }
@@ -460,7 +460,7 @@ mod tests {
         // Of two resources with one id, the last one is found.
         set.update(2, |r| {
             r.set_name("x");
-            r.set_kind("A", &Schema::none());
+            r.set_kind("A", &Schema::empty());
         });
         assert_eq!((set.position(&first), set.by_any_id(&first)), (Some(2), vec![0, 2]));
         assert_eq!([0, 1, 2].map(|i| set.shares_id(i)), [true, false, true]);

@@ -137,7 +137,7 @@ mod tests {
             (SmolStr::from(format!("f{i}")), node)
         };
         let map: Map = numbers.iter().enumerate().map(field).collect();
-        Resource::unchecked(Node::map(map), &Schema::none())
+        Resource::unchecked(Node::map(map), &Schema::empty())
     }
 
     fn set(resource: &mut Resource, field: &str, text: &str) {

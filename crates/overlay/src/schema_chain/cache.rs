@@ -268,8 +268,8 @@ mod tests {
     }
 
     fn graph(field: &str) -> TypeGraph {
-        let mut root = TypeDef::of(TypeKind::Object);
-        root.fields.insert(field.into(), TypeDef::of(TypeKind::String));
+        let mut root = TypeDef::new(TypeKind::Object);
+        root.fields.insert(field.into(), TypeDef::new(TypeKind::String));
         let kind = KindDef { root: Some(root), ..KindDef::default() };
         Model { kinds: [(thing(), kind)].into(), ..Model::default() }.compile().expect("small")
     }

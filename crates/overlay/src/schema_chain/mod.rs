@@ -152,7 +152,7 @@ impl SchemaChain {
     #[must_use]
     pub fn from_schema(schema: Schema) -> Self {
         let (queried, warnings) = (BTreeSet::new(), Vec::new());
-        Self { schema, links: Vec::new(), fallback: Schema::none(), queried, warnings }
+        Self { schema, links: Vec::new(), fallback: Schema::empty(), queried, warnings }
     }
 
     /// Appends a source. If it fails, a warning is recorded and the next source is queried.
@@ -318,7 +318,7 @@ mod tests {
     }
 
     fn graph(gvk: &Gvk) -> Arc<TypeGraph> {
-        let kind = KindDef { root: Some(TypeDef::of(TypeKind::Object)), ..KindDef::default() };
+        let kind = KindDef { root: Some(TypeDef::new(TypeKind::Object)), ..KindDef::default() };
         Arc::new(Model { kinds: [(gvk.clone(), kind)].into(), ..Model::default() }.compile().expect("small"))
     }
 
@@ -331,7 +331,7 @@ mod tests {
     }
 
     fn source_of<'s>(schema: &'s Schema, gvk: &Gvk) -> Option<&'s str> {
-        schema.answer(gvk).map(|(name, _)| name)
+        schema.kind_with_source(gvk).map(|(name, _)| name)
     }
 
     #[test]
@@ -351,7 +351,7 @@ mod tests {
     #[test]
     fn unavailable_source_is_queried_once_with_one_warning() {
         let down = Fake { fails: Some(Code::Remote), ..fake("cluster", &[]) };
-        let mut chain = SchemaChain::from_schema(Schema::none()).with_source(down.clone()).with_source(fake("next", &["A"]));
+        let mut chain = SchemaChain::from_schema(Schema::empty()).with_source(down.clone()).with_source(fake("next", &["A"]));
         let schema = chain.resolve(&[custom("A"), custom("B")]).expect("only a warning");
         assert_eq!(source_of(&schema, &custom("A")), Some("next"));
         assert_eq!(down.queried(), ["A"]);
@@ -362,7 +362,7 @@ mod tests {
             "cannot get the schema of example.com/v1 A from the cluster: out of order"
         );
         let broken = Fake { fails: Some(Code::InvalidValue), ..fake("cluster", &[]) };
-        let mut chain = SchemaChain::from_schema(Schema::none()).with_source(broken.clone());
+        let mut chain = SchemaChain::from_schema(Schema::empty()).with_source(broken.clone());
         chain.resolve(&[custom("A"), custom("B")]).expect("only warnings");
         assert_eq!(broken.queried(), ["A", "B"], "other documents may be valid");
     }
@@ -388,7 +388,7 @@ mod tests {
         assert_eq!(ask("auto", ChainSources { hermetic: true, ..links(&live) }), None);
         assert_eq!(ask("cluster", ChainSources { hermetic: true, ..links(&live) }).as_deref(), Some("cluster"));
         assert_eq!(ask("embedded", links(&live)), None);
-        let mut pins = Schema::none();
+        let mut pins = Schema::empty();
         pins.push_back("crd.yaml", graph(&a));
         assert_eq!(ask("cluster", ChainSources { overlay_types: pins, ..links(&live) }).as_deref(), Some("crd.yaml"));
         let file = Some(graph(&a));

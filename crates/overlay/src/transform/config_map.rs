@@ -48,7 +48,7 @@ mod tests {
     use crate::resource::{Behavior, Generated};
 
     fn make(text: &str) -> Result<WithWarnings<Resource>> {
-        config_map(&generator_args(text), None, &SomeFiles, &Schema::none())
+        config_map(&generator_args(text), None, &SomeFiles, &Schema::empty())
     }
 
     #[test]

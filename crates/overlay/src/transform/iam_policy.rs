@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn service_account_for_gke_is_generated() {
         let config: IamPolicy = serde_json::from_str("{}").expect("defaults");
-        assert_eq!(iam_policy(&config, &Schema::none()).expect_err("no cloud").code(), Code::Unsupported);
+        assert_eq!(iam_policy(&config, &Schema::empty()).expect_err("no cloud").code(), Code::Unsupported);
         let config = IamPolicy {
             cloud: "gke".to_string().into(),
             kubernetes_service: KubernetesAccount {
@@ -97,7 +97,7 @@ mod tests {
                 project_id: "p-1".to_string().into(),
             },
         };
-        let made = iam_policy(&config, &Schema::none()).expect("made");
+        let made = iam_policy(&config, &Schema::empty()).expect("made");
         let want = "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  annotations:\n    \
                     iam.gke.io/gcp-service-account: gsa@p-1.iam.gserviceaccount.com\n  name: ksa\n  namespace: ns\n";
         assert_eq!(to_yaml(made.node()).expect("YAML"), want);

@@ -38,7 +38,7 @@ mod tests {
     use crate::resource::{Behavior, Generated};
 
     fn make(text: &str) -> Resource {
-        secret(&generator_args(text), None, &SomeFiles, &Schema::none()).expect("made").value
+        secret(&generator_args(text), None, &SomeFiles, &Schema::empty()).expect("made").value
     }
 
     #[test]

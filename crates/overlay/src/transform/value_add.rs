@@ -221,7 +221,7 @@ mod tests {
             let id = sources.add("t.yaml", text);
             let node = parse_one(&sources, id, ParseOptions::default()).expect("YAML");
             let mut set = ResourceSet::new();
-            set.append(Resource::unchecked(node, &Schema::none())).expect("the first");
+            set.append(Resource::unchecked(node, &Schema::empty())).expect("the first");
             let target = ValueAddTarget {
                 field_path: path.to_string().into(),
                 file_path_position,
@@ -232,7 +232,7 @@ mod tests {
                 targets: vec![target.into()],
                 ..ValueAdd::default()
             };
-            let got = match value_add(&mut set, &config, &Schema::none()).as_deref() {
+            let got = match value_add(&mut set, &config, &Schema::empty()).as_deref() {
                 Err(_) => "error".into(),
                 Ok([_]) => "warned".into(),
                 Ok(_) => to_json(set.as_slice()[0].node()).expect("JSON").replace('"', ""),

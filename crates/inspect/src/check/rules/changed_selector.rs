@@ -60,20 +60,20 @@ fn check(target: &CheckedTarget<'_>, resource: &Resource) -> Option<Diagnostic> 
     let path = ["spec", "selector", "matchLabels"];
     let labels = resource.node().get_path(&path)?.as_map()?;
     let history = resource.history.as_deref()?;
-    let own = history.leaf(&["metadata", "name"])?.last()?.by.at().source;
+    let own = history.writes_at(&["metadata", "name"])?.last()?.by.location().source;
     let written = labels.iter().find_map(|(label, _)| {
-        let first = history.leaf(&[path[0], path[1], path[2], label])?.last()?;
+        let first = history.writes_at(&[path[0], path[1], path[2], label])?.last()?;
         let by_labels = FIELDS.iter().any(|field| first.by.name().starts_with(field));
         // The kustomization that lists the workload may set any label.
-        (by_labels && first.by.at().source != own).then_some(first)
+        (by_labels && first.by.location().source != own).then_some(first)
     })?;
-    let name = target.sources.get(written.by.at().source).map(|_| written.by.name())?;
+    let name = target.sources.get(written.by.location().source).map(|_| written.by.name())?;
     Some(
         Diagnostic::warning(
             RULE.code,
             format!("{name} changes the immutable selector of a workload in a base"),
         )
-        .at(written.by.at())
+        .at(written.by.location())
         .label(resource.node().span().at_start(), "workload")
         .resource(resource.id())
         .field("spec.selector.matchLabels"),

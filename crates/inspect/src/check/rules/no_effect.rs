@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use crate::check::target::CheckedTarget;
-use smp_merge::cause::{Cause, History, KnownValue, Writer, WriterEntry, changes};
+use smp_merge::cause::{Cause, History, ValueHistory, Writer, WriterEntry, changes};
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
 use smp_text::source::Span;
 
@@ -69,7 +69,7 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
         record(history, &mut effective);
         if is_reordered(history.root()) {
             effective
-                .extend(history.visitors().iter().filter(|step| is_patch(step)).flat_map(|step| keys(step)));
+                .extend(history.selecting_steps().iter().filter(|step| is_patch(step)).flat_map(|step| keys(step)));
         }
     }
     for (resource, cause) in resources.deleted() {
@@ -102,21 +102,21 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
 /// Returns the entries of a step, each with its possible locations; the first one is reported.
 fn entries(writer: &Writer) -> Vec<(Vec<Span>, SmolStr)> {
     let field = writer.name.split('[').next().unwrap_or_default();
-    if writer.at.is_none() || !FIELDS.contains(&field) {
+    if writer.location.is_none() || !FIELDS.contains(&field) {
         return Vec::new();
     }
     let mut all: Vec<(Vec<Span>, SmolStr)> = Vec::new();
-    for WriterEntry { place, name, .. } in &writer.entries {
+    for WriterEntry { location: place, name, .. } in &writer.entries {
         match all.last_mut().filter(|(_, last)| last == name) {
             Some((locations, _)) => locations.push(*place),
             None => all.push((vec![*place], name.clone())),
         }
     }
-    if all.is_empty() { vec![(vec![writer.at], writer.name.clone())] } else { all }
+    if all.is_empty() { vec![(vec![writer.location], writer.name.clone())] } else { all }
 }
 
 fn key(cause: &Cause) -> EntryKey {
-    (cause.at(), cause.name().clone())
+    (cause.location(), cause.name().clone())
 }
 
 /// Returns true if a step is a patch. A patch that names list entries also moves them.
@@ -132,30 +132,30 @@ fn keys(step: &Writer) -> impl Iterator<Item = EntryKey> {
 }
 
 /// Returns true if list entries from one source are in a different order than in that source.
-fn is_reordered(known: &KnownValue) -> bool {
-    let is_before_last = |entries: &[(Span, KnownValue)]| {
+fn is_reordered(known: &ValueHistory) -> bool {
+    let is_before_last = |entries: &[(Span, ValueHistory)]| {
         let mut last = FxHashMap::default();
         let mut locations = entries.iter().filter_map(|(_, entry)| origin(entry));
         locations.any(|at| last.insert(at.source, at.start).is_some_and(|before| at.start < before))
     };
-    matches!(known, KnownValue::List(entries) if is_before_last(entries))
+    matches!(known, ValueHistory::List(entries) if is_before_last(entries))
         || known.children().any(is_reordered)
 }
 
 /// Returns the location where the first value in a subtree was first written.
-fn origin(known: &KnownValue) -> Option<Span> {
+fn origin(known: &ValueHistory) -> Option<Span> {
     known.leaves().find_map(|writes| writes.last().map(|first| first.at).filter(|at| !at.is_none()))
 }
 
 /// Records the entries that had an effect on the values of a resource.
 fn record(history: &History, effective: &mut FxHashSet<EntryKey>) {
     // A patch with a `test` operation fails the build if the test fails.
-    effective.extend(history.guards().map(|guard| key(&Cause::of(guard))));
+    effective.extend(history.testing_steps().map(|guard| key(&Cause::from_writer(guard))));
     effective.extend(history.removed().iter().map(|removed| key(&removed.by)));
     history.removed().iter().for_each(|removed| values(&removed.value, effective));
     values(history.root(), effective);
 }
 
-fn values(known: &KnownValue, effective: &mut FxHashSet<EntryKey>) {
+fn values(known: &ValueHistory, effective: &mut FxHashSet<EntryKey>) {
     effective.extend(known.leaves().flat_map(changes).map(|write| key(&write.by)));
 }

@@ -3,7 +3,7 @@
 use crate::check::names::is_typo;
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
 use crate::check::target::CheckedTarget;
-use smp_merge::cause::KnownValue;
+use smp_merge::cause::ValueHistory;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
 use smp_text::yaml::{Node, Value};
@@ -62,14 +62,14 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     found
 }
 
-fn value(node: &Node, known: &KnownValue, resource: &Resource, found: &mut Vec<Diagnostic>) {
+fn value(node: &Node, known: &ValueHistory, resource: &Resource, found: &mut Vec<Diagnostic>) {
     match (&node.value, known) {
-        (Value::Map(map), KnownValue::Map(fields)) => {
+        (Value::Map(map), ValueHistory::Map(fields)) => {
             for ((_, node), (_, known)) in map.iter().zip(fields) {
                 value(node, known, resource, found);
             }
         }
-        (Value::List(list), KnownValue::List(entries)) => {
+        (Value::List(list), ValueHistory::List(entries)) => {
             let names: Vec<(&Node, bool)> = list
                 .iter()
                 .zip(entries)
@@ -85,10 +85,10 @@ fn value(node: &Node, known: &KnownValue, resource: &Resource, found: &mut Vec<D
 }
 
 /// Returns true if a patch first wrote the name of an entry; none for an entry without a name.
-fn is_from_patch(entry: &KnownValue) -> Option<bool> {
-    let KnownValue::Map(fields) = entry else { return None };
+fn is_from_patch(entry: &ValueHistory) -> Option<bool> {
+    let ValueHistory::Map(fields) = entry else { return None };
     let (_, name) = fields.iter().find(|(name, _)| name == KEY)?;
-    let KnownValue::Leaf(writes) = name else { return None };
+    let ValueHistory::Leaf(writes) = name else { return None };
     writes.last().map(|first| first.by.name().starts_with("patches"))
 }
 

@@ -72,7 +72,7 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
         candidates.into_iter().filter(|(resource, _)| !is_named(resource)).map(|(resource, write)| {
             let original = &resource.original_id().name;
             Diagnostic::warning(RULE.code, format!("nothing refers to the generated object `{original}`"))
-                .at(write.by.at())
+                .at(write.by.location())
                 .resource(resource.id())
                 .help("remove the generator, or refer to the generated object")
         });
@@ -82,13 +82,13 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
 /// Returns the write of the generated name, for a resource with a hash suffix and without labels of its own.
 fn generated(resource: &Resource) -> Option<&Write> {
     let history: &History = resource.history.as_deref()?;
-    let writes = history.leaf(&["metadata", "name"])?;
+    let writes = history.writes_at(&["metadata", "name"])?;
     let (made, last) = (writes.last()?, writes.first()?);
     let is_generated = GENERATORS.iter().any(|field| made.by.name().starts_with(field));
     let is_hashed = writes.iter().any(|write| write.by.name() == "nameHash") && last.at.is_none();
     let own_labels = resource.labels().any(|(label, _)| {
         history
-            .leaf(&["metadata", "labels", label])
+            .writes_at(&["metadata", "labels", label])
             .and_then(<[Write]>::last)
             .is_none_or(|first| GENERATORS.iter().any(|field| first.by.name().starts_with(field)))
     });
@@ -101,7 +101,7 @@ fn sources(target: &CheckedTarget<'_>) -> FxHashSet<String> {
     let words = |text: &str| text.split(|c| !is_word(c)).map(str::to_string).collect::<Vec<_>>();
     let (mut named, mut files) = (FxHashSet::default(), FxHashSet::default());
     for step in target.built.resources.writers() {
-        let locations = step.entries.iter().map(|entry| entry.at).chain([step.at]);
+        let locations = step.entries.iter().map(|entry| entry.at).chain([step.location]);
         if step.name.starts_with("replacements") {
             named.extend(locations.filter_map(|at| target.sources.text_at(at)).flat_map(|text| words(&text)));
         } else if step.name.starts_with("vars") {

@@ -62,7 +62,7 @@ fn in_own_order(node: &Node) -> String {
 }
 
 fn check(table: &[[&str; 5]]) {
-    check_with(&Schema::none(), &MergeOptions::lossless(), table);
+    check_with(&Schema::empty(), &MergeOptions::lossless(), table);
 }
 
 /// Checks values within an object: `KIND` and the path to the value are put around each text.
@@ -100,7 +100,7 @@ fn equal_versions_change_nothing() {
         for b in values {
             for (versions, want) in [([a, a, b], b), ([a, b, a], b), ([a, b, b], b)] {
                 for options in [MergeOptions::lossless(), dest_wins()] {
-                    let merged = three(versions, &Schema::none(), &options);
+                    let merged = three(versions, &Schema::empty(), &options);
                     assert_eq!(shown(merged.node.as_ref()), shown(version(want).as_ref()), "{versions:?}");
                     assert_eq!(merged.conflicts, [], "{versions:?}");
                 }
@@ -128,7 +128,7 @@ fn different_changes_by_both_sides_conflict() {
         ["{a: 1, b: 1}", "-", "{a: 2, b: 1}", "{a: 2, b: 1}", "."],
         ["{f: {a: 1, b: 1}}", "{f: {a: 2, b: 1}}", "{}", "{}", "f"],
     ];
-    check_with(&Schema::none(), &dest_wins(), &table);
+    check_with(&Schema::empty(), &dest_wins(), &table);
 }
 
 #[test]
@@ -143,11 +143,11 @@ fn null_removes_values_that_both_sides_changed() {
         ["{f: {a: 1}}", "{f: null}", "{f: {a: 2}}", "{}", "f"],
     ]);
     let taken =
-        |versions, options: &MergeOptions| three(versions, &Schema::none(), options).conflicts[0].winner;
+        |versions, options: &MergeOptions| three(versions, &Schema::empty(), options).conflicts[0].winner;
     assert_eq!(taken(["1", "2", "null"], &MergeOptions::lossless()), ConflictSide::Dest, "its null counts");
     assert_eq!(taken(["1", "null", "2"], &MergeOptions::lossless()), ConflictSide::Updated);
     check_with(
-        &Schema::none(),
+        &Schema::empty(),
         &dest_wins(),
         &[["1", "null", "3", "3", "."], ["1", "2", "null", "null", "."]],
     );
@@ -228,7 +228,7 @@ fn lists_without_keys_are_atomic() {
         ["[{name: null}]", "[{name: a}]", "[{name: b}]", "[{name: a}]", "."],
         ["[]", "[{name: a}]", "[{name: b}]", "[{name: b}, {name: a}]", ""],
     ]);
-    let unknown = three(["[1]", "[2]", "[3]"], &Schema::none(), &MergeOptions::lossless());
+    let unknown = three(["[1]", "[2]", "[3]"], &Schema::empty(), &MergeOptions::lossless());
     assert!(unknown.conflicts[0].unknown_list);
     let known = |text: &str| POD.replace("VALUE", &format!("containers: [{{name: a, args: [{text}]}}]"));
     let (o, u, d) = (known("1"), known("2"), known("3"));
@@ -241,13 +241,13 @@ fn lists_without_keys_are_atomic() {
 fn keys_are_inferred_from_all_versions() {
     let off = with(|options| options.infer_keys = InferKeys::Off);
     check_with(
-        &Schema::none(),
+        &Schema::empty(),
         &off,
         &[["[{name: a}]", "[{name: a}, {name: n}]", "[{name: a, x: 1}]", "[{name: a}, {name: n}]", "."]],
     );
     let own = with(|options| options.infer_keys = InferKeys::Keys(vec!["id".into()]));
     check_with(
-        &Schema::none(),
+        &Schema::empty(),
         &own,
         &[["[{id: 1}]", "[{id: 1, a: 1}]", "[{id: 1, b: 1}]", "[{id: 1, a: 1, b: 1}]", ""]],
     );
@@ -290,7 +290,7 @@ fn entries_are_merged_by_key_and_follow_their_predecessor() {
     ]);
     let first = with(|options| options.list_order = Some(ListOrder::Prepend));
     check_with(
-        &Schema::none(),
+        &Schema::empty(),
         &first,
         &[["[{name: a}]", "[{name: a}, {name: n}]", "[{name: a, x: 1}]", "[{name: n}, {name: a, x: 1}]", ""]],
     );
@@ -348,7 +348,7 @@ fn entries_removed_by_one_side_and_changed_by_the_other_conflict() {
             "[name=a]",
         ],
     ];
-    check_with(&Schema::none(), &dest_wins(), &table);
+    check_with(&Schema::empty(), &dest_wins(), &table);
 }
 
 #[test]
@@ -534,7 +534,7 @@ fn two_versions_are_merged() {
         ["[{name: a, v: 1}, {name: a, v: 2}]", "[{name: a, v: 1}]", "[{name: a, v: 1}, {name: a, v: 2}]"],
     ];
     for [source, dest, want] in table {
-        let merged = merge2(version(dest), &node(source), &Schema::none(), &MergeOptions::lossless());
+        let merged = merge2(version(dest), &node(source), &Schema::empty(), &MergeOptions::lossless());
         let merged = merged.expect("no errors");
         let in_order = |node: Option<&Node>| node.map_or("-".into(), in_own_order);
         assert_eq!(in_order(merged.node.as_ref()), in_order(version(want).as_ref()), "{source} over {dest}");
@@ -582,7 +582,7 @@ fn comments_changed_only_by_the_updated_version_are_taken() {
     let comment = |original: &str, updated: &str, dest: &str| {
         let [original, updated, dest] = [original, updated, dest].map(read);
         let merged =
-            merge3(Some(&original), Some(&updated), Some(dest), &Schema::none(), &MergeOptions::lossless());
+            merge3(Some(&original), Some(&updated), Some(dest), &Schema::empty(), &MergeOptions::lossless());
         let merged = merged.expect("merged").node.expect("there");
         let field = merged.get("a").expect("there");
         field
@@ -617,7 +617,7 @@ fn long_lists_merge_in_linear_time() {
     let (original, updated, dest) = (list(1), list(2), list(3));
     let started = std::time::Instant::now();
     let merged =
-        merge3(Some(&original), Some(&updated), Some(dest), &Schema::none(), &MergeOptions::lossless());
+        merge3(Some(&original), Some(&updated), Some(dest), &Schema::empty(), &MergeOptions::lossless());
     let merged = merged.expect("merged");
     assert_eq!((merged.node, merged.conflicts.len()), (Some(updated), 9_999));
     // Far above the unoptimized linear time, and far below quadratic time.

@@ -34,7 +34,7 @@ fn values_keep_their_position_and_comments() {
     let options = ParseOptions { keep_comments: true, ..ParseOptions::default() };
     let dest = parse_one(&sources, id, options).expect("valid");
     let patch = node("{child: {}, value: c, name: d}");
-    let merged = apply(dest, &patch, schema(), &Schema::none(), PatchRules::Overlay).expect("merged");
+    let merged = apply(dest, &patch, schema(), &Schema::empty(), PatchRules::Overlay).expect("merged");
     let dest = merged.node.expect("not deleted");
     let map = dest.as_map().expect("a map");
     assert_eq!(map.iter().map(|(k, _)| k).collect::<Vec<_>>(), ["name", "value", "number", "child"]);

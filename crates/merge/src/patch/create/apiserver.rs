@@ -1,6 +1,6 @@
 //! Patches as kubectl creates them for the API server (apimachinery 0.36, `CreateTwoWayMergePatch`).
 
-use super::keys::{CreationKeys, CreationRules, whole, whole_entries};
+use super::keys::{CreationKeys, CreationRules, whole_value, whole_entries};
 use super::lists::{EntryDiff, diff_scalars};
 use super::parts::{ListPatch, PatchPart, add_retain_keys, map_of};
 use crate::merge::apiserver::types::{
@@ -58,7 +58,7 @@ impl ServerDiff {
                 }
                 [Some(after), None] if self.part.has_changes() => {
                     let cursor = cursor.field(&after.key.text);
-                    patch.push(plain(&after.key), whole(&after.value, cursor, self.rules));
+                    patch.push(plain(&after.key), whole_value(&after.value, cursor, self.rules));
                 }
                 [None, Some(before)] => {
                     loses |= !before.value.is_null();
@@ -159,7 +159,7 @@ impl ServerDiff {
         if entry_kind([original, modified], at)? != Some(EntryKind::Map) {
             return Ok(diff_scalars(original, modified, self.part));
         }
-        let keys = CreationKeys::of(cursor, self.rules).ok_or_else(|| {
+        let keys = CreationKeys::for_list(cursor, self.rules).ok_or_else(|| {
             let message =
                 "the schema has no merge key for this list, so no patch can be created for its entries";
             at.error(Code::MissingMergeKey, message)

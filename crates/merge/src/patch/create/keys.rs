@@ -36,7 +36,7 @@ pub(super) struct CreationKeys {
 
 impl CreationKeys {
     /// Returns the keys of a list, or `None` if its entries have none.
-    pub(super) fn of(list: Cursor<'_>, rules: CreationRules) -> Option<Self> {
+    pub(super) fn for_list(list: Cursor<'_>, rules: CreationRules) -> Option<Self> {
         let (policy, null) = match rules {
             CreationRules::Overlay => (ListPolicy::Overlay, NullKey::Rejected),
             _ => (ListPolicy::Apiserver, NullKey::Value),
@@ -87,7 +87,7 @@ impl CreationKeys {
     }
 
     /// Returns the keys if entries have `$patchMergeKey`.
-    pub(super) fn named(&self) -> Option<&MergeKeys> {
+    pub(super) fn directive_keys(&self) -> Option<&MergeKeys> {
         self.directive.as_ref().map(|_| &self.keys)
     }
 
@@ -105,24 +105,24 @@ impl CreationKeys {
     }
 
     /// Returns the keys that an entry has.
-    pub(super) fn of_entry(&self, entry: &Node) -> Map {
+    pub(super) fn key_fields(&self, entry: &Node) -> Map {
         self.names().iter().filter_map(|key| Some((key.clone(), entry.get(key)?.clone()))).collect()
     }
 
     /// Returns a new entry for the patch.
     pub(super) fn added(&self, entry: &Node, element: Cursor<'_>, rules: CreationRules) -> Node {
-        let mut added = whole(entry, element, rules);
+        let mut added = whole_value(entry, element, rules);
         if let Some(map) = added.as_map_mut() {
-            self.name(map);
+            self.add_directive(map);
         }
         added
     }
 
     /// Returns the deletion of an entry.
     pub(super) fn deleted(&self, entry: &Node) -> Node {
-        let mut gone = self.of_entry(entry);
+        let mut gone = self.key_fields(entry);
         prepend(&mut gone, PATCH, Node::string("delete"));
-        self.name(&mut gone);
+        self.add_directive(&mut gone);
         let mut gone = Node::map(gone);
         gone.meta.span = entry.span();
         gone
@@ -130,12 +130,12 @@ impl CreationKeys {
 
     /// Returns a change of an entry.
     pub(super) fn changed(&self, entry: &Node, by: Map) -> Node {
-        let mut out = self.of_entry(entry);
+        let mut out = self.key_fields(entry);
         let keys = out.len();
         let is_new = |field: &Entry| out.entries()[..keys].iter().all(|key| key.key.text != field.key.text);
         let changes: Vec<Entry> = by.into_iter().filter(is_new).collect();
         out.entries_mut().extend(changes);
-        self.name(&mut out);
+        self.add_directive(&mut out);
         Node::map(out).with_span(entry.span().at_start())
     }
 
@@ -149,7 +149,7 @@ impl CreationKeys {
     }
 
     /// Prepends `$patchMergeKey` if entries of this list have it.
-    fn name(&self, entry: &mut Map) {
+    fn add_directive(&self, entry: &mut Map) {
         if let Some(keys) = &self.directive {
             prepend(entry, PATCH_MERGE_KEY, keys.clone());
         }
@@ -157,13 +157,13 @@ impl CreationKeys {
 }
 
 /// Returns a value that a patch adds as a whole, with the directives that keep it unchanged.
-pub(super) fn whole(node: &Node, cursor: Cursor<'_>, rules: CreationRules) -> Node {
+pub(super) fn whole_value(node: &Node, cursor: Cursor<'_>, rules: CreationRules) -> Node {
     let value = match &node.value {
         Value::Scalar(_) => return node.clone(),
         Value::Map(map) => {
             let mut out = Map::new();
             for entry in map.entries() {
-                out.push(entry.key.clone(), whole(&entry.value, cursor.field(&entry.key.text), rules));
+                out.push(entry.key.clone(), whole_value(&entry.value, cursor.field(&entry.key.text), rules));
             }
             Value::Map(out)
         }
@@ -180,10 +180,10 @@ pub(super) fn whole(node: &Node, cursor: Cursor<'_>, rules: CreationRules) -> No
 
 /// Returns the entries of a list that a patch adds as a whole.
 pub(super) fn whole_entries(list: &[Node], cursor: Cursor<'_>, rules: CreationRules) -> Vec<Node> {
-    let keys = CreationKeys::of(cursor, rules);
+    let keys = CreationKeys::for_list(cursor, rules);
     let entry = |entry| match &keys {
         Some(keys) => keys.added(entry, cursor.element(), rules),
-        None => whole(entry, cursor.element(), rules),
+        None => whole_value(entry, cursor.element(), rules),
     };
     list.iter().map(entry).collect()
 }

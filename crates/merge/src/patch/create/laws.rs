@@ -15,7 +15,7 @@ use smp_text::yaml::{Map, Node, Value};
 
 /// Returns the patched object, or an empty one if it was deleted.
 fn patched(dest: Node, patch: &Node, rules: PatchRules) -> Result<Node> {
-    let merged = apply(dest, patch, schema(), &Schema::none(), rules)?;
+    let merged = apply(dest, patch, schema(), &Schema::empty(), rules)?;
     Ok(merged.node.unwrap_or_else(|| Node::map(Map::new())))
 }
 

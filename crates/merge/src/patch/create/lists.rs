@@ -23,7 +23,7 @@ pub(super) struct EntryDiff<'s> {
 }
 
 /// An entry and its identity.
-struct Named<'n> {
+struct KeyedEntry<'n> {
     node: &'n Node,
     identity: Identity,
     /// The keys as text, by which the lists are sorted and paired.
@@ -70,12 +70,12 @@ impl EntryDiff<'_> {
                 _ => {}
             }
         }
-        let places = places(new.iter().map(|named| &named.identity));
+        let places = first_positions(new.iter().map(|named| &named.identity));
         merge.sort_by_key(|(identity, _)| places.get(identity).copied());
         let entries: Vec<Node> = merge.into_iter().map(|(_, node)| node).chain(delete).collect();
         let moved = old.len() != new.len() || old.iter().zip(&new).any(|(a, b)| a.identity != b.identity);
         let ordered = self.part.has_order() && (!entries.is_empty() || self.part.has_changes() && moved);
-        let order = new.iter().filter(|_| ordered).map(|named| Node::map(self.keys.of_entry(named.node)));
+        let order = new.iter().filter(|_| ordered).map(|named| Node::map(self.keys.key_fields(named.node)));
         Ok(ListPatch { order: order.collect(), entries, delete: Vec::new() })
     }
 
@@ -87,7 +87,7 @@ impl EntryDiff<'_> {
         pairs: &mut [Pair<'t, 'n>],
         [original, modified]: [&'n [Node]; 2],
     ) -> Vec<RekeyedPair<'t, 'n>> {
-        let Some(keys) = self.keys.named().filter(|_| self.part == PatchPart::Everything) else {
+        let Some(keys) = self.keys.directive_keys().filter(|_| self.part == PatchPart::Everything) else {
             return Vec::new();
         };
         let gone: Vec<usize> = (0..pairs.len()).filter(|&i| pairs[i].1.is_none()).collect();
@@ -109,29 +109,29 @@ impl EntryDiff<'_> {
         found
     }
 
-    fn name_all<'n>(&self, list: &'n [Node], at: &Trail<'_>) -> Result<Vec<Named<'n>>> {
+    fn name_all<'n>(&self, list: &'n [Node], at: &Trail<'_>) -> Result<Vec<KeyedEntry<'n>>> {
         let named = |(position, node): (usize, &'n Node)| {
             let identity = self.keys.identify(node, &at.index(position))?;
             let text = match identity.values() {
                 [one] => go_text(one),
                 many => many.iter().map(go_text).collect::<Vec<_>>().join("\0").into(),
             };
-            Ok(Named { node, identity, text })
+            Ok(KeyedEntry { node, identity, text })
         };
         list.iter().enumerate().map(named).collect()
     }
 }
 
 /// An entry of the original list and the entry of the modified list with the same keys.
-type Pair<'t, 'n> = (Option<&'t &'t Named<'n>>, Option<&'t &'t Named<'n>>);
+type Pair<'t, 'n> = (Option<&'t &'t KeyedEntry<'n>>, Option<&'t &'t KeyedEntry<'n>>);
 
 /// An entry in both lists, and the keys by which a patch identifies it.
-type RekeyedPair<'t, 'n> = (&'t Named<'n>, &'t Named<'n>, Vec<SmolStr>);
+type RekeyedPair<'t, 'n> = (&'t KeyedEntry<'n>, &'t KeyedEntry<'n>, Vec<SmolStr>);
 
 /// Sorts entries by the text of their keys. Equal ones are in reverse order, as Go's sort leaves them in lists of
 /// up to twelve entries.
-fn sorted<'n, 'l>(list: &'l [Named<'n>]) -> Vec<&'l Named<'n>> {
-    let mut sorted: Vec<&Named<'_>> = list.iter().rev().collect();
+fn sorted<'n, 'l>(list: &'l [KeyedEntry<'n>]) -> Vec<&'l KeyedEntry<'n>> {
+    let mut sorted: Vec<&KeyedEntry<'_>> = list.iter().rev().collect();
     sorted.sort_by(|a, b| a.text.cmp(&b.text));
     sorted
 }
@@ -157,7 +157,7 @@ fn pairs<'t, T>(
 }
 
 /// Returns the first index of each item.
-fn places<T: Eq + std::hash::Hash>(things: impl Iterator<Item = T>) -> FxHashMap<T, usize> {
+fn first_positions<T: Eq + std::hash::Hash>(things: impl Iterator<Item = T>) -> FxHashMap<T, usize> {
     let mut places = FxHashMap::default();
     for (position, thing) in things.enumerate() {
         places.entry(thing).or_insert(position);
@@ -199,7 +199,7 @@ pub(super) fn diff_scalars(original: &[Node], modified: &[Node], part: PatchPart
     let delete = without_duplicates(delete);
     let ordered =
         part.has_order() && (part.has_deletions() && !delete.is_empty() || part.has_changes() && !same);
-    let places = places(modified.iter().filter_map(KeyValue::from_node));
+    let places = first_positions(modified.iter().filter_map(KeyValue::from_node));
     add.sort_by_key(|value| KeyValue::from_node(value).and_then(|value| places.get(&value).copied()));
     ListPatch { entries: add, delete, order: if ordered { modified.to_vec() } else { Vec::new() } }
 }

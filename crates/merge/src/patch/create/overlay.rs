@@ -1,6 +1,6 @@
 //! Creates minimal patches for overlays.
 
-use super::keys::{CreationKeys, CreationRules, replace_marker, whole};
+use super::keys::{CreationKeys, CreationRules, replace_marker, whole_value};
 use super::parts::{ListPatch, add_retain_keys, map_of};
 use super::rekeyed::RekeyedEntries;
 use crate::merge::align::{self, AlignedEntry};
@@ -50,14 +50,14 @@ fn diff_field(before: Option<&Node>, entry: &Entry, cursor: Cursor<'_>, patch: &
             None => patch.push(name.clone(), replacement(after, cursor)),
             Some(lists) => lists.put_into(patch, name, after),
         },
-        _ if before != Some(after) => patch.push(name.clone(), whole(after, cursor, CreationRules::Overlay)),
+        _ if before != Some(after) => patch.push(name.clone(), whole_value(after, cursor, CreationRules::Overlay)),
         _ => {}
     }
 }
 
 /// Returns a list that replaces the existing one.
 fn replacement(after: &Node, cursor: Cursor<'_>) -> Node {
-    let mut after = whole(after, cursor, CreationRules::Overlay);
+    let mut after = whole_value(after, cursor, CreationRules::Overlay);
     let association = Association::of_list(cursor, ListPolicy::Overlay);
     let merges = !matches!(association, Association::Atomic | Association::Unknown);
     if let Some(list) = after.as_list_mut().filter(|_| merges)
@@ -74,11 +74,11 @@ fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<Lis
     let keys = match association {
         Association::Unknown | Association::Atomic => return None,
         Association::Set => None,
-        Association::Keyed { .. } => Some(CreationKeys::of(cursor, CreationRules::Overlay)?),
+        Association::Keyed { .. } => Some(CreationKeys::for_list(cursor, CreationRules::Overlay)?),
     };
     let association = keys.as_ref().map_or(association, CreationKeys::association);
     let rows = align::entries([after, before], &association)?;
-    let rows = match keys.as_ref().and_then(CreationKeys::named) {
+    let rows = match keys.as_ref().and_then(CreationKeys::directive_keys) {
         Some(named) => align::join_rekeyed(rows, named, [0, 1]),
         None => rows,
     };
@@ -107,7 +107,7 @@ fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<Lis
         rows.iter().filter(|row| row.positions[0].is_some()).is_sorted_by_key(|row| row.positions[1].unwrap_or(usize::MAX));
     if !natural || is_added_anew && after.len() > 1 {
         let keys_of =
-            |entry: &Node| keys.as_ref().map_or(entry.clone(), |keys| Node::map(keys.of_entry(entry)));
+            |entry: &Node| keys.as_ref().map_or(entry.clone(), |keys| Node::map(keys.key_fields(entry)));
         patch.order = after.iter().map(keys_of).collect();
     }
     Some(patch)

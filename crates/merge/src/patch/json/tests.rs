@@ -147,7 +147,7 @@ fn rejected_patches_have_the_servers_status() {
 #[test]
 fn patches_of_the_other_types_need_no_schema() {
     let mut object = json!({"kind": "Gadget", "a": {"b": 1, "c": 2}, "l": [1]});
-    let schema = Schema::none();
+    let schema = Schema::empty();
     apply(&mut object, &json!({"a": {"b": null}, "l": [2], "n": null}), PatchType::Merge, &schema)
         .expect("applies");
     assert_eq!(object, json!({"kind": "Gadget", "a": {"c": 2}, "l": [2]}));
@@ -261,7 +261,7 @@ proptest! {
     #[test]
     fn patching_only_the_named_fields_is_equivalent(object in value(), patch in value()) {
         let mut got = object.clone();
-        let done = apply(&mut got, &patch, PatchType::Merge, &Schema::none());
+        let done = apply(&mut got, &patch, PatchType::Merge, &Schema::empty());
         if object.is_object() && !patch.is_object() {
             prop_assert!(done.is_err());
             prop_assert_eq!(&got, &object);
@@ -273,8 +273,8 @@ proptest! {
 
         let overlay = PatchingOptions::default().rules(PatchRules::Overlay);
         let mut got = object.clone();
-        let done = apply_with(&mut got, &patch, PatchType::Strategic, &Schema::none(), &overlay);
-        let (cursor, schema) = (Cursor::unknown(), Schema::none());
+        let done = apply_with(&mut got, &patch, PatchType::Strategic, &Schema::empty(), &overlay);
+        let (cursor, schema) = (Cursor::unknown(), Schema::empty());
         match apply_strategic(Node::from(&object), &Node::from(&patch), cursor, &schema, PatchRules::Overlay) {
             Ok(merged) => {
                 prop_assert_eq!(done, Ok(merged.warnings));
@@ -311,7 +311,7 @@ fn things() -> Schema {
         "spec": {"group": "example.com", "names": {"kind": "Thing"},
             "versions": [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]},
     });
-    Schema::none().with_crds(&[definition]).expect("a definition")
+    Schema::empty().with_crds(&[definition]).expect("a definition")
 }
 
 /// One of `values`, or none.

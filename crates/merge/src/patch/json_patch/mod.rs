@@ -8,7 +8,7 @@ mod pointer;
 
 use smol_str::SmolStr;
 
-use self::operation::{Document, Operation, OperationPlaces};
+use self::operation::{Document, Operation, OperationLocations};
 use self::pointer::{Standard, steps};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{FieldPositions, Map, Node, Value, to_yaml_1_1};
@@ -90,15 +90,15 @@ pub fn parse_json_patch(node: &Node) -> Result<JsonPatch> {
             let location = map.get(key).map(Node::span).filter(|location| !location.is_none());
             location.unwrap_or_else(|| entry.span())
         };
-        let locations = OperationPlaces { path: location("path"), from: location("from") };
-        Ok(Operation { op, path, from, value, places: locations, span: entry.span() })
+        let locations = OperationLocations { path: location("path"), from: location("from") };
+        Ok(Operation { op, path, from, value, locations, span: entry.span() })
     };
     Ok(JsonPatch { operations: list.iter().map(operation).collect::<Result<_>>()? })
 }
 
 impl JsonPatch {
     /// Returns the size of its values in bytes.
-    pub fn bytes(&self) -> usize {
+    pub fn value_bytes(&self) -> usize {
         self.operations
             .iter()
             .filter_map(|operation| operation.value.as_ref())
@@ -132,11 +132,11 @@ impl JsonPatch {
     /// Returns the first operation that cannot be applied, with its location: an unknown or malformed one, a path
     /// that does not exist, a failed test.
     pub fn apply_with(&self, dest: &mut Node, options: &JsonPatchOptions) -> Result<()> {
-        self.apply_noting(dest, *options).map(drop)
+        self.apply_with_warnings(dest, *options).map(drop)
     }
 
     /// Applies the patch as [`JsonPatch::apply_with`] does, and returns warnings.
-    pub fn apply_noting(&self, dest: &mut Node, options: JsonPatchOptions) -> Result<Patched> {
+    pub fn apply_with_warnings(&self, dest: &mut Node, options: JsonPatchOptions) -> Result<Patched> {
         let mut root = dest.clone();
         let patched = self.apply_all(&mut root, &mut FieldPositions::default(), options)?;
         *dest = root;
@@ -146,7 +146,7 @@ impl JsonPatch {
     /// Applies a patch as Kubernetes' tools do, without copying the document. On an error, earlier operations
     /// remain applied, unless only [the last operation changes anything](Self::changes_at_its_end). `positions`
     /// are those found before in the same document.
-    pub fn apply_open(&self, dest: &mut Node, positions: &mut FieldPositions<SmolStr>) -> Result<Patched> {
+    pub fn apply_in_place(&self, dest: &mut Node, positions: &mut FieldPositions<SmolStr>) -> Result<Patched> {
         self.apply_all(dest, positions, JsonPatchOptions::kubernetes())
     }
 
@@ -164,17 +164,17 @@ impl JsonPatch {
                 document.suggested(error, operation, before).note(format!("operation {}", position + 1))
             })?;
         }
-        Ok(document.patched())
+        Ok(document.finish())
     }
 
     /// Returns true if only the last operation changes anything, completely or not at all. The others are tests.
-    pub fn changes_at_its_end(&self) -> bool {
+    pub fn only_last_changes(&self) -> bool {
         let Some((last, before)) = self.operations.split_last() else { return false };
         before.iter().all(|operation| operation.is_one_of(&["test"])) && last.is_simple()
     }
 
     /// Returns true if each operation changes one location, completely or not at all, and there is at least one.
-    pub fn is_simple(&self) -> bool {
+    pub fn has_single_changes(&self) -> bool {
         !self.is_empty() && self.operations.iter().all(Operation::is_simple)
     }
 
@@ -185,7 +185,7 @@ impl JsonPatch {
     }
 
     /// Returns the values that operations write, for modification.
-    pub fn written_mut(&mut self) -> impl Iterator<Item = &mut Node> {
+    pub fn written_values_mut(&mut self) -> impl Iterator<Item = &mut Node> {
         let writing = self.operations.iter_mut().filter(|operation| !operation.is_one_of(&["test"]));
         writing.filter_map(|operation| operation.value.as_mut())
     }

@@ -19,13 +19,13 @@ pub(super) struct Operation {
     pub(super) path: Option<SmolStr>,
     pub(super) from: Option<SmolStr>,
     pub(super) value: Option<Node>,
-    pub(super) places: OperationPlaces,
+    pub(super) locations: OperationLocations,
     pub(super) span: Span,
 }
 
 /// The locations of an operation's pointers.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OperationPlaces {
+pub(super) struct OperationLocations {
     pub(super) path: Span,
     pub(super) from: Span,
 }
@@ -39,7 +39,7 @@ impl Operation {
     fn location_of(&self, path: &[SmolStr], standard: Standard) -> Span {
         let from = self.from.as_deref().filter(|_| self.is_one_of(&["move", "copy"]));
         let is_from = from.and_then(|from| steps(from, standard)).is_some_and(|from| from == path);
-        if is_from { self.places.from } else { self.places.path }
+        if is_from { self.locations.from } else { self.locations.path }
     }
 
     /// Returns true if the operation changes one location; a `move` changes two.
@@ -86,7 +86,7 @@ impl<'d> Document<'d> {
         Self { root, standard, copied: 0, positions, warnings, cut_paths }
     }
 
-    pub(super) fn patched(self) -> Patched {
+    pub(super) fn finish(self) -> Patched {
         Patched { copied: self.copied, warnings: self.warnings, cut_paths: self.cut_paths }
     }
 
@@ -96,8 +96,8 @@ impl<'d> Document<'d> {
 
     /// Warns of a `replace` of a missing field. It adds the field under a possibly misspelled name.
     fn warn_new_field(&mut self, path: &[SmolStr], intended: Option<SmolStr>, operation: &Operation) {
-        let message = format!("{} does not exist, so `replace` adds it", named(path));
-        let warning = Diagnostic::warning(Code::AddingReplace, message).at(operation.places.path);
+        let message = format!("{} does not exist, so `replace` adds it", quoted_path(path));
+        let warning = Diagnostic::warning(Code::AddingReplace, message).at(operation.locations.path);
         let intended = intended.zip(path.split_last()).map(|(intended, (_, parents))| {
             let path: Vec<SmolStr> = parents.iter().cloned().chain([intended]).collect();
             format!("did you mean `{}`?", pointer_to(&path))
@@ -174,10 +174,10 @@ impl<'d> Document<'d> {
             }
             let number = position + 1;
             if !is_move {
-                return Some((format!("operation {number} removed {}", named(&from)), None));
+                return Some((format!("operation {number} removed {}", quoted_path(&from)), None));
             }
             let to = steps_of(&operation.path)?;
-            let removal = format!("operation {number} moved {} to {}", named(&from), named(&to));
+            let removal = format!("operation {number} moved {} to {}", quoted_path(&from), quoted_path(&to));
             let moved: Vec<SmolStr> = to.iter().chain(&path[from.len()..]).cloned().collect();
             return Some((removal, Some(moved).filter(|moved| self.exists(moved))));
         }
@@ -207,7 +207,7 @@ impl<'d> Document<'d> {
 
     fn pointer(&mut self, field: &str, pointer: Option<&str>, operation: &Operation) -> Result<Vec<SmolStr>> {
         let pointer = pointer.ok_or_else(|| missing(field, operation))?;
-        let at = if field == "from" { operation.places.from } else { operation.places.path };
+        let at = if field == "from" { operation.locations.from } else { operation.locations.path };
         let found = steps(pointer, self.standard);
         // Only `replace` and `test` can target the whole document there.
         let whole = matches!(operation.op.as_deref(), Some("replace" | "test")) && pointer.is_empty();
@@ -248,13 +248,13 @@ impl<'d> Document<'d> {
         let standard = self.standard;
         let (mut node, positions) = (&mut *self.root, &mut *self.positions);
         for (depth, step) in parents.iter().enumerate() {
-            let last = Last { step, parents: &parents[..depth], path, operation, standard };
+            let last = PathStep { step, parents: &parents[..depth], path, operation, standard };
             if matches!(node.value, Value::Scalar(_)) && !node.is_null() {
                 return Err(last.below_scalar(node));
             }
             node = child(node, &last, positions).ok_or_else(|| last.missing())?;
         }
-        let last = Last { step, parents, path, operation, standard };
+        let last = PathStep { step, parents, path, operation, standard };
         if matches!(node.value, Value::Scalar(_)) {
             return Err(last.below_scalar(node));
         }
@@ -356,8 +356,8 @@ impl<'d> Document<'d> {
             Some(value) => value,
             None if self.standard == Standard::Kubernetes => {
                 self.warn(
-                    format!("{} does not exist, so null is copied", named(&from)),
-                    operation.places.from,
+                    format!("{} does not exist, so null is copied", quoted_path(&from)),
+                    operation.locations.from,
                 );
                 Node::null()
             }
@@ -388,7 +388,7 @@ impl<'d> Document<'d> {
             return Ok(());
         }
         let is = if found.is_none() { "does not exist" } else { "has a different value" };
-        let error = Diagnostic::error(Code::TestFailed, format!("test failed: {} {is}", named(&path)))
+        let error = Diagnostic::error(Code::TestFailed, format!("test failed: {} {is}", quoted_path(&path)))
             .at(operation.span)
             .label(found.map(Node::span).unwrap_or_default(), "actual value")
             .help("the patch may be for another version of the object");
@@ -413,10 +413,10 @@ impl<'d> Document<'d> {
 }
 
 /// The map or list that contains the path's target, the last step, and the known field positions.
-type Parent<'d, 'p> = (&'d mut Node, Last<'p>, &'d mut FieldPositions<SmolStr>);
+type Parent<'d, 'p> = (&'d mut Node, PathStep<'p>, &'d mut FieldPositions<SmolStr>);
 
 /// A step of a path, usually the last.
-struct Last<'p> {
+struct PathStep<'p> {
     step: &'p SmolStr,
     parents: &'p [SmolStr],
     /// The whole path.
@@ -425,11 +425,11 @@ struct Last<'p> {
     standard: Standard,
 }
 
-impl Last<'_> {
+impl PathStep<'_> {
     /// Returns the list index of the step, below `end`.
     fn index(&self, list: &[Node], end: usize) -> Result<usize> {
         index(self.step, end, self.standard).ok_or_else(|| {
-            let (list_is, length) = (named(self.parents), list.len());
+            let (list_is, length) = (quoted_path(self.parents), list.len());
             let message = format!("{list_is} has {length} entries, and `{}` is not a valid index", self.step);
             self.error(message).help("indices start at 0; `-` appends an entry")
         })
@@ -440,12 +440,12 @@ impl Last<'_> {
             "remove" => "the path does not exist: drop the operation".to_string(),
             op => format!("`{op}` requires the parents of its path to exist: add them first"),
         };
-        self.error(format!("{} has no `{}`", named(self.parents), self.step)).help(help)
+        self.error(format!("{} has no `{}`", quoted_path(self.parents), self.step)).help(help)
     }
 
     /// Returns the error for a path that continues below a scalar.
     fn below_scalar(&self, node: &Node) -> Diagnostic {
-        self.error(format!("{} is {} and has no fields", named(self.parents), node.type_name()))
+        self.error(format!("{} is {} and has no fields", quoted_path(self.parents), node.type_name()))
     }
 
     fn error(&self, message: String) -> Diagnostic {
@@ -457,7 +457,7 @@ impl Last<'_> {
 /// Returns the child at a step; a null has no children.
 fn child<'n>(
     node: &'n mut Node,
-    to: &Last<'_>,
+    to: &PathStep<'_>,
     positions: &mut FieldPositions<SmolStr>,
 ) -> Option<&'n mut Node> {
     match &mut node.value {
@@ -496,17 +496,17 @@ fn leniency(message: String, at: Span) -> Diagnostic {
 }
 
 fn into_itself(from: &[SmolStr], operation: &Operation) -> Diagnostic {
-    let message = format!("{} cannot be moved into itself", named(from));
+    let message = format!("{} cannot be moved into itself", quoted_path(from));
     let error = Diagnostic::error(Code::InvalidValue, message).at(operation.span);
     error.help("use `copy`, or move it to a path outside of itself")
 }
 
 /// The number of fields that are compared with a missing one for suggestions.
-const FEW: usize = 64;
+const SUGGESTION_LIMIT: usize = 64;
 
 /// Returns the field of a map with the most similar name.
 pub fn similar_field(map: &Map, name: &str) -> Option<SmolStr> {
-    let names: Vec<&str> = map.iter().map(|(name, _)| name).take(FEW).collect();
+    let names: Vec<&str> = map.iter().map(|(name, _)| name).take(SUGGESTION_LIMIT).collect();
     nearest_name(name, &names).map(SmolStr::from)
 }
 
@@ -521,6 +521,6 @@ fn missing(field: &str, operation: &Operation) -> Diagnostic {
 }
 
 /// Returns a path within the document for messages.
-fn named(path: &[SmolStr]) -> String {
+fn quoted_path(path: &[SmolStr]) -> String {
     if path.is_empty() { "the document".to_string() } else { format!("`{}`", pointer_to(path)) }
 }

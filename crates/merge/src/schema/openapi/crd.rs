@@ -38,7 +38,7 @@ pub fn read_crd(node: &Node) -> Result<Model> {
             let name = type_name(&gvk);
             let definition = read_object(schema, &mut model)?;
             model.definitions.insert(name.clone(), definition);
-            def.root = Some(TypeDef::refer(name));
+            def.root = Some(TypeDef::reference_to(name));
         }
         model.kinds.insert(gvk, def);
     }
@@ -92,7 +92,7 @@ impl<'n> DefinedKinds<'n> {
     }
 }
 
-struct At<'n> {
+struct MapNode<'n> {
     node: &'n Node,
     map: &'n Map,
 }
@@ -102,13 +102,13 @@ fn missing(node: &Node, keyword: &str) -> Diagnostic {
     Diagnostic::error(Code::MissingField, message).at(node.span()).field(keyword)
 }
 
-fn required_map<'n>(parent: &'n Node, keyword: &str) -> Result<At<'n>> {
+fn required_map<'n>(parent: &'n Node, keyword: &str) -> Result<MapNode<'n>> {
     let map = parent.as_map().ok_or_else(|| wrong_type(parent, "CustomResourceDefinition", "a map"))?;
     let found = map_at(map, keyword)?.zip(map.get(keyword));
-    found.map(|(map, node)| At { node, map }).ok_or_else(|| missing(parent, keyword))
+    found.map(|(map, node)| MapNode { node, map }).ok_or_else(|| missing(parent, keyword))
 }
 
-fn required_str<'n>(at: &At<'n>, keyword: &str) -> Result<&'n str> {
+fn required_str<'n>(at: &MapNode<'n>, keyword: &str) -> Result<&'n str> {
     let text = str_at(at.map, keyword)?.filter(|text| !text.is_empty());
     text.ok_or_else(|| missing(at.node, keyword))
 }
@@ -138,7 +138,7 @@ struct Version<'n> {
 
 /// Returns the versions and their schemas. In v1beta1 versions may share one schema, and a single version may have
 /// no list.
-fn versions<'n>(spec: &At<'n>) -> Result<Vec<Version<'n>>> {
+fn versions<'n>(spec: &MapNode<'n>) -> Result<Vec<Version<'n>>> {
     let schema_in = |map: &'n Map, keyword| -> Result<Option<&'n Node>> {
         Ok(map_at(map, keyword)?.and_then(|holder| holder.get("openAPIV3Schema")).filter(|s| !s.is_null()))
     };
@@ -146,7 +146,7 @@ fn versions<'n>(spec: &At<'n>) -> Result<Vec<Version<'n>>> {
     let mut out = Vec::new();
     for node in list_at(spec.map, "versions")?.into_iter().flatten() {
         let map = node.as_map().ok_or_else(|| wrong_type(node, "versions", "a list of maps"))?;
-        let name = required_str(&At { node, map }, "name")?;
+        let name = required_str(&MapNode { node, map }, "name")?;
         out.push(Version { name, schema: schema_in(map, "schema")?.or(shared) });
     }
     if out.is_empty() {
@@ -163,23 +163,23 @@ fn read_object(schema: &Node, model: &mut Model) -> Result<TypeDef> {
         metadata = Some(model.import(object_meta));
     }
     add_object_fields(&mut def, metadata.as_ref());
-    add_to_embedded(&mut def, metadata.as_ref());
+    add_embedded_object_fields(&mut def, metadata.as_ref());
     Ok(def)
 }
 
 fn add_object_fields(def: &mut TypeDef, metadata: Option<&TypeDef>) {
     def.kind = TypeKind::Object;
     for name in ["apiVersion", "kind"] {
-        def.fields.insert(name.into(), TypeDef::of(TypeKind::String));
+        def.fields.insert(name.into(), TypeDef::new(TypeKind::String));
     }
     if let Some(metadata) = metadata {
         let own = def.fields.remove("metadata").unwrap_or_default();
-        def.fields.insert("metadata".into(), TypeDef { constraints: of_names(own), ..metadata.clone() });
+        def.fields.insert("metadata".into(), TypeDef { constraints: name_constraints(own), ..metadata.clone() });
     }
 }
 
 /// Returns the constraints on object names, the only ones that a CRD may set in `metadata`.
-fn of_names(metadata: TypeDef) -> Option<Box<Constraints>> {
+fn name_constraints(metadata: TypeDef) -> Option<Box<Constraints>> {
     let named = |(name, field): (SmolStr, TypeDef)| {
         let is_name = matches!(name.as_str(), "name" | "generateName");
         field.constraints.filter(|_| is_name).map(|constraints| (name, *constraints))
@@ -189,13 +189,13 @@ fn of_names(metadata: TypeDef) -> Option<Box<Constraints>> {
 }
 
 /// Adds metadata to objects within a schema (`x-kubernetes-embedded-resource`).
-fn add_to_embedded(def: &mut TypeDef, metadata: Option<&TypeDef>) {
+fn add_embedded_object_fields(def: &mut TypeDef, metadata: Option<&TypeDef>) {
     if def.embedded_resource {
         add_object_fields(def, metadata);
     }
     let children = def.fields.values_mut().chain(def.element.as_deref_mut());
     for child in children.chain(def.additional.as_deref_mut()) {
-        add_to_embedded(child, metadata);
+        add_embedded_object_fields(child, metadata);
     }
 }
 

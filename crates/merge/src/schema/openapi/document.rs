@@ -22,9 +22,9 @@ pub fn read_document(node: &Node) -> Result<Model> {
     for (name, definition) in definitions(node, map)?.into_iter().flat_map(Map::iter) {
         add_definition(&mut model, name, definition)?;
     }
-    model.definitions.values_mut().for_each(forget_defaults);
+    model.definitions.values_mut().for_each(drop_defaults);
     if map.get("swagger").is_some() {
-        model.definitions.values_mut().for_each(free_objects);
+        model.definitions.values_mut().for_each(allow_unknown_fields);
     }
     if let Some(paths) = map_at(map, "paths")? {
         paths::read_paths(paths, &mut model);
@@ -36,7 +36,7 @@ pub fn read_document(node: &Node) -> Result<Model> {
 }
 
 /// Drops defaults: API servers' documents list one for most fields without applying it.
-fn forget_defaults(def: &mut TypeDef) {
+fn drop_defaults(def: &mut TypeDef) {
     if let Some(constraints) = &mut def.constraints {
         constraints.default = None;
     }
@@ -45,11 +45,11 @@ fn forget_defaults(def: &mut TypeDef) {
     }
     let children =
         def.fields.values_mut().chain(def.element.as_deref_mut()).chain(def.additional.as_deref_mut());
-    children.for_each(forget_defaults);
+    children.for_each(drop_defaults);
 }
 
 /// Lets OpenAPI v2 objects without properties and values without a type have any fields, as the API server does.
-fn free_objects(def: &mut TypeDef) {
+fn allow_unknown_fields(def: &mut TypeDef) {
     let free = matches!(def.kind, TypeKind::Object | TypeKind::Any)
         && def.reference.is_none()
         && def.fields.is_empty()
@@ -57,7 +57,7 @@ fn free_objects(def: &mut TypeDef) {
     def.preserve_unknown_fields |= free;
     let children =
         def.fields.values_mut().chain(def.element.as_deref_mut()).chain(def.additional.as_deref_mut());
-    children.for_each(free_objects);
+    children.for_each(allow_unknown_fields);
 }
 
 fn definitions<'n>(node: &Node, map: &'n Map) -> Result<Option<&'n Map>> {
@@ -85,7 +85,7 @@ fn add_definition(model: &mut Model, name: &str, definition: &Node) -> Result<()
             }
         }
         // If a kind has two definitions, the first wins; documents are sorted by name.
-        model.kinds.entry(gvk).or_default().root.get_or_insert_with(|| TypeDef::refer(name));
+        model.kinds.entry(gvk).or_default().root.get_or_insert_with(|| TypeDef::reference_to(name));
     }
     model.definitions.insert(name.into(), def);
     Ok(())
@@ -100,7 +100,7 @@ fn add_resource(model: &mut Model, resource: &Node) -> Result<()> {
     );
     let kind: &mut KindDef = model.kinds.entry(gvk).or_default();
     if let Some(name) = str_at(map, "definition")? {
-        kind.root = Some(TypeDef::refer(name));
+        kind.root = Some(TypeDef::reference_to(name));
     }
     match str_at(map, "scope")? {
         Some("Namespaced") => kind.scope = Some(Scope::Namespaced),

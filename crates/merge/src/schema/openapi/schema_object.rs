@@ -39,7 +39,7 @@ pub(super) fn read_schema(node: &Node) -> Result<TypeDef> {
         def.additional = Some(Box::new(read_schema(values)?));
     }
     for part in list_at(map, "allOf")?.into_iter().flatten() {
-        absorb(&mut def, read_schema(part)?);
+        merge_part(&mut def, read_schema(part)?);
     }
     guess_kind(&mut def);
     drop_empty_defaults(&mut def);
@@ -49,7 +49,7 @@ pub(super) fn read_schema(node: &Node) -> Result<TypeDef> {
 /// Takes from a part of `allOf` what the schema itself lacks.
 ///
 /// OpenAPI v3 wraps each reference that has other keywords next to it: `allOf: [{$ref: ...}]`.
-fn absorb(def: &mut TypeDef, part: TypeDef) {
+fn merge_part(def: &mut TypeDef, part: TypeDef) {
     let TypeDef { kind, reference, element, additional, fields, required, directives, default, .. } = part;
     if def.kind == TypeKind::Any {
         def.kind = kind;
@@ -132,13 +132,13 @@ fn common_kind<'n>(names: impl Iterator<Item = &'n str>) -> TypeKind {
 
 fn directives(map: &Map) -> Result<Directives> {
     let text = |keyword| Ok(str_at(map, keyword)?.map(SmolStr::from));
-    let list_type = word(map, "x-kubernetes-list-type", |word| match word {
+    let list_type = keyword_value(map, "x-kubernetes-list-type", |word| match word {
         "atomic" => Some(ListType::Atomic),
         "set" => Some(ListType::Set),
         "map" => Some(ListType::Map),
         _ => None,
     })?;
-    let map_type = word(map, "x-kubernetes-map-type", |word| match word {
+    let map_type = keyword_value(map, "x-kubernetes-map-type", |word| match word {
         "granular" => Some(MapType::Granular),
         "atomic" => Some(MapType::Atomic),
         _ => None,
@@ -173,7 +173,7 @@ fn directives(map: &Map) -> Result<Directives> {
 const STRATEGY: &str = "x-kubernetes-patch-strategy";
 
 /// Returns the value of a keyword that allows only certain words.
-fn word<T>(map: &Map, keyword: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {
+fn keyword_value<T>(map: &Map, keyword: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {
     let (Some(text), Some(node)) = (str_at(map, keyword)?, map.get(keyword)) else { return Ok(None) };
     let unknown = || {
         Diagnostic::error(Code::InvalidValue, format!("invalid {keyword} {text:?}"))

@@ -29,24 +29,24 @@ fn ports() -> Directives {
 
 /// Returns a kind with a list of ports, a recursive definition, a map with free keys, and references.
 fn model() -> Model {
-    let string = TypeDef::of(TypeKind::String);
+    let string = TypeDef::new(TypeKind::String);
     let protocol = TypeDef { default: Some("\"TCP\"".into()), ..string.clone() };
-    let port = object(&[("port", TypeDef::of(TypeKind::Integer)), ("protocol", protocol)], &["port"]);
-    let labels = TypeDef { additional: Some(Box::new(string.clone())), ..TypeDef::of(TypeKind::Object) };
+    let port = object(&[("port", TypeDef::new(TypeKind::Integer)), ("protocol", protocol)], &["port"]);
+    let labels = TypeDef { additional: Some(Box::new(string.clone())), ..TypeDef::new(TypeKind::Object) };
     let atomic = Directives { map_type: Some(MapType::Atomic), ..Directives::default() };
     let spec = object(
         &[
-            ("ports", list_of(TypeDef::refer("Port"), ports())),
+            ("ports", list_of(TypeDef::reference_to("Port"), ports())),
             ("labels", labels),
-            ("props", TypeDef::refer("Props")),
-            ("atomic", TypeDef { directives: atomic, ..TypeDef::refer("Alias") }),
-            ("dangling", TypeDef::refer("Nowhere")),
+            ("props", TypeDef::reference_to("Props")),
+            ("atomic", TypeDef { directives: atomic, ..TypeDef::reference_to("Alias") }),
+            ("dangling", TypeDef::reference_to("Nowhere")),
         ],
         &["ports"],
     );
-    let props = object(&[("type", string), ("items", TypeDef::refer("Props"))], &[]);
-    let definitions = [("Port", port), ("Spec", spec), ("Props", props), ("Alias", TypeDef::refer("Port"))];
-    let root = TypeDef { embedded_resource: true, ..object(&[("spec", TypeDef::refer("Spec"))], &[]) };
+    let props = object(&[("type", string), ("items", TypeDef::reference_to("Props"))], &[]);
+    let definitions = [("Port", port), ("Spec", spec), ("Props", props), ("Alias", TypeDef::reference_to("Port"))];
+    let root = TypeDef { embedded_resource: true, ..object(&[("spec", TypeDef::reference_to("Spec"))], &[]) };
     let known = KindDef { root: Some(root), scope: Some(Scope::Cluster), names: vec!["things".into()] };
     let scope_only = KindDef { scope: Some(Scope::Namespaced), ..KindDef::default() };
     Model {
@@ -119,8 +119,8 @@ fn recursive_types_are_allowed_and_circular_references_are_unknown() {
     }
     assert_eq!(props.field("type").kind_name(), "string");
     let mut model = Model::default();
-    model.definitions.insert("A".into(), TypeDef::refer("B"));
-    model.definitions.insert("B".into(), TypeDef::refer("A"));
+    model.definitions.insert("A".into(), TypeDef::reference_to("B"));
+    model.definitions.insert("B".into(), TypeDef::reference_to("A"));
     let graph = model.compile().expect("small");
     assert_eq!(graph.named("A").map(Cursor::kind_name), Some("any"));
 }
@@ -156,7 +156,7 @@ fn imported_definitions_are_equal() {
     let graph = graph();
     let mut copy = Model::default();
     let root = copy.import(graph.named("Spec").expect("known"));
-    assert_eq!(root, TypeDef::refer("Spec"));
+    assert_eq!(root, TypeDef::reference_to("Spec"));
     copy.kinds.insert(thing(), KindDef { root: Some(root), ..KindDef::default() });
     let copy = copy.compile().expect("small");
     let spec = copy.kind(&thing()).expect("known");
@@ -224,7 +224,7 @@ fn graphs_with_invalid_keys_are_rejected() {
             recommended_merge_key: Some(recommended.into()),
             ..Directives::default()
         };
-        let list = TypeDef { directives, ..TypeDef::of(TypeKind::Array) };
+        let list = TypeDef { directives, ..TypeDef::new(TypeKind::Array) };
         Model { definitions: [("A".into(), list)].into(), ..Model::default() }
     };
     let good = of("foo", "foo,bar").compile().expect("good keys").to_bytes();

@@ -70,21 +70,21 @@ pub(super) fn missing_required_fields(resources: &ResourceSet) -> Vec<Diagnostic
 fn name_references(resources: &ResourceSet) -> Arc<Writer> {
     let changes = ["namePrefix", "nameSuffix", "namespace"];
     let writers = resources.writers().iter().filter(|writer| changes.contains(&writer.name.as_str()));
-    let entries = writers.map(|writer| entry(writer.at, writer)).collect();
-    Arc::new(Writer::of_entries("nameReference", Span::default(), entries))
+    let entries = writers.map(|writer| entry(writer.location, writer)).collect();
+    Arc::new(Writer::with_entries("nameReference", Span::default(), entries))
 }
 
 /// Returns the writer of the values of variables. Each is identified by the location that its value comes from.
 fn variables(resources: &ResourceSet, vars: &VarSet, schema: &Schema) -> Result<Arc<Writer>> {
     let writers = resources.writers().iter().filter(|writer| writer.name.starts_with("vars["));
-    let by_location: FxHashMap<Span, &Arc<Writer>> = writers.map(|writer| (writer.at, writer)).collect();
+    let by_location: FxHashMap<Span, &Arc<Writer>> = writers.map(|writer| (writer.location, writer)).collect();
     let locations = transform::var_locations(resources, vars, schema)?.into_iter();
     let entries = locations.filter_map(|(value, var)| Some(entry(value, by_location.get(&var)?))).collect();
-    Ok(Arc::new(Writer::of_entries("vars", Span::default(), entries)))
+    Ok(Arc::new(Writer::with_entries("vars", Span::default(), entries)))
 }
 
 fn entry(place: Span, writer: &Writer) -> WriterEntry {
-    WriterEntry { place, name: writer.name.clone(), at: writer.at }
+    WriterEntry { location: place, name: writer.name.clone(), at: writer.location }
 }
 
 /// Returns the writer of a step that the build itself adds.

@@ -13,7 +13,7 @@ use crate::overlay::plan::{BuiltinGenerator, BuiltinTransformer};
 use crate::overlay::repo_spec::without_secrets;
 use crate::overlay::tree::Item;
 use crate::transform::{Patch, Replacement, is_path_of_patch};
-use smp_merge::cause::{PlaceKeeping, Writer, WriterEntry};
+use smp_merge::cause::{LocationKeeping, Writer, WriterEntry};
 use smp_text::source::Span;
 use smp_text::yaml::Spanned;
 
@@ -89,7 +89,7 @@ impl Writers {
         name: impl FnOnce() -> SmolStr,
     ) {
         if let Some(parts) = &mut self.parts {
-            parts.push(OutlinePart::new(kind, &name(), writer.at).with_writer(writer));
+            parts.push(OutlinePart::new(kind, &name(), writer.location).with_writer(writer));
         }
     }
 
@@ -108,13 +108,13 @@ impl Writers {
     pub(super) fn program(&mut self, program: &ProgramEntry, templates: &[Template]) -> Arc<Writer> {
         let entry = self.entry(program.field, program.at);
         let part = |template: &Template| WriterEntry {
-            place: template.output,
+            location: template.output,
             name: with_subject(&entry.name, &template.name),
             at: program.at,
         };
         let parts = templates.iter().map(part).collect();
         let name = with_subject(&entry.name, &program.subject);
-        Arc::new(Writer { places: PlaceKeeping::Lost, ..Writer::of_entries(name, program.at, parts) })
+        Arc::new(Writer { locations: LocationKeeping::Lost, ..Writer::with_entries(name, program.at, parts) })
     }
 
     fn entry(&mut self, field: &'static str, at: Span) -> Writer {
@@ -197,9 +197,9 @@ fn parts_of(
     k: &Kustomization,
 ) -> Vec<OutlinePart> {
     use BuiltinTransformer as T;
-    let one = |kind, name: &str| vec![OutlinePart::new(kind, name, writer.at).with_writer(writer)];
+    let one = |kind, name: &str| vec![OutlinePart::new(kind, name, writer.location).with_writer(writer)];
     let setting = |value: &str| {
-        let part = OutlinePart::new(OutlinePartKind::Transformer, &writer.name, writer.at).with_writer(writer);
+        let part = OutlinePart::new(OutlinePartKind::Transformer, &writer.name, writer.location).with_writer(writer);
         vec![OutlinePart { value: value.into(), ..part }]
     };
     let entry = |i: usize, name: &SmolStr, value: SmolStr, at| {
@@ -241,9 +241,9 @@ fn parts_of(
 fn entries_writer(field: &'static str, locations: impl Iterator<Item = Vec<Span>>) -> Arc<Writer> {
     let named = |(i, locations): (usize, Vec<Span>)| {
         let name = format_smolstr!("{field}[{i}]");
-        locations.into_iter().map(move |place| WriterEntry { place, name: name.clone(), at: place })
+        locations.into_iter().map(move |place| WriterEntry { location: place, name: name.clone(), at: place })
     };
-    let writer = Writer::of_entries(field, Span::default(), locations.enumerate().flat_map(named).collect());
-    let at = writer.entries.first().map(|entry| entry.place).unwrap_or_default();
-    Arc::new(Writer { at, ..writer })
+    let writer = Writer::with_entries(field, Span::default(), locations.enumerate().flat_map(named).collect());
+    let at = writer.entries.first().map(|entry| entry.location).unwrap_or_default();
+    Arc::new(Writer { location: at, ..writer })
 }

@@ -159,7 +159,7 @@ impl StrategicPatch {
 
 fn record_patch(resource: &mut Resource, patch: &Arc<Node>) {
     if let Some(history) = &mut resource.history {
-        history.patched_by(patch);
+        history.record_patch(patch);
     }
 }
 
@@ -201,10 +201,10 @@ impl<'p> PreparedJsonPatch<'p> {
         let identifies = |field: Option<SmolStr>| {
             field.is_none_or(|field| matches!(field.as_str(), "apiVersion" | "kind" | "metadata"))
         };
-        let is_small = patch.is_simple() && !patch.fields().any(identifies);
+        let is_small = patch.has_single_changes() && !patch.fields().any(identifies);
         let small = is_small.then(|| {
             let mut small = patch.clone();
-            let normalized = small.written_mut().all(normalize);
+            let normalized = small.written_values_mut().all(normalize);
             normalized.then_some(small)
         });
         Self { patch, operations, small: small.flatten() }
@@ -217,7 +217,7 @@ impl<'p> PreparedJsonPatch<'p> {
 
     /// Returns true if a resource is unchanged after the patch failed in [`apply_small`](Self::apply_small).
     pub(super) fn is_all_or_nothing(&self) -> bool {
-        self.patch.changes_at_its_end()
+        self.patch.only_last_changes()
     }
 
     /// Like [`json`], for a resource that a JSON patch has changed before. Returns `None` if the patch needs
@@ -236,7 +236,7 @@ impl<'p> PreparedJsonPatch<'p> {
             }
             open.normalized = true;
         }
-        let patched = small.apply_open(resource.node_mut(), &mut open.positions);
+        let patched = small.apply_in_place(resource.node_mut(), &mut open.positions);
         Some(patched.and_then(|patched| copied.add(patched.copied).map(|()| patched.warnings)))
     }
 }
@@ -279,7 +279,7 @@ pub(super) fn apply_json_patch(
     let id = resource.id().clone();
     let warnings = resource.with_build_annotations_kept(|resource| {
         apply_round_trip_changes(resource.node_mut());
-        let patched = patch.patch.apply_noting(resource.node_mut(), JsonPatchOptions::kubernetes())?;
+        let patched = patch.patch.apply_with_warnings(resource.node_mut(), JsonPatchOptions::kubernetes())?;
         copied.add(patched.copied).map(|()| patched.warnings)
     })?;
     if resource.node().as_map().is_none() {

@@ -310,7 +310,7 @@ impl<'r> PatchRun<'r> {
 
     fn json(&mut self, patch: &Patch, json: &LoadedJsonPatch, former_ids: FormerIds) -> Result<()> {
         let selected = self.select(patch)?;
-        self.set.count_copies(json.patch.bytes(), selected.len().saturating_sub(1))?;
+        self.set.count_copies(json.patch.value_bytes(), selected.len().saturating_sub(1))?;
         let json = &PreparedJsonPatch::new(json);
         for i in selected {
             if former_ids == FormerIds::Kept {

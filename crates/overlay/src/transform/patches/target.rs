@@ -112,7 +112,7 @@ mod tests {
         let id = sources.add("t.yaml", text);
         let mut set = ResourceSet::new();
         for node in parse_documents(&sources, id, ParseOptions::default()).expect("YAML") {
-            set.append(Resource::new(node, &Schema::none()).expect("a resource")).expect("distinct");
+            set.append(Resource::new(node, &Schema::empty()).expect("a resource")).expect("distinct");
         }
         set
     }
@@ -125,7 +125,7 @@ mod tests {
     fn patch_matches_one_resource_by_current_or_former_id() {
         let mut set = set(THREE);
         let id = set.as_slice()[1].id().clone();
-        let schema = Schema::none();
+        let schema = Schema::empty();
         let unique = |set: &ResourceSet, id: &ResId| unique(set, id, Span::default(), &Suggestions::new(&schema));
         assert_eq!(unique(&set, &id).expect("one"), 1);
         let unnamed = ResId { namespace: SmolStr::default(), ..id.clone() };

@@ -238,7 +238,7 @@ mod tests {
         let id = sources.add("r.yaml", RESOURCES);
         let mut set = ResourceSet::new();
         for node in parse_documents(&sources, id, ParseOptions::default()).expect("YAML") {
-            set.append(Resource::new(node, &Schema::none()).expect("a resource")).expect("distinct");
+            set.append(Resource::new(node, &Schema::empty()).expect("a resource")).expect("distinct");
         }
         set
     }
@@ -250,7 +250,7 @@ mod tests {
         let node = parse_one(&sources, id, ParseOptions::default()).expect("YAML");
         let replacement: Replacement = from_node(&node).expect("a replacement");
         let mut set = set();
-        let warnings = match replacements(&mut set, &[replacement], &Schema::none()) {
+        let warnings = match replacements(&mut set, &[replacement], &Schema::empty()) {
             Ok(warnings) => warnings,
             Err(error) => {
                 assert!(!error.labels().is_empty(), "{error} has no location");
@@ -321,7 +321,7 @@ mod tests {
         let node = parse_one(&sources, id, ParseOptions::default()).expect("YAML");
         let mut set = set();
         let replacement = from_node(&node).expect("a replacement");
-        replacements(&mut set, &[replacement], &Schema::none()).expect("made");
+        replacements(&mut set, &[replacement], &Schema::empty()).expect("made");
         assert_eq!(set.as_slice()[1].id().name, "cm", "the identity is updated");
         assert!(to_json(set.as_slice()[1].node()).expect("JSON").contains(r#""name":"cm""#));
     }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{round_trip, to_yaml, write_documents, write_yaml};
+use super::{apply_round_trip_changes, to_yaml, write_documents, write_yaml};
 use crate::diagnostic::Code;
 use crate::source::{SourceMap, Span};
 use crate::yaml::{Map, Node, ParseOptions, Style, parse_one, to_json};

@@ -185,7 +185,7 @@ fn comments_merge_as_values_do() {
     let merged = |original: &str, updated: &str, dest: &str| {
         let read = |text: &str| commented(text);
         let (original, updated) = (read(original), read(updated));
-        let got = merge3(Some(&original), Some(&updated), Some(read(dest)), &Schema::none(), &kyaml());
+        let got = merge3(Some(&original), Some(&updated), Some(read(dest)), &Schema::empty(), &kyaml());
         let map = got.expect("merged").node.expect("something");
         let entry = map.as_map().expect("a map").entries()[0].clone();
         let key = entry.key.meta.comments.unwrap_or_default().head.join("\n");

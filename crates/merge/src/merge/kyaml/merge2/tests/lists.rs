@@ -164,7 +164,7 @@ fn schema_comment_defines_how_a_list_merges() {
     let comment = "# {\"type\":\"array\",\"x-kubernetes-patch-strategy\":\"merge\",\"x-kubernetes-patch-merge-key\":\"id\"}";
     let dest = crate::merge::kyaml::testing::commented(&format!("list: {comment}\n- id: 1\n  a: 1\n"));
     let patch = node("{list: [{id: 1, b: 2}]}");
-    let got = merge2(Some(dest), &patch, &Schema::none(), &MergeOptions::kustomize(Exceptions::None));
+    let got = merge2(Some(dest), &patch, &Schema::empty(), &MergeOptions::kustomize(Exceptions::None));
     assert_eq!(outcome(got), "{list: [{id: 1, a: 1, b: 2}]}");
 }
 

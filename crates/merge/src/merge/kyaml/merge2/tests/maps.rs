@@ -69,7 +69,7 @@ fn patch_directives_apply_to_maps() {
     let auto = merge2(
         Some(node("{}")),
         &node("{a: {$patch: drop}}"),
-        &Schema::none(),
+        &Schema::empty(),
         &MergeOptions::kustomize(Exceptions::Documented),
     );
     assert_eq!(outcome(auto), "Directive");
@@ -85,7 +85,7 @@ fn values_of_different_types_cannot_be_merged() {
     let error = merge2(
         Some(node("{a: {b: [1]}}")),
         &node("{a: {b: x}}"),
-        &Schema::none(),
+        &Schema::empty(),
         &MergeOptions::kustomize(Exceptions::Documented),
     );
     let error = error.expect_err("a list and a string");
@@ -120,7 +120,7 @@ fn an_object_within_an_object_has_its_own_type() {
 fn comments_and_layout_are_kept() {
     let dest = commented("# head\na: 1 # old\nb: {} # keep\nc: [1]\nd: x\n");
     let patch = commented("a: 2\nb: # mine\n  x: 1\nc:\n- 2\n# new\ne: 3 # with\n");
-    let merged = merge2(Some(dest), &patch, &Schema::none(), &MergeOptions::kustomize(Exceptions::None));
+    let merged = merge2(Some(dest), &patch, &Schema::empty(), &MergeOptions::kustomize(Exceptions::None));
     let merged = merged.expect("merged").node.expect("something");
     assert_eq!(format_data(&merged), "{a: 2, b: {x: 1}, c: [2], d: x, e: 3}");
     let entries = merged.as_map().expect("a map").entries();
@@ -143,7 +143,7 @@ fn large_maps_merge_like_small_ones() {
     let merged = merge2(
         Some(map(100, 1, "a")),
         &map(40, 5, "b"),
-        &Schema::none(),
+        &Schema::empty(),
         &MergeOptions::kustomize(Exceptions::Documented),
     );
     let merged = merged.expect("merged").node.expect("something");

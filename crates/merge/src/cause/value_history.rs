@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
-use super::writer::{Cause, PlaceKeeping, Writer};
+use super::writer::{Cause, LocationKeeping, Writer};
 use smp_text::source::Span;
 use smp_text::yaml::{Entry, Node, Value};
 
@@ -21,16 +21,16 @@ pub struct Write {
 
 /// The history of one value.
 #[derive(Debug, Clone)]
-pub enum KnownValue {
+pub enum ValueHistory {
     /// The writes of a scalar or of an empty map or list, newest first.
     Leaf(Vec<Write>),
     /// The fields of a map.
-    Map(Vec<(SmolStr, KnownValue)>),
+    Map(Vec<(SmolStr, ValueHistory)>),
     /// The entries of a list, each with its location when it was last recorded.
-    List(Vec<(Span, KnownValue)>),
+    List(Vec<(Span, ValueHistory)>),
 }
 
-impl KnownValue {
+impl ValueHistory {
     /// Returns the histories of a map's fields or of a list's entries.
     pub fn children(&self) -> impl DoubleEndedIterator<Item = &Self> {
         let (fields, entries) = match self {
@@ -73,36 +73,36 @@ pub struct RemovedValue {
     /// The JSON pointer to the removed value.
     pub pointer: String,
     /// The history of the value.
-    pub value: KnownValue,
+    pub value: ValueHistory,
     /// The step or entry that removed it.
     pub by: Cause,
 }
 
 /// Returns the history of a value that a step has just written.
-pub(super) fn written(node: &Node, writer: &Arc<Writer>) -> KnownValue {
+pub(super) fn new_value(node: &Node, writer: &Arc<Writer>) -> ValueHistory {
     match &node.value {
         Value::Map(map) if !map.is_empty() => {
-            KnownValue::Map(map.entries().iter().map(|entry| field(entry, writer)).collect())
+            ValueHistory::Map(map.entries().iter().map(|entry| new_field(entry, writer)).collect())
         }
         Value::List(list) if !list.is_empty() => {
-            KnownValue::List(list.iter().map(|entry| (entry.span(), written(entry, writer))).collect())
+            ValueHistory::List(list.iter().map(|entry| (entry.span(), new_value(entry, writer))).collect())
         }
-        _ => KnownValue::Leaf(vec![write(node, place(node, writer), writer)]),
+        _ => ValueHistory::Leaf(vec![new_write(node, place(node, writer), writer)]),
     }
 }
 
-pub(super) fn field(entry: &Entry, writer: &Arc<Writer>) -> (SmolStr, KnownValue) {
-    (entry.key.text.clone(), written(&entry.value, writer))
+pub(super) fn new_field(entry: &Entry, writer: &Arc<Writer>) -> (SmolStr, ValueHistory) {
+    (entry.key.text.clone(), new_value(&entry.value, writer))
 }
 
 fn place(node: &Node, writer: &Writer) -> Span {
-    match writer.places {
-        PlaceKeeping::Kept => node.span(),
-        PlaceKeeping::Lost => Span::default(),
+    match writer.locations {
+        LocationKeeping::Kept => node.span(),
+        LocationKeeping::Lost => Span::default(),
     }
 }
 
-pub(super) fn write(node: &Node, at: Span, writer: &Arc<Writer>) -> Write {
+pub(super) fn new_write(node: &Node, at: Span, writer: &Arc<Writer>) -> Write {
     let mut value = node.clone();
     value.meta.comments = None;
     Write { at, by: Cause::new(writer, node.span()), value }

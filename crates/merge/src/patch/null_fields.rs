@@ -11,13 +11,13 @@ const METADATA: &str = "metadata";
 
 /// Returns true if null in a field of this map counts as absent: the field's type is known, or the map is
 /// `metadata`.
-pub(super) fn is_nothing(map: Cursor<'_>, map_name: &str, field: &str) -> bool {
+pub(super) fn null_counts_as_absent(map: Cursor<'_>, map_name: &str, field: &str) -> bool {
     map.has_field(field) || map.field(field).is_known() || map_name == METADATA
 }
 
 /// The null fields that count as absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Nulls {
+pub(super) enum NullFields {
     /// Those in metadata, which the server manages.
     Metadata,
     /// Those with a known type.
@@ -26,9 +26,9 @@ pub(super) enum Nulls {
     All,
 }
 
-impl Nulls {
+impl NullFields {
     /// Returns the object without the null fields that count as absent.
-    pub(super) fn left_out(self, object: &Node, kind: Cursor<'_>) -> Node {
+    pub(super) fn removed_from(self, object: &Node, kind: Cursor<'_>) -> Node {
         let mut object = object.clone();
         self.clean(&mut object, kind, "");
         object
@@ -51,7 +51,7 @@ impl Nulls {
     fn clean_map(self, map: &mut Map, cursor: Cursor<'_>, name: &str) {
         let stays = |field: &str| match self {
             Self::Metadata => name != METADATA,
-            Self::Typed => !is_nothing(cursor, name, field),
+            Self::Typed => !null_counts_as_absent(cursor, name, field),
             Self::All => false,
         };
         map.entries_mut().retain(|entry| !entry.value.is_null() || stays(&entry.key.text));

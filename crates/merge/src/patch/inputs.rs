@@ -5,7 +5,7 @@ use smp_text::yaml::{Map, Node};
 
 /// The versions of an object that a patch is created from.
 #[derive(Debug, Clone, Copy)]
-pub struct PatchSides<'n> {
+pub struct PatchInputs<'n> {
     /// The last applied object; without another version, the object as it is.
     pub original: &'n Node,
     /// The desired object.
@@ -14,7 +14,7 @@ pub struct PatchSides<'n> {
     pub current: Option<&'n Node>,
 }
 
-impl<'n> PatchSides<'n> {
+impl<'n> PatchInputs<'n> {
     /// Returns the object that the patch will be applied to.
     #[must_use]
     pub fn input(&self) -> &'n Node {

@@ -16,7 +16,7 @@ pub enum OperationPart {
 }
 
 /// Returns the location in a strategic merge patch or JSON patch that writes or removes a field or its parent.
-pub fn place_in_patch(patch: &Node, path: &[SmolStr], part: OperationPart) -> Option<Span> {
+pub fn location_in_patch(patch: &Node, path: &[SmolStr], part: OperationPart) -> Option<Span> {
     match &patch.value {
         Value::List(operations) => {
             let operation = operations.iter().rev().find(|one| affects(one, path))?;

@@ -4,22 +4,22 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use super::known::KnownValue;
+use super::value_history::ValueHistory;
 use smp_text::source::Span;
 use smp_text::yaml::{Node, Value};
 
 /// The history of each current entry, if it existed before, and the removed entries with their former indices.
-pub(super) type PairedEntries = (Vec<Option<KnownValue>>, Vec<(usize, KnownValue)>);
+pub(super) type PairedEntries = (Vec<Option<ValueHistory>>, Vec<(usize, ValueHistory)>);
 
 /// Finds the history of each entry of a list.
 ///
 /// Entries are matched by source location first, which stays the same while others are inserted or removed. The
 /// rest are matched by a naming field or by value, since no schema is used here. Whatever remains is matched by
 /// index.
-pub(super) fn paired(old: Vec<(Span, KnownValue)>, list: &[Node]) -> PairedEntries {
+pub(super) fn pair_entries(old: Vec<(Span, ValueHistory)>, list: &[Node]) -> PairedEntries {
     let spans: Vec<Span> = old.iter().map(|(span, _)| *span).collect();
-    let mut open: Vec<Option<KnownValue>> = old.into_iter().map(|(_, value)| Some(value)).collect();
-    let mut found: Vec<Option<KnownValue>> = list.iter().map(|_| None).collect();
+    let mut open: Vec<Option<ValueHistory>> = old.into_iter().map(|(_, value)| Some(value)).collect();
+    let mut found: Vec<Option<ValueHistory>> = list.iter().map(|_| None).collect();
     let place = |span: Span| (!span.is_none()).then_some(span);
     pair(&mut open, &mut found, |i, _| place(spans[i]), |node| place(node.span()), list);
     pair(&mut open, &mut found, |_, value| name_of_known(value), name, list);
@@ -36,9 +36,9 @@ pub(super) fn paired(old: Vec<(Span, KnownValue)>, list: &[Node]) -> PairedEntri
 
 /// Pairs unmatched old and new entries that have equal keys. Entries with the same key are paired in order.
 fn pair<K: std::hash::Hash + Eq>(
-    open: &mut [Option<KnownValue>],
-    found: &mut [Option<KnownValue>],
-    key_of_known: impl Fn(usize, &KnownValue) -> Option<K>,
+    open: &mut [Option<ValueHistory>],
+    found: &mut [Option<ValueHistory>],
+    key_of_known: impl Fn(usize, &ValueHistory) -> Option<K>,
     key: impl Fn(&Node) -> Option<K>,
     list: &[Node],
 ) {
@@ -70,17 +70,17 @@ fn name(node: &Node) -> Option<(&'static str, String)> {
     }
 }
 
-fn name_of_known(value: &KnownValue) -> Option<(&'static str, String)> {
-    let text = |value: &KnownValue| match value {
-        KnownValue::Leaf(writes) => writes.first()?.value.scalar_text().map(ToString::to_string),
+fn name_of_known(value: &ValueHistory) -> Option<(&'static str, String)> {
+    let text = |value: &ValueHistory| match value {
+        ValueHistory::Leaf(writes) => writes.first()?.value.scalar_text().map(ToString::to_string),
         _ => None,
     };
     match value {
-        KnownValue::Leaf(_) => Some(("", text(value)?)),
-        KnownValue::Map(fields) => NAMES.into_iter().find_map(|name| {
+        ValueHistory::Leaf(_) => Some(("", text(value)?)),
+        ValueHistory::Map(fields) => NAMES.into_iter().find_map(|name| {
             let (_, value) = fields.iter().find(|(field, _)| field == name)?;
             Some((name, text(value)?))
         }),
-        KnownValue::List(_) => None,
+        ValueHistory::List(_) => None,
     }
 }

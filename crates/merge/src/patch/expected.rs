@@ -4,7 +4,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::conflict::changed_on_both_sides;
+use super::conflict::conflict_error;
 use crate::merge::Trail;
 use crate::merge::align::{self, AlignedEntry};
 use crate::merge::apiserver::types::element;
@@ -18,13 +18,13 @@ use smp_text::yaml::{Entry, Map, Node, Value};
 /// The handling of a field that others changed and for which the owner has a different value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OthersChanges {
-    Undone,
-    Refused,
+    Overwritten,
+    Rejected,
 }
 
 /// The maps that are replaced as a whole, so that all of their fields are the owner's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WholeMaps {
+pub(super) enum AtomicMaps {
     /// Those that are atomic by the schema.
     BySchema,
     /// None: the patch can set single fields of any map.
@@ -33,15 +33,15 @@ pub(super) enum WholeMaps {
 
 /// The rules for merging the versions. The owner's versions have no null fields that count as absent.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct ExpectedResult {
     /// The rules by which lists are associative.
     pub policy: ListPolicy,
-    pub whole_maps: WholeMaps,
+    pub atomic_maps: AtomicMaps,
     pub others: OthersChanges,
 }
 
 /// One value in its versions: last applied, desired and live.
-struct WantedVersions<'n> {
+struct ValueVersions<'n> {
     original: Option<&'n Node>,
     modified: &'n Node,
     current: Option<&'n Node>,
@@ -49,65 +49,65 @@ struct WantedVersions<'n> {
 
 /// The versions of one list.
 #[derive(Clone, Copy)]
-struct WantedLists<'n> {
+struct ListVersions<'n> {
     original: &'n [Node],
     modified: &'n [Node],
     current: &'n [Node],
 }
 
-impl Wanted {
+impl ExpectedResult {
     /// Returns the expected object.
     ///
     /// # Errors
     /// Fails if the owner and others changed the same value, unless their change may be undone.
     pub fn object(self, original: &Node, modified: &Node, current: &Node, kind: Cursor<'_>) -> Result<Node> {
-        let versions = WantedVersions { original: Some(original), modified, current: Some(current) };
+        let versions = ValueVersions { original: Some(original), modified, current: Some(current) };
         self.value(&versions, kind, PatchStrategy::default(), &Trail::root())
     }
 
     /// Merges a value in a field or list with that patch strategy.
     fn value(
         self,
-        versions: &WantedVersions<'_>,
+        versions: &ValueVersions<'_>,
         cursor: Cursor<'_>,
         strategy: PatchStrategy,
         at: &Trail<'_>,
     ) -> Result<Node> {
-        let WantedVersions { original, modified, current } = *versions;
+        let ValueVersions { original, modified, current } = *versions;
         let value = match (&modified.value, current.map(|node| &node.value)) {
-            (Value::Map(modified), Some(Value::Map(current))) if !self.is_whole(cursor) => {
+            (Value::Map(modified), Some(Value::Map(current))) if !self.is_atomic_map(cursor) => {
                 let none = Map::new();
                 let original = original.and_then(Node::as_map).unwrap_or(&none);
                 Value::Map(self.maps([current, modified, original], cursor, strategy, at)?)
             }
             (Value::List(modified), Some(Value::List(current))) => {
                 let original = original.and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default();
-                match self.lists(WantedLists { original, modified, current }, cursor, at)? {
+                match self.lists(ListVersions { original, modified, current }, cursor, at)? {
                     Some(list) => Value::List(list),
-                    None => return self.whole(versions, at),
+                    None => return self.atomic_value(versions, at),
                 }
             }
-            _ => return self.whole(versions, at),
+            _ => return self.atomic_value(versions, at),
         };
         Ok(Node { value, meta: modified.meta.clone() })
     }
 
     /// Returns true if a map is replaced as a whole.
-    fn is_whole(self, map: Cursor<'_>) -> bool {
-        match (self.whole_maps, self.policy) {
-            (WholeMaps::None, _) => false,
-            (WholeMaps::BySchema, ListPolicy::Apiserver) => map.patch_strategy().replace,
-            (WholeMaps::BySchema, _) => is_atomic(map),
+    fn is_atomic_map(self, map: Cursor<'_>) -> bool {
+        match (self.atomic_maps, self.policy) {
+            (AtomicMaps::None, _) => false,
+            (AtomicMaps::BySchema, ListPolicy::Apiserver) => map.patch_strategy().replace,
+            (AtomicMaps::BySchema, _) => is_atomic(map),
         }
     }
 
     /// Returns the owner's value as a whole.
-    fn whole(self, versions: &WantedVersions<'_>, at: &Trail<'_>) -> Result<Node> {
-        let WantedVersions { original, modified, current } = *versions;
+    fn atomic_value(self, versions: &ValueVersions<'_>, at: &Trail<'_>) -> Result<Node> {
+        let ValueVersions { original, modified, current } = *versions;
         // A null counts as absent for everyone.
         let theirs = current.filter(|node| !node.is_null());
         if theirs != Some(modified) && original != theirs {
-            self.undo(modified, theirs, at)?;
+            self.overwrite(modified, theirs, at)?;
         }
         Ok(modified.clone())
     }
@@ -117,10 +117,10 @@ impl Wanted {
         self.policy == ListPolicy::Apiserver && modified.is_null()
     }
 
-    fn undo(self, ours: &Node, theirs: Option<&Node>, at: &Trail<'_>) -> Result<()> {
+    fn overwrite(self, ours: &Node, theirs: Option<&Node>, at: &Trail<'_>) -> Result<()> {
         match self.others {
-            OthersChanges::Undone => Ok(()),
-            OthersChanges::Refused => Err(changed_on_both_sides(ours, theirs, at)),
+            OthersChanges::Overwritten => Ok(()),
+            OthersChanges::Rejected => Err(conflict_error(ours, theirs, at)),
         }
     }
 
@@ -139,7 +139,7 @@ impl Wanted {
             let here = at.field(&key.text);
             match modified.filter(|node| !self.removes(node)) {
                 Some(modified) => {
-                    let versions = WantedVersions { original, modified, current };
+                    let versions = ValueVersions { original, modified, current };
                     let field = map.field(&key.text);
                     let value = self.value(&versions, field, field.patch_strategy(), &here)?;
                     is_touched |= current != Some(&value);
@@ -151,7 +151,7 @@ impl Wanted {
                     is_touched = true;
                     match original {
                         Some(ours) if ours != theirs && !theirs.is_null() => {
-                            self.undo(ours, current, &here)?;
+                            self.overwrite(ours, current, &here)?;
                         }
                         _ => {}
                     }
@@ -171,12 +171,12 @@ impl Wanted {
     }
 
     /// Merges the entries of a list; returns `None` if the list is replaced as a whole.
-    fn lists(self, lists: WantedLists<'_>, list: Cursor<'_>, at: &Trail<'_>) -> Result<Option<Vec<Node>>> {
+    fn lists(self, lists: ListVersions<'_>, list: Cursor<'_>, at: &Trail<'_>) -> Result<Option<Vec<Node>>> {
         match Association::of_versions(list, self.policy) {
             Association::Unknown | Association::Atomic => Ok(None),
             Association::Set => set(lists).map(Some),
             association @ Association::Keyed { .. } => {
-                let WantedLists { original, modified, current } = lists;
+                let ListVersions { original, modified, current } = lists;
                 let Some(rows) = align::entries([current, modified, original], &association) else {
                     return Ok(None);
                 };
@@ -192,7 +192,7 @@ impl Wanted {
 
     fn entries(
         self,
-        lists: WantedLists<'_>,
+        lists: ListVersions<'_>,
         (rows, association): (&[AlignedEntry<3>], &Association),
         list: Cursor<'_>,
         at: &Trail<'_>,
@@ -207,13 +207,13 @@ impl Wanted {
             };
             match (wanted.map(|i| &lists.modified[i]), original, current) {
                 (Some(modified), ..) => {
-                    let versions = WantedVersions { original, modified, current };
+                    let versions = ValueVersions { original, modified, current };
                     nodes.push(self.value(&versions, element(list), list.patch_strategy(), &trail)?);
                 }
                 (None, None, Some(theirs)) => nodes.push(theirs.clone()),
                 (None, Some(ours), Some(theirs)) => {
                     if ours != theirs {
-                        self.undo(ours, current, &trail)?;
+                        self.overwrite(ours, current, &trail)?;
                     }
                     continue;
                 }
@@ -226,7 +226,7 @@ impl Wanted {
 }
 
 /// Merges a set: the current scalars without those that the owner removed, then the owner's. No duplicates.
-fn set(lists: WantedLists<'_>) -> Result<Vec<Node>> {
+fn set(lists: ListVersions<'_>) -> Result<Vec<Node>> {
     let names = |list: &[Node]| list.iter().map(Identity::from_value).collect::<Result<Vec<_>>>();
     let [current, modified, original] =
         [names(lists.current)?, names(lists.modified)?, names(lists.original)?];

@@ -10,7 +10,7 @@ use smp_text::yaml::Node;
 /// # Errors
 /// [`Code::NoSchema`] if the kind is not built in or missing; [`Code::MissingField`] if the object has no
 /// apiVersion.
-pub fn check_built_in(object: &Node) -> Result<()> {
+pub fn check_strategic_support(object: &Node) -> Result<()> {
     let text = |key| object.get(key).and_then(Node::scalar_text).map_or("", |text| text.as_str());
     let gvk = Gvk::from_manifest(text("apiVersion"), text("kind"));
     if Schema::embedded().kind(&gvk).is_some() {

@@ -1,7 +1,7 @@
 //! Compares a patched object with the expected one, as precisely as an API server distinguishes them.
 
-use super::owner_nulls::is_nothing;
-use crate::diff::{Change, ListPairing, Sameness, compare_by};
+use super::null_fields::null_counts_as_absent;
+use crate::diff::{Change, ListPairing, Equality, compare_by};
 use crate::merge::align;
 use crate::merge::apiserver::types::element;
 use crate::merge::association::{Association, ListPolicy};
@@ -13,7 +13,7 @@ use smp_text::yaml::{Node, to_json};
 
 /// The rules for equality.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PatchedSameness {
+pub(super) enum PatchedEquality {
     /// The same data.
     Exact,
     /// The same data, except that a null field with a known type counts as absent and the order of sets is
@@ -33,7 +33,7 @@ pub(super) struct Difference {
     pub equal_keys: bool,
 }
 
-impl PatchedSameness {
+impl PatchedEquality {
     /// Returns the first difference between an object and the expected one.
     pub fn difference(self, got: &Node, expected: &Node, kind: Cursor<'_>) -> Option<Difference> {
         if got == expected {
@@ -85,7 +85,7 @@ impl PatchedSameness {
     }
 }
 
-impl Sameness for PatchedSameness {
+impl Equality for PatchedEquality {
     fn lists(&self, [got, expected]: [&[Node]; 2], list: Cursor<'_>) -> ListPairing {
         let association = self.association(list);
         let kept: Vec<usize> =
@@ -117,7 +117,7 @@ impl Sameness for PatchedSameness {
         match self {
             Self::Exact => false,
             Self::Decoded(ListPolicy::Apiserver) | Self::Unordered(ListPolicy::Apiserver) => true,
-            Self::Decoded(_) | Self::Unordered(_) => is_nothing(map, name, field),
+            Self::Decoded(_) | Self::Unordered(_) => null_counts_as_absent(map, name, field),
         }
     }
 }
