@@ -1,4 +1,4 @@
-//! The README and the book: their sessions print what they show, their links lead somewhere, the index lists every page.
+//! The README and the book: terminal sessions show the real output, links are valid, the index lists every page.
 //!
 //! `SMP_WRITE_PAGES=1 cargo test --test cli book` rewrites the output that the pages show.
 
@@ -57,7 +57,7 @@ impl Clone {
         Self { home, cwd }
     }
 
-    /// Runs a line and returns whether it succeeded, with stdout and stderr as a terminal shows them.
+    /// Runs a line and returns its success, with stdout and stderr combined as on a terminal.
     pub fn run(&mut self, line: &str) -> (bool, String) {
         let home = self.home.path();
         let path = format!("{}/bin:{}", home.display(), std::env::var("PATH").expect("a path"));
@@ -83,7 +83,7 @@ impl Clone {
     }
 }
 
-/// The commands of a block with a prompt, each with the lines that it shows.
+/// Returns the commands of a block with a prompt, each with the output shown for it.
 fn commands(block: &str) -> Vec<(String, String)> {
     let mut commands: Vec<(String, String)> = Vec::new();
     let mut continues = false;
@@ -138,7 +138,7 @@ fn sessions_print_what_the_pages_show() {
     }
 }
 
-/// The anchor that Markdown renderers give a heading.
+/// Returns the anchor that Markdown renderers create for a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading
         .to_lowercase()
@@ -172,7 +172,7 @@ fn links_lead_to_pages_and_headings() {
     }
 }
 
-/// The index with the rules that `book/rules.md` links, in its order.
+/// Returns the index with the rules linked from `book/rules.md`, in the same order.
 fn summary_with_rules(summary: &str) -> String {
     let kept: String = summary.split_inclusive('\n').filter(|line| !line.contains("](rules/")).collect();
     let rules = text(Path::new("book/rules.md"));
@@ -182,7 +182,7 @@ fn summary_with_rules(summary: &str) -> String {
 }
 
 #[test]
-fn the_index_lists_every_page_of_the_book() {
+fn index_lists_every_page_of_the_book() {
     let path = Path::new("book/SUMMARY.md");
     if std::env::var_os("SMP_WRITE_PAGES").is_some() {
         fs::write(root().join(path), summary_with_rules(&text(path))).expect("written");
@@ -197,7 +197,7 @@ fn the_index_lists_every_page_of_the_book() {
 }
 
 #[test]
-fn the_readme_is_short() {
+fn readme_is_short() {
     let lines = text(Path::new("README.md")).lines().count();
     assert!(lines <= 150, "README.md has {lines} lines");
 }

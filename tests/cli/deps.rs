@@ -273,7 +273,7 @@ fn argo_cd_watches_each_input_and_little_else() {
     let several = deps(home.path(), &["overlays/prod", "base", "-o", "argocd"]);
     assert_eq!(several, format!("overlays/prod\t{value}base\t.\n"));
     let within = deps(&home.path().join("overlays/prod"), &["-o", "argocd"]);
-    assert_eq!(within, value, "wherever it is asked");
+    assert_eq!(within, value, "same output in every directory");
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn ports_that_differ_only_in_protocol_are_distinct() {
 }
 
 #[test]
-fn the_book_lists_every_case() {
+fn book_lists_every_case() {
     let page = fs::read_to_string(root().join("book/reference/differences.md")).expect("the page");
     let links = page.split("](../../tests/cases/differences/").skip(1);
     let with_symlinks: BTreeSet<_> =

@@ -338,7 +338,7 @@ fn file_extension_selects_the_merge_and_status_reports_conflicts() {
     assert_eq!(driver([b"\0a", b"\0a", b"\0c"], "x"), (Some(0), b"\0c".to_vec()));
 }
 
-/// Nobody, not even root, can create files in this directory.
+/// `/proc` is not writable, not even by root.
 #[cfg(target_os = "linux")]
 #[test]
 fn write_errors_are_reported_to_git() {

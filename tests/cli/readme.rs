@@ -23,7 +23,7 @@ fn rows(page: &str) -> Vec<Vec<&str>> {
 
 #[cfg(unix)]
 #[test]
-fn the_first_command_builds_both_entries_of_port_53() {
+fn first_readme_command_builds_both_entries_of_port_53() {
     let text = page("README.md");
     let command = text.lines().find(|line| line.starts_with("cargo run ")).expect("the first command");
     let (cargo, arguments) = command.split_once(" -- ").expect("arguments after cargo's");
@@ -56,8 +56,8 @@ fn sources() -> BTreeMap<PathBuf, String> {
     files
 }
 
-/// The rows of the table, and the constants that stand for them; of those without a row, why.
-const BOUNDS: &[(&str, &str, &str)] = &[
+/// Rows of the limits table, each with the file and name of the constant that defines it.
+const LIMITS: &[(&str, &str, &str)] = &[
     ("nested directories (bases, components, plugins)", "overlay/overlay/loading.rs", "MAX_NESTING"),
     (
         "directories of a build, each path to one counted",
@@ -81,19 +81,19 @@ const BOUNDS: &[(&str, &str, &str)] = &[
     ("one object of an API server", "cluster/exchange.rs", "MAX_OBJECT"),
 ];
 
-/// Those of which nobody needs to know: what they bound.
-const INNER: &[(&str, &str)] = &[
-    ("files/memory.rs", "MAX_LINKS"),                  // as the system
-    ("files/read_set.rs", "MAX_LINKS"),                // as the system
-    ("files/write/place.rs", "MAX_LINKS"),             // as the system
-    ("merge/merge/kyaml/tuples.rs", "MAX_KEYS"),       // further keys have no meaning
-    ("overlay/overlay/function.rs", "MAX_VARIABLE"),   // of the system
-    ("merge/schema/write.rs", "MAX_REFERENCES"),       // a circle
-    ("overlay/transform/config/crds.rs", "MAX_DEPTH"), // a circle, and told as one
-    ("text/yaml/emit/text.rs", "MAX_SIMPLE_KEY"),      // of YAML
+/// Constants that are not user-visible limits and need no row, with the reason.
+const INTERNAL_LIMITS: &[(&str, &str)] = &[
+    ("files/memory.rs", "MAX_LINKS"),                  // same limit as the system
+    ("files/read_set.rs", "MAX_LINKS"),                // same limit as the system
+    ("files/write/place.rs", "MAX_LINKS"),             // same limit as the system
+    ("merge/merge/kyaml/tuples.rs", "MAX_KEYS"),       // further keys are ignored
+    ("overlay/overlay/function.rs", "MAX_VARIABLE"),   // limit of the system
+    ("merge/schema/write.rs", "MAX_REFERENCES"),       // detects cycles
+    ("overlay/transform/config/crds.rs", "MAX_DEPTH"), // detects cycles, reported as such
+    ("text/yaml/emit/text.rs", "MAX_SIMPLE_KEY"),      // limit of YAML
 ];
 
-/// The `MAX_...` constants: their file, name and what they are.
+/// Returns the `MAX_...` constants by file and name, with their values.
 fn constants(files: &BTreeMap<PathBuf, String>) -> BTreeMap<(String, String), String> {
     let mut found = BTreeMap::new();
     for (path, text) in files {
@@ -107,7 +107,7 @@ fn constants(files: &BTreeMap<PathBuf, String>) -> BTreeMap<(String, String), St
     found
 }
 
-/// `256 << 20` as `256 MiB`, `2_500` as `2,500`.
+/// Formats `256 << 20` as `256 MiB` and `2_500` as `2,500`.
 fn in_words(value: &str) -> String {
     match value.split_once(" << ") {
         Some((number, "20")) => format!("{number} MiB"),
@@ -121,7 +121,7 @@ fn limits_page_matches_the_code() {
     let text = page("book/reference/limits.md");
     let rows = rows(&text);
     let constants = constants(&sources());
-    for (what, file, name) in BOUNDS {
+    for (what, file, name) in LIMITS {
         let value = constants.get(&((*file).to_string(), (*name).to_string()));
         let value = in_words(value.unwrap_or_else(|| panic!("there is no {name} in {file}")));
         let row = rows.iter().find(|row| row[0] == *what).unwrap_or_else(|| panic!("no row: {what}"));
@@ -130,17 +130,17 @@ fn limits_page_matches_the_code() {
             "{row:?}, not {value}"
         );
     }
-    let named: BTreeSet<_> = BOUNDS.iter().map(|(what, ..)| *what).collect();
-    let reported: BTreeSet<_> = rows.iter().map(|row| row[0]).collect();
+    let named: BTreeSet<_> = LIMITS.iter().map(|(what, ..)| *what).collect();
+    let listed: BTreeSet<_> = rows.iter().map(|row| row[0]).collect();
     assert_eq!(reported, named);
-    let known = BOUNDS.iter().map(|(_, file, name)| (*file, *name)).chain(INNER.iter().copied());
+    let known = LIMITS.iter().map(|(_, file, name)| (*file, *name)).chain(INTERNAL_LIMITS.iter().copied());
     let known: BTreeSet<_> = known.map(|(file, name)| (file.to_string(), name.to_string())).collect();
     let unknown: Vec<_> = constants.keys().filter(|constant| !known.contains(*constant)).collect();
     assert!(unknown.is_empty(), "limits that the book does not list: {unknown:?}");
 }
 
 #[test]
-fn constants_are_parsed_and_formatted() {
+fn limit_constants_are_parsed_and_formatted() {
     assert_eq!([in_words("2_500"), in_words("1 << 30"), in_words("64")], ["2,500", "1 GiB", "64"]);
     let files = BTreeMap::from([(
         "a.rs".into(),
@@ -156,7 +156,7 @@ pub(super) const MAX_A: u64 = 3 << 20;
 
 /// The variables of the environment that the code asks for.
 fn variables(text: &str) -> BTreeSet<&str> {
-    const ASKS: [&str; 9] = [
+    const READ_CALLS: [&str; 9] = [
         "var(\"",
         "var_os(\"",
         "env = \"",
@@ -169,8 +169,10 @@ fn variables(text: &str) -> BTreeSet<&str> {
     ];
     let is_name = |name: &&str| name.len() > 3 && name.chars().all(|c| c.is_ascii_uppercase() || c == '_');
     let lists = text.split('"').skip(1).step_by(2).filter(|name| name.starts_with("SSL_CERT_"));
-    let used =
-        ASKS.iter().flat_map(|ask| text.split(ask).skip(1)).filter_map(|behind| behind.split('"').next());
+    let used = READ_CALLS
+        .iter()
+        .flat_map(|call| text.split(call).skip(1))
+        .filter_map(|behind| behind.split('"').next());
     used.chain(lists).filter(is_name).collect()
 }
 
@@ -178,15 +180,15 @@ fn variables(text: &str) -> BTreeSet<&str> {
 fn environment_page_matches_the_code() {
     let text = page("book/reference/environment.md");
     let rows = rows(&text);
-    let reported: BTreeSet<_> = rows.iter().flat_map(|row| row[0].split('`').skip(1).step_by(2)).collect();
+    let listed: BTreeSet<_> = rows.iter().flat_map(|row| row[0].split('`').skip(1).step_by(2)).collect();
     let sources = sources();
     let used: BTreeSet<_> = sources.values().flat_map(|text| variables(text)).collect();
     assert!(used.contains("KUBECONFIG") && used.contains("NO_PROXY"), "{used:?}");
-    let missing: Vec<_> = used.difference(&reported).collect();
+    let missing: Vec<_> = used.difference(&listed).collect();
     assert!(missing.is_empty(), "variables that the book does not list: {missing:?}");
-    // What libraries ask for.
+    // Variables that only libraries read.
     let others = BTreeSet::from(["XDG_CACHE_HOME"]);
-    let made_up: Vec<_> =
-        reported.iter().filter(|name| !used.contains(**name) && !others.contains(**name)).collect();
-    assert!(made_up.is_empty(), "nothing asks for {made_up:?}");
+    let unused: Vec<_> =
+        listed.iter().filter(|name| !used.contains(**name) && !others.contains(**name)).collect();
+    assert!(unused.is_empty(), "variables that the code does not read: {unused:?}");
 }

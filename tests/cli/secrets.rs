@@ -528,7 +528,7 @@ seed {seed}: {args:?} with {}:
             ));
         }
     }
-    assert!(diagnostics * 2 > count, "most mistakes are told: {diagnostics} of {count}");
+    assert!(diagnostics * 2 > count, "most mistakes are reported: {diagnostics} of {count}");
     let output_or_error: Vec<_> = leaks.iter().take(5).map(String::as_str).collect();
     assert!(leaks.is_empty(), "{} leaks\n{}", leaks.len(), output_or_error.join("\n====\n"));
 }

@@ -66,7 +66,11 @@ namePrefix: my-
     assert_eq!(diagnostics.len(), 1, "{diagnostics:?}");
     insta::assert_snapshot!(diagnostics[0], @"bad.yaml:4:17: error[wrong-type]: this must be a string and is an integer");
     let (status, printed, diagnostics) = build(home.path(), &[]);
-    assert_eq!((status, printed.is_empty(), diagnostics.len()), (Some(0), false, 0), "nobody asked");
+    assert_eq!(
+        (status, printed.is_empty(), diagnostics.len()),
+        (Some(0), false, 0),
+        "validation is off by default"
+    );
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn locked_build_keeps_the_pinned_commits() {
     for arguments in [&["build", "overlays/prod", "--locked"][..], &["build", "overlays/prod"]] {
         assert_eq!(home.run(arguments).printed(), want);
     }
-    assert_eq!(served.requests().len(), before, "nobody is asked for what is locked and cached");
+    assert_eq!(served.requests().len(), before, "pinned and cached files cause no request");
     drop(hidden);
     // With an empty cache, the pinned commits are fetched.
     let empty = ["build", "overlays/prod", "--locked", "--cache-dir", "other"];
@@ -215,7 +215,7 @@ metadata:
     home.run(&lock).printed();
     assert_eq!(home.read("overlay/smp.lock"), text, "the same input gives the same bytes");
     home.run(&["lock", "overlay"]).printed();
-    assert_eq!(home.read("overlay/smp.lock"), text, "schemas stay until they are asked for again");
+    assert_eq!(home.read("overlay/smp.lock"), text, "schemas stay until requested again");
     home.run(&["build", "overlay", "--locked", "--offline"]).printed();
     home.write("overlay/smp.lock", &text.replace("\"object\"", "\"string\""));
     home.run(&["lock", "overlay"]).failed("is not what its `sha256` says");

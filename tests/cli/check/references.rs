@@ -90,7 +90,7 @@ fn unreferenced_manifests_are_reported_if_the_rule_is_enabled() {
     };
     let reported = ["unreferenced-file app/forgotten.yaml:1"];
     assert_eq!(of_rule(&["app"]), reported);
-    assert_eq!(of_rule(&["-R", "."]), reported, "what nobody selected is not asked");
+    assert_eq!(of_rule(&["-R", "."]), reported, "the rule applies only to selected targets");
     assert_eq!(of_rule(&["over"]), [""; 0]);
     assert_eq!(of_rule(&["over", "--select", "unreferenced-file"]), reported, "a base is looked at, too");
     let all = ["unreferenced-file app/forgotten.yaml:1", "unreferenced-file silent/other.yaml:1"];

@@ -120,7 +120,7 @@ check: {ignored: []}
     assert_eq!(check_findings(home, &["c"]).0, want);
     assert_eq!(check_findings(home, &["d/app"]).0, ["unused-silence d/.smp.yaml:4"]);
     let wrong = run(home, &["check", "e"]);
-    assert_eq!((wrong.status.code(), stdout(&wrong)), (Some(2), String::new()), "a field that nobody knows");
+    assert_eq!((wrong.status.code(), stdout(&wrong)), (Some(2), String::new()), "an unknown field");
 }
 
 #[test]

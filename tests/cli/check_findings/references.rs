@@ -449,7 +449,7 @@ fn ports_of_sidecars_and_other_pods_are_not_reported() {
 }
 
 #[test]
-fn a_mistake_is_reported_once() {
+fn non_string_name_is_reported_once() {
     let named = |name| {
         format!(
             "\

@@ -201,7 +201,7 @@ spec: {{replicas: 3}}
       = resource: Deployment.fleet.example.com web in namespace shop
       = help: did you mean Deployment `web` of apiVersion `apps/v1`?
     ");
-    assert_eq!(reported(home.path(), &["build", "whole"]), "", "it stands beside the other");
+    assert_eq!(reported(home.path(), &["build", "whole"]), "", "a complete object is added");
 }
 
 #[test]

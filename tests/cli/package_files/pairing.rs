@@ -78,7 +78,7 @@ fn ambiguous_candidates_are_not_matched() {
     let directory =
         packages([&[("web.yaml", WEB)], &[("web.yaml", &with_new_image(WEB))], &[("web.yaml", &dest)]]);
     let output = merge3(&directory, &["--in-place", "--on-conflict", "dest", "--exit-code"]);
-    assert_eq!(output.status.code(), Some(3), "the upgrade of what dest does not have any more is told");
+    assert_eq!(output.status.code(), Some(3), "the lost upgrade of a resource removed in dest is reported");
     assert_eq!(fs::read_to_string(directory.path().join("dest/web.yaml")).expect("there"), dest);
     insta::assert_snapshot!(text(&output.stdout), @r"
     warning[conflict]: dest removed this resource, and the updated version changes it: it is left as dest has it

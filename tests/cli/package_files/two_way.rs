@@ -58,7 +58,7 @@ fn merge3_accepts_positional_arguments() {
 }
 
 #[test]
-fn the_source_of_a_merge_can_be_standard_input() {
+fn merge_source_can_be_standard_input() {
     let directory = packages([&[], &[], &[("w.yaml", WEB)]]);
     let output = program::run_with_stdin(
         program::command(directory.path(), &["merge", "-", "dest/w.yaml"]),

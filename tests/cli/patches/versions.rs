@@ -176,7 +176,7 @@ fn entries_of_a_replaced_list_require_all_merge_keys() {
 }
 
 #[test]
-fn a_patch_of_a_secret_is_not_shown() {
+fn patch_of_a_secret_is_not_shown() {
     let secret = "\
 apiVersion: v1
 kind: Secret
