@@ -259,14 +259,14 @@ fn text_output_matches_build() {
       | ^^^^^^^^^^^^^^^^^^^^^
       |
       = help: use `patches` instead, each file as `path: FILE`
-    warning[unmatched-image]: no image is called `other`, so this entry changes nothing
+    warning[unmatched-image]: no image matches `other`
       --> prod/kustomization.yaml:21:9
        |
     21 | - name: other
        |         ^^^^^
        |
-       = help: images are named as in the manifests, without tag
-    error[no-match]: nothing that was built is `deploy/web`
+       = help: use the image name of the manifests, without the tag
+    error[no-match]: the build has no resource `deploy/web`
      |
      = help: did you mean `deployment.apps/p-web`?
     warning: 3 warnings
@@ -302,13 +302,13 @@ fn text_output_matches_build() {
       | ^^^^^^^^^^^^^^^^^^^^^
       |
       = help: use `patches` instead, each file as `path: FILE`
-    warning[unmatched-image]: no image is called `other`, so this entry changes nothing
+    warning[unmatched-image]: no image matches `other`
       --> prod/kustomization.yaml:21:9
        |
     21 | - name: other
        |         ^^^^^
        |
-       = help: images are named as in the manifests, without tag
+       = help: use the image name of the manifests, without the tag
     error[no-match]: `deployment/p-web` has no field `spec.replicsa`
      |
      = help: did you mean `spec.replicas`?

@@ -313,8 +313,8 @@ patches:
     let diagnostics = String::from_utf8(output.stderr).expect("text");
     assert!(output.status.code() == Some(1) && output.stdout.is_empty(), "{diagnostics}");
     insta::assert_snapshot!(diagnostics, @r"
-    error[no-match]: `configmap/c` was deleted on the way
+    error[no-match]: `configmap/c` is deleted by the build
      |
-     = help: `patches[1]` deleted it: add `--removed` to see what it was
+     = help: `patches[1]` deleted it: use `--removed` to show its last value
     ");
 }

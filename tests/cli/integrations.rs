@@ -68,7 +68,7 @@ fn problem_matcher_matches_findings() {
     let found = regexp.captures(lines[0]).expect("it matches");
     let reported = ["file", "line", "column", "severity", "code"].map(|name| &found[group(name)]);
     assert_eq!(reported, ["a b/kustomization.yaml", "3", "9", "warning", "unmatched-image"]);
-    insta::assert_snapshot!(found[group("message")], @"no image is called `ngnix`, so this entry changes nothing");
+    insta::assert_snapshot!(found[group("message")], @"no image matches `ngnix`");
 }
 
 #[cfg(unix)]

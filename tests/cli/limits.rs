@@ -1,6 +1,6 @@
 //! Limits: each has its own error, holds on small stacks and in little memory, and input below the limit works.
 
-#![allow(clippy::format_collect, reason = "clearer for made-up texts")]
+#![allow(clippy::format_collect, reason = "clearer for generated texts")]
 
 mod sizes;
 

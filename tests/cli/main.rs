@@ -1,6 +1,6 @@
 //! Tests that run the program: its output, files, messages and errors.
 
-#![allow(clippy::too_many_lines, reason = "texts and expected outputs stand in the tests")]
+#![allow(clippy::too_many_lines, reason = "tests contain their input and expected output")]
 
 mod bad_input;
 mod blame;

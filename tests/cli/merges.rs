@@ -137,7 +137,7 @@ spec:
        |
        = resource: ScaledObject.keda.sh web
        = field: spec.triggers
-       = help: no schema says how the entries of this list are merged: give one, or infer keys
+       = help: provide a schema with the merge keys of this list, or enable key inference
     dest.yaml: ScaledObject.keda.sh web: changed spec.triggers
     0 added, 1 changed, 0 removed, 1 conflict
     ");

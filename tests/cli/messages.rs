@@ -67,7 +67,7 @@ fn messages_page_lists_all_codes() {
         fs::write(&path, page()).expect("written");
     }
     let written = fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == page(), "write the page anew: SMP_WRITE_PAGES=1 cargo test --test cli messages");
+    assert!(written == page(), "regenerate the page: SMP_WRITE_PAGES=1 cargo test --test cli messages");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn every_message_format_has_the_same_content() {
     let home = home();
     let text = stderr(&run(home.path(), &["build", "two"]));
     insta::assert_snapshot!(text, @r#"
-    warning[unmatched-patch]: the target name=nope selects no resource
+    warning[unmatched-patch]: patch target matches no resource: name=nope
      --> base/kustomization.yaml:4:18
       |
     4 |   target: {name: nope}
@@ -97,14 +97,14 @@ fn every_message_format_has_the_same_content() {
      ::: base/kustomization.yaml:3:10
       |
     3 | - patch: '[{"op": "remove", "path": "/data"}]'
-      |          ------------------------------------- the patch
+      |          ------------------------------------- patch
       |
-      = help: the patch changes nothing; names are those of this kustomization's resources
+      = help: the patch has no effect; targets are resources of this kustomization and its bases
     "#);
     let short = stderr(&run(home.path(), &["build", "two", "--message-format", "short"]));
-    insta::assert_snapshot!(short, @"base/kustomization.yaml:4:18: warning[unmatched-patch]: the target name=nope selects no resource");
+    insta::assert_snapshot!(short, @"base/kustomization.yaml:4:18: warning[unmatched-patch]: patch target matches no resource: name=nope");
     let github = stderr(&run(home.path(), &["build", "two", "--message-format=github"]));
-    insta::assert_snapshot!(github, @"::warning file=base/kustomization.yaml,line=4,endLine=4,col=18,endColumn=22,title=unmatched-patch::the target name=nope selects no resource%0Athe patch changes nothing; names are those of this kustomization's resources");
+    insta::assert_snapshot!(github, @"::warning file=base/kustomization.yaml,line=4,endLine=4,col=18,endColumn=22,title=unmatched-patch::patch target matches no resource: name=nope%0Athe patch has no effect; targets are resources of this kustomization and its bases");
     let json = stderr(&run(home.path(), &["--message-format", "json", "build", "two"]));
     let message: Value = serde_json::from_str(json.trim_end()).expect("one object");
     let location = &message["places"][0];
@@ -169,7 +169,7 @@ fn warnings_are_printed_once_per_location() {
       |
       = target: one
       = help: use `resources` instead
-    warning[unmatched-patch]: the target name=nope selects no resource
+    warning[unmatched-patch]: patch target matches no resource: name=nope
      --> base/kustomization.yaml:4:18
       |
     4 |   target: {name: nope}
@@ -178,11 +178,11 @@ fn warnings_are_printed_once_per_location() {
      ::: base/kustomization.yaml:3:10
       |
     3 | - patch: '[{"op": "remove", "path": "/data"}]'
-      |          ------------------------------------- the patch
+      |          ------------------------------------- patch
       |
       = target: one
-      = help: the patch changes nothing; names are those of this kustomization's resources
-    warning: 2 warnings; 2 more said the same of the same places
+      = help: the patch has no effect; targets are resources of this kustomization and its bases
+    warning: 2 warnings; 2 duplicates were not shown
     "#);
     assert!(output.status.success());
 }
@@ -193,7 +193,7 @@ fn quiet_prints_only_errors() {
     let output = run(home.path(), &["build", "-q", "one"]);
     assert_eq!((stderr(&output).as_str(), output.status.code()), ("", Some(0)));
     insta::assert_snapshot!(stderr(&run(home.path(), &["build", "-q", "bad"])), @r"
-    error[unknown-field]: there is no field `nope` here
+    error[unknown-field]: unknown field `nope`
      --> bad/kustomization.yaml:2:1
       |
     2 | nope: 1
@@ -209,7 +209,7 @@ fn strict_turns_warnings_into_errors() {
     let output = run(home.path(), &["build", "--strict", "two"]);
     assert_eq!((output.stdout.len(), output.status.code()), (0, Some(1)), "nothing is printed");
     insta::assert_snapshot!(stderr(&output), @r#"
-    error[unmatched-patch]: the target name=nope selects no resource
+    error[unmatched-patch]: patch target matches no resource: name=nope
      --> base/kustomization.yaml:4:18
       |
     4 |   target: {name: nope}
@@ -218,9 +218,9 @@ fn strict_turns_warnings_into_errors() {
      ::: base/kustomization.yaml:3:10
       |
     3 | - patch: '[{"op": "remove", "path": "/data"}]'
-      |          ------------------------------------- the patch
+      |          ------------------------------------- patch
       |
-      = help: the patch changes nothing; names are those of this kustomization's resources
+      = help: the patch has no effect; targets are resources of this kustomization and its bases
     "#);
     fs::write(home.path().join("base/kustomization.yaml"), "resources: [a.yaml]\n").expect("written");
     assert!(run(home.path(), &["build", "--strict", "two"]).status.success(), "without warnings it builds");

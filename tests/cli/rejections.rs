@@ -39,7 +39,7 @@ vars:
     let [stdout, reported] = texts(run(home.path(), &["build"]));
     assert_eq!(stdout, "");
     insta::assert_snapshot!(reported, @r"
-    error[no-match]: the variable `X` is of a resource that is not there: ConfigMap setings
+    error[no-match]: variable `X` matches no resource: ConfigMap setings
      --> kustomization.yaml:8:11
       |
     8 |     name: setings
@@ -94,7 +94,7 @@ patches:
       replicas: 1
     ");
     insta::assert_snapshot!(reported, @r"
-    warning[adding-replace]: `/spec/replica` is not there, so that `replace` adds it
+    warning[replace-missing-field]: `/spec/replica` does not exist, so `replace` adds it
      --> typo/kustomization.yaml:9:13
       |
     9 |       path: /spec/replica

@@ -28,7 +28,7 @@ fn contains_secret(text: &str) -> bool {
 }
 
 /// All files with secrets, and the files that reference them.
-#[allow(clippy::too_many_lines, reason = "it is a table")]
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn files() -> Vec<(&'static str, String)> {
     let data = encoded("hunter2-data");
     let secret = |value: &str| {

@@ -135,9 +135,9 @@ fn manifest_beside_a_kustomization_is_rejected() {
     let home = temp_dir(&[("app/kustomization.yaml", "resources: [a.yaml]"), ("app/a.yaml", &cm("a", "b"))]);
     let reported = stderr(&run(home.path(), &["build", "app/a.yaml"], ""));
     insta::assert_snapshot!(reported, @r"
-    error[invalid-value]: app/a.yaml lies beside a kustomization
+    error[invalid-value]: cannot build app/a.yaml on its own: its directory has a kustomization
      |
-     = help: build app/kustomization.yaml, or give the file to the command as a stream: -
+     = help: build app/kustomization.yaml, or pass the file on stdin with `-`
     ");
 }
 
@@ -283,14 +283,14 @@ fn all_targets_below_a_directory_are_found() {
 fn search_without_targets_is_an_error() {
     let home = tree();
     insta::assert_snapshot!(stderr(&run(home.path(), &["build", "-R", "loose"], "")), @r"
-    error[no-match]: there are no targets in loose
+    error[no-match]: no targets found in loose
      |
-     = help: a target has a kustomization file, or manifests and a directory `base` beside it or its parent
+     = help: a target has a kustomization file, or manifests and a directory `base` next to it or its parent
     ");
     insta::assert_snapshot!(stderr(&run(home.path(), &["build", "-R", "nope"], "")), @r"
     error[io]: nope: no such file or directory
      |
-     = help: name a directory that has a kustomization file or manifests
+     = help: pass a directory that has a kustomization file or manifests
     ");
     assert_eq!(run(home.path(), &["build", "--leaves"], "").status.code(), Some(2));
 }
@@ -302,7 +302,7 @@ fn invalid_kustomization_is_a_failed_target() {
     let output = run(home.path(), &["build", "-R"], "");
     let reported = stderr(&output);
     insta::assert_snapshot!(reported, @r"
-    error[unknown-field]: there is no field `nope` here
+    error[unknown-field]: unknown field `nope`
      --> loose/kustomization.yaml:1:1
       |
     1 | nope: 1

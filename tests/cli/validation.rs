@@ -64,7 +64,7 @@ namePrefix: my-
     let (status, printed, diagnostics) = build(home.path(), &["--validate"]);
     assert_eq!((status, printed.as_str()), (Some(1), ""));
     assert_eq!(diagnostics.len(), 1, "{diagnostics:?}");
-    insta::assert_snapshot!(diagnostics[0], @"bad.yaml:4:17: error[wrong-type]: this must be a string and is an integer");
+    insta::assert_snapshot!(diagnostics[0], @"bad.yaml:4:17: error[wrong-type]: this must be a string, but is an integer");
     let (status, printed, diagnostics) = build(home.path(), &[]);
     assert_eq!(
         (status, printed.is_empty(), diagnostics.len()),
@@ -99,7 +99,7 @@ fn deprecated_apis_stay_a_warning() {
     let home = home.path();
     let (status, printed, diagnostics) = build(home, &["--validate", "--kubernetes", "1.24"]);
     assert_eq!((status, printed.is_empty()), (Some(0), false));
-    insta::assert_snapshot!(diagnostics[0], @"old.yaml:1:13: warning[deprecated-api]: policy/v1beta1 PodDisruptionBudget is deprecated, and removed in Kubernetes 1.25");
+    insta::assert_snapshot!(diagnostics[0], @"old.yaml:1:13: warning[deprecated-api]: policy/v1beta1 PodDisruptionBudget is deprecated; it is removed in Kubernetes 1.25");
     let (status, printed, _) = build(home, &["--validate", "--kubernetes", "1.24", "--strict"]);
     assert_eq!((status, printed.as_str()), (Some(1), ""));
     let (status, printed, diagnostics) = build(home, &["--validate", "--kubernetes", "v1.25.3"]);
@@ -137,12 +137,12 @@ spec:
     ]);
     let (status, _, diagnostics) = build(home.path(), &["--validate", "a"]);
     assert_eq!((status, diagnostics.len()), (Some(0), 1), "{diagnostics:?}");
-    insta::assert_snapshot!(diagnostics[0], @"a/other.yaml:1:1: note[no-schema]: no schema of example.com/v1 Widget is known: its objects are not judged");
+    insta::assert_snapshot!(diagnostics[0], @"a/other.yaml:1:1: note[no-schema]: objects of example.com/v1 Widget are not validated: no schema is known");
     let (_, _, diagnostics) = build(home.path(), &["--validate", "a", "a/../a"]);
     assert_eq!(diagnostics.len(), 1, "a kind is named once: {diagnostics:?}");
     let (status, printed, diagnostics) = build(home.path(), &["--validate", "b"]);
     assert_eq!((status, printed.as_str()), (Some(1), ""));
-    insta::assert_snapshot!(diagnostics[0], @"b/widget.yaml:4:14: error[wrong-type]: this must be an integer and is a string");
+    insta::assert_snapshot!(diagnostics[0], @"b/widget.yaml:4:14: error[wrong-type]: this must be an integer, but is a string");
 }
 
 #[test]

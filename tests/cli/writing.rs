@@ -3,7 +3,7 @@
 //! `SMP_TEST_KILLS` sets how often the program is killed while it changes 1,000 files (20).
 
 #![cfg(unix)]
-#![allow(clippy::print_stderr, reason = "tests say what they did")]
+#![allow(clippy::print_stderr, reason = "tests print their progress")]
 
 mod interrupted;
 
@@ -130,9 +130,9 @@ fn streams_and_devices_are_written_to_and_not_replaced() {
     assert!(fs::metadata("/dev/null").expect("there").file_type().is_char_device());
     let error = fail(home.path(), &["build", "a", "-o", "/dev/full"]);
     insta::assert_snapshot!(error, @r"
-    error[io]: /dev/full cannot be written: No space left on device (os error 28)
+    error[io]: cannot write /dev/full: No space left on device (os error 28)
      |
-     = help: make room, or name a file on another disk
+     = help: free disk space, or use a file on another disk
     ");
 
     let fifo = home.path().join("fifo");
@@ -155,8 +155,8 @@ fn streams_and_devices_are_written_to_and_not_replaced() {
 fn unknown_output_format_does_not_create_a_file() {
     let home = targets();
     let before = listing(home.path());
-    insta::assert_snapshot!(fail(home.path(), &["build", "a", "-o", "jsn"]), @"error[usage]: there is no output format `jsn`: did you mean `json`? To write to a file of that name, say ./jsn");
-    insta::assert_snapshot!(fail(home.path(), &["build", "a", "-o", "rendered"]), @"error[usage]: there is no output format `rendered`: there are yaml, json, name. To write to a file of that name, say ./rendered");
+    insta::assert_snapshot!(fail(home.path(), &["build", "a", "-o", "jsn"]), @"error[usage]: unknown output format `jsn`: did you mean `json`? To write to a file of that name, use ./jsn");
+    insta::assert_snapshot!(fail(home.path(), &["build", "a", "-o", "rendered"]), @"error[usage]: unknown output format `rendered`: use one of yaml, json, name. To write to a file of that name, use ./rendered");
     assert_eq!(run(home.path(), &["build", "a", "-o", "jsn"]).status.code(), Some(2));
     assert_eq!(listing(home.path()), before);
     for file in ["./rendered", "rendered.txt"] {
@@ -268,10 +268,10 @@ fn failed_write_changes_nothing() {
         Command::new("bash").args(["-c", script, PROGRAM]).current_dir(&home).output().expect("bash");
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
     insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @r"
-    error[io]: out/many/v1_configmap_large.yaml cannot be written: File too large (os error 27)
+    error[io]: cannot write out/many/v1_configmap_large.yaml: File too large (os error 27)
      |
      = note: no file was changed
-     = help: name another file
+     = help: use another file
     ");
     assert_eq!(listing(home.path()), before);
 }

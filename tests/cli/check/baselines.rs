@@ -33,7 +33,7 @@ fn baseline_is_not_updated_if_a_target_does_not_build() {
     let output = run(home, &["check", "--baseline", "known.json", UPDATE]);
     assert_eq!(output.status.code(), Some(1));
     insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @r"
-    warning: the baseline was not updated, since not all targets build
+    warning: the baseline was not updated, because not all targets build
     error: 1 finding in 1 target: 1 error, 0 warnings
     ");
     assert_eq!(fs::read_to_string(home.join("known.json")).expect("read"), written);

@@ -78,8 +78,8 @@ patches:
     let left = run(home, &["check", "json", "--fix"]);
     let diagnostics = String::from_utf8_lossy(&left.stderr);
     insta::assert_snapshot!(diagnostics, @r"
-    note: json/kustomization.yaml: `vars` cannot be replaced; write `replacements`
-    note: json/kustomization.yaml: `patchesJson6902` was not replaced, since the output would not certainly stay the same
+    note: json/kustomization.yaml: `vars` cannot be replaced automatically; use `replacements`
+    note: json/kustomization.yaml: `patchesJson6902` was not replaced, because the output might change
     note: no fixable findings
     error: 3 findings in 1 target: 1 error, 2 warnings
     ");
@@ -129,7 +129,7 @@ patches: [{path: patch.yaml}]
       |
       = resource: Deployment.apps web
       = field: spec.selector
-      = help: take the deletion out of the patch; an API server refuses the object without the field
+      = help: remove the deletion from the patch; the API server rejects objects without this field
     ");
     assert!(!diagnostics.contains("`replicas`"), "{diagnostics}");
     assert_eq!(run(home, &["build", "--strict"]).status.code(), Some(1));

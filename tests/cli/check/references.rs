@@ -424,9 +424,9 @@ spc: 1
     insta::assert_snapshot!(markdown, @r"
     **kubectl smp check**: 2 findings in 1 target: 2 errors, 0 warnings
 
-    | | where | what | code |
+    | | location | message | code |
     |---|---|---|---|
-    | error | <code>k/a&#92;b&#96;&#124;&#92;x1b&#91;31m&#92;u202e&#92;r.yaml:1:1</code> | Deployment.apps w: spec: the required field <code>spec</code> is missing | `missing-required` |
-    | error | <code>k/a&#92;b&#96;&#124;&#92;x1b&#91;31m&#92;u202e&#92;r.yaml:4:1</code> | Deployment.apps w: spc: there is no field <code>spc</code> here<br>did you mean <code>spec</code>? | `unknown-field` |
+    | error | <code>k/a&#92;b&#96;&#124;&#92;x1b&#91;31m&#92;u202e&#92;r.yaml:1:1</code> | Deployment.apps w: spec: missing required field <code>spec</code> | `missing-required` |
+    | error | <code>k/a&#92;b&#96;&#124;&#92;x1b&#91;31m&#92;u202e&#92;r.yaml:4:1</code> | Deployment.apps w: spc: unknown field <code>spc</code><br>did you mean <code>spec</code>? | `unknown-field` |
     ");
 }

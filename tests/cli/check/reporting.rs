@@ -40,7 +40,7 @@ fn every_output_format_has_all_findings() {
     let home = temp_dir(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
     let reported = |form| stdout(&run(home.path(), &["check", "-o", form]));
     insta::assert_snapshot!(reported("text"), @r"
-    warning[unmatched-image]: no image is called `ngnix`, so this entry changes nothing
+    warning[unmatched-image]: no image matches `ngnix`
      --> kustomization.yaml:3:9
       |
     3 | - name: ngnix
@@ -49,7 +49,7 @@ fn every_output_format_has_all_findings() {
      ::: pod.yaml:6:24
       |
     6 |   - {name: web, image: nginx}
-      |                        ----- perhaps this one is meant
+      |                        ----- similar image
       |
       = target: .
       = help: did you mean `nginx`?
@@ -67,21 +67,21 @@ fn every_output_format_has_all_findings() {
     <testsuites name="kubectl smp check" tests="1" failures="1">
       <testsuite name="." tests="1" failures="1">
         <testcase classname="." name="unmatched-image kustomization.yaml:3:9">
-          <failure type="warning" message="no image is called `ngnix`, so this entry changes nothing">kustomization.yaml:3:9
+          <failure type="warning" message="no image matches `ngnix`">kustomization.yaml:3:9
     did you mean `nginx`?</failure>
         </testcase>
       </testsuite>
     </testsuites>
     "#);
-    insta::assert_snapshot!(reported("short"), @"kustomization.yaml:3:9: warning[unmatched-image]: no image is called `ngnix`, so this entry changes nothing");
+    insta::assert_snapshot!(reported("short"), @"kustomization.yaml:3:9: warning[unmatched-image]: no image matches `ngnix`");
     assert_eq!(reported("short").lines().count(), 1);
-    insta::assert_snapshot!(reported("github"), @"::warning file=kustomization.yaml,line=3,endLine=3,col=9,endColumn=14,title=unmatched-image::no image is called `ngnix`, so this entry changes nothing%0Adid you mean `nginx`?");
+    insta::assert_snapshot!(reported("github"), @"::warning file=kustomization.yaml,line=3,endLine=3,col=9,endColumn=14,title=unmatched-image::no image matches `ngnix`%0Adid you mean `nginx`?");
     insta::assert_snapshot!(reported("markdown"), @r"
     **kubectl smp check**: 1 finding in 1 target: 0 errors, 1 warning
 
-    | | where | what | code |
+    | | location | message | code |
     |---|---|---|---|
-    | warning | `kustomization.yaml:3:9` | no image is called <code>ngnix</code>, so this entry changes nothing<br>did you mean <code>nginx</code>? | `unmatched-image` |
+    | warning | `kustomization.yaml:3:9` | no image matches <code>ngnix</code><br>did you mean <code>nginx</code>? | `unmatched-image` |
     ");
 }
 

@@ -278,7 +278,7 @@ fn build_honours_suppression_comments() {
     ]);
     assert_eq!(String::from_utf8_lossy(&run(home.path(), &["build", "a"]).stderr), "");
     insta::assert_snapshot!(String::from_utf8_lossy(&run(home.path(), &["build", "b"]).stderr), @r"
-    warning[unmatched-image]: no image is called `ngnix`, so this entry changes nothing
+    warning[unmatched-image]: no image matches `ngnix`
      --> b/kustomization.yaml:3:9
       |
     3 | - name: ngnix
@@ -287,7 +287,7 @@ fn build_honours_suppression_comments() {
      ::: b/pod.yaml:6:24
       |
     6 |   - {name: web, image: nginx}
-      |                        ----- perhaps this one is meant
+      |                        ----- similar image
       |
       = help: did you mean `nginx`?
     ");
@@ -409,7 +409,7 @@ fn baseline_paths_are_relative_to_the_baseline() {
         {
           "file": "../app/kustomization.yaml",
           "code": "unmatched-image",
-          "message": "no image is called `ngnix`, so this entry changes nothing",
+          "message": "no image matches `ngnix`",
           "count": 1
         }
       ]

@@ -173,7 +173,7 @@ patches:
     let output = run(home, &["build", "prod", "--validate"]);
     let diagnostics = String::from_utf8(output.stderr).expect("text");
     insta::assert_snapshot!(diagnostics, @r"
-    error[selector-mismatch]: the labels of the template do not match the selector at `app`
+    error[selector-mismatch]: selector does not match template labels at `app`
      --> prod/kustomization.yaml:4:26
       |
     4 |     - {op: remove, path: /spec/template/metadata/labels}
@@ -182,7 +182,7 @@ patches:
      ::: base/web.yaml:5:33
       |
     5 |   selector: {matchLabels: {app: web}}
-      |                                 --- of this
+      |                                 --- affects this value
       |
       = resource: Deployment.apps web
       = field: spec.selector.matchLabels.app
@@ -306,7 +306,7 @@ patches:
     │  └─ patch patches[0]   Secret/placeholder (deleted): 1 value
     └─ patch patches[0]      Secret/placeholder (deleted): 1 value
 
-    sum: 1 object, 1 deleted on the way
+    total: 1 object, 1 deleted during the build
     ");
     assert!(!tree.contains("hits nothing"), "{tree}");
 }

@@ -303,8 +303,8 @@ fn base_of_a_fetched_kustomization_is_rejected() {
     let url = format!("{}//app?ref=main", workspace.repository("repo"));
     let message = workspace.rejected(&["build", &url, "--base", "base"]);
     insta::assert_snapshot!(message, @r"
-    error[usage]: file://HOME/repo//app?ref=main is a kustomization, for which no base can be given
+    error[usage]: file://HOME/repo//app?ref=main is a kustomization and takes no `--base`
      |
-     = help: a kustomization names its bases under `resources`: leave `--base` out
+     = help: remove `--base`: a kustomization lists its bases under `resources`
     ");
 }

@@ -221,7 +221,7 @@ fn oversized_files_are_rejected_by_name() {
     File::create(workspace.at("app/big.yaml")).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
     let message = workspace.rejected(&["build", "app"]);
     insta::assert_snapshot!(message, @r"
-    error[limit-exceeded]: app/big.yaml cannot be read: it is larger than 1 GiB, the most that is read of one file
+    error[limit-exceeded]: app/big.yaml cannot be read: it is larger than 1 GiB, the maximum file size
      --> app/kustomization.yaml:1:13
       |
     1 | resources: [big.yaml]
@@ -377,10 +377,10 @@ fn detected_bases_without_a_repository_must_be_inside_the_directory() {
     workspace.link("app/base", "/.docker");
     let message = workspace.rejected(&["build", "app/over"]);
     insta::assert_snapshot!(message, @r"
-    error[outside-root]: `app/base` leads outside of app
+    error[outside-root]: `app/base` is not in or below app
      |
-     = note: it is .docker, the base that is found for app/over
-     = help: name it with --base .docker if it is the base
+     = note: it resolves to .docker and was found as the base of app/over
+     = help: if it is the intended base, pass --base .docker
     ");
 }
 
@@ -390,9 +390,9 @@ fn no_base_is_detected_beside_a_repository() {
     workspace.repository("repo");
     let message = workspace.rejected(&["build", "repo"]);
     insta::assert_snapshot!(message, @r"
-    error[missing-field]: repo is a plain directory, and no base was found for it
+    error[missing-field]: no base found for the plain directory repo
      |
-     = note: looked for a directory `base` beside it and beside its parent
-     = help: name the base with --base DIR, or add a kustomization.yaml
+     = note: looked for a directory `base` next to it and next to its parent
+     = help: pass the base with --base DIR, or add a kustomization.yaml
     ");
 }

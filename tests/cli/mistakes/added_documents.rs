@@ -262,7 +262,7 @@ metadata: {name: x}
     }
     let told_half = rejected(home.path(), &["build", "half"]);
     insta::assert_snapshot!(told_half, @r"
-    error[added-document]: the base has no such resource, and this one cannot be added: it lacks `spec.selector`, `spec.template`
+    error[added-document]: resource is not in the base and cannot be added: missing `spec.selector`, `spec.template`
      --> half/a.yaml:1:1
       |
     1 | apiVersion: apps/v1
@@ -271,7 +271,7 @@ metadata: {name: x}
      ::: base/web.yaml:1:1
       |
     1 | apiVersion: apps/v1
-      | - perhaps this one is meant
+      | - similar resource in the base
       |
       = resource: StatefulSet.apps web in namespace shop
       = help: did you mean Deployment `web`?

@@ -174,7 +174,7 @@ patches: [{path: p.yaml}]
     );
     let findings_of = rejected(home.path(), &["apply", "prod", "--dry-run=client"]);
     insta::assert_snapshot!(findings_of, @r"
-    error[no-schema]: this list was replaced: no schema says how its entries are merged
+    error[no-schema]: this list was replaced: no schema defines how its entries merge
      --> prod/w.yaml:4:14
       |
     4 | spec: {list: [{name: a, x: 1}]}
@@ -182,7 +182,7 @@ patches: [{path: p.yaml}]
       |
       = resource: Widget.example.com w
       = field: spec.list
-      = help: name a cluster that has the CRD, add the CRD to the base, give its schema by `--schema FILE`, or write it down with `kubectl smp lock --schemas cluster`
+      = help: use a cluster that has the CRD, add the CRD to the base, use `--schema FILE`, or pin the schema with `kubectl smp lock --schemas cluster`
     ");
     let output =
         run(home.path(), &["apply", "prod", "--dry-run=client", "-o", "yaml", "--schema", "crd.yaml"]);
@@ -200,7 +200,7 @@ patches: [{path: p.yaml}]
     // A kustomization requests the list merge of kustomize explicitly.
     let app = ["apply", "app", "--dry-run=client", "--load-restrictor=LoadRestrictionsNone"];
     insta::assert_snapshot!(&reported(home.path(), &app), @r"
-    warning[no-schema]: this list was replaced: no schema says how its entries are merged
+    warning[no-schema]: this list was replaced: no schema defines how its entries merge
      --> app/p.yaml:4:14
       |
     4 | spec: {list: [{name: a, x: 1}]}
@@ -208,8 +208,8 @@ patches: [{path: p.yaml}]
       |
       = resource: Widget.example.com w
       = field: spec.list
-      = help: give a schema, or tell its entries apart by `$patchMergeKey`
-    note: 1 object: none was sent
+      = help: provide a schema, or name its merge keys with `$patchMergeKey`
+    note: 1 object (dry run): nothing was sent
     ");
 }
 
@@ -218,5 +218,5 @@ fn build_rejects_the_namespace_flag() {
     let home = temp_dir(&[("app/kustomization.yaml", "resources: [a.yaml]"), ("app/a.yaml", &cm("a"))]);
     let output = run(home.path(), &["build", "app", "-n", "shop"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
-    insta::assert_snapshot!(&String::from_utf8_lossy(&output.stderr), @"error[usage]: `--namespace` says where objects go that are sent to a cluster: what is rendered gets its namespace by `namespace:` in a kustomization, or by its manifests");
+    insta::assert_snapshot!(&String::from_utf8_lossy(&output.stderr), @"error[usage]: `--namespace` has no effect on built manifests: set `namespace:` in the kustomization or the manifests");
 }

@@ -37,13 +37,13 @@ data: [1]
       |                  ^^^^^^
       |
       = help: did you mean `a.yaml`? looked for patched/x.yaml
-    error[no-match]: no resource matches this patch: ConfigMap nobody
+    error[no-match]: patch target matches no resource: ConfigMap nobody
      --> patched/y.yaml:4:9
       |
     4 |   name: nobody
       |         ^^^^^^
       |
-      = help: the patch must have kind, name and namespace of a resource, or a `target`
+      = help: the patch needs kind, name and namespace of a resource, or a `target`
     error[wrong-type]: a list cannot be merged with a map
      --> patched/z.yaml:4:7
       |
@@ -53,11 +53,11 @@ data: [1]
      ::: patched/a.yaml:6:3
       |
     6 |   a: b
-      |   ---- a map is here
+      |   ---- the existing value is a map
       |
       = resource: ConfigMap a
       = field: data
-      = help: set the field to null in an earlier patch to give it another type
+      = help: to change its type, set the field to null in an earlier patch
     ");
     assert_eq!(
         reported.matches("error[").count(),
@@ -99,7 +99,7 @@ replicas:
     );
     let reported = rejected(home.path(), &["build", "app"]);
     insta::assert_snapshot!(reported, @r"
-    error[unknown-field]: there is no field `namespce` here
+    error[unknown-field]: unknown field `namespce`
      --> app/kustomization.yaml:3:1
       |
     3 | namespce: x
@@ -114,7 +114,7 @@ replicas:
       |                 ^^^
       |
       = field: images[0].name
-    error[unknown-field]: there is no field `nam` here
+    error[unknown-field]: unknown field `nam`
      --> app/kustomization.yaml:4:24
       |
     4 | images: [{name: [y]}, {nam: z}]
@@ -176,7 +176,7 @@ replicas:
       = resource: ConfigMap a
       = field: /x
       = note: operation 1
-      = help: what is not there needs no removal: leave the operation out
+      = help: the path does not exist: drop the operation
     error[missing-field]: the document has no `y`
      --> patched/kustomization.yaml:5:57
       |
@@ -186,15 +186,15 @@ replicas:
       = resource: ConfigMap a
       = field: /y
       = note: operation 1
-      = help: what is not there needs no removal: leave the operation out
-    error[no-match]: no resource with replicas is named `nobody`
+      = help: the path does not exist: drop the operation
+    error[no-match]: no resource with replicas matches `nobody`
      --> patched/kustomization.yaml:7:10
       |
     7 | - {name: nobody, count: 1}
       |          ^^^^^^
       |
-      = note: looked for Deployment, StatefulSet, ReplicaSet, ReplicationController
-      = help: use the name as the base writes it, without prefix and suffix
+      = note: searched kinds: Deployment, StatefulSet, ReplicaSet, ReplicationController
+      = help: use the name from the base, without prefix and suffix
     warning[deprecated-field]: `bases` is deprecated
      --> patched/kustomization.yaml:2:1
       |

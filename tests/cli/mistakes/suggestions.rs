@@ -22,13 +22,13 @@ kind: Component
     );
     let alone = reported(home.path(), &["build", "part"]);
     insta::assert_snapshot!(alone, @r"
-    warning[component-alone]: this Component is built alone: it changes nothing but what it brings itself
+    warning[standalone-component]: target is a Component: it is built on its own and only applies to its own resources
      --> part/kustomization.yaml:2:7
       |
     2 | kind: Component
       |       ^^^^^^^^^
       |
-      = help: build a kustomization that names it under `components:`
+      = help: build a kustomization that lists it under `components`
     ");
     assert_eq!(reported(home.path(), &["build", "app"]), "");
     assert_eq!(run(home.path(), &["build", "part"]).stdout, run(home.path(), &["build", "app"]).stdout);
@@ -55,7 +55,7 @@ patchesStrategicMerge: [a.yaml]
     2 | commonLabels: {a: b}
       | ^^^^^^^^^^^^
       |
-      = help: use `labels` instead; what keeps the selectors as they are is `labels: [{pairs: {...}, includeSelectors: true}]`
+      = help: use `labels` instead; to keep the labels in selectors, use `labels: [{pairs: {...}, includeSelectors: true}]`
     warning[deprecated-field]: `patchesStrategicMerge` is deprecated
      --> app/kustomization.yaml:3:1
       |

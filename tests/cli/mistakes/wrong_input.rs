@@ -18,7 +18,7 @@ replacements:
     let home = temp_dir(&[("app/kustomization.yaml", kustomization), ("app/a.yaml", DEPLOYMENT)]);
     let reported = rejected(home.path(), &["build", "app"]);
     insta::assert_snapshot!(reported, @r#"
-    error[no-match]: the target has no such field
+    error[no-match]: the target field does not exist
      --> app/kustomization.yaml:6:18
       |
     6 |     fieldPaths: ["spec.template.spec.containers.[name=wbe].image"]
@@ -27,11 +27,11 @@ replacements:
      ::: app/a.yaml:1:1
       |
     1 | apiVersion: apps/v1
-      | - in this resource
+      | - target resource
       |
       = resource: Deployment.apps web in namespace shop
       = field: spec.template.spec.containers.[name=wbe].image
-      = help: did you mean `spec.template.spec.containers.[name=web].image`? `options: {create: true}` adds fields
+      = help: did you mean `spec.template.spec.containers.[name=web].image`? use `options: {create: true}` to add fields
     "#);
 }
 
@@ -46,13 +46,13 @@ fn invalid_targets_are_explained() {
     ]);
     let reported = rejected(home.path(), &["build", "taken"]);
     insta::assert_snapshot!(reported, @r"
-    error[io]: taken/kustomization.yaml is a directory, and no kustomization file
+    error[io]: taken/kustomization.yaml is a directory, expected a kustomization file
      |
-     = help: put the file there, or rename the directory
+     = help: replace the directory by the file, or rename it
     ");
     let reported = rejected(home.path(), &["build", "named"]);
     insta::assert_snapshot!(reported, @r"
-    error[invalid-value]: `kustomize.yaml` is no name of a kustomization, and no manifest can be like that
+    error[invalid-value]: `kustomize.yaml` is a kustomization, but its file name is not recognized
      --> named/kustomize.yaml:1:1
       |
     1 | resources: [a.yaml]
@@ -64,9 +64,9 @@ fn invalid_targets_are_explained() {
     let output = empty.stdin(std::process::Stdio::null()).output().expect("the program runs");
     assert!(!output.status.success() && output.stdout.is_empty());
     insta::assert_snapshot!(&String::from_utf8_lossy(&output.stderr), @r"
-    error[missing-field]: there are no resources in what standard input gives
+    error[missing-field]: no resources found on standard input
      |
-     = help: look at what the command before the `|` prints, and whether it failed
+     = help: check the output and the exit status of the command before the `|`
     ");
     let file = run(home.path(), &["build", "base/a.yaml"]);
     assert_eq!(run(home.path(), &["build", "-R", "base/a.yaml"]).stdout, file.stdout);
@@ -90,14 +90,14 @@ patches:
     );
     let reported = reported(home.path(), &["build", "."]);
     insta::assert_snapshot!(reported, @r"
-    warning[invalid-value]: the path `x/spec/paused` does not begin with `/`, and what is before its first `/` is lost
+    warning[invalid-value]: the path `x/spec/paused` does not begin with `/`; everything before its first `/` is ignored
      --> kustomization.yaml:8:23
       |
     8 |     - {op: add, path: x/spec/paused, value: true}
       |                       ^^^^^^^^^^^^^
       |
-      = help: write `/x/spec/paused`
-    warning[unmatched-patch]: the target kind=Deploymnet selects no resource
+      = help: use `/x/spec/paused`
+    warning[unmatched-patch]: patch target matches no resource: kind=Deploymnet
      --> kustomization.yaml:3:11
       |
     3 | - target: {kind: Deploymnet}
@@ -106,9 +106,9 @@ patches:
      ::: kustomization.yaml:5:5
       |
     5 |     - {op: add, path: /a, value: b}
-      |     ------------------------------- the patch
+      |     ------------------------------- patch
       |
-      = help: did you mean the kind `Deployment`? the patch changes nothing
+      = help: did you mean the kind `Deployment`? the patch has no effect
     warning: 2 warnings
     ");
 }
@@ -200,21 +200,21 @@ replicas: [{name: x, count: 1}]
     let home = temp_dir(&files);
     let reported = rejected(home.path(), &["build", "b0"]);
     insta::assert_snapshot!(reported, @r"
-    error[no-match]: no resource with replicas is named `x`
+    error[no-match]: no resource with replicas matches `x`
      --> b300/kustomization.yaml:2:19
       |
     2 | replicas: [{name: x, count: 1}]
       |                   ^
       |
-      = note: looked for Deployment, StatefulSet, ReplicaSet, ReplicationController
-      = note: reached by `../b300` in b299
-      = note: reached by `../b299` in b298
-      = note: reached by `../b298` in b297
+      = note: searched kinds: Deployment, StatefulSet, ReplicaSet, ReplicationController
+      = note: included by `../b300` in b299
+      = note: included by `../b299` in b298
+      = note: included by `../b298` in b297
       = note: ... 294 more
-      = note: reached by `../b3` in b2
-      = note: reached by `../b2` in b1
-      = note: reached by `../b1` in b0
-      = help: use the name as the base writes it, without prefix and suffix
+      = note: included by `../b3` in b2
+      = note: included by `../b2` in b1
+      = note: included by `../b1` in b0
+      = help: use the name from the base, without prefix and suffix
     ");
     assert!(reported.lines().count() < 20, "{reported}");
 }
@@ -341,7 +341,7 @@ spec:
     let output = run(home.path(), &["check", "k"]);
     let reported = String::from_utf8(output.stdout).expect("text");
     insta::assert_snapshot!(reported, @r"
-    error[unknown-field]: there is no field `replicas` here
+    error[unknown-field]: unknown field `replicas`
      --> k/a.yaml:4:1
       |
     4 | replicas: 2
@@ -352,7 +352,7 @@ spec:
       = target: k
       = help: `replicas` belongs under `spec`
 
-    error[unknown-field]: there is no field `labels` here
+    error[unknown-field]: unknown field `labels`
      --> k/a.yaml:6:3
       |
     6 |   labels: {a: b}
@@ -363,7 +363,7 @@ spec:
       = target: k
       = help: `labels` belongs under `metadata`
 
-    error[unknown-field]: there is no field `containers` here
+    error[unknown-field]: unknown field `containers`
      --> k/a.yaml:7:3
       |
     7 |   containers: []
@@ -374,7 +374,7 @@ spec:
       = target: k
       = help: `containers` belongs under `spec.template.spec`
 
-    error[unknown-field]: there is no field `replicas` here
+    error[unknown-field]: unknown field `replicas`
       --> k/a.yaml:10:5
        |
     10 |     replicas: 1
@@ -385,7 +385,7 @@ spec:
        = target: k
        = help: `replicas` belongs under `spec`
 
-    error[unknown-field]: there is no field `hostNetwork` here
+    error[unknown-field]: unknown field `hostNetwork`
       --> k/a.yaml:13:48
        |
     13 |       containers: [{name: web, image: 'web:1', hostNetwork: true}]
@@ -415,15 +415,15 @@ fn directory_without_target_suggests_nearby_targets() {
     ]);
     let reported = rejected(home.path(), &["build", "apps"]);
     insta::assert_snapshot!(reported, @r"
-    error[missing-field]: no kustomization.yaml in apps; the nearest are in apps/base, apps/overlays/dev, apps/overlays/prod and 1 more
+    error[missing-field]: no kustomization.yaml in apps; nearest kustomizations: apps/base, apps/overlays/dev, apps/overlays/prod and 1 more
      |
-     = help: name one of them, or search the directory for all targets with --recursive
+     = help: pass one of them, or use --recursive to find all targets in the directory
     ");
     let reported = rejected(home.path(), &["build", "apps/base/docs"]);
     insta::assert_snapshot!(reported, @r"
-    error[missing-field]: no kustomization.yaml in apps/base/docs; the nearest are in apps/base
+    error[missing-field]: no kustomization.yaml in apps/base/docs; nearest kustomizations: apps/base
      |
-     = help: name one of them, or search the directory for all targets with --recursive
+     = help: pass one of them, or use --recursive to find all targets in the directory
     ");
 }
 

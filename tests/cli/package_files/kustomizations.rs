@@ -135,24 +135,24 @@ fn ambiguous_match_is_added_with_a_warning() {
     ]);
     let output = merge3(&directory, &[]);
     insta::assert_snapshot!(text(&output.stderr), @r"
-    warning[ambiguous]: this resource is added, since several of dest may be it
+    warning[ambiguous]: resource is added: several resources of dest could match it
      --> updated/b.yaml:1:1
       |
     1 | apiVersion: apps/v1
-      | ^ the one that is added
+      | ^ added resource
       |
      ::: dest/c.yaml:1:1
       |
     1 | apiVersion: apps/v1
-      | - may be it
+      | - possible match
       |
      ::: dest/d.yaml:1:1
       |
     1 | apiVersion: apps/v1
-      | - may be it
+      | - possible match
       |
       = resource: Deployment.apps web
-      = help: write `# kpt-merge: NAMESPACE/NAME` behind `metadata:` of the one that is
+      = help: mark the matching resource with `# kpt-merge: NAMESPACE/NAME` after `metadata:`
     warning[conflict]: dest removed this resource, and the updated version changes it: it is added again
      --> updated/b.yaml:1:1
       |
@@ -165,10 +165,10 @@ fn ambiguous_match_is_added_with_a_warning() {
       | - in the original
       |
       = resource: Deployment.apps web
-      = note: dest does not have it
+      = note: missing in dest
     dest/b.yaml: Deployment.apps web: added
     1 added, 0 changed, 0 removed, 1 conflict
-    warning: 2 warnings; one more said the same of the same place
+    warning: 2 warnings; 1 duplicate was not shown
     ");
     assert_eq!(text(&output.stdout).matches("kind: Deployment").count(), 3);
 }

@@ -81,7 +81,7 @@ fn ambiguous_candidates_are_not_matched() {
     assert_eq!(output.status.code(), Some(3), "the lost upgrade of a resource removed in dest is reported");
     assert_eq!(fs::read_to_string(directory.path().join("dest/web.yaml")).expect("there"), dest);
     insta::assert_snapshot!(text(&output.stdout), @r"
-    warning[conflict]: dest removed this resource, and the updated version changes it: it is left as dest has it
+    warning[conflict]: dest removed this resource, and the updated version changes it: dest's version is kept
      --> updated/web.yaml:1:1
       |
     1 | apiVersion: apps/v1
@@ -93,7 +93,7 @@ fn ambiguous_candidates_are_not_matched() {
       | - in the original
       |
       = resource: Deployment.apps web
-      = note: dest does not have it
+      = note: missing in dest
     nothing changed, 1 conflict
     ");
 }

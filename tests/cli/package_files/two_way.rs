@@ -17,7 +17,7 @@ fn in_place_conflicts_exit_with_status_3() {
     }
     let help = text(&run(std::path::Path::new("."), &["merge3", "--help"]).stdout);
     let start: String = help.lines().take(8).collect();
-    insta::assert_snapshot!(start, @"Merge what changed between two versions of manifests into a thirdExit status 3 when there were conflicts and files were changed in place.Usage: kubectl smp merge3 [OPTIONS] <ORIGINAL> <UPDATED> <DEST>       kubectl smp merge3 [OPTIONS] --original <PATH> --updated <PATH> --dest <PATH>       kubectl smp merge3 [OPTIONS] --git-driver <ORIGINAL> <CURRENT> <OTHER> <PATH>");
+    insta::assert_snapshot!(start, @"Merge upstream changes into customized manifests (three-way merge)The exit status is 3 if files were changed in place and there were conflicts.Usage: kubectl smp merge3 [OPTIONS] <ORIGINAL> <UPDATED> <DEST>       kubectl smp merge3 [OPTIONS] --original <PATH> --updated <PATH> --dest <PATH>       kubectl smp merge3 [OPTIONS] --git-driver <ORIGINAL> <CURRENT> <OTHER> <PATH>");
 }
 
 #[test]
@@ -267,7 +267,7 @@ spec: {list}
     let directory = packages([&[("x.yaml", &thing("[{a: 1}]"))], &[], &[("x.yaml", &thing("[{a: 2}]"))]]);
     let output = run(directory.path(), &["merge", "original", "dest"]);
     insta::assert_snapshot!(text(&output.stderr), @r"
-    warning[no-schema]: this list was replaced: no schema says how its entries are merged
+    warning[no-schema]: this list was replaced: no schema defines how its entries merge
      --> original/x.yaml:4:7
       |
     4 | spec: [{a: 1}]
@@ -275,7 +275,7 @@ spec: {list}
       |
       = resource: Thing.example.com x
       = field: spec
-      = help: give a schema, or tell its entries apart by `$patchMergeKey`
+      = help: provide a schema, or name its merge keys with `$patchMergeKey`
     dest/x.yaml: Thing.example.com x: changed spec
     0 added, 1 changed, 0 removed
     ");

@@ -82,7 +82,7 @@ spec:
       |         ^^^^^^
       |
       = field: spec.nope
-      = note: `--dialect overlay`, `--type merge` or `--type json` makes a patch that says it
+      = note: `--dialect overlay`, `--type merge` or `--type json` can express this change
       = help: check the name, or use a JSON merge patch for free-form fields
     ");
 }
@@ -163,19 +163,19 @@ fn null_and_empty_fields_are_not_conflicts() {
         ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml", "--dialect", "overlay"];
     let diagnostics = fail(files.path(), &create);
     insta::assert_snapshot!(diagnostics, @r"
-    error[conflict]: others changed this since it was applied last, and something else is wanted
+    error[conflict]: changed in the cluster since the last apply, and the manifest has a different value
      --> new.yaml:7:13
       |
     7 |   selector: {matchLabels: {app: web}}
-      |             ^^^^^^^^^^^^^^^^^^^^^^^^^ wanted here
+      |             ^^^^^^^^^^^^^^^^^^^^^^^^^ value in the manifest
       |
      ::: live.yaml:9:13
       |
     9 |   selector: {matchLabels: {app: web, others: x}}
-      |             ------------------------------------ and in the cluster
+      |             ------------------------------------ value in the cluster
       |
       = field: spec.selector
-      = help: --overwrite undoes the other change; or take it over into the manifest
+      = help: use --overwrite to undo the change of the live object, or copy it to the manifest
     ");
     let got = apply_patch_type(&files, "live.yaml", &[&create[..5], &["--overwrite"]].concat(), TYPES[3]);
     assert_eq!(got["metadata"], want["metadata"]);

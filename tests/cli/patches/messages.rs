@@ -105,7 +105,7 @@ fn values_that_are_not_secret_are_shown() {
     let test = r#"[{"op": "test", "path": "/data/f", "value": "marked"}]"#;
     let reported = rejected(CONFIG, &["--type", "json", "-p", test]);
     insta::assert_snapshot!(reported, @r#"
-    error[test-failed]: the test failed: `/data/f` is another value
+    error[test-failed]: test failed: `/data/f` has a different value
      --> --patch:1:2
       |
     1 | [{"op": "test", "path": "/data/f", "value": "marked"}]
@@ -114,13 +114,13 @@ fn values_that_are_not_secret_are_shown() {
      ::: a.yaml:6:6
       |
     6 |   f: x
-      |      - this value
+      |      - actual value
       |
       = resource: ConfigMap a
       = field: /data/f
       = note: operation 1
-      = note: it was for v1 ConfigMap a in a.yaml
-      = help: the patch was made for another object: look at both
+      = note: target: v1 ConfigMap a in a.yaml
+      = help: the patch may be for another version of the object
     "#);
     assert!(!reported.contains("***"), "{reported}");
     let reported = rejected(CONFIG, &["-p", r#"{"data": {"f": "marked", "$patch": "x"}}"#]);
@@ -133,7 +133,7 @@ fn values_that_are_not_secret_are_shown() {
       |
       = resource: ConfigMap a
       = field: data
-      = note: it was for v1 ConfigMap a in a.yaml
+      = note: target: v1 ConfigMap a in a.yaml
       = help: use `delete`, `replace` or `merge`
     "#);
     // A value under a secret key is masked everywhere.
@@ -243,13 +243,13 @@ fn text_of_a_file_entry_is_not_shown() {
         temp_dir(&[("kustomization.yaml", "secretGenerator: [{name: a, files: [\"a=b=marked\"]}]\n")]);
     let reported = fail(files.path(), &["build", "."]);
     insta::assert_snapshot!(reported, @r"
-    error[invalid-value]: this entry has more than one `=`
+    error[invalid-value]: the entry has more than one `=`
      --> kustomization.yaml:1:37
       |
     1 | ...                   ***
       |                       ^^^
       |
-      = help: write the path of a file, or key=path; a key and its value go under `literals`
+      = help: use `path` or `key=path`; literal values (`key=value`) belong under `literals`
     ");
     assert!(!reported.contains("marked"), "{reported}");
 }
@@ -266,5 +266,5 @@ fn name_flag_accepts_kind_and_name() {
         assert!(changed.contains("kind: Deployment") && changed.contains("replicas: 7"), "{stdout}");
     }
     let both = ["patch", "-f", "all.yaml", "-p", "{}", "--name", "deploy/web", "--kind", "Deployment"];
-    insta::assert_snapshot!(fail(home.path(),&both), @"error[usage]: --name KIND/NAME names the kind: leave out --kind");
+    insta::assert_snapshot!(fail(home.path(),&both), @"error[usage]: --name KIND/NAME cannot be used with --kind: keep one of them");
 }

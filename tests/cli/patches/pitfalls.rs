@@ -25,7 +25,7 @@ fn entries_lost_by_kustomize_are_reported() {
     assert_eq!(diagnostics, "", "all keys tell them apart");
     let diagnostics = patch("{spec: {ports: [{port: 53, nodePort: 30053}]}}");
     insta::assert_snapshot!(diagnostics, @r"
-    warning[ambiguous]: kustomize does not merge into this entry what the patch says of it
+    warning[ambiguous]: kustomize does not apply the patch to this entry
      --> dns.yaml:7:5
       |
     7 |   - {name: a, port: 53, protocol: TCP}
@@ -33,7 +33,7 @@ fn entries_lost_by_kustomize_are_reported() {
       |
       = resource: Service dns
       = field: spec.ports[port=53,protocol=TCP]
-      = help: give each entry of the list all the keys that tell them apart, or use --dialect overlay or apiserver
+      = help: set all merge keys on each entry of the list, or use --dialect overlay or apiserver
     ");
     let twice = SERVICE.replace("UDP", "TCP");
     fs::write(files.path().join("dns.yaml"), twice).expect("written");
@@ -43,18 +43,18 @@ fn entries_lost_by_kustomize_are_reported() {
      --> dns.yaml:8:5
       |
     8 |   - {name: b, port: 53, protocol: TCP}
-      |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ the second one
+      |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ second entry
       |
      ::: dns.yaml:7:5
       |
     7 |   - {name: a, port: 53, protocol: TCP}
-      |     ---------------------------------- the first one
+      |     ---------------------------------- first entry
       |
       = resource: Service dns
       = field: spec.ports[port=53,protocol=TCP]
-      = note: kustomize merges this list nevertheless, and may lose entries of it
-      = help: remove one of the two, or give it another key
-    warning[ambiguous]: kustomize loses this entry
+      = note: kustomize merges this list anyway and may drop entries
+      = help: remove one of them, or change its key
+    warning[ambiguous]: kustomize drops this entry
      --> dns.yaml:7:5
       |
     7 |   - {name: a, port: 53, protocol: TCP}
@@ -62,12 +62,12 @@ fn entries_lost_by_kustomize_are_reported() {
       |
       = resource: Service dns
       = field: spec.ports[port=53,protocol=TCP]
-      = help: give each entry of the list all the keys that tell them apart, or use --dialect overlay or apiserver
+      = help: set all merge keys on each entry of the list, or use --dialect overlay or apiserver
     warning: 2 warnings
     ");
     let diagnostics = patch("{spec: {ports: [{$patchMergeKey: [port, protocol], port: 54, protocol: TCP}]}}");
     insta::assert_snapshot!(diagnostics, @r"
-    warning[ambiguous]: kustomize loses this entry
+    warning[ambiguous]: kustomize drops this entry
      --> dns.yaml:7:5
       |
     7 |   - {name: a, port: 53, protocol: TCP}
@@ -75,16 +75,16 @@ fn entries_lost_by_kustomize_are_reported() {
       |
       = resource: Service dns
       = field: spec.ports[port=53,protocol=TCP]
-      = help: give each entry of the list all the keys that tell them apart, or use --dialect overlay or apiserver
-    warning[directive]: to kustomize `$patchMergeKey` is a field like any other, and names no keys
+      = help: set all merge keys on each entry of the list, or use --dialect overlay or apiserver
+    warning[directive]: kustomize does not support `$patchMergeKey` and treats it as an ordinary field
      --> --patch:1:34
       |
     1 | {spec: {ports: [{$patchMergeKey: [port, protocol], port: 54, protocol: TCP}]}}
       |                                  ^^^^^^^^^^^^^^^^
       |
       = resource: Service dns
-      = help: use --dialect overlay or apiserver, by whose rules it counts
-    warning[unknown-field]: there is no field `$patchMergeKey` here
+      = help: use --dialect overlay or apiserver, which support it
+    warning[unknown-field]: unknown field `$patchMergeKey`
      --> --patch:1:18
       |
     1 | {spec: {ports: [{$patchMergeKey: [port, protocol], port: 54, protocol: TCP}]}}
@@ -92,7 +92,7 @@ fn entries_lost_by_kustomize_are_reported() {
       |
       = resource: Service dns
       = field: spec.ports[0].$patchMergeKey
-      = help: possible here: appProtocol, name, nodePort, port, protocol, targetPort
+      = help: known fields: appProtocol, name, nodePort, port, protocol, targetPort
     warning: 3 warnings
     ");
 }
@@ -269,7 +269,7 @@ fn null_merge_key_is_reported() {
     let null = "{spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}";
     let (_, diagnostics) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", null]);
     insta::assert_snapshot!(diagnostics, @r"
-    warning[missing-merge-key]: the merge key `name` is null: the API server takes that for a value, and adds an entry
+    warning[missing-merge-key]: the merge key `name` is null: the API server treats null as a value and adds an entry
      --> --patch:1:47
       |
     1 | {spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}
@@ -277,8 +277,8 @@ fn null_merge_key_is_reported() {
       |
       = resource: Deployment.apps web
       = field: spec.template.spec.containers[0].name
-      = help: give `name` the value that the entry has
-    warning[missing-field]: the required field `name` is missing
+      = help: set `name` to the value of the entry to change
+    warning[missing-field]: missing required field `name`
      --> --patch:1:40
       |
     1 | {spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}
@@ -286,7 +286,7 @@ fn null_merge_key_is_reported() {
       |
       = resource: Deployment.apps web
       = field: spec.template.spec.containers[0].name
-      = help: the API server refuses an object without it
+      = help: the API server rejects an object without it
     warning: 2 warnings
     ");
 }
@@ -379,14 +379,14 @@ fn scalars_not_parsed_as_strings_are_reported() {
             name: web
     ");
     insta::assert_snapshot!(diagnostics, @r"
-    warning[wrong-type]: this must be a string and is a boolean
+    warning[wrong-type]: this must be a string, but is a boolean
       --> b.yaml:11:15
        |
     11 |       - name: Y
        |               ^
        |
        = field: spec.template.spec.containers[0].name
-       = help: put it in quotes
+       = help: quote the value
     ");
 }
 
@@ -487,7 +487,7 @@ fn warnings_cover_only_changes_of_the_patch() {
     let large = "{spec: {replicas: 9223372036854775808}}";
     let (_, diagnostics) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", large]);
     insta::assert_snapshot!(diagnostics, @r"
-    warning[wrong-type]: this must be an integer that is not so large and is an integer
+    warning[wrong-type]: integer is out of range: this must be a 64-bit integer
      --> --patch:1:19
       |
     1 | {spec: {replicas: 9223372036854775808}}
@@ -495,7 +495,7 @@ fn warnings_cover_only_changes_of_the_patch() {
       |
       = resource: Deployment.apps web
       = field: spec.replicas
-      = help: the API server refuses it
+      = help: the API server rejects it
     ");
 }
 
@@ -539,7 +539,7 @@ metadata: {name: a}
     let (_, diagnostics) =
         succeed(files.path(), &["patch", "-f", "a.yaml", "-p", "{stringData: {$patch: hunter2}}"]);
     insta::assert_snapshot!(diagnostics, @r"
-    warning[directive]: `$patch` finds nothing here: the API server leaves out what stands beside it
+    warning[directive]: `$patch` has no counterpart in the live object: the API server drops this map
      --> --patch:1:14
       |
     1 |              ***
@@ -547,7 +547,7 @@ metadata: {name: a}
       |
       = resource: Secret a
       = field: stringData
-      = help: leave the directive out where nothing is there yet
+      = help: remove the directive if the value is new
     ");
     assert!(!diagnostics.contains("hunter2"), "{diagnostics}");
 }
@@ -558,7 +558,7 @@ fn values_not_representable_in_yaml_require_json_output() {
     let args = ["create-patch", "a.yaml", "b.yaml", "--type", "merge"];
     let diagnostics = fail(files.path(), &args);
     insta::assert_snapshot!(diagnostics, @r#"
-    error[invalid-value]: the character U+007F cannot be written as YAML
+    error[invalid-value]: character U+007F cannot be represented in YAML
      --> b.yaml:1:4
       |
     1 | a: "x\x7f"

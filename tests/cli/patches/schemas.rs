@@ -142,15 +142,15 @@ fn strategic_patch_of_a_custom_resource_is_rejected_as_by_the_server() {
     let args = ["patch", "-f", "d", "-p", "{kind: Thing, spec: {l: [{id: 2, x: 2}]}}"];
     let diagnostics = fail(files.path(), &args);
     insta::assert_snapshot!(diagnostics, @r"
-    error[no-schema]: the API server takes no strategic merge patch for example.com/v1 Thing, which is not built in: 415 Unsupported Media Type
+    error[no-schema]: the API server does not support strategic merge patches for example.com/v1 Thing, which is not built in: 415 Unsupported Media Type
      --> d/a.yaml:1:1
       |
     1 | apiVersion: example.com/v1
       | ^
       |
       = resource: Thing.example.com a
-      = note: it was for example.com/v1 Thing a in a.yaml
-      = help: use --type=merge, which the server takes for any kind, or --dialect=overlay; --schema FILE (with --schema-type for documents without a kind) names a schema to merge by
+      = note: target: example.com/v1 Thing a in a.yaml
+      = help: use --type=merge, which works for any kind, --dialect=overlay, or --schema FILE (with --schema-type for documents without a kind)
     ");
     let with = |more: &[&str]| succeed(files.path(), &[&args, more].concat()).0;
     assert!(with(&["--type", "merge"]).contains("l: [{id: 2, x: 2}]"));
@@ -160,13 +160,13 @@ fn strategic_patch_of_a_custom_resource_is_rejected_as_by_the_server() {
     let create = ["create-patch", "d/a.yaml", "b.yaml"];
     fs::write(files.path().join("b.yaml"), CUSTOM.replace("{id: 2}", "{id: 2, x: 2}")).expect("written");
     insta::assert_snapshot!(fail(files.path(),&create), @r"
-    error[no-schema]: the API server takes no strategic merge patch for example.com/v1 Thing, which is not built in: 415 Unsupported Media Type
+    error[no-schema]: the API server does not support strategic merge patches for example.com/v1 Thing, which is not built in: 415 Unsupported Media Type
      --> b.yaml:1:1
       |
     1 | apiVersion: example.com/v1
       | ^
       |
-      = help: use --type=merge, which the server takes for any kind, or --dialect=overlay; --schema FILE (with --schema-type for documents without a kind) names a schema to merge by
+      = help: use --type=merge, which works for any kind, --dialect=overlay, or --schema FILE (with --schema-type for documents without a kind)
     ");
     let (patch, diagnostics) = succeed(files.path(), &[&create[..], &["--dialect", "overlay"]].concat());
     assert_eq!(
@@ -181,14 +181,14 @@ spec:
 "
     );
     insta::assert_snapshot!(diagnostics, @r"
-    warning[no-schema]: this list was replaced: no schema says how its entries are merged
+    warning[no-schema]: this list was replaced: no schema defines how its entries merge
      --> b.yaml:6:6
       |
     6 |   l: [{id: 1, x: 1}, {id: 2, x: 2}]
       |      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
       |
       = field: spec.l
-      = help: give a schema, or tell its entries apart by `$patchMergeKey`
+      = help: provide a schema, or name its merge keys with `$patchMergeKey`
     ");
     let (patch, diagnostics) =
         succeed(files.path(), &[&create[..], &["--dialect", "overlay", "--schema", "crd.yaml"]].concat());

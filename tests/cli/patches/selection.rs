@@ -113,7 +113,7 @@ fn patch_with_a_namespace_does_not_move_manifests() {
     let files = both();
     let diagnostics = fail(files.path(), &["patch", "-f", "app", "-p", &patch("test")]);
     insta::assert_snapshot!(diagnostics, @r"
-    error[no-match]: this patch is for `ConfigMap c` in namespace `test`, and no such manifest names one
+    error[no-match]: patch target matches no manifest: `ConfigMap c` in namespace `test`
      --> --patch:1:50
       |
     1 | {kind: ConfigMap, metadata: {name: c, namespace: test}, data: {a: new}}
@@ -121,7 +121,7 @@ fn patch_with_a_namespace_does_not_move_manifests() {
       |
       = note: v1 ConfigMap c in none.yaml
       = note: v1 ConfigMap c in prod.yaml
-      = help: leave the namespace out of the patch, or select the manifest by kind or name, to write `namespace: test` into it
+      = help: remove the namespace from the patch, or select the manifest by kind or name to set `namespace: test`
     ");
     succeed(files.path(), &["patch", "-f", "app", "--in-place", "-p", &patch("test"), "--name", "c"]);
     insta::assert_snapshot!(of("app/none.yaml", &files), @r"
@@ -226,19 +226,19 @@ fn unmatched_patch_suggests_resources() {
     }
     let diagnostics = patch("{kind: Kustomization}", &["--type", "merge"]);
     insta::assert_snapshot!(diagnostics, @r"
-    error[no-match]: this patch is for `Kustomization`, and there is no such manifest
+    error[no-match]: patch target matches no manifest: `Kustomization`
      --> --patch:1:1
       |
     1 | {kind: Kustomization}
       | ^
       |
-      = note: kustomizations, and documents without a kind, are patched only when asked for: by kind, name, labels, or with all others
+      = note: kustomizations and documents without a kind are only patched when selected by kind, name or labels, or with all manifests
       = note: apps/v1 Deployment db in db.yaml
       = note: apps/v1 Deployment web in web.yaml
-      = help: a patch is for the manifests that have its apiVersion, kind and name, as far as it names them
+      = help: a manifest must have the apiVersion, kind and name of the patch, where the patch sets them
     ");
     insta::assert_snapshot!(patch("{}", &["-l", "tier=none"]), @r"
-    error[no-match]: no manifest is what was asked for
+    error[no-match]: selection matches no manifest
      --> --patch:1:1
       |
     1 | {}
@@ -249,6 +249,6 @@ fn unmatched_patch_suggests_resources() {
       = note: kustomize.config.k8s.io/v1beta1 Kustomization in overlay/kustomization.yaml
       = note: apps/v1 Deployment db in db.yaml
       = note: apps/v1 Deployment web in web.yaml
-      = help: kind, name and labels must be those of a manifest
+      = help: check the kind, name and labels of the selection
     ");
 }

@@ -119,14 +119,14 @@ definitions:
     let output = run(files.path(), &["schema", "lint", "wrong.yaml", "crd.yaml"]);
     assert_eq!(output.status.code(), Some(1));
     insta::assert_snapshot!(String::from_utf8(output.stderr).expect("text"), @r"
-    error[invalid-value]: the default merge key `a` must be the first of the recommended ones, `b`, `a`
+    error[invalid-value]: the default merge key `a` must come first in the recommended merge keys `b`, `a`
      --> wrong.yaml:7:51
       |
     7 |         x-kubernetes-recommended-patch-merge-key: b,a
       |                                                   ^^^
       |
       = field: x-kubernetes-recommended-patch-merge-key
-      = help: name the default merge key first, then the others: `<default>,<additional>`
+      = help: list the default merge key first, then the others: `<default>,<additional>`
     ");
     let stdout = String::from_utf8(output.stdout).expect("text");
     assert_eq!(
@@ -137,24 +137,24 @@ crd.yaml: 0 errors, 0 warnings
 "
     );
     insta::assert_snapshot!(fail(files.path(), &["schema", "compile", "wrong.yaml", "-o", "out"]), @r"
-    error[invalid-value]: the default merge key `a` must be the first of the recommended ones, `b`, `a`
+    error[invalid-value]: the default merge key `a` must come first in the recommended merge keys `b`, `a`
      --> wrong.yaml:7:51
       |
     7 |         x-kubernetes-recommended-patch-merge-key: b,a
       |                                                   ^^^
       |
       = field: x-kubernetes-recommended-patch-merge-key
-      = help: name the default merge key first, then the others: `<default>,<additional>`
+      = help: list the default merge key first, then the others: `<default>,<additional>`
     ");
     insta::assert_snapshot!(fail(files.path(), &["patch", "-f", "a.yaml", "-p", "{}", "--schema", "wrong.yaml"]), @r"
-    error[invalid-value]: the default merge key `a` must be the first of the recommended ones, `b`, `a`
+    error[invalid-value]: the default merge key `a` must come first in the recommended merge keys `b`, `a`
      --> wrong.yaml:7:51
       |
     7 |         x-kubernetes-recommended-patch-merge-key: b,a
       |                                                   ^^^
       |
       = field: x-kubernetes-recommended-patch-merge-key
-      = help: name the default merge key first, then the others: `<default>,<additional>`
+      = help: list the default merge key first, then the others: `<default>,<additional>`
     ");
 }
 
@@ -206,9 +206,9 @@ fn compiled_schemas_are_accepted_as_sources() {
     let output = run(files.path(), &["schema", "lint", "one"]);
     assert!(!output.status.success());
     insta::assert_snapshot!(String::from_utf8(output.stderr).expect("text"), @r"
-    error[invalid-value]: one is a compiled schema, which cannot be linted
+    error[invalid-value]: cannot lint the compiled schema one
      |
-     = help: lint what it was compiled from
+     = help: lint the documents that it was compiled from
     ");
 }
 

@@ -207,7 +207,7 @@ metadata: {name: c}
     let patch = ["patch", "-f", "d", "-p", "{kind: ConfigMap, dta: {x: shown}}"];
     let (_, diagnostics) = succeed(files.path(), &patch);
     insta::assert_snapshot!(diagnostics, @r"
-    warning[unknown-field]: there is no field `dta` here
+    warning[unknown-field]: unknown field `dta`
      --> --patch:1:19
       |
     1 | {kind: ConfigMap, dta: {x: shown}}
@@ -242,7 +242,7 @@ metadata: {{name: web{namespace}}}
     }
     let diagnostics = fail(files.path(), &["patch", "-f", "d", "-p", "{metadata: {name: other}}"]);
     insta::assert_snapshot!(diagnostics, @r"
-    error[no-match]: this patch is for `other`, and there is no such manifest
+    error[no-match]: patch target matches no manifest: `other`
      --> --patch:1:1
       |
     1 | {metadata: {name: other}}
@@ -251,7 +251,7 @@ metadata: {{name: web{namespace}}}
       = note: apps/v1 Deployment web in a.yaml
       = note: apps/v1 Deployment web in b.yaml
       = note: apps/v1 Deployment web in none.yaml
-      = help: a patch is for the manifests that have its apiVersion, kind and name, as far as it names them
+      = help: a manifest must have the apiVersion, kind and name of the patch, where the patch sets them
     ");
 }
 

@@ -100,8 +100,8 @@ fn entry_with_a_null_key_is_added_only_in_the_apiserver_dialect() {
       |
       = resource: Deployment.apps web
       = field: spec.template.spec.containers[0]
-      = note: it was for apps/v1 Deployment web in web.yaml
-      = help: entries of this list are told apart by `name`: each entry needs a value there
+      = note: target: apps/v1 Deployment web in web.yaml
+      = help: entries of this list are merged by `name`: set a value for each of them
     ");
 }
 
@@ -132,13 +132,13 @@ spec: {replicas: {a: 1}, nope: {}}
       |
       = resource: Deployment.apps db
       = field: spec.nope
-      = note: it was for apps/v1 Deployment db in db.yaml
+      = note: target: apps/v1 Deployment db in db.yaml
       = help: check the name, or use a JSON merge patch for free-form fields
     ");
     let diagnostics =
         fail(files.path(), &["patch", "-f", "app", "-p", "{spec: {paused: true}}", "--kind", "deploymet"]);
     insta::assert_snapshot!(diagnostics, @r"
-    error[no-match]: no manifest is what was asked for
+    error[no-match]: selection matches no manifest
      --> --patch:1:1
       |
     1 | {spec: {paused: true}}
@@ -154,7 +154,7 @@ spec: {replicas: {a: 1}, nope: {}}
     let diagnostics =
         fail(files.path(), &["patch", "-f", "app", "-p", "{spec: {paused: true}}", "--name", "wbe"]);
     insta::assert_snapshot!(diagnostics, @r"
-    error[no-match]: no manifest is what was asked for
+    error[no-match]: selection matches no manifest
      --> --patch:1:1
       |
     1 | {spec: {paused: true}}
@@ -182,7 +182,7 @@ fn element_order_errors_name_merge_keys() {
     };
     let diagnostics = patch("[{name: b}]");
     insta::assert_snapshot!(diagnostics, @r"
-    error[directive]: this entry is not in `$setElementOrder/containers`, or at another place
+    error[directive]: this entry is missing from `$setElementOrder/containers` or has another position there
      --> --patch:1:82
       |
     1 | {spec: {template: {spec: {$setElementOrder/containers: [{name: b}], containers: [{name: web, image: 'web:2'}]}}}}
@@ -195,8 +195,8 @@ fn element_order_errors_name_merge_keys() {
       |
       = resource: Deployment.apps web
       = field: spec.template.spec.containers[name=web]
-      = note: it was for apps/v1 Deployment web in web.yaml
-      = help: name all entries of the patch there, in the same order
+      = note: target: apps/v1 Deployment web in web.yaml
+      = help: list all entries of the patch there, in the same order
     ");
     insta::assert_snapshot!(patch("[5]"), @r"
     error[missing-merge-key]: this entry must be a map with its merge key `name`, and is an integer
@@ -207,7 +207,7 @@ fn element_order_errors_name_merge_keys() {
       |
       = resource: Deployment.apps web
       = field: spec.template.spec.containers[0]
-      = note: it was for apps/v1 Deployment web in web.yaml
+      = note: target: apps/v1 Deployment web in web.yaml
     ");
     insta::assert_snapshot!(patch("[{image: x}]"), @r"
     error[missing-merge-key]: this entry lacks its merge key `name`
@@ -218,8 +218,8 @@ fn element_order_errors_name_merge_keys() {
       |
       = resource: Deployment.apps web
       = field: spec.template.spec.containers[0]
-      = note: it was for apps/v1 Deployment web in web.yaml
-      = help: entries of this list are told apart by `name`: each entry needs a value there
+      = note: target: apps/v1 Deployment web in web.yaml
+      = help: entries of this list are merged by `name`: set a value for each of them
     ");
 }
 

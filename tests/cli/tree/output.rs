@@ -25,7 +25,7 @@ fn graph_labels_are_escaped() {
     target k                                 1 object
     └─ resource a"];<b>\n#&`\x1b[31m/x.yaml  ConfigMap/x
 
-    sum: 1 object
+    total: 1 object
     "#);
     let dot = tree(home.path(), &["k", "-o", "dot"]);
     let label = r#"  n1 [label="resource a\"];<b>\\n#&`\\x1b[31m/x.yaml\nConfigMap/x"];"#;
@@ -58,7 +58,7 @@ fn tree_uses_ascii_lines_in_the_c_locale() {
     |     `- patch patchesStrategicMerge[0]                  Service/q-p-svc: 1 value
     |- patch patch.yaml (patches[0])                         Deployment/p-web: 2 values
     |- patch patches[1]                                      Deployment/p-web
-    |- patch patches[2]                                      hits nothing
+    |- patch patches[2]                                      matches nothing
     |- patch patches[3]                                      ConfigMap/gone (deleted)
     |- transformer namespace shop                            4 values of 4 objects
     |- transformer namePrefix p-                             4 values of 4 objects
@@ -70,7 +70,7 @@ fn tree_uses_ascii_lines_in_the_c_locale() {
     |- transformer nameHash                                  1 value of 1 object
     `- transformer nameReference                             1 value of 1 object
 
-    sum: 4 objects, 1 deleted on the way
+    total: 4 objects, 1 deleted during the build
     ");
     assert!(text.is_ascii(), "{text}");
 }
@@ -124,7 +124,7 @@ awk '/^- apiVersion/{n++} /^functionConfig/{n=0; print "- {apiVersion: v1, kind:
     ├─ resource d.yaml                      ConfigMap/d (deleted by transformers[0] (Upper/up))
     └─ function Upper/up (transformers[0])  adds 1 object, deletes 1 object, changes 1 value of 1 object
 
-    sum: 2 objects, 1 deleted on the way
+    total: 2 objects, 1 deleted during the build
     ");
 }
 
