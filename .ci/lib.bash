@@ -3,42 +3,42 @@
 export CARGO_TERM_COLOR=never
 export CARGO_INCREMENTAL=0
 
-# What is slow to get is kept outside the checkout, by version.
+# Downloads and builds of tools are cached outside the checkout, by version.
 cache=${SMP_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kubectl-smp-test}
 
-# The program, built quickly.
+# The program, with a fast build.
 bin=$PWD/target/release/kubectl-smp
 release() {
   cargo build --package kubectl-smp --release --locked
   "$bin" version
 }
 
-# The program as it is shipped.
+# The program as released.
 dist=$PWD/target/dist/kubectl-smp
 dist() {
   cargo build --package kubectl-smp --profile dist --locked
   "$dist" version
 }
 
-# Gets tools, and sets the variables that name them.
+# Installs tools, and sets the variables that name them.
 tools() {
   local lines
   lines=$(.ci/tools "$@")
   eval "$lines"
 }
 
-# An API server of this run's own, which stops at its end.
+# Starts an API server for this run. It is stopped at the end.
 own_server() {
   export SMP_TEST_STATE=${TMPDIR:-/tmp}/kubectl-smp-live-$$
   trap 'tests/live/down' EXIT
   tools server
 }
 
-# What lies beside the checkout, for tests that can do with less.
+# Optional test data next to the checkout.
 shared_folder() {
   export SMP_TEST_SHARED=${SMP_TEST_SHARED:-$(cd .. && pwd)/shared}
   if [ ! -d "$SMP_TEST_SHARED" ]; then
-    echo "without the definitions of $SMP_TEST_SHARED, which is not there"
+    echo "without CRDs: missing $SMP_TEST_SHARED"
     unset SMP_TEST_SHARED
   fi
 }
@@ -47,7 +47,7 @@ debian_package() {
   apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qy "$1"
 }
 
-# The folder of a program of crates.io.
+# Installs a program from crates.io and prints its directory.
 cargo_tool() { # name, version
   local folder=$cache/tools/$1-$2
   [ -x "$folder/bin/$1" ] || cargo install --quiet --locked --root "$folder" "$1@$2" >&2 || return
@@ -58,21 +58,21 @@ cargo_deny=0.20.2
 cargo_fuzz=0.13.2
 fuzz_targets=(parse kustomization schema repository pattern json_patch openapi kubeconfig apply merge3)
 
-# Runs each target for SMP_FUZZ_SECONDS, from the inputs in `fuzz/corpus`, the manifests of the repository and what
-# earlier runs found, which the cache keeps. With SMP_FUZZ_RUNS it runs that many inputs instead, from a fixed seed and
-# without what earlier runs found: the same ones each time. Inputs that fail are kept in `fuzz/artifacts`.
+# Runs each target for SMP_FUZZ_SECONDS. Inputs are `fuzz/corpus`, the manifests of the repository, and cached inputs of
+# earlier runs. With SMP_FUZZ_RUNS, runs that many inputs from a fixed seed without those of earlier runs, so that every
+# run is the same. Failing inputs are written to `fuzz/artifacts`.
 fuzz_all() {
   local target found all tool options how
   tool=$(cargo_tool cargo-fuzz "$cargo_fuzz")
   PATH=$tool:$PATH
-  # Instrumentation is for nightly compilers only; this one is told that it is one. Our code has no `unsafe`, so that a
-  # sanitizer would find nothing in it.
+  # Instrumentation needs nightly features, which this variable enables in a stable compiler. The code has no `unsafe`,
+  # so a sanitizer would find nothing.
   export RUSTC_BOOTSTRAP=1
   options=(--sanitizer none --codegen-units 16 --target-dir target/fuzz)
   cargo fuzz build "${options[@]}"
   if [ -n "${SMP_FUZZ_RUNS:-}" ]; then
     all=$(mktemp -d) how=(-seed=1 -runs="$SMP_FUZZ_RUNS")
-    # shellcheck disable=SC2064 # The variable is gone by then.
+    # shellcheck disable=SC2064 # The local variable is unset when the trap runs.
     trap "rm -rf '$all'" EXIT
   else
     all=$cache/fuzz how=(-max_total_time="$SMP_FUZZ_SECONDS")
@@ -89,7 +89,7 @@ fuzz_all() {
   done
 }
 
-# Copies files into one folder, each by the name that its contents give it.
+# Copies files into one directory. Their names are hashes of their contents.
 seed() { # folder
   local file
   while IFS= read -r -d '' file; do
@@ -97,7 +97,7 @@ seed() { # folder
   done
 }
 
-# Runs the named pieces, or all in the order of `pieces`, each in a process of its own, and prints how long each took.
+# Runs the named pieces, or all in the order of `pieces`, each in its own process, and prints the durations.
 # A piece that hangs is stopped after `limit`, so that its last output can be read.
 run_pieces() {
   local piece start status=0
