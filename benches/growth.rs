@@ -1,10 +1,10 @@
-//! What twice as much of something takes: no more than about twice as long.
+//! The cost of doubling an input: the time must about double as well.
 //!
 //!     cargo bench --bench growth
 //!     cargo bench --bench growth -- labels          # only what has this in its name
 //!
-//! Prints both times and their ratio, and fails where a ratio is 2.4 or more, also when it is measured again. Also
-//! compares `check` and `blame` with `build` of the same input, and fails where they take twice as long.
+//! Prints both times and their ratio, and fails if a ratio is at least 2.4, also when measured again. Also
+//! compares `check` and `blame` with `build` of the same input, and fails if they take twice as long.
 
 #![allow(clippy::format_collect, reason = "clearer for made-up texts")]
 #![allow(clippy::print_stdout, reason = "a benchmark prints what it measured")]
@@ -27,22 +27,23 @@ use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{self, Node, ParseOptions, parse_documents};
 use smp_validate::ValidateOptions;
 
-/// Where doubling costs this much, something is quadratic.
-const MOST: f64 = 2.4;
+/// A ratio this high means that something is quadratic.
+const MAX_RATIO: f64 = 2.4;
 
-/// `check` and `blame` may take this many times as long as `build` where they do no work of their own.
-const MOST_OF_BUILD: f64 = 2.0;
+/// The maximum time of `check` and `blame`, as a multiple of `build`, for inputs that give them no work of their
+/// own.
+const MAX_RATIO_TO_BUILD: f64 = 2.0;
 
-/// How often each size is measured; the fastest counts.
+/// The number of measurements of each size. The fastest is used.
 const RUNS: usize = 9;
 
-/// How often a ratio that is too high is measured again before it is believed.
-const DOUBTS: usize = 3;
+/// The number of times that a ratio above the limit is measured again.
+const RETRIES: usize = 3;
 
-/// What is doubled, how many of it there are at first, and what takes the time.
+/// The doubled input, its initial size, and the measured function.
 type Case = (&'static str, usize, fn(usize) -> Box<dyn Fn()>);
 
-/// A command that is compared with `build`: its name, the size of the input, the build and the command.
+/// A command compared with `build`: its name, the size of the input, the build and the command.
 type Comparison = (&'static str, usize, fn(usize) -> Box<dyn Fn()>, fn(usize) -> Box<dyn Fn()>);
 
 const COMPARISONS: &[Comparison] = &[
@@ -172,7 +173,7 @@ const CASES: &[Case] = &[
     ("open variables in a text", 200_000, |n| {
         builds([("kustomization.yaml", VARIABLE.to_string()), ("a.yaml", pod(&"$(".repeat(n)))])
     }),
-    ("places on one line", 10_000, places),
+    ("locations on one line", 10_000, locations),
     ("literals", 10_000, |n| {
         let literals = format!("configMapGenerator:\n- name: c\n  literals:\n{}", lines(n, "  - k{i}=v\n"));
         builds([("kustomization.yaml", literals)])
@@ -212,15 +213,15 @@ fn main() -> ExitCode {
     for (name, size, prepare) in CASES.iter().filter(|(name, ..)| name.contains(&wanted)) {
         let (once, twice) = (prepare(*size), prepare(2 * size));
         let mut best = f64::INFINITY;
-        for _ in 0..DOUBTS {
+        for _ in 0..RETRIES {
             let [small, large] = fastest(&once, &twice);
             best = best.min(large.as_secs_f64() / small.as_secs_f64());
-            if best < MOST {
+            if best < MAX_RATIO {
                 println!("{name:<32} {size:>6} {small:>10.2?}   {:>6} {large:>10.2?}   {best:.2}", 2 * size);
                 break;
             }
         }
-        if best >= MOST {
+        if best >= MAX_RATIO {
             println!("{name:<32} {size:>6} grows {best:.2} times");
             too_much.push(*name);
         }
@@ -230,30 +231,30 @@ fn main() -> ExitCode {
     }
     let too_slow = compare(&wanted);
     if !too_slow.is_empty() {
-        println!("more than {MOST_OF_BUILD} times the build: {}", too_slow.join(", "));
+        println!("more than {MAX_RATIO_TO_BUILD} times the build: {}", too_slow.join(", "));
     }
     if too_much.is_empty() && too_slow.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Compares commands with builds; returns the names of those that take too long.
+/// Compares commands with builds. Returns the names of those that take too long.
 fn compare(wanted: &str) -> Vec<&'static str> {
     let mut too_slow = Vec::new();
     for (name, size, build, command) in COMPARISONS.iter().filter(|(name, ..)| name.contains(wanted)) {
         let (build, command) = (build(*size), command(*size));
-        let ratios = (0..DOUBTS).map(|_| {
+        let ratios = (0..RETRIES).map(|_| {
             let [build, command] = fastest(&build, &command);
             command.as_secs_f64() / build.as_secs_f64()
         });
         let ratio = ratios.fold(f64::INFINITY, f64::min);
         println!("{name:<32} {size:>6} {ratio:>10.2} times the build");
-        if ratio >= MOST_OF_BUILD {
+        if ratio >= MAX_RATIO_TO_BUILD {
             too_slow.push(*name);
         }
     }
     too_slow
 }
 
-/// The shortest times of both, which take turns: whatever else the machine does, it does to both.
+/// The shortest times of both functions. They alternate, so that other load affects both.
 fn fastest(once: &dyn Fn(), twice: &dyn Fn()) -> [Duration; 2] {
     let time = |run: &dyn Fn()| {
         let start = Instant::now();
@@ -263,7 +264,7 @@ fn fastest(once: &dyn Fn(), twice: &dyn Fn()) -> [Duration; 2] {
     (0..RUNS).fold([Duration::MAX; 2], |[small, large], _| [small.min(time(once)), large.min(time(twice))])
 }
 
-/// Copies of a line, with `{i}` for their numbers.
+/// Copies of a line. `{i}` is replaced with the number of the copy.
 fn lines(count: usize, line: &str) -> String {
     (0..count).map(|i| line.replace("{i}", &i.to_string())).collect()
 }
@@ -348,8 +349,8 @@ fn pod(argument: &str) -> String {
     )
 }
 
-/// The places of as many warnings on one line.
-fn places(n: usize) -> Box<dyn Fn()> {
+/// The locations of `n` warnings on one line.
+fn locations(n: usize) -> Box<dyn Fn()> {
     let sources = SourceMap::default();
     let id = sources.add("a.json", "{\"é\": 1}, ".repeat(n));
     Box::new(move || {
@@ -372,7 +373,7 @@ fn builds<const N: usize>(files: [(&str, String); N]) -> Box<dyn Fn()> {
     builds_at(".", files.map(|(path, text)| (path.to_string(), text)))
 }
 
-/// As [`builds`], for what does not build.
+/// Like [`builds`], for input that does not build.
 fn fails<const N: usize>(files: [(&str, String); N]) -> Box<dyn Fn()> {
     let build = build_at(".", files.map(|(path, text)| (path.to_string(), text)));
     Box::new(move || drop(build().expect_err("a mistake")))
@@ -393,7 +394,10 @@ fn build_at(
         options.offline = true;
         let chain = |used| {
             let hermetic = used == ChainPurpose::Kustomizations;
-            SchemaChain::new(&SchemaChoice::Auto, ChainSources { hermetic, offline: true, ..ChainSources::default() })
+            SchemaChain::new(
+                &SchemaChoice::Auto,
+                ChainSources { hermetic, offline: true, ..ChainSources::default() },
+            )
         };
         let builder =
             Builder::with_chain(SourceMap::default(), options, Box::new(chain), Targets::One).expect("made");
@@ -405,7 +409,7 @@ fn build_at(
     })
 }
 
-/// What is done with what was built.
+/// The command that is run after the build.
 #[derive(Clone, Copy, PartialEq)]
 enum Command {
     Build,
@@ -416,7 +420,7 @@ enum Command {
 
 type Files = Vec<(String, String)>;
 
-/// A command of the program, by the library, on the kustomization of a directory.
+/// Runs a command of the program, through the library, on the kustomization of a directory.
 fn run(command: Command, files: Files) -> Box<dyn Fn()> {
     let tree = Arc::new(MemoryTree::new(files).expect("distinct"));
     Box::new(move || {
@@ -445,7 +449,10 @@ fn builder(tree: Arc<MemoryTree>, sources: &SourceMap, histories: bool, targets:
     options.histories = if histories { Histories::Kept } else { Histories::Dropped };
     let chain = |used| {
         let hermetic = used == ChainPurpose::Kustomizations;
-        SchemaChain::new(&SchemaChoice::Auto, ChainSources { hermetic, offline: true, ..ChainSources::default() })
+        SchemaChain::new(
+            &SchemaChoice::Auto,
+            ChainSources { hermetic, offline: true, ..ChainSources::default() },
+        )
     };
     Builder::with_chain(sources.clone(), options, Box::new(chain), targets).expect("made")
 }
@@ -470,7 +477,7 @@ fn check(
     drop(conclusion.report(vec![found], smp_inspect::check::Baselines::default()));
 }
 
-/// How many objects the entries of a kustomization are about, however many entries there are.
+/// The number of objects that the entries of a kustomization select, for any number of entries.
 const OBJECTS: usize = 40;
 
 fn deployments(count: usize) -> String {
@@ -484,7 +491,7 @@ fn kustomization(fields: &str, manifests: String) -> Files {
     vec![("kustomization.yaml".into(), format!("{RESOURCES}{fields}")), ("a.yaml".into(), manifests)]
 }
 
-/// Each writes a field of its own to all objects.
+/// Each replacement writes its own field in all objects.
 fn replacements(n: usize) -> Files {
     let entries = lines(
         n,
@@ -493,7 +500,7 @@ fn replacements(n: usize) -> Files {
     kustomization(&format!("replacements:\n{entries}"), deployments(OBJECTS))
 }
 
-/// Each writes the same field of all objects.
+/// Each replacement writes the same field in all objects.
 fn overwritten(n: usize) -> Files {
     let entries = lines(
         n,
@@ -502,7 +509,7 @@ fn overwritten(n: usize) -> Files {
     kustomization(&format!("replacements:\n{entries}"), deployments(OBJECTS))
 }
 
-/// As many patches as objects, none of which has a target.
+/// One patch without a match for each object.
 fn unmatched(n: usize) -> Files {
     patches_with("- target: {kind: Deployment, name: aap-{i}}\n", n, n)
 }
@@ -547,7 +554,7 @@ fn policies(n: usize) -> Files {
     kustomization("", deployments(OBJECTS) + &policies)
 }
 
-/// What the builds of all directories of a chain read.
+/// The files that the builds of all directories of a chain read.
 fn deps(n: usize) -> Box<dyn Fn()> {
     let layer = |i: usize| (format!("b{i}/kustomization.yaml"), format!("resources: [../b{}]\n", i + 1));
     let last = [

@@ -1,8 +1,8 @@
-//! How long merges take: patches of long lists, and three-way merges of packages of many files.
+//! The time of merges: patches of long lists, and three-way merges of packages of many files.
 //!
 //!     cargo bench --bench merge
 //!
-//! Prints medians; what is to be seen is that ten times the entries take about ten times the time.
+//! Prints medians. Ten times as many entries should take about ten times as long.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
@@ -76,8 +76,8 @@ fn pod(containers: impl IntoIterator<Item = (String, String)>) -> Node {
     ])
 }
 
-/// Merges an upgrade into a package of as many files, each a Deployment; reads and writes them, too. What only
-/// reads the three versions and writes the third is measured beside it.
+/// Merges an upgrade into a package of `files` files, each with a Deployment, including reading and writing. Also
+/// measures only reading the three versions and writing the third.
 fn packages(files: usize) {
     let schema = Schema::embedded();
     let options = MergeOptions::lossless();
@@ -107,14 +107,14 @@ fn packages(files: usize) {
         let target = side("1.0", 3);
         let start = Instant::now();
         let [_, _, dest] = sides(target.path(), &SourceMap::default());
-        let same: Vec<_> = dest.files().iter().map(as_it_is).collect();
+        let same: Vec<_> = dest.files().iter().map(unchanged).collect();
         write_files(target.path(), &same).expect("written");
         start.elapsed()
     });
 }
 
-/// A file that is written, though nothing in it changed.
-fn as_it_is(file: &PackageFile) -> ChangedFile {
+/// A file that is written, though its content is unchanged.
+fn unchanged(file: &PackageFile) -> ChangedFile {
     ChangedFile {
         path: file.path.clone(),
         relative: file.relative.clone(),
@@ -122,7 +122,7 @@ fn as_it_is(file: &PackageFile) -> ChangedFile {
         executable: file.executable,
         role: FileRole::Manifests,
         is_changed: true,
-        read: file.stamp.clone(),
+        stamp: file.stamp.clone(),
     }
 }
 

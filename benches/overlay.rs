@@ -1,9 +1,9 @@
-//! How long builds of overlays of many applications take.
+//! The build time of overlays of many applications.
 //!
 //!     cargo bench --bench overlay
 //!     KUSTOMIZE=kustomize cargo bench --bench overlay     # whole processes of both, in turn
 //!
-//! Prints medians; machines differ, so compare the ratios.
+//! Prints medians. Machines differ, so compare the ratios.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 

@@ -1,10 +1,10 @@
-//! How long it takes to patch a million small objects, and how much memory: by `patch::json::apply`, by
-//! `json_patch::merge`, which replaces their lists, and by Go's `strategicpatch`, where the oracle is at hand.
+//! The time and memory of patching a million small objects: with `patch::json::apply`, with `json_patch::merge`,
+//! which replaces lists, and with Go's `strategicpatch` if the oracle is available.
 //!
 //!     eval "$(.ci/tools oracle)" && cargo bench --bench patch
 //!
-//! `SMP_BENCH_OBJECTS` says how many. Each object is copied before it is patched, and gone afterwards; what the copies
-//! alone take is shown apart.
+//! `SMP_BENCH_OBJECTS` sets the number of objects. Each object is copied, patched and dropped. The time of the
+//! copies is printed separately.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
@@ -40,7 +40,7 @@ fn main() {
     go(objects, &pod, &patch);
 }
 
-/// What a controller sees: metadata, a spec with two containers, a status.
+/// A typical object of a controller: metadata, a spec with two containers, a status.
 fn pod() -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
@@ -63,7 +63,7 @@ fn row(what: &str, objects: u32, object: &Value, patch: impl Fn(&mut Value)) {
         patch(&mut copy);
         black_box(&copy);
     };
-    // The first ones pay for what is made once.
+    // The first patches initialise lazy values.
     (0..objects / 10).for_each(|_| one());
     let before = peak();
     let start = Instant::now();
@@ -75,14 +75,14 @@ fn show(what: &str, objects: u32, took: Duration, memory: &str) {
     println!("{what:<32} {:>8.2?} {:>10.2?} each   {memory}", took, took / objects.max(1));
 }
 
-/// The most memory of this process so far, as Linux says it.
+/// The peak memory of this process, as reported by Linux.
 fn peak() -> String {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.map_or_else(|| "unknown".into(), |text| text.trim().into())
 }
 
-/// The same by the oracle.
+/// The same patches by the oracle.
 fn go(objects: u32, object: &Value, patch: &Value) {
     let Ok(oracle) = std::env::var("SMP_TEST_ORACLE") else {
         println!("strategicpatch: left out, SMP_TEST_ORACLE is not set");

@@ -1,4 +1,5 @@
-//! Patches of every sort over objects of every built-in kind: merged or refused, and made patches hold.
+//! Patches of every type for objects of every built-in kind: merged or rejected. Created patches lead to the
+//! modified object.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -15,7 +16,7 @@ use smp_merge::schema::{Cursor, Gvk, Schema};
 use smp_text::yaml::{Map, Node};
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::embedded);
-/// The kinds whose types are known; of some there is only the scope.
+/// The kinds with known types. Only the scope is known of some kinds.
 static KINDS: LazyLock<Vec<Gvk>> = LazyLock::new(|| {
     let kinds = SCHEMA.graphs().flat_map(|(_, graph)| graph.kinds().map(|(gvk, _)| gvk));
     kinds.filter(|gvk| SCHEMA.kind(gvk).is_some()).collect()
@@ -63,7 +64,7 @@ fn run(from: &mut Unstructured<'_>) -> Result<()> {
 
     let mut merged = original.clone();
     apply_json_merge(&mut merged, &create_json_merge(&original, &modified));
-    // Such a patch cannot set a field to null.
+    // A JSON merge patch cannot set a field to null.
     assert!(merged == modified || has_null(&modified), "by JSON merge patch: {merged:?} is not {modified:?}");
     Ok(())
 }

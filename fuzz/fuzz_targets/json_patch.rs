@@ -1,5 +1,5 @@
-//! JSON patches: what is applied can be printed, a patch that fails changes nothing, and both standards agree on
-//! what the strict one takes.
+//! JSON patches: results can be printed, a failed patch changes nothing, and both parsers agree on patches that
+//! the strict one accepts.
 #![no_main]
 
 use kubectl_smp_fuzz::read;

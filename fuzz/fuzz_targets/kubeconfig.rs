@@ -1,4 +1,4 @@
-//! Kubeconfig files: any text names a server or is refused; no server is asked and no program run.
+//! Kubeconfig files: any text names a server or is rejected. No request is sent and no program run.
 #![no_main]
 
 use std::io::Write as _;
@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use smp_cluster::ConnectOptions;
 
 fuzz_target!(|bytes: &[u8]| {
-    // Keys and certificates may lie in files, and reading some of those never ends.
+    // Keys and certificates may be in files, and reading files of `/dev` and `/proc` may never end.
     if bytes.windows(4).any(|part| part == b"/dev" || part == b"/pro") {
         return;
     }

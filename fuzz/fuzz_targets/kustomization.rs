@@ -1,5 +1,5 @@
-//! Kustomization files: whatever they say, a build of a few files that they may name ends, with resources that can be
-//! printed or an error.
+//! Kustomization files: any text, with a few files that it may name, builds resources that can be printed, or
+//! gives an error.
 #![no_main]
 
 use std::path::Path;
@@ -18,7 +18,7 @@ const CONFIG_MAP: &str =
 const DEPLOYMENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec:\n      containers:\n      - {name: a, image: 'x:1', env: [{name: A, value: $(A)}], ports: [{containerPort: 80}]}\n";
 const PATCH: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {template: {spec: {containers: [{name: b, image: y}]}}}\n";
 
-/// What the kustomization may name, beside itself.
+/// The files that the kustomization may name, besides itself.
 static FILES: LazyLock<MemoryTree> = LazyLock::new(|| {
     let files = [
         ("a.yaml", CONFIG_MAP),

@@ -1,5 +1,5 @@
-//! Three texts, separated by zero bytes: dest's own text is edited so that it reads as the merged tree,
-//! and lines of fields that stay are the same lines.
+//! Three texts, separated by zero bytes: the edited text of dest parses to the merged tree, and lines of unchanged
+//! fields stay the same.
 #![no_main]
 
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// Dest's text can be edited to read as the merged tree, and lines of what stays are the same.
+/// Checks that the edited text of dest parses to the merged tree, and keeps the lines of unchanged values.
 fn edited_reads_as(dest: &str, (before, node): (&[Node], &Node), after: &Node) {
     let edited =
         edit(dest, Reading::Kustomize, before, &[Some(after.clone())]).expect("the text can be edited");
@@ -40,7 +40,8 @@ fn edited_reads_as(dest: &str, (before, node): (&[Node], &Node), after: &Node) {
         "{dest:?}\nwas edited to {edited:?}\nwhich is not {after:?}"
     );
     if dest.contains(['&', '*', '|', '>', '\r', '\u{85}', '\u{2028}', '\u{2029}', '?', '\u{feff}', '%']) {
-        // Anchors are written out, and open texts and odd line ends may make a document be written anew.
+        // Anchors are expanded, and unterminated texts and unusual line endings may cause a document to be
+        // rewritten.
         return;
     }
     let mut lines = HashMap::<&str, usize>::new();
@@ -56,7 +57,7 @@ fn edited_reads_as(dest: &str, (before, node): (&[Node], &Node), after: &Node) {
     }
 }
 
-/// Whole files, of any number of documents, give texts that can be read.
+/// Merges whole files with any number of documents. The results can be parsed.
 fn whole_files(original: &str, updated: &str, dest: &str) {
     let sources = SourceMap::default();
     let package =
@@ -72,7 +73,7 @@ fn whole_files(original: &str, updated: &str, dest: &str) {
         let merged = merge3_packages(&original, &updated, &dest, &schema, options);
         merged.into_iter().chain(merge2_packages(&updated, &dest, &schema, options))
     });
-    // What stands twice in a file is merged by lines, whatever comes of it.
+    // Resources that occur twice in a file are merged by lines, with any result.
     let by_lines = |warning: &Diagnostic| warning.code() == Code::DuplicateResource;
     for changed in changed.filter(|changed| !changed.warnings.iter().any(by_lines)) {
         for text in changed.files.iter().filter_map(ChangedFile::text) {
@@ -83,12 +84,12 @@ fn whole_files(original: &str, updated: &str, dest: &str) {
     }
 }
 
-/// What comes first in a map behind a dash may move up to the dash.
+/// The first field of a map in a list entry may move to the line of the dash.
 fn bare(line: &str) -> &str {
     line.trim_start_matches([' ', '-']).trim_end()
 }
 
-/// The lines of fields in block style that hold a scalar and nothing else, the same before and after.
+/// The lines of block-style fields that contain only a scalar, equal before and after.
 fn kept_lines<'t>(text: &'t str, before: &Node, after: &Node, out: &mut Vec<&'t str>) {
     if before.meta.style == Style::Flow || before.span() != after.span() {
         return;
@@ -112,12 +113,12 @@ fn kept_lines<'t>(text: &'t str, before: &Node, after: &Node, out: &mut Vec<&'t 
     }
 }
 
-/// A merge may bring a comment of its own to a field that it leaves alone.
+/// A merge may add a comment to a field that it does not change.
 fn is_untouched(before: &Node, after: &Node) -> bool {
     before == after && before.span() == after.span() && before.meta.comments == after.meta.comments
 }
 
-/// The line of a scalar that begins and ends on it, with its name.
+/// The line of a scalar that begins and ends on it, with its field name.
 fn line_of<'t>(text: &'t str, node: &Node) -> Option<&'t str> {
     let span = node.span();
     let (start, end) = (span.start as usize, span.end as usize);

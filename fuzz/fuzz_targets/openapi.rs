@@ -1,4 +1,4 @@
-//! OpenAPI documents, JSON schemas and CRDs: what is read compiles to a graph that can be opened again.
+//! OpenAPI documents, JSON schemas and CRDs: parsed documents compile to a type graph that can be opened again.
 #![no_main]
 
 use kubectl_smp_fuzz::read as documents;

@@ -1,4 +1,4 @@
-//! Texts: no text is too odd to read or refuse, and what is read can be written and read again.
+//! Texts: any text is parsed or rejected, and parsed values can be written and parsed again.
 #![no_main]
 
 use kubectl_smp_fuzz::{read_as, read_with};
@@ -24,7 +24,7 @@ fn written_texts_are_read_again(reading: Reading, text: &str) {
     for document in &documents {
         let _ = to_json(document);
         if has_old_breaks(document) {
-            // Written as line breaks, as YAML 1.1 and kustomize have them; YAML 1.2 reads them otherwise.
+            // Written as line breaks, as in YAML 1.1 and kustomize. YAML 1.2 parses them differently.
             continue;
         }
         for written in

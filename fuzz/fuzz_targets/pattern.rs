@@ -1,4 +1,5 @@
-//! Regular expressions and label selectors of targets: any text is one or refused, and looked for in no time.
+//! Regular expressions and label selectors of targets: any text is accepted or rejected, and matching takes little
+//! time.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

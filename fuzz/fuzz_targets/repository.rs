@@ -1,4 +1,4 @@
-//! What names a repository: any text is one, or a path, and nothing is fetched to find that out.
+//! Repository references: any text is a reference or a path, and parsing it fetches nothing.
 #![no_main]
 
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! Compiled schemas, as they lie in caches: what is opened can be walked through, and what is not is refused.
+//! Compiled schemas, as stored in caches: a file that opens can be traversed; any other file is rejected.
 //!
-//! The inputs lack the checksum at the end, which is put there: no fuzzer would find one.
+//! The inputs lack the final checksum, which is added here: a fuzzer would not find a valid one.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

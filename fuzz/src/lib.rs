@@ -1,21 +1,21 @@
-//! What the fuzz targets share: reading texts, and making objects of a kind from random bytes.
+//! Helpers of the fuzz targets: parsing texts, and making objects of a kind from random bytes.
 
 use arbitrary::{Result, Unstructured};
 use smp_merge::schema::{Cursor, TypeKind};
 use smp_text::source::{Reading, SourceMap};
 use smp_text::yaml::{Map, Node, ParseOptions, parse_documents};
 
-/// The documents of a text with their comments; none when it is malformed.
+/// The documents of a text with their comments. None if it is malformed.
 pub fn read(text: &str) -> Option<Vec<Node>> {
     read_as(Reading::Kustomize, text)
 }
 
-/// The documents of a text as kustomize or kubectl reads it, with their comments.
+/// The documents of a text as kustomize or kubectl parses it, with their comments.
 pub fn read_as(reading: Reading, text: &str) -> Option<Vec<Node>> {
     read_with(text, ParseOptions::default().reading(reading).with_comments())
 }
 
-/// Reads with options of choice.
+/// Parses a text with the given options.
 pub fn read_with(text: &str, options: ParseOptions) -> Option<Vec<Node>> {
     let sources = SourceMap::default();
     let id = sources.add("fuzz.yaml", text);
@@ -24,7 +24,7 @@ pub fn read_with(text: &str, options: ParseOptions) -> Option<Vec<Node>> {
 
 const TEXTS: &[&str] = &["a", "b", "c", "TCP", "UDP", "", "1", "null"];
 
-/// A random value for a place in a schema, with fields that the schema knows.
+/// A random value for a location in a schema, with fields of that schema.
 pub fn value(from: &mut Unstructured<'_>, at: Cursor<'_>, depth: u32) -> Result<Node> {
     if from.ratio(1, 16)? {
         return scalar(from);
@@ -64,7 +64,7 @@ fn map(from: &mut Unstructured<'_>, at: Cursor<'_>, depth: u32) -> Result<Node> 
     Ok(Node::map(map))
 }
 
-/// Adds the keys by which entries of lists are told apart, nearly everywhere.
+/// Adds merge keys to most list entries.
 pub fn add_keys(from: &mut Unstructured<'_>, node: &mut Node, at: Cursor<'_>) -> Result<()> {
     if let Some(map) = node.as_map_mut() {
         for (name, value) in map.iter_mut() {
@@ -87,7 +87,7 @@ pub fn add_keys(from: &mut Unstructured<'_>, node: &mut Node, at: Cursor<'_>) ->
     Ok(())
 }
 
-/// Sprinkles directives over an object.
+/// Adds directives to random maps and lists of an object.
 pub fn add_directives(from: &mut Unstructured<'_>, node: &mut Node) -> Result<()> {
     if let Some(map) = node.as_map_mut() {
         for (_, value) in map.iter_mut() {
@@ -124,7 +124,7 @@ fn order_of(list: Option<&Node>) -> Node {
     list.cloned().unwrap_or_else(|| Node::list(vec![Node::string("a")]))
 }
 
-/// Whether a directive of strategic merge patches is anywhere in an object.
+/// Returns true if an object contains a directive of strategic merge patches.
 pub fn has_directive(node: &Node) -> bool {
     let is_directive = |name: &str| {
         matches!(name, "$patch" | "$patchMergeKey" | "$retainKeys")

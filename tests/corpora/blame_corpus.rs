@@ -1,7 +1,7 @@
-//! What blame says of real overlays is held against what happens: the scalar at the place that it names is changed, and
-//! the value must change with it.
+//! The locations that `blame` reports for real overlays: when the scalar at a location is changed, the value in
+//! the output must change.
 //!
-//! `SMP_TEST_REALWORLD` names a folder with repositories, `SMP_TEST_BLAMES` says how many values are tried.
+//! `SMP_TEST_REALWORLD` names a directory with repositories, `SMP_TEST_BLAMES` sets the number of tested values.
 
 #![allow(clippy::print_stderr, reason = "a test says how much it tried")]
 
@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use kubectl_smp_testing::corpus::{Dice, builder, normalize, files_read_by_build, kustomizations};
+use kubectl_smp_testing::corpus::{Dice, builder, files_read_by_build, kustomizations, normalize};
 use kubectl_smp_testing::requirements;
 use smp_files::MemoryTree;
 use smp_inspect::explain::{Blame, BlamedField, MarginStyle, ResourceBlame, blame, blame_to_yaml};
@@ -22,10 +22,10 @@ use smp_text::diagnostic::{MessageFormat, MessageRenderer};
 use smp_text::source::{SourceId, SourceMap, Span};
 use smp_text::yaml::{Node, ParseOptions, Value, parse_documents, to_documents};
 
-/// Files that are larger together take their time for other reasons.
+/// The maximum total size of an overlay's files. Larger ones take too long.
 const LARGEST: usize = 3_000_000;
 
-/// What names a thing, or an entry of a list: with another name it is another thing.
+/// Fields that identify an object or a list entry. A changed name would make it another object.
 const NAMES: [&str; 12] = [
     "apiVersion",
     "kind",
@@ -56,7 +56,7 @@ impl Overlay {
         self.target.parent().unwrap_or(&self.target)
     }
 
-    /// Builds it, with another text for one of its files.
+    /// Builds the overlay, with another text for one of its files.
     fn blamed(&self, sources: &SourceMap, other: Option<(&Path, &str)>) -> Option<Blame> {
         let files = self.files.iter().map(|(path, text)| match other {
             Some((changed, text)) if changed == path => (path.clone(), text.to_string()),
@@ -68,35 +68,35 @@ impl Overlay {
         Some(blame(&built, sources, &MessageRenderer::new(sources, MessageFormat::Short)))
     }
 
-    /// The file that a text is called by, seen from where it was built.
+    /// The file with this name, relative to the build directory.
     fn file(&self, name: &Path) -> Option<&(PathBuf, String)> {
         let path = normalize(&self.here().join(name));
         self.files.iter().find(|(known, _)| *known == path)
     }
 }
 
-/// What was found out about overlays.
+/// The results for overlays.
 #[derive(Debug, Default)]
 struct Findings {
     leaves: usize,
-    /// Leaves of which nothing is said.
+    /// Leaves without an origin.
     without_origin: Vec<String>,
-    /// Leaves that stand in a file, and those of them whose text there is the value.
-    placed: usize,
+    /// Leaves with a location in a file, and those of them whose text there is the value.
+    located: usize,
     same: usize,
     tried: usize,
     changed: usize,
     failed_builds: usize,
     unchanged: Vec<String>,
     unlike: Vec<String>,
-    /// Overlays whose text says something else than what is built.
+    /// Overlays whose commented text differs from the build.
     other_texts: Vec<String>,
 }
 
 impl Findings {
     fn join(mut self, other: Self) -> Self {
         self.leaves += other.leaves;
-        self.placed += other.placed;
+        self.located += other.located;
         self.same += other.same;
         self.tried += other.tried;
         self.changed += other.changed;
@@ -109,7 +109,7 @@ impl Findings {
     }
 }
 
-/// The scalars of a text by where they begin.
+/// The scalars of a text by start offset.
 fn scalars(sources: &SourceMap, id: SourceId) -> FxHashMap<u32, String> {
     fn gather(node: &Node, found: &mut FxHashMap<u32, String>) {
         match &node.value {
@@ -126,8 +126,8 @@ fn scalars(sources: &SourceMap, id: SourceId) -> FxHashMap<u32, String> {
     found
 }
 
-/// Whether what stands at a place is the value: as YAML, as the value of a literal, or as it stands.
-fn is_there(
+/// Returns true if the text at a location is the value: parsed as YAML, as the value of a literal, or verbatim.
+fn is_value_at(
     value: &Node,
     span: Span,
     sources: &SourceMap,
@@ -147,7 +147,8 @@ fn is_there(
     })
 }
 
-/// A text with one character of the scalar at a place changed: a digit or a letter, so that a number stays one.
+/// A text with one character of the scalar at a location changed: a digit or a letter, so that a number stays a
+/// number.
 fn changed(text: &str, span: Span, is_literal: bool) -> Option<String> {
     let (start, end) = (span.start as usize, (span.end as usize).min(text.len()));
     let scalar = text.get(start..end)?;
@@ -174,7 +175,7 @@ fn changed(text: &str, span: Span, is_literal: bool) -> Option<String> {
     None
 }
 
-/// What a resource is called, without the hash of its content.
+/// The identity of a resource, without the hash suffix of its content.
 fn key(resource: &ResourceBlame) -> (String, String, String) {
     let name = resource.fields.iter().find(|field| field.pointer == "/metadata/name");
     let hashed = name.and_then(|name| name.writes.iter().find(|write| write.by != "nameHash"));
@@ -191,14 +192,14 @@ fn leaves(node: &Node) -> usize {
     }
 }
 
-/// Holds what is said of one overlay against what happens.
-fn hold(overlay: &Overlay, tries: usize, seed: u64) -> Findings {
+/// Compares the reported locations of one overlay with the effect of changes.
+fn check_overlay(overlay: &Overlay, tries: usize, seed: u64) -> Findings {
     let (mut findings, sources) = (Findings::default(), SourceMap::default());
     let Some(all) = overlay.blamed(&sources, None) else { return findings };
-    if !says_what_is_built(&all) {
+    if !comments_keep_the_output(&all) {
         findings.other_texts.push(overlay.target.display().to_string());
     }
-    let mut open = look(&all, overlay, &sources, &mut findings);
+    let mut open = check_origins(&all, overlay, &sources, &mut findings);
     let mut dice = Dice::new(seed);
     for _ in 0..tries.min(open.len()) {
         let (resource, field) = open.swap_remove(dice.below(open.len()));
@@ -207,8 +208,8 @@ fn hold(overlay: &Overlay, tries: usize, seed: u64) -> Findings {
     findings
 }
 
-/// Whether the text with comments is what is built when it is read and printed again.
-fn says_what_is_built(all: &Blame) -> bool {
+/// Returns true if the commented text parses to the built resources.
+fn comments_keep_the_output(all: &Blame) -> bool {
     let text = blame_to_yaml(all, MarginStyle::default()).expect("printable");
     let sources = SourceMap::default();
     let id = sources.add("blamed", text);
@@ -221,8 +222,8 @@ fn shown(overlay: &Overlay, resource: &ResourceBlame, field: &BlamedField) -> St
     format!("{}: {} {}: {:?}", overlay.target.display(), resource.id, field.pointer, field.writes.first())
 }
 
-/// Looks at what is said of all values; returns those that can be changed where they were written.
-fn look<'b>(
+/// Checks the origins of all values. Returns those that can be changed at their location.
+fn check_origins<'b>(
     all: &'b Blame,
     overlay: &Overlay,
     sources: &SourceMap,
@@ -241,8 +242,8 @@ fn look<'b>(
                 continue;
             };
             let Some(at) = &write.at else { continue };
-            findings.placed += 1;
-            if is_there(&write.value, at.span, sources, &mut known) {
+            findings.located += 1;
+            if is_value_at(&write.value, at.span, sources, &mut known) {
                 findings.same += 1;
             } else {
                 findings.unlike.push(shown(overlay, resource, field));
@@ -255,7 +256,7 @@ fn look<'b>(
     open
 }
 
-/// Changes a value where it was written, and builds again.
+/// Changes a value at its location, and builds again.
 fn try_one(
     overlay: &Overlay,
     resource: &ResourceBlame,
@@ -294,7 +295,7 @@ fn try_one(
 
 #[test]
 #[ignore = "needs SMP_TEST_REALWORLD, a folder with repositories"]
-fn real_overlays_change_where_blame_points() {
+fn real_overlays_change_at_the_locations_of_blame() {
     let folder = PathBuf::from(requirements::required_env("SMP_TEST_REALWORLD", "CONTRIBUTING.md"));
     let number = |name: &str, default: usize| {
         env::var(name).map_or(default, |text| text.parse::<usize>().expect("a number"))
@@ -305,12 +306,12 @@ fn real_overlays_change_where_blame_points() {
     let overlays: Vec<Overlay> = targets.par_iter().filter_map(|target| Overlay::read(target)).collect();
     let tries = wanted.div_ceil(overlays.len().max(1));
     let found = overlays.par_iter().enumerate();
-    let found = found.map(|(i, overlay)| hold(overlay, tries, (seed + i) as u64));
+    let found = found.map(|(i, overlay)| check_overlay(overlay, tries, (seed + i) as u64));
     let found = found.reduce(Findings::default, Findings::join);
-    let Findings { leaves, placed, same, tried, changed, failed_builds, .. } = found;
+    let Findings { leaves, located, same, tried, changed, failed_builds, .. } = found;
     let silent = found.without_origin.len();
     eprintln!(
-        "{} overlays, {leaves} leaves, {silent} without an origin; {placed} stand in a file, {same} of them as they are there;",
+        "{} overlays, {leaves} leaves, {silent} without an origin; {located} stand in a file, {same} of them as they are there;",
         overlays.len()
     );
     eprintln!(
@@ -322,5 +323,5 @@ fn real_overlays_change_where_blame_points() {
     assert!(found.without_origin.is_empty(), "{:#?}", found.without_origin);
     assert!(tried * 4 > wanted, "{tried} were tried");
     assert!(changed * 1000 >= tried * 999, "{changed} of {tried}");
-    assert!(same * 100 >= placed * 97, "{same} of {placed}");
+    assert!(same * 100 >= located * 97, "{same} of {located}");
 }

@@ -1,7 +1,8 @@
-//! What `check` finds of mistakes: one is made in a file of a real overlay, and a finding must name its file and line.
+//! Mistakes made in files of real overlays: a finding of `check` must name the file and line.
 //!
-//! `SMP_TEST_REALWORLD` names a folder with repositories, `SMP_TEST_CHECK_MUTATIONS` says how many mistakes are made. One
-//! that is none does not count: what is built is the same without it, or lacks nothing that is needed.
+//! `SMP_TEST_REALWORLD` names a directory with repositories, `SMP_TEST_CHECK_MUTATIONS` sets the number of
+//! mistakes. A change that is no mistake does not count: the output stays the same, or no required field is
+//! missing.
 
 #![allow(clippy::print_stderr, reason = "a test says how much it tried")]
 
@@ -13,11 +14,12 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use kubectl_smp_testing::corpus::{Dice, builder, normalize, files_read_by_build, kustomizations};
+use kubectl_smp_testing::corpus::{Dice, builder, files_read_by_build, kustomizations, normalize};
 use kubectl_smp_testing::requirements;
 use smp_files::{FileTree, MemoryTree};
 use smp_inspect::check::{
-    Baselines, CheckConfig, CheckedTarget, Conclusion, LocalFiles, RuleSelection, TargetFindings, check_target,
+    Baselines, CheckConfig, CheckedTarget, Conclusion, LocalFiles, RuleSelection, TargetFindings,
+    check_target,
 };
 use smp_merge::schema::{Gvk, Schema};
 use smp_overlay::overlay::{Builder, Built};
@@ -26,13 +28,13 @@ use smp_text::source::{KUSTOMIZATION_FILES, SourceMap, Span};
 use smp_text::yaml::{Node, ParseOptions, Value, parse_documents};
 use smp_validate::ValidateOptions;
 
-/// Files that are larger together take their time for other reasons.
+/// The maximum total size of an overlay's files. Larger ones take too long.
 const LARGEST: usize = 3_000_000;
 
-/// How many of a hundred mistakes are told at their place.
+/// The minimum percentage of mistakes that are reported at their location.
 const FLOOR: usize = 97;
 
-/// The mistakes.
+/// The kinds of mistakes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Mistake {
     /// The name in a patch, or in the target of one, is misspelled.
@@ -45,9 +47,9 @@ enum Mistake {
     Field,
     /// A value has another type.
     Type,
-    /// A field that is demanded is not there.
+    /// A required field is missing.
     Required,
-    /// The name of an object, or of a volume, is misspelled where it is used.
+    /// The name of an object, or of a volume, is misspelled in a reference.
     Dangling,
     /// A kind is misspelled.
     Kind,
@@ -67,7 +69,7 @@ const MISTAKES: [Mistake; 9] = [
     Mistake::Directive,
 ];
 
-/// Maps whose keys anybody chooses.
+/// Maps with arbitrary keys.
 const FREE: [&str; 12] = [
     "labels",
     "annotations",
@@ -83,7 +85,7 @@ const FREE: [&str; 12] = [
     "hard",
 ];
 
-/// What is in lists and must be there, by the list.
+/// Required fields of list entries, by list.
 const REQUIRED: [(&str, &str); 7] = [
     ("containers", "image"),
     ("containers", "name"),
@@ -94,7 +96,7 @@ const REQUIRED: [(&str, &str); 7] = [
     ("volumeMounts", "name"),
 ];
 
-/// Fields that are numbers.
+/// Fields with numbers.
 const NUMBERS: [&str; 11] = [
     "replicas",
     "containerPort",
@@ -109,44 +111,44 @@ const NUMBERS: [&str; 11] = [
     "timeoutSeconds",
 ];
 
-/// Fields that are true or false.
+/// Fields with booleans.
 const BOOLEANS: [&str; 4] = ["readOnly", "privileged", "hostNetwork", "allowPrivilegeEscalation"];
 
 /// An overlay in memory: the directory that is built, and all files that it reads.
 struct Overlay {
     target: PathBuf,
     files: Vec<(PathBuf, String)>,
-    /// What is wrong with it as it is, and what is built of it.
+    /// The findings and the output of the unchanged overlay.
     known: Checked,
-    /// The files that are patches.
+    /// The patch files.
     patches: FxHashSet<PathBuf>,
-    /// The files whose content is a value of what is generated, whatever it is.
+    /// The files whose content becomes a generated value, with any content.
     contents: FxHashSet<PathBuf>,
 }
 
-/// What is said of an overlay, and what it becomes.
+/// The findings and the output of an overlay.
 #[derive(Default)]
 struct Checked {
-    findings: Vec<Told>,
+    findings: Vec<ReportedFinding>,
     built: Option<Vec<Node>>,
 }
 
-/// A finding: what is said, and the files and lines of its places.
+/// A finding: its message, and the files and lines of its locations.
 #[derive(Debug, Clone)]
-struct Told {
+struct ReportedFinding {
     code: String,
     message: String,
     places: Vec<(PathBuf, usize)>,
 }
 
-impl Told {
-    /// By what it is known again when lines have moved.
+impl ReportedFinding {
+    /// Identifies the finding when lines have moved.
     fn key(&self) -> (String, String, Option<PathBuf>) {
         (self.code.clone(), self.message.clone(), self.places.first().map(|(file, _)| file.clone()))
     }
 }
 
-/// A mistake that was made: a text for a part of a file.
+/// A mistake in a file: the replaced part and its new text.
 struct Change<'o> {
     file: &'o Path,
     text: &'o str,
@@ -177,7 +179,7 @@ impl Overlay {
         self.target.parent().unwrap_or(&self.target)
     }
 
-    /// What is said of it, with another text for one of its files.
+    /// Checks the overlay, with another text for one of its files.
     fn checked(&self, other: Option<(&Path, &str)>) -> Checked {
         let files = self.files.iter().map(|(path, text)| match other {
             Some((changed, text)) if changed == path => (path.clone(), text.to_string()),
@@ -197,12 +199,13 @@ impl Overlay {
         let files = LocalFiles { tree: &*tree, fetched: None };
         let conclusion = Conclusion { sources: &sources, selection: &selection, renderer: &renderer, files };
         let report = conclusion.report(vec![found], Baselines::default());
-        let told = report.findings.iter().map(|finding| {
+        let reported = report.findings.iter().map(|finding| {
             let places = renderer.locations(finding).into_iter();
-            let places = places.map(|place| (normalize(&self.here().join(&place.file)), place.line)).collect();
-            Told { code: finding.code().name().into(), message: finding.message().into(), places }
+            let places =
+                places.map(|place| (normalize(&self.here().join(&place.file)), place.line)).collect();
+            ReportedFinding { code: finding.code().name().into(), message: finding.message().into(), places }
         });
-        let findings = told.collect();
+        let findings = reported.collect();
         let built = built.ok().map(|built| built.resources.iter().map(|one| one.node().clone()).collect());
         Checked { findings, built }
     }
@@ -219,7 +222,7 @@ impl Overlay {
         check_target(&target, selection, &ValidateOptions::default(), Arc::clone(config))
     }
 
-    /// Whether what is built has an object of that kind and name.
+    /// Returns true if the output has an object of that kind and name.
     fn has_object(&self, kind: &str, name: &str) -> bool {
         let is_it = |node: &Node| {
             node.get("kind").and_then(Node::as_str) == Some(kind)
@@ -228,7 +231,7 @@ impl Overlay {
         self.known.built.iter().flatten().any(is_it)
     }
 
-    /// Whether another file has an entry that is called so.
+    /// Returns true if another file has an entry of that name.
     fn is_named_elsewhere(&self, name: &str, file: &Path) -> bool {
         let entry = format!("name: {name}");
         let is_it = |text: &str| text.lines().any(|line| line.trim_end().ends_with(&entry));
@@ -246,7 +249,7 @@ fn parsed(text: &str) -> Vec<Node> {
     parse_documents(&sources, id, ParseOptions::default()).unwrap_or_default()
 }
 
-/// The files that kustomizations name: patches, and those whose content is a value of what is generated.
+/// The files that kustomizations name: patches, and files whose content becomes a generated value.
 fn named_files(files: &[(PathBuf, String)]) -> [FxHashSet<PathBuf>; 2] {
     let (mut patches, mut contents) = (FxHashSet::default(), FxHashSet::default());
     for (path, text) in files.iter().filter(|(path, _)| is_kustomization(path)) {
@@ -271,7 +274,7 @@ fn named_files(files: &[(PathBuf, String)]) -> [FxHashSet<PathBuf>; 2] {
     [patches, contents]
 }
 
-/// A word with a letter too many or too few, or with two of them in the wrong order.
+/// A word with a letter too many or too few, or with two letters swapped.
 fn misspelled(dice: &mut Dice, word: &str) -> String {
     let letters: Vec<char> = word.chars().collect();
     if letters.len() < 3 {
@@ -291,7 +294,7 @@ fn misspelled(dice: &mut Dice, word: &str) -> String {
     format!("{word}x")
 }
 
-/// A step on the way to a value.
+/// A segment of a field path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Step {
     Field(String),
@@ -302,7 +305,7 @@ fn fields(way: &[Step]) -> Vec<&str> {
     way.iter().map(|step| if let Step::Field(name) = step { name.as_str() } else { "" }).collect()
 }
 
-/// All values of a document with the ways to them.
+/// All values of a document with their field paths.
 fn values<'n>(node: &'n Node, way: &mut Vec<Step>, out: &mut Vec<(Vec<Step>, &'n Node)>) {
     out.push((way.clone(), node));
     match &node.value {
@@ -324,7 +327,7 @@ fn values<'n>(node: &'n Node, way: &mut Vec<Step>, out: &mut Vec<(Vec<Step>, &'n
     }
 }
 
-/// Whether beside a value something says that what it names may be missing. Entries of lists are not told apart.
+/// Returns true if a field beside a value marks its reference as optional. Entries of lists are not distinguished.
 fn is_optional(all: &[(Vec<Step>, &Node)], way: &[&str]) -> bool {
     let Some((_, around)) = way.split_last() else { return false };
     all.iter().any(|(other, value)| {
@@ -334,7 +337,7 @@ fn is_optional(all: &[(Vec<Step>, &Node)], way: &[&str]) -> bool {
     })
 }
 
-/// Where mistakes can be made in a file.
+/// Finds the possible mistakes in a file.
 struct Mistakes<'o, 'd> {
     overlay: &'o Overlay,
     file: &'o Path,
@@ -355,7 +358,7 @@ impl Mistakes<'_, '_> {
         self.found.push(Change { file, text, start, end, new, lines: (line, line) });
     }
 
-    /// Misspells a scalar that stands there as it is.
+    /// Misspells a scalar that is written verbatim.
     fn misspell(&mut self, node: &Node) {
         if let Some(word) = self.plain_scalar(node) {
             let new = misspelled(self.dice, &word);
@@ -401,11 +404,11 @@ impl Mistakes<'_, '_> {
         values(node, &mut Vec::new(), &mut all);
         for (way, value) in &all {
             let way = fields(way);
-            // What SOPS adds is no part of the object, and a server takes no status.
+            // Fields added by SOPS are not part of the object, and a server ignores status in manifests.
             if matches!(way.first(), Some(&"status" | &"sops")) {
                 continue;
             }
-            // Properties are called as their author likes, and below these a server passes over what it does not know.
+            // Property names are arbitrary, and a server ignores unknown fields below them.
             let is_schema = kind == "CustomResourceDefinition";
             if is_schema && way.iter().any(|field| matches!(*field, "items" | "additionalProperties")) {
                 continue;
@@ -431,14 +434,14 @@ impl Mistakes<'_, '_> {
         }
     }
 
-    /// A value of a ConfigMap is a text.
+    /// A value of a ConfigMap is a string.
     fn data(&mut self, value: &Node) {
         if self.plain_scalar(value).is_some() {
             self.replace(value.span(), "true".into());
         }
     }
 
-    /// A container that the patch itself adds may be called anything.
+    /// A container that the patch itself adds may have any name.
     fn container(&mut self, way: &[&str], value: &Node) {
         let is_name = matches!(way, [.., "containers" | "initContainers", "", "name"]);
         let is_there = |name: &str| self.overlay.is_named_elsewhere(name, self.file);
@@ -464,7 +467,7 @@ impl Mistakes<'_, '_> {
     fn type_of(&mut self, way: &[&str], value: &Node, kind: &str) {
         let (Some(text), [.., last]) = (self.plain_scalar(value), way) else { return };
         let around = way.len().checked_sub(2).map_or("", |i| way[i]);
-        // These may be names, too.
+        // These may also be names.
         let may_be_text =
             matches!(around, "httpGet" | "tcpSocket") || way.contains(&"backend") || kind == "NetworkPolicy";
         if NUMBERS.contains(last) && text.parse::<u32>().is_ok() && !may_be_text {
@@ -498,7 +501,7 @@ impl Mistakes<'_, '_> {
                     .find('\n')
                     .map_or(self.text.len(), |at| span.end as usize + at + 1),
             };
-            // In a flow or on the line of a dash it cannot be taken out by lines.
+            // In flow style or on the line of a dash, it cannot be removed by lines.
             let is_alone = self.text[start..].trim_start().starts_with(field) && start < end;
             if is_alone {
                 let around = value.span();
@@ -523,7 +526,7 @@ impl Mistakes<'_, '_> {
             [.., "volumeMounts", "", "name"] => "",
             _ => return,
         };
-        // A claim that is made of a template is called as its volume.
+        // A claim from a template has the name of its volume.
         let has_volume = || {
             all.iter().any(|(way, value)| {
                 matches!(fields(way).as_slice(), [.., "volumes", "", "name"]) && value.as_str() == Some(name)
@@ -547,12 +550,12 @@ impl Mistakes<'_, '_> {
     }
 }
 
-/// Where a mistake can be made in an overlay.
+/// The possible mistakes of one kind in an overlay.
 fn changes<'o>(overlay: &'o Overlay, mistake: Mistake, dice: &mut Dice, schema: &Schema) -> Vec<Change<'o>> {
     let mut found = Vec::new();
     for (file, text) in &overlay.files {
         let is_yaml = file.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
-        // What has a name is there more than once, and so would be the mistake.
+        // An anchored value occurs more than once, and so would the mistake.
         let has_anchors = text.contains(": &") || text.contains("- &");
         let is_text = (is_yaml || is_kustomization(file)) && !overlay.contents.contains(file);
         if !is_text || has_anchors {
@@ -575,7 +578,7 @@ fn changes<'o>(overlay: &'o Overlay, mistake: Mistake, dice: &mut Dice, schema: 
     found
 }
 
-/// How many fields of workloads and services are not there that must be.
+/// The number of missing required fields of workloads and services.
 fn lacks(built: &[Node]) -> usize {
     built.iter().map(lacking).sum()
 }
@@ -597,12 +600,12 @@ fn lacking(object: &Node) -> usize {
     own + of_lists.sum::<usize>()
 }
 
-/// What came of the mistakes.
+/// The results of all mistakes.
 #[derive(Debug, Default)]
 struct Tally {
-    /// By mistake: how many were made, told at their place, and told there first.
+    /// By mistake: how many were made, were reported at their location, and were reported there first.
     made: BTreeMap<Mistake, [usize; 3]>,
-    /// Those that are none.
+    /// Changes that are no mistakes.
     none: usize,
     missed: Vec<String>,
 }
@@ -632,12 +635,12 @@ impl Tally {
         let is_here = |(file, line): &(PathBuf, usize)| {
             file == change.file && (change.lines.0..=change.lines.1).contains(line)
         };
-        let is_told = fresh.iter().any(|told| told.places.iter().any(is_here));
-        let is_first = fresh.iter().any(|told| told.places.first().is_some_and(is_here));
+        let is_reported = fresh.iter().any(|reported| reported.places.iter().any(is_here));
+        let is_first = fresh.iter().any(|reported| reported.places.first().is_some_and(is_here));
         let counts = self.made.entry(mistake).or_default();
-        let more = [1, usize::from(is_told), usize::from(is_first)];
+        let more = [1, usize::from(is_reported), usize::from(is_first)];
         counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
-        if !is_told {
+        if !is_reported {
             let made: String = change.new.chars().take(80).collect();
             self.missed.push(format!(
                 "{mistake:?} in {}: {}:{}: `{made}`: {:?}",
@@ -651,12 +654,12 @@ impl Tally {
 }
 
 /// The findings that were not there before.
-fn fresh(before: &[Told], mut now: Vec<Told>) -> Vec<Told> {
+fn fresh(before: &[ReportedFinding], mut now: Vec<ReportedFinding>) -> Vec<ReportedFinding> {
     let mut known: FxHashMap<_, usize> = FxHashMap::default();
-    for told in before {
-        *known.entry(told.key()).or_default() += 1;
+    for reported in before {
+        *known.entry(reported.key()).or_default() += 1;
     }
-    now.retain(|told| match known.get_mut(&told.key()) {
+    now.retain(|reported| match known.get_mut(&reported.key()) {
         Some(count) if *count > 0 => {
             *count -= 1;
             false
@@ -666,7 +669,7 @@ fn fresh(before: &[Told], mut now: Vec<Told>) -> Vec<Told> {
     now
 }
 
-/// Makes mistakes in an overlay, of each sort in turn.
+/// Makes mistakes in an overlay, of each kind in turn.
 fn make(overlay: &Overlay, first: usize, tries: usize, seed: u64) -> Tally {
     let mut tally = Tally::default();
     let mut dice = Dice::new(seed);
@@ -687,7 +690,7 @@ fn make(overlay: &Overlay, first: usize, tries: usize, seed: u64) -> Tally {
 
 #[test]
 #[ignore = "needs SMP_TEST_REALWORLD, a folder with repositories"]
-fn mistakes_in_real_overlays_are_told_where_they_are() {
+fn mistakes_in_real_overlays_are_reported_at_their_location() {
     let folder = PathBuf::from(requirements::required_env("SMP_TEST_REALWORLD", "CONTRIBUTING.md"));
     let number = |name: &str, default: usize| {
         env::var(name).map_or(default, |text| text.parse::<usize>().expect("a number"))
@@ -702,12 +705,16 @@ fn mistakes_in_real_overlays_are_told_where_they_are() {
     let tally = tally.map(|(i, overlay)| make(overlay, i + seed, tries, (seed + i) as u64));
     let tally = tally.reduce(Tally::default, Tally::join);
     tally.missed.iter().take(number("SMP_TEST_SHOWN", 1000)).for_each(|one| eprintln!("missed: {one}"));
-    for (mistake, [made, told, first]) in &tally.made {
-        eprintln!("{mistake:?}: {made} made, {told} told, {first} of them there first");
+    for (mistake, [made, reported, first]) in &tally.made {
+        eprintln!("{mistake:?}: {made} made, {reported} reported, {first} of them there first");
     }
     let sum = |i: usize| tally.made.values().map(|counts| counts[i]).sum::<usize>();
-    let (made, told) = (sum(0), sum(1));
-    eprintln!("{} overlays, {made} mistakes, {told} told; {} more were none", overlays.len(), tally.none);
+    let (made, reported) = (sum(0), sum(1));
+    eprintln!(
+        "{} overlays, {made} mistakes, {reported} reported; {} more were none",
+        overlays.len(),
+        tally.none
+    );
     assert!(made * 2 >= wanted, "{made} were made");
-    assert!(told * 100 >= made * FLOOR, "{told} of {made}");
+    assert!(reported * 100 >= made * FLOOR, "{reported} of {made}");
 }

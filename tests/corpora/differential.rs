@@ -1,9 +1,10 @@
-//! The same answers as the reference implementations: apimachinery's strategic merge patches and
-//! kyaml's merges, over cases made at random and over recorded ones.
+//! Differential tests against the reference implementations: apimachinery's strategic merge patches and kyaml's
+//! merges, with random and with recorded cases.
 //!
-//! `SMP_TEST_ORACLE` names the program that `tests/oracle/build` builds. `SMP_TEST_CASES` is the number of
-//! random cases (10,000; `SMP_TEST_CUSTOM` that of those whose kinds we know from CRDs, 2,500), the same in each run;
-//! `SMP_TEST_CASES_SEED` is the first seed of other ones. That recorded cases come out as recorded is tested without the oracle.
+//! `SMP_TEST_ORACLE` names the program that `tests/oracle/build` builds. `SMP_TEST_CASES` is the number of random
+//! cases (10,000; `SMP_TEST_CUSTOM` that of cases with kinds from CRDs, 2,500), the same in each run.
+//! `SMP_TEST_CASES_SEED` is the first seed of other cases. The test of the recorded results does not need the
+//! oracle.
 
 #![allow(clippy::print_stderr, reason = "tests say which seeds they used")]
 
@@ -24,10 +25,10 @@ use rayon::prelude::*;
 use smp_text::source::SourceMap;
 use smp_text::yaml::{ParseOptions, parse_one};
 
-/// How many cases the oracle is asked at once.
+/// The number of cases per request to the oracle.
 const BATCH: usize = 1000;
 
-/// How many disagreements are shown.
+/// The number of disagreements that are printed.
 const SHOWN: usize = 5;
 
 fn disagrees(case: &Case, answer: &Answer, schemas: &Schemas) -> bool {
@@ -36,18 +37,18 @@ fn disagrees(case: &Case, answer: &Answer, schemas: &Schemas) -> bool {
 
 #[test]
 #[ignore = "needs the oracle, see .ci/tools"]
-fn random_cases_come_out_as_the_reference_says() {
+fn random_cases_equal_the_reference() {
     check_random(&seeds::seeds("SMP_TEST_CASES", 10_000), &Schemas::new());
 }
 
-/// The reference has the Go types, and we the same as a custom resource has it: from a CRD.
+/// The reference has the Go types, and the library has the same types from a CRD.
 #[test]
 #[ignore = "needs the oracle, see .ci/tools"]
-fn random_custom_resources_come_out_as_the_reference_says() {
+fn random_custom_resources_equal_the_reference() {
     check_random(&seeds::seeds("SMP_TEST_CUSTOM", 2_500), &custom::schemas());
 }
 
-/// Cases of the built-in kinds, and what we make of them with these schemas.
+/// Random cases of the built-in kinds, and our results with these schemas.
 fn check_random(seeds: &[u64], schemas: &Schemas) {
     let mut oracle = Oracle::start();
     let embedded = Schemas::new();
@@ -67,7 +68,7 @@ fn check_random(seeds: &[u64], schemas: &Schemas) {
             .filter(|&i| disagrees(&cases[i], &answers[i], schemas))
             .collect();
         for i in wrong {
-            if disagrees(&cases[i], &oracle.ask_well(&cases[i]), schemas) {
+            if disagrees(&cases[i], &oracle.ask_stable(&cases[i]), schemas) {
                 failures.push((seeds[i], cases[i].clone()));
             } else {
                 unstable += 1;
@@ -83,14 +84,14 @@ fn check_random(seeds: &[u64], schemas: &Schemas) {
     assert!(results > 2 * errors, "most cases must say something");
 }
 
-/// The smallest case that is still in dispute, and what both say.
+/// The smallest case that still differs, and both results.
 fn report(case: Case, oracle: &mut Oracle, schemas: &Schemas) -> String {
     let case = shrink::shrink(case, |cases| {
         let answers = oracle.ask(cases);
         let mut wrong = (0..cases.len()).filter(|&i| disagrees(&cases[i], &answers[i], schemas));
-        wrong.find(|&i| disagrees(&cases[i], &oracle.ask_well(&cases[i]), schemas))
+        wrong.find(|&i| disagrees(&cases[i], &oracle.ask_stable(&cases[i]), schemas))
     });
-    let theirs = match oracle.ask_well(&case) {
+    let theirs = match oracle.ask_stable(&case) {
         Answer::Result(theirs) => format!("result: # theirs\n{}", case::show(&theirs)),
         Answer::Error(error) => format!("error: true # theirs: {error}\n"),
         Answer::Unstable(_) => String::new(),
@@ -119,7 +120,7 @@ fn recorded() -> Vec<(PathBuf, Recorded)> {
 }
 
 #[test]
-fn recorded_cases_come_out_as_recorded() {
+fn recorded_cases_give_the_recorded_result() {
     let schemas = Schemas::new();
     let cases = recorded();
     assert!(cases.len() > 10);
@@ -138,17 +139,17 @@ fn recorded_cases_come_out_as_recorded() {
 
 #[test]
 #[ignore = "needs the oracle, see .ci/tools"]
-fn recorded_cases_are_recorded_as_the_reference_says() {
+fn recorded_results_equal_the_reference() {
     let mut oracle = Oracle::start();
     for (path, recorded) in recorded() {
-        let answer = oracle.ask_well(&recorded.case);
+        let answer = oracle.ask_stable(&recorded.case);
         assert!(answer.is(&recorded.reference), "{}: {answer:?}", path.display());
     }
 }
 
 #[test]
 #[ignore = "needs SMP_TEST_REALWORLD, a folder of repositories, and the oracle"]
-fn real_objects_round_trip_as_the_reference_says() {
+fn real_objects_round_trip_like_the_reference() {
     let mut oracle = Oracle::start();
     let schemas = Schemas::new();
     let triples = real::triples();
@@ -160,7 +161,7 @@ fn real_objects_round_trip_as_the_reference_says() {
         asked += cases.len();
         for (case, answer) in cases.iter().zip(oracle.ask(&cases)) {
             let is_wrong =
-                disagrees(case, &answer, &schemas) && disagrees(case, &oracle.ask_well(case), &schemas);
+                disagrees(case, &answer, &schemas) && disagrees(case, &oracle.ask_stable(case), &schemas);
             assert!(!is_wrong, "{}", report(case.clone(), &mut oracle, &schemas));
         }
     }

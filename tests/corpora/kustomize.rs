@@ -1,8 +1,8 @@
-//! The same bytes as the real kustomize: over small cases, the examples, and overlays made at random.
+//! Byte-for-byte comparison with kustomize: small cases, the examples, and random overlays.
 //!
-//! `SMP_TEST_KUSTOMIZE` names kustomize; the cases have its output beside them and are also tested without.
-//! `SMP_TEST_OVERLAYS` is the number of random overlays (200), the same in each run; `SMP_TEST_OVERLAYS_SEED` is the
-//! first seed of other ones.
+//! `SMP_TEST_KUSTOMIZE` names kustomize. The cases include its output and are also tested without it.
+//! `SMP_TEST_OVERLAYS` is the number of random overlays (200), the same in each run; `SMP_TEST_OVERLAYS_SEED` is
+//! the first seed of other overlays.
 
 #![allow(clippy::print_stderr, reason = "tests say which seeds they used")]
 
@@ -11,8 +11,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Instant;
 
-use kubectl_smp_testing::requirements::required_env;
 use kubectl_smp_testing::overlays;
+use kubectl_smp_testing::requirements::required_env;
 use kubectl_smp_testing::seeds;
 use rayon::prelude::*;
 use tempfile::TempDir;
@@ -31,7 +31,7 @@ fn build(program: &str, directory: &Path, args: &[&str]) -> Output {
         .expect("the program runs")
 }
 
-/// Compares both programs on a directory: the same bytes, or both fail. Returns whether it builds.
+/// Compares both programs on a directory: the same bytes, or both fail. Returns true if it builds.
 fn compare(kustomize: &str, directory: &Path) -> Result<bool, String> {
     let ours = env!("CARGO_BIN_EXE_kubectl-smp");
     let want = build(kustomize, directory, &[]);
@@ -71,8 +71,8 @@ ours: {our}"
     Ok(want.status.success())
 }
 
-/// Builds each case with a program. A directory of `tests/cases/kustomize` has a kustomization `input` and what
-/// kustomize makes of it.
+/// Builds each case with a program. A directory of `tests/cases/kustomize` has a kustomization `input` and the
+/// output of kustomize.
 fn check_cases(program: &str, args: &[&str]) {
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/kustomize");
     let mut count = 0;
@@ -88,7 +88,7 @@ fn check_cases(program: &str, args: &[&str]) {
 }
 
 #[test]
-fn the_cases_are_built_as_recorded() {
+fn cases_build_to_the_recorded_output() {
     for dialect in ["auto", "kustomize"] {
         check_cases(env!("CARGO_BIN_EXE_kubectl-smp"), &["--dialect", dialect]);
     }
@@ -96,13 +96,13 @@ fn the_cases_are_built_as_recorded() {
 
 #[test]
 #[ignore = "needs kustomize, see .ci/tools"]
-fn kustomize_builds_the_cases_as_recorded() {
+fn kustomize_builds_cases_to_the_recorded_output() {
     check_cases(&kustomize(), &[]);
 }
 
 #[test]
 #[ignore = "needs kustomize, see .ci/tools"]
-fn the_examples_are_built_as_kustomize_builds_them() {
+fn examples_build_to_the_same_bytes_as_kustomize() {
     let kustomize = kustomize();
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/kustomize");
     for directory in ["base", "overlays/staging", "overlays/production"] {
@@ -112,10 +112,10 @@ fn the_examples_are_built_as_kustomize_builds_them() {
     }
 }
 
-/// Where YAML 1.1 has more line breaks than YAML 1.2, in all places in which one may stand.
+/// YAML 1.1 has more line breaks than YAML 1.2. Tries them in all possible positions.
 #[test]
 #[ignore = "needs kustomize, see .ci/tools"]
-fn line_breaks_of_yaml_1_1_are_read_and_written_as_by_kustomize() {
+fn line_breaks_of_yaml_1_1_are_parsed_and_written_as_by_kustomize() {
     let kustomize = kustomize();
     let forms = [
         "a: x~y",
@@ -174,7 +174,7 @@ data:
 
 #[test]
 #[ignore = "needs kustomize, see .ci/tools"]
-fn random_overlays_are_built_as_kustomize_builds_them() {
+fn random_overlays_build_to_the_same_bytes_as_kustomize() {
     let kustomize = kustomize();
     let seeds = seeds::seeds("SMP_TEST_OVERLAYS", 200);
     let count = seeds.len();

@@ -1,4 +1,4 @@
-//! Tests by many cases: random ones, recorded ones, and files of real repositories.
+//! Tests with many cases: random ones, recorded ones, and files of real repositories.
 
 #![allow(clippy::too_many_lines, reason = "texts and expected outputs stand in the tests")]
 

@@ -1,7 +1,7 @@
-//! What holds for merges of two and three versions by the rules that lose nothing, whatever the versions are.
+//! Properties of lossless merges of two and three versions, for any versions.
 //!
-//! 5,000 random cases for each law, or as many as `SMP_TEST_LAWS` says (`SMP_TEST_LAWS_SEED`: from that seed on).
-//! Real manifests are tried where `SMP_TEST_REALWORLD` names a folder with some, `SMP_TEST_PAIRS` (100) random
+//! 5,000 random cases for each property, or `SMP_TEST_LAWS` (with `SMP_TEST_LAWS_SEED` as first seed). If
+//! `SMP_TEST_REALWORLD` names a directory, its real manifests are tested, too, with `SMP_TEST_PAIRS` (100) random
 //! triples of each kind.
 
 #![allow(clippy::print_stderr, reason = "tests say which seeds they used, and what they left out")]
@@ -9,7 +9,7 @@
 mod check;
 mod real;
 
-use check::{Verdict, laws_of, read};
+use check::{Verdict, check_laws, read};
 use kubectl_smp_testing::generate::{Dice, EntryUniqueness, Generator, Options};
 use kubectl_smp_testing::seeds;
 use rayon::prelude::*;
@@ -17,7 +17,7 @@ use smp_merge::schema::Schema;
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, write_documents_in_source_style};
 
-/// Tries three versions of an object for many seeds.
+/// Tests three versions of an object for many seeds.
 fn check(options: Options) {
     let schema = Schema::embedded();
     let broken = seeds::seeds("SMP_TEST_LAWS", 5_000).into_par_iter().find_map_any(|seed| {
@@ -33,7 +33,8 @@ fn versions(generator: &mut Generator<'_>, schema: &Schema) -> Verdict {
     let original = generator.object();
     let (mut updated, dest) = (generator.changed(&original), generator.changed(&original));
     if generator.dice.one_in(8) {
-        // Directives of patches are fields like any other. What is no object of a kind any more, has no schema.
+        // Directives of patches are fields like any other. A value that is no longer an object of a kind has no
+        // schema.
         generator.add_patch_directives(&mut updated);
         for name in ["apiVersion", "kind"] {
             if let (Some(map), Some(value)) = (updated.as_map_mut(), dest.get(name)) {
@@ -42,30 +43,30 @@ fn versions(generator: &mut Generator<'_>, schema: &Schema) -> Verdict {
         }
     }
     let original = if generator.dice.one_in(8) { generator.object() } else { original };
-    // They are read from texts, so that they know where their values stand.
+    // The versions are parsed from texts, so that their values have locations.
     let sources = SourceMap::default();
     let written = |node: &Node| read(&sources, &write_documents_in_source_style(std::slice::from_ref(node)));
-    laws_of([&written(&original)?, &written(&updated)?, &written(&dest)?], schema)
+    check_laws([&written(&original)?, &written(&updated)?, &written(&dest)?], schema)
 }
 
 #[test]
-fn random_versions_keep_the_laws() {
+fn random_versions_satisfy_the_laws() {
     check(Options { distinct: EntryUniqueness::AllKeys, wrong_values: false });
 }
 
 #[test]
-fn random_versions_with_few_entries_alike_keep_the_laws() {
+fn random_versions_with_few_equal_entries_satisfy_the_laws() {
     check(Options { distinct: EntryUniqueness::MergeKey, wrong_values: false });
 }
 
 #[test]
-fn random_versions_with_equal_keys_and_wrong_types_keep_the_laws() {
+fn random_versions_with_equal_keys_and_wrong_types_satisfy_the_laws() {
     check(Options { distinct: EntryUniqueness::Any, wrong_values: true });
 }
 
 #[test]
 #[ignore = "needs SMP_TEST_REALWORLD, a folder with repositories"]
-fn real_manifests_merged_with_themselves_are_the_same_bytes() {
+fn real_manifests_merged_with_themselves_keep_their_bytes() {
     let files = real::files();
     let counts = real::merged_with_themselves(&files);
     eprintln!("{counts:?}");
@@ -75,7 +76,7 @@ fn real_manifests_merged_with_themselves_are_the_same_bytes() {
 
 #[test]
 #[ignore = "needs SMP_TEST_REALWORLD, a folder with repositories"]
-fn real_manifests_of_a_kind_keep_the_laws_as_versions() {
+fn real_manifests_of_a_kind_satisfy_the_laws_as_versions() {
     let schema = Schema::embedded();
     let kinds = real::manifests_by_kind(&real::files());
     let seeds = seeds::seeds("SMP_TEST_PAIRS", 100);
@@ -83,7 +84,7 @@ fn real_manifests_of_a_kind_keep_the_laws_as_versions() {
         seeds.iter().find_map(|seed| {
             let mut dice = Dice::new(*seed);
             let versions = [(); 3].map(|()| &manifests[dice.below(manifests.len())]);
-            let broken = laws_of(versions, &schema).err();
+            let broken = check_laws(versions, &schema).err();
             broken.map(|error| format!("{kind:?}, seed {seed}: {error}"))
         })
     });

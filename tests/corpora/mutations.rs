@@ -1,7 +1,8 @@
-//! Overlays with one file changed in its structure: each builds or is refused, without a panic and within five seconds.
+//! Overlays with a structural change in one file: each builds or is rejected, without a panic and within five
+//! seconds.
 //!
-//! `SMP_TEST_MUTATIONS` says how many are built, from seed `SMP_TEST_MUTATIONS_SEED` on. `SMP_TEST_REALWORLD` names a
-//! folder with repositories whose overlays are changed, too.
+//! `SMP_TEST_MUTATIONS` sets the number of builds, `SMP_TEST_MUTATIONS_SEED` the first seed. `SMP_TEST_REALWORLD`
+//! names a directory with repositories whose overlays are changed, too.
 
 #![allow(clippy::print_stderr, reason = "a test says how much it built")]
 
@@ -24,10 +25,10 @@ use smp_text::yaml::{
     write_documents_in_source_style,
 };
 
-/// The longest that one build may take.
+/// The maximum time of one build.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Overlays with larger files take their time for other reasons.
+/// The maximum size of an overlay's files. Larger ones take too long.
 const LARGEST: usize = 300_000;
 
 /// An overlay in memory: the directory that is built, and all files that it reads.
@@ -37,7 +38,7 @@ struct Overlay {
 }
 
 impl Overlay {
-    /// Reads what a directory reads when it is built; none where that is not text, or much.
+    /// Reads the files that the build of a directory reads. None if they are not text, or too large.
     fn read(target: &Path) -> Option<Self> {
         let tree = Arc::new(RecordingTree::new(Arc::new(DiskTree)));
         let _ = build(tree.clone(), target);
@@ -49,7 +50,7 @@ impl Overlay {
         (!files.is_empty() && size <= LARGEST).then(|| Self { target: target.into(), files })
     }
 
-    /// Builds it with one file changed. Returns whether that could be built.
+    /// Builds the overlay with one file changed. Returns true if it builds.
     fn build_changed(&self, dice: &mut Dice) -> bool {
         let changed = dice.below(self.files.len());
         let other = &self.files[dice.below(self.files.len())].1;
@@ -72,13 +73,16 @@ fn build(tree: Arc<dyn FileTree>, target: &Path) -> Option<Built> {
     options.lock = LockSource::Ignore;
     let chain = |used| {
         let hermetic = used == ChainPurpose::Kustomizations;
-        SchemaChain::new(&SchemaChoice::Auto, ChainSources { hermetic, offline: true, ..ChainSources::default() })
+        SchemaChain::new(
+            &SchemaChoice::Auto,
+            ChainSources { hermetic, offline: true, ..ChainSources::default() },
+        )
     };
     Builder::with_chain(SourceMap::default(), options, Box::new(chain), Targets::One).ok()?.build(target).ok()
 }
 
-/// Values that somebody might not have thought of.
-const ODD: [&str; 26] = [
+/// Unusual values.
+const UNUSUAL_VALUES: [&str; 26] = [
     "",
     "~",
     "null",
@@ -107,7 +111,7 @@ const ODD: [&str; 26] = [
     "é\n\t",
 ];
 
-/// Names that mean something somewhere.
+/// Names with a meaning in some context.
 const NAMES: [&str; 34] = [
     "<<",
     "$patch",
@@ -145,7 +149,7 @@ const NAMES: [&str; 34] = [
     "fieldPaths",
 ];
 
-/// A text with its structure changed in one to three places.
+/// A text with one to three structural changes.
 fn mutated(text: &str, other: &str, dice: &mut Dice) -> String {
     let (Some(mut documents), others) = (read(text), read(other).unwrap_or_default()) else {
         return text.to_string();
@@ -185,7 +189,7 @@ fn count(node: &Node) -> usize {
     }
 }
 
-/// The node at a position, counted from the top.
+/// The node at a position in pre-order.
 fn nth(node: &mut Node, at: usize) -> &mut Node {
     if at == 0 {
         return node;
@@ -209,8 +213,8 @@ fn nth(node: &mut Node, at: usize) -> &mut Node {
 
 fn mutate(node: &mut Node, part: Node, dice: &mut Dice) {
     match dice.below(11) {
-        0 => *node = Node::plain(dice.pick(&ODD)),
-        1 => *node = Node::string(dice.pick(&ODD)),
+        0 => *node = Node::plain(dice.pick(&UNUSUAL_VALUES)),
+        1 => *node = Node::string(dice.pick(&UNUSUAL_VALUES)),
         2 => *node = Node::null(),
         3 => *node = part,
         4 => *node = Node::list(vec![node.clone(), part]),
@@ -228,7 +232,7 @@ fn nested(node: &Node, name: &str, levels: usize) -> Node {
     })
 }
 
-/// Changes what a map or list has.
+/// Changes the children of a map or list.
 fn children(node: &mut Node, part: Node, dice: &mut Dice) {
     match &mut node.value {
         Value::Scalar(text) => *text = format!("{text}{text}").into(),
@@ -249,7 +253,7 @@ fn children(node: &mut Node, part: Node, dice: &mut Dice) {
                 0 => drop(map.entries_mut().remove(at)),
                 1 => drop(map.insert(dice.pick(&NAMES), part)),
                 2 => map.entries_mut()[at].key.text = dice.pick(&NAMES).into(),
-                // Equal keys.
+                // Duplicate keys.
                 _ => {
                     let Entry { key, .. } = map.entries()[at].clone();
                     map.entries_mut().push(Entry { key, value: part });
@@ -275,11 +279,11 @@ fn number(variable: &str, default: u64) -> u64 {
     env::var(variable).ok().map_or(default, |text| text.parse().expect("a number"))
 }
 
-/// What a thread builds, and since when.
+/// The seed that a thread is building, and its start time.
 type Current = Mutex<Option<(u64, Instant)>>;
 
 #[test]
-fn changed_overlays_are_built_or_refused() {
+fn changed_overlays_build_or_are_rejected() {
     let made = tempfile::tempdir().expect("a directory");
     let made = made.path().canonicalize().expect("its real path");
     let overlays = &corpus(&made);
@@ -318,7 +322,7 @@ fn changed_overlays_are_built_or_refused() {
     assert!(built * 20 > all && built < all, "{built} of {all}: that says little");
 }
 
-/// Ends everything when a build takes too long: a thread cannot be stopped.
+/// Exits the process if a build takes too long: a thread cannot be stopped.
 fn watch(current: &[Current], done: &AtomicBool) {
     while !done.load(Ordering::SeqCst) {
         thread::sleep(Duration::from_millis(50));

@@ -1,8 +1,8 @@
-//! What holds for whole directories that are merged: what only one side changed, is what comes of it, file by file
-//! and byte for byte. Files are moved, joined, removed, added, broken and edited at random.
+//! Properties of merges of whole directories: changes of only one side are the result, file by file and byte for
+//! byte. Files are randomly moved, joined, removed, added, broken and edited.
 //!
-//! The directories are those of `examples`; `SMP_TEST_REALWORLD` names a folder with more. `SMP_TEST_TREES` says how
-//! many are tried (60), `SMP_TEST_TREES_SEED` from which seed on.
+//! The directories are those of `examples`; `SMP_TEST_REALWORLD` names a directory with more. `SMP_TEST_TREES`
+//! sets their number (60), `SMP_TEST_TREES_SEED` the first seed.
 
 #![allow(clippy::print_stderr, reason = "tests say which seeds they used")]
 
@@ -38,7 +38,7 @@ fn is_yaml(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml")
 }
 
-/// Makes one change.
+/// Makes one random change.
 fn change(tree: &mut Tree, dice: &mut Dice) {
     let mut paths: Vec<PathBuf> = tree.keys().cloned().collect();
     dice.shuffle(&mut paths);
@@ -126,7 +126,7 @@ fn try_one(tree: &Tree, seed: u64) {
     }
 }
 
-/// The directories of a folder, themselves and all below them, that hold a few small files.
+/// The directories at and below a path that contain a few small files.
 fn trees(folder: &Path) -> Vec<Tree> {
     let walk = walkdir::WalkDir::new(folder).sort_by_file_name();
     let directories = walk.into_iter().map(|entry| entry.expect("readable"));
@@ -147,12 +147,12 @@ fn try_all(folder: &Path) {
 }
 
 #[test]
-fn what_one_side_changed_in_a_directory_is_the_result() {
+fn directory_changes_of_one_side_are_the_result() {
     try_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("examples"));
 }
 
 #[test]
 #[ignore = "needs SMP_TEST_REALWORLD, a folder with repositories"]
-fn real_directories_of_which_one_side_changed_some_are_its() {
+fn real_directory_changes_of_one_side_are_the_result() {
     try_all(Path::new(&std::env::var("SMP_TEST_REALWORLD").expect("SMP_TEST_REALWORLD names a folder")));
 }

@@ -1,9 +1,8 @@
-//! What holds for all objects: patches get there, directives leave no trace, and every value of a result comes
-//! from an input. Laws of merges by the rules that lose nothing stand in `merge_laws.rs`.
+//! Properties of all objects: created patches lead to the modified object, directives never reach a result, and
+//! every value of a result comes from an input. Properties of lossless merges are in `merge_laws.rs`.
 //!
-//! 10,000 cases for each law, or as many as `SMP_TEST_LAWS` says, the same in each run; `SMP_TEST_LAWS_SEED` is the
-//! first seed of other ones. Laws over a schema that has directives which
-//! no built-in kind has yet stand beside the code.
+//! 10,000 cases for each property, or `SMP_TEST_LAWS`, the same in each run; `SMP_TEST_LAWS_SEED` is the first
+//! seed of other cases. Properties of directives that no built-in kind has yet are tested in unit tests.
 
 #![allow(clippy::print_stderr, reason = "tests say which seeds they used")]
 
@@ -20,10 +19,10 @@ use smp_merge::patch::{ThreeWayOptions, create, create_three_way};
 use smp_merge::schema::{Cursor, Schema};
 use smp_text::yaml::{Map, Node, Value, to_json};
 
-/// What is wrong, or nothing.
+/// Ok, or a description of the violation.
 type Verdict = Result<(), String>;
 
-/// Checks a law for many seeds.
+/// Checks a property for many seeds.
 fn check(options: Options, law: impl Fn(&mut Generator<'_>, &Schema) -> Verdict + Sync) {
     let schema = Schema::embedded();
     let broken = seeds::seeds("SMP_TEST_LAWS", 10_000).into_par_iter().find_map_any(|seed| {
@@ -35,11 +34,11 @@ fn check(options: Options, law: impl Fn(&mut Generator<'_>, &Schema) -> Verdict 
     }
 }
 
-fn right(distinct: EntryUniqueness) -> Options {
+fn valid_objects(distinct: EntryUniqueness) -> Options {
     Options { distinct, wrong_values: false }
 }
 
-/// The value, or what went wrong with it.
+/// Returns the value, or the error with its context.
 fn ok<T>(what: &str, result: smp_text::diagnostic::Result<T>) -> Result<T, String> {
     result.map_err(|error| format!("{what}: {error}"))
 }
@@ -71,7 +70,7 @@ fn patched(dest: &Node, patch: &Node, cursor: Cursor<'_>, rules: PatchRules) -> 
     Ok(merged.node.unwrap_or_else(|| Node::map(Map::new())))
 }
 
-/// kubectl's patches miss a change that only sorts a list of scalars.
+/// kubectl's patches miss a change that only reorders a list of scalars.
 fn sort_merged_scalars(node: &mut Node, at: Cursor<'_>) {
     match &mut node.value {
         Value::Map(map) => {
@@ -85,8 +84,7 @@ fn sort_merged_scalars(node: &mut Node, at: Cursor<'_>) {
     }
 }
 
-/// The object as a server keeps it: a patch may bring nulls along in an entry that is new, which decode to
-/// nothing.
+/// The object as a server stores it: a patch may leave nulls in a new entry, which decode to absent fields.
 fn decoded(node: &Node) -> Node {
     let mut node = node.clone();
     drop_nulls(&mut node);
@@ -111,35 +109,35 @@ fn two(generator: &mut Generator<'_>) -> (Node, Node) {
     (first, second)
 }
 
-/// The patch from one object to the other gets there, once and twice.
-fn arrives(a: &Node, b: &Node, cursor: Cursor<'_>, rules: PatchRules) -> Verdict {
+/// Checks that the patch from one object to the other leads to it, when applied once and twice.
+fn check_patch_leads_to(a: &Node, b: &Node, cursor: Cursor<'_>, rules: PatchRules) -> Verdict {
     let patch = ok("create", create(a, b, cursor, rules))?;
     let once = patched(a, &patch, cursor, rules)?;
     same("once", &once, b, &[a, &patch])?;
     let twice = patched(&once, &patch, cursor, rules)?;
     same("twice", &twice, b, &[a, &patch])?;
-    // kubectl's patch for no change may give an order that the entries have anyway.
+    // kubectl's patch for no change may set an order that the entries already have.
     let nothing = ok("create nothing", create(b, b, cursor, rules))?;
     same("nothing", &patched(b, &nothing, cursor, rules)?, b, &[&nothing])
 }
 
 #[test]
-fn patches_of_the_server_get_there() {
-    check(right(EntryUniqueness::MergeKey), |generator, _| {
+fn strategic_patches_lead_to_the_modified_object() {
+    check(valid_objects(EntryUniqueness::MergeKey), |generator, _| {
         let (mut a, mut b) = two(generator);
         let cursor = generator.root;
         sort_merged_scalars(&mut a, cursor);
         sort_merged_scalars(&mut b, cursor);
-        arrives(&a, &b, cursor, PatchRules::Apiserver)
+        check_patch_leads_to(&a, &b, cursor, PatchRules::Apiserver)
     });
 }
 
 #[test]
-fn patches_of_overlays_get_there() {
-    check(right(EntryUniqueness::AllKeys), |generator, _| {
+fn overlay_patches_lead_to_the_modified_object() {
+    check(valid_objects(EntryUniqueness::AllKeys), |generator, _| {
         let (a, b) = two(generator);
-        arrives(&a, &b, generator.root, PatchRules::Overlay)?;
-        // As a patch, an object changes what it says and, a second time, nothing more.
+        check_patch_leads_to(&a, &b, generator.root, PatchRules::Overlay)?;
+        // An object used as a patch sets its own fields and changes nothing more when applied again.
         let once = patched(&a, &b, generator.root, PatchRules::Overlay)?;
         let twice = patched(&once, &b, generator.root, PatchRules::Overlay)?;
         same("an object twice", &twice, &once, &[&a, &b])
@@ -147,8 +145,8 @@ fn patches_of_overlays_get_there() {
 }
 
 #[test]
-fn three_way_patches_do_what_the_owner_wants_and_nothing_more() {
-    check(right(EntryUniqueness::MergeKey), |generator, _| {
+fn three_way_patches_make_only_the_changes_of_the_owner() {
+    check(valid_objects(EntryUniqueness::MergeKey), |generator, _| {
         let original = generator.object();
         let (mut modified, mut current) = (generator.changed(&original), generator.changed(&original));
         let mut original = original;
@@ -182,13 +180,13 @@ fn is_hollow(node: &Node) -> bool {
     }
 }
 
-/// Leaves of a patch what it sets: no orders, nothing that it takes away, and nothing that is empty without that.
-/// Returns whether something is gone.
+/// Keeps only the values that a patch sets: removes order directives, deletions, and maps and lists that become
+/// empty. Returns true if something was removed.
 fn only_set(node: &mut Node, at: Cursor<'_>) -> bool {
     match &mut node.value {
         Value::Map(map) => {
             let before = map.len();
-            // A union: with another thing in its place, what others said of it goes.
+            // A union: replacing its member removes fields that others set.
             if at.patch_strategy().retain_keys {
                 map.entries_mut().clear();
                 return true;
@@ -203,7 +201,8 @@ fn only_set(node: &mut Node, at: Cursor<'_>) -> bool {
             gone
         }
         Value::List(list) => {
-            let is_keyed = matches!(Association::of_list(at, ListPolicy::Apiserver), Association::Keyed { .. });
+            let is_keyed =
+                matches!(Association::of_list(at, ListPolicy::Apiserver), Association::Keyed { .. });
             let is_keyed = is_keyed && !at.patch_strategy().retain_keys;
             if !is_keyed && list.iter().any(|entry| entry.as_map().is_some()) {
                 list.clear();
@@ -219,9 +218,9 @@ fn only_set(node: &mut Node, at: Cursor<'_>) -> bool {
 }
 
 #[test]
-fn patches_that_overwrite_nothing_leave_what_others_set() {
+fn patches_without_overwrite_keep_changes_of_others() {
     let made = AtomicUsize::new(0);
-    check(right(EntryUniqueness::MergeKey), |generator, _| {
+    check(valid_objects(EntryUniqueness::MergeKey), |generator, _| {
         let original = generator.object();
         let (modified, current) = (generator.changed(&original), generator.changed(&original));
         let cursor = generator.root;
@@ -232,9 +231,9 @@ fn patches_that_overwrite_nothing_leave_what_others_set() {
         made.fetch_add(1, Ordering::Relaxed);
         let result = patched(&current, &patch, cursor, PatchRules::Apiserver)?;
         let mut others = ok("create", create(&original, &current, cursor, PatchRules::Apiserver))?;
-        // What others took away the owner's manifest may still have, and brings back, as kubectl's patch does; and
-        // of fields that take turns the owner's stay, if he changed any. apimachinery compares lists of maps that do
-        // not merge field by field, and sees no conflict in fields that only one side has.
+        // The owner's manifest may still have fields that others removed, and restores them, like kubectl's patch.
+        // Of mutually exclusive fields, those of the owner stay if the owner changed any. apimachinery does not
+        // compare atomic lists of maps field by field, and reports no conflict for fields that only one side has.
         only_set(&mut others, cursor);
         let again = patched(&result, &others, cursor, PatchRules::Apiserver)?;
         let mut sides = [&again, &result].map(decoded);

@@ -1,10 +1,10 @@
-//! Random objects are as far for us as they are for kstatus, but for what is listed here.
+//! The readiness of random objects equals that of kstatus, except for the listed differences.
 //!
-//! `SMP_TEST_ORACLE` names the program that `tests/oracle/build` builds. `SMP_TEST_STATUSES` is the number of objects,
-//! `SMP_TEST_STATUSES_SEED` decides which.
+//! `SMP_TEST_ORACLE` names the program that `tests/oracle/build` builds. `SMP_TEST_STATUSES` is the number of
+//! objects, `SMP_TEST_STATUSES_SEED` the first seed.
 //!
-//! Listed: an `observedGeneration` that is a text is an error for kstatus, and its number for us; a Job that is suspended
-//! is ready, as for kstatus after its release 0.37.2.
+//! Differences: an `observedGeneration` that is a string is an error in kstatus, and its number here. A suspended
+//! Job is ready, as in kstatus after release 0.37.2.
 
 #![cfg(feature = "cluster")]
 
@@ -16,7 +16,7 @@ use std::time::SystemTime;
 use kubectl_smp_testing::dice::Dice;
 use kubectl_smp_testing::requirements;
 use serde_json::{Map, Value, json};
-use smp_cluster::{Readiness, MissingStatus, object_status};
+use smp_cluster::{MissingStatus, Readiness, object_status};
 use smp_merge::schema::Gvk;
 use smp_text::yaml::Node;
 
@@ -80,7 +80,7 @@ const CONDITIONS: [&str; 14] = [
 const REASONS: [&str; 6] =
     ["NewReplicaSetAvailable", "ProgressDeadlineExceeded", "Unschedulable", "Installing", "Why", ""];
 
-/// A count that is mostly the same, so that objects get ready now and then; rarely of another type.
+/// A count that is mostly the same, so that objects sometimes become ready; rarely of another type.
 fn count(dice: &mut Dice) -> Value {
     match dice.below(40) {
         0 => json!("2"),
@@ -202,7 +202,7 @@ fn object(dice: &mut Dice) -> Value {
     object
 }
 
-/// The object as kstatus reads it, where it would not read it at all: the listed difference.
+/// The object with numeric generations, where kstatus would reject it: the listed difference.
 fn with_numbers(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(observed) = object.pointer_mut("/status/observedGeneration")
@@ -213,7 +213,7 @@ fn with_numbers(object: &Value) -> Value {
     object
 }
 
-/// A Job that is to be suspended, and is.
+/// Returns true for a Job that should be suspended and is.
 fn is_suspended(object: &Value) -> bool {
     let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
     let says = |c: &Value| c["type"] == "Suspended" && c["status"] == "True";
@@ -246,7 +246,7 @@ fn number(variable: &str, default: u64) -> u64 {
 
 #[test]
 #[ignore = "needs the oracle, see .ci/tools"]
-fn random_objects_are_as_far_as_for_kstatus() {
+fn random_objects_have_the_readiness_of_kstatus() {
     let now = SystemTime::now();
     let seed = number("SMP_TEST_STATUSES_SEED", 1);
     let mut dice = Dice::new(seed);
@@ -280,7 +280,7 @@ fn random_objects_are_as_far_as_for_kstatus() {
 
 #[test]
 #[ignore = "needs the oracle, see .ci/tools"]
-fn the_listed_difference_is_one() {
+fn listed_difference_exists() {
     let object = json!({"apiVersion": "example.com/v1", "kind": "Widget",
         "metadata": {"name": "a", "generation": 2}, "status": {"observedGeneration": "1"}});
     assert_eq!(theirs(std::slice::from_ref(&object))[0]["result"]["status"], "Error");

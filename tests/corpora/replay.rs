@@ -1,8 +1,8 @@
-//! Upgrades, one after the other: a package that somebody made their own follows its upstream through a history
-//! of revisions, and differs from it by nothing but their changes.
+//! Repeated upgrades: a customised package follows the history of its upstream, and differs from it only by the
+//! local changes.
 //!
-//! The histories are random edits of manifests: those of `examples`, and with `SMP_TEST_REALWORLD`, which names a
-//! folder with repositories, of all directories of theirs that hold manifests.
+//! The histories are random edits of the manifests of `examples`. With `SMP_TEST_REALWORLD`, which names a
+//! directory with repositories, all of its directories with manifests are included.
 
 #![allow(clippy::print_stderr, reason = "a test says how much it replayed")]
 
@@ -17,18 +17,18 @@ use smp_overlay::package::{Package, merge3_packages, write_files};
 use smp_text::source::{Reading, SourceMap};
 use smp_text::yaml::{Map, Node, ParseOptions, Value, edit_text, parse_documents, to_json};
 
-/// The texts of a package by their paths.
+/// The texts of a package by path.
 type Revision = BTreeMap<String, String>;
 
 /// Kind and name of a resource.
 type Name = (String, String);
 
-/// How somebody made a package their own.
+/// The customisation of a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Custom {
-    /// A namespace, a label, replicas and a container more.
+    /// A namespace, a label, replicas and an additional container.
     Fields,
-    /// The same, and a prefix to each name.
+    /// The same, and a prefix for each name.
     Prefix,
 }
 
@@ -64,7 +64,7 @@ fn map<'n>(node: &'n mut Node, name: &str) -> Option<&'n mut Map> {
     value.as_map_mut()
 }
 
-/// Where a workload has its containers, if it is one.
+/// The containers of a workload.
 fn containers(node: &mut Node) -> Option<&mut Vec<Node>> {
     let (kind, _) = name_of(node)?;
     let is_workload = matches!(kind.as_str(), "Deployment" | "StatefulSet" | "DaemonSet");
@@ -91,7 +91,7 @@ fn customise(node: &mut Node, custom: Custom) -> Option<()> {
     Some(())
 }
 
-/// Takes the customisation out of a resource, and says whether all of it was there.
+/// Removes the customisation from a resource. Returns true if it was complete.
 fn strip(node: &mut Node, custom: Custom) -> bool {
     let text = |path: &[&str], node: &Node| node.get_path(path).and_then(Node::scalar_text).cloned();
     let mut complete = text(&["metadata", "namespace"], node).as_deref() == Some("shop")
@@ -111,7 +111,7 @@ fn strip(node: &mut Node, custom: Custom) -> bool {
     complete
 }
 
-/// Takes out what the customisation sets, whatever is there.
+/// Removes all fields that the customisation sets.
 fn without_custom_fields(mut node: Node) -> Node {
     if let Some(spec) = node.get_mut("spec").and_then(Node::as_map_mut) {
         spec.remove("replicas");
@@ -136,7 +136,7 @@ fn changed(text: &str, change: impl Fn(&mut Node)) -> String {
     edit_text(text, Reading::Kubectl, &before, &after).expect("written")
 }
 
-/// What names things, or belongs to the customisation.
+/// Fields that identify objects, or belong to the customisation.
 const KEPT: [&str; 22] = [
     "apiVersion",
     "kind",
@@ -197,7 +197,7 @@ fn edit_node(node: &mut Node, dice: &mut Dice, number: usize) {
     }
 }
 
-/// Adds an entry of a new name.
+/// Adds an entry with a new name.
 fn add_entry(list: &mut Node, number: usize) {
     let Some(list) = list.as_list_mut() else { return };
     let name = format!("added-{number}");
@@ -211,7 +211,7 @@ fn add_entry(list: &mut Node, number: usize) {
     }
 }
 
-/// The next revision upstream.
+/// The next upstream revision.
 fn revised(revision: &Revision, dice: &mut Dice, number: usize) -> Revision {
     let mut next = revision.clone();
     for _ in 0..=dice.below(4) {
@@ -277,7 +277,7 @@ fn read(directory: &Path) -> Revision {
     entries.map(|path| (name(&path), fs::read_to_string(&path).expect("text"))).collect()
 }
 
-/// Follows a package through its history. Returns the number of upgrades.
+/// Applies the history of a package. Returns the number of upgrades.
 fn replay(first: &Revision, custom: Custom, seed: u64, upgrades: usize, schema: &Schema) -> usize {
     let directory = tempfile::tempdir().expect("a directory");
     let [original, updated, dest] = ["original", "updated", "dest"].map(|side| directory.path().join(side));
@@ -313,38 +313,38 @@ revision 0
         let sides = [&original, &updated, &dest].map(package);
         let merged = merge3_packages(&sides[0], &sides[1], &sides[2], schema, &MergeOptions::lossless())
             .expect("merged");
-        let told = format!("{custom:?}, seed {seed}, upgrade {number}");
-        assert!(merged.conflicts.is_empty(), "{told}: {:#?}", merged.conflicts);
+        let context = format!("{custom:?}, seed {seed}, upgrade {number}");
+        assert!(merged.conflicts.is_empty(), "{context}: {:#?}", merged.conflicts);
         write_files(&dest, &merged.files).expect("written");
-        compare(&next, &read(&dest), custom, (&own, &told));
+        compare(&next, &read(&dest), custom, (&own, &context));
         upstream = next;
     }
     upgrades
 }
 
-/// Dest is upstream but for the customisation of what was there at first.
-fn compare(upstream: &Revision, dest: &Revision, custom: Custom, (own, told): (&BTreeSet<Name>, &str)) {
+/// Checks that dest differs from upstream only by the customisation of the first revision.
+fn compare(upstream: &Revision, dest: &Revision, custom: Custom, (own, context): (&BTreeSet<Name>, &str)) {
     let readme = |revision: &Revision| revision[README].replace("# Mine", "# It");
-    assert_eq!(readme(dest), readme(upstream), "{told}");
-    assert!(dest[README].starts_with("# Mine\n"), "{told}");
+    assert_eq!(readme(dest), readme(upstream), "{context}");
+    assert!(dest[README].starts_with("# Mine\n"), "{context}");
     let mut got = BTreeMap::new();
     for (name, mut node) in resources(dest) {
         let was = (name.0.clone(), name.1.strip_prefix(PREFIX).unwrap_or(&name.1).to_string());
         if own.contains(&was) {
-            assert!(strip(&mut node, custom), "{told}: {name:?} lost of what was its own: {node:#?}");
+            assert!(strip(&mut node, custom), "{context}: {name:?} lost of what was its own: {node:#?}");
         }
         got.insert(was, node);
     }
     let want = resources(upstream);
-    assert_eq!(got.keys().collect::<Vec<_>>(), want.keys().collect::<Vec<_>>(), "{told}");
+    assert_eq!(got.keys().collect::<Vec<_>>(), want.keys().collect::<Vec<_>>(), "{context}");
     for (name, want) in want {
         let shown = |node| to_json(&without_custom_fields(node)).expect("JSON");
         let [got, want] = [got[&name].clone(), want].map(shown);
-        assert_eq!(got, want, "{told}: {name:?}");
+        assert_eq!(got, want, "{context}: {name:?}");
     }
 }
 
-/// The manifests of a directory, if they are fit to have a history: each with a name of its own.
+/// The manifests of a directory, if they can have a history: each has a unique name.
 fn package_of(directory: &Path) -> Option<Revision> {
     let entries = fs::read_dir(directory).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
     let mut revision = Revision::new();

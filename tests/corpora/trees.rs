@@ -1,9 +1,9 @@
-//! What is built from files in memory is what is built from disk: texts, warnings, errors, and what was read.
+//! Builds from files in memory equal builds from disk: output, warnings, errors, and the files read.
 //!
-//! Each overlay is built a third time, from those files alone that were read of it the first time.
+//! Each overlay is built a third time, only from the files that the first build read.
 //!
-//! `SMP_TEST_REALWORLD` names a folder with a folder for each repository, such as clones lie beside each other;
-//! all kustomizations in them are built, too.
+//! `SMP_TEST_REALWORLD` names a directory with a subdirectory for each repository. All kustomizations in them are
+//! built, too.
 
 #![allow(clippy::print_stderr, reason = "a test says how much it compared")]
 
@@ -22,14 +22,14 @@ use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 use smp_text::yaml;
 
-/// The same problems, in the words of the system and in those of a tree in memory.
+/// The same errors, as worded by the system and by a tree in memory.
 const WORDS: [(&str, &str); 3] = [
     ("Not a directory (os error 20)", "not a directory"),
     ("Is a directory (os error 21)", "is a directory"),
     ("Too many levels of symbolic links (os error 40)", "too many levels of symbolic links"),
 ];
 
-/// All that a user sees of a problem.
+/// The complete diagnostic as printed.
 fn shown(problem: &Diagnostic, sources: &SourceMap) -> String {
     let place = |span| sources.describe(span).unwrap_or_default();
     let labels = problem.labels().iter().map(|label| format!("{} {}", place(label.span), label.text));
@@ -57,12 +57,15 @@ fn options(tree: Arc<dyn FileTree>) -> BuildOptions {
 fn built(options: BuildOptions, target: &Path, sources: &SourceMap) -> Result<Built> {
     let chain = |used| {
         let hermetic = used == ChainPurpose::Kustomizations;
-        SchemaChain::new(&SchemaChoice::Auto, ChainSources { hermetic, offline: true, ..ChainSources::default() })
+        SchemaChain::new(
+            &SchemaChoice::Auto,
+            ChainSources { hermetic, offline: true, ..ChainSources::default() },
+        )
     };
     Builder::with_chain(sources.clone(), options, Box::new(chain), Targets::One)?.build(target)
 }
 
-/// What comes of a target.
+/// The result of a target.
 #[derive(PartialEq)]
 struct Outcome {
     builds: bool,
@@ -80,7 +83,7 @@ fn build(tree: Arc<dyn FileTree>, target: &Path) -> Outcome {
     Outcome { builds, text: text.unwrap_or_else(|problem| shown(&problem, &sources)) }
 }
 
-/// A directory and all below it, by the same paths.
+/// Loads a directory and all below it, with the same paths.
 fn load(directory: &Path, tree: MemoryTree) -> MemoryTree {
     let entries = fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry").path());
     let tree = tree.with_directory(directory).expect("distinct");
@@ -97,7 +100,7 @@ fn load(directory: &Path, tree: MemoryTree) -> MemoryTree {
     })
 }
 
-/// A tree that has what was read of another one, and nothing else: of other files, just the names.
+/// A tree with the files in `read`, and only the names of other files.
 fn only(read: &ReadSet, all: &MemoryTree) -> MemoryTree {
     let here = all.working_directory().expect("given");
     let mut tree = MemoryTree::default().with_working_directory(here);
@@ -125,7 +128,7 @@ fn only(read: &ReadSet, all: &MemoryTree) -> MemoryTree {
     tree
 }
 
-/// Builds a target from both trees. Returns whether it builds, or what differs.
+/// Builds a target from both trees. Returns true if it builds, or a description of the difference.
 fn compare(memory: &MemoryTree, target: &Path) -> std::result::Result<bool, String> {
     let on_disk = Arc::new(RecordingTree::new(Arc::new(DiskTree)));
     let want = build(on_disk.clone(), target);
@@ -155,7 +158,7 @@ fn compare(memory: &MemoryTree, target: &Path) -> std::result::Result<bool, Stri
     Ok(want.builds)
 }
 
-/// Why something cannot be reached may be seen only of what was not looked at.
+/// Removes the reason of a failed access: it is known only for paths that were inspected.
 fn without_reason(text: &str) -> String {
     let reasons = WORDS.iter().map(|(_, ours)| *ours);
     reasons.fold(text.to_string(), |text, reason| text.replace(reason, "no such file or directory"))
@@ -171,8 +174,8 @@ fn kustomizations(directory: &Path, out: &mut Vec<PathBuf>) {
     below.for_each(|path| kustomizations(&path, out));
 }
 
-/// Compares all kustomizations below a directory and some other targets. Returns how many there are, and how
-/// many of them build.
+/// Compares all kustomizations below a directory and some other targets. Returns their number, and the number of
+/// those that build.
 fn compare_all(directory: &Path, others: &[PathBuf]) -> [usize; 2] {
     let directory = directory.canonicalize().expect("a directory");
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).expect("a directory");
@@ -189,7 +192,7 @@ fn compare_all(directory: &Path, others: &[PathBuf]) -> [usize; 2] {
 }
 
 #[test]
-fn examples_and_cases_are_built_from_memory() {
+fn examples_and_cases_build_from_memory() {
     let project = Path::new(env!("CARGO_MANIFEST_DIR"));
     let plain = ["overlays", "base", "."].map(|path| project.join("examples/plain").join(path));
     let [targets, built] = compare_all(&project.join("examples"), &plain);
@@ -200,7 +203,7 @@ fn examples_and_cases_are_built_from_memory() {
 }
 
 #[test]
-fn random_overlays_are_built_from_memory() {
+fn random_overlays_build_from_memory() {
     let directory = tempfile::tempdir().expect("a directory");
     for seed in 0..40 {
         overlays::write(seed, &directory.path().join(seed.to_string()));
@@ -269,7 +272,7 @@ namePrefix: base-
 
 #[cfg(unix)]
 #[test]
-fn links_are_followed_in_memory() {
+fn symlinks_are_followed_in_memory() {
     let directory = tempfile::tempdir().expect("a directory");
     let home = directory.path().canonicalize().expect("its real path");
     write_linked(&home);
@@ -279,7 +282,7 @@ fn links_are_followed_in_memory() {
 }
 
 #[test]
-fn nothing_else_is_looked_at() {
+fn only_needed_files_are_read() {
     let files = [
         (
             "app/kustomization.yaml",
@@ -311,7 +314,7 @@ metadata:
 }
 
 #[test]
-fn programs_are_not_run_over_files_in_memory() {
+fn programs_are_not_run_for_files_in_memory() {
     let function = "\
 apiVersion: v1
 kind: F
@@ -334,7 +337,7 @@ metadata:
 
 #[test]
 #[ignore = "needs SMP_TEST_REALWORLD, a folder with repositories"]
-fn real_overlays_are_built_from_memory() {
+fn real_overlays_build_from_memory() {
     let all = std::env::var_os("SMP_TEST_REALWORLD").expect("SMP_TEST_REALWORLD names a folder");
     let repositories = fs::read_dir(all).expect("a folder").map(|entry| entry.expect("an entry").path());
     let counts: Vec<_> =

@@ -1,4 +1,4 @@
-//! One case: an operation and its inputs. What we make of it, and how the oracle is asked.
+//! A case: an operation and its inputs, our result, and the request to the oracle.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use smp_text::diagnostic::Result;
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Map, Node, ParseOptions, parse_one, to_yaml, write_documents_in_source_style};
 
-/// What is done with the sides of a case.
+/// The operation on the inputs of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     Apply,
@@ -33,7 +33,7 @@ impl Operation {
         }
     }
 
-    /// The names of its inputs.
+    /// The names of the inputs.
     pub fn sides(self) -> &'static [&'static str] {
         match self {
             Self::Apply => &["original", "patch"],
@@ -44,7 +44,7 @@ impl Operation {
         }
     }
 
-    /// Merges read texts, in which it counts how a value is written; patches are made of data.
+    /// Merges work on texts, in which the spelling of a value matters. Patches work on data.
     fn is_merge(self) -> bool {
         matches!(self, Self::Merge2 | Self::Merge3)
     }
@@ -53,23 +53,23 @@ impl Operation {
 #[derive(Debug, Clone)]
 pub struct Case {
     pub operation: Operation,
-    /// For patches: the kind by whose schema they are made, as `apps/v1 Deployment`.
+    /// For patches: the kind whose schema is used, as `apps/v1 Deployment`.
     pub kind: String,
     /// In the order of [`Operation::sides`].
     pub sides: Vec<Node>,
-    /// For three-way patches: whether changes of others are overwritten.
+    /// For three-way patches: overwrites changes of others.
     pub overwrite: bool,
-    /// For merges: keys of lists without a schema.
+    /// For merges: the merge keys inferred for lists without a schema.
     pub infer: Vec<String>,
-    /// For two-way merges: whether new entries go to the front.
+    /// For two-way merges: prepends new entries.
     pub prepend: bool,
 }
 
-/// The two schemas that the reference implementations have.
+/// The two schemas of the reference implementations.
 pub struct Schemas {
     pub kubernetes: Schema,
     pub kustomize: Schema,
-    /// What it calls the version of a built-in kind.
+    /// The reference's version for a built-in kind.
     pub version: fn(&str) -> String,
 }
 
@@ -80,7 +80,7 @@ impl Schemas {
 }
 
 impl Case {
-    /// The case as the oracle wants it, in one line.
+    /// The case as a request to the oracle, on one line.
     pub fn request(&self, repeat: usize) -> String {
         let names = self.operation.sides().iter().map(ToString::to_string);
         let sides: serde_json::Map<String, Json> =
@@ -105,7 +105,7 @@ impl Case {
         }
     }
 
-    /// What our library makes of the case; null when nothing is left.
+    /// The result of the library. Null if nothing is left.
     pub fn ours(&self, schemas: &Schemas) -> Result<Json> {
         let mut sides = Vec::new();
         for side in &self.sides {
@@ -117,7 +117,7 @@ impl Case {
             Operation::Apply => {
                 let kind = self.cursor(schemas);
                 let merged = apply(first, &second, kind, &schemas.kubernetes, PatchRules::Apiserver)?;
-                // There nothing is left but an empty object.
+                // The reference then leaves an empty object.
                 Ok(merged.node.map_or_else(|| json!({}), |node| node.to_json_value()))
             }
             Operation::TwoWay => {
@@ -143,7 +143,7 @@ impl Case {
         }
     }
 
-    /// A side as a reader of its text sees it.
+    /// An input as parsed from its text.
     fn read(&self, side: &Node) -> Result<Node> {
         if !self.operation.is_merge() {
             return Ok(Node::from(&side.to_json_value()));
@@ -168,18 +168,18 @@ impl Case {
     }
 }
 
-/// What comes out of a case: `result` in a file, or `error: true`.
+/// The expected result of a case: `result` in a file, or `error: true`.
 pub enum Outcome {
     Data(Json),
     Error,
 }
 
-/// A case in a file: its fields stand beside what comes out.
+/// A case in a file: its fields are beside the expected result.
 pub struct Recorded {
     pub case: Case,
-    /// What we make of it.
+    /// Our result.
     pub ours: Outcome,
-    /// What the reference makes of it: the same, or what `reference` says.
+    /// The result of the reference: the same, or the value of `reference`.
     pub reference: Outcome,
 }
 
@@ -216,7 +216,7 @@ impl Outcome {
 }
 
 impl fmt::Display for Case {
-    /// As a recorded case without its outcome.
+    /// Writes the case as a recorded case without its result.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut map: Map = [("operation", Node::string(self.operation.name()))].into_iter().collect();
         if !self.kind.is_empty() {
@@ -237,7 +237,7 @@ impl fmt::Display for Case {
     }
 }
 
-/// Data as YAML, for people.
+/// Data as YAML, for reports.
 pub fn show(value: &Json) -> String {
     to_yaml(&Node::from(value)).unwrap_or_else(|error| error.to_string())
 }

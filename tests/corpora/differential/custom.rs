@@ -1,4 +1,4 @@
-//! The built-in kinds as custom resources would have them: each as a CRD that says what the embedded table says.
+//! The built-in kinds as custom resources: each as a CRD with the content of the embedded table.
 
 use kubectl_smp_testing::generate::KINDS;
 use serde_json::{Map, Value as Json, json};
@@ -30,7 +30,7 @@ fn custom_version(api_version: &str) -> String {
     format!("{group}.example.com/{version}")
 }
 
-/// What a CRD says of a type. The types of these kinds end somewhere.
+/// The CRD schema of a type. The types of these kinds are finite.
 fn described(cursor: Cursor<'_>) -> Json {
     let mut out = Map::new();
     let mut say = |word: &str, value: Json| drop(out.insert(word.to_string(), value));
@@ -56,7 +56,7 @@ fn described(cursor: Cursor<'_>) -> Json {
     Json::Object(out)
 }
 
-/// What it says of how lists merge.
+/// The CRD extensions about list merging.
 fn merging(cursor: Cursor<'_>) -> Map<String, Json> {
     let mut out = Map::new();
     let mut say = |word: &str, value: Json| drop(out.insert(word.to_string(), value));

@@ -1,4 +1,4 @@
-//! The reference implementations, in a process of their own.
+//! The reference implementations, in a child process.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -15,22 +15,22 @@ pub struct Oracle {
     output: BufReader<ChildStdout>,
 }
 
-/// What the reference says.
+/// The result of the reference.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     Result(Json),
-    /// It refuses, or panics.
+    /// An error or a panic.
     Error(String),
-    /// Nothing that another program could agree with: something else each time.
+    /// A result that differs from run to run, so no other program could equal it.
     Unstable(String),
 }
 
-/// How often a case is solved to see whether the answer is always the same. Go lets a small map begin at
-/// any of eight places, so that one answer may be rare.
+/// The number of runs of a case that check whether the result is stable. Go starts the iteration of a small map at
+/// any of eight positions, so a result may be rare.
 const TRIES: usize = 300;
 
 impl Oracle {
-    /// The one that `SMP_TEST_ORACLE` names.
+    /// Starts the oracle that `SMP_TEST_ORACLE` names.
     pub fn start() -> Self {
         let program = required_env("SMP_TEST_ORACLE", "oracle");
         let mut process = Command::new(&program)
@@ -43,13 +43,13 @@ impl Oracle {
         Self { process, input, output }
     }
 
-    /// The answers to some cases, in their order.
+    /// The results of some cases, in order.
     pub fn ask(&mut self, cases: &[Case]) -> Vec<Answer> {
         self.ask_repeatedly(cases, 1)
     }
 
-    /// The answer to a case, if it is always the same.
-    pub fn ask_well(&mut self, case: &Case) -> Answer {
+    /// The result of a case, if it is stable.
+    pub fn ask_stable(&mut self, case: &Case) -> Answer {
         self.ask_repeatedly(std::slice::from_ref(case), TRIES).remove(0)
     }
 
@@ -57,7 +57,7 @@ impl Oracle {
         let input = self.input.as_mut().expect("still open");
         let output = &mut self.output;
         std::thread::scope(|scope| {
-            // Pipes are small: answers are read while questions are still being written.
+            // Pipes are small: results are read while requests are still being written.
             let reader = scope.spawn(|| {
                 let mut lines = output.lines();
                 let read = |case: &Case| {
@@ -76,7 +76,7 @@ impl Oracle {
 }
 
 impl Drop for Oracle {
-    /// Without input it ends.
+    /// The process ends at the end of its input.
     fn drop(&mut self) {
         drop(self.input.take());
         let _ = self.process.wait();
@@ -99,18 +99,19 @@ impl Answer {
         }
     }
 
-    /// Whether we do the same, as far as it is always the same.
+    /// Returns true if our result is the same, as far as the reference is stable.
     pub fn agrees(&self, ours: &Result<Json>) -> bool {
         match (self, ours) {
             (Self::Unstable(_), _) | (Self::Error(_), Err(_)) => true,
-            // Looking for conflicts, it takes its own directives for fields of the object; here they are read.
+            // When it checks for conflicts, it takes its own directives for fields of the object. The library
+            // reads them as directives.
             (Self::Error(error), Ok(_)) => error.contains("for the json field \"$"),
             (Self::Result(theirs), Ok(ours)) => same(theirs, ours),
             _ => false,
         }
     }
 
-    /// Whether it is as recorded.
+    /// Returns true if the result is the recorded one.
     pub fn is(&self, recorded: &Outcome) -> bool {
         match (self, recorded) {
             (Self::Error(_), Outcome::Error) => true,
@@ -120,7 +121,7 @@ impl Answer {
     }
 }
 
-/// Takes out what apimachinery leaves of the patch in values that the original did not have.
+/// Removes the directives that apimachinery leaves in values that the original did not have.
 fn remove_directives(value: &mut Json) {
     match value {
         Json::Object(map) => {
@@ -136,7 +137,7 @@ fn remove_directives(value: &mut Json) {
     }
 }
 
-/// The same data. Go writes whole floats without a point.
+/// Compares data. Go writes integral floats without a decimal point.
 pub fn same(a: &Json, b: &Json) -> bool {
     match (a, b) {
         (Json::Object(a), Json::Object(b)) => {

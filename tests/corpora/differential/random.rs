@@ -1,4 +1,4 @@
-//! Cases at random. What is not generated, and why, stands in CONTRIBUTING.md.
+//! Random cases. CONTRIBUTING.md lists the inputs that are not generated, and the reasons.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,12 @@ use super::case::{Case, Operation, Schemas};
 pub fn case(seed: u64, schemas: &Schemas) -> Case {
     let mut dice = Dice::new(seed);
     let operation = dice.pick(&Operation::ALL);
-    let distinct = dice.pick(&[EntryUniqueness::MergeKey, EntryUniqueness::MergeKey, EntryUniqueness::AllKeys, EntryUniqueness::Any]);
+    let distinct = dice.pick(&[
+        EntryUniqueness::MergeKey,
+        EntryUniqueness::MergeKey,
+        EntryUniqueness::AllKeys,
+        EntryUniqueness::Any,
+    ]);
     let options = Options { distinct, wrong_values: !dice.one_in(3) };
     let overwrite = !dice.one_in(4);
     let prepend = dice.one_in(2);
@@ -69,11 +74,11 @@ fn patch_sides(operation: Operation, generator: &mut Generator<'_>) -> Vec<Node>
     }
 }
 
-/// Takes out of a patch what makes the reference look at entries that it should not see.
+/// Removes parts of a patch that make the reference read entries that it should not see.
 ///
-/// Of two entries with one key the second is merged into the first as it was written, with directives
-/// in its own lists. An empty list of scalars is joined with the live one without a copy, so that
-/// removing doubles, where there may be any, changes the live order as well.
+/// The second of two entries with one key is merged into the first as written, with the directives of its own
+/// lists. An empty list of scalars is joined with the live one without a copy, so that removing duplicates, if
+/// they are allowed, also changes the live order.
 fn avoid_written_entries(node: &mut Node, at: Cursor<'_>, distinct: EntryUniqueness) {
     let doubles = distinct == EntryUniqueness::Any;
     match &mut node.value {
@@ -106,7 +111,7 @@ fn has_directives_below(node: &Node) -> bool {
     below.any(|node| node.get("$patch").is_some() || has_directives_below(node))
 }
 
-/// The reference's check for conflicts sorts lists of scalars in the patch itself.
+/// The conflict check of the reference sorts lists of scalars in the patch itself.
 fn sort_scalars(node: &mut Node) {
     match &mut node.value {
         Value::Map(map) => map.iter_mut().for_each(|(_, value)| sort_scalars(value)),
@@ -120,7 +125,7 @@ fn sort_scalars(node: &mut Node) {
     }
 }
 
-/// A live object and a patch for it: one that a program made, or one that a person wrote.
+/// A live object and a patch for it: created by a program, or written by hand.
 fn patch_of(original: Node, modified: Node, generator: &mut Generator<'_>) -> (Node, Node) {
     if generator.dice.one_in(3)
         && let Ok(patch) = create(&original, &modified, generator.root, PatchRules::Apiserver)
@@ -154,7 +159,7 @@ fn merge_sides(operation: Operation, generator: &mut Generator<'_>) -> Vec<Node>
     sides
 }
 
-/// Whether a map or list is written `{}` or `[]`.
+/// Returns true if a map or list is written `{}` or `[]`.
 fn has_brackets(node: &Node) -> bool {
     match &node.value {
         Value::Map(map) => map.is_empty() || map.iter().any(|(_, value)| has_brackets(value)),
@@ -163,7 +168,7 @@ fn has_brackets(node: &Node) -> bool {
     }
 }
 
-/// Writes some scalars in another way; the plain ones may be of another type then.
+/// Changes the spelling of some scalars. Plain scalars may change their type.
 fn spell(node: &mut Node, nulls: &[&'static str], dice: &mut Dice) {
     if node.is_null() {
         *node = Node::plain(dice.pick(nulls));

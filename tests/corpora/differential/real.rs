@@ -1,4 +1,4 @@
-//! Real manifests as versions of an object: Deployments, Services, Pods and custom resources of a folder of
+//! Real manifests as versions of an object: Deployments, Services, Pods and custom resources of a directory of
 //! repositories, each with two others of its kind.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use smp_text::yaml::Node;
 
 use super::case::{Case, Operation};
 
-/// The kinds that the oracle knows, and how many triples are made of each.
+/// The kinds that the oracle knows, and the number of triples of each.
 const BUILT_IN: [(&str, usize); 3] = [("apps/v1 Deployment", 200), ("v1 Service", 200), ("v1 Pod", 50)];
 const CUSTOM: usize = 250;
 
@@ -23,7 +23,7 @@ const CUSTOM: usize = 250;
 pub struct Triple {
     /// As `apps/v1 Deployment`.
     kind: String,
-    /// The first as applied, the second as wanted, the third as it is.
+    /// The applied, the modified and the live object.
     sides: [Node; 3],
 }
 
@@ -32,20 +32,20 @@ pub fn triples() -> Vec<Triple> {
     let kinds = manifests_by_kind();
     let mut triples = Vec::new();
     for (kind, count) in BUILT_IN {
-        triples.extend(kinds.get(kind).into_iter().flat_map(|all| of_kind(kind, all, count)));
+        triples.extend(kinds.get(kind).into_iter().flat_map(|all| triples_of_kind(kind, all, count)));
     }
     let is_custom = |kind: &str| {
         kind.split('/').next().is_some_and(|group| group.contains('.') && !group.ends_with(".k8s.io"))
     };
     let custom = kinds.iter().filter(|(kind, all)| is_custom(kind) && all.len() > 1);
-    let custom: Vec<_> = custom.flat_map(|(kind, all)| of_kind(kind, all, 25)).collect();
+    let custom: Vec<_> = custom.flat_map(|(kind, all)| triples_of_kind(kind, all, 25)).collect();
     let step = (custom.len() / CUSTOM).max(1);
     triples.extend(custom.into_iter().step_by(step).take(CUSTOM));
     triples
 }
 
-/// Each manifest with the next two, which take its name, since patches leave objects what they are.
-fn of_kind(kind: &str, all: &[Node], count: usize) -> Vec<Triple> {
+/// Each manifest with the next two. They take its name, since patches do not rename objects.
+fn triples_of_kind(kind: &str, all: &[Node], count: usize) -> Vec<Triple> {
     let triple = |i: usize| {
         let mut sides = [0, 1, 2].map(|more| all[(i + more) % all.len()].clone());
         let name = sides[0].get_path(&["metadata", "name"]).cloned();
@@ -77,12 +77,12 @@ fn manifests_by_kind() -> BTreeMap<String, Vec<Node>> {
 
 fn add_manifests(path: &Path, kinds: &mut BTreeMap<String, Vec<Node>>) {
     let Ok(text) = std::fs::read_to_string(path) else { return };
-    let package = Package::of_text("x.yaml", text, Reading::Kubectl, &SourceMap::default());
+    let package = Package::from_text("x.yaml", text, Reading::Kubectl, &SourceMap::default());
     let Ok(package) = package else { return };
     for manifest in package.manifests() {
         let text = |name| manifest.get(name).and_then(Node::as_str);
         let is_named = manifest.get_path(&["metadata", "name"]).and_then(Node::as_str).is_some();
-        // Patches for kustomize lie among them.
+        // Some files are patches for kustomize.
         let is_patch = manifest.to_json_value().to_string().contains("\"$");
         if let (Some(version), Some(kind), true) = (text("apiVersion"), text("kind"), is_named && !is_patch) {
             kinds.entry(format!("{version} {kind}")).or_default().push(manifest.clone());
@@ -95,7 +95,7 @@ impl Triple {
         BUILT_IN.iter().any(|(kind, _)| *kind == self.kind)
     }
 
-    /// What the oracle is asked: for built-in kinds, the patches that kubectl would make.
+    /// The cases for the oracle: for built-in kinds, the patches that kubectl would create.
     pub fn cases(&self) -> Vec<Case> {
         if !self.is_built_in() {
             return Vec::new();
@@ -111,8 +111,8 @@ impl Triple {
         vec![case(Operation::TwoWay), case(Operation::ThreeWay)]
     }
 
-    /// Two-way patches of each kind make the second version of the first; three-way ones bring the third to where
-    /// the same patch changes nothing any more.
+    /// Checks that two-way patches of each type turn the first version into the second. Three-way patches change
+    /// the third so that the same patch changes nothing more.
     pub fn check_round_trips(&self, schema: &Schema) {
         let [original, modified, current] = &self.sides;
         let (version, kind) = self.kind.split_once(' ').expect("a kind");
@@ -134,7 +134,7 @@ impl Triple {
                 let created = create_verified(&sides, way.0, cursor, &options.rules(way.1));
                 created.map(|created| patched(way, sides.input(), &created.value, cursor))
             };
-            // What cannot be said is refused, and only by kubectl's patches.
+            // Only kubectl's patches may be rejected, for changes that they cannot express.
             let made = |result: smp_text::diagnostic::Result<Node>| match result {
                 Ok(node) => Some(node),
                 Err(error) => {
@@ -168,7 +168,7 @@ fn patched(
     merged.node.expect("not deleted")
 }
 
-/// As a server keeps it, with the lists of finalizers and the like in one order.
+/// The object as a server stores it, with lists such as finalizers sorted.
 fn without_nulls(node: &Node) -> serde_json::Value {
     fn clean(value: &mut serde_json::Value) {
         match value {

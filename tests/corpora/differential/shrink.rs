@@ -1,10 +1,10 @@
-//! Makes a case smaller as long as what is interesting about it stays.
+//! Shrinks a case as long as its interesting property stays.
 
 use smp_text::yaml::{Node, Value};
 
 use super::case::Case;
 
-/// Removes fields and entries while `keeps` finds one among the smaller cases that is as good.
+/// Removes fields and entries while `keeps` selects one of the smaller cases.
 pub fn shrink(mut case: Case, mut keeps: impl FnMut(&[Case]) -> Option<usize>) -> Case {
     loop {
         let mut smaller = smaller(&case);
@@ -15,7 +15,7 @@ pub fn shrink(mut case: Case, mut keeps: impl FnMut(&[Case]) -> Option<usize>) -
     }
 }
 
-/// All cases with one value less: those that lack most come first.
+/// All cases with one value less, those with the largest removed value first.
 fn smaller(case: &Case) -> Vec<Case> {
     let mut cases = Vec::new();
     for (side, node) in case.sides.iter().enumerate() {
@@ -39,7 +39,7 @@ fn values_below(node: &Node) -> usize {
     children(node).map(|child| 1 + values_below(child)).sum()
 }
 
-/// Removes the value with that number, each counted before what is below it. False: it is not here.
+/// Removes the value with that number in pre-order. Returns false if it is not in this node.
 fn remove(node: &mut Node, nth: &mut usize) -> bool {
     let mut found = None;
     let mut below = |i: usize, child: &mut Node| {

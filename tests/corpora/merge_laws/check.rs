@@ -1,4 +1,4 @@
-//! The laws: what a merge of versions must give, found by other means than the merge has.
+//! The laws: the required result of a merge, computed independently of the merge.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use smp_merge::schema::{Cursor, Gvk, ListType, MapType, Schema};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Map, Node, ParseOptions, parse_one, to_json};
 
-/// What is wrong, or nothing.
+/// Ok, or a description of the violation.
 pub type Verdict = Result<(), String>;
 
 const KEYS: [&str; 7] = ["mountPath", "devicePath", "ip", "type", "topologyKey", "name", "containerPort"];
 
-/// Reads an object, so that it knows where its values stand.
+/// Parses an object, so that its values have locations.
 pub fn read(sources: &SourceMap, text: &str) -> Result<Node, String> {
     let options = ParseOptions::kubectl();
     parse_one(sources, sources.add("side.yaml", text), options).map_err(|error| error.to_string())
@@ -36,8 +36,8 @@ fn same(what: &str, got: Option<&Node>, want: Option<&Node>) -> Verdict {
     ))
 }
 
-/// All laws for three versions: an original, an updated one, and dest.
-pub fn laws_of(versions: [&Node; 3], schema: &Schema) -> Verdict {
+/// Checks all laws for three versions: original, updated and dest.
+pub fn check_laws(versions: [&Node; 3], schema: &Schema) -> Verdict {
     let [a, b, _] = versions;
     let kept = without_conflicts([a, a, a], a, schema)
         .and_then(|()| without_conflicts([a, a, b], b, schema))
@@ -63,7 +63,7 @@ fn without_conflicts(versions: [&Node; 3], want: &Node, schema: &Schema) -> Verd
     if merged.conflicts.is_empty() { Ok(()) } else { Err(format!("conflicts: {:?}", merged.conflicts)) }
 }
 
-/// A source changes nothing in what is as it says, nor a second time in what it was merged over.
+/// A source does not change an equal dest, nor its own merge result when merged again.
 fn over_itself([a, b]: [&Node; 2], schema: &Schema) -> Verdict {
     let two = |dest: &Node, source: &Node| {
         let merged = merge2(Some(dest.clone()), source, schema, &MergeOptions::lossless());
@@ -74,7 +74,7 @@ fn over_itself([a, b]: [&Node; 2], schema: &Schema) -> Verdict {
     same("twice", two(&once, b)?.as_ref(), Some(&once))
 }
 
-/// What became of three versions, at every value.
+/// Checks the merge result of three versions at every value.
 fn nothing_is_lost(versions: [&Node; 3], schema: &Schema) -> Verdict {
     let merged = three(versions, schema)?;
     let check = Check { conflicts: &merged.conflicts, schema };
@@ -107,13 +107,14 @@ impl<'m> Check<'m> {
         ];
         match (updated, dest) {
             _ if lists => self.list(versions, merged, at),
-            // As one value, or both changed its type.
+            // Compared as one value, or both changed its type.
             (Some(_), Some(_)) if !maps || self.is_listed(versions) => {
                 same("of a conflict the updated value", merged, updated)?;
                 self.listed(versions)
             }
             (Some(_), Some(_)) => self.fields(versions, merged, at),
-            // One side removed what the other one changed: what was added may stay, and what was changed come back.
+            // One side removed a value that the other one changed: added parts may stay, and changed parts may
+            // come back.
             _ if maps => Ok(()),
             _ => {
                 same("of a conflict the updated value", merged, updated)?;
@@ -122,7 +123,7 @@ impl<'m> Check<'m> {
         }
     }
 
-    /// The type that an object says itself where the schema ends.
+    /// The type that an object declares itself, where the schema ends.
     fn known(&self, versions: Versions<'_>, at: Cursor<'m>) -> Cursor<'m> {
         if at.is_known() && !at.is_embedded_resource() {
             return at;
@@ -184,7 +185,7 @@ impl<'m> Check<'m> {
                 _ if is_removed && (original == updated || original == dest) => {
                     Err("the entry is there, and one side removed it".into())
                 }
-                // It came back with what was changed.
+                // The entry came back with the changed parts.
                 Some(_) if is_removed => self.listed([original, updated, dest]),
                 result => self.value([original, updated, dest], result, at.element()),
             };
@@ -196,12 +197,13 @@ impl<'m> Check<'m> {
 
 type Rows<'n> = BTreeMap<String, Versions<'n>>;
 
-/// The entries of lists by their names, where they have any.
+/// The entries of lists by their names, if they have any.
 fn rows<'n>(lists: [&'n [Node]; 3], at: Cursor<'_>) -> Option<Rows<'n>> {
     rows_by_keys(lists, at, lists)
 }
 
-/// Whether no schema says how a list merges. Kubernetes calls its own lists atomic of which it says nothing else.
+/// Returns true if no schema says how a list merges. Kubernetes marks its own lists atomic if it declares nothing
+/// else.
 fn is_undeclared(at: Cursor<'_>) -> bool {
     let is_of_kubernetes = at.element().type_name().is_some_and(|name| name.starts_with("io.k8s."));
     match at.list_type() {
@@ -211,7 +213,7 @@ fn is_undeclared(at: Cursor<'_>) -> bool {
     }
 }
 
-/// The same, by keys that are inferred from others where no schema says how the list merges.
+/// The entries by keys that are inferred from other lists if no schema says how the list merges.
 fn rows_by_keys<'n>(lists: [&'n [Node]; 3], at: Cursor<'_>, others: [&[Node]; 3]) -> Option<Rows<'n>> {
     if is_undeclared(at) {
         let keys = KEYS.iter().find(|key| by_keys(others, at, &[key]).is_some())?;

@@ -1,4 +1,4 @@
-//! Real manifests: the files of a folder of repositories.
+//! Real manifests: the files of a directory of repositories.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,16 +11,16 @@ use smp_overlay::package::{Package, merge2_packages, merge3_packages};
 use smp_text::source::{Reading, SourceMap};
 use smp_text::yaml::Node;
 
-/// What became of files.
+/// The results for files.
 #[derive(Debug, Default)]
 pub struct Counts {
     pub same: usize,
-    /// Those that are no YAML.
+    /// Files that are not valid YAML.
     pub unread: Vec<String>,
     pub broken: Vec<String>,
 }
 
-/// All files of the folder that are called YAML.
+/// All files of the directory with a YAML extension.
 pub fn files() -> Vec<PathBuf> {
     let all = std::env::var_os("SMP_TEST_REALWORLD").expect("SMP_TEST_REALWORLD names a folder");
     let walk = walkdir::WalkDir::new(all).sort_by_file_name();
@@ -31,7 +31,7 @@ pub fn files() -> Vec<PathBuf> {
 
 fn package(path: &Path) -> Result<(String, Package), String> {
     let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
-    let package = Package::of_text("x.yaml", text.clone(), Reading::Kubectl, &SourceMap::default());
+    let package = Package::from_text("x.yaml", text.clone(), Reading::Kubectl, &SourceMap::default());
     package.map(|package| (text, package)).map_err(|error| format!("{}: {error}", path.display()))
 }
 
@@ -62,7 +62,7 @@ pub fn merged_with_themselves(files: &[PathBuf]) -> Counts {
     counts
 }
 
-/// All manifests that are not too long, by group, version and kind.
+/// All manifests below a size limit, by group, version and kind.
 pub fn manifests_by_kind(files: &[PathBuf]) -> BTreeMap<String, Vec<Node>> {
     let mut kinds: BTreeMap<String, Vec<Node>> = BTreeMap::new();
     let is_short = |path: &&PathBuf| fs::metadata(path).is_ok_and(|data| data.len() < 100_000);

@@ -1,4 +1,4 @@
-//! Patches of three versions arrive, or are refused.
+//! Patches of three versions lead to the expected object, or are rejected.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -17,9 +17,11 @@ use smp_merge::schema::Cursor;
 use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{Map, Node, ParseOptions, Value, parse_one, write_documents_in_source_style};
 
-use super::{Verdict, check, decoded, json, ok, patched, right, same, sort_lists, sort_merged_scalars, two};
+use super::{
+    Verdict, check, decoded, json, ok, patched, same, sort_lists, sort_merged_scalars, two, valid_objects,
+};
 
-/// A type of patch, and by whose rules.
+/// A type of patch, and its rules.
 type Way = (PatchType, PatchRules);
 
 const SERVERS: Way = (PatchType::Strategic, PatchRules::Apiserver);
@@ -30,7 +32,7 @@ const OTHERS: [Way; 3] = [
     (PatchType::Json, PatchRules::Overlay),
 ];
 
-/// What a patch of any type makes of an object.
+/// The object after a patch of any type.
 fn patched_by(
     (patch_type, rules): Way,
     dest: &Node,
@@ -42,21 +44,21 @@ fn patched_by(
     Ok(merged.node.unwrap_or_else(|| Node::map(Map::new())))
 }
 
-/// What must hold of the outcome of a three-way patch, wherever the values are told apart.
+/// The expected result of a three-way patch, for all values that are compared.
 struct Outcome {
     policy: ListPolicy,
-    /// Whether the schema says of maps that they are one value. A patch that names single fields does not ask.
+    /// The schema has atomic maps. A patch that names single fields ignores this.
     has_whole_maps: bool,
 }
 
-/// The same value in the versions of an object.
+/// The same value in all versions of an object.
 #[derive(Clone, Copy)]
 struct Versions<'n> {
     original: Option<&'n Node>,
     modified: Option<&'n Node>,
     current: Option<&'n Node>,
     result: Option<&'n Node>,
-    /// Whether the owner says null.
+    /// True if the owner sets null.
     is_null: bool,
 }
 
@@ -74,13 +76,14 @@ impl<'n> Versions<'n> {
 }
 
 impl Outcome {
-    /// What the owner has is there; what only the owner had is gone; what only others have stays.
+    /// Checks that values of the owner are present, that values only the owner had are gone, and that values only
+    /// others have stay.
     fn check(&self, versions: Versions<'_>, at: Cursor<'_>, is_union: bool, path: &str) -> Verdict {
         let Versions { original, modified, current, result, is_null } = versions;
         let Some(modified) = modified else {
             let wanted = if original.is_some() { None } else { current };
-            // Another thing in the place of a union may take what others said of it along.
-            // kubectl's patch takes away what others say where its owner says null.
+            // Replacing the member of a union may remove fields that others set. kubectl's patch removes values of
+            // others if the owner sets null.
             let may_be_gone = is_union || is_null && self.policy == ListPolicy::Apiserver;
             let is_fine = result == wanted || may_be_gone && result.is_none();
             return if is_fine {
@@ -136,7 +139,7 @@ impl Outcome {
                 }
                 texts
             };
-            // Lists of scalars with doubles only lose them.
+            // Duplicates may be lost from lists of scalars.
             let is_fine = is_set || of(modified) == of(result);
             return if is_fine { Ok(()) } else { Err(format!("{path}: {:?}", of(result))) };
         };
@@ -156,13 +159,14 @@ impl Outcome {
     }
 }
 
-/// Makes some fields of what an owner says null, and some maps and lists empty, as programs do that write manifests.
+/// Sets some fields of the owner's object to null, and empties some maps and lists, like programs that write
+/// manifests.
 fn hollow(node: &mut Node, at: Cursor<'_>, dice: &mut Dice, policy: ListPolicy) {
     match &mut node.value {
         Value::Map(map) => {
             for (name, value) in map.iter_mut() {
                 let is_name = matches!(name, "apiVersion" | "kind" | "metadata");
-                // To kubectl null removes what has no type.
+                // kubectl removes a null value that has no type.
                 let may_be_null = policy == ListPolicy::Overlay || at.has_field(name);
                 match &mut value.value {
                     Value::Scalar(_) if !is_name && may_be_null && dice.one_in(8) => *value = Node::null(),
@@ -190,8 +194,8 @@ fn hollow(node: &mut Node, at: Cursor<'_>, dice: &mut Dice, policy: ListPolicy) 
     }
 }
 
-/// Versions that their owner and others changed, and what a patch of some type makes of them: what the owner changed
-/// arrives, what others added stays, and when it is applied again nothing changes.
+/// Checks versions that the owner and others changed, and the result of a patch: changes of the owner are made,
+/// additions of others stay, and a second application changes nothing.
 fn three_way_round_trip(generator: &mut Generator<'_>, way: Way, policy: ListPolicy) -> Verdict {
     let mut original = generator.object();
     let (mut modified, current) = (generator.changed(&original), generator.changed(&original));
@@ -228,7 +232,7 @@ fn three_way_round_trip(generator: &mut Generator<'_>, way: Way, policy: ListPol
         let again = create(&modified, &modified, &result)?;
         let [again, before] = [&again, &result].map(|node| {
             let mut node = decoded(node);
-            // What kubectl's patch cannot say, the one between the two objects says, which misses such a change.
+            // If kubectl's patch cannot express a change, the patch between the two objects includes it.
             if policy == ListPolicy::Apiserver {
                 sort_merged_scalars(&mut node, cursor);
             }
@@ -244,22 +248,22 @@ fn three_way_round_trip(generator: &mut Generator<'_>, way: Way, policy: ListPol
 }
 
 #[test]
-fn three_way_patches_of_the_server_arrive() {
-    check(right(EntryUniqueness::MergeKey), |generator, _| {
+fn three_way_strategic_patches_lead_to_the_modified_object() {
+    check(valid_objects(EntryUniqueness::MergeKey), |generator, _| {
         three_way_round_trip(generator, SERVERS, ListPolicy::Apiserver)
     });
 }
 
 #[test]
-fn three_way_patches_of_all_other_kinds_arrive() {
-    check(right(EntryUniqueness::AllKeys), |generator, _| {
+fn three_way_patches_of_all_other_types_lead_to_the_modified_object() {
+    check(valid_objects(EntryUniqueness::AllKeys), |generator, _| {
         OTHERS.into_iter().try_for_each(|way| three_way_round_trip(generator, way, ListPolicy::Overlay))
     });
 }
 
 #[test]
-fn created_patches_arrive_or_are_refused() {
-    // Nothing tells entries apart.
+fn created_patches_lead_to_the_object_or_are_rejected() {
+    // Entries without unique keys.
     check(Options { distinct: EntryUniqueness::Any, wrong_values: false }, |generator, _| {
         let (a, b) = two(generator);
         let cursor = generator.root;
@@ -288,8 +292,8 @@ fn created_patches_arrive_or_are_refused() {
 }
 
 #[test]
-fn three_way_patches_arrive_or_are_refused() {
-    // Nothing tells entries apart.
+fn three_way_patches_lead_to_the_object_or_are_rejected() {
+    // Entries without unique keys.
     check(Options { distinct: EntryUniqueness::Any, wrong_values: false }, |generator, _| {
         let original = generator.object();
         let (modified, current) = (generator.changed(&original), generator.changed(&original));
@@ -310,7 +314,7 @@ fn three_way_patches_arrive_or_are_refused() {
                 sort_merged_scalars(side, cursor);
                 drop_doubles(side, cursor);
                 if way == SERVERS {
-                    // kubectl's patches leave open where entries of others stand.
+                    // kubectl's patches do not define the position of entries of others.
                     sort_lists(side);
                 }
             }
@@ -321,7 +325,7 @@ fn three_way_patches_arrive_or_are_refused() {
     });
 }
 
-/// To the API server, scalars in lists that merge are a set.
+/// The API server treats scalars in lists that merge as a set.
 fn drop_doubles(node: &mut Node, at: Cursor<'_>) {
     match &mut node.value {
         Value::Map(map) => map.iter_mut().for_each(|(name, value)| drop_doubles(value, at.field(name))),
@@ -331,7 +335,7 @@ fn drop_doubles(node: &mut Node, at: Cursor<'_>) {
     }
 }
 
-/// Reads an object from a text, so that it knows where its values stand.
+/// Parses an object from a text, so that its values have locations.
 fn written(sources: &SourceMap, node: &Node) -> Result<Node, String> {
     let text = write_documents_in_source_style(std::slice::from_ref(node));
     ok("read", parse_one(sources, sources.add("side.yaml", text), ParseOptions::default()))
@@ -356,7 +360,7 @@ fn no_directive(node: &Node) -> Verdict {
     }
 }
 
-/// Every scalar of the result stands in one of the inputs.
+/// Checks that every scalar of the result is in one of the inputs.
 fn of_inputs(result: &Node, inputs: &[&Node]) -> Verdict {
     let mut places: HashMap<Span, &Node> = HashMap::new();
     for input in inputs {
@@ -377,7 +381,7 @@ fn shown(error: &str, what: impl Debug, inputs: &[&Node]) -> String {
 }
 
 #[test]
-fn results_have_no_directives_and_their_values_come_from_the_inputs() {
+fn results_have_no_directives_and_only_values_of_the_inputs() {
     check(Options { distinct: EntryUniqueness::Any, wrong_values: true }, |generator, schema| {
         let sources = SourceMap::default();
         let (a, mut b) = two(generator);
@@ -386,7 +390,7 @@ fn results_have_no_directives_and_their_values_come_from_the_inputs() {
         generator.add_patch_directives(&mut b);
         let (a, b) = (written(&sources, &a)?, written(&sources, &b)?);
         for rules in [PatchRules::Apiserver, PatchRules::Overlay] {
-            // Wrong patches are refused.
+            // Invalid patches are rejected.
             let Ok(result) = patched(&a, &b, generator.root, rules) else { continue };
             no_directive(&result).map_err(|error| shown(&error, rules, &[&a, &b]))?;
             of_inputs(&result, &[&a, &b]).map_err(|error| shown(&error, rules, &[&a, &b]))?;
