@@ -366,9 +366,9 @@ const COMMANDS: &[(&[&str], bool)] = &[
 const FORMS: [&str; 4] = ["text", "json", "short", "github"];
 
 /// Reproducible random numbers from a seed.
-struct Dice(u64);
+struct Random(u64);
 
-impl Dice {
+impl Random {
     fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -382,10 +382,10 @@ impl Dice {
 }
 
 /// Text inserted before a value by mistake.
-const BEFORE: [&str; 14] =
+const INSERTED_PREFIXES: [&str; 14] =
     ["!!int ", "!!bool ", "!!null ", "!!binary ", "!x ", "*", "&a ", "\"", "'", "{", "[", "\t", "@", "? "];
 /// Replacements of a word by mistake.
-const WORDS: [(&str, &str); 14] = [
+const WORD_REPLACEMENTS: [(&str, &str); 14] = [
     ("kind: Secret", "kind: Sercet"),
     ("kind: Secret", "kind: [Secret]"),
     ("name: db", "name: [db]"),
@@ -403,38 +403,41 @@ const WORDS: [(&str, &str); 14] = [
 ];
 
 /// Makes one random mistake in a text.
-fn with_mistake(text: &str, dice: &mut Dice) -> String {
+fn with_mistake(text: &str, random: &mut Random) -> String {
     if text.is_empty() {
         return String::new();
     }
     let mut lines: Vec<String> = text.lines().map(String::from).collect();
-    let at = dice.below(lines.len());
-    match dice.below(12) {
+    let at = random.below(lines.len());
+    match random.below(12) {
         0 => drop(lines.remove(at)),
         1 => lines.insert(at, lines[at].clone()),
         2 => {
-            let other = dice.below(lines.len());
+            let other = random.below(lines.len());
             lines.swap(at, other);
         }
-        3 => lines[at].insert_str(0, dice.pick(&[" ", "  ", "\t", "- "])),
+        3 => lines[at].insert_str(0, random.pick(&[" ", "  ", "\t", "- "])),
         4 => lines[at] = lines[at].trim_start().to_string(),
         5 => lines[at] = lines[at].replacen(':', "", 1),
-        6 | 7 => lines[at] = lines[at].replacen(": ", &format!(": {}", dice.pick(&BEFORE)), 1),
-        8 => lines[at] = lines[at].replacen("hunter2", &format!("{}hunter2", dice.pick(&BEFORE)), 1),
+        6 | 7 => lines[at] = lines[at].replacen(": ", &format!(": {}", random.pick(&INSERTED_PREFIXES)), 1),
+        8 => {
+            lines[at] =
+                lines[at].replacen("hunter2", &format!("{}hunter2", random.pick(&INSERTED_PREFIXES)), 1)
+        }
         9 => {
-            let (from, to) = dice.pick(&WORDS);
-            return text.replacen(from, to, 1 + dice.below(2));
+            let (from, to) = random.pick(&WORD_REPLACEMENTS);
+            return text.replacen(from, to, 1 + random.below(2));
         }
         10 => {
-            let end = dice.below(text.len());
+            let end = random.below(text.len());
             return text.get(..end).unwrap_or(text).to_string();
         }
         _ => {
-            let end = (0..=dice.below(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
+            let end = (0..=random.below(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
             let (before, behind) = text.split_at(end);
             return format!(
                 "{before}{}{behind}",
-                dice.pick(&["\u{1b}[2J", "\u{7f}", "\u{202e}", ":", "\n", "}", "]", "---\n"])
+                random.pick(&["\u{1b}[2J", "\u{7f}", "\u{202e}", ":", "\n", "}", "]", "---\n"])
             );
         }
     }
@@ -499,23 +502,23 @@ fn no_mistake_makes_a_command_print_a_secret() {
     let server = server();
     let (mut leaks, mut diagnostics) = (Vec::new(), 0);
     for seed in first..first + count {
-        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         // Similar seeds produce similar first numbers, so these are skipped.
         for _ in 0..8 {
-            dice.below(2);
+            random.below(2);
         }
-        let (args, is_report) = COMMANDS[dice.below(COMMANDS.len())];
+        let (args, is_report) = COMMANDS[random.below(COMMANDS.len())];
         let mut files = files();
         // Prefers a file that the command reads.
         let about: Vec<usize> = (0..files.len())
             .filter(|&i| args.iter().any(|arg| files[i].0.starts_with(arg) || files[i].0 == "kubeconfig"))
             .collect();
-        let which = if about.is_empty() { dice.below(files.len()) } else { dice.pick(&about) };
-        for _ in 0..=dice.below(2) {
-            files[which].1 = with_mistake(&files[which].1, &mut dice);
+        let which = if about.is_empty() { random.below(files.len()) } else { random.pick(&about) };
+        for _ in 0..=random.below(2) {
+            files[which].1 = with_mistake(&files[which].1, &mut random);
         }
         let home = home(&files);
-        let form = FORMS[dice.below(6).saturating_sub(2)];
+        let form = FORMS[random.below(6).saturating_sub(2)];
         let output = run(home.path(), args, form, &server);
         diagnostics += u64::from(!output.stderr.is_empty());
         if let Some(text) = find_leak(&output, is_report) {

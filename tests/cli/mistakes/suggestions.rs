@@ -70,7 +70,7 @@ patchesStrategicMerge: [a.yaml]
 }
 
 /// A kustomization with a mistake, and its expected messages.
-const MEANT: [(&str, &str, &[&str]); 11] = [
+const MISTAKES: [(&str, &str, &[&str]); 11] = [
     ("resources: [setings.yaml]\n", "a", &["app/kustomization.yaml:1:13", "did you mean `settings.yaml`?"]),
     ("resources: [../bse]\n", "a", &["did you mean `../base`?"]),
     (
@@ -168,7 +168,7 @@ configMapGenerator:
 #[test]
 fn misspelled_names_get_suggestions() {
     let a = cm("settings");
-    for (kustomization, part, parts) in MEANT {
+    for (kustomization, part, parts) in MISTAKES {
         let a = a.replace(
             "metadata:\n",
             "\
