@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares how long `check` takes over the overlays of a folder with how long kubeconform takes over what they build.
+"""Compares the time of `check` for the overlays of a directory with the time of kubeconform for their build output.
 
 Usage: kubeconform.py PROGRAM KUBECONFORM DOCUMENT OVERLAYS
 
@@ -23,7 +23,7 @@ import time
 
 REFERENCE = "#/definitions/"
 GVKS = "x-kubernetes-group-version-kind"
-# Read as numbers and as texts.
+# Parsed as numbers and as strings.
 EITHER = {"oneOf": [{"type": "string"}, {"type": "integer"}]}
 QUANTITY = {"oneOf": [{"type": "string"}, {"type": "number"}]}
 
@@ -33,7 +33,7 @@ class Definitions:
         self.definitions = definitions
 
     def resolved(self, schema, within):
-        """The schema with what it refers to in place; a definition within itself is any value."""
+        """The schema with inlined references. A recursive reference accepts any value."""
         if "$ref" in schema:
             name = schema["$ref"].removeprefix(REFERENCE)
             if name in within:
@@ -74,7 +74,7 @@ def write_schemas(document, directory):
 
 
 def write_built(program, overlays, directory):
-    """Returns the overlays that build to something."""
+    """Returns the overlays that build with output."""
     directory.mkdir()
     names = ("kustomization.yaml", "kustomization.yml", "Kustomization")
     found = sorted({path.parent for name in names for path in pathlib.Path(overlays).rglob(name)})
@@ -88,7 +88,7 @@ def write_built(program, overlays, directory):
 
 
 def seconds(command):
-    """How long a command takes, and for how long processors work for it."""
+    """The wall time and the CPU time of a command."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     run = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     took, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,6 +1,6 @@
-# Sourced by `.ci/long`: makes overlays and packages of any size to measure with.
+# Sourced by `.ci/long`: generates overlays and packages of any size for benchmarks.
 
-# A kustomization of as many applications, each a Deployment, a Service and a ConfigMap; every fifth is patched.
+# A kustomization of the given number of applications, each a Deployment, a Service and a ConfigMap; every fifth is patched.
 write_overlay() { # folder, applications
   local base=$1/base prod=$1/overlays/prod count=$2 i
   mkdir -p "$base" "$prod"
@@ -27,7 +27,7 @@ END
   done
 }
 
-# The sides of a three-way merge of as many files: the upgrade changes the images, the destination the replicas.
+# The inputs of a three-way merge of the given number of files: updated changes the images, dest the replicas.
 write_packages() { # folder, files
   local count=$2 i text
   mkdir -p "$1"/{original,updated,dest}
@@ -39,7 +39,7 @@ write_packages() { # folder, files
   done
 }
 
-# As many Deployments and ConfigMaps, as one stream.
+# The given number of Deployments and ConfigMaps, as one YAML stream.
 write_objects() { # count of each
   local i
   for ((i = 0; i < $1; i++)); do

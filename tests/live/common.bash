@@ -9,23 +9,23 @@ die() {
     exit 1
 }
 
-# Only a folder that `up` has made may be removed.
+# Only a directory that `up` created may be removed.
 check_state() {
     [[ $state == /* ]] || die "SMP_TEST_STATE must be an absolute path: $state"
     [[ ! -e $state || (-O $state && -f $marker) ]] ||
         die "$state exists and was not made by tests/live/up"
 }
 
-# Whether the server named $1 runs. Its process id may have been given to another
-# process since; ours has the state folder among its arguments.
+# Succeeds if the server named $1 runs. Its process id may have been reused; our
+# process has the state directory among its arguments.
 running() {
     local pid
     [[ -s $state/$1.pid ]] && pid=$(<"$state/$1.pid") &&
         grep -qzF -e "=$state/" "/proc/$pid/cmdline" 2>/dev/null
 }
 
-# There is nothing to save, so there is no reason to ask first: kube-apiserver
-# takes its time to end in order.
+# Kills the servers: there is no data to save, and a graceful shutdown of
+# kube-apiserver is slow.
 stop() {
     local name i
     for name in kube-apiserver etcd; do

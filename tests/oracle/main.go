@@ -1,8 +1,8 @@
-// Command oracle answers merge cases with what the reference implementations do:
+// Command oracle answers merge cases with the results of the reference implementations:
 // apimachinery's strategic merge patches, kyaml's two-way and three-way merges, kstatus' readiness.
 //
-// It reads one case in JSON a line from stdin and writes one answer in JSON a line to
-// stdout, in the same order. It knows nothing of the program that it is compared with.
+// It reads one JSON case per line from stdin and writes one JSON answer per line to
+// stdout, in the same order. It does not depend on the program under test.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"os"
 )
 
-// A request is one case. Which fields count depends on the operation.
+// A request is one case. The operation decides which fields are used.
 type request struct {
 	// apply, two-way, three-way, merge2, merge3, status or measure
 	Operation string `json:"operation"`
@@ -79,7 +79,7 @@ func solve(r *request) (a answer) {
 	return answer{Result: result}
 }
 
-// One answer for all tries, or that there is none.
+// One answer for all tries, or an error if they differ.
 func solveRepeatedly(r *request) answer {
 	first := solve(r)
 	for i := 1; i < r.Repeat; i++ {

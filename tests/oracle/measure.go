@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// How long something took, and the most memory that was in use so far.
+// The duration of a measurement, and the peak memory so far.
 type measured struct {
 	Copies int64  `json:"copies"`
 	Merges int64  `json:"merges"`
@@ -18,7 +18,7 @@ type measured struct {
 }
 
 // Applies a patch to as many copies of an object as the case says, one after the other, and measures
-// that in nanoseconds; the time that the copies alone take is measured apart.
+// the time in nanoseconds. The time of the copies alone is measured separately.
 func measure(r *request) ([]byte, error) {
 	object, err := structOf(r)
 	if err != nil {
@@ -51,7 +51,7 @@ func measure(r *request) ([]byte, error) {
 	return json.Marshal(measured{copies.Nanoseconds(), time.Since(start).Nanoseconds(), peak()})
 }
 
-// The most memory of this process so far, as Linux says it.
+// The peak memory of this process, as reported by Linux.
 func peak() string {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -29,7 +29,7 @@ func mergeThree(r *request) ([]byte, error) {
 	return asJSON(text)
 }
 
-// Whether keys are inferred. Which ones, kyaml keeps in a variable.
+// Sets the keys for inference. kyaml stores them in a package variable.
 func infer(r *request) bool {
 	if len(r.Infer) > 0 {
 		yaml.AssociativeSequenceKeys = r.Infer
@@ -37,7 +37,7 @@ func infer(r *request) bool {
 	return len(r.Infer) > 0
 }
 
-// The data of a text; null when nothing is left.
+// The data of a text. Null if nothing is left.
 func asJSON(text string) ([]byte, error) {
 	var value any
 	if err := yaml.Unmarshal([]byte(text), &value); err != nil {

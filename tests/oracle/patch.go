@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// The kinds that cases may name, each with the struct that the API server merges by.
+// The kinds that cases may name, each with the Go struct that the API server uses for merging.
 var kinds = map[string]any{
 	"apps/v1 DaemonSet":            appsv1.DaemonSet{},
 	"apps/v1 Deployment":           appsv1.Deployment{},
@@ -69,9 +69,9 @@ func apply(r *request) ([]byte, error) {
 	return json.Marshal(merged)
 }
 
-// Takes the spare capacity of all lists away. The decoder for JSON leaves some, into which the
-// merge then appends for several lists at once. The API server has none: it does not decode the
-// live object, it converts it.
+// Removes the spare capacity of all lists. The JSON decoder leaves some, and the merge would
+// append to it for several lists at once. The API server has none: it converts the live object
+// instead of decoding it.
 func trim(value any) any {
 	switch value := value.(type) {
 	case map[string]any:

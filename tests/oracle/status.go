@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 )
 
-// How far kstatus says that an object is: its word, and the reason of the condition that it makes of it.
+// The kstatus status of an object, and the reason of the condition that kstatus derives.
 func readiness(r *request) ([]byte, error) {
 	object := &unstructured.Unstructured{}
 	if err := object.UnmarshalJSON([]byte(r.Sides["object"])); err != nil {

@@ -1,9 +1,9 @@
-// Runs `examples/build_in_memory.rs` as WebAssembly, without a disk and without a system below it:
+// Runs `examples/build_in_memory.rs` as WebAssembly, without a disk or an operating system:
 //
 //     node tests/wasm/run.mjs WASM32_UNKNOWN_UNKNOWN.wasm WASM32_WASIP1.wasm EXPECTED_OUTPUT
 //
-// The first module has no way to print: its own checks must hold. The second one must print what the same
-// program prints outside.
+// The first module cannot print: its own assertions must hold. The second module must print the same output
+// as the native program.
 
 import assert from 'node:assert'
 import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
@@ -15,7 +15,7 @@ const [, , bare, wasi, expected] = process.argv
 
 async function runBare() {
   const { instance } = await WebAssembly.instantiate(readFileSync(bare), {})
-  // A check that does not hold traps, an error makes the status 1.
+  // A failed assertion traps; an error sets exit status 1.
   assert.equal(instance.exports.main(0, 0), 0)
 }
 

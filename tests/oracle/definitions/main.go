@@ -1,5 +1,5 @@
-// Command definitions prints what kyaml has built in of Kubernetes 1.21.2: the OpenAPI definitions,
-// and the scope of each kind that can be got.
+// Command definitions prints kyaml's built-in data of Kubernetes 1.21.2: the OpenAPI definitions,
+// and the scope of each kind with a GET path.
 package main
 
 import (
@@ -36,7 +36,7 @@ func document() *spec.Swagger {
 	return &swagger
 }
 
-// The kinds of all paths, with the scope that kyaml says they have.
+// The kinds of all paths, with the scope that kyaml reports.
 func resources(swagger *spec.Swagger) []resource {
 	var found []resource
 	for _, path := range swagger.Paths.Paths {
