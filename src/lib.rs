@@ -362,8 +362,8 @@ pub mod source {
 /// See [Edit YAML and keep its comments](crate#edit-yaml-and-keep-its-comments).
 pub mod yaml {
     pub use smp_text::yaml::{
-        Comments, DuplicateKeys, Entry, Key, List, Map, Meta, Node, ParseOptions, Style, Tag, Value, edit_text,
-        is_unchanged, parse_documents, parse_one, to_documents, to_json, to_yaml,
+        Comments, DuplicateKeys, Entry, Key, List, Map, Meta, Node, ParseOptions, Style, Tag, Value,
+        edit_text, is_unchanged, parse_documents, parse_one, to_documents, to_json, to_yaml,
     };
 }
 
@@ -476,8 +476,8 @@ pub mod resource {
 /// See [Build a directory](crate#build-a-directory).
 pub mod overlay {
     pub use smp_overlay::overlay::{
-        BuildOptions, BuildRules, Builder, Built, ChainPurpose, FunctionOptions, HelmOptions, Histories, LockSource,
-        MakeChain, RemoteReference, Reorder, TargetSelection, Targets,
+        BuildOptions, BuildRules, Builder, Built, ChainPurpose, FunctionOptions, HelmOptions, Histories,
+        LockSource, MakeChain, RemoteReference, Reorder, TargetSelection, Targets,
     };
 }
 
@@ -503,7 +503,8 @@ pub mod package {
 pub mod check {
     pub use smp_inspect::check::{
         Baseline, Baselines, CheckConfig, CheckReport, CheckedTarget, Conclusion, FixedFile, LocalFiles,
-        RULES, Rule, RuleGroup, RuleSelection, TargetFindings, fixed_files, check_target, report, rule_by_code,
+        RULES, Rule, RuleGroup, RuleSelection, TargetFindings, check_target, fixed_files, report,
+        rule_by_code,
     };
 }
 
@@ -533,8 +534,9 @@ pub mod check {
 /// ```
 pub mod explain {
     pub use smp_inspect::explain::{
-        Blame, BlamedField, BlamedLocation, BlamedRemoval, BlamedWrite, Blamer, BuildTree, ReadInput, ReadKind,
-        Removals, ResourceBlame, TargetReads, TreeNode, TreeObject, blame, build_tree, fields_at, collect_reads,
+        Blame, BlamedField, BlamedLocation, BlamedRemoval, BlamedWrite, Blamer, BuildTree, ReadInput,
+        ReadKind, Removals, ResourceBlame, TargetReads, TreeNode, TreeObject, blame, build_tree,
+        collect_reads, fields_at,
     };
 }
 

@@ -13,8 +13,8 @@ use super::prune::{TOOLS, parent_name, print_event};
 use super::report::print_json;
 use super::{Failure, Outcome, render};
 use smp_cluster::{
-    self, ApplySetEvent, ApplySetOptions, ApplySetTooling, ApplySetView, Cluster, Object, ObjectFailure,
-    OrphanedParent, NamespaceScope,
+    self, ApplySetEvent, ApplySetOptions, ApplySetTooling, ApplySetView, Cluster, NamespaceScope, Object,
+    ObjectFailure, OrphanedParent,
 };
 use smp_text::diagnostic::{Code, Diagnostic, counted, escaped, escaped_line};
 use smp_text::source::SourceMap;

@@ -13,12 +13,12 @@ use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use smp_merge::merge::PatchRules;
 use smp_merge::patch::{
-    CreateOptions, PatchInputs, PatchType, PatchForm, ThreeWayOptions, create_verified, last_applied,
-    share_namespace, alternative_forms, with_last_applied,
+    CreateOptions, PatchForm, PatchInputs, PatchType, ThreeWayOptions, alternative_forms, create_verified,
+    last_applied, share_namespace, with_last_applied,
 };
 use smp_merge::schema::{Cursor, Schema};
 use smp_overlay::overlay::ChainPurpose;
-use smp_overlay::package::wrong_types;
+use smp_overlay::package::type_warnings;
 use smp_overlay::schema_chain::SchemaChoice;
 use smp_text::diagnostic::{Code, Diagnostic, Result, WithWarnings};
 use smp_text::source::SourceMap;
@@ -183,7 +183,7 @@ pub(super) fn run(args: &CreatePatchArgs, sources: &SourceMap) -> Outcome {
     let patch = create_verified(&sides, args.patch_type, kind, &options);
     let patch = patch.map_err(|error| with_alternatives(error, &sides, args.patch_type, kind, options))?;
     warnings.extend(patch.warnings);
-    warnings.extend(wrong_types(&modified, kind));
+    warnings.extend(type_warnings(&modified, kind));
     render::print_or_reject(&warnings, sources)?;
     print(&match args.output {
         PatchOutput::Yaml => yaml::to_yaml(&patch.value)?,
@@ -221,7 +221,8 @@ fn with_alternatives(
             error
         };
     }
-    let flags: Vec<&str> = alternative_forms(sides, patch_type, kind, &options).into_iter().map(flag).collect();
+    let flags: Vec<&str> =
+        alternative_forms(sides, patch_type, kind, &options).into_iter().map(flag).collect();
     let help = match flags.as_slice() {
         [] => return error,
         [one] => format!("`{one}` can express this change"),

@@ -18,11 +18,11 @@ use super::report::print_line;
 use super::signals::stop_at_first_signal;
 use super::{Failure, Outcome, render, signals};
 use smp_cluster::{
-    self, MissingObjects, Cascade, Cluster, DELETE_TIMEOUT, DeleteEvent, DeleteOptions, DeleteSummary, CompleteWhen,
-    DryRun, Object, PARALLEL, RemainingObject, AlsoDeleted,
+    self, AlsoDeleted, Cascade, Cluster, CompleteWhen, DELETE_TIMEOUT, DeleteEvent, DeleteOptions,
+    DeleteSummary, DryRun, MissingObjects, Object, PARALLEL, RemainingObject,
 };
 use smp_overlay::resource::Resource;
-use smp_text::diagnostic::{Code, Diagnostic, plural, counted};
+use smp_text::diagnostic::{Code, Diagnostic, counted, plural};
 use smp_text::source::SourceMap;
 
 /// Build an overlay, or read manifests, and delete their objects from the cluster.
@@ -65,7 +65,11 @@ impl DeleteArgs {
         DeleteOptions {
             cascade: self.cascade,
             missing: if self.ignore_not_found { MissingObjects::Ignore } else { MissingObjects::Error },
-            complete_when: if self.wait { CompleteWhen::Gone(self.timeout()) } else { CompleteWhen::Accepted },
+            complete_when: if self.wait {
+                CompleteWhen::Gone(self.timeout())
+            } else {
+                CompleteWhen::Accepted
+            },
             dry_run: if self.dry_run == DryRunArg::Server { DryRun::Server } else { DryRun::None },
             parallel: self.concurrency,
             stop: Some(stop_at_first_signal()),

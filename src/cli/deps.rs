@@ -144,7 +144,10 @@ impl<'t> SharedBuilder<'t> {
     fn reads(&self, target: &Path) -> Read {
         let own = RecordingTree::new(Arc::new(DiskTree));
         let built = self.builder.build_from_tree(Arc::new(own.clone()), target)?;
-        Ok((BuiltTarget::new(target, [own, self.common.clone()], self.builder.used_references()), built.warnings))
+        Ok((
+            BuiltTarget::new(target, [own, self.common.clone()], self.builder.used_references()),
+            built.warnings,
+        ))
     }
 }
 

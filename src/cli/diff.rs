@@ -88,7 +88,8 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     };
     let removed = set.map(|set| pruned(&cluster, set, &mut resources, sources)).transpose()?;
     let mut compared = smp_cluster::diff(&cluster, &resources, &options)?;
-    let removed = removed.map(|removed| smp_cluster::deletion_diffs(&cluster, &removed, &options)).transpose()?;
+    let removed =
+        removed.map(|removed| smp_cluster::deletion_diffs(&cluster, &removed, &options)).transpose()?;
     add_removals(&mut compared, removed.unwrap_or_default());
     let server_warnings = compared.warnings.iter().map(|text| Diagnostic::warning(Code::ServerWarning, text));
     let remarks = compared.notes.iter().map(|text| Diagnostic::warning(Code::ClusterState, text));

@@ -13,7 +13,7 @@ use super::{Failure, Outcome, render};
 use smp_files::{DiskTree, FileTree as _, replace_file};
 use smp_merge::merge::MergeOptions;
 use smp_overlay::package::{
-    ConflictWriting, FileContent, MarkerWords, OriginKeeping, Package, PackageConflict, PackageMerge3,
+    ConflictOutput, FileContent, MarkerLabels, OriginRecording, Package, PackageConflict, PackageMerge3,
     PlainMerge, merge3_plain,
 };
 use smp_text::diagnostic::{Result, Severity, WithWarnings};
@@ -99,7 +99,7 @@ impl DriverVersions<'_> {
             None => {}
         }
         let sides = [&*self.original, &*self.other, &*self.current];
-        let PlainMerge { content, conflicts } = merge3_plain(sides, MarkerWords::GIT);
+        let PlainMerge { content, conflicts } = merge3_plain(sides, MarkerLabels::GIT);
         DriverResult { content, conflicts }
     }
 
@@ -111,13 +111,13 @@ impl DriverVersions<'_> {
         }
         let package = |content: &[u8], side: &str| {
             let name = format!("{} ({side})", self.path.display());
-            Package::of_version(self.path, &name, decode(content.to_vec())?, options.reading, sources)
+            Package::from_version(self.path, &name, decode(content.to_vec())?, options.reading, sources)
         };
-        let MarkerWords { original, updated, dest } = MarkerWords::GIT;
+        let MarkerLabels { original, updated, dest } = MarkerLabels::GIT;
         let original = package(&self.original, original)?;
         let (updated, dest) = (package(&self.other, updated)?, package(&self.current, dest)?);
         let packages = [&updated, &dest, &original];
-        if !packages.iter().all(|package| package.is_of_manifests()) {
+        if !packages.iter().all(|package| package.has_only_manifests()) {
             return Ok(None);
         }
         // The result of a git merge must not depend on a cluster.
@@ -131,14 +131,14 @@ impl DriverVersions<'_> {
             dest: &dest,
             schema: &schema,
             options: options.merge,
-            origins: OriginKeeping::Dropped,
+            origins: OriginRecording::Disabled,
         };
-        let merged = merge.merge_with_markers(MarkerWords::GIT)?;
+        let merged = merge.merge_with_markers(MarkerLabels::GIT)?;
         render::print(&merged.warnings, sources);
         let conflicts = merged
             .conflicts
             .iter()
-            .map(|conflict: &PackageConflict| conflict.diagnostic(ConflictWriting::Marked));
+            .map(|conflict: &PackageConflict| conflict.diagnostic(ConflictOutput::Marked));
         render::print(&conflicts.collect::<Vec<_>>(), sources);
         let contents = merged.files.iter().filter_map(|file| file.content.as_ref());
         let content = contents.flat_map(FileContent::as_bytes).copied().collect();

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 use super::format::Choices;
 use smp_cluster::{Cascade, Object, RemainingObject};
-use smp_text::diagnostic::{Diagnostic, plural, counted};
+use smp_text::diagnostic::{Diagnostic, counted, plural};
 
 /// The kind of dry run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -113,7 +113,8 @@ fn lock_of(
     (selection, targets): (&Selection, &[PathBuf]),
     sources: &SourceMap,
 ) -> Result<LockFile, Failure> {
-    let builder = args.target.builder_with_lock(LockSource::Ignore, sources, targets, ClusterUse::Optional)?;
+    let builder =
+        args.target.builder_with_lock(LockSource::Ignore, sources, targets, ClusterUse::Optional)?;
     let (mut built, mut problems) = (Vec::new(), Vec::new());
     for target in targets {
         match selection.build(&builder, target) {

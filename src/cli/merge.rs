@@ -10,7 +10,7 @@ use super::package::{WriteArgs, read_input, resolve_and_report_schema};
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, git_driver, render};
 use smp_merge::merge::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, NullPolicy};
-use smp_overlay::package::{ChangedPackage, ConflictWriting, MarkerWords, PackageMerge3, merge2_packages};
+use smp_overlay::package::{ChangedPackage, ConflictOutput, MarkerLabels, PackageMerge3, merge2_packages};
 use smp_text::diagnostic::Severity;
 use smp_text::diagnostic::counted;
 use smp_text::source::{Reading, SourceMap};
@@ -198,11 +198,11 @@ enum NullArg {
 
 impl OnConflict {
     /// Returns what is written for a conflict.
-    fn written_as(self) -> ConflictWriting {
+    fn written_as(self) -> ConflictOutput {
         match self {
-            Self::Updated | Self::Dest => ConflictWriting::Chosen,
-            Self::Markers => ConflictWriting::Marked,
-            Self::Fail | Self::Report => ConflictWriting::Nothing,
+            Self::Updated | Self::Dest => ConflictOutput::Resolved,
+            Self::Markers => ConflictOutput::Marked,
+            Self::Fail | Self::Report => ConflictOutput::Nothing,
         }
     }
 }
@@ -216,7 +216,7 @@ pub(super) fn run(args: &MergeArgs, sources: &SourceMap) -> Outcome {
     let (source, dest) = (read(&args.source)?, read(&args.dest)?);
     let schema = resolve_and_report_schema(&[&source, &dest], &args.common.schema, sources)?;
     let changed = merge2_packages(&source, &dest, &schema, &args.common.rules.options())?;
-    args.common.write.write(&args.dest, &changed, ConflictWriting::Chosen, sources)
+    args.common.write.write(&args.dest, &changed, ConflictOutput::Resolved, sources)
 }
 
 /// Merges the changes between two packages into a third.
@@ -249,7 +249,7 @@ pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
         origins: args.common.write.origins(),
     };
     let changed = match args.on_conflict {
-        OnConflict::Markers => merge.merge_with_markers(MarkerWords::SIDES)?,
+        OnConflict::Markers => merge.merge_with_markers(MarkerLabels::SIDES)?,
         _ => merge.merge()?,
     };
     args.conclude(target, changed, sources)
@@ -269,7 +269,7 @@ impl Merge3Args {
     fn conclude(&self, target: &Path, mut changed: ChangedPackage, sources: &SourceMap) -> Outcome {
         let written = self.on_conflict.written_as();
         let count = changed.conflicts.len();
-        if written != ConflictWriting::Nothing || (self.on_conflict == OnConflict::Fail && count == 0) {
+        if written != ConflictOutput::Nothing || (self.on_conflict == OnConflict::Fail && count == 0) {
             return self.common.write.write(target, &changed, written, sources);
         }
         if self.on_conflict == OnConflict::Fail {

@@ -16,7 +16,7 @@ use smp_files::{DiskTree, FileTree as _, Located, replace_file};
 use smp_merge::schema::{Gvk, Schema, kustomization_types};
 use smp_overlay::overlay::ChainPurpose;
 use smp_overlay::package::{
-    ChangedPackage, ConflictWriting, OriginKeeping, Package, recover_target, write_copy, write_files,
+    ChangedPackage, ConflictOutput, OriginRecording, Package, recover_target, write_copy, write_files,
 };
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, WithWarnings};
 use smp_text::source::{Reading, SourceMap};
@@ -100,7 +100,7 @@ impl WriteArgs {
         &self,
         target: &Path,
         changed: &ChangedPackage,
-        written: ConflictWriting,
+        written: ConflictOutput,
         sources: &SourceMap,
     ) -> Outcome {
         render::reject_if_strict(&changed.warnings)?;
@@ -123,10 +123,10 @@ impl WriteArgs {
     }
 
     /// Returns whether the report lists the origin of each part of the result.
-    pub(super) fn origins(&self) -> OriginKeeping {
+    pub(super) fn origins(&self) -> OriginRecording {
         match self.report {
-            ReportFormat::Text => OriginKeeping::Dropped,
-            ReportFormat::Json => OriginKeeping::Kept,
+            ReportFormat::Text => OriginRecording::Disabled,
+            ReportFormat::Json => OriginRecording::Enabled,
         }
     }
 
@@ -134,7 +134,7 @@ impl WriteArgs {
     pub(super) fn report(
         &self,
         changed: &ChangedPackage,
-        written: ConflictWriting,
+        written: ConflictOutput,
         sources: &SourceMap,
     ) -> std::result::Result<(), Failure> {
         render::print(&changed.warnings, sources);
@@ -162,7 +162,7 @@ impl WriteArgs {
 /// Reads a file or directory, or standard input for `-`.
 pub(super) fn read_input(path: &Path, reading: Reading, sources: &SourceMap) -> Result<Package> {
     if path == Path::new("-") {
-        return Package::of_text("<stdin>", read_stdin()?, reading, sources);
+        return Package::from_text("<stdin>", read_stdin()?, reading, sources);
     }
     Package::read_everything(path, reading, sources)
 }

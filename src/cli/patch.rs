@@ -306,7 +306,7 @@ fn read_package(args: &PatchArgs, sources: &SourceMap) -> Result<Package> {
     if args.in_place {
         return Err(Diagnostic::error(Code::Usage, "standard input cannot be changed in place"));
     }
-    Package::of_text("<stdin>", read_stdin()?, Reading::Kubectl, sources)
+    Package::from_text("<stdin>", read_stdin()?, Reading::Kubectl, sources)
 }
 
 fn print_canonical(

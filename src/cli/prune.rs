@@ -13,7 +13,7 @@ use smp_cluster::{
     self, ApplySetEvent, ApplySetOptions, ApplySetTooling, Cascade, KeptObject, LeftSet, Object,
     ObjectFailure, PruneMode, PruneOptions, PruneSummary, RemainingObject,
 };
-use smp_text::diagnostic::{Code, Diagnostic, plural, counted};
+use smp_text::diagnostic::{Code, Diagnostic, counted, plural};
 use smp_text::source::SourceMap;
 
 /// The possible values of the tooling annotation of an ApplySet.

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::Outcome;
 use super::report::print_line;
-use smp_files::{Recovery, LockMode, recover};
+use smp_files::{LockMode, Recovery, recover};
 use smp_text::diagnostic::counted;
 
 /// Finish or roll back an interrupted write.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Failure, render};
 use smp_merge::merge::ConflictSide;
 use smp_overlay::package::{
-    ChangeKind, ChangeOrigin, ChangedPackage, ConflictPlace, ConflictWriting, FileRole, PackageConflict,
+    ChangeKind, ChangeOrigin, ChangedPackage, ConflictOutput, ConflictVersion, FileRole, PackageConflict,
 };
 use smp_text::diagnostic::{counted, escaped_json, escaped_line};
 use smp_text::source::{SourceMap, Span};
@@ -26,7 +26,7 @@ impl ReportTo {
     pub(super) fn print(
         self,
         changed: &ChangedPackage,
-        written: ConflictWriting,
+        written: ConflictOutput,
         others: Option<&str>,
         sources: &SourceMap,
     ) -> Result<(), Failure> {
@@ -109,15 +109,15 @@ const BUFFER_SIZE: usize = 1 << 16;
 
 /// Formats one line per change. `others` is the status of files that are not manifests, if they are
 /// listed.
-fn change_lines(changed: &ChangedPackage, written: ConflictWriting, others: Option<&str>) -> Vec<String> {
+fn change_lines(changed: &ChangedPackage, written: ConflictOutput, others: Option<&str>) -> Vec<String> {
     let mut lines: Vec<_> = changed.changes.iter().map(ToString::to_string).collect();
     let other_files = changed.files.iter().filter(|file| file.role == FileRole::Other);
     if let Some(others) = others {
         let listed = other_files.filter(|file| file.content.is_some());
         lines.extend(listed.map(|file| format!("{}: {others}", file.path.display())));
     }
-    lines.extend(changed.left_alone.iter().map(|path| format!("{}: not changed", path.display())));
-    let nothing = if written == ConflictWriting::Nothing { ": nothing was written" } else { "" };
+    lines.extend(changed.skipped.iter().map(|path| format!("{}: not changed", path.display())));
+    let nothing = if written == ConflictOutput::Nothing { ": nothing was written" } else { "" };
     lines.push(format!("{}{nothing}", summary(changed)));
     lines
 }
@@ -207,7 +207,7 @@ struct JsonLocatedValue<'c> {
 /// Formats the report as a single line of JSON.
 pub(super) fn json_report(
     changed: &ChangedPackage,
-    written: ConflictWriting,
+    written: ConflictOutput,
     sources: &SourceMap,
 ) -> serde_json::Result<String> {
     let changes = changed.changes.iter().map(|change| JsonChange {
@@ -248,18 +248,18 @@ fn json_location(span: Span, sources: &SourceMap) -> Option<JsonLocation> {
 
 fn json_conflict<'c>(
     conflict: &'c PackageConflict,
-    written: ConflictWriting,
+    written: ConflictOutput,
     sources: &SourceMap,
 ) -> JsonConflict<'c> {
-    let located = |place: &'c Option<ConflictPlace>| {
-        let ConflictPlace { span, value, .. } = place.as_ref()?;
+    let located = |place: &'c Option<ConflictVersion>| {
+        let ConflictVersion { span, value, .. } = place.as_ref()?;
         Some(JsonLocatedValue { location: json_location(*span, sources)?, value })
     };
     let resolution = match (written, conflict.taken) {
-        (ConflictWriting::Chosen, ConflictSide::Updated) => Some("updated"),
-        (ConflictWriting::Chosen, ConflictSide::Dest) => Some("dest"),
-        (ConflictWriting::Marked, _) => Some("markers"),
-        (ConflictWriting::Nothing, _) => None,
+        (ConflictOutput::Resolved, ConflictSide::Updated) => Some("updated"),
+        (ConflictOutput::Resolved, ConflictSide::Dest) => Some("dest"),
+        (ConflictOutput::Marked, _) => Some("markers"),
+        (ConflictOutput::Nothing, _) => None,
     };
     JsonConflict {
         resource: conflict.resource.as_deref(),

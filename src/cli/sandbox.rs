@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::target::TargetArgs;
 use super::{Failure, render};
-use smp_files::{SandboxStatus, Sandbox};
+use smp_files::{Sandbox, SandboxStatus};
 use smp_overlay::overlay::Builder;
 use smp_overlay::schema_chain::cache::SchemaCache;
 

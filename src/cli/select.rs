@@ -10,7 +10,7 @@ use super::document::read_stdin;
 use super::target::has_kustomization;
 use super::{Failure, render};
 use smp_files::{DiskTree, FileKind, FileTree as _};
-use smp_overlay::overlay::{Builder, Built, TargetSelection, TargetSearch};
+use smp_overlay::overlay::{Builder, Built, TargetSearch, TargetSelection};
 use smp_text::diagnostic::{Diagnostic, Result, Severity};
 use smp_text::source::{SourceMap, is_kustomization};
 

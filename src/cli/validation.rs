@@ -9,7 +9,7 @@ use clap::Args;
 use rustc_hash::FxHashSet;
 
 use super::select::is_stream;
-use smp_inspect::check::{ObjectValidation, IncompleteObjects};
+use smp_inspect::check::{IncompleteObjects, ObjectValidation};
 use smp_merge::schema::{Schema, is_built_in_group};
 use smp_overlay::overlay::{Builder, Histories};
 use smp_overlay::package::Package;
@@ -173,7 +173,8 @@ impl<'s> Validation<'s> {
         let mut found = Vec::new();
         let all: Vec<&Resource> = all.into_iter().collect();
         let options = with_policies(&self.options, &all, &[]);
-        let schema = builder.schema_for(directory, all).map_err(|problem| vec![problem])?.into_value(&mut found);
+        let schema =
+            builder.schema_for(directory, all).map_err(|problem| vec![problem])?.into_value(&mut found);
         let (schema, sources) = (schema.as_ref(), self.sources);
         let judgement = ObjectValidation { schema, sources, options: &options, incomplete: self.unfinished };
         let mut unknown = FxHashSet::default();

@@ -21,7 +21,7 @@ use smp_cluster::{
     Cluster, FAILURE_GRACE, ReadinessLevel, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitResult,
     WaitedObject, check_wait_kinds, wait_until_ready,
 };
-use smp_text::diagnostic::{Code, Diagnostic, plural, counted, escaped_json};
+use smp_text::diagnostic::{Code, Diagnostic, counted, escaped_json, plural};
 use smp_text::source::SourceMap;
 
 /// Wait until the objects of an overlay are ready.
@@ -158,8 +158,11 @@ impl<'a> WaitOutput<'a> {
             return render::print_note(&format!("{} {are} ready", counted(verdict.ready, "object")));
         }
         render::print(&problems(verdict, self.timeout), self.sources);
-        self.status =
-            if verdict.end == WaitEnd::Interrupted { signals::interrupted_status() } else { ExitCode::FAILURE };
+        self.status = if verdict.end == WaitEnd::Interrupted {
+            signals::interrupted_status()
+        } else {
+            ExitCode::FAILURE
+        };
     }
 }
 

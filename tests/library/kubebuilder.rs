@@ -6,7 +6,7 @@ use std::path::Path;
 
 use smp_merge::merge::MergeOptions;
 use smp_merge::schema::Schema;
-use smp_overlay::package::{ChangedPackage, OriginKeeping, Package, PackageMerge3, write_files};
+use smp_overlay::package::{ChangedPackage, OriginRecording, Package, PackageMerge3, write_files};
 use smp_text::source::{Reading, SourceMap};
 
 const FILES: [(&str, &str); 10] = [
@@ -270,7 +270,7 @@ fn upgrade_is_exact_and_has_no_conflicts() {
         dest: &dest,
         schema: &schema,
         options: &options,
-        origins: OriginKeeping::Dropped,
+        origins: OriginRecording::Disabled,
     };
     let ChangedPackage { files, conflicts, warnings, .. } = merge.merge().expect("merged");
     assert!(conflicts.is_empty(), "{conflicts:#?}");

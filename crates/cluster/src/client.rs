@@ -9,8 +9,8 @@ use kube::client::ClientBuilder;
 use kube::{Client, Config};
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use super::exec::{CredentialCache, user_with_credentials};
 use super::errors::{Endpoint, connection_error};
+use super::exec::{CredentialCache, user_with_credentials};
 use super::kubeconfig::ConnectOptions;
 use super::mapping::DiscoveryCache;
 use super::timeout::RequestTimeout;
@@ -82,7 +82,8 @@ impl Cluster {
             .build()
             .map_err(|error| Diagnostic::error(Code::Io, format!("cannot initialize networking: {error}")))?;
         let patience = RequestTimeout::new(options.request_timeout);
-        let login = ClientConfig { config: access.config, endpoint: endpoint.clone(), limit: patience.total() };
+        let login =
+            ClientConfig { config: access.config, endpoint: endpoint.clone(), limit: patience.total() };
         let client = block_on(&runtime, login.client(CredentialCache::Use))?;
         Ok(Self {
             runtime: Some(runtime),
@@ -199,7 +200,8 @@ impl ClientConfig {
     async fn client(&self, asked: CredentialCache) -> Result<Client> {
         let mut config = self.config.clone();
         config.auth_info = user_with_credentials(config.auth_info, asked, self.limit, &self.endpoint).await?;
-        let builder = ClientBuilder::try_from(config).map_err(|error| connection_error(&self.endpoint, &error))?;
+        let builder =
+            ClientBuilder::try_from(config).map_err(|error| connection_error(&self.endpoint, &error))?;
         Ok(builder.build())
     }
 }

@@ -1,6 +1,6 @@
 //! Server-side apply conflicts: fields that another field manager owns.
 
-use super::errors::{ErrorCause, ApiError};
+use super::errors::{ApiError, ErrorCause};
 use super::plan::Object;
 use smp_merge::patch::LAST_APPLIED;
 use smp_text::diagnostic::{Code, Diagnostic};

@@ -11,11 +11,11 @@ use smol_str::SmolStr;
 use tokio::time::sleep;
 
 use super::client::Cluster;
-use super::request::{ApiRequest, unordered};
 use super::errors::ApiError;
 use super::json;
 use super::listing::list_metadata;
 use super::mapping::{CRDS, ResourceMapping, crd_path};
+use super::request::{ApiRequest, unordered};
 use smp_merge::schema::Gvk;
 use smp_text::diagnostic::Result;
 
@@ -99,7 +99,9 @@ pub(super) async fn namespace_contents(
     let mut lists = unordered(lists, super::apply::PARALLEL);
     while let Some((mapping, listed)) = lists.next().await {
         match listed? {
-            Ok(items) => contents.extend(items.iter().filter_map(|item| ContainedObject::of(&mapping.gvk, item))),
+            Ok(items) => {
+                contents.extend(items.iter().filter_map(|item| ContainedObject::of(&mapping.gvk, item)))
+            }
             // Objects of resources without list requests are not stored.
             Err(api_error) if api_error.http == 405 => {}
             // The CRD was just deleted with its objects.
@@ -330,7 +332,8 @@ mod tests {
     use super::*;
 
     fn content(kind: &str, metadata: &Value) -> ContainedObject {
-        ContainedObject::of(&Gvk::from_manifest("v1", kind), &json!({"metadata": metadata})).expect("an object")
+        ContainedObject::of(&Gvk::from_manifest("v1", kind), &json!({"metadata": metadata}))
+            .expect("an object")
     }
 
     #[test]

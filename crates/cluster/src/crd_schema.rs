@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use super::client::Cluster;
-use super::request::ApiRequest;
 use super::errors::invalid_response;
 use super::json;
 use super::mapping::crd_path;
+use super::request::ApiRequest;
 use smp_merge::schema::openapi::read_crd;
 use smp_merge::schema::{Gvk, TypeGraph};
 use smp_text::diagnostic::Result;
@@ -23,11 +23,7 @@ pub(super) enum CrdSchema {
 }
 
 /// Returns the schema of a kind from its CRD.
-pub(super) fn crd_schema(
-    cluster: &Cluster,
-    gvk: &Gvk,
-    plural: Option<&str>,
-) -> Result<CrdSchema> {
+pub(super) fn crd_schema(cluster: &Cluster, gvk: &Gvk, plural: Option<&str>) -> Result<CrdSchema> {
     let plural = if let Some(plural) = plural {
         plural.to_string()
     } else {

@@ -5,10 +5,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::client::Cluster;
-use super::request::ApiRequest;
 use super::errors::invalid_response;
 use super::json;
 use super::mapping::crd_path;
+use super::request::ApiRequest;
 use super::status::{conditions, has_condition};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::Node;
@@ -31,7 +31,8 @@ fn crd_state(definition: &Node) -> std::result::Result<CrdState, String> {
     if has_condition(&conditions, "Established", "True") {
         return Ok(CrdState::Established);
     }
-    let rejected = conditions.iter().find(|one| one.condition_type == "NamesAccepted" && one.status == "False");
+    let rejected =
+        conditions.iter().find(|one| one.condition_type == "NamesAccepted" && one.status == "False");
     Ok(rejected.map_or(CrdState::Waiting, |one| CrdState::NamesRejected(one.message.into())))
 }
 

@@ -9,7 +9,7 @@ use super::client::Cluster;
 use super::delete::CompleteWhen;
 use super::plan::Object;
 use super::ready::{
-    WaitEvent, WaitOptions, WaitResult, check_wait_kinds, check_ready_rules, wait_until_ready,
+    WaitEvent, WaitOptions, WaitResult, check_ready_rules, check_wait_kinds, wait_until_ready,
 };
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::Result;

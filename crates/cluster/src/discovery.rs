@@ -10,10 +10,10 @@ use serde::Deserialize;
 use smol_str::SmolStr;
 
 use super::client::Cluster;
-use super::request::ApiRequest;
 use super::errors::invalid_response;
 use super::json::{self, or_default};
 use super::mapping::{ResourceMapping, encode_segment};
+use super::request::ApiRequest;
 use smp_merge::schema::{Gvk, version_priority};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
@@ -84,7 +84,8 @@ impl Cluster {
             if response.status == 404 {
                 return Ok(true);
             }
-            let response = response.into_result().map_err(|api_error| api_error.diagnostic(&self.endpoint))?;
+            let response =
+                response.into_result().map_err(|api_error| api_error.diagnostic(&self.endpoint))?;
             let group: APIGroup = self.parse_response(json::decode, &response)?;
             group.versions.into_iter().map(|version| version.group_version).collect()
         };
@@ -305,7 +306,10 @@ mod tests {
         let gvk = Gvk::from_manifest("apps/v1", "Deployment");
         let names = vec!["deploy".into(), "deployment".into()];
         let verbs = vec!["get".into(), "list".into()];
-        assert_eq!(mappings, [ResourceMapping { gvk, plural: "deployments".into(), namespaced: true, names, verbs }]);
+        assert_eq!(
+            mappings,
+            [ResourceMapping { gvk, plural: "deployments".into(), namespaced: true, names, verbs }]
+        );
         assert!(mappings[0].can_be_listed());
     }
 

@@ -311,8 +311,9 @@ mod tests {
 
     #[test]
     fn plugin_failure_is_reported_without_secrets() {
-        let message =
-            |script, limit| credentials(script, CredentialCache::Use, limit).expect_err(script).message().to_string();
+        let message = |script, limit| {
+            credentials(script, CredentialCache::Use, limit).expect_err(script).message().to_string()
+        };
         assert!(message("echo 'log in first' >&2; exit 3", None).ends_with("exit status: 3: log in first"));
         assert!(message("echo '{}'", None).ends_with("the credential plugin returned no credentials"));
         let mut failing = user("echo \"$KEY and $2 of $1\" >&2; exit 1");
@@ -324,13 +325,14 @@ mod tests {
                 .for_each(|args| args.extend(["sh".into(), "--key=hidden".into(), "passw".into()]));
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let failed = runtime.block_on(user_with_credentials(failing, CredentialCache::Use, None, &endpoint()));
+        let failed =
+            runtime.block_on(user_with_credentials(failing, CredentialCache::Use, None, &endpoint()));
         let failed = failed.expect_err("it fails").message().to_string();
         assert!(failed.ends_with(": *** and *** of --key=***"), "{failed}");
         let message = message("sleep 60", Some(Duration::from_millis(100)));
         assert!(message.ends_with("did not finish within 100ms"), "{message}");
-        let invalid =
-            credentials("echo '{status: {token: [s3cret]}}'", CredentialCache::Use, None).expect_err("no text");
+        let invalid = credentials("echo '{status: {token: [s3cret]}}'", CredentialCache::Use, None)
+            .expect_err("no text");
         assert!(!invalid.message().contains("s3cret"), "{invalid}");
     }
 }

@@ -19,18 +19,17 @@ mod client;
 mod conflict;
 mod contents;
 mod crd_schema;
+mod crd_wait;
 mod delete;
 mod deploy;
 mod diff;
 mod discovery;
-mod request;
+mod errors;
 mod exec;
 mod external;
-mod errors;
 #[cfg(test)]
 mod fake;
 mod field_set;
-mod watch;
 mod json;
 mod kubeconfig;
 mod listing;
@@ -38,15 +37,16 @@ mod live_objects;
 mod locked_schemas;
 mod mapping;
 mod openapi;
-mod timeout;
 mod plan;
 mod proxy;
 mod ready;
+mod request;
 mod secret;
 mod status;
 #[cfg(test)]
 mod tests;
-mod crd_wait;
+mod timeout;
+mod watch;
 
 pub use apply::{
     AppliedObject, ApplyChange, ApplyFailure, ApplySummary, DryRun, Event, FIELD_MANAGER, FieldValidation,
@@ -54,18 +54,18 @@ pub use apply::{
 };
 pub use applyset::{
     ApplySetEvent, ApplySetListing, ApplySetOptions, ApplySetRun, ApplySetTooling, ApplySetView, GroupKind,
-    KeptObject, OrphanedParent, PruneMode, PruneOptions, PruneSummary, NamespaceScope, adopt, list_applysets,
-    check_protected_kind, check_parent_name, orphan, describe_applyset,
+    KeptObject, NamespaceScope, OrphanedParent, PruneMode, PruneOptions, PruneSummary, adopt,
+    check_parent_name, check_protected_kind, describe_applyset, list_applysets, orphan,
 };
 pub use cascade::Cascade;
 pub use client::Cluster;
 pub use conflict::{ApplyConflict, FieldConflict};
 pub use delete::{
-    MissingObjects, DELETE_TIMEOUT, DeleteEvent, DeleteOptions, DeleteSummary, CompleteWhen, RemainingObject, AlsoDeleted,
-    delete, deletion_order,
+    AlsoDeleted, CompleteWhen, DELETE_TIMEOUT, DeleteEvent, DeleteOptions, DeleteSummary, MissingObjects,
+    RemainingObject, delete, deletion_order,
 };
 pub use deploy::{DeployEvent, DeployOptions, DeploySummary, LeftSet, deploy};
-pub use diff::{DiffOptions, DiffReport, ObjectDiff, diff, deletion_diffs};
+pub use diff::{DiffOptions, DiffReport, ObjectDiff, deletion_diffs, diff};
 pub use external::run_external_diff;
 pub use k8s_openapi::jiff::Timestamp;
 pub use kubeconfig::ConnectOptions;
@@ -78,4 +78,4 @@ pub use ready::{
     FAILURE_GRACE, ReadinessLevel, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitResult, WaitedObject,
     WarningEvent, check_wait_kinds, wait_until_ready,
 };
-pub use status::{ObjectStatus, READY, Readiness, MissingStatus, object_status};
+pub use status::{MissingStatus, ObjectStatus, READY, Readiness, object_status};

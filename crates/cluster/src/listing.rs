@@ -6,11 +6,11 @@ use serde_json::Value;
 use smol_str::SmolStr;
 
 use super::client::Cluster;
-use super::request::{ApiRequest, JSON, METADATA_LIST, unordered};
 use super::errors::{ApiError, invalid_response};
 use super::json;
 use super::mapping::encode_segment;
 use super::plan::ObjectTarget;
+use super::request::{ApiRequest, JSON, METADATA_LIST, unordered};
 use smp_text::diagnostic::Result;
 
 /// With at least this many objects in a collection, one list request replaces reading each.
@@ -155,7 +155,8 @@ impl<'c> Pages<'c> {
     async fn next(&mut self) -> Result<Option<std::result::Result<Vec<Value>, ApiError>>> {
         let Some(next) = self.next.take() else { return Ok(None) };
         let Self { cluster, path, form, .. } = self;
-        let request = ApiRequest { accept: form.accept, ..ApiRequest::get(format!("{path}limit={}{next}", form.page)) };
+        let request =
+            ApiRequest { accept: form.accept, ..ApiRequest::get(format!("{path}limit={}{next}", form.page)) };
         let response = match cluster.send(&request).await?.into_result() {
             Ok(response) => response,
             Err(api_error) => return Ok(Some(Err(api_error))),

@@ -3,8 +3,8 @@
 use futures::TryStreamExt as _;
 
 use super::client::Cluster;
-use super::request::{ApiRequest, in_order};
 use super::plan::{ObjectPlan, ObjectTarget};
+use super::request::{ApiRequest, in_order};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
@@ -25,7 +25,9 @@ pub fn live_objects(cluster: &Cluster, resources: &[Resource], parallel: usize) 
 
 async fn live_object(cluster: &Cluster, target: &ObjectTarget<'_>) -> Result<Option<Node>> {
     let Some(path) = target.served_path() else { return Ok(None) };
-    let response =
-        cluster.find(&ApiRequest::object(path)).await.map_err(|problem| problem.resource(target.resource.id()))?;
+    let response = cluster
+        .find(&ApiRequest::object(path))
+        .await
+        .map_err(|problem| problem.resource(target.resource.id()))?;
     response.map(|response| cluster.parse_response(|body| target.parse_response(body), &response)).transpose()
 }

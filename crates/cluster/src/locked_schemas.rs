@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::client::Cluster;
-use super::request::ApiRequest;
 use super::openapi::document_index;
+use super::request::ApiRequest;
 use smp_merge::schema::Gvk;
 use smp_overlay::schema_chain::{LockedSchema, extract_kind};
 use smp_text::diagnostic::Result;
@@ -48,7 +48,8 @@ fn document(cluster: &Cluster, path: &str) -> Result<Value> {
 }
 
 fn server_version(cluster: &Cluster) -> Result<String> {
-    let version = cluster.block_on(async { cluster.get_json::<ServerVersion>(&ApiRequest::get("/version")).await })?;
+    let version =
+        cluster.block_on(async { cluster.get_json::<ServerVersion>(&ApiRequest::get("/version")).await })?;
     Ok(version.git_version)
 }
 

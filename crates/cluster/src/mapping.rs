@@ -62,8 +62,11 @@ impl ResourceMapping {
             "" => format!("/api/{}", encode_segment(version)),
             group => format!("/apis/{}/{}", encode_segment(group), encode_segment(version)),
         };
-        let namespace =
-            if self.namespaced { format!("/namespaces/{}", encode_segment(namespace)) } else { String::new() };
+        let namespace = if self.namespaced {
+            format!("/namespaces/{}", encode_segment(namespace))
+        } else {
+            String::new()
+        };
         format!("{version}{namespace}/{}", encode_segment(&self.plural))
     }
 }

@@ -14,11 +14,11 @@ use tokio::time::{Instant, sleep};
 
 use super::client::Cluster;
 use super::crd_schema::{CrdSchema, crd_schema};
-use super::request::ApiRequest;
 use super::errors::invalid_response;
 use super::json::{self, or_default};
 use super::kubeconfig::ConnectOptions;
 use super::mapping::ResourceMapping;
+use super::request::ApiRequest;
 use smp_files::hex;
 use smp_merge::schema::openapi::read_document;
 use smp_merge::schema::{Gvk, NamedKind, SchemaSource, TypeGraph};

@@ -21,8 +21,10 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::client::{Cluster, AuthenticatedClient};
-use super::errors::{ApiError, is_closed_connection, connection_error, invalid_response, timeout_error, response_too_large};
+use super::client::{AuthenticatedClient, Cluster};
+use super::errors::{
+    ApiError, connection_error, invalid_response, is_closed_connection, response_too_large, timeout_error,
+};
 use super::json;
 use super::timeout::RequestTimeout;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
@@ -249,7 +251,9 @@ impl Cluster {
         };
         self.has_answered.store(true, Ordering::Relaxed);
         let body = match collect(body, request.max_bytes, self.timeouts).await {
-            Collected::TooMuch => return failed(response_too_large(&self.endpoint, &request.path, request.max_bytes)),
+            Collected::TooMuch => {
+                return failed(response_too_large(&self.endpoint, &request.path, request.max_bytes));
+            }
             Collected::Broken(error) => return self.lost(request, &error),
             Collected::All(body) if head.status.is_success() && is_truncated(&head, &body) => {
                 return self.truncated(request);
@@ -262,7 +266,8 @@ impl Cluster {
         let warnings = texts(header::WARNING).filter_map(warning_text).collect();
         let location = texts(header::LOCATION).next().map(str::to_string);
         let location = location.filter(|_| matches!(head.status.as_u16(), 301 | 302 | 307 | 308));
-        let response = ApiResponse { status: head.status.as_u16(), warnings, body, path: request.path.clone() };
+        let response =
+            ApiResponse { status: head.status.as_u16(), warnings, body, path: request.path.clone() };
         RequestAttempt::Answered { response, retry_after: retry_after.map(Duration::from_secs), location }
     }
 

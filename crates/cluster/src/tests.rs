@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::fake::{FakeServer, Reply, not_found, object, ok};
 use super::{
-    MissingObjects, ApplySummary, Cluster, ConnectOptions, DeleteOptions, DeployOptions, DiffOptions, Event,
-    LiveSchema, ServerSideApplyOptions, WaitOptions, apply, delete, deploy, diff,
+    ApplySummary, Cluster, ConnectOptions, DeleteOptions, DeployOptions, DiffOptions, Event, LiveSchema,
+    MissingObjects, ServerSideApplyOptions, WaitOptions, apply, delete, deploy, diff,
 };
 use smp_merge::schema::SchemaSource;
 use smp_merge::schema::{Gvk, Schema};
@@ -106,7 +106,8 @@ const INVALID_RESPONSES: [&str; 7] =
 #[test]
 fn invalid_response_to_an_apply_is_an_error() {
     for invalid in INVALID_RESPONSES {
-        let fake = FakeServer::start(move |request| Some(ok(if request == "GET /api" { CORE } else { invalid })));
+        let fake =
+            FakeServer::start(move |request| Some(ok(if request == "GET /api" { CORE } else { invalid })));
         let (summary, events) = run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default());
         let summary = summary.expect("the kinds are known");
         assert_eq!((summary.applied, summary.failures.len()), (0, 1), "{invalid}: {events:?}");
@@ -121,7 +122,8 @@ fn invalid_response_to_a_dry_run_is_an_error() {
     let others = [object_named("Secret", "c0"), object_named("ConfigMap", "c1"), "{}".to_string()];
     for invalid in INVALID_RESPONSES.map(String::from).into_iter().chain(others) {
         let shown = invalid.clone();
-        let fake = FakeServer::start(move |request| Some(ok(if request == "GET /api" { CORE } else { &invalid })));
+        let fake =
+            FakeServer::start(move |request| Some(ok(if request == "GET /api" { CORE } else { &invalid })));
         let report = diff(&fake.connect(), &config_maps(1), &DiffOptions::default()).expect("a response");
         assert_eq!((report.objects.len(), report.problems.len()), (0, 1), "{shown}");
         assert!(report.problems[0].message().contains("invalid response"), "{shown}");
@@ -279,7 +281,8 @@ fn apply_waits_until_an_established_kind_is_served() {
     let fake = crd_server(established, 2);
     let (summary, events) = run(&fake.connect(), &resources(CRD), &ServerSideApplyOptions::default());
     assert!(summary.expect("a response").is_success(), "{events:?}");
-    let patches = fake.take_requests().iter().filter(|r| r.starts_with("PATCH /apis/ex.io/v1/foos/f?")).count();
+    let patches =
+        fake.take_requests().iter().filter(|r| r.starts_with("PATCH /apis/ex.io/v1/foos/f?")).count();
     assert_eq!(patches, 3);
 }
 
@@ -331,7 +334,8 @@ fn servers_without_openapi_v3_have_one_document_for_all_kinds() {
 
 #[test]
 fn methods_may_be_called_within_another_runtime() {
-    let fake = FakeServer::start(|request| Some(if request == "GET /api" { ok(CORE) } else { object(request) }));
+    let fake =
+        FakeServer::start(|request| Some(if request == "GET /api" { ok(CORE) } else { object(request) }));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let cluster = Arc::new(fake.connect());
     let summary = runtime.block_on(async move {
@@ -661,7 +665,11 @@ fn names_that_are_not_strings_are_errors_before_anything_is_sent() {
             FakeServer::start(|request| Some(if request == "GET /api" { ok(CORE) } else { object(request) }));
         let (summary, _) = run(&fake.connect(), &objects, &ServerSideApplyOptions::default());
         assert_eq!(summary.is_ok(), is_string, "{field}");
-        assert_eq!(fake.take_requests().iter().any(|request| request.starts_with("PATCH")), is_string, "{field}");
+        assert_eq!(
+            fake.take_requests().iter().any(|request| request.starts_with("PATCH")),
+            is_string,
+            "{field}"
+        );
     }
 }
 

@@ -45,7 +45,10 @@ impl RequestTimeout {
     }
 
     /// Waits for a future, at most for the time that the server may send nothing.
-    pub(super) async fn idle_limited<T>(self, future: impl Future<Output = T>) -> std::result::Result<T, Duration> {
+    pub(super) async fn idle_limited<T>(
+        self,
+        future: impl Future<Output = T>,
+    ) -> std::result::Result<T, Duration> {
         match self {
             Self::Idle(limit) => timeout(limit, future).await.map_err(|_| limit),
             Self::Total(_) | Self::Unlimited => Ok(future.await),

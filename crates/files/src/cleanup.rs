@@ -44,7 +44,10 @@ impl RegisteredPaths {
 }
 
 /// Creates a file or directory and registers its path under the lock, so that it is never unregistered.
-pub(super) fn create<T>(make: impl FnOnce() -> io::Result<T>, path: impl FnOnce(&T) -> &Path) -> io::Result<T> {
+pub(super) fn create<T>(
+    make: impl FnOnce() -> io::Result<T>,
+    path: impl FnOnce(&T) -> &Path,
+) -> io::Result<T> {
     let mut notes = lock_registered();
     let made = make()?;
     notes.add(path(&made), TemporaryKind::FileOrDirectory);

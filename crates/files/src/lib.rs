@@ -55,22 +55,27 @@ pub use memory::MemoryTree;
 pub use nearest::{RejectedFile, nearest_file};
 pub use read_set::{ReadSet, RecordingTree};
 #[cfg(feature = "sandbox")]
-pub use sandbox::{SandboxStatus, Sandbox};
+pub use sandbox::{Sandbox, SandboxStatus};
 pub use seal::{Description, hex};
 pub use stamp::FileStamp;
 pub use store::user_cache;
 pub use store::{CacheEntry, CacheKind, Cleared};
-pub use store::{HeldDirectory, CachedDirectory, Removal, Staging, Store, StoredEntry, MAX_UNUSED_AGE, is_cache_key, cache_key};
+pub use store::{
+    CachedDirectory, HeldDirectory, MAX_UNUSED_AGE, Removal, Staging, Store, StoredEntry, cache_key,
+    is_cache_key,
+};
 pub use temporary::{TemporaryDirectory, TemporaryFile, UnnamedFile};
 pub use tree::SPECIAL_FILE;
 #[cfg(feature = "sandbox")]
 pub use tree::read_bounded;
 pub use tree::{DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_SIZE, OpenFile};
 pub use walk::Hidden;
-pub use walk::{LinkPolicy, TreeWalk, WalkError, WalkOptions, WalkEntry};
+pub use walk::{LinkPolicy, TreeWalk, WalkEntry, WalkError, WalkOptions};
 pub use write::JOURNAL;
 pub use write::{Expected, FileChange};
-pub use write::{Recovery, change_files, check_no_pending_write, recover_directory_and_parents, recover, replace_file};
+pub use write::{
+    Recovery, change_files, check_no_pending_write, recover, recover_directory_and_parents, replace_file,
+};
 
 #[cfg(test)]
 mod tests;

@@ -28,7 +28,11 @@ impl RejectedFile {
 }
 
 /// Finds the nearest file with a name in a real directory and its parents.
-pub fn nearest_file(tree: &dyn FileTree, directory: &Path, name: &str) -> Result<Option<PathBuf>, RejectedFile> {
+pub fn nearest_file(
+    tree: &dyn FileTree,
+    directory: &Path,
+    name: &str,
+) -> Result<Option<PathBuf>, RejectedFile> {
     let exists = |path: &PathBuf| tree.exists(path) || (tree.is_on_disk() && DiskTree::is_link(path));
     let Some(file) = directory.ancestors().map(|above| above.join(name)).find(exists) else {
         return Ok(None);

@@ -18,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 use super::disk::DiskTree;
 use super::handle::Handle;
 use super::tree::{FileKind, may_run};
-use super::walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, WalkEntry};
+use super::walk::{Hidden, LinkPolicy, TreeWalk, WalkEntry, WalkError, WalkOptions};
 
 /// The description of sealed content, as names and values that the owner of the cache chooses.
 pub type Description = BTreeMap<String, String>;

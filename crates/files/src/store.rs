@@ -16,7 +16,7 @@ use std::time::SystemTime;
 use sha2::{Digest as _, Sha256};
 
 pub use self::prune::{CacheEntry, CacheKind, Cleared};
-pub use self::prune::{Removal, StoredEntry, MAX_UNUSED_AGE};
+pub use self::prune::{MAX_UNUSED_AGE, Removal, StoredEntry};
 use super::disk::DiskTree;
 use super::handle::Handle;
 use super::lock::{self, LockMode};
@@ -219,7 +219,12 @@ impl Store {
     ///
     /// If a valid entry exists, it is kept, so that other programs that use it are not disturbed. An invalid
     /// one is replaced.
-    pub fn put_directory(&self, staging: &Staging, name: &Path, about: &Description) -> io::Result<HeldDirectory> {
+    pub fn put_directory(
+        &self,
+        staging: &Staging,
+        name: &Path,
+        about: &Description,
+    ) -> io::Result<HeldDirectory> {
         let seal = Seal::of_directory(about.clone(), &staging.entry().join(CONTENT))?;
         staging.directory.write(&format!("entry/{SEAL}"), &seal.to_line()?)?;
         // Locked before it is visible to other programs, so that none can remove it in between.
@@ -242,7 +247,12 @@ impl Store {
 
     /// Moves the entry of a staging directory to its final path. Returns the existing entry if there is a
     /// valid one.
-    fn move_entry(&self, staging: &Staging, name: &Path, about: &Description) -> io::Result<Option<HeldDirectory>> {
+    fn move_entry(
+        &self,
+        staging: &Staging,
+        name: &Path,
+        about: &Description,
+    ) -> io::Result<Option<HeldDirectory>> {
         let folder = name.parent().unwrap_or(Path::new(""));
         self.make_folder(folder)?;
         let _one_at_a_time = lock_in(&self.directory.join(folder))?;

@@ -31,7 +31,10 @@ pub fn builder(tree: Arc<dyn FileTree>, sources: &SourceMap) -> Option<Builder> 
     options.histories = Histories::Kept;
     let chain = |used| {
         let hermetic = used == ChainPurpose::Kustomizations;
-        SchemaChain::new(&SchemaChoice::Auto, ChainSources { hermetic, offline: true, ..ChainSources::default() })
+        SchemaChain::new(
+            &SchemaChoice::Auto,
+            ChainSources { hermetic, offline: true, ..ChainSources::default() },
+        )
     };
     Builder::with_chain(sources.clone(), options, Box::new(chain), Targets::One).ok()
 }

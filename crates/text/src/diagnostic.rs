@@ -11,11 +11,11 @@ mod code;
 mod escape;
 mod fix;
 mod name;
-mod problems;
 mod patch_rejection;
+mod phrases;
+mod problems;
 mod render;
 mod status;
-mod phrases;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -29,10 +29,10 @@ pub use self::escape::{
 };
 pub use self::fix::{Applicability, Fix};
 pub use self::name::{ObjectName, ResourceName};
-pub use self::problems::Problems;
 pub use self::patch_rejection::PatchRejection;
+pub use self::phrases::{counted, io_reason, plural, read_error};
+pub use self::problems::Problems;
 pub use self::render::{ColorMode, MessageFormat, MessageRenderer, RenderedLocation};
-pub use self::phrases::{plural, counted, io_reason, read_error};
 
 use crate::source::Span;
 

@@ -4,8 +4,8 @@
 //! of byte ranges to lines and columns. Must not depend on YAML.
 
 mod kustomization;
-mod url_secrets;
 mod secrecy;
+mod url_secrets;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -13,13 +13,13 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 pub use self::kustomization::{KUSTOMIZATION_FILES, is_kustomization};
-pub(crate) use self::url_secrets::mask_url_secrets;
 use self::secrecy::is_secret_line;
 pub(crate) use self::secrecy::{
     Marker, PLAIN_KEYS, documents, has_sign, is_credential_key, is_env_file, is_prose, mark_secret_lines,
     mark_torn,
 };
 pub use self::secrecy::{SecretRanges, is_secret_key};
+pub(crate) use self::url_secrets::mask_url_secrets;
 
 /// The parser to follow where kustomize and kubectl read different values from the same text.
 ///

@@ -186,7 +186,11 @@ pub(super) struct FailedRule<'r> {
 }
 
 /// Evaluates the rules of a value, and returns those that do not hold.
-pub(super) fn failed_rules<'r>(rules: &'r [CompiledRule], node: &Node, cursor: Cursor<'_>) -> Vec<FailedRule<'r>> {
+pub(super) fn failed_rules<'r>(
+    rules: &'r [CompiledRule],
+    node: &Node,
+    cursor: Cursor<'_>,
+) -> Vec<FailedRule<'r>> {
     let mut variables = Variables::with_functions();
     if !rules.is_empty() {
         variables.add("self", value_of(node, cursor));

@@ -223,7 +223,9 @@ impl CompiledConstraints {
                         .iter()
                         .all(|(name, inner)| map.get(name).is_none_or(|v| inner.matches(v)))
             }
-            Value::List(list) => self.items.as_ref().is_none_or(|items| list.iter().all(|e| items.matches(e))),
+            Value::List(list) => {
+                self.items.as_ref().is_none_or(|items| list.iter().all(|e| items.matches(e)))
+            }
             Value::Scalar(_) => true,
         };
         below && self.violations(node).is_empty()

@@ -39,12 +39,12 @@ mod cel_functions;
 mod cel_meter;
 #[cfg(feature = "cel")]
 mod cel_worker;
-mod defaults;
 mod constraints;
-mod misplaced_field;
+mod defaults;
 mod formats;
 mod labels;
 mod lists;
+mod misplaced_field;
 mod names;
 mod options;
 #[cfg(feature = "cel")]
@@ -55,13 +55,13 @@ mod rules;
 mod scalar;
 #[cfg(feature = "cel")]
 mod server_fields;
-mod walk_step;
 #[cfg(feature = "cel")]
 pub mod timed_cel;
 mod unenforced;
 mod versions;
 mod violation;
 mod walk;
+mod walk_step;
 
 pub use options::ValidateOptions;
 #[cfg(feature = "cel")]

@@ -5,7 +5,11 @@ use smp_merge::schema::{Cursor, ListType};
 use smp_text::yaml::Node;
 
 /// Returns true if the API server rejects a second entry with the same key in the list of this field.
-pub(super) fn rejects_duplicate_keys(object: &Node, field: &str, (cursor, entry): (Cursor<'_>, &Node)) -> bool {
+pub(super) fn rejects_duplicate_keys(
+    object: &Node,
+    field: &str,
+    (cursor, entry): (Cursor<'_>, &Node),
+) -> bool {
     if field == "volumes" && is_claim(object, entry) {
         return false;
     }

@@ -300,7 +300,12 @@ impl AdmissionPolicy {
 
     /// Reports an expression without a value. The server then rejects the object, unless `failurePolicy` is
     /// `Ignore`.
-    fn unevaluated(&self, created: &CreateRequest<'_>, outcome: &CelOutcome, severity: Severity) -> Violation {
+    fn unevaluated(
+        &self,
+        created: &CreateRequest<'_>,
+        outcome: &CelOutcome,
+        severity: Severity,
+    ) -> Violation {
         let why = outcome.reason();
         match outcome {
             CelOutcome::MissingKey { .. } | CelOutcome::Failed(_) => {

@@ -290,7 +290,12 @@ impl RuleViolations {
     }
 
     /// Reports a path below the value, at the last step of it that exists.
-    pub(super) fn report_path(&mut self, subject: Subject<'_>, path: &[PathStep<'_>], message: impl Into<String>) {
+    pub(super) fn report_path(
+        &mut self,
+        subject: Subject<'_>,
+        path: &[PathStep<'_>],
+        message: impl Into<String>,
+    ) {
         let below = |node: &mut &'_ Node, step: &PathStep<'_>| {
             *node = match step {
                 PathStep::Field(name) => node.get(name),

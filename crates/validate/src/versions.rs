@@ -179,7 +179,8 @@ v1 Endpoints 33 - discovery.k8s.io/v1 EndpointSlice
 settings.k8s.io/v1alpha1 * 19 20
 ";
 
-static ENDS_OF_LIFE: LazyLock<Vec<EndOfLife>> = LazyLock::new(|| GUIDE.lines().filter_map(EndOfLife::parse).collect());
+static ENDS_OF_LIFE: LazyLock<Vec<EndOfLife>> =
+    LazyLock::new(|| GUIDE.lines().filter_map(EndOfLife::parse).collect());
 
 #[cfg(test)]
 #[test]

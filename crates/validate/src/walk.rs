@@ -3,14 +3,14 @@
 
 use rustc_hash::FxHashMap;
 
-use super::defaults::filled;
 use super::constraints::{CompiledConstraints, duplicate_entries};
+use super::defaults::filled;
 use super::misplaced_field;
 use super::options::ValidateOptions;
 use super::rule::{RuleViolation, Subject, ValidationRule};
 use super::scalar;
-use super::walk_step::{WalkStep, key_value};
 use super::violation::Violation;
+use super::walk_step::{WalkStep, key_value};
 use super::{lists, rules, unenforced};
 use smp_merge::schema::{Cursor, ListType, TypeKind};
 use smp_text::diagnostic::Severity;

@@ -10,7 +10,8 @@ use smol_str::SmolStr;
 
 use crate::cli::format::OutputFormat;
 use smp_files::{
-    DiskTree, Expected, FileChange, FileStamp, FileTree as _, change_files, recover_directory_and_parents, hex,
+    DiskTree, Expected, FileChange, FileStamp, FileTree as _, change_files, hex,
+    recover_directory_and_parents,
 };
 use smp_overlay::resource::{ResId, Resource, ResourceSet};
 use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};

@@ -160,7 +160,10 @@ fn add(
     built: Built,
     sources: &SourceMap,
 ) -> Result<(), Failure> {
-    render::print_or_reject(&with_target(without_suppressed(built.warnings, sources), target, count), sources)?;
+    render::print_or_reject(
+        &with_target(without_suppressed(built.warnings, sources), target, count),
+        sources,
+    )?;
     sink.add(target, &built.resources)?;
     if count == 1 {
         // The program is about to exit: dropping a large set would only take time.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use super::super::report::print;
 use super::super::{Failure, Outcome};
 use smp_inspect::check::{
-    RULES, Rule, RuleGroup, RuleDefault, code_by_name, message_codes, nearest_code, rule_by_code,
+    RULES, Rule, RuleDefault, RuleGroup, code_by_name, message_codes, nearest_code, rule_by_code,
 };
 use smp_text::diagnostic::Code;
 

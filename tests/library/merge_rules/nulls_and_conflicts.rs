@@ -117,7 +117,7 @@ data:
         for options in [MergeOptions::lossless(), kyaml()] {
             let sources = SourceMap::default();
             let package = |value: &str| {
-                Package::of_text("x.yaml", text(value), Reading::Kubectl, &sources).expect("readable")
+                Package::from_text("x.yaml", text(value), Reading::Kubectl, &sources).expect("readable")
             };
             let [original, updated, dest] = versions.map(package);
             let merged = merge3_packages(&original, &updated, &dest, &Schema::embedded(), &options);
@@ -174,7 +174,7 @@ spec:
     );
     let sources = SourceMap::default();
     let package = |name: &str, text: String| {
-        Package::of_text(name, text, Reading::Kustomize, &sources).expect("readable")
+        Package::from_text(name, text, Reading::Kustomize, &sources).expect("readable")
     };
     let lossless = MergeOptions::lossless;
     let cases = [(Schema::embedded(), lossless()), (Schema::empty(), lossless()), (Schema::empty(), kyaml())];

@@ -7,20 +7,20 @@ use serde_json::{Value, json};
 use smol_str::SmolStr;
 use tokio::time::{Instant, sleep};
 
-use super::previous_object::PreviousObject;
 use super::events::ApplyChange;
-use super::migration::{ANNOTATION_MANAGER, client_side_appliers, annotation_to_keep, migration};
+use super::migration::{ANNOTATION_MANAGER, annotation_to_keep, client_side_appliers, migration};
 use super::options::{DryRun, LastApplied, ServerSideApplyOptions};
-use super::report::{ApplyOutcome, ApplyError};
-use super::request::{APPLY, ApplyRequest, Force, patch_request};
 use super::ownership::kubectl_can_take;
+use super::previous_object::PreviousObject;
+use super::report::{ApplyError, ApplyOutcome};
+use super::request::{APPLY, ApplyRequest, Force, patch_request};
 use crate::client::Cluster;
 use crate::conflict::ApplyConflict;
-use crate::request::{ApiResponse, ApiRequest, JSON_PATCH};
 use crate::errors::{ApiError, invalid_response};
 use crate::json;
 use crate::plan::{Object, ObjectTarget};
-use crate::secret::without_values;
+use crate::request::{ApiRequest, ApiResponse, JSON_PATCH};
+use crate::secret::mask_values;
 use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::yaml::Node;
 
@@ -57,7 +57,11 @@ impl ObjectApply<'_> {
         }
     }
 
-    async fn try_apply(&self, body: &[u8], known: Option<PreviousObject>) -> Result<ApplyOutcome, ApplyError> {
+    async fn try_apply(
+        &self,
+        body: &[u8],
+        known: Option<PreviousObject>,
+    ) -> Result<ApplyOutcome, ApplyError> {
         if self.options.dry_run == DryRun::Server && !self.target.served {
             return Ok(self.not_validated("CustomResourceDefinition"));
         }
@@ -152,7 +156,12 @@ impl ObjectApply<'_> {
 
     /// Returns true if a migration resolves the conflict: all fields belong to client-side appliers, to owners
     /// that kubectl would take them from, or are the annotation.
-    async fn is_resolved_by_migration(&self, body: &[u8], api_error: &ApiError, before: &PreviousObject) -> bool {
+    async fn is_resolved_by_migration(
+        &self,
+        body: &[u8],
+        api_error: &ApiError,
+        before: &PreviousObject,
+    ) -> bool {
         let PreviousObject::Present(object) = before else { return false };
         let appliers = client_side_appliers(object);
         let Some(conflict) = ApplyConflict::from_error(&self.target.object, api_error) else { return false };
@@ -284,7 +293,7 @@ impl ObjectApply<'_> {
         let after = json::decode(&response.body).map_err(invalid)?;
         let (change, left_set) = (change(&after), before.left_set(&after).map(str::to_string));
         let server_warnings = response.warnings.into_iter();
-        let warnings = server_warnings.map(|text| without_values(&text, self.target.resource)).collect();
+        let warnings = server_warnings.map(|text| mask_values(&text, self.target.resource)).collect();
         let mut remarks: Vec<_> = self.target.warning(&self.options.field_manager).into_iter().collect();
         if is_being_deleted(&object) {
             remarks.push(format!("{} is being deleted, including what was just applied", self.target.object));
@@ -314,7 +323,7 @@ impl ObjectApply<'_> {
     }
 
     fn failed_with(&self, problem: Diagnostic, conflict: Option<ApplyConflict>) -> ApplyOutcome {
-        let problem = problem.map_text(|text| without_values(text, self.target.resource));
+        let problem = problem.map_text(|text| mask_values(text, self.target.resource));
         ApplyOutcome::Failed { problem: self.target.located(problem), conflict }
     }
 

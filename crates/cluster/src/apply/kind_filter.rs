@@ -17,8 +17,7 @@ pub(crate) struct KindFilter {
 /// Returns true if a name denotes a kind.
 pub(super) fn is_called(word: &str, mapping: &ResourceMapping) -> bool {
     let (name, group) = word.split_once('.').unwrap_or((word, ""));
-    mapping.named_kind().has_name(name)
-        && (group.is_empty() || mapping.gvk.group.eq_ignore_ascii_case(group))
+    mapping.named_kind().has_name(name) && (group.is_empty() || mapping.gvk.group.eq_ignore_ascii_case(group))
 }
 
 impl KindFilter {

@@ -211,7 +211,8 @@ mod tests {
         let old = entry("kubectl-client-side-apply", "Update", &annotated(old));
         let scaler = entry("scaler", "Update", &json!({"f:spec": {"f:replicas": {}}}));
         let applied = json!({"f:spec": {"f:x": {"f:z": {}}}});
-        let left = fields_removed_by_migration(&object(&[old, scaler]), "kubectl-smp", &applied).expect("some");
+        let left =
+            fields_removed_by_migration(&object(&[old, scaler]), "kubectl-smp", &applied).expect("some");
         assert_eq!(left["f:spec"], json!({"f:paused": {}, "f:x": {".": {}, "f:y": {}}}));
     }
 }

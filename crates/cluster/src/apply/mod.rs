@@ -3,17 +3,17 @@
 //! Namespaces are sent first, then CRDs, which are waited for, then all other objects in parallel. Events are
 //! reported in the order in which objects are sent, whatever order the server responds in.
 
-mod previous_object;
+mod apply_object;
 mod events;
 mod kind_filter;
 mod migration;
-mod apply_object;
 mod options;
+mod ownership;
+mod previous_object;
 mod report;
 mod request;
 mod run;
 mod steps;
-mod ownership;
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
@@ -21,15 +21,16 @@ use std::sync::atomic::AtomicUsize;
 use super::client::Cluster;
 use super::listing::ListedObjects;
 use super::plan::{ObjectPlan, nothing_sent};
+pub(super) use apply_object::{immutable_fields, is_being_deleted};
 use events::ApplyReport;
 pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
 pub(super) use kind_filter::KindFilter;
 use kind_filter::is_called;
 pub(super) use migration::{applied_fields, client_side_appliers, fields_removed_by_migration, own_entry};
-pub(super) use apply_object::{immutable_fields, is_being_deleted};
 pub use options::{
     DryRun, FIELD_MANAGER, FieldValidation, LastApplied, PARALLEL, ServerSideApplyOptions, WAVE,
 };
+pub(super) use ownership::kubectl_can_take;
 use report::Reporter;
 pub(super) use request::{APPLY, ApplyRequest, Force, patch_request};
 use run::ApplyRun;
@@ -38,7 +39,6 @@ use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 use smp_text::yaml::did_you_mean;
 pub(super) use steps::{ApplyStep, steps};
-pub(super) use ownership::kubectl_can_take;
 
 /// Applies objects server-side.
 ///
@@ -60,7 +60,16 @@ pub fn apply(
         let (unanswered, listed, sent) =
             (AtomicUsize::new(0), Mutex::new(ListedObjects::default()), Mutex::default());
         let replaceable = KindFilter::new(&options.replace_immutable, &plan);
-        let run = ApplyRun { cluster, options, plan: &plan, bodies, replaceable, unanswered_requests: unanswered, listed, sent };
+        let run = ApplyRun {
+            cluster,
+            options,
+            plan: &plan,
+            bodies,
+            replaceable,
+            unanswered_requests: unanswered,
+            listed,
+            sent,
+        };
         let order = steps.iter().flat_map(|step| step.objects.iter().copied()).collect();
         Ok(run.run(&steps, &mut Reporter::new(&plan, order, report)).await)
     })
@@ -90,7 +99,11 @@ pub(super) async fn prepare(
 }
 
 /// Returns an error if no kind of the server has a name. For names that match none of the objects.
-pub(super) async fn check_kind_exists(cluster: &Cluster, flag: &str, word: &str) -> Result<Option<Diagnostic>> {
+pub(super) async fn check_kind_exists(
+    cluster: &Cluster,
+    flag: &str,
+    word: &str,
+) -> Result<Option<Diagnostic>> {
     cluster.discover_all().await?;
     let known = cluster.known_mappings();
     if known.iter().any(|mapping| is_called(word, mapping)) {

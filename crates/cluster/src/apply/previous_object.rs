@@ -8,11 +8,11 @@ use super::options::DryRun;
 use super::report::ApplyError;
 use crate::applyset::id::PART_OF;
 use crate::client::Cluster;
-use crate::request::ApiRequest;
 use crate::errors::invalid_response;
 use crate::json;
 use crate::listing::ListedObject;
 use crate::mapping::encode_segment;
+use crate::request::ApiRequest;
 
 /// The live object before an apply.
 #[derive(Debug, Clone)]
@@ -51,9 +51,11 @@ impl PreviousObject {
         };
         match cluster.send(&request).await.map_err(ApplyError::NoResponse)?.into_result() {
             Ok(response) => {
-                let object: Value = cluster.parse_response(json::decode, &response).map_err(ApplyError::Problem)?;
+                let object: Value =
+                    cluster.parse_response(json::decode, &response).map_err(ApplyError::Problem)?;
                 let name = object.pointer("/metadata/name").and_then(Value::as_str);
-                let is_asked_for = name.is_some_and(|name| path.ends_with(&format!("/{}", encode_segment(name))));
+                let is_asked_for =
+                    name.is_some_and(|name| path.ends_with(&format!("/{}", encode_segment(name))));
                 if is_asked_for {
                     return Ok(Self::Present(object));
                 }
@@ -70,8 +72,11 @@ impl PreviousObject {
     pub(super) fn change(&self, after: &Value, manager: &str, dry_run: DryRun) -> ApplyChange {
         let same = |before: &Value| match dry_run {
             DryRun::Server => {
-                let part =
-                    if applied_fields(after, manager).get("f:status").is_none() { &["status"][..] } else { &[] };
+                let part = if applied_fields(after, manager).get("f:status").is_none() {
+                    &["status"][..]
+                } else {
+                    &[]
+                };
                 without_bookkeeping(before, part) == without_bookkeeping(after, part)
             }
             DryRun::None => {
@@ -159,7 +164,10 @@ mod tests {
         assert_eq!(left(Some("x"), Some("y")).as_deref(), Some("x"));
         assert_eq!((left(Some("x"), Some("x")), left(None, Some("x")), left(None, None)), (None, None, None));
         assert_eq!(
-            (PreviousObject::Absent.left_set(&labelled(None)), PreviousObject::Unknown.left_set(&labelled(None))),
+            (
+                PreviousObject::Absent.left_set(&labelled(None)),
+                PreviousObject::Unknown.left_set(&labelled(None))
+            ),
             (None, None)
         );
     }

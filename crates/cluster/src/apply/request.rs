@@ -4,9 +4,9 @@ use http::Method;
 use serde_json::Value;
 
 use super::options::{DryRun, FieldValidation};
-use crate::request::ApiRequest;
 use crate::mapping::encode_segment;
 use crate::plan::ObjectTarget;
+use crate::request::ApiRequest;
 
 /// The media type of server-side apply. JSON is valid here as well, since it is a subset of YAML.
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
@@ -19,7 +19,12 @@ pub(crate) enum Force {
 }
 
 /// Returns a patch request. An apply patch takes ownership of its fields.
-pub(crate) fn patch_request(path: &str, manager: &str, patch: &Value, content_type: &'static str) -> ApiRequest {
+pub(crate) fn patch_request(
+    path: &str,
+    manager: &str,
+    patch: &Value,
+    content_type: &'static str,
+) -> ApiRequest {
     let force = if content_type == APPLY { "&force=true" } else { "" };
     let path = format!("{path}?fieldManager={}{force}", encode_segment(manager));
     ApiRequest::change(Method::PATCH, path, content_type, patch)

@@ -12,17 +12,17 @@ use serde_json::Value;
 use smol_str::SmolStr;
 use tokio::time::{Instant, sleep};
 
-use super::previous_object::PreviousObject;
+use super::apply_object::ObjectApply;
 use super::events::ApplySummary;
 use super::kind_filter::KindFilter;
-use super::apply_object::ObjectApply;
 use super::options::{DryRun, ServerSideApplyOptions};
+use super::previous_object::PreviousObject;
 use super::report::{ApplyOutcome, FailedCrds, Reporter};
 use super::steps::ApplyStep;
 use crate::client::Cluster;
-use crate::request::unordered;
 use crate::listing::{ListOptions, ListedObjects};
 use crate::plan::{ObjectPlan, Phase};
+use crate::request::unordered;
 use smp_text::diagnostic::{Code, Diagnostic};
 
 /// An apply of all objects.
@@ -117,7 +117,9 @@ impl ApplyRun<'_> {
     async fn list(&self, due: &[usize]) {
         if self.options.dry_run == DryRun::None && !self.is_finished() {
             let targets: Vec<_> = due.iter().map(|i| &self.plan.targets[*i]).collect();
-            let listed = ListedObjects::list(self.cluster, &targets, ListOptions::METADATA, |_, metadata| metadata).await;
+            let listed =
+                ListedObjects::list(self.cluster, &targets, ListOptions::METADATA, |_, metadata| metadata)
+                    .await;
             let listed = listed.unwrap_or_default();
             *lock(&self.listed) = listed;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::plan::{ObjectPlan, Phase, ObjectTarget, nothing_sent};
+use crate::plan::{ObjectPlan, ObjectTarget, Phase, nothing_sent};
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 
 /// Objects that are sent in parallel, by index.

@@ -3,18 +3,18 @@
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 
-use super::lock_record::SetStep;
 use super::events::{ApplySetEvent, ApplySetOptions, SetReport};
-use super::set_lock::SetLock;
 use super::id::PART_OF;
+use super::lock_record::SetStep;
 use super::parent::SetParent;
 use super::parent_ref::ParentRef;
 use super::run::{reject_members_of_other_sets, scope_of, with_nothing_sent_note};
+use super::set_lock::SetLock;
 use crate::apply::patch_request;
 use crate::client::Cluster;
-use crate::request::{ApiRequest, MERGE_PATCH, in_order};
 use crate::mapping::ResourceMapping;
 use crate::plan::{Object, ObjectFailure, ObjectPlan};
+use crate::request::{ApiRequest, MERGE_PATCH, in_order};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
@@ -32,7 +32,8 @@ pub fn adopt(
     report: SetReport<'_>,
 ) -> Result<Vec<ObjectFailure>> {
     cluster.block_on(async {
-        let parent_ref = ParentRef::resolve(cluster, &options.parent).await.map_err(with_nothing_sent_note)?;
+        let parent_ref =
+            ParentRef::resolve(cluster, &options.parent).await.map_err(with_nothing_sent_note)?;
         let parent = SetParent { parent_ref, tooling: options.tooling };
         let (id, plan) = (parent.parent_ref.id(), ObjectPlan::resolve(cluster, resources).await?);
         plan.require_mappings(cluster)?;

@@ -15,11 +15,11 @@ use super::scope::{GroupKind, SetScope, split_annotation};
 use super::tooling::ApplySetTooling;
 use crate::apply::PARALLEL;
 use crate::client::Cluster;
-use crate::request::ApiRequest;
 use crate::json;
 use crate::listing::list_metadata;
 use crate::mapping::{CRDS, ResourceMapping, encode_segment};
 use crate::plan::Object;
+use crate::request::ApiRequest;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// Namespaces in which parents are searched. Cluster-scoped parents are always included.

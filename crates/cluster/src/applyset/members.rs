@@ -8,10 +8,10 @@ use smol_str::SmolStr;
 use super::id::PART_OF;
 use super::scope::{GroupKind, SetScope};
 use crate::client::Cluster;
-use crate::request::in_order;
 use crate::listing::list_metadata;
 use crate::mapping::{CRDS, ResourceMapping};
 use crate::plan::Object;
+use crate::request::in_order;
 use smp_merge::patch::LAST_APPLIED;
 use smp_text::diagnostic::Result;
 
@@ -145,7 +145,9 @@ pub(super) async fn members(
         let (path, selector) = (mapping.collection(namespace), &selector);
         async move {
             match list_metadata(cluster, &path, selector).await? {
-                Ok(items) => Ok(items.into_iter().filter_map(|item| SetMember::from_item(mapping, item)).collect()),
+                Ok(items) => {
+                    Ok(items.into_iter().filter_map(|item| SetMember::from_item(mapping, item)).collect())
+                }
                 // The kind is no longer served because it was removed with its objects, or because a part of the
                 // server is down.
                 Err(refusal)

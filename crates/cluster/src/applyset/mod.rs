@@ -18,29 +18,31 @@
 //! - Objects that are still terminating stay members.
 
 mod adopt;
+mod events;
+pub(super) mod id;
 mod inventory;
 mod lock_record;
-mod events;
-mod set_lock;
-mod protection;
-pub(super) mod id;
 mod members;
 mod orphan;
 mod parent;
 mod parent_ref;
+mod protection;
 mod prune;
 mod run;
 mod scope;
+mod set_lock;
 #[cfg(test)]
 mod tests;
 mod tooling;
 
 pub use adopt::adopt;
-pub use inventory::{ApplySetListing, ApplySetView, NamespaceScope, list_applysets, find_parent_by_id, describe_applyset};
 pub use events::{ApplySetEvent, ApplySetOptions, KeptObject, PruneMode, PruneOptions, PruneSummary};
-pub use protection::check_protected_kind;
+pub use inventory::{
+    ApplySetListing, ApplySetView, NamespaceScope, describe_applyset, find_parent_by_id, list_applysets,
+};
 pub use orphan::{OrphanedParent, orphan};
 pub use parent_ref::check_parent_name;
+pub use protection::check_protected_kind;
 pub use run::ApplySetRun;
 pub use scope::GroupKind;
 pub use tooling::ApplySetTooling;

@@ -2,21 +2,21 @@
 
 use serde_json::{Value, json};
 
+use super::events::{ApplySetEvent, ApplySetOptions, SetReport};
+use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, NAMESPACES, PART_OF, TOOLING};
 use super::inventory::not_an_applyset;
 use super::lock_record::{LOCK_ANNOTATION, SetStep};
-use super::events::{ApplySetEvent, ApplySetOptions, SetReport};
-use super::set_lock::SetLock;
-use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, NAMESPACES, PART_OF, TOOLING};
 use super::members::{MemberQuery, SetMember, collections, members, removed_kinds};
 use super::parent::SetParent;
 use super::parent_ref::ParentRef;
 use super::run::with_nothing_sent_note;
 use super::scope::SetScope;
+use super::set_lock::SetLock;
 use crate::apply::patch_request;
 use crate::client::Cluster;
-use crate::request::{ApiRequest, JSON_PATCH, MERGE_PATCH};
 use crate::mapping::ResourceMapping;
 use crate::plan::ObjectFailure;
+use crate::request::{ApiRequest, JSON_PATCH, MERGE_PATCH};
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 use smp_text::path::push_step;
 
@@ -164,7 +164,8 @@ async fn remove(
         let preconditions = json!({"uid": hold.parent_uid(), "resourceVersion": version});
         ApiRequest::delete(path, json!({"preconditions": preconditions}))
     } else {
-        let text = format!("{} is kept, but is no longer the parent of an ApplySet", parent.parent_ref.object());
+        let text =
+            format!("{} is kept, but is no longer the parent of an ApplySet", parent.parent_ref.object());
         report(ApplySetEvent::Warning(&text));
         clear_parent(parent, hold, version)
     };

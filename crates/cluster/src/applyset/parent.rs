@@ -9,18 +9,18 @@ use http::Method;
 use serde_json::{Map, Value, json};
 use smol_str::SmolStr;
 
-use super::lock_record::{LOCK_ANNOTATION, LockRecord};
 use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, NAMESPACES, TOOLING};
+use super::lock_record::{LOCK_ANNOTATION, LockRecord};
 use super::parent_ref::ParentRef;
 use super::scope::{GroupKind, SetScope, split_annotation};
 use super::tooling::{ApplySetTooling, tool_name};
 use crate::apply::APPLY;
 use crate::client::Cluster;
 use crate::conflict::ApplyConflict;
-use crate::request::{ApiResponse, ApiRequest};
 use crate::errors::{ApiError, invalid_response};
 use crate::json;
 use crate::mapping::encode_segment;
+use crate::request::{ApiRequest, ApiResponse};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// A parent, and the tool that works on its set.
@@ -72,7 +72,8 @@ impl SetParent {
             Ok(response) => Ok(Some(response)),
             Err(api_error) if api_error.is_not_found() && self.parent_ref.is_built_in() => Ok(None),
             Err(api_error) if api_error.is_not_found() => {
-                let message = format!("the parent {} of the ApplySet does not exist", self.parent_ref.object());
+                let message =
+                    format!("the parent {} of the ApplySet does not exist", self.parent_ref.object());
                 let what = "create it first, since a custom resource may require more than a name";
                 Err(Diagnostic::error(Code::NoMatch, message)
                     .help(format!("{what}, and {}", self.required_metadata())))
@@ -139,7 +140,8 @@ impl SetParent {
         let mut annotations = Map::new();
         annotations.insert(TOOLING.into(), self.tooling.annotation().into());
         annotations.insert(GROUP_KINDS.into(), state.scope.kinds_annotation().into());
-        annotations.insert(NAMESPACES.into(), state.scope.namespaces_annotation(&self.parent_ref.namespace).into());
+        annotations
+            .insert(NAMESPACES.into(), state.scope.namespaces_annotation(&self.parent_ref.namespace).into());
         if let Some(claim) = &state.claim {
             annotations.insert(LOCK_ANNOTATION.into(), claim.to_string().into());
         }
@@ -158,8 +160,9 @@ impl SetParent {
     }
 
     fn parse(&self, cluster: &Cluster, response: &ApiResponse) -> Result<LiveParent> {
-        let invalid =
-            |error: &dyn std::fmt::Display| invalid_response(&cluster.endpoint, &self.parent_ref.path(), error);
+        let invalid = |error: &dyn std::fmt::Display| {
+            invalid_response(&cluster.endpoint, &self.parent_ref.path(), error)
+        };
         let object: Value = json::decode(&response.body).map_err(|error| invalid(&error))?;
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).map(str::to_string);
         let (Some(uid), Some(version)) = (text("/metadata/uid"), text("/metadata/resourceVersion")) else {
@@ -242,7 +245,10 @@ impl SetParent {
     }
 
     fn invalid_parent(&self, what: &str) -> Diagnostic {
-        Diagnostic::error(Code::Conflict, format!("the parent {} of the ApplySet {what}", self.parent_ref.object()))
+        Diagnostic::error(
+            Code::Conflict,
+            format!("the parent {} of the ApplySet {what}", self.parent_ref.object()),
+        )
     }
 
     fn rejected(&self, cluster: &Cluster, api_error: &ApiError) -> Diagnostic {

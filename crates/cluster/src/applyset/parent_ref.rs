@@ -8,9 +8,9 @@ use smol_str::SmolStr;
 use super::id::{IS_PARENT_TYPE, set_id};
 use super::scope::GroupKind;
 use crate::client::Cluster;
-use crate::request::ApiRequest;
 use crate::mapping::ResourceMapping;
 use crate::plan::Object;
+use crate::request::ApiRequest;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// An object that is, or will be, a parent.

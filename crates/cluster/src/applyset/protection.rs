@@ -8,10 +8,10 @@ use super::members::SetMember;
 use super::parent_ref::ParentRef;
 use crate::client::Cluster;
 use crate::contents::{DeletedObjects, definition_contents, namespace_contents};
-use crate::request::ApiRequest;
 use crate::listing::{ListOptions, list_items};
 use crate::mapping::ResourceMapping;
 use crate::plan::ObjectPlan;
+use crate::request::ApiRequest;
 use smp_merge::schema::Gvk;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
@@ -32,7 +32,11 @@ const KINDS: [(ProtectedKind, &str, [&str; 4]); 4] = [
         "apiextensions.k8s.io",
         ["CustomResourceDefinition", "customresourcedefinitions", "crd", "crds"],
     ),
-    (ProtectedKind::PersistentVolumeClaim, "", ["PersistentVolumeClaim", "persistentvolumeclaims", "pvc", "pvc"]),
+    (
+        ProtectedKind::PersistentVolumeClaim,
+        "",
+        ["PersistentVolumeClaim", "persistentvolumeclaims", "pvc", "pvc"],
+    ),
     (ProtectedKind::PersistentVolume, "", ["PersistentVolume", "persistentvolumes", "pv", "pv"]),
 ];
 

@@ -12,17 +12,19 @@ use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::lock_record::RENEW_INTERVAL;
 use super::events::{ApplySetEvent, KeptObject, PruneMode, PruneOptions, PruneSummary, SetReport};
-use super::set_lock::SetLock;
-use super::protection::{ProtectedKind, RequiredObjects, reason_not_to_prune};
+use super::lock_record::RENEW_INTERVAL;
 use super::members::{SetMember, label};
+use super::protection::{ProtectedKind, RequiredObjects, reason_not_to_prune};
+use super::set_lock::SetLock;
 use crate::client::Cluster;
 use crate::contents::DeletedObjects;
-use crate::delete::{DeleteEvent, CompleteWhen, TerminatingObject, WaitLimit, RemainingObject, wait_until_gone, uid_of};
-use crate::request::{ApiRequest, in_order};
+use crate::delete::{
+    CompleteWhen, DeleteEvent, RemainingObject, TerminatingObject, WaitLimit, uid_of, wait_until_gone,
+};
 use crate::json;
 use crate::plan::{Object, ObjectFailure, Phase};
+use crate::request::{ApiRequest, in_order};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// Groups members into steps in the order of deletion. The members of a step are deleted in parallel. Custom
@@ -133,7 +135,8 @@ impl PruneRun<'_, '_> {
             let loses_kind = |member: &SetMember| definitions.contains(&member.crd_name());
             let hanging = left.into_iter().find(loses_kind);
             let is_free = self.unprotected.contains(&ProtectedKind::Crd);
-            self.stuck_resource = self.stuck_resource.take().or(hanging.filter(|_| !is_free).map(|member| member.object));
+            self.stuck_resource =
+                self.stuck_resource.take().or(hanging.filter(|_| !is_free).map(|member| member.object));
         }
         Ok(())
     }
@@ -365,13 +368,14 @@ impl MemberDeleter<'_> {
     /// Returns the current metadata if the object is still to be deleted, otherwise the result.
     async fn metadata_now(&self, member: &SetMember) -> std::result::Result<Value, PruneDeletion> {
         let request = ApiRequest::metadata(member.path());
-        let response = match self.cluster.send(&request).await.map_err(PruneDeletion::Unanswered)?.into_result() {
-            Ok(response) => response,
-            Err(api_error) if api_error.is_not_found() => return Err(PruneDeletion::Done),
-            Err(api_error) => {
-                return Err(PruneDeletion::Failed(api_error.diagnostic(&self.cluster.endpoint)));
-            }
-        };
+        let response =
+            match self.cluster.send(&request).await.map_err(PruneDeletion::Unanswered)?.into_result() {
+                Ok(response) => response,
+                Err(api_error) if api_error.is_not_found() => return Err(PruneDeletion::Done),
+                Err(api_error) => {
+                    return Err(PruneDeletion::Failed(api_error.diagnostic(&self.cluster.endpoint)));
+                }
+            };
         let object = self.cluster.parse_response(json::decode, &response);
         let mut object: Value = object.map_err(PruneDeletion::Failed)?;
         let metadata = object.get_mut("metadata").map(Value::take).unwrap_or_default();

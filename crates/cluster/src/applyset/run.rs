@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use super::lock_record::SetStep;
 use super::events::{ApplySetEvent, ApplySetOptions, PruneMode, PruneSummary, SetReport};
-use super::set_lock::{SetLock, LockState, extend_scope, lock_lost};
-use super::protection::{ProtectedKind, RequiredObjects};
 use super::id::{GROUP_KINDS, PART_OF};
+use super::lock_record::SetStep;
 use super::members::{MemberQuery, SetCollection, SetMember, collections, members, removed_kinds};
 use super::parent::SetParent;
 use super::parent_ref::ParentRef;
+use super::protection::{ProtectedKind, RequiredObjects};
 use super::prune::{PruneRun, steps};
 use super::scope::{GroupKind, SetScope};
+use super::set_lock::{LockState, SetLock, extend_scope, lock_lost};
 use crate::apply::{DryRun, Event, ServerSideApplyOptions, prepare};
 use crate::cascade::Cascade;
 use crate::client::Cluster;
@@ -73,7 +73,8 @@ impl<'c> ApplySetRun<'c> {
             if apply.dry_run == DryRun::None {
                 let plan = ObjectPlan::resolve(cluster, resources).await?;
                 prepare(cluster, &plan, apply).await?;
-                let taken = SetLock::acquire(cluster, &run.parent, SetStep::Applying, &run.new_scope, report).await;
+                let taken =
+                    SetLock::acquire(cluster, &run.parent, SetStep::Applying, &run.new_scope, report).await;
                 run.lock = Some(taken.map_err(with_nothing_sent_note)?);
             } else if run.options.prune.mode == PruneMode::Delete {
                 run.options.prune.mode = PruneMode::ServerDryRun;
@@ -103,7 +104,8 @@ impl<'c> ApplySetRun<'c> {
         waves: Vec<String>,
     ) -> Result<Self> {
         let holding = ProtectedKind::parse_all(&options.prune.unprotected_kinds)?;
-        let parent_ref = ParentRef::resolve(cluster, &options.parent).await.map_err(with_nothing_sent_note)?;
+        let parent_ref =
+            ParentRef::resolve(cluster, &options.parent).await.map_err(with_nothing_sent_note)?;
         let parent = SetParent { parent_ref, tooling: options.tooling };
         add_label(resources, &parent.parent_ref.id())?;
         let plan = ObjectPlan::resolve(cluster, resources).await?;
@@ -140,7 +142,8 @@ impl<'c> ApplySetRun<'c> {
         let is_pruned =
             |one: &&SetMember| !self.keys.contains(&object_key(&one.object)) && !one.is_being_deleted();
         for member in members.iter().filter(is_pruned) {
-            let kind = ProtectedKind::from_gvk(&member.object.gvk).filter(|kind| self.unprotected.contains(kind));
+            let kind =
+                ProtectedKind::from_gvk(&member.object.gvk).filter(|kind| self.unprotected.contains(kind));
             let Some((kind, what)) =
                 kind.and_then(|kind| Some((kind, self.required.required_by(kind, &member.object.name)?)))
             else {
@@ -289,7 +292,9 @@ impl<'c> ApplySetRun<'c> {
         for kind in &scope.kinds {
             match self.cluster.mapping_of(&kind.group, &kind.kind) {
                 Some(mapping) => mappings.push(mapping),
-                None if self.cluster.is_kind_removed(&kind.group, &kind.kind).await? => lost.push(kind.clone()),
+                None if self.cluster.is_kind_removed(&kind.group, &kind.kind).await? => {
+                    lost.push(kind.clone())
+                }
                 None => mappings.extend(self.cluster.mapping_of(&kind.group, &kind.kind)),
             }
         }
@@ -393,7 +398,9 @@ fn reject_parent(plan: &ObjectPlan<'_>, parent: &Object) -> Result<()> {
         Some(target) => {
             let message = format!("{parent} is the parent of the ApplySet and cannot be one of its members");
             let problem = target.located(Diagnostic::error(Code::InvalidValue, message));
-            Err(with_nothing_sent_note(problem.help("remove it from the manifests, or choose another parent")))
+            Err(with_nothing_sent_note(
+                problem.help("remove it from the manifests, or choose another parent"),
+            ))
         }
     }
 }
@@ -410,7 +417,8 @@ pub(super) async fn reject_members_of_other_sets(
         .filter_map(|target| Some((target.mapping.clone()?, target.object.namespace.clone())))
         .collect();
     let collections: Vec<SetCollection> = collections.into_iter().collect();
-    let found = members(cluster, &collections, MemberQuery::Any, parallel).await.map_err(with_nothing_sent_note)?;
+    let found =
+        members(cluster, &collections, MemberQuery::Any, parallel).await.map_err(with_nothing_sent_note)?;
     let others: FxHashMap<ObjectKey, SetMember> = found
         .into_iter()
         .filter(|member| member.set_id() != id)

@@ -2,8 +2,8 @@
 
 use tokio::time::{Instant, sleep};
 
-use super::lock_record::{RENEW_INTERVAL, LockRecord, SetStep, LOCK_TIMEOUT};
 use super::events::{ApplySetEvent, SetReport};
+use super::lock_record::{LOCK_TIMEOUT, LockRecord, RENEW_INTERVAL, SetStep};
 use super::parent::{LiveParent, ParentState, ParentWrite, SetParent};
 use super::scope::SetScope;
 use crate::client::Cluster;
@@ -77,7 +77,8 @@ impl<'c> SetLock<'c> {
     /// # Errors
     /// The lock was lost.
     pub(super) async fn renew_if_due(&mut self) -> Result<()> {
-        if self.renewed.elapsed() >= RENEW_INTERVAL && self.renew(SetStep::Pruning).await? == LockState::Lost {
+        if self.renewed.elapsed() >= RENEW_INTERVAL && self.renew(SetStep::Pruning).await? == LockState::Lost
+        {
             return Err(lock_lost());
         }
         Ok(())

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::events::AlsoDeleted;
 use crate::client::Cluster;
-use crate::contents::{DeletedObjects, ContentsResult, content_key, definition_contents, namespace_contents};
-use crate::request::ApiRequest;
+use crate::contents::{ContentsResult, DeletedObjects, content_key, definition_contents, namespace_contents};
 use crate::json;
 use crate::plan::{ObjectPlan, ObjectTarget};
+use crate::request::ApiRequest;
 use smp_text::diagnostic::Result;
 
 /// Returns the objects that will be deleted as well, to report them beforehand.

@@ -7,10 +7,10 @@ use smol_str::SmolStr;
 use super::options::DeleteOptions;
 use crate::apply::DryRun;
 use crate::client::Cluster;
-use crate::request::{ApiResponse, ApiRequest};
 use crate::errors::invalid_response;
 use crate::json;
 use crate::plan::ObjectTarget;
+use crate::request::{ApiRequest, ApiResponse};
 use smp_text::diagnostic::{Code, Diagnostic};
 
 /// Result of deleting one object.
@@ -40,7 +40,11 @@ pub(super) async fn delete_object(
         Ok(response) => match uid_of(&response) {
             Some(uid) => uid,
             None => {
-                return DeleteOutcome::Failed(invalid_response(&cluster.endpoint, &path, &"the object has no UID"));
+                return DeleteOutcome::Failed(invalid_response(
+                    &cluster.endpoint,
+                    &path,
+                    &"the object has no UID",
+                ));
             }
         },
     };

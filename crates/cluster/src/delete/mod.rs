@@ -5,12 +5,12 @@
 //! exception: a CRD is kept while custom resources of the same run still exist, because deleting it would delete
 //! them.
 
-mod events;
-mod wait;
+mod also_deleted;
 mod blockers;
 mod delete_object;
+mod events;
 mod options;
-mod also_deleted;
+mod wait;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -21,18 +21,18 @@ use tokio::time::Instant;
 
 use super::apply::{ApplyStep, DryRun, UNANSWERED_LIMIT, steps};
 use super::client::Cluster;
-use super::request::in_order;
 use super::kubeconfig::ConnectOptions;
 use super::plan::{Object, ObjectFailure, ObjectPlan, Phase};
-use events::DeleteReport;
-pub use events::{DeleteEvent, DeleteSummary, RemainingObject, AlsoDeleted};
-pub(super) use wait::{TerminatingObject, WaitLimit, wait_until_gone};
+use super::request::in_order;
+use also_deleted::also_deleted;
 pub(super) use delete_object::uid_of;
-use delete_object::{DeleteOutcome, not_found, delete_object};
-pub use options::{MissingObjects, DELETE_TIMEOUT, DeleteOptions, CompleteWhen};
+use delete_object::{DeleteOutcome, delete_object, not_found};
+use events::DeleteReport;
+pub use events::{AlsoDeleted, DeleteEvent, DeleteSummary, RemainingObject};
+pub use options::{CompleteWhen, DELETE_TIMEOUT, DeleteOptions, MissingObjects};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
-use also_deleted::also_deleted;
+pub(super) use wait::{TerminatingObject, WaitLimit, wait_until_gone};
 
 /// Deletes objects.
 ///

@@ -8,12 +8,12 @@ use smol_str::SmolStr;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, timeout_at};
 
-use super::events::{DeleteEvent, DeleteReport, RemainingObject};
 use super::blockers::deletion_blockers;
+use super::events::{DeleteEvent, DeleteReport, RemainingObject};
 use crate::client::Cluster;
-use crate::watch::{Collection, ObjectContent, WatchEvent, watch_collections};
 use crate::mapping::ResourceMapping;
 use crate::plan::Object;
+use crate::watch::{Collection, ObjectContent, WatchEvent, watch_collections};
 use smp_merge::schema::Gvk;
 use smp_text::yaml::Node;
 

@@ -10,9 +10,9 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::client::Cluster;
-use crate::request::{ApiRequest, JSON};
 use crate::listing::{ListOptions, list_items};
 use crate::mapping::ResourceMapping;
+use crate::request::{ApiRequest, JSON};
 use smp_merge::schema::{Gvk, Schema};
 use smp_text::diagnostic::Result;
 

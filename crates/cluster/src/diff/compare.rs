@@ -15,12 +15,12 @@ use crate::apply::{
 };
 use crate::client::Cluster;
 use crate::conflict::ApplyConflict;
-use crate::request::{ApiResponse, ApiRequest};
 use crate::errors::{ApiError, invalid_response};
 use crate::json;
 use crate::listing::ListedObject;
 use crate::mapping::encode_segment;
 use crate::plan::{Object, ObjectPlan, ObjectTarget};
+use crate::request::{ApiRequest, ApiResponse};
 use crate::secret;
 use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::yaml::{Node, to_json};
@@ -174,14 +174,15 @@ impl ObjectComparison<'_> {
         conflict: Option<ApplyConflict>,
     ) -> std::result::Result<Compared, CompareError> {
         let texts = merged.warnings.iter();
-        let warnings = texts.map(|text| secret::without_values(text, self.target.resource)).collect();
+        let warnings = texts.map(|text| secret::mask_values(text, self.target.resource)).collect();
         let read = |json: &[u8]| self.read(path, json).map_err(|problem| self.stop(problem));
         let moving = live.and_then(|live| PendingMigration::detect(live, &merged, self.run.options));
         let (merged, conflict) = match moving {
             None => (read(&merged.body)?, conflict),
             Some(moving) => {
-                let conflict =
-                    self.remaining_conflict(conflict.and_then(|conflict| moving.without_migrated(conflict))).await;
+                let conflict = self
+                    .remaining_conflict(conflict.and_then(|conflict| moving.without_migrated(conflict)))
+                    .await;
                 let moved = moving.apply(read(&merged.body)?);
                 let response =
                     self.update(path, &moved).await.map_err(|problem| self.no_response(problem))?;
@@ -204,13 +205,15 @@ impl ObjectComparison<'_> {
     }
 
     fn stop(&self, problem: Diagnostic) -> CompareError {
-        let problem = problem.map_text(|text| secret::without_values(text, self.target.resource));
+        let problem = problem.map_text(|text| secret::mask_values(text, self.target.resource));
         CompareError::Object(self.target.located(problem))
     }
 
     fn no_response(&self, problem: Diagnostic) -> CompareError {
         match self.stop(problem) {
-            CompareError::Object(problem) | CompareError::NoResponse(problem) => CompareError::NoResponse(problem),
+            CompareError::Object(problem) | CompareError::NoResponse(problem) => {
+                CompareError::NoResponse(problem)
+            }
         }
     }
 
@@ -252,7 +255,8 @@ impl ObjectComparison<'_> {
     /// Sends an object as a dry-run update, for example to add defaults. Returns none if the server rejects it.
     async fn update(&self, path: &str, object: &Node) -> Result<Option<ApiResponse>> {
         let Ok(body) = to_json(object) else { return Ok(None) };
-        let path = format!("{path}?dryRun=All&fieldManager={}", encode_segment(&self.run.options.field_manager));
+        let path =
+            format!("{path}?dryRun=All&fieldManager={}", encode_segment(&self.run.options.field_manager));
         let request = ApiRequest { method: Method::PUT, body: body.into_bytes(), ..ApiRequest::object(path) };
         Ok(self.run.cluster.send(&request).await?.into_result().ok())
     }

@@ -8,10 +8,10 @@ use super::admission::{Admission, may_patch};
 use super::report::DiffOptions;
 use super::unchanged::is_unchanged;
 use crate::client::Cluster;
-use crate::request::unordered;
-use crate::listing::{ListOptions, ListedObjects, ListedObject};
+use crate::listing::{ListOptions, ListedObject, ListedObjects};
 use crate::mapping::ResourceMapping;
 use crate::plan::{ObjectPlan, ObjectTarget};
+use crate::request::unordered;
 use smp_text::diagnostic::Result;
 
 /// Maximum number of parallel access reviews.
@@ -38,7 +38,8 @@ impl KnownObjects {
     pub(super) async fn list(cluster: &Cluster, plan: &ObjectPlan<'_>, options: &DiffOptions) -> Self {
         let targets: Vec<_> = plan.targets.iter().collect();
         let keep = |target: &ObjectTarget<'_>, object| KnownObject::new(target, object, options);
-        let listed = ListedObjects::list(cluster, &targets, ListOptions::WHOLE, keep).await.unwrap_or_default();
+        let listed =
+            ListedObjects::list(cluster, &targets, ListOptions::WHOLE, keep).await.unwrap_or_default();
         let mut known = Self { listed, bypassed: FxHashSet::default() };
         // Managed fields have a timestamp, which the shortcut does not compare.
         if !options.show_managed_fields {
@@ -95,7 +96,8 @@ impl KnownObject {
             .body(&options.field_manager)
             .ok()
             .and_then(|body| serde_json::from_slice::<Value>(&body).ok());
-        let is_settled = applied.is_some_and(|applied| is_unchanged(&applied, &object, &options.field_manager));
+        let is_settled =
+            applied.is_some_and(|applied| is_unchanged(&applied, &object, &options.field_manager));
         Self { json: object.to_string().into_bytes(), is_applied: is_settled }
     }
 }

@@ -14,10 +14,10 @@ use rustc_hash::FxHashSet;
 use super::apply::UNANSWERED_LIMIT;
 use super::client::Cluster;
 use super::conflict::ApplyConflict;
-use super::request::{ApiRequest, in_order};
 use super::json;
 use super::plan::{Object, ObjectPlan};
-use compare::{ObjectComparison, Compared, DiffRun, CompareError, removal};
+use super::request::{ApiRequest, in_order};
+use compare::{CompareError, Compared, DiffRun, ObjectComparison, removal};
 use known::KnownObjects;
 use predecessor::Predecessors;
 pub use report::{DiffOptions, ObjectDiff};
@@ -94,7 +94,11 @@ pub fn diff(cluster: &Cluster, resources: &[Resource], options: &DiffOptions) ->
 ///
 /// # Errors
 /// An object cannot be read.
-pub fn deletion_diffs(cluster: &Cluster, objects: &[Object], options: &DiffOptions) -> Result<Vec<ObjectDiff>> {
+pub fn deletion_diffs(
+    cluster: &Cluster,
+    objects: &[Object],
+    options: &DiffOptions,
+) -> Result<Vec<ObjectDiff>> {
     cluster.block_on(async {
         let kinds: FxHashSet<&Gvk> = objects.iter().map(|object| &object.gvk).collect();
         cluster.discover(&kinds.into_iter().cloned().collect::<Vec<_>>()).await?;

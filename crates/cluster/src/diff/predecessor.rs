@@ -5,9 +5,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use crate::client::Cluster;
-use crate::request::ApiRequest;
 use crate::json;
 use crate::plan::{Object, ObjectPlan, ObjectTarget};
+use crate::request::ApiRequest;
 use smp_overlay::transform::content_hash;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Node, Value};
@@ -34,7 +34,9 @@ impl Predecessors {
         }
         let mut found = Self::default();
         for (path, targets) in collections {
-            let Ok(response) = cluster.send(&ApiRequest::get(path.as_str())).await?.into_result() else { continue };
+            let Ok(response) = cluster.send(&ApiRequest::get(path.as_str())).await?.into_result() else {
+                continue;
+            };
             let mut list = cluster.parse_response(json::parse_object, &response)?;
             let Some(Node { value: Value::List(items), .. }) =
                 list.as_map_mut().and_then(|list| list.remove("items"))

@@ -6,10 +6,10 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use tokio::sync::Notify;
 
-use crate::watch::{Collection, ObjectContent};
 use crate::mapping::ResourceMapping;
 use crate::plan::ObjectTarget;
 use crate::status::READY;
+use crate::watch::{Collection, ObjectContent};
 use smp_merge::schema::Gvk;
 
 /// The collections, and the objects to find in each.
@@ -58,7 +58,8 @@ impl WatchedCollections {
         let Some(mapping) = &target.mapping else { return };
         let (object, namespace) = (&target.object, target.object.namespace.clone());
         let is_ready = is_always_ready(&object.gvk);
-        let content = if is_ready { ObjectContent::MetadataUnlessAnnotated(READY) } else { ObjectContent::Whole };
+        let content =
+            if is_ready { ObjectContent::MetadataUnlessAnnotated(READY) } else { ObjectContent::Whole };
         let Some(&index) = self.indices.get(&(object.gvk.clone(), namespace.clone())) else {
             let name = Some(object.name.clone());
             let collection =
@@ -72,7 +73,12 @@ impl WatchedCollections {
     }
 
     /// Adds a collection of related objects, which is watched once an object of the namespace is not ready.
-    fn add_companions(&mut self, namespace: &SmolStr, mapping: ResourceMapping, fields: Option<&'static str>) {
+    fn add_companions(
+        &mut self,
+        namespace: &SmolStr,
+        mapping: ResourceMapping,
+        fields: Option<&'static str>,
+    ) {
         if let Some(&index) = self.indices.get(&(mapping.gvk.clone(), namespace.clone())) {
             if self.collections[index].gate.is_none() {
                 self.collections[index].name = None;

@@ -3,11 +3,11 @@
 //! The readiness of a single object is computed by `status`; this module collects the required state. Progress is
 //! reported through a callback.
 
-mod related;
-mod events;
-mod tracker;
-mod options;
 mod collections;
+mod events;
+mod options;
+mod related;
+mod tracker;
 
 use std::time::Duration;
 
@@ -17,21 +17,21 @@ use tokio::time::{Instant, timeout_at};
 
 use super::apply::{KindFilter, check_kind_exists};
 use super::client::Cluster;
-use super::request::ApiRequest;
-use super::watch::{WatchEvent, watch_collections};
 use super::json;
 use super::mapping::ResourceMapping;
 use super::plan::{ObjectPlan, ObjectTarget, nothing_sent};
-use super::status::{READY, ReadyRule, MissingStatus};
+use super::request::ApiRequest;
+use super::status::{MissingStatus, READY, ReadyRule};
+use super::watch::{WatchEvent, watch_collections};
+use collections::WatchedCollections;
 use events::WaitReport;
 pub use events::{WaitEnd, WaitEvent, WaitResult, WaitedObject, WarningEvent};
-use tracker::{ReadinessTracker, TrackerOptions};
 pub use options::{FAILURE_GRACE, ReadinessLevel, WAIT_TIMEOUT, WaitOptions};
-use collections::WatchedCollections;
 use smp_merge::schema::{Gvk, Schema};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 use smp_text::yaml::Node;
+use tracker::{ReadinessTracker, TrackerOptions};
 
 /// Waits until all objects are ready, one has failed, or the wait times out.
 ///
@@ -93,7 +93,10 @@ pub fn check_wait_kinds(
         let plan = ObjectPlan::resolve(cluster, resources).await?;
         let (words, mut problems) = (KindFilter::new(kinds, &plan), Problems::default());
         for word in &words.unmatched {
-            check_kind_exists(cluster, flag, word).await?.into_iter().for_each(|problem| problems.add(problem));
+            check_kind_exists(cluster, flag, word)
+                .await?
+                .into_iter()
+                .for_each(|problem| problems.add(problem));
         }
         nothing_sent(problems)?;
         let is_awaited = plan.targets.iter().any(|target| words.contains(&target.object.gvk));
@@ -120,7 +123,10 @@ pub(crate) fn check_ready_rules(resources: &[Resource]) -> Result<()> {
 /// Interval of evaluations.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-async fn judged(mut judge: ReadinessTracker<'_>, mut seen: UnboundedReceiver<(usize, WatchEvent)>) -> WaitResult {
+async fn judged(
+    mut judge: ReadinessTracker<'_>,
+    mut seen: UnboundedReceiver<(usize, WatchEvent)>,
+) -> WaitResult {
     let mut tick = Instant::now();
     loop {
         if let Ok(Some((collection, sight))) = timeout_at(tick, seen.recv()).await {

@@ -7,13 +7,15 @@ use std::time::{Duration, SystemTime};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::time::Instant;
 
-use super::related::{RelatedState, RelatedObjects};
+use super::collections::WatchedCollections;
 use super::events::{WaitEnd, WaitEvent, WaitReport, WaitResult, WaitedObject};
 use super::options::WaitOptions;
-use super::collections::WatchedCollections;
-use crate::watch::WatchEvent;
+use super::related::{RelatedObjects, RelatedState};
 use crate::plan::{Object, ObjectTarget};
-use crate::status::{READY_ANNOTATION_REASON, ObjectStatus, READY, Readiness, MissingStatus, object_status, time};
+use crate::status::{
+    MissingStatus, ObjectStatus, READY, READY_ANNOTATION_REASON, Readiness, object_status, time,
+};
+use crate::watch::WatchEvent;
 use smp_merge::schema::Gvk;
 use smp_text::source::Span;
 use smp_text::yaml::Node;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::fields::{StatusCondition, int, is_true, has_condition, text, time};
+use super::fields::{StatusCondition, has_condition, int, is_true, text, time};
 use super::object_status::{ObjectStatus, StatusResult};
 use super::workload;
 use smp_merge::schema::Gvk;
@@ -113,7 +113,9 @@ fn job(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
         }
     }
     // Its Pods are still terminating; the Job fails afterwards.
-    if let Some(target) = conditions.iter().find(|c| c.condition_type == "FailureTarget" && c.status == "True") {
+    if let Some(target) =
+        conditions.iter().find(|c| c.condition_type == "FailureTarget" && c.status == "True")
+    {
         let cause = format!("{} {}", target.reason, target.message);
         let message = format!("fails once its Pods have terminated: {}", cause.trim());
         return ObjectStatus::failed("FailureTarget", message.trim_end_matches([':', ' ']));

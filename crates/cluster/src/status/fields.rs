@@ -104,7 +104,13 @@ fn condition(entry: &Node) -> Result<StatusCondition<'_>, String> {
     };
     let observed = entry.get("observedGeneration").and_then(number);
     let (kind, status) = (text("type")?, text("status")?);
-    Ok(StatusCondition { condition_type: kind, status, reason: text("reason")?, message: text("message")?, observed })
+    Ok(StatusCondition {
+        condition_type: kind,
+        status,
+        reason: text("reason")?,
+        message: text("message")?,
+        observed,
+    })
 }
 
 /// Returns true if a condition has a status.

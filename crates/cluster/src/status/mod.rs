@@ -41,21 +41,21 @@
 //! [`WithoutStatus::Unknown`].
 
 mod built_in;
-mod ready_rule;
-#[cfg(feature = "cel")]
-mod ready_expression;
 mod fields;
 mod object_status;
+#[cfg(feature = "cel")]
+mod ready_expression;
+mod ready_rule;
 mod workload;
 
 use std::time::SystemTime;
 
-pub use ready_rule::READY;
-pub(super) use ready_rule::ReadyRule;
 use fields::{StatusCondition, field, generation, observed_generation};
 pub(super) use fields::{conditions, has_condition, time};
 use object_status::StatusResult;
-pub use object_status::{ObjectStatus, Readiness, MissingStatus};
+pub use object_status::{MissingStatus, ObjectStatus, Readiness};
+pub use ready_rule::READY;
+pub(super) use ready_rule::ReadyRule;
 
 use smp_merge::schema::Gvk;
 use smp_text::yaml::Node;
@@ -76,7 +76,9 @@ pub fn object_status(gvk: &Gvk, object: &Node, without: MissingStatus, now: Syst
         Some(Ok(rule)) => match rule.failure_reason(object) {
             Ok(None) => status,
             Ok(Some(why)) => ObjectStatus::in_progress(READY_ANNOTATION_REASON, why),
-            Err(why) => ObjectStatus::failed(READY_ANNOTATION_REASON, format!("invalid annotation {READY}: {why}")),
+            Err(why) => {
+                ObjectStatus::failed(READY_ANNOTATION_REASON, format!("invalid annotation {READY}: {why}"))
+            }
         },
         Some(Err(why)) => {
             let message = format!("invalid annotation {READY}: {why}");
@@ -152,7 +154,8 @@ fn controller_not_seen(
     }
     let now = generation(object)?;
     let is_old = |condition: &&StatusCondition<'_>| {
-        condition.condition_type == "Ready" && condition.observed.zip(now).is_some_and(|(seen, now)| seen < now)
+        condition.condition_type == "Ready"
+            && condition.observed.zip(now).is_some_and(|(seen, now)| seen < now)
     };
     let old = conditions.iter().find(is_old);
     Ok(old.map(|_| unknown("the condition Ready is of an older generation")))

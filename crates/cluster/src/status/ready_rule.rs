@@ -4,9 +4,9 @@
 //! CEL expression such as `object.status.ready > 2`. A CEL expression that starts with `{`, a map, requires
 //! `cel=`.
 
+use super::fields;
 #[cfg(feature = "cel")]
 use super::ready_expression::ReadyExpression;
-use super::fields;
 use smp_text::yaml::Node;
 
 /// The annotation with an additional condition for an object to be ready, in the syntax of `kubectl wait --for`:
@@ -219,8 +219,9 @@ mod tests {
              ips: [a, b], conditions: [{type: Ready, status: 'True'}, {type: Synced, status: 'False'}]}}"
                 .parse()
                 .expect("YAML");
-        let holds =
-            |text: &str| ReadyRule::parse(text).and_then(|rule| rule.failure_reason(&object)).map(|why| why.is_none());
+        let holds = |text: &str| {
+            ReadyRule::parse(text).and_then(|rule| rule.failure_reason(&object)).map(|why| why.is_none())
+        };
         for text in [
             "{.status.phase}=Running",
             "jsonpath={.status.phase}=Running",

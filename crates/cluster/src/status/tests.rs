@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::{ObjectStatus, Readiness, MissingStatus, object_status};
+use super::{MissingStatus, ObjectStatus, Readiness, object_status};
 use smp_merge::schema::Gvk;
 use smp_text::yaml::Node;
 

@@ -1,6 +1,6 @@
 //! Readiness of workloads, computed from their replica counts.
 
-use super::fields::{StatusCondition, generation, int, is_true, observed_generation, has_condition, text};
+use super::fields::{StatusCondition, generation, has_condition, int, is_true, observed_generation, text};
 use super::object_status::{ObjectStatus, Readiness, StatusResult};
 use smp_text::yaml::Node;
 
@@ -58,8 +58,9 @@ pub(super) fn deployment(object: &Node, conditions: &[StatusCondition<'_>]) -> O
 }
 
 fn rollout_status(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
-    if let Some(late) =
-        conditions.iter().find(|c| c.condition_type == "Progressing" && c.reason == "ProgressDeadlineExceeded")
+    if let Some(late) = conditions
+        .iter()
+        .find(|c| c.condition_type == "Progressing" && c.reason == "ProgressDeadlineExceeded")
     {
         let message =
             if late.message.is_empty() { "the progress deadline was exceeded" } else { late.message };
@@ -67,9 +68,9 @@ fn rollout_status(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectSt
     }
     let deadline = int(object, &["spec", "progressDeadlineSeconds"], NO_DEADLINE);
     let is_rolled_out = deadline == NO_DEADLINE
-        || conditions
-            .iter()
-            .any(|c| c.condition_type == "Progressing" && c.status == "True" && c.reason == "NewReplicaSetAvailable");
+        || conditions.iter().any(|c| {
+            c.condition_type == "Progressing" && c.status == "True" && c.reason == "NewReplicaSetAvailable"
+        });
     let desired = desired(object);
     let (actual, updated) = (status(object, "replicas"), status(object, "updatedReplicas"));
     let before = [
@@ -99,7 +100,9 @@ fn rollout_status(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectSt
 }
 
 pub(super) fn replica_set(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
-    if let Some(failure) = conditions.iter().find(|c| c.condition_type == "ReplicaFailure" && c.status == "True") {
+    if let Some(failure) =
+        conditions.iter().find(|c| c.condition_type == "ReplicaFailure" && c.status == "True")
+    {
         let message = if failure.message.is_empty() { "Pods cannot be created" } else { failure.message };
         return ObjectStatus::in_progress("ReplicaFailure", message);
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use smol_str::SmolStr;
 use tokio::sync::Notify;
 
-use crate::request::{JSON, METADATA, METADATA_LIST};
 use crate::mapping::{ResourceMapping, encode_segment};
+use crate::request::{JSON, METADATA, METADATA_LIST};
 
 /// The requested part of each object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

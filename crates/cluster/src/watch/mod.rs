@@ -18,9 +18,9 @@ pub(super) use collection::{Collection, ObjectContent};
 use stream::{WatchEnd, WatchStream, WatchedChange};
 
 use super::client::Cluster;
-use super::request::{ApiResponse, ApiRequest};
 use super::errors::invalid_response;
 use super::json;
+use super::request::{ApiRequest, ApiResponse};
 use smp_text::diagnostic::Diagnostic;
 use smp_text::yaml::Node;
 
@@ -113,7 +113,10 @@ impl Watcher<'_> {
     async fn list(&self) -> Result<String, WatchEvent> {
         let _permit = self.list_permits.acquire().await;
         let path = self.collection.list_path();
-        let request = ApiRequest { accept: self.collection.content.list_media_type(), ..ApiRequest::get(path.as_str()) };
+        let request = ApiRequest {
+            accept: self.collection.content.list_media_type(),
+            ..ApiRequest::get(path.as_str())
+        };
         let response = self.answer(&request, || WatchEvent::NotServed).await?;
         let invalid = |error: &dyn std::fmt::Display| {
             WatchEvent::Failed(invalid_response(&self.cluster.endpoint, &path, error))
@@ -137,7 +140,9 @@ impl Watcher<'_> {
 
     /// Reads the whole object if only its metadata was listed and more is needed.
     async fn completed(&self, object: Node) -> Result<Node, WatchEvent> {
-        let ObjectContent::MetadataUnlessAnnotated(annotation) = self.collection.content else { return Ok(object) };
+        let ObjectContent::MetadataUnlessAnnotated(annotation) = self.collection.content else {
+            return Ok(object);
+        };
         let name = object.get_path(&["metadata", "name"]).and_then(Node::as_str);
         let Some(name) = name.filter(|_| object.get_path(&["metadata", "annotations", annotation]).is_some())
         else {
@@ -148,7 +153,11 @@ impl Watcher<'_> {
         self.cluster.parse_response(json::parse_object, &response).map_err(WatchEvent::Failed)
     }
 
-    async fn answer(&self, request: &ApiRequest, absent: impl FnOnce() -> WatchEvent) -> Result<ApiResponse, WatchEvent> {
+    async fn answer(
+        &self,
+        request: &ApiRequest,
+        absent: impl FnOnce() -> WatchEvent,
+    ) -> Result<ApiResponse, WatchEvent> {
         let response = self.cluster.send(request).await.map_err(WatchEvent::TemporaryError)?;
         response.into_result().map_err(|api_error| match api_error.http {
             404 => absent(),
@@ -164,7 +173,9 @@ impl Watcher<'_> {
             let mut changes = match WatchStream::open(self.cluster, self.collection, &version).await {
                 Ok(changes) => changes,
                 Err(WatchEnd::ListAgain) => return,
-                Err(WatchEnd::TemporaryError(problem)) => return self.emit(WatchEvent::TemporaryError(problem)),
+                Err(WatchEnd::TemporaryError(problem)) => {
+                    return self.emit(WatchEvent::TemporaryError(problem));
+                }
             };
             loop {
                 match changes.next().await {
@@ -181,7 +192,9 @@ impl Watcher<'_> {
                     }
                     Ok(None) => break,
                     Err(WatchEnd::ListAgain) => return,
-                    Err(WatchEnd::TemporaryError(problem)) => return self.emit(WatchEvent::TemporaryError(problem)),
+                    Err(WatchEnd::TemporaryError(problem)) => {
+                        return self.emit(WatchEvent::TemporaryError(problem));
+                    }
                 }
             }
             if start.elapsed() < STABLE_AFTER {

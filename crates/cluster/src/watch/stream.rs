@@ -10,10 +10,10 @@ use kube::client::Body;
 use tokio::time::timeout;
 
 use super::collection::Collection;
-use crate::client::{Cluster, AuthenticatedClient};
-use crate::request::MAX_OBJECT;
-use crate::errors::{connection_error, invalid_response, timeout_error, response_too_large};
+use crate::client::{AuthenticatedClient, Cluster};
+use crate::errors::{connection_error, invalid_response, response_too_large, timeout_error};
 use crate::json;
+use crate::request::MAX_OBJECT;
 use smp_text::diagnostic::Diagnostic;
 use smp_text::yaml::Node;
 
@@ -69,13 +69,15 @@ impl<'a> WatchStream<'a> {
             // Compression would delay changes, and some servers compress each one separately.
             .header(header::ACCEPT_ENCODING, "identity")
             .body(Body::empty());
-        let request =
-            request.map_err(|error| WatchEnd::TemporaryError(invalid_response(&cluster.endpoint, &path, &error)))?;
+        let request = request
+            .map_err(|error| WatchEnd::TemporaryError(invalid_response(&cluster.endpoint, &path, &error)))?;
         let timeout_after = life + END_GRACE;
         let AuthenticatedClient { client, generation: times } = cluster.authenticated();
         let response = match timeout(timeout_after, client.send(request)).await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(WatchEnd::TemporaryError(connection_error(&cluster.endpoint, &error))),
+            Ok(Err(error)) => {
+                return Err(WatchEnd::TemporaryError(connection_error(&cluster.endpoint, &error)));
+            }
             Err(_) => return Err(WatchEnd::TemporaryError(timeout_error(&cluster.endpoint, timeout_after))),
         };
         match response.status().as_u16() {
@@ -128,7 +130,11 @@ impl<'a> WatchStream<'a> {
             }
             self.searched = self.buffer.len();
             if self.searched > MAX_OBJECT {
-                return Err(WatchEnd::TemporaryError(response_too_large(&self.cluster.endpoint, &self.path, MAX_OBJECT)));
+                return Err(WatchEnd::TemporaryError(response_too_large(
+                    &self.cluster.endpoint,
+                    &self.path,
+                    MAX_OBJECT,
+                )));
             }
             let body = &mut self.body;
             let frame =

@@ -100,11 +100,7 @@ pub enum Removal {
 
 impl Store {
     /// Removes entries with `take`, then leftovers of killed programs in the folders, and empty folders.
-    pub fn clear(
-        &self,
-        folders: [&str; 2],
-        take: impl FnOnce(&Staging) -> Cleared,
-    ) -> io::Result<Cleared> {
+    pub fn clear(&self, folders: [&str; 2], take: impl FnOnce(&Staging) -> Cleared) -> io::Result<Cleared> {
         if !self.has_folder(Path::new("")) {
             return Ok(Cleared::default());
         }

@@ -1,20 +1,23 @@
 //! Writing a single file, or several files atomically.
 
+mod error;
 #[cfg(not(target_family = "wasm"))]
 mod journal;
 #[cfg(target_family = "wasm")]
 #[path = "../wasm/journal.rs"]
 mod journal;
 mod permission;
-mod resolve;
-mod error;
 mod replace;
+mod resolve;
 
 pub use journal::JOURNAL;
-pub use journal::{Expected, FileChange, Recovery, change_files, check_no_pending_write, recover_directory_and_parents, recover};
-pub use resolve::create_directories;
+pub use journal::{
+    Expected, FileChange, Recovery, change_files, check_no_pending_write, recover,
+    recover_directory_and_parents,
+};
 pub use replace::replace_file;
 pub(super) use replace::replace_file_with;
+pub use resolve::create_directories;
 
 #[cfg(test)]
 mod tests;

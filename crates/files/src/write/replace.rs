@@ -8,10 +8,10 @@ use tempfile::{Builder, NamedTempFile};
 
 use super::super::cleanup;
 use super::super::lock::{self, LockMode};
+use super::error::write_error;
 use super::journal::recover_directory_and_parents;
 use super::permission;
 use super::resolve::{self, PREFIX, WriteTarget, parent_directory};
-use super::error::write_error;
 use smp_text::diagnostic::Result;
 
 /// Writes content to a file, and creates the file if it does not exist. Its directory must exist.

@@ -207,7 +207,10 @@ fn waiting_for_a_journal_does_not_register_it_for_removal() {
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| change(&root));
         std::thread::sleep(std::time::Duration::from_millis(50));
-        assert!(!crate::cleanup::lock_registered().contains(&root.join(".kubectl-smp-journal")), "it would be removed");
+        assert!(
+            !crate::cleanup::lock_registered().contains(&root.join(".kubectl-smp-journal")),
+            "it would be removed"
+        );
         drop(lock);
         waiting.join().expect("ended").expect("changed");
     });
@@ -247,9 +250,7 @@ fn copied_journal_is_rejected() {
         fs::copy(entry.path(), journal.join(entry.file_name())).expect("copied");
     }
     let before = listing(to.path());
-    assert!(
-        recover(to.path(), LockMode::Wait).expect_err("copied").message().contains("invalid journal")
-    );
+    assert!(recover(to.path(), LockMode::Wait).expect_err("copied").message().contains("invalid journal"));
     assert!(change(to.path()).is_err());
     assert_eq!(listing(to.path()), before);
 }

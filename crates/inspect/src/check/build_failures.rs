@@ -7,8 +7,8 @@ use std::path::Path;
 
 use rustc_hash::FxHashSet;
 
-use super::validation::{ObjectValidation, IncompleteObjects};
 use super::rules::misspelled_directive;
+use super::validation::{IncompleteObjects, ObjectValidation};
 use smp_merge::schema::{Gvk, Schema};
 use smp_text::diagnostic::{Diagnostic, Severity};
 use smp_text::path::PathElement;

@@ -4,7 +4,7 @@
 use smol_str::{SmolStr, ToSmolStr};
 
 use super::reference::template_labels;
-use smp_merge::cause::{History, ValueHistory, OperationPart, Write};
+use smp_merge::cause::{History, OperationPart, ValueHistory, Write};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::Diagnostic;
 use smp_text::path::{FieldPath, PathElement, is_within, pointer_to};

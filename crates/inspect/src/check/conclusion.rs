@@ -7,16 +7,16 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::baseline::Baselines;
-use super::local_files::{LocalFiles, RunSources};
+use super::build_failures;
 use super::config::{CheckConfig, ConfiguredBaseline};
 use super::findings::{CheckReport, main_location};
+use super::local_files::{LocalFiles, RunSources};
 use super::registry::{RULES, rule_by_code};
 use super::rule::{Finder, Rule, RuleScope};
 use super::rules::{self, dangling_reference, external_reference, unreferenced_file, unused_suppression};
 use super::selection::RuleSelection;
 use super::suppression::SuppressionComments;
 use super::target::CheckedTarget;
-use super::build_failures;
 use smp_merge::cause::Writer;
 use smp_text::diagnostic::{Code, Diagnostic, MessageRenderer, RenderedLocation, Severity};
 use smp_text::source::{SourceId, SourceMap, Span};
@@ -105,10 +105,9 @@ pub fn check_target(
             findings.extend(find(target).into_iter().map(|finding| by_rule(rule, finding)));
         }
     }
-    if RULES
-        .iter()
-        .any(|rule| matches!(rule.finder, Finder::Schema | Finder::Validation(_)) && selection.is_enabled(rule))
-    {
+    if RULES.iter().any(|rule| {
+        matches!(rule.finder, Finder::Schema | Finder::Validation(_)) && selection.is_enabled(rule)
+    }) {
         let violations = rules::validation::find(target, options);
         // A patch that removes a required field is reported once, as a violation.
         let missing = |finding: &Diagnostic| {
@@ -200,7 +199,8 @@ impl Conclusion<'_> {
                 };
                 if is_suppressed {
                     report.suppressed += 1;
-                } else if one.enabled.is_some() && baselines.consume(&one.config, &finding, location.as_ref()) {
+                } else if one.enabled.is_some() && baselines.consume(&one.config, &finding, location.as_ref())
+                {
                     report.in_baseline += 1;
                 } else {
                     found.push((location, finding.target(&one.target)));
@@ -313,7 +313,8 @@ impl Suppressions {
         config: &CheckConfig,
         conclusion: &Conclusion<'_>,
     ) -> bool {
-        let is_covered = self.covers(finding, config, conclusion.location(finding).as_ref(), conclusion.sources);
+        let is_covered =
+            self.covers(finding, config, conclusion.location(finding).as_ref(), conclusion.sources);
         is_covered || !config.rules.clone().overridden_by(conclusion.selection).reports(finding.code())
     }
 
@@ -363,7 +364,11 @@ impl UsedSuppressions {
 }
 
 /// Returns the location of the entry of `.smp.yaml` that suppresses a finding.
-fn ignored_by(config: &CheckConfig, finding: &Diagnostic, location: Option<&RenderedLocation>) -> Option<Span> {
+fn ignored_by(
+    config: &CheckConfig,
+    finding: &Diagnostic,
+    location: Option<&RenderedLocation>,
+) -> Option<Span> {
     let file = location.map_or(Path::new(""), |location| Path::new(&location.file));
     config.ignored.iter().find(|entry| entry.covers(finding.code(), file)).map(|entry| entry.at)
 }

@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 
 use super::external::{ControllerOutput, ExternalObject, ExternalObjects, pattern};
 use super::selection::{RuleSelection, parse_code};
-use smp_files::{RejectedFile, FileTree, nearest_file};
+use smp_files::{FileTree, RejectedFile, nearest_file};
 use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};
 use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{ParseOptions, Spanned, decode, from_node, parse_one};

@@ -38,7 +38,10 @@ const SERVING_CERTIFICATES: [&str; 2] = [
 ];
 
 /// Returns the kinds and names of the objects that controllers create from an object.
-pub(super) fn created_by_controllers(resource: &Resource, outside: &ExternalObjects) -> Vec<(SmolStr, SmolStr)> {
+pub(super) fn created_by_controllers(
+    resource: &Resource,
+    outside: &ExternalObjects,
+) -> Vec<(SmolStr, SmolStr)> {
     let (node, kind) = (resource.node(), resource.id().gvk.kind.as_str());
     let text = |path: &[&str]| node.get_path(path).and_then(Node::as_str).map(SmolStr::from);
     let mut made: Vec<(SmolStr, SmolStr)> = Vec::new();

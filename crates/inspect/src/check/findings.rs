@@ -46,6 +46,9 @@ impl CheckReport {
 }
 
 /// Returns the main location of a finding.
-pub(super) fn main_location(finding: &Diagnostic, renderer: &MessageRenderer<'_>) -> Option<RenderedLocation> {
+pub(super) fn main_location(
+    finding: &Diagnostic,
+    renderer: &MessageRenderer<'_>,
+) -> Option<RenderedLocation> {
     renderer.locations(finding).into_iter().next()
 }

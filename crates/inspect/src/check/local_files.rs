@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use smp_files::{FileKind, FileTree, clean_path};
-use smp_text::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, relative_path, is_kustomization};
+use smp_text::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, is_kustomization, relative_path};
 use smp_text::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
 
 /// The local files from which targets were built.
@@ -130,7 +130,10 @@ impl<'c> RunSources<'c> {
     }
 
     /// Returns the directories that the kustomizations in some directories include, as far as these were read.
-    pub(super) fn directories_included_by(&self, directories: impl IntoIterator<Item = PathBuf>) -> FxHashSet<PathBuf> {
+    pub(super) fn directories_included_by(
+        &self,
+        directories: impl IntoIterator<Item = PathBuf>,
+    ) -> FxHashSet<PathBuf> {
         let (mut waiting, mut found) = (Vec::from_iter(directories), FxHashSet::default());
         while let Some(directory) = waiting.pop() {
             let files = KUSTOMIZATION_FILES.map(|name| directory.join(name));

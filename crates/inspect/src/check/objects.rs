@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use super::names::is_typo;
 use super::external::ExternalObjects;
+use super::names::is_typo;
 use smp_overlay::resource::{ResId, Resource, SimilarNames};
 
 /// A kind and a namespace.

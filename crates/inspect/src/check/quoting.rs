@@ -44,7 +44,11 @@ impl<'q, 'c> ScalarFixes<'q, 'c> {
         at: Span,
         (by, expected): (&str, TypeKind),
     ) -> Diagnostic {
-        if self.is_expected_everywhere(at, expected) { finding.machine_applicable_fix(at, by) } else { finding.fix(at, by) }
+        if self.is_expected_everywhere(at, expected) {
+            finding.machine_applicable_fix(at, by)
+        } else {
+            finding.fix(at, by)
+        }
     }
 
     /// Returns true if all uses of the scalar expect the type.

@@ -3,8 +3,8 @@
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
-use super::objects::{Objects, namespace_of};
 use super::external::ExternalObjects;
+use super::objects::{Objects, namespace_of};
 use smp_merge::cause::Write;
 use smp_overlay::resource::Resource;
 use smp_text::source::Span;
@@ -167,7 +167,16 @@ impl<'n> ReferenceFinder<'n> {
         let name = name.filter(|name| name.as_str().is_some_and(|text| !text.is_empty()))?;
         let (beside, keys) = (StatedFields::default(), Vec::new());
         let (from, kind) = (self.from, kind.into());
-        self.found.push(ObjectReference { from, kind, name, namespace, stated: beside, keys, port: None, field });
+        self.found.push(ObjectReference {
+            from,
+            kind,
+            name,
+            namespace,
+            stated: beside,
+            keys,
+            port: None,
+            field,
+        });
         self.found.last_mut()
     }
 

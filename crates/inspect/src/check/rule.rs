@@ -121,8 +121,13 @@ pub enum RuleGroup {
 
 impl RuleGroup {
     /// All groups, in the order of `check --list`.
-    pub const ALL: [Self; 5] =
-        [Self::NoEffect, Self::UnintendedResult, Self::DanglingReference, Self::RejectedByServer, Self::Suppressions];
+    pub const ALL: [Self; 5] = [
+        Self::NoEffect,
+        Self::UnintendedResult,
+        Self::DanglingReference,
+        Self::RejectedByServer,
+        Self::Suppressions,
+    ];
 
     /// Returns the title.
     #[must_use]

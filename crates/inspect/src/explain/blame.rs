@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-use super::live_field::{LiveField, LiveState, LiveOnlyField};
-use super::secret::{HIDDEN, SecretPlaces, is_held};
+use super::live_field::{LiveField, LiveOnlyField, LiveState};
+use super::secret::{HIDDEN, SecretLocations, is_secret_pointer};
 use smp_merge::cause::{Cause, ValueHistory, Write};
 use smp_overlay::overlay::{Built, OutlineCheckout};
 use smp_overlay::resource::{ResId, Resource};
@@ -118,7 +118,7 @@ impl<'b> Blamer<'b> {
     /// Maps each resource, in output order and followed by the deleted ones. The manifest is passed separately and
     /// is not part of the blame; it is none for deleted resources.
     pub(super) fn each<T: Send>(&self, map: impl Fn(Option<&Node>, ResourceBlame) -> T + Sync) -> Vec<T> {
-        let secrets = SecretPlaces::of(self.built);
+        let secrets = SecretLocations::from_build(self.built);
         let hidden = |mut blame: ResourceBlame| {
             hide_former(&mut blame, &secrets);
             blame
@@ -135,11 +135,11 @@ impl<'b> Blamer<'b> {
 }
 
 /// Hides former values that came from a Secret: its own older and removed values, and copies of them.
-fn hide_former(resource: &mut ResourceBlame, secrets: &SecretPlaces) {
+fn hide_former(resource: &mut ResourceBlame, secrets: &SecretLocations) {
     let is_secret = is_or_was_secret(resource);
     let hide = |write: &mut BlamedWrite, pointer: &str| {
         let at = write.at.as_ref().map(|at| at.span);
-        if (is_secret && is_held(pointer)) || secrets.may_be_copied(at, &write.by) {
+        if (is_secret && is_secret_pointer(pointer)) || secrets.may_be_copied(at, &write.by) {
             write.value = Node::string(HIDDEN);
         }
     };

@@ -8,7 +8,7 @@ use serde_json::ser::{Formatter as _, PrettyFormatter, Serializer};
 use smol_str::SmolStr;
 
 use super::blame::{Blame, BlamedField, BlamedLocation, BlamedRemoval, BlamedWrite, Blamer, ResourceBlame};
-use super::live_field::{LiveField, LiveState, LiveOnlyField};
+use super::live_field::{LiveField, LiveOnlyField, LiveState};
 use smp_text::diagnostic::{Code, Diagnostic, Result, escaped_json};
 use smp_text::yaml::{Node, Resolved};
 

@@ -11,8 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::blame::{BlamedField, ResourceBlame};
-use super::live_field::{LiveField, LiveState, LiveOnlyField};
-use super::secret::{HIDDEN, is_held};
+use super::live_field::{LiveField, LiveOnlyField, LiveState};
+use super::secret::{HIDDEN, is_secret_pointer};
 use smp_merge::schema::is_built_in_group;
 use smp_text::path::with_step;
 use smp_text::yaml::{Map, Node, Resolved, Value};
@@ -77,12 +77,12 @@ fn find_string_data(resource: &mut ResourceBlame, live: &Node) {
 
 /// Hides the values of a live Secret, as `diff` does.
 fn mask(fields: &mut [BlamedField], unbuilt: &mut [LiveOnlyField]) {
-    for field in fields.iter_mut().filter(|field| is_held(&field.pointer)) {
+    for field in fields.iter_mut().filter(|field| is_secret_pointer(&field.pointer)) {
         let Some(live) = &mut field.live else { continue };
         let hidden = if live.differs { HIDDEN_BEFORE } else { HIDDEN };
         live.value = live.value.as_ref().map(|_| Node::string(hidden));
     }
-    for field in unbuilt.iter_mut().filter(|field| is_held(&field.pointer)) {
+    for field in unbuilt.iter_mut().filter(|field| is_secret_pointer(&field.pointer)) {
         field.value = Node::string(HIDDEN);
     }
 }

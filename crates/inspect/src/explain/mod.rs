@@ -20,11 +20,13 @@ mod tree_json;
 mod tree_text;
 
 pub use argocd::reads_to_argocd;
-pub use blame::{Blame, BlamedField, BlamedLocation, BlamedRemoval, BlamedWrite, Blamer, ResourceBlame, blame};
+pub use blame::{
+    Blame, BlamedField, BlamedLocation, BlamedRemoval, BlamedWrite, Blamer, ResourceBlame, blame,
+};
 pub use dot::tree_to_dot;
 pub use json::{blame_to_json, blamed_json};
 pub use live::add_live;
-pub use live_field::{LiveField, LiveState, LiveOnlyField};
+pub use live_field::{LiveField, LiveOnlyField, LiveState};
 pub use make_rule::reads_to_make;
 pub use mermaid::tree_to_mermaid;
 pub use object::{matches_name, nearest_object, split_field};

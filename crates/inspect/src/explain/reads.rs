@@ -71,7 +71,11 @@ pub struct TargetReads {
 /// Collects the inputs of a build from its read set and its remote references with their resolved versions. Paths
 /// are displayed relative to `here`.
 #[must_use]
-pub fn collect_reads(read: &ReadSet, remotes: &BTreeMap<RemoteReference, String>, here: &Path) -> Vec<ReadInput> {
+pub fn collect_reads(
+    read: &ReadSet,
+    remotes: &BTreeMap<RemoteReference, String>,
+    here: &Path,
+) -> Vec<ReadInput> {
     let local = |kind| move |path: PathBuf| local(path, kind, here);
     let given = read.program_files.difference(&read.files).cloned().map(local(ReadKind::Given));
     // A journal marks an interrupted change; it is not an input.

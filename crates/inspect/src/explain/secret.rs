@@ -12,29 +12,29 @@ use smp_text::source::Span;
 pub(super) const HIDDEN: &str = "***";
 
 /// Fields of a Secret that hold values.
-const HELD: [&str; 2] = ["data", "stringData"];
+const SECRET_FIELDS: [&str; 2] = ["data", "stringData"];
 
 /// Returns true if a JSON pointer leads to the data of a Secret or to kubectl's copy of it.
-pub(super) fn is_held(pointer: &str) -> bool {
-    HELD.iter().any(|field| is_within(&format!("/{field}"), pointer))
+pub(super) fn is_secret_pointer(pointer: &str) -> bool {
+    SECRET_FIELDS.iter().any(|field| is_within(&format!("/{field}"), pointer))
         || pointer.ends_with("last-applied-configuration")
 }
 
 /// Source locations of current and earlier values of the Secrets of a build.
 #[derive(Debug)]
-pub(super) struct SecretPlaces(FxHashSet<Span>);
+pub(super) struct SecretLocations(FxHashSet<Span>);
 
-impl SecretPlaces {
-    pub(super) fn of(built: &Built) -> Self {
+impl SecretLocations {
+    pub(super) fn from_build(built: &Built) -> Self {
         let deleted = built.resources.deleted().map(|(resource, _)| resource);
         let mut places = FxHashSet::default();
         for resource in built.resources.iter().chain(deleted).filter(|resource| is_secret(resource)) {
             let Some(history) = resource.history.as_deref() else { continue };
             if let ValueHistory::Map(fields) = history.root() {
-                let held = fields.iter().filter(|(name, _)| HELD.contains(&name.as_str()));
+                let held = fields.iter().filter(|(name, _)| SECRET_FIELDS.contains(&name.as_str()));
                 held.for_each(|(_, value)| record(value, &mut places));
             }
-            let removed = history.removed().iter().filter(|removed| is_held(&removed.pointer));
+            let removed = history.removed().iter().filter(|removed| is_secret_pointer(&removed.pointer));
             removed.for_each(|removed| record(&removed.value, &mut places));
         }
         Self(places)

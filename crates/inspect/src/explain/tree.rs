@@ -384,6 +384,7 @@ impl<'p> TreeBuilder<'p> {
 
 /// Returns the step that created a resource: the first one that wrote its kind.
 fn maker(history: &History) -> Option<Cause> {
-    let first = |field| history.writes_at(&[field]).and_then(|writes| writes.last()).map(|write| write.by.clone());
+    let first =
+        |field| history.writes_at(&[field]).and_then(|writes| writes.last()).map(|write| write.by.clone());
     first("kind").or_else(|| first("apiVersion"))
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-use super::value_history::{ValueHistory, RemovedValue, Write, new_field, new_write, new_value};
 use super::entry_matching;
 use super::patch_location::{OperationPart, is_test, location_in_patch};
 use super::touched::{Touched, TouchedStep};
+use super::value_history::{RemovedValue, ValueHistory, Write, new_field, new_value, new_write};
 use super::writer::{Cause, LocationKeeping, Writer};
-use smp_text::path::{is_within, pointer_to, push_step, pointer_steps};
+use smp_text::path::{is_within, pointer_steps, pointer_to, push_step};
 use smp_text::source::Span;
 use smp_text::yaml::{Entry, Map, Node, Style, Value, apply_round_trip_changes};
 

@@ -5,18 +5,18 @@
 //! [`Span`](smp_text::source::Span), which moves with it from text to text. A step declares the locations of the
 //! text that it writes. This module knows trees and locations, but no kustomizations.
 
-mod history;
-mod value_history;
 mod entry_matching;
+mod history;
 mod patch_location;
 #[cfg(test)]
 mod tests;
 mod touched;
+mod value_history;
 mod writer;
 
 pub use history::History;
-pub use value_history::changes;
-pub use value_history::{ValueHistory, RemovedValue, Write};
 pub use patch_location::{OperationPart, location_in_patch};
 pub use touched::{Touched, TouchedStep};
+pub use value_history::changes;
+pub use value_history::{RemovedValue, ValueHistory, Write};
 pub use writer::{Cause, LocationKeeping, Writer, WriterEntry};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{History, ValueHistory, LocationKeeping, Writer, WriterEntry};
+use super::{History, LocationKeeping, ValueHistory, Writer, WriterEntry};
 use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{Node, ParseOptions, Value, parse_one};
 
@@ -81,7 +81,8 @@ fn unchanged_values_in_program_output_keep_their_locations() {
     let base = texts.read("a.yaml", "{a: 1, l: [{name: x, v: 1}, {name: y, v: 2}]}");
     let mut history = History::new(&base, &writer("base"));
     let output = texts.read("<output>", "{l: [{name: y, v: 2}, {name: x, v: 7}], a: 1}");
-    let function = Writer { locations: LocationKeeping::Lost, ..Writer::new("transformers[0]", Span::default()) };
+    let function =
+        Writer { locations: LocationKeeping::Lost, ..Writer::new("transformers[0]", Span::default()) };
     history.record(&output, &Arc::new(function));
     let table: [(&[&str], &str); 3] = [
         (&["a"], "1 a.yaml:1:5 base"),
@@ -130,7 +131,8 @@ fn a_value_that_two_entries_may_have_written_is_attributed_to_the_step() {
     let texts = Texts { sources: SourceMap::default() };
     let taken = texts.read("k.yaml", "one: 1\n");
     let place = taken.get("one").expect("there").span();
-    let entries = ["vars[0]", "vars[1]"].map(|name| WriterEntry { location: place, name: name.into(), at: place });
+    let entries =
+        ["vars[0]", "vars[1]"].map(|name| WriterEntry { location: place, name: name.into(), at: place });
     let vars = Arc::new(Writer::with_entries("vars", Span::default(), entries.to_vec()));
     let history = History::new(&taken, &vars);
     assert_eq!(texts.story(&history, &["one"]), "1 k.yaml:1:6 vars");
@@ -157,7 +159,8 @@ fn emptied_maps_and_lists_are_computed() {
     changed.get_mut("a").expect("there").value = Value::List(Vec::new());
     *changed.get_mut("b").expect("there") = texts.read("b.yaml", "[]");
     history.record(&changed, &writer("patch"));
-    let at = |history: &History, field| texts.sources.describe(history.writes_at(&[field]).expect("a leaf")[0].at);
+    let at =
+        |history: &History, field| texts.sources.describe(history.writes_at(&[field]).expect("a leaf")[0].at);
     assert_eq!((at(&history, "a"), at(&history, "b")), (None, Some("b.yaml:1:1".into())));
     // A null is located after the map that contains it.
     let base = texts.read("c.yaml", "c:\n  x:\nd: 1\n");

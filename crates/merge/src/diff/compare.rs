@@ -104,7 +104,9 @@ pub enum ListPairing {
 impl ListPairing {
     /// Pairs entries by the merge keys of the association. Returns `None` if these do not identify them.
     pub(crate) fn by_key([old, new]: [&[Node]; 2], association: &Association) -> Option<Self> {
-        let row = |AlignedEntry { identity: name, positions: [new, old] }| Some((association.path_element(&name)?, [old, new]));
+        let row = |AlignedEntry { identity: name, positions: [new, old] }| {
+            Some((association.path_element(&name)?, [old, new]))
+        };
         let rows = align::entries([new, old], association)?;
         rows.into_iter().map(row).collect::<Option<_>>().map(Self::Entries)
     }

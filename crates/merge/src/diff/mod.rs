@@ -7,5 +7,5 @@ mod compare;
 mod render;
 
 pub use compare::{Change, Comparison, compare};
-pub use compare::{ListPairing, Equality, compare_by};
+pub use compare::{Equality, ListPairing, compare_by};
 pub use render::{canonical, unified};

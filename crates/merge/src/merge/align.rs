@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use super::association::{Association, ListPolicy, MultipleMatches, is_undeclared};
-use super::identity::{PAIRWISE_LIMIT, Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey};
+use super::identity::{Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey, PAIRWISE_LIMIT};
 use crate::schema::Cursor;
 use smp_text::yaml::{Entry, Map, Node};
 
@@ -52,7 +52,10 @@ pub struct AlignedEntry<const N: usize> {
 ///
 /// Returns `None` if an entry has no identity, or if two entries of one list have the same identity.
 #[must_use]
-pub fn entries<const N: usize>(lists: [&[Node]; N], association: &Association) -> Option<Vec<AlignedEntry<N>>> {
+pub fn entries<const N: usize>(
+    lists: [&[Node]; N],
+    association: &Association,
+) -> Option<Vec<AlignedEntry<N>>> {
     let mut rows: Vec<AlignedEntry<N>> = Vec::with_capacity(lists.iter().map(|list| list.len()).max()?);
     let mut known: FxHashMap<Identity, usize> = FxHashMap::default();
     for (side, list) in lists.iter().enumerate() {
@@ -137,7 +140,9 @@ pub(crate) fn rekeyed_pairs(keys: &MergeKeys, old: &[&Identity], new: &[&Identit
         }
     }
     let mut pairs = Vec::new();
-    for [olds, news] in groups.into_values().filter(|[olds, news]| olds.len().max(news.len()) <= PAIRWISE_LIMIT) {
+    for [olds, news] in
+        groups.into_values().filter(|[olds, news]| olds.len().max(news.len()) <= PAIRWISE_LIMIT)
+    {
         let fits = |before: usize, after: usize| is_rekeyed(old[before], new[after]);
         for &before in &olds {
             let mut fitting = news.iter().copied().filter(|&after| fits(before, after));

@@ -1,9 +1,9 @@
 //! Applies strategic merge patches by any set of rules.
 
-use super::versions::merge2_with_kind;
 use super::merged::Merged;
 use super::options::{InferKeys, ListOrder, MergeOptions};
 use super::rules::{MergeRules, PatchRules, Rules};
+use super::versions::merge2_with_kind;
 use super::{apiserver, overlay};
 use crate::schema::{Cursor, Schema};
 use smp_text::diagnostic::Result;

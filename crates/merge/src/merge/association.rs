@@ -249,7 +249,12 @@ pub fn is_undeclared(list: Cursor<'_>) -> bool {
 }
 
 /// Returns the warning for the replacement of a list that the schema does not know.
-pub(crate) fn replaced_unknown_list(old: &[Node], new: &[Node], span: Span, at: &Trail<'_>) -> Option<Diagnostic> {
+pub(crate) fn replaced_unknown_list(
+    old: &[Node],
+    new: &[Node],
+    span: Span,
+    at: &Trail<'_>,
+) -> Option<Diagnostic> {
     let message = "this list was replaced: no schema defines how its entries merge";
     let help = "provide a schema, or name its merge keys with `$patchMergeKey`";
     let changes = !old.is_empty() && old != new;

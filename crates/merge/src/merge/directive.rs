@@ -58,7 +58,8 @@ pub fn action(map: &Map, at: &Trail<'_>) -> Result<Option<Action>> {
         Some("delete") => Ok(Some(Action::Delete)),
         _ => {
             // An unrelated value may be a secret, so it is not printed.
-            let word = node.as_str().filter(|text| *text == "remove" || nearest_name(text, &ACTIONS).is_some());
+            let word =
+                node.as_str().filter(|text| *text == "remove" || nearest_name(text, &ACTIONS).is_some());
             let value = word.unwrap_or(node.type_name());
             Err(at
                 .error(Code::Directive, format!("`$patch` cannot be {value}"))
@@ -163,7 +164,8 @@ pub(crate) fn check_patch_merge_keys(patch: &Node, at: &Trail<'_>) -> Result<()>
     match &patch.value {
         Value::Scalar(_) => Ok(()),
         Value::Map(map) => {
-            map.get(PATCH_MERGE_KEY).map_or(Ok(()), |directive| Err(misplaced_patch_merge_key(directive, at)))?;
+            map.get(PATCH_MERGE_KEY)
+                .map_or(Ok(()), |directive| Err(misplaced_patch_merge_key(directive, at)))?;
             map.iter().try_for_each(|(name, value)| check_patch_merge_keys(value, &at.field(name)))
         }
         Value::List(list) => list.iter().enumerate().try_for_each(|(i, entry)| {
@@ -206,7 +208,9 @@ mod tests {
             let map: Map = [(name, Node::null())].into_iter().collect();
             let error = list_directives(&map, SET_ELEMENT_ORDER, &root).expect_err(name);
             assert_eq!(error.message(), format!("`{name}` names no field"));
-            assert!(list_directives(&map, DELETE_FROM_PRIMITIVE_LIST, &root).is_ok_and(|found| found.is_empty()));
+            assert!(
+                list_directives(&map, DELETE_FROM_PRIMITIVE_LIST, &root).is_ok_and(|found| found.is_empty())
+            );
         }
     }
 

@@ -199,9 +199,9 @@ fn mentioned(order: &[Node]) -> impl Iterator<Item = &str> {
 /// Returns the identity of the entry at a position of a list.
 fn identify(keys: Option<&MergeKeys>, entry: &Node, list: &Trail<'_>, position: usize) -> Result<Identity> {
     match keys {
-        Some(keys) => {
-            keys.identify(entry).ok_or_else(|| unidentified_entry_error(keys, entry, &list.entry(entry, keys.names(), position)))
-        }
+        Some(keys) => keys
+            .identify(entry)
+            .ok_or_else(|| unidentified_entry_error(keys, entry, &list.entry(entry, keys.names(), position))),
         None => KeyValue::from_node(entry).map(Identity::One).ok_or_else(|| {
             let message = "maps cannot be ordered without a merge key in the schema";
             list.index(position).error(Code::MissingMergeKey, message).at(entry.span())

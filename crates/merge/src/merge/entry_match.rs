@@ -10,8 +10,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::association::{Association, MultipleMatches, default_rule, patch_merge_keys, recommended_keys};
-use super::directive::{Action, PATCH_MERGE_KEY, action, patch_merge_key_names, has_patch_merge_key};
-use super::identity::{PAIRWISE_LIMIT, Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey};
+use super::directive::{Action, PATCH_MERGE_KEY, action, has_patch_merge_key, patch_merge_key_names};
+use super::identity::{Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey, PAIRWISE_LIMIT};
 use super::rules::{MergeRules, PatchRules, Rules};
 use super::trail::Trail;
 use crate::schema::Cursor;
@@ -72,7 +72,15 @@ impl<'s> ListKeys<'s> {
         if must_name.is_empty() && rules.is_kustomize() {
             must_name.extend(keys.iter().filter_map(|keys| keys.names().first().cloned()));
         }
-        Self { rules, keys, multiple_matches: several, required_names: must_name, allowed_names: recommended_keys(list), element, list }
+        Self {
+            rules,
+            keys,
+            multiple_matches: several,
+            required_names: must_name,
+            allowed_names: recommended_keys(list),
+            element,
+            list,
+        }
     }
 
     /// Returns the rules of the merge.
@@ -116,7 +124,12 @@ impl<'s> ListKeys<'s> {
         let own = self.keys.as_ref().and_then(|keys| Some((keys, keys.identify(entry)?)));
         let (keys, identity) = own.ok_or_else(|| self.missing_key_error(entry, at))?;
         let by = vec![by_own_keys(keys, identity)];
-        Ok(EntryMatch { identities: by, by_patch_merge_key: false, is_deletion: delete, multiple_matches: self.multiple_matches })
+        Ok(EntryMatch {
+            identities: by,
+            by_patch_merge_key: false,
+            is_deletion: delete,
+            multiple_matches: self.multiple_matches,
+        })
     }
 
     /// Returns the comparison of values for keys from `$patchMergeKey`.
@@ -155,7 +168,12 @@ impl<'s> ListKeys<'s> {
         let otherwise = otherwise.and_then(|keys| Some((keys.identify(entry)?, keys)));
         by.extend(otherwise.map(|(identity, keys)| (KeyPattern::Keys(keys), identity)));
         let several = if by_presence { MultipleMatches::First } else { MultipleMatches::Rejected };
-        EntryMatch { identities: by, by_patch_merge_key: true, is_deletion: delete, multiple_matches: several }
+        EntryMatch {
+            identities: by,
+            by_patch_merge_key: true,
+            is_deletion: delete,
+            multiple_matches: several,
+        }
     }
 
     /// Returns the rule of a key from `$patchMergeKey`: its default is used only if the list has keys of its
@@ -202,7 +220,8 @@ impl<'s> ListKeys<'s> {
             let default = quoted_keys("default merge key", &unnamed);
             return Err(wrong(format!("`{PATCH_MERGE_KEY}` must name the {default}")));
         }
-        let allowed = |key: &&str| self.allowed_names.is_empty() || self.allowed_names.iter().any(|may| may == *key);
+        let allowed =
+            |key: &&str| self.allowed_names.is_empty() || self.allowed_names.iter().any(|may| may == *key);
         let others: Vec<&str> = keys.iter().copied().filter(|key| !allowed(key)).collect();
         if !others.is_empty() {
             let help = format!("`{PATCH_MERGE_KEY}` may name `{}` here", self.allowed_names.join("`, `"));

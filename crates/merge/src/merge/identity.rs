@@ -363,7 +363,11 @@ mod tests {
         {
             let keys = MergeKeys::new([("a".into(), KeyRule::Required)], null, KeyComparison::Data);
             let entry = node("{a: null}");
-            assert_eq!((keys.missing_keys(&entry), keys.invalid_keys(&entry)), (missing, unusable), "{null:?}");
+            assert_eq!(
+                (keys.missing_keys(&entry), keys.invalid_keys(&entry)),
+                (missing, unusable),
+                "{null:?}"
+            );
         }
     }
 }

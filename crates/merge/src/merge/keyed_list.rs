@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::association::MultipleMatches;
 use super::entry_match::{EntryMatch, KeyPattern, ListKeys};
-use super::identity::{PAIRWISE_LIMIT, Identity};
+use super::identity::{Identity, PAIRWISE_LIMIT};
 use super::rules::{PatchRules, Rules};
 use super::trail::Trail;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
@@ -55,7 +55,15 @@ impl<'k> KeyedList<'k> {
             }
         }
         let (touched, entries): (Vec<_>, Vec<_>) = live.into_iter().map(|entry| (None, Some(entry))).unzip();
-        Ok(Self { keys, live_count: entries.len(), entries, deleted_count: 0, matches: wanted, indexes, matched_by: touched })
+        Ok(Self {
+            keys,
+            live_count: entries.len(),
+            entries,
+            deleted_count: 0,
+            matches: wanted,
+            indexes,
+            matched_by: touched,
+        })
     }
 
     /// Merges the entries of a patch into their matches, deletions first. `merge` combines the match, if any,
@@ -89,7 +97,8 @@ impl<'k> KeyedList<'k> {
     pub(crate) fn delete(&mut self, patch: &[Node], at: &Trail<'_>) -> Result<()> {
         let Self { keys, entries, matches: wanted, indexes, .. } = self;
         for (i, wanted) in wanted.iter().enumerate().filter(|(_, wanted)| wanted.is_deletion) {
-            let found = wanted.identities.iter().map(|by| matching_slots(indexes, entries, by).collect::<Vec<_>>());
+            let found =
+                wanted.identities.iter().map(|by| matching_slots(indexes, entries, by).collect::<Vec<_>>());
             let Some(found) = found.into_iter().find(|found| !found.is_empty()) else { continue };
             if found.len() > 1 && !wanted.by_patch_merge_key && keys.rules().is_kustomize() {
                 return Err(ambiguous(&found, entries, (wanted, &patch[i], keys), &at.index(i)));

@@ -21,7 +21,6 @@ mod element_order;
 pub(crate) mod entry_match;
 pub(crate) mod fields;
 pub mod identity;
-mod versions;
 pub mod json;
 mod keyed_list;
 mod kyaml;
@@ -34,12 +33,13 @@ mod rules;
 #[cfg(test)]
 pub(crate) mod testing;
 mod trail;
+mod versions;
 
 pub use absent_deletions::{AbsentDeletions, RemovedRequiredField, note_other_targets};
 pub use apply::apply;
-pub use versions::{merge2, merge3};
-pub use versions::{merge2_with_kind, merge3_with_kind};
 pub use merged::{Conflict, ConflictSide, Merged};
 pub use options::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, NullPolicy};
 pub use rules::{Exceptions, MergeRules, PatchRules, Rules};
 pub(crate) use trail::Trail;
+pub use versions::{merge2, merge3};
+pub use versions::{merge2_with_kind, merge3_with_kind};

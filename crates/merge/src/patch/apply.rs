@@ -100,8 +100,10 @@ pub fn apply(
         }
         PatchType::Merge => apply_json_merge(&mut object, patch),
         PatchType::Json => {
-            let parsed = parse_json_patch(patch).map_err(|error| error.patch_rejection(PatchRejection::Malformed))?;
-            let done = parsed.apply_with_warnings(&mut object, options.json_patch).map(Patched::into_warnings);
+            let parsed =
+                parse_json_patch(patch).map_err(|error| error.patch_rejection(PatchRejection::Malformed))?;
+            let done =
+                parsed.apply_with_warnings(&mut object, options.json_patch).map(Patched::into_warnings);
             let warnings = done.map_err(|error| error.patch_rejection(PatchRejection::Operation))?;
             return Ok(Merged { warnings, ..Merged::from_node(Some(object)) });
         }

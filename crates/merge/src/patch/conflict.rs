@@ -125,7 +125,8 @@ fn check_entries(ours: &[Node], theirs: &[Node], cursor: Cursor<'_>, at: &Trail<
         return Err(at.error(Code::MissingMergeKey, message));
     };
     let name = |(position, entry): (usize, &Node)| {
-        keys.identify(entry).ok_or_else(|| unidentified_entry_error(&keys, entry, &at.entry(entry, keys.names(), position)))
+        keys.identify(entry)
+            .ok_or_else(|| unidentified_entry_error(&keys, entry, &at.entry(entry, keys.names(), position)))
     };
     let names = |list: &[Node]| list.iter().enumerate().map(name).collect::<Result<Vec<Identity>>>();
     let (our_names, their_names) = (names(ours)?, names(theirs)?);

@@ -1,7 +1,7 @@
 //! Compares a patched object with the expected one, as precisely as an API server distinguishes them.
 
 use super::null_fields::null_counts_as_absent;
-use crate::diff::{Change, ListPairing, Equality, compare_by};
+use crate::diff::{Change, Equality, ListPairing, compare_by};
 use crate::merge::align;
 use crate::merge::apiserver::types::element;
 use crate::merge::association::{Association, ListPolicy};

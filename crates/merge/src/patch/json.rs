@@ -12,7 +12,9 @@ use super::{
 };
 use crate::merge::{Merged, PatchRules};
 use crate::schema::{Cursor, Gvk, Schema};
-use smp_text::diagnostic::{Code, Diagnostic, ObjectName, PatchRejection, ResourceName, Result, WithWarnings};
+use smp_text::diagnostic::{
+    Code, Diagnostic, ObjectName, PatchRejection, ResourceName, Result, WithWarnings,
+};
 use smp_text::yaml::{Map as YamlMap, Node};
 
 /// Options for applying and creating patches. The defaults are those of the API server and kubectl.
@@ -232,7 +234,8 @@ pub fn apply_with(
     schema: &Schema,
     options: &PatchingOptions,
 ) -> Result<Vec<Diagnostic>> {
-    apply_unnamed(object, patch, patch_type, schema, options).map_err(|error| error.resource(resource_name(object)))
+    apply_unnamed(object, patch, patch_type, schema, options)
+        .map_err(|error| error.resource(resource_name(object)))
 }
 
 fn apply_unnamed(
@@ -276,7 +279,9 @@ fn check_operations(patch: &Value) -> Result<()> {
             |word: &&str| operation.get(*word).is_some_and(|value| !value.is_string() && !value.is_null());
         if let Some(word) = ["op", "path", "from"].into_iter().find(is_odd) {
             let message = format!("`{word}` in an operation of a JSON patch must be a string");
-            return Err(Diagnostic::error(Code::WrongType, message).patch_rejection(PatchRejection::Malformed));
+            return Err(
+                Diagnostic::error(Code::WrongType, message).patch_rejection(PatchRejection::Malformed)
+            );
         }
     }
     Ok(())

@@ -5,30 +5,30 @@
 //! resources or where documents come from.
 
 mod apply;
-mod strategic_support;
 mod conflict;
 mod create;
+mod equality;
+mod expected;
+mod inputs;
 pub mod json;
 mod json_merge;
 mod json_patch;
 mod last_applied;
-mod numbers;
 mod null_fields;
+mod numbers;
 mod patch_type;
-mod equality;
-mod inputs;
+mod strategic_support;
 mod three_way;
 mod verified;
-mod expected;
 
 pub use apply::{ApplyOptions, apply};
-pub use strategic_support::check_strategic_support;
 pub use create::create;
+pub use inputs::{CreateOptions, PatchInputs, ThreeWayOptions, share_namespace};
 pub use json_merge::{apply_json_merge, create_json_merge};
 pub use json_patch::{JsonPatch, JsonPatchOptions, create_json_patch, parse_json_patch};
 pub use last_applied::{LAST_APPLIED, last_applied, with_last_applied};
 pub use numbers::check_numbers;
 pub use patch_type::PatchType;
-pub use inputs::{CreateOptions, PatchInputs, ThreeWayOptions, share_namespace};
+pub use strategic_support::check_strategic_support;
 pub use three_way::create_three_way;
-pub use verified::{PatchForm, create_verified, alternative_forms};
+pub use verified::{PatchForm, alternative_forms, create_verified};

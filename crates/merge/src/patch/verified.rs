@@ -2,15 +2,15 @@
 
 use super::apply::{ApplyOptions, apply};
 use super::create::{CreationRules, PatchPart, ServerDiff, create_by, diff};
+use super::equality::{Difference, PatchedEquality};
+use super::expected::{AtomicMaps, ExpectedResult, OthersChanges};
+use super::inputs::{CreateOptions, PatchInputs, ThreeWayOptions};
 use super::json_merge::create_json_merge;
 use super::json_patch::create_json_patch;
-use super::numbers::check_numbers;
 use super::null_fields::NullFields;
+use super::numbers::check_numbers;
 use super::patch_type::PatchType;
-use super::equality::{Difference, PatchedEquality};
-use super::inputs::{CreateOptions, PatchInputs, ThreeWayOptions};
-use super::three_way::{check_conflicts, create_three_way_by, check_identity};
-use super::expected::{OthersChanges, ExpectedResult, AtomicMaps};
+use super::three_way::{check_conflicts, check_identity, create_three_way_by};
 use crate::merge::association::ListPolicy;
 use crate::merge::{Merged, PatchRules};
 use crate::schema::Cursor;
@@ -69,7 +69,8 @@ pub fn create_verified(
         (ListPolicy::Apiserver, false) => (NullFields::Typed, NullFields::Typed),
         _ => (NullFields::All, NullFields::All),
     };
-    let (original, modified) = (before.removed_from(sides.original, kind), after.removed_from(sides.modified, kind));
+    let (original, modified) =
+        (before.removed_from(sides.original, kind), after.removed_from(sides.modified, kind));
     let sides = PatchInputs { original: &original, modified: &modified, current: Some(current) };
     create_and_verify(&sides, patch_type, kind, *options)
 }

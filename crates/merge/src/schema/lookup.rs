@@ -107,8 +107,8 @@ impl Schema {
             if is_crd(&node) {
                 return read_crd(&node);
             }
-            let what =
-                Gvk::from_object(value).map_or_else(|| "an object without a kind".into(), |gvk| gvk.to_string());
+            let what = Gvk::from_object(value)
+                .map_or_else(|| "an object without a kind".into(), |gvk| gvk.to_string());
             Err(Diagnostic::error(Code::InvalidValue, format!("{what} is not a CustomResourceDefinition")))
         };
         let models = definitions.iter().map(model).collect::<Result<Vec<_>>>()?;

@@ -2,16 +2,20 @@
 //!
 //! Must not know how documents are merged.
 
-use crate::resource::{SimilarResources, SimilarResource, ResId, Resource};
+use crate::resource::{ResId, Resource, SimilarResource, SimilarResources};
 use smp_merge::schema::{Cursor, Schema, kinds_in_api_version};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
-use smp_text::yaml::{Node, replacement_text, nearest_name};
+use smp_text::yaml::{Node, nearest_name, replacement_text};
 
 /// Returns the warning about an added document, if a similar resource in the base was probably meant.
 ///
 /// # Errors
 /// The document is incomplete on its own, so it must have been meant as a patch of the base.
-pub(super) fn check_added(added: &Resource, unmatched: &SimilarResources, schema: &Schema) -> Result<Option<Diagnostic>> {
+pub(super) fn check_added(
+    added: &Resource,
+    unmatched: &SimilarResources,
+    schema: &Schema,
+) -> Result<Option<Diagnostic>> {
     let id = added.id();
     check_kind(added, schema)?;
     let meant = unmatched.nearest(id, schema);
@@ -60,7 +64,9 @@ fn check_kind(added: &Resource, schema: &Schema) -> Result<()> {
     let api_version = gvk.api_version();
     let kinds = kinds_in_api_version(schema, &api_version);
     let names: Vec<&str> = kinds.iter().map(String::as_str).collect();
-    let Some(meant) = nearest_name(&gvk.kind, &names).filter(|meant| *meant != gvk.kind) else { return Ok(()) };
+    let Some(meant) = nearest_name(&gvk.kind, &names).filter(|meant| *meant != gvk.kind) else {
+        return Ok(());
+    };
     let kind = added.node().get("kind");
     let (at, style) = kind.map_or_else(Default::default, |kind| (kind.span(), kind.meta.style));
     let message = format!("no kind `{}` in apiVersion {api_version}", gvk.kind);

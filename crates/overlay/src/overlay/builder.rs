@@ -12,12 +12,12 @@ use super::directory::Directories;
 use super::fetch::FetchWalk;
 use super::function::Functions;
 use super::helm::Helm;
-use super::root::Reader;
 use super::lock::{LockFile, RemoteReference};
 use super::options::{BuildOptions, Built, ChainPurpose, LockSource, MakeChain, Targets};
 use super::remote::{Pins, RemoteCache, Remotes};
 use super::repo_spec::{RepoSpec, without_password};
-use super::schemas::{LockOrigin, Locked, LockedTypes, BuildSchemas, TypesInBuild};
+use super::root::Reader;
+use super::schemas::{BuildSchemas, LockOrigin, Locked, LockedTypes, TypesInBuild};
 use crate::resource::Resource;
 use crate::schema_chain::{ChainSources, SchemaChain, SchemaChoice};
 use smp_files::FileTree;
@@ -79,7 +79,9 @@ impl Builder {
     /// # Errors
     /// The working directory cannot be read.
     pub fn new(options: BuildOptions) -> Result<Self> {
-        let chain = |_| SchemaChain::new(&SchemaChoice::Auto, ChainSources { hermetic: true, ..ChainSources::default() });
+        let chain = |_| {
+            SchemaChain::new(&SchemaChoice::Auto, ChainSources { hermetic: true, ..ChainSources::default() })
+        };
         Self::with_chain(SourceMap::default(), options, Box::new(chain), Targets::One)
     }
 
@@ -160,7 +162,8 @@ impl Builder {
         if root.kustomization_file()?.is_some() {
             return Ok(None);
         }
-        let built = Directories { reader: &reader, context: &context }.unchanged_manifests(&root, file.as_deref())?;
+        let built =
+            Directories { reader: &reader, context: &context }.unchanged_manifests(&root, file.as_deref())?;
         built.iter().try_for_each(|built| built.check_printable(PrintFormat::Json))?;
         Ok(built)
     }

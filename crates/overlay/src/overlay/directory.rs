@@ -8,12 +8,12 @@ use smol_str::SmolStr;
 
 use super::added_document::check_added;
 use super::build::{self, BuildContext};
-use super::root::{Reader, Root};
 use super::nearby::nearest_kustomizations;
 use super::options::Built;
 use super::outline::{BuildOutline, OutlinePart, OutlinePartKind};
-use super::schemas::{KindUse, KindUses, TypesInBuild, RequiredTypes};
-use crate::resource::{SimilarResources, Resource, ResourceSet, flatten_lists};
+use super::root::{Reader, Root};
+use super::schemas::{KindUse, KindUses, RequiredTypes, TypesInBuild};
+use crate::resource::{Resource, ResourceSet, SimilarResources, flatten_lists};
 use smp_files::{FileKind, Hidden, LinkPolicy, WalkOptions};
 use smp_merge::cause::{History, Writer};
 use smp_merge::merge::{Merged, Rules, apply};
@@ -274,10 +274,13 @@ impl Directories<'_> {
         layer.resources.iter().flatten().chain(&over).for_each(|r| in_build.add(r.node()));
         let mut merged = KindUses::default();
         for resource in over.iter().filter(|resource| layer.position(resource).is_some()) {
-            merged.entry(resource.id().gvk.clone()).or_insert_with(|| KindUse::from_manifest(resource.node()));
+            merged
+                .entry(resource.id().gvk.clone())
+                .or_insert_with(|| KindUse::from_manifest(resource.node()));
         }
         let required = RequiredTypes { kinds: &merged, locked: self.context.locked };
-        let WithWarnings { value: schema, mut warnings } = self.context.types.for_directory(&in_build, required)?;
+        let WithWarnings { value: schema, mut warnings } =
+            self.context.types.for_directory(&in_build, required)?;
         let rules = self.context.options.rules.directories;
         let unmatched = unmatched(layer, &over);
         let mut problems = Problems::default();

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use super::directory::find_bases;
 use super::kustomization::Kustomization;
-use super::root::{Reader, Root, Target};
 use super::load_tree::load_tree;
 use super::plugin;
 use super::remote::is_remote_file;
-use super::tree::{SharedTrees, resolve_entry_path, inline_manifests, manifests};
+use super::root::{Reader, Root, Target};
+use super::tree::{SharedTrees, inline_manifests, manifests, resolve_entry_path};
 use crate::resource::Resource;
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Diagnostic, Result};
@@ -102,7 +102,9 @@ impl<'w> FetchWalk<'w> {
         let Some(kustomization) = self.record_error(root.text_at(file).and_then(read)) else { return };
         let kustomization = &kustomization.value;
         for entry in &kustomization.resources {
-            if let Some(Target::Directory(below)) = self.record_error(resolve_entry_path(root, entry, entry.span)) {
+            if let Some(Target::Directory(below)) =
+                self.record_error(resolve_entry_path(root, entry, entry.span))
+            {
                 self.directory(&below);
             }
         }

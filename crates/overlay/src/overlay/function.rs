@@ -20,7 +20,7 @@ pub use self::options::FunctionOptions;
 use self::protocol::FunctionOutput;
 use self::spec::{ContainerSpec, ExecSpec, FunctionSpec};
 use super::{origin, process};
-use crate::resource::{Behavior, Generated, HeldSecrets, Resource, ResourceSet};
+use crate::resource::{Behavior, Generated, Resource, ResourceSet, SecretValues};
 use crate::transform::Files;
 use smp_files::{Directory, TemporaryFile};
 use smp_merge::schema::Schema;
@@ -72,7 +72,11 @@ impl Functions {
     ///
     /// # Errors
     /// The program is not enabled, does not exist, fails, or prints invalid resources.
-    pub fn generate(&self, config: &Resource, site: FunctionContext<'_>) -> Result<WithWarnings<Vec<Resource>>> {
+    pub fn generate(
+        &self,
+        config: &Resource,
+        site: FunctionContext<'_>,
+    ) -> Result<WithWarnings<Vec<Resource>>> {
         let named = |error: Diagnostic| error.at(config.node().span().at_start()).resource(config.id());
         let WithWarnings { value: output, warnings } = self.run(config, &[], site).map_err(named)?;
         let resources = output.unwrap_or_default().items.into_iter().map(|(mut node, _)| {
@@ -147,7 +151,7 @@ impl Functions {
         check_directory(site.root)?;
         command.current_dir(site.root.path());
         let ended = process::run(&mut command, &what, input.as_bytes(), None)?;
-        let held = HeldSecrets::of_manifests(nodes_iter()).and_configuration(config.node());
+        let held = SecretValues::from_manifests(nodes_iter()).with_configuration(config.node());
         Ok(parse_result(ended.mask_secrets(&held), &what, &FunctionInput { config, held }, site.sources)?
             .map(Some))
     }
@@ -161,8 +165,11 @@ impl Functions {
             );
         }
         let Some(spec) = FunctionSpec::from_config(config.node(), sources)? else {
-            let home =
-                self.options.plugin_home.clone().or_else(|| legacy::plugin_home(|name| std::env::var_os(name)));
+            let home = self
+                .options
+                .plugin_home
+                .clone()
+                .or_else(|| legacy::plugin_home(|name| std::env::var_os(name)));
             return legacy::find_plugin(gvk, home.as_deref()).map(Plugin::Executable);
         };
         if !spec.container.image.is_empty() {
@@ -257,7 +264,7 @@ fn run_plugin<'n>(
         }
     }
     let resources: Vec<&Node> = resources.collect();
-    let held = HeldSecrets::of_manifests(resources.iter().copied()).and_configuration(config);
+    let held = SecretValues::from_manifests(resources.iter().copied()).with_configuration(config);
     let input = protocol::documents(resources.into_iter())?;
     let ended = process::run(&mut command, &what, input.as_bytes(), None)?.mask_secrets(&held);
     let messages = ended.stderr.clone();
@@ -273,7 +280,7 @@ fn run_plugin<'n>(
 struct FunctionInput<'h> {
     config: &'h Resource,
     /// The secrets in the input, which the function's messages may repeat.
-    held: HeldSecrets,
+    held: SecretValues,
 }
 
 /// Returns the output of a function, or an error with its messages and results.
@@ -285,9 +292,9 @@ fn parse_result(
 ) -> Result<WithWarnings<FunctionOutput>> {
     let name = format!("<output of {}>", input.config.id());
     let output = protocol::parse_output(std::mem::take(&mut ended.stdout), &name, sources);
-    let output = output.map_err(|problem| problem.map_text(|text| input.held.hidden_in(text)));
+    let output = output.map_err(|problem| problem.map_text(|text| input.held.mask(text)));
     let describe = |finding: &protocol::FunctionResult| {
-        format!("{}: {}", finding.severity, input.held.hidden_in(&finding.text))
+        format!("{}: {}", finding.severity, input.held.mask(&finding.text))
     };
     if !ended.status.success() {
         let findings = output.map(|output| output.results).unwrap_or_default();

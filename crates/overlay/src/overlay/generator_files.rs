@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::root::Root;
 use super::options::Histories;
+use super::root::Root;
 use crate::transform::Files;
 use smp_text::diagnostic::Result;
 use smp_text::source::{SourceId, Span};

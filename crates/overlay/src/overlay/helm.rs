@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use super::process;
 use super::repo_spec::without_password;
-use crate::resource::HeldSecrets;
+use crate::resource::SecretValues;
 use crate::transform::Files;
 use serde::Deserialize;
 use serde_yaml::Mapping;
@@ -344,7 +344,12 @@ struct Release<'h> {
 }
 
 impl<'h> Release<'h> {
-    fn new(helm: &'h Helm, chart: &'h HelmChart, globals: &HelmGlobals, site: ChartContext<'h>) -> Result<Self> {
+    fn new(
+        helm: &'h Helm,
+        chart: &'h HelmChart,
+        globals: &HelmGlobals,
+        site: ChartContext<'h>,
+    ) -> Result<Self> {
         if !site.root.is_on_disk() {
             let message = format!("cannot run helm: {} is not on disk", site.root.path().display());
             return Err(Diagnostic::error(Code::Unsupported, message)
@@ -441,7 +446,7 @@ impl<'h> Release<'h> {
         let arguments = template_arguments(self.chart, &self.helm.options, &self.directory(), &files);
         self.helm.run(&arguments, &self.home).map_err(|error| {
             let held = held_secrets(&given);
-            error.map_text(|text| held.hidden_in(text))
+            error.map_text(|text| held.mask(text))
         })
     }
 
@@ -486,13 +491,13 @@ impl<'h> Release<'h> {
 }
 
 /// Returns the secrets in values passed to helm, which its messages may repeat.
-fn held_secrets(given: &[Vec<u8>]) -> HeldSecrets {
+fn held_secrets(given: &[Vec<u8>]) -> SecretValues {
     let sources = SourceMap::default();
     let documents = given.iter().filter_map(|values| {
         let id = sources.add("values", decode(values.clone()).ok()?);
         parse_documents(&sources, id, ParseOptions::default()).ok()
     });
-    documents.flatten().fold(HeldSecrets::default(), |held, values| held.and_configuration(&values))
+    documents.flatten().fold(SecretValues::default(), |held, values| held.with_configuration(&values))
 }
 
 /// Returns the arguments of `helm pull`.

@@ -13,8 +13,8 @@ use crate::transform::{
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, WithWarnings};
 use smp_text::source::{SourceId, SourceMap, Span};
 use smp_text::yaml::{
-    DuplicateKeys, Key, Map, Node, ParseOptions, DuplicateKey, DocumentSplit, Spanned, check_directives,
-    from_node, replacement_text, parse_with_duplicate_keys,
+    DocumentSplit, DuplicateKey, DuplicateKeys, Key, Map, Node, ParseOptions, Spanned, check_directives,
+    from_node, parse_with_duplicate_keys, replacement_text,
 };
 
 /// A kustomization file, with deprecated fields already moved to their successors.
@@ -171,7 +171,8 @@ impl Kustomization {
             .iter()
             .map(duplicate_key_warning)
             .chain(documents.find_map(|next| ignored_document(&next)));
-        let kustomization = WithWarnings { value: kustomization, warnings: deprecated.chain(ignored).collect() };
+        let kustomization =
+            WithWarnings { value: kustomization, warnings: deprecated.chain(ignored).collect() };
         Ok(PartialKustomization { kustomization, problems })
     }
 

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::kustomization::{Kustomization, PartialKustomization};
-use super::root::{Root, Target};
 use super::nearby::kustomizations_below;
-use super::tree::{Item, Plugins, SharedTrees, Tree, resolve_entry_path, inline_manifests, manifests};
+use super::root::{Root, Target};
+use super::tree::{Item, Plugins, SharedTrees, Tree, inline_manifests, manifests, resolve_entry_path};
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, WithWarnings};
 use smp_text::source::{SourceId, Span};
 use smp_text::yaml::{Node, Spanned};
@@ -224,7 +224,8 @@ impl Loading<'_> {
         match open.part {
             EntryField::Resources => {
                 let read = self.read(&open.tree.root, found);
-                let read: Vec<_> = read.into_iter().filter_map(|item| open.problems.ok_or_add(item)).collect();
+                let read: Vec<_> =
+                    read.into_iter().filter_map(|item| open.problems.ok_or_add(item)).collect();
                 open.tree.bytes = read.iter().map(|(_, bytes)| bytes).sum();
                 open.tree.resources = read.into_iter().map(|(item, _)| item).collect();
             }
@@ -402,8 +403,8 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::overlay::root::Reader;
     use crate::overlay::remote::Remotes;
+    use crate::overlay::root::Reader;
     use smp_files::DiskTree;
     use smp_text::source::SourceMap;
 

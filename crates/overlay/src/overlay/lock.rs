@@ -24,7 +24,7 @@ use serde::Serialize;
 
 use super::repo_spec::{RepoSpec, is_commit, without_secrets};
 use crate::schema_chain::LockedSchema;
-use smp_files::{RejectedFile, FileTree, nearest_file};
+use smp_files::{FileTree, RejectedFile, nearest_file};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// The name of lock files.
@@ -143,7 +143,9 @@ impl LockFile {
         let directory = directory.path();
         nearest_file(tree, directory, LOCK_FILE).map_err(|distrust| {
             let help = match distrust {
-                RejectedFile::NotRegular(_) => "replace it with a file, or pass the lock file with --lock-file",
+                RejectedFile::NotRegular(_) => {
+                    "replace it with a file, or pass the lock file with --lock-file"
+                }
                 RejectedFile::OtherOwner(_) => "pass it with --lock-file to use it",
             };
             Diagnostic::error(Code::Locked, distrust.message(directory)).help(help)

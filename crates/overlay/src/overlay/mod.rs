@@ -6,13 +6,12 @@
 mod added_document;
 mod build;
 mod builder;
-mod generator_files;
 mod directory;
 mod fetch;
 mod function;
+mod generator_files;
 mod helm;
 mod kustomization;
-mod root;
 mod load_tree;
 mod lock;
 mod nearby;
@@ -24,15 +23,15 @@ mod plugin;
 mod process;
 mod remote;
 mod repo_spec;
+mod root;
+mod schemas;
 mod search;
 mod tree;
-mod schemas;
 
 pub use builder::Builder;
 pub use function::FunctionOptions;
 pub use helm::HelmOptions;
 pub use kustomization::Kustomization;
-pub use root::{Reader, Root};
 pub use lock::{LOCK_FILE, LockFile, RemoteReference};
 pub use options::{
     BuildOptions, BuildRules, Built, ChainPurpose, Histories, LockSource, MakeChain, Reorder, Targets,
@@ -41,4 +40,5 @@ pub use outline::{BuildOutline, OutlineCheckout, OutlinePart, OutlinePartKind};
 pub use remote::RemoteCache;
 pub use remote::{Remotes, is_remote_file};
 pub use repo_spec::without_secrets;
-pub use search::{TargetSelection, TargetSearch};
+pub use root::{Reader, Root};
+pub use search::{TargetSearch, TargetSelection};

@@ -118,7 +118,8 @@ impl OriginTracker {
             return;
         }
         for resource in set.resources_mut() {
-            let enabled = |key| if key == ORIGIN_ANNOTATIONS[0] { self.origins } else { self.transformations };
+            let enabled =
+                |key| if key == ORIGIN_ANNOTATIONS[0] { self.origins } else { self.transformations };
             for (key, text) in origin_annotations(resource).into_iter().filter(|(key, _)| enabled(*key)) {
                 annotate(resource, key, &text);
             }

@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use smol_str::SmolStr;
 
-use super::generator_files::{DataFiles, Secrecy};
 use super::function;
+use super::generator_files::{DataFiles, Secrecy};
 use super::helm::{HelmChart, HelmGlobals};
-use super::root::Root;
 use super::options::Histories;
+use super::root::Root;
 use crate::resource::{Resource, ResourceSet};
 use crate::transform::{
     self, FieldSpecs, GeneratorArgs, GeneratorMetadata, IamPolicy, Image, Namespace, Patch, PatchContext,

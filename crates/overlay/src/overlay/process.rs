@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::resource::HeldSecrets;
+use crate::resource::SecretValues;
 use smp_files::UnnamedFile;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
@@ -44,9 +44,9 @@ impl Output {
     /// Masks the secrets that were passed to the program in its messages. Keeps only the lines of the messages
     /// that are ever shown.
     #[must_use]
-    pub(super) fn mask_secrets(mut self, held: &HeldSecrets) -> Self {
+    pub(super) fn mask_secrets(mut self, held: &SecretValues) -> Self {
         let shown: Vec<&str> = last_lines(&self.stderr).collect();
-        self.stderr = held.hidden_in(&shown.join("\n"));
+        self.stderr = held.mask(&shown.join("\n"));
         self
     }
 
@@ -75,7 +75,12 @@ pub(super) fn last_lines(messages: &str) -> impl Iterator<Item = &str> {
 /// # Errors
 /// The program cannot be started, exceeds the limit, or prints too much. An exit status other than 0 is not an
 /// error here.
-pub(super) fn run(command: &mut Command, what: &str, input: &[u8], limit: Option<Duration>) -> Result<Output> {
+pub(super) fn run(
+    command: &mut Command,
+    what: &str,
+    input: &[u8],
+    limit: Option<Duration>,
+) -> Result<Output> {
     let broken = |error: &io::Error| {
         Diagnostic::error(Code::Io, format!("{what}: cannot create a temporary file: {error}"))
     };

@@ -267,10 +267,13 @@ impl Remotes {
             None if self.offline => self.cache_directory.last_commit(spec),
             None => None,
         };
-        let cached = known.as_ref().map_or(CachedTree::Absent, |commit| self.cache_directory.tree(spec, commit));
+        let cached =
+            known.as_ref().map_or(CachedTree::Absent, |commit| self.cache_directory.tree(spec, commit));
         match (cached, known) {
             (CachedTree::Complete(tree), Some(commit)) => Ok((tree, commit)),
-            (CachedTree::Damaged, _) if self.offline => Err(RepositoryFailure::Missing(MissingReason::Damaged)),
+            (CachedTree::Damaged, _) if self.offline => {
+                Err(RepositoryFailure::Missing(MissingReason::Damaged))
+            }
             _ if self.offline => Err(RepositoryFailure::Missing(MissingReason::NotCached)),
             _ if self.in_sandbox.load(Ordering::Relaxed) => {
                 Err(RepositoryFailure::Problem(not_fetched_before_sandbox(spec)))
@@ -324,7 +327,8 @@ impl Remotes {
     /// Returns true if a reference is known to be a repository, so that no request for a file is necessary.
     fn is_known_repository(&self, spec: &RepoSpec) -> bool {
         let reference = RemoteReference::repository(&spec.url(), &spec.reference);
-        self.locked(&reference).is_some() || (spec.is_pinned() && self.cache_directory.has_tree(spec, &spec.reference))
+        self.locked(&reference).is_some()
+            || (spec.is_pinned() && self.cache_directory.has_tree(spec, &spec.reference))
     }
 
     /// Returns one error with all missing references of this build.

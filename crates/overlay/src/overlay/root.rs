@@ -20,10 +20,13 @@ use super::remote::{Checkout, RemoteResource, Remotes, is_remote_file};
 use super::repo_spec::{RepoSpec, without_password};
 use crate::resource::SimilarNames;
 use crate::transform::Files;
-use smp_files::{Directory, DirectoryEntry, FileKind, FileTree, Located, check_no_pending_write, clean_path, is_outside_error};
+use smp_files::{
+    Directory, DirectoryEntry, FileKind, FileTree, Located, check_no_pending_write, clean_path,
+    is_outside_error,
+};
 use smp_text::diagnostic::{Code, Diagnostic, Result, io_reason, read_error};
-use smp_text::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, Span, relative_path, is_kustomization};
-use smp_text::yaml::{self, replacement_text, nearest_name, literal_style};
+use smp_text::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, Span, is_kustomization, relative_path};
+use smp_text::yaml::{self, literal_style, nearest_name, replacement_text};
 
 /// State shared by all reads of one run.
 #[derive(Debug, Clone)]
@@ -235,7 +238,9 @@ impl Root {
             };
             return match self.reader.remotes.resource(path, at, read)? {
                 RemoteResource::File(id) => Ok(Target::Text(id)),
-                RemoteResource::Repository(checkout) => self.enter_checkout(checkout, at).map(Target::Directory),
+                RemoteResource::Repository(checkout) => {
+                    self.enter_checkout(checkout, at).map(Target::Directory)
+                }
             };
         }
         // As in kustomize, an existing file takes precedence over a repository.
@@ -344,7 +349,9 @@ impl Root {
         }
         let found = match self.directory.locate(path) {
             Ok(found) if found.is_directory() => found,
-            Err(error) if is_outside_error(&error) => return Err(self.outside_repository_error(&self.reader.shown(path))),
+            Err(error) if is_outside_error(&error) => {
+                return Err(self.outside_repository_error(&self.reader.shown(path)));
+            }
             _ => return Ok(None),
         };
         let directory = self.directory.at(found.into_path());
@@ -497,7 +504,9 @@ impl Root {
                     self.check_located(&shown(name).to_string_lossy(), &there)?;
                     found.push(name);
                 }
-                Err(error) if is_outside_error(&error) => return Err(self.outside_repository_error(&shown(name))),
+                Err(error) if is_outside_error(&error) => {
+                    return Err(self.outside_repository_error(&shown(name)));
+                }
                 Err(_) => {}
             }
         }
@@ -571,7 +580,11 @@ impl Files for Root {
     }
 
     fn name(&self, path: &str) -> PathBuf {
-        if is_remote_file(path) { path.into() } else { self.reader.shown(&clean_path(&self.path().join(path))) }
+        if is_remote_file(path) {
+            path.into()
+        } else {
+            self.reader.shown(&clean_path(&self.path().join(path)))
+        }
     }
 }
 

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use super::root::Root;
 use super::lock::LockFile;
 use super::options::{BuildRules, ChainPurpose, MakeChain};
+use super::root::Root;
 use super::tree::Tree;
 use crate::resource::ResId;
 use crate::schema_chain::SchemaChain;
@@ -103,7 +103,11 @@ impl BuildSchemas {
 
     /// Returns the schema to interpret built resources. It does not depend on where the build runs, unless that
     /// is enabled.
-    pub fn for_built(&self, in_build: &TypesInBuild<'_>, locked: Locked<'_>) -> Result<WithWarnings<Arc<Schema>>> {
+    pub fn for_built(
+        &self,
+        in_build: &TypesInBuild<'_>,
+        locked: Locked<'_>,
+    ) -> Result<WithWarnings<Arc<Schema>>> {
         let required = RequiredTypes { kinds: &in_build.custom_kinds, locked };
         let own = self.with_own_types(in_build, required, &self.hermetic)?;
         Ok(own.map(|own| own.map_or_else(|| self.base_schema.clone(), Arc::new)))
@@ -119,8 +123,9 @@ impl BuildSchemas {
         let WithWarnings { value: own, mut warnings } = in_build.graphs();
         let locked = locked.of_kinds(kinds)?;
         let graphs = || own.iter().chain(locked.iter().map(|locked| &locked.graph));
-        let knows =
-            |gvk: &Gvk| graphs().any(|graph| graph.kind(gvk).is_some()) || self.base_schema.kind(gvk).is_some();
+        let knows = |gvk: &Gvk| {
+            graphs().any(|graph| graph.kind(gvk).is_some()) || self.base_schema.kind(gvk).is_some()
+        };
         let mut unknown: Vec<(&Gvk, &KindUse)> = kinds.iter().filter(|(gvk, _)| !knows(gvk)).collect();
         unknown.sort_unstable_by_key(|(gvk, _)| *gvk);
         if own.is_empty() && locked.is_empty() && unknown.is_empty() {

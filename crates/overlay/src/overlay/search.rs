@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use super::directory::find_bases;
 use super::kustomization::Kustomization;
-use super::root::{Reader, Root};
 use super::process;
 use super::remote::Remotes;
 use super::repo_spec::RepoSpec;
+use super::root::{Reader, Root};
 use smp_files::{DirectoryEntry, FileKind, FileTree, Located};
 use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceId, SourceMap};

@@ -14,7 +14,8 @@ use crate::resource::flatten_lists;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::{SourceId, Span};
 use smp_text::yaml::{
-    Node, ParseOptions, DocumentSplit, Spanned, add_embedded, check_directives, check_field_names, parse_documents,
+    DocumentSplit, Node, ParseOptions, Spanned, add_embedded, check_directives, check_field_names,
+    parse_documents,
 };
 
 /// A kustomization and the loaded entries of its `resources`, `components` and plugins.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::conflict::PackageConflict;
 use super::origins::ChangeOrigin;
-use super::read::text_of;
+use super::read::as_text;
 use smp_files::{
     DiskTree, Expected, FileChange, FileStamp, FileTree as _, Located, change_files,
     recover_directory_and_parents,
@@ -31,7 +31,7 @@ pub struct ChangedPackage {
     /// Warnings about changes that may be unintended.
     pub warnings: Vec<Diagnostic>,
     /// Paths that were neither read nor written: symlinks, and git's own files.
-    pub left_alone: Vec<PathBuf>,
+    pub skipped: Vec<PathBuf>,
 }
 
 /// One file of a changed package.
@@ -50,7 +50,7 @@ pub struct ChangedFile {
     /// True if the content or the executable bit changed.
     pub is_changed: bool,
     /// Stamp of the file on disk that was read; `None` for new files and in-memory packages.
-    pub read: Option<FileStamp>,
+    pub stamp: Option<FileStamp>,
 }
 
 /// The role of a file in a package.
@@ -74,8 +74,8 @@ pub enum FileContent {
 }
 
 impl FileContent {
-    pub(super) fn of_bytes(bytes: &[u8]) -> Self {
-        text_of(bytes).map_or_else(|| Self::Bytes(bytes.to_vec()), |text| Self::Text(text.into()))
+    pub(super) fn from_bytes(bytes: &[u8]) -> Self {
+        as_text(bytes).map_or_else(|| Self::Bytes(bytes.to_vec()), |text| Self::Text(text.into()))
     }
 
     /// Returns the content as bytes.
@@ -211,9 +211,9 @@ pub fn write_files(target: &Path, files: &[ChangedFile]) -> Result<()> {
         path: &file.path,
         content: file.content.as_ref().map(FileContent::as_bytes),
         executable: Some(file.executable),
-        expected: file.read.as_ref().map_or(Expected::Missing, Expected::Read),
+        expected: file.stamp.as_ref().map_or(Expected::Missing, Expected::Read),
     });
-    change_files(&directory_of(target), &changes.collect::<Vec<_>>())
+    change_files(&containing_directory(target), &changes.collect::<Vec<_>>())
 }
 
 /// Writes all files, changed or not, to a new directory, all or nothing.
@@ -239,11 +239,15 @@ pub fn write_copy(files: &[ChangedFile], directory: &Path) -> Result<()> {
 /// As [`recover_directory_and_parents`].
 pub fn recover_target(target: &Path) -> Result<()> {
     // A missing target is reported when it is read.
-    if DiskTree.exists(target) { recover_directory_and_parents(&directory_of(target)) } else { Ok(()) }
+    if DiskTree.exists(target) {
+        recover_directory_and_parents(&containing_directory(target))
+    } else {
+        Ok(())
+    }
 }
 
 /// Returns the directory in which files are changed.
-fn directory_of(target: &Path) -> PathBuf {
+fn containing_directory(target: &Path) -> PathBuf {
     if DiskTree.is_directory(target) {
         return target.to_path_buf();
     }

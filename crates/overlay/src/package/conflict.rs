@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::manifest::{GroupKindName, Manifest};
-use super::secret::{is_secret, mask, mask_hidden};
+use super::secret::{is_secret, mask_secret_value, mask_unshowable};
 use smp_merge::diff::compare;
 use smp_merge::merge::ConflictSide;
 use smp_merge::schema::Cursor;
@@ -14,9 +14,9 @@ use smp_text::yaml::{Node, to_json};
 
 /// Content that was written for a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ConflictWriting {
+pub enum ConflictOutput {
     /// The chosen side.
-    Chosen,
+    Resolved,
     /// Both sides, between conflict markers.
     Marked,
     /// Nothing; no file was changed.
@@ -32,11 +32,11 @@ pub struct PackageConflict {
     /// Field path; `None` for whole manifests and other files.
     pub field: Option<FieldPath>,
     /// Original value, if any.
-    pub original: Option<ConflictPlace>,
+    pub original: Option<ConflictVersion>,
     /// Value of the updated version, if any.
-    pub updated: Option<ConflictPlace>,
+    pub updated: Option<ConflictVersion>,
     /// Value of dest, if any.
-    pub dest: Option<ConflictPlace>,
+    pub dest: Option<ConflictVersion>,
     /// Side that was taken, if one was.
     pub taken: ConflictSide,
     pub(super) kind: ConflictKind,
@@ -46,7 +46,7 @@ pub struct PackageConflict {
 /// Location and value of one side of a conflict. Secret values are masked.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct ConflictPlace {
+pub struct ConflictVersion {
     /// Location of the value.
     pub span: Span,
     /// Location of the first difference from the original.
@@ -62,11 +62,11 @@ pub(super) enum ConflictKind {
     /// A list that is merged as one value because no schema describes its entries.
     UnknownList,
     /// A value of another type (map, list or scalar) in a two-way merge.
-    OtherSort,
+    TypeMismatch,
     /// The updated version removes an object that dest changed.
-    Removed,
+    RemovedInUpdated,
     /// Dest removed an object that the updated version changes.
-    Returned,
+    RemovedInDest,
     Lines,
     /// A binary file.
     Binary,
@@ -74,26 +74,26 @@ pub(super) enum ConflictKind {
 
 impl PackageConflict {
     /// Creates a conflict of whole manifests.
-    pub(super) fn of_manifests(
+    pub(super) fn for_manifests(
         kind: ConflictKind,
         sides: [Option<&Manifest<'_>>; 3],
         taken: ConflictSide,
     ) -> Self {
         let root = FieldPath::root();
         let version = |manifest: Option<&Manifest<'_>>| {
-            manifest.map(|m| ConflictPlace::new(m, m.node, m.node.span().at_start(), &root))
+            manifest.map(|m| ConflictVersion::new(m, m.node, m.node.span().at_start(), &root))
         };
         let [original, updated, dest] = sides.map(version);
         let manifest = sides.into_iter().flatten().next_back();
         let resource = manifest.map(|manifest| manifest.key.to_string());
-        let excerpt = excerpt_of(manifest.map(|manifest| manifest.key.names()));
+        let excerpt = excerpt_for(manifest.map(|manifest| manifest.key.names()));
         Self { resource, field: None, original, updated, dest, taken, kind, excerpt }
     }
 
     /// Creates a conflict of files that hold no manifests.
-    pub(super) fn of_files(
+    pub(super) fn for_files(
         kind: ConflictKind,
-        sides: [Option<ConflictPlace>; 3],
+        sides: [Option<ConflictVersion>; 3],
         taken: ConflictSide,
         excerpt: Excerpt,
     ) -> Self {
@@ -103,7 +103,7 @@ impl PackageConflict {
 
     /// Returns the diagnostic for a conflict with this outcome.
     #[must_use]
-    pub fn diagnostic(&self, written: ConflictWriting) -> Diagnostic {
+    pub fn diagnostic(&self, written: ConflictOutput) -> Diagnostic {
         let message = format!("{}: {}", self.cause(), self.outcome(written));
         let mut diagnostic = Diagnostic::warning(Code::Conflict, message);
         for (version, label, note) in self.sides() {
@@ -128,9 +128,9 @@ impl PackageConflict {
     }
 
     /// Returns the sides with a label for a present side and a note for an absent one.
-    fn sides(&self) -> Vec<(&Option<ConflictPlace>, &'static str, &'static str)> {
+    fn sides(&self) -> Vec<(&Option<ConflictVersion>, &'static str, &'static str)> {
         let dest = (&self.dest, "in dest", "missing in dest");
-        if self.kind == ConflictKind::OtherSort {
+        if self.kind == ConflictKind::TypeMismatch {
             return vec![dest, (&self.updated, "in the source", "missing in the source")];
         }
         let updated = (&self.updated, "in the updated version", "missing in the updated version");
@@ -139,7 +139,10 @@ impl PackageConflict {
 
     /// Returns true if a whole manifest or file is in conflict.
     pub(super) fn is_whole(&self) -> bool {
-        matches!(self.kind, ConflictKind::Removed | ConflictKind::Returned | ConflictKind::Binary)
+        matches!(
+            self.kind,
+            ConflictKind::RemovedInUpdated | ConflictKind::RemovedInDest | ConflictKind::Binary
+        )
     }
 
     fn thing(&self) -> &'static str {
@@ -150,9 +153,11 @@ impl PackageConflict {
         let thing = self.thing();
         match self.kind {
             ConflictKind::Field | ConflictKind::UnknownList => "both sides changed this field".into(),
-            ConflictKind::OtherSort => "the source has a value of another type in this field".into(),
-            ConflictKind::Removed => format!("the updated version removes this {thing}, and dest changed it"),
-            ConflictKind::Returned => {
+            ConflictKind::TypeMismatch => "the source has a value of another type in this field".into(),
+            ConflictKind::RemovedInUpdated => {
+                format!("the updated version removes this {thing}, and dest changed it")
+            }
+            ConflictKind::RemovedInDest => {
                 format!("dest removed this {thing}, and the updated version changes it")
             }
             ConflictKind::Lines => "both sides changed these lines".into(),
@@ -160,25 +165,25 @@ impl PackageConflict {
         }
     }
 
-    fn outcome(&self, written: ConflictWriting) -> &'static str {
+    fn outcome(&self, written: ConflictOutput) -> &'static str {
         match (written, self.taken) {
-            (ConflictWriting::Nothing, _) => "nothing was written",
-            (ConflictWriting::Marked, _) if self.kind == ConflictKind::Binary => {
+            (ConflictOutput::Nothing, _) => "nothing was written",
+            (ConflictOutput::Marked, _) if self.kind == ConflictKind::Binary => {
                 "dest's file is kept because it is binary"
             }
-            (ConflictWriting::Marked, _) => "both versions are written between conflict markers",
-            (ConflictWriting::Chosen, ConflictSide::Updated) => match self.kind {
+            (ConflictOutput::Marked, _) => "both versions are written between conflict markers",
+            (ConflictOutput::Resolved, ConflictSide::Updated) => match self.kind {
                 ConflictKind::Field | ConflictKind::UnknownList => "the updated value is taken",
-                ConflictKind::OtherSort => "the source's value is taken",
-                ConflictKind::Removed => "it is removed",
-                ConflictKind::Returned => "it is added again",
+                ConflictKind::TypeMismatch => "the source's value is taken",
+                ConflictKind::RemovedInUpdated => "it is removed",
+                ConflictKind::RemovedInDest => "it is added again",
                 ConflictKind::Lines => "the updated lines are taken",
                 ConflictKind::Binary => "the updated file is taken",
             },
-            (ConflictWriting::Chosen, ConflictSide::Dest) => match self.kind {
+            (ConflictOutput::Resolved, ConflictSide::Dest) => match self.kind {
                 ConflictKind::Field | ConflictKind::UnknownList => "dest's value is taken",
-                ConflictKind::OtherSort => "dest's value is taken",
-                ConflictKind::Removed | ConflictKind::Returned => "dest's version is kept",
+                ConflictKind::TypeMismatch => "dest's value is taken",
+                ConflictKind::RemovedInUpdated | ConflictKind::RemovedInDest => "dest's version is kept",
                 ConflictKind::Lines => "dest's lines are taken",
                 ConflictKind::Binary => "dest's file is taken",
             },
@@ -186,22 +191,22 @@ impl PackageConflict {
     }
 }
 
-impl ConflictPlace {
+impl ConflictVersion {
     /// Creates a side from the value of a field of a manifest.
     pub(super) fn new(manifest: &Manifest<'_>, value: &Node, span: Span, field: &FieldPath) -> Self {
         let mut shown = value.clone();
-        mask_hidden(&mut shown, manifest.sources);
+        mask_unshowable(&mut shown, manifest.sources);
         let json = to_json(&shown).ok().and_then(|text| serde_json::from_str(&text).ok());
         // Values that JSON does not support, such as infinity, are null; only their location is shown.
         let mut value = json.unwrap_or_default();
         if is_secret(manifest.key.names()) {
-            mask(&mut value, field);
+            mask_secret_value(&mut value, field);
         }
         Self { span, difference: span, value }
     }
 
     /// Moves the shown location to the first difference from another version.
-    pub(super) fn unlike(self, node: &Node, other: Option<&Node>) -> Self {
+    pub(super) fn at_difference_from(self, node: &Node, other: Option<&Node>) -> Self {
         let difference = other.map_or(self.difference, |other| first_difference(node, other).span());
         Self { difference, ..self }
     }
@@ -216,6 +221,6 @@ fn first_difference<'n>(node: &'n Node, other: &'n Node) -> &'n Node {
 }
 
 /// Returns whether lines of a manifest with these names may be shown.
-pub(super) fn excerpt_of(names: Option<&GroupKindName>) -> Excerpt {
+pub(super) fn excerpt_for(names: Option<&GroupKindName>) -> Excerpt {
     if names.is_some_and(is_secret) { Excerpt::Hidden } else { Excerpt::Shown }
 }

@@ -1,6 +1,6 @@
 //! Builds conflicts of fields, with the values of each side.
 
-use super::conflict::{ConflictKind, ConflictPlace, PackageConflict, excerpt_of};
+use super::conflict::{ConflictKind, ConflictVersion, PackageConflict, excerpt_for};
 use super::manifest::Manifest;
 use smp_merge::merge::Conflict;
 use smp_text::path::{FieldPath, PathElement};
@@ -20,8 +20,8 @@ pub(super) fn field_conflicts(
         let Conflict { original, updated, dest, .. } = conflict;
         let version = |side: usize, node: &Option<Node>, other: &Option<Node>| {
             let (manifest, node) = (sides[side]?, node.as_ref()?);
-            let version = ConflictPlace::new(manifest, node, node.span(), &conflict.path);
-            Some(version.unlike(node, other.as_ref()))
+            let version = ConflictVersion::new(manifest, node, node.span(), &conflict.path);
+            Some(version.at_difference_from(node, other.as_ref()))
         };
         PackageConflict {
             resource: Some(manifest.key.to_string()),
@@ -31,7 +31,7 @@ pub(super) fn field_conflicts(
             dest: version(2, dest, original),
             taken: conflict.winner,
             kind: if conflict.unknown_list { ConflictKind::UnknownList } else { kind },
-            excerpt: excerpt_of(Some(names)),
+            excerpt: excerpt_for(Some(names)),
         }
     };
     conflicts.iter().map(shown).collect()

@@ -1,6 +1,6 @@
 //! Finds the changed fields of a manifest. List entries are identified by merge keys, never by index.
 
-use smp_merge::diff::{ListPairing, Equality, compare_by};
+use smp_merge::diff::{Equality, ListPairing, compare_by};
 use smp_merge::merge::InferKeys;
 use smp_merge::merge::align;
 use smp_merge::merge::association::ListPolicy;
@@ -18,21 +18,21 @@ pub(super) struct ChangedFields {
 /// Compares two versions by the schema, or by common merge keys for lists that it does not describe. A list
 /// without merge keys is one field.
 pub(super) fn changed_fields(old: &Node, new: &Node, cursor: Cursor<'_>) -> ChangedFields {
-    let comparison = compare_by(&ByUsualKeys, [Some(old), Some(new)], cursor);
+    let comparison = compare_by(&ByCommonKeys, [Some(old), Some(new)], cursor);
     let changes = comparison.changes();
     let is_entry = |path: &FieldPath| !matches!(path.elements().last(), None | Some(PathElement::Field(_)));
     let removed_entries = changes.iter().filter(|c| c.new.is_none() && is_entry(&c.path)).count();
     ChangedFields { paths: changes.iter().map(|change| change.path.clone()).collect(), removed_entries }
 }
 
-struct ByUsualKeys;
+struct ByCommonKeys;
 
-impl Equality for ByUsualKeys {
+impl Equality for ByCommonKeys {
     fn lists(&self, [old, new]: [&[Node]; 2], list: Cursor<'_>) -> ListPairing {
         if old == new {
             return ListPairing::Whole { same: true };
         }
-        let Some(rows) = entries_by_usual_keys([new, old], list) else {
+        let Some(rows) = align_by_common_keys([new, old], list) else {
             return ListPairing::Whole { same: false };
         };
         ListPairing::Entries(rows.into_iter().map(|(step, [new, old])| (step, [old, new])).collect())
@@ -45,7 +45,7 @@ impl Equality for ByUsualKeys {
 
 /// Aligns the entries of several lists: the path element of each entry, and its position in each list. `None` if
 /// the entries have no merge keys.
-pub(super) fn entries_by_usual_keys<const N: usize>(
+pub(super) fn align_by_common_keys<const N: usize>(
     lists: [&[Node]; N],
     list: Cursor<'_>,
 ) -> Option<Vec<(PathElement, [Option<usize>; N])>> {

@@ -8,7 +8,7 @@ use similar::{Algorithm, MergeRegion, MergeResolution, TextMergeConfig};
 
 /// Labels of conflict markers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MarkerWords {
+pub struct MarkerLabels {
     /// Label of dest.
     pub dest: &'static str,
     /// Label of the original.
@@ -17,7 +17,7 @@ pub struct MarkerWords {
     pub updated: &'static str,
 }
 
-impl MarkerWords {
+impl MarkerLabels {
     /// The labels of the sides of a three-way merge.
     pub const SIDES: Self = Self { dest: "dest", original: "original", updated: "updated" };
     /// git's labels.
@@ -30,7 +30,7 @@ pub(super) enum LineChoice {
     Updated,
     Dest,
     /// Both, between markers.
-    Both(MarkerWords),
+    Both(MarkerLabels),
 }
 
 /// Byte ranges of conflicting lines in each version.
@@ -69,9 +69,9 @@ pub(super) fn merge_lines(sides: TextSides<'_>, choice: LineChoice) -> MergedTex
 
 /// Puts conflict markers around all differences between the updated text and dest's. Everything that could be
 /// merged is equal in both.
-pub(super) fn mark_differences(sides: TextSides<'_>, words: MarkerWords) -> String {
+pub(super) fn mark_differences(sides: TextSides<'_>, words: MarkerLabels) -> String {
     let versions = VersionsOfText::new(sides);
-    let parts: Vec<_> = versions.regions.iter().map(LinePart::of).collect();
+    let parts: Vec<_> = versions.regions.iter().map(LinePart::from_region).collect();
     let merged = versions.merge(&parts, |resolution| match resolution {
         MergeResolution::Unchanged | MergeResolution::Both => LineChoice::Dest,
         _ => LineChoice::Both(words),
@@ -93,7 +93,7 @@ struct LinePart {
 }
 
 impl LinePart {
-    fn of(region: &MergeRegion) -> Self {
+    fn from_region(region: &MergeRegion) -> Self {
         let lines = [region.base_range(), region.theirs_range(), region.ours_range()];
         Self { lines, resolution: region.resolution() }
     }
@@ -116,7 +116,7 @@ impl<'t> VersionsOfText<'t> {
     /// Splits a conflict with equal line counts into single lines. Adjacent changes do not conflict then, only
     /// lines that both sides changed.
     fn line_by_line(&self, region: &MergeRegion) -> Vec<LinePart> {
-        let whole = LinePart::of(region);
+        let whole = LinePart::from_region(region);
         let count = whole.lines[0].len();
         if !region.is_conflict() || whole.lines.iter().any(|lines| lines.len() != count) {
             return vec![whole];
@@ -180,7 +180,7 @@ fn starts<'l>(lines: impl Iterator<Item = &'l str>) -> Vec<usize> {
     std::iter::once(0).chain(ends).collect()
 }
 
-fn mark(out: &mut String, [dest, original]: [&str; 2], updated: &str, words: MarkerWords) {
+fn mark(out: &mut String, [dest, original]: [&str; 2], updated: &str, words: MarkerLabels) {
     let line_break =
         if [dest, original, updated].iter().any(|text| text.contains("\r\n")) { "\r\n" } else { "\n" };
     let end_line = |out: &mut String| {
@@ -247,7 +247,7 @@ mod tests {
             (LineChoice::Updated, updated.to_string()),
             (LineChoice::Dest, dest.to_string()),
             (
-                LineChoice::Both(MarkerWords::SIDES),
+                LineChoice::Both(MarkerLabels::SIDES),
                 "one\ntwo\n<<<<<<< dest\nIII\n||||||| original\nthree\n=======\n3\n>>>>>>> updated\nfour\nfive\n"
                     .to_string(),
             ),
@@ -266,17 +266,17 @@ mod tests {
     #[test]
     fn markers_are_on_separate_lines() {
         let sides = TextSides { original: "a", updated: "b", dest: "c" };
-        let text = merge_lines(sides, LineChoice::Both(MarkerWords::GIT)).text;
+        let text = merge_lines(sides, LineChoice::Both(MarkerLabels::GIT)).text;
         assert_eq!(text, "<<<<<<< ours\nc\n||||||| base\na\n=======\nb\n>>>>>>> theirs\n");
         let sides = TextSides { original: "a\r\n", updated: "b\r\n", dest: "c\r\n" };
-        let text = merge_lines(sides, LineChoice::Both(MarkerWords::GIT)).text;
+        let text = merge_lines(sides, LineChoice::Both(MarkerLabels::GIT)).text;
         assert_eq!(text.matches("\r\n").count(), text.matches('\n').count(), "{text:?}");
     }
 
     #[test]
     fn all_differences_can_be_marked() {
         let sides = TextSides { original: "a: 1\nb: 1\n", updated: "a: 2\nb: 1\n", dest: "a: 1\nb: 1\n" };
-        let text = mark_differences(sides, MarkerWords::SIDES);
+        let text = mark_differences(sides, MarkerLabels::SIDES);
         assert_eq!(
             text,
             "<<<<<<< dest\na: 1\n||||||| original\na: 1\n=======\na: 2\n>>>>>>> updated\nb: 1\n"

@@ -11,8 +11,9 @@ use smp_text::source::{SourceMap, is_kustomization};
 use smp_text::yaml::{Node, ParseOptions, parse_documents};
 
 /// Marks the files that a Secret generator in any version loads as secret, in all versions.
-pub(super) fn keep_loaded_secrets(packages: &[&Package]) {
-    let loaded: BTreeSet<PathBuf> = packages.iter().flat_map(|package| loaded(package)).collect();
+pub(super) fn mark_loaded_secrets(packages: &[&Package]) {
+    let loaded: BTreeSet<PathBuf> =
+        packages.iter().flat_map(|package| loaded_secret_files(package)).collect();
     if loaded.is_empty() {
         return;
     }
@@ -26,11 +27,11 @@ pub(super) fn keep_loaded_secrets(packages: &[&Package]) {
 }
 
 /// Returns the files that the Secret generators of a package load.
-fn loaded(package: &Package) -> BTreeSet<PathBuf> {
-    package.files().iter().flat_map(loaded_by).collect()
+fn loaded_secret_files(package: &Package) -> BTreeSet<PathBuf> {
+    package.files().iter().flat_map(files_loaded_by).collect()
 }
 
-fn loaded_by(file: &PackageFile) -> Vec<PathBuf> {
+fn files_loaded_by(file: &PackageFile) -> Vec<PathBuf> {
     let directory = file.relative.parent().unwrap_or(Path::new(""));
     let below = |generator: &Node| -> Vec<PathBuf> {
         paths(generator).filter_map(|path| below_root(&directory.join(path))).collect()

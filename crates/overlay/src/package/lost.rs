@@ -47,18 +47,18 @@ impl Losses {
 }
 
 /// Returns the patch's list entries that have no effect: no entry of the merged list has all of their fields.
-pub(super) fn not_arrived(patch: &Node, merged: &Node, kind: Cursor<'_>) -> Vec<LostEntry> {
-    let mut walk = ArrivalWalk { path: FieldPath::root(), lost: Vec::new() };
+pub(super) fn ineffective_entries(patch: &Node, merged: &Node, kind: Cursor<'_>) -> Vec<LostEntry> {
+    let mut walk = IneffectiveWalk { path: FieldPath::root(), lost: Vec::new() };
     walk.value(patch, merged, kind);
     walk.lost
 }
 
-struct ArrivalWalk {
+struct IneffectiveWalk {
     path: FieldPath,
     lost: Vec<LostEntry>,
 }
 
-impl ArrivalWalk {
+impl IneffectiveWalk {
     fn value(&mut self, patch: &Node, merged: &Node, cursor: Cursor<'_>) {
         match (&patch.value, &merged.value) {
             (Value::Map(map), Value::Map(other)) if !map.contains_key(PATCH) => {
@@ -80,7 +80,7 @@ impl ArrivalWalk {
         for (i, entry) in patch.iter().enumerate() {
             let Some(map) = entry.as_map().filter(|map| !map.contains_key(PATCH)) else { continue };
             let candidates = candidates(map, &by_field, merged.len());
-            let mut saying = candidates.into_iter().filter(|at| covers(&merged[*at], map));
+            let mut saying = candidates.into_iter().filter(|at| contains_scalars_of(&merged[*at], map));
             let found = (saying.next(), saying.next());
             let name = association.identify(entry).and_then(|name| association.path_element(&name));
             self.path.push(name.unwrap_or(PathElement::Index(i)));
@@ -154,7 +154,10 @@ fn counterparts(entries: &[Node], others: &[Node]) -> Vec<Option<usize>> {
     for (entry, found) in entries.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
         let Some(map) = entry.as_map() else { continue };
         let candidates = candidates(map, &by_field, others.len());
-        *found = candidates.iter().copied().find(|at| !taken.contains(at) && covers(&others[*at], map));
+        *found = candidates
+            .iter()
+            .copied()
+            .find(|at| !taken.contains(at) && contains_scalars_of(&others[*at], map));
         taken.extend(*found);
     }
     found
@@ -190,11 +193,11 @@ fn fields_of(map: &Map) -> impl Iterator<Item = (SmolStr, KeyValue)> {
 
 /// Returns true if a map has all scalars of another map, including nested maps. Directives are ignored, and lists
 /// are compared later.
-fn covers(node: &Node, map: &Map) -> bool {
+fn contains_scalars_of(node: &Node, map: &Map) -> bool {
     let Some(other) = node.as_map() else { return false };
     map.iter().filter(|(name, _)| !is_directive(name)).all(|(name, value)| match &value.value {
         Value::Map(below) if below.is_empty() || below.contains_key(PATCH) => true,
-        Value::Map(below) => other.get(name).is_some_and(|other| covers(other, below)),
+        Value::Map(below) => other.get(name).is_some_and(|other| contains_scalars_of(other, below)),
         Value::List(_) => true,
         Value::Scalar(_) if value.is_null() => true,
         Value::Scalar(_) => {

@@ -15,7 +15,7 @@ use smp_text::source::{SourceMap, is_kustomization};
 use smp_text::yaml::Node;
 
 /// Maximum number of unnamed manifests in a file that are compared with each other.
-pub(super) const MOST_COMPARED: usize = 64;
+pub(super) const MAX_COMPARED: usize = 64;
 
 /// Position of a manifest: file, document, and item if the document is a `List`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -60,7 +60,7 @@ pub(super) struct Manifest<'p> {
 
 impl GroupKindName {
     /// Reads the identity of a manifest. Missing parts are empty.
-    pub fn of(node: &Node) -> Self {
+    pub fn from_manifest(node: &Node) -> Self {
         let metadata = node.get("metadata");
         let text =
             |key| metadata.and_then(|m| m.get(key)).and_then(Node::scalar_text).cloned().unwrap_or_default();
@@ -69,7 +69,7 @@ impl GroupKindName {
     }
 
     /// Normalizes the identity: no namespace means `default`.
-    pub fn normal(mut self) -> Self {
+    pub fn normalized(mut self) -> Self {
         if self.namespace == "default" {
             self.namespace = SmolStr::default();
         }
@@ -88,14 +88,14 @@ impl ManifestKey {
 
 impl Manifest<'_> {
     /// Returns the schema of a manifest whose kind is implied by its file name.
-    pub fn unsaid_kind<'s>(&self, schema: &'s Schema) -> Cursor<'s> {
+    pub fn implied_kind<'s>(&self, schema: &'s Schema) -> Cursor<'s> {
         let says_none = self.node.get("kind").is_none();
         let kind = if says_none { schema.kind(&self.gvk) } else { None };
         kind.unwrap_or_else(Cursor::unknown)
     }
 
     /// Formats the manifest as `apps/v1 Deployment web`, without missing parts.
-    pub fn shown(&self) -> String {
+    pub fn display_name(&self) -> String {
         let (gvk, names) = (gvk_of(self.node), self.key.names());
         let version = gvk.api_version();
         let parts = [version.as_str(), &gvk.kind, &names.name].into_iter().filter(|part| !part.is_empty());
@@ -106,7 +106,7 @@ impl Manifest<'_> {
     /// Returns the normalized identity; `None` without a name or kind.
     pub fn identity(&self) -> Option<GroupKindName> {
         match &self.key {
-            ManifestKey::Resource(names) => Some(names.clone().normal()),
+            ManifestKey::Resource(names) => Some(names.clone().normalized()),
             ManifestKey::Unnamed { .. } => None,
         }
     }
@@ -152,7 +152,7 @@ impl fmt::Display for ManifestKey {
 
 /// Returns the manifests of a package in order, skipping files for which `is_left_out` returns true.
 /// A `List` yields its items.
-pub(super) fn manifests_but(
+pub(super) fn manifests_except(
     package: &Package,
     is_left_out: impl Fn(&PackageFile) -> bool,
 ) -> Vec<Manifest<'_>> {
@@ -183,7 +183,7 @@ pub(super) fn manifests_but(
 
 /// Returns all manifests of a package.
 pub(super) fn manifests(package: &Package) -> Vec<Manifest<'_>> {
-    manifests_but(package, |_| false)
+    manifests_except(package, |_| false)
 }
 
 impl PackageFile {
@@ -205,24 +205,28 @@ impl PackageFile {
 
     fn names_of(&self, node: &Node) -> GroupKindName {
         let Gvk { group, kind, .. } = self.gvk_of(node);
-        GroupKindName { group, kind, ..GroupKindName::of(node) }
+        GroupKindName { group, kind, ..GroupKindName::from_manifest(node) }
     }
 
     /// Returns true if the file has too many unnamed documents to compare.
-    pub(super) fn has_too_many_alike(&self) -> bool {
+    pub(super) fn has_too_many_unnamed(&self) -> bool {
         let items = |node| items(node).map_or(std::slice::from_ref(node), Vec::as_slice);
-        let names =
-            self.documents.iter().filter(|node| !node.is_null()).flat_map(items).map(GroupKindName::of);
-        names.filter(|names| names.name.is_empty() || names.kind.is_empty()).count() > MOST_COMPARED
+        let names = self
+            .documents
+            .iter()
+            .filter(|node| !node.is_null())
+            .flat_map(items)
+            .map(GroupKindName::from_manifest);
+        names.filter(|names| names.name.is_empty() || names.kind.is_empty()).count() > MAX_COMPARED
     }
 
     /// Returns true if the file has a duplicate resource.
-    pub(super) fn has_doubles(&self) -> bool {
+    pub(super) fn has_duplicates(&self) -> bool {
         let items = |node| items(node).map_or(std::slice::from_ref(node), Vec::as_slice);
-        let names = self.documents.iter().flat_map(items).map(GroupKindName::of);
+        let names = self.documents.iter().flat_map(items).map(GroupKindName::from_manifest);
         let mut seen = FxHashSet::default();
         let mut named = names.filter(|names| !names.kind.is_empty() && !names.name.is_empty());
-        named.any(|names| !seen.insert(names.normal()))
+        named.any(|names| !seen.insert(names.normalized()))
     }
 }
 
@@ -234,7 +238,7 @@ impl Package {
 
     /// Returns true if every non-empty file has a document with a kind.
     #[must_use]
-    pub fn is_of_manifests(&self) -> bool {
+    pub fn has_only_manifests(&self) -> bool {
         let is_empty = |file: &PackageFile| file.documents.iter().all(Node::is_null);
         self.files().iter().all(|file| file.has_manifests() || is_empty(file))
     }

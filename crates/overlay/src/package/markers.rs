@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::change::{ChangeKind, ChangedFile, ChangedPackage, FileContent};
-use super::lines::{MarkerWords, TextSides, mark_differences};
-use super::read::{Package, text_of};
+use super::lines::{MarkerLabels, TextSides, mark_differences};
+use super::read::{Package, as_text};
 use smp_text::diagnostic::{Code, Diagnostic, Excerpt};
 use smp_text::source::Span;
 
 /// Finds an unresolved conflict in dest. Merging it would nest markers.
-pub(super) fn unresolved(dest: &Package) -> Option<Diagnostic> {
+pub(super) fn find_unresolved_conflict(dest: &Package) -> Option<Diagnostic> {
     dest.others().iter().filter(|file| file.problem.is_some()).find_map(|file| {
-        let text = text_of(&file.content)?;
+        let text = as_text(&file.content)?;
         let mut lines = text.split_inclusive('\n');
         let at: usize = lines.by_ref().take_while(|line| !line.starts_with("<<<<<<< ")).map(str::len).sum();
         lines.find(|line| line.starts_with(">>>>>>> "))?;
@@ -25,10 +25,10 @@ pub(super) fn unresolved(dest: &Package) -> Option<Diagnostic> {
 
 /// Returns the package with both sides of each conflict in its files. Everything else is equal in dest's and the
 /// updated version.
-pub(super) fn marked(
+pub(super) fn with_conflict_markers(
     [original, dest]: [&ChangedPackage; 2],
     updated: ChangedPackage,
-    words: MarkerWords,
+    words: MarkerLabels,
 ) -> ChangedPackage {
     let by_path = |package: &ChangedPackage| -> BTreeMap<PathBuf, ChangedFile> {
         package.files.iter().map(|file| (file.path.clone(), file.clone())).collect()
@@ -62,7 +62,7 @@ pub(super) fn marked(
     ChangedPackage { files, changes, ..updated }
 }
 
-fn with_markers(file: ChangedFile, original: &str, dest: &str, words: MarkerWords) -> ChangedFile {
+fn with_markers(file: ChangedFile, original: &str, dest: &str, words: MarkerLabels) -> ChangedFile {
     let updated = file.text().unwrap_or_default();
     let text = mark_differences(TextSides { original, updated, dest }, words);
     ChangedFile { content: Some(FileContent::Text(text)), is_changed: true, ..file }

@@ -8,11 +8,11 @@ use rayon::prelude::*;
 use super::change::{ChangedPackage, FileRole};
 use super::conflict::ConflictKind;
 use super::field_conflicts::field_conflicts;
-use super::loaded::keep_loaded_secrets;
-use super::manifest::manifests_but;
-use super::others::{MergedFiles, merge2_files};
-use super::pairing::{Form, Kinship, Matched, MatchedManifests, match_manifests};
-use super::plain::{kept_for_links, plain_paths, replaced_by_source};
+use super::loaded::mark_loaded_secrets;
+use super::manifest::manifests_except;
+use super::other_files::{MergedFiles, merge2_files};
+use super::pairing::{Layout, Matched, MatchedManifests, Relation, match_manifests};
+use super::plain::{replacement_warnings, select_plain_files, symlink_warnings};
 use super::plan::{NewValue, RewritePlan};
 use super::read::{Package, PackageFile};
 use smp_merge::merge::{MergeOptions, MergeRules, Merged, merge2_with_kind};
@@ -34,44 +34,48 @@ pub fn merge2_packages(
     schema: &Schema,
     options: &MergeOptions,
 ) -> Result<ChangedPackage> {
-    keep_loaded_secrets(&[source, dest]);
-    let form = Form::of(&[dest, source]);
+    mark_loaded_secrets(&[source, dest]);
+    let form = Layout::from_packages(&[dest, source]);
     if let ([one], [other]) = (source.files(), dest.files())
-        && form == Form::Files
+        && form == Layout::Files
         && options.rules == MergeRules::Lossless
         && one.text == other.text
     {
         // Identical files need no merge, even with duplicate manifests.
         return RewritePlan::new(dest).finish(MergedFiles::default());
     }
-    let plain = plain_paths(&[source, dest], form, Kinship::Stranger);
+    let plain = select_plain_files(&[source, dest], form, Relation::Unrelated);
     let is_plain = |file: &PackageFile| plain.contains(form.path(&file.relative));
-    let (of_source, of_dest) = (manifests_but(source, is_plain), manifests_but(dest, is_plain));
+    let (of_source, of_dest) = (manifests_except(source, is_plain), manifests_except(dest, is_plain));
     let MatchedManifests { rows, warnings: unclear } =
-        match_manifests([&of_dest, &of_source], form, Kinship::Stranger)?;
+        match_manifests([&of_dest, &of_source], form, Relation::Unrelated)?;
     let merge = |[dest, patch]: Matched<2>| {
         let (dest, patch) = (dest.map(|i| &of_dest[i]), &of_source[patch?]);
-        let kind = patch.unsaid_kind(schema);
+        let kind = patch.implied_kind(schema);
         let merged = merge2_with_kind(dest.map(|d| d.node.clone()), patch.node, kind, schema, options);
         Some(merged.map(|merged| (dest, patch, merged)).map_err(|error| error.resource(patch)))
     };
     let merged = rows.into_par_iter().filter_map(merge).collect::<Result<Vec<_>>>()?;
     let mut plan = RewritePlan::new(dest);
-    plan.leave_alone(&[dest, source]);
-    plan.warn(kept_for_links(&plain).into_iter().chain(replaced_by_source([source, dest], form)));
-    plan.warn(unclear);
+    plan.skip_unread(&[dest, source]);
+    plan.add_warnings(symlink_warnings(&plain).into_iter().chain(replacement_warnings([source, dest], form)));
+    plan.add_warnings(unclear);
     for (dest, patch, Merged { node, warnings, conflicts }) in merged {
-        plan.warn(warnings.into_iter().map(|warning| warning.resource(patch)));
-        plan.conflict(field_conflicts(ConflictKind::OtherSort, &conflicts, [None, Some(patch), dest]));
+        plan.add_warnings(warnings.into_iter().map(|warning| warning.resource(patch)));
+        plan.add_conflicts(field_conflicts(
+            ConflictKind::TypeMismatch,
+            &conflicts,
+            [None, Some(patch), dest],
+        ));
         match (dest, node) {
-            (Some(dest), Some(merged)) => plan.change(dest, NewValue::of(dest, merged, schema)),
+            (Some(dest), Some(merged)) => plan.change(dest, NewValue::new(dest, merged, schema)),
             (Some(dest), None) => plan.remove(dest),
             (None, Some(merged)) => plan.add(source, patch, merged),
             (None, None) => {}
         }
     }
     let mut changed = plan.finish(merge2_files(source, dest, form, &plain))?;
-    if form == Form::Directories {
+    if form == Layout::Directories {
         set_roles(&mut changed, [source, dest]);
     }
     Ok(changed)

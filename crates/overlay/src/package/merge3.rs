@@ -8,18 +8,18 @@ use rayon::prelude::*;
 use super::change::ChangedPackage;
 use super::conflict::{ConflictKind, PackageConflict};
 use super::field_conflicts::{field_conflicts, with_originals};
-use super::lines::MarkerWords;
-use super::loaded::keep_loaded_secrets;
-use super::manifest::{Manifest, manifests_but};
-use super::markers::{marked, unresolved};
-use super::origins::{ChangeOrigin, MergedManifest, OriginKeeping};
-use super::others::{FileChoice, merge3_files};
-use super::pairing::{Form, Kinship, Matched, MatchedManifests, match_manifests};
-use super::plain::{PlainPaths, kept_for_links, merged_by_lines, plain_paths};
+use super::lines::MarkerLabels;
+use super::loaded::mark_loaded_secrets;
+use super::manifest::{Manifest, manifests_except};
+use super::markers::{find_unresolved_conflict, with_conflict_markers};
+use super::origins::{ChangeOrigin, MergedManifest, OriginRecording};
+use super::other_files::{FileChoice, merge3_files};
+use super::pairing::{Layout, Matched, MatchedManifests, Relation, match_manifests};
+use super::plain::{PlainPaths, line_merge_warnings, select_plain_files, symlink_warnings};
 use super::plan::{NewValue, RewritePlan};
 use super::read::Package;
 use super::references::broken_references;
-use super::untouched::{Untouched, take_untouched, untouched};
+use super::unmodified_files::{UnmodifiedFiles, find_unmodified, replace_unmodified};
 use smp_merge::merge::{
     Conflict, ConflictPolicy, ConflictSide, MergeOptions, MergeRules, NullPolicy, merge3_with_kind,
 };
@@ -44,7 +44,7 @@ pub fn merge3_packages(
     schema: &Schema,
     options: &MergeOptions,
 ) -> Result<ChangedPackage> {
-    PackageMerge3 { original, updated, dest, schema, options, origins: OriginKeeping::Dropped }.merge()
+    PackageMerge3 { original, updated, dest, schema, options, origins: OriginRecording::Disabled }.merge()
 }
 
 /// A three-way merge of packages.
@@ -61,12 +61,12 @@ pub struct PackageMerge3<'p> {
     /// Merge rules.
     pub options: &'p MergeOptions,
     /// Controls the recording of origins of the result.
-    pub origins: OriginKeeping,
+    pub origins: OriginRecording,
 }
 
 /// The matched manifests of the three versions.
-struct Paired<'p> {
-    form: Form,
+struct MatchedPackages<'p> {
+    form: Layout,
     plain: PlainPaths<'p>,
     original: Vec<Manifest<'p>>,
     updated: Vec<Manifest<'p>>,
@@ -85,17 +85,17 @@ struct Sides<'m, 'p> {
 
 /// Outcome for a manifest.
 #[derive(Clone, PartialEq)]
-enum Fate {
+enum Outcome {
     /// It stays as dest has it, or absent.
-    Stays,
-    Becomes(NewValue),
-    Goes,
-    Comes(Node),
+    Unchanged,
+    Changed(NewValue),
+    Removed,
+    Added(Node),
 }
 
 #[derive(Clone)]
-struct Verdict {
-    fate: Fate,
+struct Decision {
+    fate: Outcome,
     /// Field conflicts.
     fields: Vec<Conflict>,
     /// Conflict of the whole manifest.
@@ -103,8 +103,8 @@ struct Verdict {
     warnings: Vec<Diagnostic>,
 }
 
-impl Verdict {
-    fn of(fate: Fate) -> Self {
+impl Decision {
+    fn new(fate: Outcome) -> Self {
         Self { fate, fields: Vec::new(), whole: None, warnings: Vec::new() }
     }
 
@@ -112,7 +112,7 @@ impl Verdict {
         (self.fields, self.whole) = (Vec::new(), None);
     }
 
-    fn is_clear(&self) -> bool {
+    fn has_no_conflicts(&self) -> bool {
         self.fields.is_empty() && self.whole.is_none()
     }
 }
@@ -123,25 +123,25 @@ impl<'p> PackageMerge3<'p> {
     /// # Errors
     /// As [`merge3_packages`].
     pub fn merge(&self) -> Result<ChangedPackage> {
-        let paired = self.pair()?;
+        let paired = self.match_packages()?;
         let decisions = self.decide(&paired, self.options.conflicts)?;
         let choice = match self.options.conflicts {
             ConflictPolicy::Updated => FileChoice::Updated,
             ConflictPolicy::Dest => FileChoice::Dest,
         };
-        self.carry_out(&paired, decisions, choice)
+        self.apply_decisions(&paired, decisions, choice)
     }
 
     /// Merges the packages and writes both sides of each conflict between markers.
     ///
     /// # Errors
     /// As [`merge3_packages`].
-    pub fn merge_with_markers(&self, words: MarkerWords) -> Result<ChangedPackage> {
-        let paired = self.pair()?;
+    pub fn merge_with_markers(&self, words: MarkerLabels) -> Result<ChangedPackage> {
+        let paired = self.match_packages()?;
         let choice = FileChoice::Markers(words);
         let mut dest = self.decide(&paired, ConflictPolicy::Dest)?;
-        if dest.iter().all(Verdict::is_clear) {
-            return self.carry_out(&paired, dest, choice);
+        if dest.iter().all(Decision::has_no_conflicts) {
+            return self.apply_decisions(&paired, dest, choice);
         }
         let mut updated = self.decide(&paired, ConflictPolicy::Updated)?;
         for (dest, updated) in dest.iter_mut().zip(&mut updated).filter(|(d, u)| d.fate == u.fate) {
@@ -150,119 +150,129 @@ impl<'p> PackageMerge3<'p> {
             updated.clear_conflicts();
         }
         let rows = paired.rows.iter().map(|row| paired.sides(row));
-        let original = rows.zip(&dest).map(|(sides, decision)| self.original_of(sides, decision)).collect();
-        let original = self.carry_out(&paired, original, choice)?;
-        let dest = self.carry_out(&paired, dest, choice)?;
-        let updated = self.carry_out(&paired, updated, choice)?;
-        Ok(marked([&original, &dest], updated, words))
+        let original =
+            rows.zip(&dest).map(|(sides, decision)| self.resolved_to_original(sides, decision)).collect();
+        let original = self.apply_decisions(&paired, original, choice)?;
+        let dest = self.apply_decisions(&paired, dest, choice)?;
+        let updated = self.apply_decisions(&paired, updated, choice)?;
+        Ok(with_conflict_markers([&original, &dest], updated, words))
     }
 
-    fn pair(&self) -> Result<Paired<'p>> {
-        if let Some(problem) = unresolved(self.dest) {
+    fn match_packages(&self) -> Result<MatchedPackages<'p>> {
+        if let Some(problem) = find_unresolved_conflict(self.dest) {
             return Err(problem);
         }
         let packages = [self.original, self.updated, self.dest];
-        keep_loaded_secrets(&packages);
-        let form = Form::of(&packages);
-        let plain = plain_paths(&packages, form, Kinship::Descendant);
-        let of =
-            |package: &'p Package| manifests_but(package, |file| plain.contains(form.path(&file.relative)));
+        mark_loaded_secrets(&packages);
+        let form = Layout::from_packages(&packages);
+        let plain = select_plain_files(&packages, form, Relation::Descendant);
+        let of = |package: &'p Package| {
+            manifests_except(package, |file| plain.contains(form.path(&file.relative)))
+        };
         let (original, updated, dest) = (of(self.original), of(self.updated), of(self.dest));
         let MatchedManifests { rows, warnings } =
-            match_manifests([&dest, &original, &updated], form, Kinship::Descendant)?;
-        Ok(Paired { form, plain, original, updated, dest, rows, warnings })
+            match_manifests([&dest, &original, &updated], form, Relation::Descendant)?;
+        Ok(MatchedPackages { form, plain, original, updated, dest, rows, warnings })
     }
 
-    fn decide(&self, paired: &Paired<'_>, policy: ConflictPolicy) -> Result<Vec<Verdict>> {
+    fn decide(&self, paired: &MatchedPackages<'_>, policy: ConflictPolicy) -> Result<Vec<Decision>> {
         let options = MergeOptions { conflicts: policy, ..self.options.clone() };
         let rows = paired.rows.par_iter();
         rows.map(|row| self.decide_one(paired.sides(row), &options)).collect()
     }
 
-    fn decide_one(&self, sides: Sides<'_, '_>, options: &MergeOptions) -> Result<Verdict> {
+    fn decide_one(&self, sides: Sides<'_, '_>, options: &MergeOptions) -> Result<Decision> {
         let dest_wins = options.conflicts == ConflictPolicy::Dest;
         let whole = |kind, fate| {
-            let (fate, taken) =
-                if dest_wins { (Fate::Stays, ConflictSide::Dest) } else { (fate, ConflictSide::Updated) };
-            Verdict { whole: Some((kind, taken)), ..Verdict::of(fate) }
+            let (fate, taken) = if dest_wins {
+                (Outcome::Unchanged, ConflictSide::Dest)
+            } else {
+                (fate, ConflictSide::Updated)
+            };
+            Decision { whole: Some((kind, taken)), ..Decision::new(fate) }
         };
         Ok(match (sides.original, sides.updated, sides.dest) {
             (Some(original), None, Some(dest)) if is_changed(original, dest) => {
-                whole(ConflictKind::Removed, Fate::Goes)
+                whole(ConflictKind::RemovedInUpdated, Outcome::Removed)
             }
-            (Some(_), None, Some(_)) => Verdict::of(Fate::Goes),
+            (Some(_), None, Some(_)) => Decision::new(Outcome::Removed),
             (Some(original), Some(updated), None) if original.node != updated.node => {
-                whole(ConflictKind::Returned, Fate::Comes(updated.node.clone()))
+                whole(ConflictKind::RemovedInDest, Outcome::Added(updated.node.clone()))
             }
-            (None, Some(updated), None) => Verdict::of(Fate::Comes(updated.node.clone())),
-            (_, Some(updated), Some(dest)) => return self.fields(sides.original, updated, dest, options),
-            (_, None, _) | (Some(_), Some(_), None) => Verdict::of(Fate::Stays),
+            (None, Some(updated), None) => Decision::new(Outcome::Added(updated.node.clone())),
+            (_, Some(updated), Some(dest)) => {
+                return self.merge_fields(sides.original, updated, dest, options);
+            }
+            (_, None, _) | (Some(_), Some(_), None) => Decision::new(Outcome::Unchanged),
         })
     }
 
-    fn fields(
+    fn merge_fields(
         &self,
         original: Option<&Manifest<'_>>,
         updated: &Manifest<'_>,
         dest: &Manifest<'_>,
         options: &MergeOptions,
-    ) -> Result<Verdict> {
-        let kind = dest.unsaid_kind(self.schema);
+    ) -> Result<Decision> {
+        let kind = dest.implied_kind(self.schema);
         let versions = [original.map(|manifest| manifest.node), Some(updated.node)];
         let merged = merge3_with_kind(versions, Some(dest.node.clone()), kind, self.schema, options)
             .map_err(|error| error.resource(dest))?;
-        let fate =
-            merged.node.map_or(Fate::Goes, |node| Fate::Becomes(NewValue::of(dest, node, self.schema)));
+        let fate = merged
+            .node
+            .map_or(Outcome::Removed, |node| Outcome::Changed(NewValue::new(dest, node, self.schema)));
         let warnings = merged.warnings.into_iter().map(|warning| warning.resource(dest)).collect();
-        Ok(Verdict { fate, fields: merged.conflicts, whole: None, warnings })
+        Ok(Decision { fate, fields: merged.conflicts, whole: None, warnings })
     }
 
     /// Returns the manifest with each conflict resolved to the original.
-    fn original_of(&self, sides: Sides<'_, '_>, decision: &Verdict) -> Verdict {
+    fn resolved_to_original(&self, sides: Sides<'_, '_>, decision: &Decision) -> Decision {
         let original = sides.original.map(|manifest| manifest.node);
         let fate = match (&decision.whole, sides.dest, original) {
             (Some(_), Some(dest), Some(original)) => {
-                Fate::Becomes(NewValue::of(dest, original.clone(), self.schema))
+                Outcome::Changed(NewValue::new(dest, original.clone(), self.schema))
             }
-            (Some(_), None, Some(original)) => Fate::Comes(original.clone()),
+            (Some(_), None, Some(original)) => Outcome::Added(original.clone()),
             (None, Some(dest), _) if !decision.fields.is_empty() => {
                 let merged = match &decision.fate {
-                    Fate::Becomes(NewValue::Other { node, .. }) => node,
+                    Outcome::Changed(NewValue::Changed { node, .. }) => node,
                     _ => dest.node,
                 };
                 let node = with_originals(merged.clone(), &decision.fields);
-                Fate::Becomes(NewValue::of(dest, node, self.schema))
+                Outcome::Changed(NewValue::new(dest, node, self.schema))
             }
             _ => return decision.clone(),
         };
-        Verdict { fate, ..decision.clone() }
+        Decision { fate, ..decision.clone() }
     }
 
-    fn carry_out(
+    fn apply_decisions(
         &self,
-        paired: &Paired<'p>,
-        decisions: Vec<Verdict>,
+        paired: &MatchedPackages<'p>,
+        decisions: Vec<Decision>,
         choice: FileChoice,
     ) -> Result<ChangedPackage> {
         let packages = [self.original, self.updated, self.dest];
         let mut plan = RewritePlan::new(self.dest);
-        plan.leave_alone(&[self.dest, self.updated]);
-        plan.warn(kept_for_links(&paired.plain).into_iter().chain(merged_by_lines(&packages, paired.form)));
-        plan.warn(paired.warnings.iter().cloned());
-        if self.origins == OriginKeeping::Kept {
-            plan.trace(self.origins(paired, &decisions));
+        plan.skip_unread(&[self.dest, self.updated]);
+        plan.add_warnings(
+            symlink_warnings(&paired.plain).into_iter().chain(line_merge_warnings(&packages, paired.form)),
+        );
+        plan.add_warnings(paired.warnings.iter().cloned());
+        if self.origins == OriginRecording::Enabled {
+            plan.set_origins(self.origins(paired, &decisions));
         }
         for (row, decision) in paired.rows.iter().zip(decisions) {
             let sides = paired.sides(row);
-            plan.conflict(conflicts(&decision, sides));
-            plan.warn(decision.warnings);
+            plan.add_conflicts(conflicts(&decision, sides));
+            plan.add_warnings(decision.warnings);
             match (decision.fate, sides.dest, sides.updated.or(sides.original)) {
-                (Fate::Becomes(value), Some(dest), _) => match paired.moved(sides) {
+                (Outcome::Changed(value), Some(dest), _) => match paired.moved_to(sides) {
                     Some(manifest) => plan.relocate(dest, value, manifest),
                     None => plan.change(dest, value),
                 },
-                (Fate::Goes, Some(dest), _) => plan.remove(dest),
-                (Fate::Comes(node), _, Some(manifest)) => {
+                (Outcome::Removed, Some(dest), _) => plan.remove(dest),
+                (Outcome::Added(node), _, Some(manifest)) => {
                     let from = if sides.updated.is_some() { self.updated } else { self.original };
                     plan.add(from, manifest, node);
                 }
@@ -274,8 +284,8 @@ impl<'p> PackageMerge3<'p> {
         }
         let mut changed = plan.finish(merge3_files(packages, paired.form, &paired.plain, choice))?;
         if self.options.rules == MergeRules::Lossless {
-            take_untouched(&mut changed, &paired.untouched(packages, self.options.nulls));
-            if paired.form == Form::Directories {
+            replace_unmodified(&mut changed, &paired.untouched(packages, self.options.nulls));
+            if paired.form == Layout::Directories {
                 changed.warnings.extend(broken_references(self.updated, self.dest, &changed));
             }
         }
@@ -285,23 +295,28 @@ impl<'p> PackageMerge3<'p> {
 
 impl PackageMerge3<'_> {
     /// Returns the origins of the changed parts of all manifests.
-    fn origins(&self, paired: &Paired<'_>, decisions: &[Verdict]) -> Vec<ChangeOrigin> {
+    fn origins(&self, paired: &MatchedPackages<'_>, decisions: &[Decision]) -> Vec<ChangeOrigin> {
         let rows = paired.rows.par_iter().zip(decisions).filter(|(_, decision)| decision.whole.is_none());
         rows.flat_map_iter(|(row, decision)| self.origins_of(paired, paired.sides(row), decision)).collect()
     }
 
-    fn origins_of(&self, paired: &Paired<'_>, sides: Sides<'_, '_>, decision: &Verdict) -> Vec<ChangeOrigin> {
+    fn origins_of(
+        &self,
+        paired: &MatchedPackages<'_>,
+        sides: Sides<'_, '_>,
+        decision: &Decision,
+    ) -> Vec<ChangeOrigin> {
         let dest_node = sides.dest.map(|dest| dest.node);
         let (result, moved) = match &decision.fate {
-            Fate::Becomes(NewValue::Other { node, .. }) => (Some(node), paired.moved(sides)),
-            Fate::Becomes(NewValue::Same) => (dest_node, paired.moved(sides)),
-            Fate::Stays => (dest_node, None),
-            Fate::Comes(node) => (Some(node), None),
-            Fate::Goes => (None, None),
+            Outcome::Changed(NewValue::Changed { node, .. }) => (Some(node), paired.moved_to(sides)),
+            Outcome::Changed(NewValue::Unchanged) => (dest_node, paired.moved_to(sides)),
+            Outcome::Unchanged => (dest_node, None),
+            Outcome::Added(node) => (Some(node), None),
+            Outcome::Removed => (None, None),
         };
         let path = match (moved, sides.dest, sides.updated.or(sides.original)) {
             (None, Some(dest), _) => self.dest.files()[dest.index.file].path.clone(),
-            (Some(there), ..) | (None, None, Some(there)) => self.dest.place_of(there.path),
+            (Some(there), ..) | (None, None, Some(there)) => self.dest.location_of(there.path),
             (None, None, None) => return Vec::new(),
         };
         let sides = [sides.original, sides.updated, sides.dest];
@@ -326,9 +341,9 @@ fn is_changed(original: &Manifest<'_>, dest: &Manifest<'_>) -> bool {
     named != *original.node
 }
 
-impl<'p> Paired<'p> {
+impl<'p> MatchedPackages<'p> {
     /// Returns the updated manifest if only the updated version moved it to another file.
-    fn moved<'m>(&self, sides: Sides<'m, 'p>) -> Option<&'m Manifest<'p>> {
+    fn moved_to<'m>(&self, sides: Sides<'m, 'p>) -> Option<&'m Manifest<'p>> {
         let path = |manifest: Option<&Manifest<'p>>| manifest.map(|manifest| self.form.path(manifest.path));
         let (before, here, there) = (path(sides.original), path(sides.dest), path(sides.updated));
         sides.updated.filter(|_| before == here && here != there)
@@ -343,30 +358,30 @@ impl<'p> Paired<'p> {
     }
 }
 
-impl<'p> Paired<'p> {
+impl<'p> MatchedPackages<'p> {
     /// Returns the updated files that replace unmodified files of dest.
-    fn untouched(&self, packages: [&'p Package; 3], nulls: NullPolicy) -> Untouched<'p> {
+    fn untouched(&self, packages: [&'p Package; 3], nulls: NullPolicy) -> UnmodifiedFiles<'p> {
         if nulls == NullPolicy::Clear {
-            return Untouched::new();
+            return UnmodifiedFiles::new();
         }
         let manifest_paths = self.rows.iter().map(|row| {
             let Sides { original, updated, dest } = self.sides(row);
             [original, updated, dest].map(|manifest| manifest.map(|m| self.form.path(m.path)))
         });
-        untouched(packages, (self.form, &self.plain), manifest_paths)
+        find_unmodified(packages, (self.form, &self.plain), manifest_paths)
     }
 }
 
-fn conflicts(decision: &Verdict, sides: Sides<'_, '_>) -> Vec<PackageConflict> {
+fn conflicts(decision: &Decision, sides: Sides<'_, '_>) -> Vec<PackageConflict> {
     let sides = [sides.original, sides.updated, sides.dest];
     match decision.whole {
-        Some((kind, taken)) => vec![PackageConflict::of_manifests(kind, sides, taken)],
+        Some((kind, taken)) => vec![PackageConflict::for_manifests(kind, sides, taken)],
         None => field_conflicts(ConflictKind::Field, &decision.fields, sides),
     }
 }
 
 /// Returns the manifest files whose executable bit differs from dest's.
-fn executables([original, updated, dest]: [&Package; 3], form: Form) -> Vec<(PathBuf, bool)> {
+fn executables([original, updated, dest]: [&Package; 3], form: Layout) -> Vec<(PathBuf, bool)> {
     let by_path = |package: &Package| -> BTreeMap<PathBuf, bool> {
         let files = package.files().iter();
         files.map(|file| (form.path(&file.relative).to_path_buf(), file.executable)).collect()
@@ -378,5 +393,5 @@ fn executables([original, updated, dest]: [&Package; 3], form: Form) -> Vec<(Pat
         let merged = if dest_has == before { updated } else { dest_has };
         (merged != mine.get(&path).copied().unwrap_or(false)).then_some((path, merged))
     });
-    changed.map(|(path, executable)| (dest.place_of(&path), executable)).collect()
+    changed.map(|(path, executable)| (dest.location_of(&path), executable)).collect()
 }

@@ -9,7 +9,6 @@ mod change;
 mod conflict;
 mod field_conflicts;
 mod fields;
-mod forbidden;
 mod lines;
 mod loaded;
 mod lost;
@@ -18,7 +17,7 @@ mod markers;
 mod merge2;
 mod merge3;
 mod origins;
-mod others;
+mod other_files;
 mod pairing;
 mod patch;
 mod plain;
@@ -26,23 +25,24 @@ mod plan;
 mod read;
 mod references;
 mod removals;
+mod schema_violations;
 mod secret;
 mod selection;
-mod untouched;
+mod unmodified_files;
 
 pub use change::{
     ChangeKind, ChangedFile, ChangedPackage, FileContent, FileRole, PackageChange, recover_target,
     write_copy, write_files,
 };
-pub use conflict::{ConflictPlace, ConflictWriting, PackageConflict};
-pub use forbidden::wrong_types;
-pub use lines::MarkerWords;
+pub use conflict::{ConflictOutput, ConflictVersion, PackageConflict};
+pub use lines::MarkerLabels;
 pub use merge2::merge2_packages;
 pub use merge3::{PackageMerge3, merge3_packages};
-pub use origins::{ChangeOrigin, OriginKeeping, OriginSide};
-pub use others::{PlainMerge, merge3_plain};
+pub use origins::{ChangeOrigin, OriginRecording, OriginSide};
+pub use other_files::{PlainMerge, merge3_plain};
 pub use patch::{CustomKinds, PackagePatchOptions, Patches, patch_package};
 pub use read::{OtherFile, Package, PackageFile};
+pub use schema_violations::type_warnings;
 pub use selection::ManifestSelection;
 
 #[cfg(test)]

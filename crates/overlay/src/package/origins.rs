@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use super::fields::entries_by_usual_keys;
+use super::fields::align_by_common_keys;
 use super::manifest::Manifest;
 use smp_merge::merge::Conflict;
 use smp_merge::merge::align;
@@ -15,12 +15,12 @@ use smp_text::yaml::{Entry, Map, Node, Value};
 
 /// Controls whether a merge records the origins of its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OriginKeeping {
+pub enum OriginRecording {
     /// Origins are not recorded.
     #[default]
-    Dropped,
+    Disabled,
     /// Origins are recorded, which takes time.
-    Kept,
+    Enabled,
 }
 
 /// A part of a merge result that differs from the original and is not in conflict.
@@ -68,7 +68,7 @@ impl OriginSide {
     }
 
     /// Returns the side whose value the result has.
-    pub(super) fn of<T: PartialEq>(updated: &T, dest: &T, result: &T) -> Self {
+    pub(super) fn from_result<T: PartialEq>(updated: &T, dest: &T, result: &T) -> Self {
         match (updated == result, dest == result) {
             (true, false) => Self::Updated,
             (false, true) => Self::Dest,
@@ -157,7 +157,7 @@ impl OriginWalk<'_> {
     /// Records the changes of a list by its entries. Returns false if the entries have no keys or only their
     /// order changed.
     fn lists(&mut self, lists: [&[Node]; 4], cursor: Cursor<'_>, pointer: &mut String) -> bool {
-        let Some(rows) = entries_by_usual_keys(lists, cursor) else { return false };
+        let Some(rows) = align_by_common_keys(lists, cursor) else { return false };
         let before = self.found.len();
         let mut is_changed = false;
         for (element, at) in rows {
@@ -182,7 +182,7 @@ impl OriginWalk<'_> {
             path: self.merged.path.clone(),
             resource: Some(self.resource.clone()),
             field: (!is_whole).then(|| (self.field_path.clone(), pointer.to_string())),
-            side: OriginSide::of(&updated, &dest, &result),
+            side: OriginSide::from_result(&updated, &dest, &result),
             original: location(original),
             updated: location(updated),
             dest: location(dest),

@@ -3,19 +3,19 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::change::ChangedPackage;
-use super::forbidden::newly_forbidden;
-use super::lost::{Losses, LostEntry, not_arrived};
+use super::lost::{Losses, LostEntry, ineffective_entries};
 use super::manifest::{Manifest, gvk_of, manifests};
-use super::others::MergedFiles;
+use super::other_files::MergedFiles;
 use super::plan::{NewValue, RewritePlan};
 use super::read::Package;
-use super::removals::{at_removal, removals};
-use super::secret::{is_known_plain, is_secret};
+use super::removals::{locate_at_removal, removals};
+use super::schema_violations::new_violations;
+use super::secret::{cannot_hold_secrets, is_secret};
 use super::selection::{ManifestSelection, NamedTarget, PatchCandidates, is_kustomization};
 use smp_merge::merge::directive::PATCH_MERGE_KEY;
 use smp_merge::merge::{AbsentDeletions, Exceptions, MergeRules, Merged, PatchRules, Rules};
 use smp_merge::patch::{
-    ApplyOptions, JsonPatch, JsonPatchOptions, PatchType, apply, check_strategic_support, check_numbers,
+    ApplyOptions, JsonPatch, JsonPatchOptions, PatchType, apply, check_numbers, check_strategic_support,
     parse_json_patch,
 };
 use smp_merge::schema::{Cursor, Gvk, Schema};
@@ -76,7 +76,7 @@ impl PackagePatchOptions {
 pub enum CustomKinds {
     /// Rejected, as by the API server.
     #[default]
-    Refused,
+    Rejected,
     /// Applied by the schema that was given for them.
     Patched,
 }
@@ -110,7 +110,7 @@ impl TargetedPatch {
                 .at(node.span().at_start())
                 .help("use patch type `json` for a list of operations"));
         }
-        let target = if is_json { NamedTarget::default() } else { NamedTarget::of(&node) };
+        let target = if is_json { NamedTarget::default() } else { NamedTarget::from_patch(&node) };
         Ok(Self { node, source, patch_type, json, target })
     }
 
@@ -130,15 +130,16 @@ impl TargetedPatch {
     }
 
     /// Adds the location of the patch, if the error has none, and the file of the manifest.
-    fn failed_at(&self, error: Diagnostic, manifest: &Manifest<'_>) -> Diagnostic {
+    fn locate_error(&self, error: Diagnostic, manifest: &Manifest<'_>) -> Diagnostic {
         let has_location = !error.labels().is_empty();
         let error = if has_location { error } else { error.at(self.node.span().at_start()) };
-        error.note(format!("target: {} in {}", manifest.shown(), manifest.path.display()))
+        error.note(format!("target: {} in {}", manifest.display_name(), manifest.path.display()))
     }
 
     fn apply(&self, mut node: Node, schema: &Schema, kind: Cursor<'_>, rules: Rules) -> Result<Merged> {
         if let Some(operations) = &self.json {
-            let warnings = operations.apply_with_warnings(&mut node, JsonPatchOptions::default())?.into_warnings();
+            let warnings =
+                operations.apply_with_warnings(&mut node, JsonPatchOptions::default())?.into_warnings();
             return Ok(Merged { warnings, ..Merged::from_node(Some(node)) });
         }
         let options = ApplyOptions::default().rules(rules).kind(kind).schema(schema);
@@ -190,7 +191,7 @@ impl TargetedPatch {
         });
         let mut lost: Vec<&LostEntry> =
             of_server.chain(of_overlay).filter(|lost| reported.insert(lost.span)).collect();
-        let missing = not_arrived(&patch, merged, options.kind);
+        let missing = ineffective_entries(&patch, merged, options.kind);
         let known: FxHashSet<&[PathElement]> = lost.iter().map(|lost| lost.list()).collect();
         lost.extend(missing.iter().filter(|missing| !known.contains(missing.list())));
         let left = entry_spans(merged);
@@ -252,14 +253,14 @@ pub fn patch_package(
         let named = |error: Diagnostic| error.resource(manifest);
         let mut node = Some(manifest.node.clone());
         for patch in patches {
-            let failed = |error| named(patch.failed_at(error, manifest));
+            let failed = |error| named(patch.locate_error(error, manifest));
             let Some(before) = node else { break };
             if patch.patch_type == PatchType::Strategic {
                 // Fields missing from the result are reported by `forbidden_by`.
                 drop(absences.check(&before, &patch.node, kind, manifest));
             }
             let merged = patch.apply(before, schema, kind, options.rules_for(manifest)).map_err(failed)?;
-            plan.warn(merged.warnings.into_iter().map(named));
+            plan.add_warnings(merged.warnings.into_iter().map(named));
             node = merged.node;
             if let Some(after) = &node {
                 check_identity(manifest.node, after).map_err(failed)?;
@@ -267,13 +268,13 @@ pub fn patch_package(
         }
         match node {
             Some(node) => {
-                plan.warn(forbidden_by(patches, manifest.node, &node, kind).map(named));
-                plan.change(manifest, NewValue::of(manifest, node, schema));
+                plan.add_warnings(violations_by(patches, manifest.node, &node, kind).map(named));
+                plan.change(manifest, NewValue::new(manifest, node, schema));
             }
             None => plan.remove(manifest),
         }
     }
-    plan.warn(absences.into_warnings());
+    plan.add_warnings(absences.into_warnings());
     plan.finish(MergedFiles::default())
 }
 
@@ -284,17 +285,17 @@ fn schema_kind(manifest: &Manifest<'_>) -> Gvk {
 }
 
 /// Returns warnings for schema violations that the patches introduced, located in the patches.
-fn forbidden_by(
+fn violations_by(
     patches: &[&TargetedPatch],
     before: &Node,
     after: &Node,
     kind: Cursor<'_>,
 ) -> impl Iterator<Item = Diagnostic> {
-    let forbidden = newly_forbidden(before, after, kind);
+    let forbidden = new_violations(before, after, kind);
     let is_missing = forbidden.iter().any(|warning| warning.code() == Code::MissingField);
     let nodes: Vec<&Node> = patches.iter().map(|patch| &patch.node).collect();
     let removed = if is_missing { removals(&nodes, [before, after]) } else { FxHashMap::default() };
-    forbidden.into_iter().map(move |warning| at_removal(warning, &removed))
+    forbidden.into_iter().map(move |warning| locate_at_removal(warning, &removed))
 }
 
 /// Checks that the API server would accept all strategic merge patches.
@@ -310,7 +311,7 @@ fn check_schemas<'a>(
     for (manifest, patches) in patched {
         let check = |patch: &&TargetedPatch| {
             let checked = patch.check_schema(manifest, kind_of(manifest), options);
-            checked.map_err(|error| patch.failed_at(error, manifest).resource(manifest)).err()
+            checked.map_err(|error| patch.locate_error(error, manifest).resource(manifest)).err()
         };
         let Some(error) = patches.iter().find_map(check) else { continue };
         if reported.insert(&manifest.gvk) {
@@ -340,7 +341,7 @@ fn patches_of<'a>(
             Err(_) => package.has_secrets(),
         };
         let is_plain = |targets: &Vec<usize>| {
-            targets.iter().all(|&target| is_known_plain(manifests[target].key.names()))
+            targets.iter().all(|&target| cannot_hold_secrets(manifests[target].key.names()))
         };
         if is_secret {
             package.sources().mark_secret(patch.source);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::pairing::{Form, Kinship};
+use super::pairing::{Layout, Relation};
 use super::read::{Package, PackageFile};
 use smp_text::diagnostic::{Code, Diagnostic};
 
@@ -13,30 +13,34 @@ pub(super) struct PlainPaths<'p> {
     /// Files that are merged without being parsed.
     pub merged: BTreeSet<&'p Path>,
     /// Files that are kept as dest has them, because a side has a symlink at the path.
-    pub kept: BTreeSet<&'p Path>,
+    pub symlinked: BTreeSet<&'p Path>,
 }
 
 impl PlainPaths<'_> {
     pub fn contains(&self, path: &Path) -> bool {
-        self.merged.contains(path) || self.kept.contains(path)
+        self.merged.contains(path) || self.symlinked.contains(path)
     }
 }
 
 /// Selects the files that are not merged as manifests. Dest is the last package, and the one before it is merged
 /// into dest.
-pub(super) fn plain_paths<'p>(packages: &[&'p Package], form: Form, kinship: Kinship) -> PlainPaths<'p> {
+pub(super) fn select_plain_files<'p>(
+    packages: &[&'p Package],
+    form: Layout,
+    kinship: Relation,
+) -> PlainPaths<'p> {
     let mut plain = PlainPaths::default();
     let mut without: BTreeMap<&Path, bool> = BTreeMap::new();
     let others = packages.iter().flat_map(|package| package.others());
     plain.merged.extend(others.map(|file| form.path(&file.relative)));
     for file in packages.iter().flat_map(|package| package.files()) {
         let path = form.path(&file.relative);
-        if why_plain(file, form, kinship).is_some() {
+        if plain_reason(file, form, kinship).is_some() {
             plain.merged.insert(path);
         }
         *without.entry(path).or_insert(true) &= !file.has_manifests();
     }
-    if form == Form::Directories && kinship == Kinship::Descendant {
+    if form == Layout::Directories && kinship == Relation::Descendant {
         // Files with only comments.
         plain.merged.extend(without.into_iter().filter(|(_, is)| *is).map(|(path, _)| path));
     }
@@ -44,15 +48,15 @@ pub(super) fn plain_paths<'p>(packages: &[&'p Package], form: Form, kinship: Kin
         packages.iter().rev().take(2).flat_map(|package| package.links()).collect();
     if !links.is_empty() {
         let files = packages.iter().flat_map(|package| package.paths());
-        plain.kept = files.filter(|path| path.ancestors().any(|path| links.contains(path))).collect();
-        plain.merged.retain(|path| !plain.kept.contains(path));
+        plain.symlinked = files.filter(|path| path.ancestors().any(|path| links.contains(path))).collect();
+        plain.merged.retain(|path| !plain.symlinked.contains(path));
     }
     plain
 }
 
 /// Warns of files that are not merged because a side has a symlink at the path.
-pub(super) fn kept_for_links(plain: &PlainPaths<'_>) -> Vec<Diagnostic> {
-    let warnings = plain.kept.iter().map(|path| {
+pub(super) fn symlink_warnings(plain: &PlainPaths<'_>) -> Vec<Diagnostic> {
+    let warnings = plain.symlinked.iter().map(|path| {
         let message = format!("{} is not merged: one version has a symlink there", path.display());
         Diagnostic::warning(Code::OutsideRoot, message).help("replace the symlink by a file to merge it")
     });
@@ -60,23 +64,23 @@ pub(super) fn kept_for_links(plain: &PlainPaths<'_>) -> Vec<Diagnostic> {
 }
 
 /// Returns the reason why a YAML file is not merged as manifests.
-fn why_plain(file: &PackageFile, form: Form, kinship: Kinship) -> Option<WhyPlain> {
+fn plain_reason(file: &PackageFile, form: Layout, kinship: Relation) -> Option<PlainReason> {
     let has_documents = || file.documents.iter().any(|node| !node.is_null());
     match (form, kinship) {
         // With single files, one of the two would be lost.
-        (Form::Files, Kinship::Stranger) => None,
-        _ if file.has_doubles() => Some(WhyPlain::Doubles),
-        _ if file.has_too_many_alike() => Some(WhyPlain::TooManyAlike),
-        (Form::Files, _) | (_, Kinship::Stranger) => None,
-        _ if file.definition_problem().is_some() => Some(WhyPlain::PartOfDefinition),
-        _ => (!file.has_manifests() && has_documents()).then_some(WhyPlain::NoKind),
+        (Layout::Files, Relation::Unrelated) => None,
+        _ if file.has_duplicates() => Some(PlainReason::DuplicateResources),
+        _ if file.has_too_many_unnamed() => Some(PlainReason::TooManyUnnamed),
+        (Layout::Files, _) | (_, Relation::Unrelated) => None,
+        _ if file.definition_problem().is_some() => Some(PlainReason::PartOfDefinition),
+        _ => (!file.has_manifests() && has_documents()).then_some(PlainReason::NoKind),
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum WhyPlain {
-    Doubles,
-    TooManyAlike,
+enum PlainReason {
+    DuplicateResources,
+    TooManyUnnamed,
     PartOfDefinition,
     NoKind,
 }
@@ -88,17 +92,17 @@ struct Unmerged<'p> {
     why: &'p str,
 }
 
-fn unmerged(package: &Package, form: Form, kinship: Kinship) -> BTreeMap<&Path, Unmerged<'_>> {
+fn unmerged(package: &Package, form: Layout, kinship: Relation) -> BTreeMap<&Path, Unmerged<'_>> {
     let unread = package.others().iter().filter_map(|file| {
         let why = file.problem.as_ref()?.message();
         Some((form.path(&file.relative), Unmerged { path: &file.path, code: Code::Syntax, why }))
     });
     let read = package.files().iter().filter_map(|file| {
-        let (code, why) = match why_plain(file, form, kinship)? {
-            WhyPlain::Doubles => (Code::DuplicateResource, "it contains a duplicate resource"),
-            WhyPlain::TooManyAlike => (Code::Ambiguous, "it contains too many documents without a name"),
-            WhyPlain::PartOfDefinition => (Code::MissingField, file.definition_problem()?.message()),
-            WhyPlain::NoKind => return None,
+        let (code, why) = match plain_reason(file, form, kinship)? {
+            PlainReason::DuplicateResources => (Code::DuplicateResource, "it contains a duplicate resource"),
+            PlainReason::TooManyUnnamed => (Code::Ambiguous, "it contains too many documents without a name"),
+            PlainReason::PartOfDefinition => (Code::MissingField, file.definition_problem()?.message()),
+            PlainReason::NoKind => return None,
         };
         Some((form.path(&file.relative), Unmerged { path: &file.path, code, why }))
     });
@@ -106,10 +110,10 @@ fn unmerged(package: &Package, form: Form, kinship: Kinship) -> BTreeMap<&Path, 
 }
 
 /// Warns of manifest files that are merged by lines, once each. Dest, the last package, comes first.
-pub(super) fn merged_by_lines(packages: &[&Package], form: Form) -> Vec<Diagnostic> {
+pub(super) fn line_merge_warnings(packages: &[&Package], form: Layout) -> Vec<Diagnostic> {
     let mut warnings: BTreeMap<&Path, Diagnostic> = BTreeMap::new();
     for package in packages.iter().rev() {
-        for (relative, Unmerged { path, code, why }) in unmerged(package, form, Kinship::Descendant) {
+        for (relative, Unmerged { path, code, why }) in unmerged(package, form, Relation::Descendant) {
             let message = format!("{} is merged by lines: {why}", path.display());
             warnings.entry(relative).or_insert_with(|| Diagnostic::warning(code, message));
         }
@@ -118,9 +122,9 @@ pub(super) fn merged_by_lines(packages: &[&Package], form: Form) -> Vec<Diagnost
 }
 
 /// Warns of manifest files that are not merged but replaced by those of the source.
-pub(super) fn replaced_by_source([source, dest]: [&Package; 2], form: Form) -> Vec<Diagnostic> {
+pub(super) fn replacement_warnings([source, dest]: [&Package; 2], form: Layout) -> Vec<Diagnostic> {
     let [of_source, mut unmerged_files] =
-        [source, dest].map(|package| unmerged(package, form, Kinship::Stranger));
+        [source, dest].map(|package| unmerged(package, form, Relation::Unrelated));
     unmerged_files.extend(of_source);
     let [source, dest] = [source, dest].map(|package| contents(package, form));
     unmerged_files.retain(|path, _| {
@@ -134,7 +138,7 @@ pub(super) fn replaced_by_source([source, dest]: [&Package; 2], form: Form) -> V
     warnings.collect()
 }
 
-fn contents(package: &Package, form: Form) -> BTreeMap<&Path, &[u8]> {
+fn contents(package: &Package, form: Layout) -> BTreeMap<&Path, &[u8]> {
     let files = package.files().iter().map(|file| (form.path(&file.relative), file.text.as_bytes()));
     let others = package.others().iter().map(|file| (form.path(&file.relative), &*file.content));
     files.chain(others).collect()

@@ -11,7 +11,7 @@ use super::conflict::PackageConflict;
 use super::fields::{ChangedFields, changed_fields};
 use super::manifest::{Manifest, ManifestIndex};
 use super::origins::ChangeOrigin;
-use super::others::MergedFiles;
+use super::other_files::MergedFiles;
 use super::read::{Package, PackageFile, items};
 use smp_merge::schema::{Cursor, Schema};
 use smp_text::diagnostic::{Diagnostic, Result};
@@ -32,7 +32,7 @@ pub(super) struct RewritePlan<'p> {
 
 /// A manifest that is added to a file, and its source.
 struct AddedManifest<'p> {
-    from: &'p PackageFile,
+    source: &'p PackageFile,
     index: ManifestIndex,
     /// Sort order among the manifests added to the file.
     order: ManifestIndex,
@@ -47,16 +47,16 @@ impl<'p> RewritePlan<'p> {
         Self { package, after, added, executable: FxHashMap::default(), out: ChangedPackage::default() }
     }
 
-    fn note(&mut self, manifest: &Manifest<'_>, path: PathBuf, kind: ChangeKind) {
+    fn record_change(&mut self, manifest: &Manifest<'_>, path: PathBuf, kind: ChangeKind) {
         let resource = Some(manifest.key.to_string());
         self.out.changes.push(PackageChange { resource, path, kind });
     }
 
     /// Records the new value of a manifest, if it changed.
     pub fn change(&mut self, manifest: &Manifest<'_>, after: NewValue) {
-        let NewValue::Other { node, fields, removed_entries } = after else { return };
+        let NewValue::Changed { node, fields, removed_entries } = after else { return };
         self.out.removed_entries += removed_entries;
-        self.note(
+        self.record_change(
             manifest,
             self.package.files()[manifest.index.file].path.clone(),
             ChangeKind::Fields(fields),
@@ -66,34 +66,39 @@ impl<'p> RewritePlan<'p> {
 
     /// Removes a manifest from the package.
     pub fn remove(&mut self, manifest: &Manifest<'_>) {
-        self.note(manifest, self.package.files()[manifest.index.file].path.clone(), ChangeKind::Removed);
+        self.record_change(
+            manifest,
+            self.package.files()[manifest.index.file].path.clone(),
+            ChangeKind::Removed,
+        );
         self.after.insert(manifest.index, None);
     }
 
     /// Adds a manifest of another package to the file of the same path.
     pub fn add(&mut self, from: &'p Package, manifest: &Manifest<'_>, node: Node) {
-        let path = self.package.place_of(manifest.path);
-        self.note(manifest, path.clone(), ChangeKind::Added);
+        let path = self.package.location_of(manifest.path);
+        self.record_change(manifest, path.clone(), ChangeKind::Added);
         let (from, relative) = (&from.files()[manifest.index.file], manifest.path.to_path_buf());
-        let added = AddedManifest { from, index: manifest.index, order: manifest.index, relative, node };
+        let added =
+            AddedManifest { source: from, index: manifest.index, order: manifest.index, relative, node };
         self.added.entry(path).or_default().push(added);
     }
 
     /// Moves a manifest to the file of another one, with a new value if it changed.
     pub fn relocate(&mut self, manifest: &Manifest<'_>, after: NewValue, there: &Manifest<'_>) {
-        let (from, path) = (&self.package.files()[manifest.index.file], self.package.place_of(there.path));
-        self.note(manifest, path.clone(), ChangeKind::Moved(from.path.clone()));
+        let (from, path) = (&self.package.files()[manifest.index.file], self.package.location_of(there.path));
+        self.record_change(manifest, path.clone(), ChangeKind::Moved(from.path.clone()));
         let node = match after {
-            NewValue::Same => manifest.node.clone(),
-            NewValue::Other { node, fields, removed_entries } => {
+            NewValue::Unchanged => manifest.node.clone(),
+            NewValue::Changed { node, fields, removed_entries } => {
                 self.out.removed_entries += removed_entries;
-                self.note(manifest, path.clone(), ChangeKind::Fields(fields));
+                self.record_change(manifest, path.clone(), ChangeKind::Fields(fields));
                 node
             }
         };
         self.after.insert(manifest.index, None);
         let (relative, order) = (there.path.to_path_buf(), there.index);
-        let added = AddedManifest { from, index: manifest.index, order, relative, node };
+        let added = AddedManifest { source: from, index: manifest.index, order, relative, node };
         self.added.entry(path).or_default().push(added);
     }
 
@@ -103,21 +108,21 @@ impl<'p> RewritePlan<'p> {
     }
 
     /// Records the paths that are neither read nor written.
-    pub fn leave_alone(&mut self, packages: &[&Package]) {
+    pub fn skip_unread(&mut self, packages: &[&Package]) {
         let paths = packages.iter().flat_map(|package| package.left_alone().iter().cloned());
-        self.out.left_alone.extend(paths);
+        self.out.skipped.extend(paths);
     }
 
-    pub fn conflict(&mut self, conflicts: impl IntoIterator<Item = PackageConflict>) {
+    pub fn add_conflicts(&mut self, conflicts: impl IntoIterator<Item = PackageConflict>) {
         self.out.conflicts.extend(conflicts);
     }
 
     /// Records the origins of changed parts.
-    pub fn trace(&mut self, origins: Vec<ChangeOrigin>) {
+    pub fn set_origins(&mut self, origins: Vec<ChangeOrigin>) {
         self.out.origins = Some(origins);
     }
 
-    pub fn warn(&mut self, warnings: impl IntoIterator<Item = Diagnostic>) {
+    pub fn add_warnings(&mut self, warnings: impl IntoIterator<Item = Diagnostic>) {
         self.out.warnings.extend(warnings);
     }
 
@@ -196,16 +201,24 @@ impl<'p> RewritePlan<'p> {
         let is_changed = !is_same || executable != was_executable;
         let content = text.map(FileContent::Text);
         let read = before.and_then(|file| file.stamp.clone());
-        ChangedFile { path, relative, content, executable, role: FileRole::Manifests, is_changed, read }
+        ChangedFile {
+            path,
+            relative,
+            content,
+            executable,
+            role: FileRole::Manifests,
+            is_changed,
+            stamp: read,
+        }
     }
 
     /// Returns a new file: the file of the other package without the manifests that are not added.
     fn new_file(&self, path: PathBuf, added: &[AddedManifest<'_>]) -> Result<ChangedFile> {
-        let Some(AddedManifest { from, relative, .. }) = added.first() else {
+        let Some(AddedManifest { source: from, relative, .. }) = added.first() else {
             return Ok(self.changed(path, PathBuf::new(), None, None));
         };
         let mut after = vec![None; from.documents.len()];
-        for AddedManifest { from: file, index, node, .. } in added {
+        for AddedManifest { source: file, index, node, .. } in added {
             match index.item {
                 None if std::ptr::eq(*file, *from) => after[index.document] = Some(node.clone()),
                 _ => after.push(Some(node.clone())),
@@ -242,9 +255,9 @@ impl<'p> RewritePlan<'p> {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum NewValue {
     /// Unchanged.
-    Same,
+    Unchanged,
     /// Changed.
-    Other {
+    Changed {
         node: Node,
         /// Changed fields; empty if only comments changed.
         fields: Vec<FieldPath>,
@@ -254,13 +267,13 @@ pub(super) enum NewValue {
 }
 
 impl NewValue {
-    pub fn of(manifest: &Manifest<'_>, after: Node, schema: &Schema) -> Self {
+    pub fn new(manifest: &Manifest<'_>, after: Node, schema: &Schema) -> Self {
         if is_unchanged(manifest.node, &after) {
-            return Self::Same;
+            return Self::Unchanged;
         }
         let cursor = schema.kind(&manifest.gvk).unwrap_or_else(Cursor::unknown);
         let ChangedFields { paths: fields, removed_entries } = changed_fields(manifest.node, &after, cursor);
-        Self::Other { node: after, fields, removed_entries }
+        Self::Changed { node: after, fields, removed_entries }
     }
 }
 

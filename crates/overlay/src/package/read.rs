@@ -42,7 +42,7 @@ pub struct Package {
     is_directory: bool,
     files: Vec<PackageFile>,
     others: Vec<OtherFile>,
-    left_alone: Vec<PathBuf>,
+    skipped: Vec<PathBuf>,
     /// Sources that hold the text of the files.
     sources: SourceMap,
 }
@@ -147,10 +147,10 @@ impl Package {
     ///
     /// # Errors
     /// The text is malformed.
-    pub fn of_text(name: &str, text: String, reading: Reading, sources: &SourceMap) -> Result<Self> {
+    pub fn from_text(name: &str, text: String, reading: Reading, sources: &SourceMap) -> Result<Self> {
         let source = sources.add(name, text);
         let file = PackageFile::parse(name.into(), name.into(), source, reading, sources)?;
-        Ok(Self::of_file(PathBuf::from(name), file, sources))
+        Ok(Self::from_file(PathBuf::from(name), file, sources))
     }
 
     /// Creates a package from a version of a file. Messages call it `name`, and it is parsed as the file at
@@ -158,7 +158,7 @@ impl Package {
     ///
     /// # Errors
     /// The text is malformed.
-    pub fn of_version(
+    pub fn from_version(
         path: &Path,
         name: &str,
         text: String,
@@ -167,12 +167,12 @@ impl Package {
     ) -> Result<Self> {
         let source = sources.add(name, text);
         let file = PackageFile::parse(path.into(), name.into(), source, reading.for_file(path), sources)?;
-        Ok(Self::of_file(PathBuf::from(name), file, sources))
+        Ok(Self::from_file(PathBuf::from(name), file, sources))
     }
 
-    fn of_file(root: PathBuf, file: PackageFile, sources: &SourceMap) -> Self {
+    fn from_file(root: PathBuf, file: PackageFile, sources: &SourceMap) -> Self {
         let (others, left_alone, sources) = (Vec::new(), Vec::new(), sources.clone());
-        Self { root, is_directory: false, files: vec![file], others, left_alone, sources }
+        Self { root, is_directory: false, files: vec![file], others, skipped: left_alone, sources }
     }
 
     /// Sources that hold the text of the files.
@@ -201,12 +201,12 @@ impl Package {
     /// Returns the skipped paths: symlinks and `.git`.
     #[must_use]
     pub fn left_alone(&self) -> &[PathBuf] {
-        &self.left_alone
+        &self.skipped
     }
 
     /// Returns the paths of symlinks, relative to the package.
     pub(super) fn links(&self) -> impl Iterator<Item = PathBuf> {
-        let links = self.left_alone.iter().filter(|path| path.file_name().is_none_or(|name| name != ".git"));
+        let links = self.skipped.iter().filter(|path| path.file_name().is_none_or(|name| name != ".git"));
         links.filter_map(|path| Some(path.strip_prefix(&self.root).ok()?.to_path_buf()))
     }
 
@@ -219,7 +219,7 @@ impl Package {
     /// Returns the location of a file by its path relative to the package. In a single-file package that is
     /// always the file itself.
     #[must_use]
-    pub fn place_of(&self, relative: &Path) -> PathBuf {
+    pub fn location_of(&self, relative: &Path) -> PathBuf {
         if self.is_directory { self.root.join(relative) } else { self.root.clone() }
     }
 
@@ -248,7 +248,7 @@ impl PackageFile {
         let options = ParseOptions { keep_comments: true, reading, ..ParseOptions::default() };
         let documents = parse_documents(sources, source, options)?;
         let text = sources.get(source).map_or_else(|| Arc::from(""), |source| source.text().clone());
-        let definitions = Definitions::of(&documents);
+        let definitions = Definitions::from_documents(&documents);
         Ok(Self {
             relative,
             path,
@@ -269,7 +269,7 @@ impl PackageFile {
 }
 
 impl Definitions {
-    fn of(documents: &[Node]) -> Self {
+    fn from_documents(documents: &[Node]) -> Self {
         let mut definitions = Self::default();
         for crd in documents.iter().flat_map(items_or_self).filter(|node| is_crd(node)) {
             match read_added_kinds(crd).and_then(|model| model.compile()) {
@@ -309,7 +309,7 @@ impl PackageReader<'_> {
             let name = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
             // The path may be a pipe.
             let file = self.yaml(name, path.to_path_buf(), |tree, path| tree.open_stream(path))?;
-            return Ok(Package::of_file(path.to_path_buf(), file, self.sources));
+            return Ok(Package::from_file(path.to_path_buf(), file, self.sources));
         }
         check_no_pending_write(self.tree, path)?;
         let FoundFiles { names, left_alone } = self.find(path, scope)?;
@@ -331,7 +331,7 @@ impl PackageReader<'_> {
             }
         }
         let (root, sources) = (path.to_path_buf(), self.sources.clone());
-        Ok(Package { root, is_directory: true, files, others, left_alone, sources })
+        Ok(Package { root, is_directory: true, files, others, skipped: left_alone, sources })
     }
 
     /// Finds the files of a directory to read, relative to it.
@@ -349,7 +349,7 @@ impl PackageReader<'_> {
                     let message = format!("{} is {SPECIAL_FILE}", directory.join(path).display());
                     return Err(Diagnostic::error(Code::Io, message).help("remove it from the directory"));
                 }
-                kind if scope == ReadScope::Everything => found.note(directory, path, kind),
+                kind if scope == ReadScope::Everything => found.add(directory, path, kind),
                 FileKind::File if is_yaml_name(&path) => found.names.push(path),
                 _ => {}
             }
@@ -390,7 +390,7 @@ impl PackageReader<'_> {
                 Err(error) => problem = Some(error),
             }
         }
-        let text = text_of(&bytes).unwrap_or_default();
+        let text = as_text(&bytes).unwrap_or_default();
         let source = self.sources.add(path.clone(), text);
         Ok(ReadFile::Other(OtherFile {
             relative,
@@ -419,7 +419,7 @@ struct FoundFiles {
 }
 
 impl FoundFiles {
-    fn note(&mut self, directory: &Path, path: PathBuf, kind: FileKind) {
+    fn add(&mut self, directory: &Path, path: PathBuf, kind: FileKind) {
         if path.iter().any(|name| name == JOURNAL) {
             return;
         }
@@ -439,6 +439,6 @@ pub(super) fn is_yaml_name(path: &Path) -> bool {
 }
 
 /// Returns the content as text; `None` for binary files. Like git, it treats files with a NUL as binary.
-pub(super) fn text_of(bytes: &[u8]) -> Option<&str> {
+pub(super) fn as_text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
 }

@@ -12,7 +12,7 @@ use smp_text::source::{Reading, SourceMap, is_kustomization};
 use smp_text::yaml::{Node, ParseOptions, parse_documents};
 
 /// Paths listed by kustomizations, each with one kustomization that lists it.
-type NamedPaths = BTreeMap<PathBuf, PathBuf>;
+type ListedPaths = BTreeMap<PathBuf, PathBuf>;
 
 /// Warns of references between kustomizations and files that the merge broke.
 pub(super) fn broken_references(
@@ -22,28 +22,30 @@ pub(super) fn broken_references(
 ) -> Vec<Diagnostic> {
     let of_package = |package: &Package| {
         let files = package.files().iter();
-        named(files.map(|file| (file.relative.as_path(), file.documents.as_slice())))
+        listed_paths(files.map(|file| (file.relative.as_path(), file.documents.as_slice())))
     };
     let (of_updated, before) = (of_package(updated), of_package(dest));
     if of_updated.is_empty() && before.is_empty() {
         return Vec::new();
     }
     let left: Vec<(&Path, Vec<Node>)> = changed.files.iter().filter_map(documents).collect();
-    let after = named(left.iter().map(|(path, documents)| (*path, documents.as_slice())));
+    let after = listed_paths(left.iter().map(|(path, documents)| (*path, documents.as_slice())));
     let there = changed.files.iter().filter(|file| file.content.is_some());
     let there: BTreeSet<PathBuf> = there.map(|file| file.relative.clone()).chain(dest.links()).collect();
     let [in_updated, in_dest] = [updated, dest].map(|package| {
         package.paths().map(Path::to_path_buf).chain(package.links()).collect::<BTreeSet<_>>()
     });
-    let missing = after.iter().filter(|(path, _)| !has(&there, path));
+    let missing = after.iter().filter(|(path, _)| !contains_path(&there, path));
     // A path that was already missing in dest is not reported.
-    let missing = missing.filter(|(path, _)| !before.contains_key(*path) || has(&in_dest, path));
+    let missing = missing.filter(|(path, _)| !before.contains_key(*path) || contains_path(&in_dest, path));
     let missing = missing.map(|(path, by)| {
         format!("{} lists {}, which does not exist after the merge", by.display(), path.display())
     });
-    let is_unnamed = |path: &PathBuf| has(&there, path) && !after.contains_key(path);
-    let was_built = before.keys().filter(|path| has(&in_dest, path) && !has(&in_updated, path));
-    let would_be = of_updated.keys().filter(|path| has(&in_updated, path) && !has(&in_dest, path));
+    let is_unnamed = |path: &PathBuf| contains_path(&there, path) && !after.contains_key(path);
+    let was_built =
+        before.keys().filter(|path| contains_path(&in_dest, path) && !contains_path(&in_updated, path));
+    let would_be =
+        of_updated.keys().filter(|path| contains_path(&in_updated, path) && !contains_path(&in_dest, path));
     let unnamed: BTreeSet<_> = was_built.chain(would_be).filter(|path| is_unnamed(path)).collect();
     let unnamed = unnamed.into_iter();
     let unnamed =
@@ -53,7 +55,7 @@ pub(super) fn broken_references(
 }
 
 /// Returns true if the path is a file or a directory that contains one.
-fn has(files: &BTreeSet<PathBuf>, path: &Path) -> bool {
+fn contains_path(files: &BTreeSet<PathBuf>, path: &Path) -> bool {
     files.range(path.to_path_buf()..).next().is_some_and(|file| file.starts_with(path))
 }
 
@@ -66,8 +68,8 @@ fn documents(file: &ChangedFile) -> Option<(&Path, Vec<Node>)> {
     Some((&file.relative, parse_documents(&sources, id, options).ok()?))
 }
 
-fn named<'f>(files: impl Iterator<Item = (&'f Path, &'f [Node])>) -> NamedPaths {
-    let mut named = NamedPaths::new();
+fn listed_paths<'f>(files: impl Iterator<Item = (&'f Path, &'f [Node])>) -> ListedPaths {
+    let mut named = ListedPaths::new();
     for (path, documents) in files.filter(|(path, _)| is_kustomization(path)) {
         let directory = path.parent().unwrap_or(Path::new(""));
         for text in documents.iter().flat_map(paths_in) {

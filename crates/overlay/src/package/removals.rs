@@ -27,7 +27,7 @@ pub(super) fn removals(patches: &[&Node], [before, after]: [&Node; 2]) -> FxHash
 }
 
 /// Moves a missing-field warning to the location in the patch that removed the field.
-pub(super) fn at_removal(warning: Diagnostic, removals: &FxHashMap<String, Span>) -> Diagnostic {
+pub(super) fn locate_at_removal(warning: Diagnostic, removals: &FxHashMap<String, Span>) -> Diagnostic {
     let span = warning.field_path().and_then(|path| removals.get(path));
     let Some(span) = span.filter(|_| warning.code() == Code::MissingField) else { return warning };
     let moved = Diagnostic::warning(warning.code(), warning.message()).at(*span);

@@ -25,7 +25,7 @@ pub(super) fn is_secret(names: &GroupKindName) -> bool {
 
 /// Returns true if the kind cannot hold secret values: not a Secret, a Secret generator, a kustomization or a
 /// kubeconfig.
-pub(super) fn is_known_plain(names: &GroupKindName) -> bool {
+pub(super) fn cannot_hold_secrets(names: &GroupKindName) -> bool {
     let kind = names.kind.as_str();
     let holds_secrets = matches!(kind, "" | "List" | "Kustomization" | "Component" | "Config");
     !holds_secrets && !is_secret(names) && !kind.ends_with("Generator")
@@ -40,7 +40,7 @@ impl Package {
 }
 
 /// Masks the scalars of a value whose source must not be shown.
-pub(super) fn mask_hidden(value: &mut Node, sources: &SourceMap) {
+pub(super) fn mask_unshowable(value: &mut Node, sources: &SourceMap) {
     value.for_each_mut(&mut |node| {
         if node.scalar_text().is_some() && !node.is_null() && !sources.may_show(node.span()) {
             *node = Node::string(HIDDEN);
@@ -49,7 +49,7 @@ pub(super) fn mask_hidden(value: &mut Node, sources: &SourceMap) {
 }
 
 /// Masks the secret parts of the value of a field of a Secret.
-pub(super) fn mask(value: &mut Value, field: &FieldPath) {
+pub(super) fn mask_secret_value(value: &mut Value, field: &FieldPath) {
     if matches!(field.elements(), [PathElement::Field(name), ..] if name == "items") {
         *value = Value::from(HIDDEN);
         return;
@@ -86,7 +86,7 @@ mod tests {
 
     fn masked(mut value: Value, path: &[&str]) -> Value {
         let field: FieldPath = path.iter().map(|name| PathElement::Field((*name).into())).collect();
-        mask(&mut value, &field);
+        mask_secret_value(&mut value, &field);
         value
     }
 

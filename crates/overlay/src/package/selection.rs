@@ -9,7 +9,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Node, did_you_mean};
 
 /// Maximum number of candidates listed in an error.
-const LISTED: usize = 10;
+const MAX_LISTED: usize = 10;
 
 /// API group of kustomizations.
 const KUSTOMIZE: &str = "kustomize.config.k8s.io";
@@ -33,7 +33,7 @@ pub struct ManifestSelection {
 impl ManifestSelection {
     /// Returns true if anything is selected explicitly.
     #[must_use]
-    pub fn is_given(&self) -> bool {
+    pub fn is_explicit(&self) -> bool {
         self.all || self.kind.is_some() || self.name.is_some() || self.labels.is_some()
     }
 
@@ -43,7 +43,7 @@ impl ManifestSelection {
     }
 
     fn selects(&self, manifest: &Manifest<'_>) -> bool {
-        let name = GroupKindName::of(manifest.node).name;
+        let name = GroupKindName::from_manifest(manifest.node).name;
         // A selector for absent labels would match documents of any kind.
         if !self.all && self.kind.is_none() && self.name.is_none() && !is_default_target(manifest) {
             return false;
@@ -65,7 +65,7 @@ pub(super) struct NamedTarget {
 }
 
 impl NamedTarget {
-    pub fn of(patch: &Node) -> Self {
+    pub fn from_patch(patch: &Node) -> Self {
         // A null value removes a field and does not name a target.
         let node = |path: &[&str]| patch.get_path(path).filter(|node| !node.is_null());
         let text = |path| node(path).and_then(Node::scalar_text).cloned().unwrap_or_default();
@@ -78,16 +78,16 @@ impl NamedTarget {
         self.gvk != Gvk::default() || !self.name.is_empty()
     }
 
-    fn is_for(&self, node: &Node) -> bool {
-        let namespace = GroupKindName::of(node).namespace;
+    fn matches(&self, node: &Node) -> bool {
+        let namespace = GroupKindName::from_manifest(node).namespace;
         // A manifest without a namespace gets one when it is applied.
         let in_namespace = namespace.is_empty() || self.namespace.is_empty() || self.namespace == namespace;
-        in_namespace && self.is_for_any_namespace(node)
+        in_namespace && self.matches_in_any_namespace(node)
     }
 
     /// Returns true if the manifest matches in any namespace.
-    fn is_for_any_namespace(&self, node: &Node) -> bool {
-        let (gvk, name) = (gvk_of(node), GroupKindName::of(node).name);
+    fn matches_in_any_namespace(&self, node: &Node) -> bool {
+        let (gvk, name) = (gvk_of(node), GroupKindName::from_manifest(node).name);
         let is = |wanted: &SmolStr, has: &SmolStr| wanted.is_empty() || wanted == has;
         let has_version = self.gvk.version.is_empty() || self.gvk.api_version() == gvk.api_version();
         has_version && is(&self.gvk.kind, &gvk.kind) && is(&self.name, &name)
@@ -95,12 +95,12 @@ impl NamedTarget {
 
     /// Returns true if the manifest has exactly the target's namespace.
     fn has_namespace(&self, node: &Node) -> bool {
-        self.namespace == GroupKindName::of(node).namespace
+        self.namespace == GroupKindName::from_manifest(node).namespace
     }
 
     /// Returns the number of parts that match the manifest.
-    fn likeness(&self, node: &Node) -> usize {
-        let (gvk, name) = (gvk_of(node), GroupKindName::of(node).name);
+    fn similarity(&self, node: &Node) -> usize {
+        let (gvk, name) = (gvk_of(node), GroupKindName::from_manifest(node).name);
         let parts =
             [self.gvk.kind == gvk.kind, self.name == name, self.gvk.api_version() == gvk.api_version()];
         parts.into_iter().filter(|same| *same).count()
@@ -138,7 +138,7 @@ impl<'p> PatchCandidates<'p> {
     /// Applies the selection. The only document of a file is always selected if the user selects nothing.
     pub fn new(manifests: Vec<Manifest<'p>>, selection: &'p ManifestSelection, is_directory: bool) -> Self {
         let is_only = manifests.len() == 1 && !is_directory;
-        let has_selection = selection.is_given();
+        let has_selection = selection.is_explicit();
         let is_target = |manifest: &Manifest<'_>| {
             let is_selected = if has_selection {
                 selection.selects(manifest)
@@ -161,7 +161,7 @@ impl<'p> PatchCandidates<'p> {
     /// # Errors
     /// No manifest matches, or several match and neither the patch nor the selection names one.
     pub fn targets(&self, target: &NamedTarget, patch: &Node) -> Result<Vec<usize>> {
-        let has_selection = self.selection.is_given();
+        let has_selection = self.selection.is_explicit();
         let error = |message: String| Diagnostic::error(Code::NoMatch, message).at(patch.span().at_start());
         if self.selected.is_empty() {
             let what = if has_selection { "selection matches no manifest" } else { "no manifests to patch" };
@@ -179,7 +179,7 @@ impl<'p> PatchCandidates<'p> {
             let error = self.with_candidates(error, &self.selected, target);
             return Err(error.help("set apiVersion, kind and name in the patch, or select manifests"));
         }
-        let is_for = |i: &usize| target.is_for(self.manifests[*i].node);
+        let is_for = |i: &usize| target.matches(self.manifests[*i].node);
         let found: Vec<usize> = self.selected.iter().copied().filter(is_for).collect();
         if !found.is_empty() {
             return self.in_namespace(found, target, patch);
@@ -214,17 +214,17 @@ impl<'p> PatchCandidates<'p> {
             return Ok(exact);
         }
         let is_only = self.manifests.len() == 1 && !self.is_directory;
-        if is_only || self.selection.is_given() {
+        if is_only || self.selection.is_explicit() {
             return Ok(found);
         }
         let namespace = &target.namespace;
         let message = format!("patch target matches no manifest: {target} in namespace `{namespace}`");
         let span = patch.get_path(&["metadata", "namespace"]).unwrap_or(patch).span();
         let error = Diagnostic::error(Code::NoMatch, message).at(span);
-        let elsewhere = |i: &usize| target.is_for_any_namespace(self.manifests[*i].node);
+        let elsewhere = |i: &usize| target.matches_in_any_namespace(self.manifests[*i].node);
         let near: Vec<usize> = self.selected.iter().copied().filter(elsewhere).collect();
         let error = self.with_candidates(error, &near, target);
-        let known = near.iter().map(|&i| GroupKindName::of(self.manifests[i].node).namespace);
+        let known = near.iter().map(|&i| GroupKindName::from_manifest(self.manifests[i].node).namespace);
         let known: Vec<SmolStr> = known.filter(|known| !known.is_empty()).collect();
         let known: Vec<&str> = known.iter().map(SmolStr::as_str).collect();
         let error = did_you_mean(namespace, &known).into_iter().fold(error, Diagnostic::note);
@@ -254,18 +254,20 @@ impl<'p> PatchCandidates<'p> {
             return Some(format!("did you mean `{meant}`?"));
         }
         let kind = kind.as_deref().and_then(|kind| kind.split('.').next());
-        suggested(kind, &|manifest| manifest.gvk.kind.clone())
-            .or_else(|| suggested(name.as_deref(), &|manifest| GroupKindName::of(manifest.node).name))
+        suggested(kind, &|manifest| manifest.gvk.kind.clone()).or_else(|| {
+            suggested(name.as_deref(), &|manifest| GroupKindName::from_manifest(manifest.node).name)
+        })
     }
 
     /// Adds the candidates to an error, most similar first.
     fn with_candidates(&self, error: Diagnostic, positions: &[usize], target: &NamedTarget) -> Diagnostic {
         let mut near: Vec<&Manifest<'_>> = positions.iter().map(|&i| &self.manifests[i]).collect();
-        near.sort_by_key(|manifest| std::cmp::Reverse(target.likeness(manifest.node)));
-        let show = |manifest: &&Manifest<'_>| format!("{} in {}", manifest.shown(), manifest.path.display());
-        let mut error = near.iter().take(LISTED).map(show).fold(error, Diagnostic::note);
-        if near.len() > LISTED {
-            error = error.note(format!("and {} more", near.len() - LISTED));
+        near.sort_by_key(|manifest| std::cmp::Reverse(target.similarity(manifest.node)));
+        let show =
+            |manifest: &&Manifest<'_>| format!("{} in {}", manifest.display_name(), manifest.path.display());
+        let mut error = near.iter().take(MAX_LISTED).map(show).fold(error, Diagnostic::note);
+        if near.len() > MAX_LISTED {
+            error = error.note(format!("and {} more", near.len() - MAX_LISTED));
         }
         let help = nearest(&near, target).unwrap_or_else(|| {
             "a manifest must have the apiVersion, kind and name of the patch, where the patch sets them"
@@ -289,7 +291,7 @@ fn nearest(candidates: &[&Manifest<'_>], target: &NamedTarget) -> Option<String>
         .iter()
         .zip(candidates)
         .filter(|(gvk, _)| of_kind(gvk))
-        .map(|(gvk, manifest)| (gvk, GroupKindName::of(manifest.node).name))
+        .map(|(gvk, manifest)| (gvk, GroupKindName::from_manifest(manifest.node).name))
         .collect();
     let by_name = |(_, name): &&(&Gvk, SmolStr)| target.name.is_empty() || *name == target.name;
     match same.iter().find(by_name) {

@@ -28,7 +28,7 @@ fn read(directory: &tempfile::TempDir) -> Package {
 }
 
 fn file(text: &str) -> Package {
-    Package::of_text("file.yaml", text.to_string(), Reading::Kustomize, &SourceMap::default())
+    Package::from_text("file.yaml", text.to_string(), Reading::Kustomize, &SourceMap::default())
         .expect("readable")
 }
 
@@ -121,7 +121,7 @@ fn upstream_changes_reach_dest() {
 fn conflicts_show_all_sides_and_are_resolved_by_the_policy() {
     let sources = SourceMap::default();
     let side = |name: &str, text: &str| {
-        Package::of_text(name, text.to_string(), Reading::Kustomize, &sources).expect("readable")
+        Package::from_text(name, text.to_string(), Reading::Kustomize, &sources).expect("readable")
     };
     let original =
         side("original.yaml", &[config("a", "1"), config("b", "1"), config("c", "1")].join("---\n"));
@@ -134,7 +134,7 @@ fn conflicts_show_all_sides_and_are_resolved_by_the_policy() {
         let shown: Vec<_> = merged
             .conflicts
             .iter()
-            .map(|c| c.diagnostic(ConflictWriting::Chosen))
+            .map(|c| c.diagnostic(ConflictOutput::Resolved))
             .map(|c| {
                 let places: Vec<_> = c.labels().iter().filter_map(|l| sources.describe(l.span)).collect();
                 format!("{c} @ {}", places.join(" "))
@@ -182,7 +182,7 @@ fn lists_without_a_schema_are_reported() {
 
     let merged = merge3_packages(&a, &b, &c, &schema, &kyaml()).expect("merged");
     let help = "provide a schema with the merge keys of this list, or enable key inference";
-    assert_eq!(merged.conflicts[0].diagnostic(ConflictWriting::Chosen).help_text(), Some(help));
+    assert_eq!(merged.conflicts[0].diagnostic(ConflictOutput::Resolved).help_text(), Some(help));
 
     let inferred = MergeOptions::kyaml(ListOrder::Append, InferKeys::name());
     assert!(merge2_packages(&b, &a, &schema, &inferred).expect("merged").warnings.is_empty());
@@ -316,7 +316,15 @@ fn changed(path: PathBuf, text: Option<&str>) -> ChangedFile {
     let role = FileRole::Manifests;
     let there = fs::metadata(&path).is_ok_and(|there| there.is_file());
     let read = there.then(|| DiskTree.open(&path).expect("readable").stamp()).flatten();
-    ChangedFile { relative: path.clone(), path, content, executable: false, role, is_changed: true, read }
+    ChangedFile {
+        relative: path.clone(),
+        path,
+        content,
+        executable: false,
+        role,
+        is_changed: true,
+        stamp: read,
+    }
 }
 
 /// Returns all files of a directory with their text.
@@ -414,9 +422,9 @@ fn markers_enclose_conflicts_only() {
         dest: &dest,
         schema: &schema,
         options: &options,
-        origins: OriginKeeping::Dropped,
+        origins: OriginRecording::Disabled,
     };
-    let merged = merge.merge_with_markers(MarkerWords::SIDES).expect("merged");
+    let merged = merge.merge_with_markers(MarkerLabels::SIDES).expect("merged");
     let a = config("a", "1").replace(
         "  key: 1\n",
         "<<<<<<< dest\n  key: 3 # why\n||||||| original\n  key: 1 # why\n=======\n  key: 2 # why\n>>>>>>> updated\n",

@@ -11,7 +11,7 @@ use smp_text::yaml::{Node, Value};
 const HIDDEN: &str = "***";
 
 /// Maximum length of values that are not hidden: such short strings occur in many words.
-const SHORT: usize = 2;
+const MAX_SHOWN_LENGTH: usize = 2;
 
 /// Paths of the values of a Secret. The last one is kubectl's copy of it.
 const PLACES: [&[&str]; 3] = [
@@ -22,22 +22,22 @@ const PLACES: [&[&str]; 3] = [
 
 /// Secret values in the encodings in which messages repeat them.
 #[derive(Debug, Clone, Default)]
-pub struct HeldSecrets(Vec<String>);
+pub struct SecretValues(Vec<String>);
 
-impl HeldSecrets {
+impl SecretValues {
     /// Collects the values of the manifests that are Secrets.
-    pub fn of_manifests<'n>(manifests: impl IntoIterator<Item = &'n Node>) -> Self {
+    pub fn from_manifests<'n>(manifests: impl IntoIterator<Item = &'n Node>) -> Self {
         let mut values = Vec::new();
         for manifest in manifests.into_iter().filter(|manifest| is_secret(manifest)) {
             PLACES.iter().filter_map(|place| manifest.get_path(place)).for_each(|n| scalars(n, &mut values));
         }
-        Self::of_values(values)
+        Self::from_values(values)
     }
 
     /// Adds the values below keys such as `password` in a configuration. If its kind contains `Secret`, all
     /// values are added.
     #[must_use]
-    pub(crate) fn and_configuration(mut self, configuration: &Node) -> Self {
+    pub(crate) fn with_configuration(mut self, configuration: &Node) -> Self {
         let kind = configuration.get("kind").and_then(Node::as_str).unwrap_or_default();
         match configuration.as_map().filter(|_| kind.contains("Secret")) {
             Some(fields) => fields
@@ -46,18 +46,18 @@ impl HeldSecrets {
                 .for_each(|(_, value)| scalars(value, &mut self.0)),
             None => below_secret_keys(configuration, &mut self.0),
         }
-        Self::of_values(self.0)
+        Self::from_values(self.0)
     }
 
     /// Sorts longer values first, since a value may contain another one.
-    fn of_values(mut values: Vec<String>) -> Self {
+    fn from_values(mut values: Vec<String>) -> Self {
         values.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup();
         Self(values)
     }
 
     /// Replaces the secret values in a text.
-    pub fn hidden_in(&self, text: &str) -> String {
+    pub fn mask(&self, text: &str) -> String {
         self.0.iter().fold(text.to_string(), |text, value| text.replace(value.as_str(), HIDDEN))
     }
 }
@@ -68,13 +68,13 @@ fn is_secret(manifest: &Node) -> bool {
 }
 
 /// Returns true if a path leads to the data of a Secret.
-pub(crate) fn holds_data(manifest: &Node, path: &[impl AsRef<str>]) -> bool {
+pub(crate) fn is_secret_data_path(manifest: &Node, path: &[impl AsRef<str>]) -> bool {
     let starts = |place: &&[&str]| place.iter().zip(path).all(|(name, step)| *name == step.as_ref());
     is_secret(manifest) && PLACES.iter().any(starts)
 }
 
 /// Marks the scalars below a node as secret in reports: they are copied from a Secret.
-pub(crate) fn hide_copied(node: &Node, sources: &SourceMap) {
+pub(crate) fn mark_copied_secret(node: &Node, sources: &SourceMap) {
     node.nodes().filter_map(Node::scalar_text).for_each(|text| sources.hide_value(text));
 }
 
@@ -91,7 +91,7 @@ fn below_secret_keys(node: &Node, out: &mut Vec<String>) {
 /// Collects the scalars below a node, plain, base64-encoded and base64-decoded.
 fn scalars(node: &Node, out: &mut Vec<String>) {
     for text in node.nodes().filter_map(Node::scalar_text) {
-        let mut add = |form: &str| out.extend((form.len() > SHORT).then(|| form.to_string()));
+        let mut add = |form: &str| out.extend((form.len() > MAX_SHOWN_LENGTH).then(|| form.to_string()));
         add(&STANDARD.encode(text));
         let decoded = STANDARD.decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         for form in [text.to_string()].into_iter().chain(decoded) {
@@ -118,19 +118,19 @@ mod tests {
         let secret = node(
             "{apiVersion: v1, kind: Secret, metadata: {name: shown}, data: {a: aHVudGVyMg==}, stringData: {b: \"one\\ntwo\", n: ab}}",
         );
-        let held = HeldSecrets::of_manifests([&secret, &node("{kind: ConfigMap, data: {a: shown}}")]);
+        let held = SecretValues::from_manifests([&secret, &node("{kind: ConfigMap, data: {a: shown}}")]);
         let said = "shown: hunter2 aHVudGVyMg== one\\ntwo ab\n  one\n  two\n";
-        assert_eq!(held.hidden_in(said), "shown: *** *** *** ab\n  ***\n  ***\n");
+        assert_eq!(held.mask(said), "shown: *** *** *** ab\n  ***\n  ***\n");
     }
 
     #[test]
     fn configurations_hold_secrets_below_some_keys() {
         let config =
             node("{kind: Foo, spec: {password: hunter3, list: [{apiToken: hunter4}], secretName: shown}}");
-        let held = HeldSecrets::default().and_configuration(&config);
-        assert_eq!(held.hidden_in("hunter3 hunter4 shown"), "*** *** shown");
+        let held = SecretValues::default().with_configuration(&config);
+        assert_eq!(held.mask("hunter3 hunter4 shown"), "*** *** shown");
         let config = node("{kind: SecretMaker, metadata: {name: shown}, literals: [user=hunter5]}");
-        let held = HeldSecrets::default().and_configuration(&config);
-        assert_eq!(held.hidden_in("shown user=hunter5 hunter5"), "shown *** ***");
+        let held = SecretValues::default().with_configuration(&config);
+        assert_eq!(held.mask("shown user=hunter5 hunter5"), "shown *** ***");
     }
 }

@@ -91,7 +91,10 @@ fn add_to<'r, K: Clone + Eq + Hash + 'r>(
 struct PositionIndex<K>(FxHashMap<K, Positions>);
 
 impl<K: Clone + Eq + Hash> PositionIndex<K> {
-    fn build<'r, I: Iterator<Item = &'r K>>(resources: &'r [Resource], keys: impl Fn(&'r Resource) -> I) -> Self
+    fn build<'r, I: Iterator<Item = &'r K>>(
+        resources: &'r [Resource],
+        keys: impl Fn(&'r Resource) -> I,
+    ) -> Self
     where
         K: 'r,
     {

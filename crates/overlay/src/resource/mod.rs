@@ -4,7 +4,6 @@
 //! not depend on kustomizations or transformers.
 
 mod absorb;
-mod similar;
 mod build_annotations;
 mod changes;
 mod copied;
@@ -20,14 +19,14 @@ mod origin;
 mod selector;
 mod set;
 mod shared;
+mod similar;
 
-pub use similar::{SimilarResources, SimilarResource, Suggestions, SimilarNames, WrongPart};
 pub(crate) use build_annotations::INTERNAL_PREFIX;
 pub(crate) use copied::Copied;
 pub use former_ids::FormerIds;
 pub(crate) use generated::{Behavior, Generated, base64_lines};
-pub use held_secrets::HeldSecrets;
-pub(crate) use held_secrets::{hide_copied, holds_data};
+pub use held_secrets::SecretValues;
+pub(crate) use held_secrets::{is_secret_data_path, mark_copied_secret};
 pub use id::ResId;
 pub use manifest::Resource;
 pub use manifest::flatten_lists;
@@ -37,3 +36,4 @@ pub(crate) use origin::Origin;
 pub use selector::{LabelSelector, Pattern, Selector};
 pub use set::ResourceSet;
 pub(crate) use shared::unlink_scalars;
+pub use similar::{SimilarNames, SimilarResource, SimilarResources, Suggestions, WrongPart};

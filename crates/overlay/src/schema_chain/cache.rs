@@ -246,7 +246,9 @@ impl SchemaSource for CacheSource {
         let indexes = self.indexes();
         let kinds_of = |index: &ServerIndex| -> Vec<NamedKind> {
             let documents = index.hashes.iter();
-            let get = |(document, hash): (&String, &String)| self.cache.get_for_server(&index.server, document, hash);
+            let get = |(document, hash): (&String, &String)| {
+                self.cache.get_for_server(&index.server, document, hash)
+            };
             let graphs = documents.filter_map(get);
             let kinds = graphs.flat_map(|graph| named_kinds(&graph).collect::<Vec<_>>());
             kinds.map(|kind| index.with_names(kind)).collect()

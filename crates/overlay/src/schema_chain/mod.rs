@@ -116,7 +116,8 @@ impl SchemaChain {
     /// The order for `auto` is: types of the overlay, embedded schema, cluster, cache. A chosen source comes
     /// after the types of the overlay. Kinds that it does not define are looked up in the embedded schema.
     pub fn new(choice: &SchemaChoice, links: ChainSources) -> Result<Self> {
-        let ChainSources { overlay_types: pins, file, cache, server, live, on_failure, offline, hermetic } = links;
+        let ChainSources { overlay_types: pins, file, cache, server, live, on_failure, offline, hermetic } =
+            links;
         let mut chain = Self::from_schema(pins);
         let cached = || cache.map(|cache| CacheSource::new(cache, server));
         match choice {
@@ -337,7 +338,9 @@ mod tests {
     #[test]
     fn sources_are_queried_in_order_once_and_only_for_unknown_kinds() {
         let (first, second) = (fake("first", &["A"]), fake("second", &["A", "B"]));
-        let mut chain = SchemaChain::from_schema(Schema::embedded()).with_source(first.clone()).with_source(second.clone());
+        let mut chain = SchemaChain::from_schema(Schema::embedded())
+            .with_source(first.clone())
+            .with_source(second.clone());
         let kinds = [pod(), custom("A"), custom("B"), custom("C"), custom("C")];
         chain.resolve(&kinds).expect("no error");
         let schema = chain.resolve(&kinds).expect("no error");
@@ -351,7 +354,9 @@ mod tests {
     #[test]
     fn unavailable_source_is_queried_once_with_one_warning() {
         let down = Fake { fails: Some(Code::Remote), ..fake("cluster", &[]) };
-        let mut chain = SchemaChain::from_schema(Schema::empty()).with_source(down.clone()).with_source(fake("next", &["A"]));
+        let mut chain = SchemaChain::from_schema(Schema::empty())
+            .with_source(down.clone())
+            .with_source(fake("next", &["A"]));
         let schema = chain.resolve(&[custom("A"), custom("B")]).expect("only a warning");
         assert_eq!(source_of(&schema, &custom("A")), Some("next"));
         assert_eq!(down.queried(), ["A"]);
@@ -386,11 +391,17 @@ mod tests {
         assert_eq!(ask("cluster", links(&live)).as_deref(), Some("cluster"));
         assert_eq!(ask("auto", ChainSources { offline: true, ..links(&live) }), None);
         assert_eq!(ask("auto", ChainSources { hermetic: true, ..links(&live) }), None);
-        assert_eq!(ask("cluster", ChainSources { hermetic: true, ..links(&live) }).as_deref(), Some("cluster"));
+        assert_eq!(
+            ask("cluster", ChainSources { hermetic: true, ..links(&live) }).as_deref(),
+            Some("cluster")
+        );
         assert_eq!(ask("embedded", links(&live)), None);
         let mut pins = Schema::empty();
         pins.push_back("crd.yaml", graph(&a));
-        assert_eq!(ask("cluster", ChainSources { overlay_types: pins, ..links(&live) }).as_deref(), Some("crd.yaml"));
+        assert_eq!(
+            ask("cluster", ChainSources { overlay_types: pins, ..links(&live) }).as_deref(),
+            Some("crd.yaml")
+        );
         let file = Some(graph(&a));
         assert_eq!(ask("s.json", ChainSources { file, ..links(&live) }).as_deref(), Some("s.json"));
         assert_eq!(answer("cluster", links(&live), &pod()).expect("no error").as_deref(), Some("embedded"));

@@ -1,7 +1,9 @@
 //! The ConfigMap generator: literals, files and env files.
 
 use super::Files;
-use super::generator::{DataPair, GeneratedManifest, GeneratorArgs, GeneratorOptions, load_sorted, string_node};
+use super::generator::{
+    DataPair, GeneratedManifest, GeneratorArgs, GeneratorOptions, load_sorted, string_node,
+};
 use crate::resource::{Resource, base64_lines};
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Code, Diagnostic, Result, WithWarnings};

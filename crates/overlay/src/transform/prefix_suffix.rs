@@ -152,7 +152,10 @@ mod tests {
     #[test]
     fn other_fields_create_no_former_id() {
         let mut set = set("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: y}}");
-        let specs = FieldSpecs::from(vec![FieldSpec::for_all_kinds("data/x"), FieldSpec::created_for_all_kinds("data/z")]);
+        let specs = FieldSpecs::from(vec![
+            FieldSpec::for_all_kinds("data/x"),
+            FieldSpec::created_for_all_kinds("data/z"),
+        ]);
         name_suffix(&mut set, "-s", &specs, &Schema::kustomize()).expect("suffix");
         assert_eq!(at(&set, 0, "data"), "x: y-s\nz: -s");
         assert!(set.as_slice()[0].previous.is_empty() && set.as_slice()[0].suffixes.is_empty());

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use smol_str::SmolStr;
 
 use super::field_spec::{Create, FieldSpecs};
-use super::references::{VarValues, UsedVars, VarValue, replace_variables, value_at};
-use crate::resource::{Suggestions, ResId, ResourceSet};
+use super::references::{UsedVars, VarValue, VarValues, replace_variables, value_at};
+use crate::resource::{ResId, ResourceSet, Suggestions};
 use smp_merge::schema::{Gvk, Schema};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::Span;

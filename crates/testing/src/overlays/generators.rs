@@ -141,7 +141,8 @@ impl OverlayGenerator {
             line!(text, "  namespace: {home}");
         }
         if behavior == "replace"
-            && let Some(thing) = draft.resources.iter_mut().find(|t| t.kind == kind && t.original_name == name)
+            && let Some(thing) =
+                draft.resources.iter_mut().find(|t| t.kind == kind && t.original_name == name)
         {
             thing.remove_fields("data.");
             thing.remove_fields("stringData");

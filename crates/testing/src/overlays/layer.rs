@@ -130,7 +130,8 @@ kind: Kustomization
     /// Adds bases: new layers, or existing ones that others use as well.
     fn bases(&mut self, draft: &mut Draft, depth: usize, resources: &mut Vec<String>) {
         for _ in 0..self.dice.pick(&[1, 1, 2, 2, 3]) {
-            let old: Vec<&Layer> = self.layers.iter().filter(|l| l.depth < depth && !l.declares_variables).collect();
+            let old: Vec<&Layer> =
+                self.layers.iter().filter(|l| l.depth < depth && !l.declares_variables).collect();
             let layer = if self.dice.chance(40)
                 && let Some(layer) = self.dice.any(&old)
             {
@@ -352,7 +353,8 @@ kind: Component
             .map(|f| &f.path)
             .collect();
         let (api, kind, name) = (thing.api, thing.kind, thing.original_name.clone());
-        let space = thing.original_namespace.as_ref().map(|s| format!(", namespace: {s}")).unwrap_or_default();
+        let space =
+            thing.original_namespace.as_ref().map(|s| format!(", namespace: {s}")).unwrap_or_default();
         let field = match self.dice.any(&fields) {
             Some(field) if self.dice.chance(60) => {
                 let field = field.split('.').map(|step| match step.parse::<usize>() {

@@ -48,7 +48,10 @@ impl OverlayGenerator {
             draft.resources.retain(|t| !(t.kind == thing.kind && t.original_name == thing.original_name));
             return Some(format!("{}$patch: delete\n", head(&thing, "")));
         }
-        let index = draft.resources.iter().position(|t| t.kind == thing.kind && t.original_name == thing.original_name)?;
+        let index = draft
+            .resources
+            .iter()
+            .position(|t| t.kind == thing.kind && t.original_name == thing.original_name)?;
         let (metadata, body) = self.body(&mut draft.resources[index]);
         Some(format!("{}{body}\n", head(&thing, &metadata)))
     }
@@ -56,8 +59,10 @@ impl OverlayGenerator {
     fn strategic_by_target(&mut self, draft: &mut Draft) -> String {
         let known = distinct(&draft.resources);
         let Some(thing) = self.dice.any(&known).map(|t| (*t).clone()) else { return String::new() };
-        let Some(index) =
-            draft.resources.iter().position(|t| t.kind == thing.kind && t.original_name == thing.original_name)
+        let Some(index) = draft
+            .resources
+            .iter()
+            .position(|t| t.kind == thing.kind && t.original_name == thing.original_name)
         else {
             return String::new();
         };
@@ -242,7 +247,10 @@ flags: {{off: {value}}}"
     fn json_patch(&mut self, draft: &mut Draft) -> Option<(String, String)> {
         let known = distinct(&draft.resources);
         let thing = (*self.dice.any(&known)?).clone();
-        let index = draft.resources.iter().position(|t| t.kind == thing.kind && t.original_name == thing.original_name)?;
+        let index = draft
+            .resources
+            .iter()
+            .position(|t| t.kind == thing.kind && t.original_name == thing.original_name)?;
         let target = self.target(&thing);
         let mut text = String::new();
         for _ in 0..=self.dice.below(3) {
@@ -303,7 +311,8 @@ flags: {{off: {value}}}"
         if thing.kind == "Namespace" || thing.generated {
             return String::new();
         }
-        let Some(found) = draft.resources.iter_mut().find(|t| t.kind == kind && t.original_name == thing.original_name)
+        let Some(found) =
+            draft.resources.iter_mut().find(|t| t.kind == kind && t.original_name == thing.original_name)
         else {
             return String::new();
         };

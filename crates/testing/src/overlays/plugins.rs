@@ -226,7 +226,11 @@ jsonOp: '[{test}, {add}]'
                 )
             }
             _ => {
-                let space = thing.original_namespace.as_ref().map(|s| format!(", namespace: {s}")).unwrap_or_default();
+                let space = thing
+                    .original_namespace
+                    .as_ref()
+                    .map(|s| format!(", namespace: {s}"))
+                    .unwrap_or_default();
                 let metadata = format!("{{name: {name}{space}, labels: {{strategic: plugin}}}}");
                 let patch = format!(
                     "\

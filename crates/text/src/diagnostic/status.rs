@@ -224,8 +224,10 @@ mod tests {
             (PatchRejection::Merge, 500, Value::Null, Value::Null),
         ];
         for (refusal, code, reason, details) in table {
-            let error =
-                Diagnostic::error(Code::WrongType, "a text").resource(web()).field("spec").patch_rejection(refusal);
+            let error = Diagnostic::error(Code::WrongType, "a text")
+                .resource(web())
+                .field("spec")
+                .patch_rejection(refusal);
             let status = error.patch_rejection(PatchRejection::Malformed).to_status();
             assert_eq!((&status["code"], &status["reason"]), (&json!(code), &reason));
             assert_eq!(status["details"], details, "{refusal:?}");

@@ -9,7 +9,7 @@ use std::fmt::{self, Write as _};
 
 use smol_str::{SmolStr, format_smolstr};
 
-pub use self::pointer::{with_step, is_within, pointer_to, push_step, pointer_steps, unescape};
+pub use self::pointer::{is_within, pointer_steps, pointer_to, push_step, unescape, with_step};
 use crate::yaml::{Node, Resolved, Value};
 
 /// A scalar that identifies a list entry, by its data and regardless of its style.

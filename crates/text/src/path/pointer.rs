@@ -61,7 +61,8 @@ mod tests {
     #[test]
     fn steps_are_escaped_and_removed_again() {
         let mut pointer = "/a".to_string();
-        let inner = with_step(&mut pointer, "b/c~d", |pointer| with_step(pointer, "0", |pointer| pointer.clone()));
+        let inner =
+            with_step(&mut pointer, "b/c~d", |pointer| with_step(pointer, "0", |pointer| pointer.clone()));
         assert_eq!((inner.as_str(), pointer.as_str()), ("/a/b~1c~0d/0", "/a"));
     }
 }

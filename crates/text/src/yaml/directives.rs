@@ -35,7 +35,9 @@ pub fn check_directives(sources: &SourceMap, id: SourceId, separation: DocumentS
         }
         let problem = match separation {
             DocumentSplit::AtSeparators if is_directive => "kustomize does not accept YAML directives here",
-            DocumentSplit::None if is_directive && is_other_version(line) => "kustomize accepts only YAML 1.1",
+            DocumentSplit::None if is_directive && is_other_version(line) => {
+                "kustomize accepts only YAML 1.1"
+            }
             _ => continue,
         };
         return Err(Diagnostic::error(Code::Syntax, problem).at(at).help("remove this line"));

@@ -5,9 +5,9 @@
 
 use std::fmt::Write as _;
 
-use super::print_error::{MAX_DEPTH, PrintError, PrintResult};
 use super::node::{Map, Node, Value};
 use super::order::byte_order;
+use super::print_error::{MAX_DEPTH, PrintError, PrintResult};
 use super::scalar::{Resolved, timestamp};
 use crate::diagnostic::Result;
 use crate::gocompat::json::{write_float, write_string};

@@ -1,8 +1,8 @@
 //! Checks that a tree can be printed, before anything is printed or sent.
 
 use super::emit::first_forbidden;
-use super::print_error::{MAX_DEPTH, PrintError, PrintResult};
 use super::node::{Node, Value};
+use super::print_error::{MAX_DEPTH, PrintError, PrintResult};
 use super::scalar::Resolved;
 use crate::diagnostic::Result;
 use crate::source::Span;

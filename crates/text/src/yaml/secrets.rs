@@ -8,9 +8,9 @@
 use std::ops::Range;
 use std::path::Path;
 
+use super::embedded::value_offsets;
 use super::node::{Entry, Key, Map, Node, Value};
 use super::suggest::differ_by_one;
-use super::embedded::value_offsets;
 use crate::source::{
     PLAIN_KEYS, SecretRanges, Span, documents, has_sign, is_credential_key, is_env_file, is_kustomization,
     is_prose, mark_secret_lines, mark_torn,

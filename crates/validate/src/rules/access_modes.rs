@@ -23,7 +23,10 @@ spec:
     checks: &[
         (
             "PersistentVolumeClaimSpec accessModes; PersistentVolumeSpec accessModes",
-            Check::StringList((is_mode, "`ReadWriteOnce`, `ReadOnlyMany`, `ReadWriteMany` or `ReadWriteOncePod`")),
+            Check::StringList((
+                is_mode,
+                "`ReadWriteOnce`, `ReadOnlyMany`, `ReadWriteMany` or `ReadWriteOncePod`",
+            )),
         ),
         ("PersistentVolumeClaimSpec", Check::Type(modes)),
         ("PersistentVolumeSpec", Check::Type(modes_of_volume)),
@@ -41,7 +44,11 @@ fn modes(subject: Subject<'_>, faults: &mut RuleViolations) {
         faults.report_field(subject, "accessModes", "at least one access mode is required");
     }
     if modes.len() > 1 && modes.iter().any(|mode| mode.as_str() == Some("ReadWriteOncePod")) {
-        faults.report_field(subject, "accessModes", "`ReadWriteOncePod` may not be used with other access modes");
+        faults.report_field(
+            subject,
+            "accessModes",
+            "`ReadWriteOncePod` may not be used with other access modes",
+        );
     }
 }
 

@@ -23,6 +23,10 @@ spec: {minAvailable: 1, maxUnavailable: 1}
 
 fn budget(subject: Subject<'_>, faults: &mut RuleViolations) {
     if subject.count(&["minAvailable", "maxUnavailable"]) == 2 {
-        faults.report_field(subject, "maxUnavailable", "`minAvailable` and `maxUnavailable` cannot both be set");
+        faults.report_field(
+            subject,
+            "maxUnavailable",
+            "`minAvailable` and `maxUnavailable` cannot both be set",
+        );
     }
 }

@@ -25,7 +25,11 @@ fn names(subject: Subject<'_>, faults: &mut RuleViolations) {
         let name = text_of(container, "name");
         if !name.is_empty() && init.contains(name) {
             let path = [Field("containers"), Entry(i), Field("name")];
-            faults.report_path(subject, &path, "duplicate container name: an init container has the same name");
+            faults.report_path(
+                subject,
+                &path,
+                "duplicate container name: an init container has the same name",
+            );
         }
     }
 }

@@ -26,7 +26,10 @@ spec:
 ",
     fix: ("Shop.example.com", "shop.example.com"),
     checks: &[
-        ("IngressRule host", Check::OptionalString((|host| host.parse::<IpAddr>().is_err() && is_host(host), WANTED))),
+        (
+            "IngressRule host",
+            Check::OptionalString((|host| host.parse::<IpAddr>().is_err() && is_host(host), WANTED)),
+        ),
         ("IngressTLS hosts", Check::StringList((is_host, WANTED))),
     ],
     ..ValidationRule::DEFAULT

@@ -41,6 +41,10 @@ fn path(subject: Subject<'_>, faults: &mut RuleViolations) {
             faults.report_field(subject, "path", "must not contain `//`, `/./`, `/../` or `%2f`");
         }
     } else if kind.is_empty() && subject.get("pathType").is_some() {
-        faults.report_field(subject, "pathType", "this must be `Exact`, `Prefix` or `ImplementationSpecific`");
+        faults.report_field(
+            subject,
+            "pathType",
+            "this must be `Exact`, `Prefix` or `ImplementationSpecific`",
+        );
     }
 }

@@ -34,7 +34,11 @@ fn job(subject: Subject<'_>, faults: &mut RuleViolations) {
         subject.kind() == "CronJob" || (selects_something(selector) && !subject.is_true("manualSelector"))
     };
     if subject.get("selector").is_some_and(is_rejected) {
-        faults.report_field(subject, "selector", "must not be set: the Job controller generates the selector");
+        faults.report_field(
+            subject,
+            "selector",
+            "must not be set: the Job controller generates the selector",
+        );
     }
 }
 

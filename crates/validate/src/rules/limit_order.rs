@@ -38,7 +38,9 @@ fn range(subject: Subject<'_>, faults: &mut RuleViolations) {
     for (less, more) in ORDER {
         for (name, amount) in subject.map(less) {
             let larger = subject.get(more).and_then(|map| map.get(name));
-            if Quantity::from_node(amount).zip(larger.and_then(Quantity::from_node)).is_some_and(|(less, more)| less > more)
+            if Quantity::from_node(amount)
+                .zip(larger.and_then(Quantity::from_node))
+                .is_some_and(|(less, more)| less > more)
             {
                 faults.report_path(
                     subject,

@@ -62,7 +62,11 @@ fn source(subject: Subject<'_>, faults: &mut RuleViolations) {
     };
     if !fits {
         let path = [Field(source), Field("target")];
-        faults.report_path(subject, &path, "the target value is missing or not supported for this metric type");
+        faults.report_path(
+            subject,
+            &path,
+            "the target value is missing or not supported for this metric type",
+        );
     }
 }
 

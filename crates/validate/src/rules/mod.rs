@@ -80,7 +80,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::rule::{PathStep, Check, RuleViolations, RuleViolation, Subject, ValidationRule, quoted};
+use super::rule::{Check, PathStep, RuleViolation, RuleViolations, Subject, ValidationRule, quoted};
 use super::scalar::integer;
 use smp_text::yaml::{Map, Node};
 
@@ -143,7 +143,11 @@ static TYPES: LazyLock<FxHashMap<&'static str, Vec<TypeCheck>>> = LazyLock::new(
             for field in fields {
                 of_type.push(TypeCheck { rule, field, check: *check });
                 if matches!(check, Check::RequiredString(_)) {
-                    of_type.push(TypeCheck { rule: &missing_required::RULE, field, check: Check::NonEmptyString });
+                    of_type.push(TypeCheck {
+                        rule: &missing_required::RULE,
+                        field,
+                        check: Check::NonEmptyString,
+                    });
                 }
             }
         }

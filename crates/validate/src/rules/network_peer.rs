@@ -43,7 +43,11 @@ fn peer(subject: Subject<'_>, faults: &mut RuleViolations) {
 fn port(subject: Subject<'_>, faults: &mut RuleViolations) {
     let Some(end) = subject.int("endPort") else { return };
     if subject.int("port").is_none_or(|port| port > end) {
-        faults.report_field(subject, "endPort", "requires a numeric `port` that is less than or equal to `endPort`");
+        faults.report_field(
+            subject,
+            "endPort",
+            "requires a numeric `port` that is less than or equal to `endPort`",
+        );
     }
 }
 

@@ -61,7 +61,11 @@ pub(super) fn name(object: &Node, faults: &mut RuleViolations) {
         || metadata.get("name").is_some_and(|name| !name.is_null() && name.as_str() != Some(""));
     if !own.is_empty() {
         if own.len() > longest || !form(own) {
-            faults.report_at(&path, location("name"), format!("the name of a {kind} must consist of {allowed}"));
+            faults.report_at(
+                &path,
+                location("name"),
+                format!("the name of a {kind} must consist of {allowed}"),
+            );
         }
     } else if text_of(metadata, "generateName").is_empty() && kind != "LimitRange" && !has_other_type() {
         faults.report_at(&path, metadata.span(), "`name` or `generateName` is required");

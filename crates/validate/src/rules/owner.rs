@@ -26,6 +26,10 @@ metadata:
 fn owners(subject: Subject<'_>, faults: &mut RuleViolations) {
     let owners = subject.list("ownerReferences").iter();
     if owners.filter(|entry| is_true(entry.get("controller"))).count() > 1 {
-        faults.report_field(subject, "ownerReferences", "only one owner reference can have `controller: true`");
+        faults.report_field(
+            subject,
+            "ownerReferences",
+            "only one owner reference can have `controller: true`",
+        );
     }
 }

@@ -38,7 +38,11 @@ fn rule(subject: Subject<'_>, faults: &mut RuleViolations) {
                 "rules cannot apply to both regular resources and non-resource URLs",
             );
         } else if subject.kind() == "Role" {
-            faults.report_field(subject, "nonResourceURLs", "namespaced rules cannot apply to non-resource URLs");
+            faults.report_field(
+                subject,
+                "nonResourceURLs",
+                "namespaced rules cannot apply to non-resource URLs",
+            );
         }
         return;
     }

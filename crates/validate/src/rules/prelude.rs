@@ -2,7 +2,8 @@
 
 pub(super) use crate::rule::PathStep::{Entry, Field};
 pub(super) use crate::rule::{
-    PathStep, Check, RuleViolations, Subject, StringFormat, ValidationRule, ViolationCause, container, is_true, pod, text_of,
+    Check, PathStep, RuleViolations, StringFormat, Subject, ValidationRule, ViolationCause, container,
+    is_true, pod, text_of,
 };
 pub(super) use smp_text::diagnostic::RuleText;
 pub(super) use smp_text::yaml::{Map, Node};

@@ -27,7 +27,9 @@ fn requests(subject: Subject<'_>, faults: &mut RuleViolations) {
     }
     for (name, request) in subject.map("requests") {
         let limit = limits.and_then(|limits| limits.get(name));
-        let order = Quantity::from_node(request).zip(limit.and_then(Quantity::from_node)).map(|(own, most)| own.cmp(&most));
+        let order = Quantity::from_node(request)
+            .zip(limit.and_then(Quantity::from_node))
+            .map(|(own, most)| own.cmp(&most));
         let message = match order {
             Some(Ordering::Greater) => format!("must be less than or equal to the `{name}` limit"),
             _ if is_overcommitted(name) => continue,

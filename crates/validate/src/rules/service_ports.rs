@@ -40,7 +40,11 @@ fn ports(subject: Subject<'_>, faults: &mut RuleViolations) {
         let text = |field| port.get(field).and_then(Node::scalar_text).map(SmolStr::as_str);
         let key = (text("port"), text("protocol").unwrap_or("TCP"));
         if key.0.is_some() && !numbers.insert(key) {
-            faults.report_path(subject, &[Field("ports"), Entry(i), Field("port")], "duplicate port and protocol");
+            faults.report_path(
+                subject,
+                &[Field("ports"), Entry(i), Field("port")],
+                "duplicate port and protocol",
+            );
         }
     }
 }

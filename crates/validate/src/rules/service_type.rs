@@ -49,7 +49,11 @@ fn fields(subject: Subject<'_>, faults: &mut RuleViolations) {
     }
     let balanced = ["loadBalancerClass", "loadBalancerSourceRanges"];
     for field in balanced.into_iter().filter(|field| name != "LoadBalancer" && has_content(subject, field)) {
-        faults.report_field(subject, field, format!("`{field}` may only be used if `type` is `LoadBalancer`"));
+        faults.report_field(
+            subject,
+            field,
+            format!("`{field}` may only be used if `type` is `LoadBalancer`"),
+        );
     }
     let is_external = has_content(subject, "externalTrafficPolicy") && subject.list("externalIPs").is_empty();
     if is_plain(name) && is_external {

@@ -24,6 +24,10 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
 
 fn min_domains(subject: Subject<'_>, faults: &mut RuleViolations) {
     if subject.get("minDomains").is_some() && subject.text("whenUnsatisfiable") != Some("DoNotSchedule") {
-        faults.report_field(subject, "minDomains", "can only be used if `whenUnsatisfiable` is `DoNotSchedule`");
+        faults.report_field(
+            subject,
+            "minDomains",
+            "can only be used if `whenUnsatisfiable` is `DoNotSchedule`",
+        );
     }
 }

@@ -70,6 +70,9 @@ fn persistent_volume(subject: Subject<'_>, faults: &mut RuleViolations) {
 
 fn attachment(subject: Subject<'_>, faults: &mut RuleViolations) {
     if subject.count(&["persistentVolumeName", "inlineVolumeSpec"]) != 1 {
-        faults.report_value(subject, "must specify exactly one of `persistentVolumeName` and `inlineVolumeSpec`");
+        faults.report_value(
+            subject,
+            "must specify exactly one of `persistentVolumeName` and `inlineVolumeSpec`",
+        );
     }
 }

@@ -12,7 +12,7 @@ use cap_std::fs::{Dir, File, OpenOptions};
 
 use super::super::super::stamp;
 use super::super::resolve::{PREFIX, parent_directory};
-use super::list::{Changes, ListedChange, ChangeMode};
+use super::list::{ChangeMode, Changes, ListedChange};
 
 /// A failed change: its path and cause.
 #[derive(Debug)]
@@ -72,7 +72,10 @@ impl<'c> Commit<'c> {
     pub(super) fn make(&self, attempt: Attempt) -> Result<(), CommitError> {
         self.make_directories()?;
         self.each(|n, change| {
-            if attempt == Attempt::First && change.way != ChangeMode::Remove && !self.has_text(&new_content_name(n)) {
+            if attempt == Attempt::First
+                && change.way != ChangeMode::Remove
+                && !self.has_text(&new_content_name(n))
+            {
                 return Err(io::Error::other("its new content is missing in the journal"));
             }
             self.make_one(n, change)
@@ -124,7 +127,9 @@ impl<'c> Commit<'c> {
     pub(super) fn make_one(&self, n: usize, change: &ListedChange) -> io::Result<()> {
         let new = new_content_name(n);
         match change.way {
-            ChangeMode::Create | ChangeMode::Replace if self.has_text(&new) => self.move_to(&new, &change.path),
+            ChangeMode::Create | ChangeMode::Replace if self.has_text(&new) => {
+                self.move_to(&new, &change.path)
+            }
             ChangeMode::Create | ChangeMode::Replace => Ok(()),
             ChangeMode::Write => self.write_into(&new, change),
             ChangeMode::Remove => self.remove(&change.path),
@@ -136,8 +141,12 @@ impl<'c> Commit<'c> {
         match change.way {
             // Content that is missing from the journal was moved to its path.
             ChangeMode::Create if !self.has_text(&new) => self.remove(&change.path),
-            ChangeMode::Replace if !self.has_text(&new) && self.has_text(&old) => self.move_to(&old, &change.path),
-            ChangeMode::Remove if self.has_text(&old) && stamp::stamp_at(&self.root, &change.path)?.is_none() => {
+            ChangeMode::Replace if !self.has_text(&new) && self.has_text(&old) => {
+                self.move_to(&old, &change.path)
+            }
+            ChangeMode::Remove
+                if self.has_text(&old) && stamp::stamp_at(&self.root, &change.path)?.is_none() =>
+            {
                 self.move_to(&old, &change.path)
             }
             ChangeMode::Write if self.has_text(&old) => self.write_into(&old, change),

@@ -23,9 +23,9 @@ use self::list::{Changes, JournalState, LOCK};
 use super::super::cleanup::{self, TemporaryKind};
 use super::super::lock::{LockMode, lock};
 use super::super::tree::FileTree;
+use super::error::{with_unchanged_note, write_error};
 use super::permission;
 use super::resolve::create_directories;
-use super::error::{write_error, with_unchanged_note};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// The directory of a journal.
@@ -94,7 +94,10 @@ fn find_interrupted(directory: &Path) -> Option<PathBuf> {
     let is_interrupted = |root: &&Path| {
         let journal = root.join(JOURNAL);
         fs::symlink_metadata(&journal).is_ok_and(|metadata| metadata.is_dir())
-            && matches!(JournalState::read(&journal), Ok(JournalState::Ready(_) | JournalState::RollingBack(_)))
+            && matches!(
+                JournalState::read(&journal),
+                Ok(JournalState::Ready(_) | JournalState::RollingBack(_))
+            )
     };
     real.ancestors().find(is_interrupted).map(Path::to_path_buf)
 }
@@ -231,10 +234,13 @@ impl<'r> Journal<'r> {
         // From here on, `cleanup::end` waits until everything is done.
         let mut notes = cleanup::lock_registered();
         notes.remove(&self.path);
-        let failed = |CommitError { path, cause }: CommitError| with_unchanged_note(write_error(&path, &cause));
+        let failed =
+            |CommitError { path, cause }: CommitError| with_unchanged_note(write_error(&path, &cause));
         let ready = Commit::new(changes, self.root, &self.path).map_err(failed).and_then(|commit| {
             commit.check().map_err(failed)?;
-            changes.write(&self.path).map_err(|error| with_unchanged_note(write_error(&self.path, &error)))?;
+            changes
+                .write(&self.path)
+                .map_err(|error| with_unchanged_note(write_error(&self.path, &error)))?;
             Ok(commit)
         });
         let done = ready.and_then(|commit| {

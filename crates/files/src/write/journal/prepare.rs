@@ -11,12 +11,12 @@ use cap_std::fs::{Dir, OpenOptions};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::super::stamp;
+use super::super::error::{with_unchanged_note, write_error};
 use super::super::permission::{self, Ownership, sync_directory};
 use super::super::resolve::{self, WriteTarget, parent_directory};
-use super::super::error::{write_error, with_unchanged_note};
 use super::change::{Expected, FileChange};
 use super::commit::{new_content_name, old_content_name};
-use super::list::{Changes, ListedChange, ChangeMode};
+use super::list::{ChangeMode, Changes, ListedChange};
 use crate::tree::may_run;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
@@ -144,7 +144,9 @@ fn resolve_path(change: &FileChange<'_>) -> Result<Option<(PathBuf, Option<Metad
     match resolve::resolve_target(change.path).map_err(failed)? {
         WriteTarget::Stream(_) => {
             let message = format!("{} is not a regular file", change.path.display());
-            Err(with_unchanged_note(Diagnostic::error(Code::Io, message).help("remove it from the directory")))
+            Err(with_unchanged_note(
+                Diagnostic::error(Code::Io, message).help("remove it from the directory"),
+            ))
         }
         WriteTarget::New(_) if change.content.is_none() => Ok(None),
         WriteTarget::New(path) => Ok(Some((path, None))),
@@ -187,8 +189,10 @@ impl ResolvedChange<'_> {
             at.keep_old(&self.relative_path, n)?;
             return Ok(PreparedChange { way: ChangeMode::Remove, old, new: None });
         };
-        let mut new =
-            at.journal.open_with(new_content_name(n), OpenOptions::new().write(true).create_new(true))?.into_std();
+        let mut new = at
+            .journal
+            .open_with(new_content_name(n), OpenOptions::new().write(true).create_new(true))?
+            .into_std();
         let way = match &self.old {
             None => ChangeMode::Create,
             Some(old) => match permission::keep(&new, old)? {

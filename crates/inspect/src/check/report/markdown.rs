@@ -20,7 +20,8 @@ fn row(finding: &Diagnostic, renderer: &MessageRenderer<'_>) -> String {
         .map(|location| markdown_code(&format!("{}:{}:{}", location.file, location.line, location.column)))
         .unwrap_or_default();
     let what = renderer.clean_text(&finding.to_string());
-    let help = finding.help_text().map(|help| format!("<br>{}", escaped_markdown(&renderer.clean_text(help))));
+    let help =
+        finding.help_text().map(|help| format!("<br>{}", escaped_markdown(&renderer.clean_text(help))));
     let (severity, help) = (finding.severity().name(), help.unwrap_or_default());
     format!("| {severity} | {} | {}{help} | `{}` |\n", at, escaped_markdown(&what), finding.code())
 }

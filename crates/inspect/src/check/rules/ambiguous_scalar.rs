@@ -1,7 +1,7 @@
 //! Rule: YAML reads an unquoted scalar differently than it looks.
 
 use crate::check::quoting::ScalarFixes;
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
+use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use crate::check::target::CheckedTarget;
 use smp_merge::schema::{Cursor, TypeKind};
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};

@@ -1,6 +1,6 @@
 //! Rule: an overlay adds labels to the selector of a workload from its base.
 
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
+use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use crate::check::target::CheckedTarget;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};

@@ -2,7 +2,7 @@
 
 use crate::check::causes::Causes;
 use crate::check::reference::pod_containers;
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
+use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use crate::check::target::CheckedTarget;
 use smp_merge::schema::is_built_in_group;
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};

@@ -2,7 +2,7 @@
 
 use crate::check::objects::{FoundObject, Objects};
 use crate::check::reference::ObjectReference;
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
+use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use crate::check::target::CheckedTarget;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};

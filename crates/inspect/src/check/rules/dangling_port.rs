@@ -2,7 +2,7 @@
 
 use crate::check::objects::{FoundObject, namespace_of};
 use crate::check::reference::{ObjectReference, PodContainer, entries, pod_containers, pod_template, shown};
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
+use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use crate::check::target::CheckedTarget;
 use crate::check::workloads::{WorkloadLabels, Workloads};
 use smp_overlay::resource::Resource;

@@ -5,11 +5,11 @@ use smol_str::SmolStr;
 
 use crate::check::causes::Causes;
 use crate::check::controllers::{is_in_every_cluster, similar_in_every_cluster};
+use crate::check::external::ExternalObject;
 use crate::check::names::is_typo;
 use crate::check::objects::{FoundObject, Objects};
-use crate::check::external::ExternalObject;
 use crate::check::reference::ObjectReference;
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
+use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use crate::check::target::CheckedTarget;
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
 use smp_text::source::Span;

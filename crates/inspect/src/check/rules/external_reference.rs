@@ -2,7 +2,7 @@
 
 use super::dangling_reference::missing;
 use crate::check::causes::Causes;
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
+use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use crate::check::target::CheckedTarget;
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
 

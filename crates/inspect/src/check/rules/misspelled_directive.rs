@@ -1,6 +1,6 @@
 //! Rule: a patch directive ends up as a field of the object.
 
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
+use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use crate::check::target::CheckedTarget;
 use smp_merge::merge::directive::{
     DELETE_FROM_PRIMITIVE_LIST, PATCH, PATCH_MERGE_KEY, RETAIN_KEYS, SET_ELEMENT_ORDER,

@@ -1,7 +1,6 @@
 //! The lint rules, one file each.
 
-pub(super) mod unmatched_deletion;
-pub(super) mod replace_missing_field;
+pub(super) mod ambiguous_scalar;
 pub(super) mod changed_selector;
 pub(super) mod container_without_image;
 pub(super) mod dangling_key;
@@ -11,8 +10,9 @@ pub(super) mod external_reference;
 pub(super) mod ignored_document;
 pub(super) mod misspelled_directive;
 pub(super) mod no_effect;
-pub(super) mod validation;
+pub(super) mod replace_missing_field;
 pub(super) mod similar_key;
+pub(super) mod unmatched_deletion;
 pub(super) mod unmatched_image;
 pub(super) mod unmatched_patch;
 pub(super) mod unmatched_replacement;
@@ -21,4 +21,4 @@ pub(super) mod unreferenced_file;
 pub(super) mod unused_generator;
 pub(super) mod unused_suppression;
 pub(super) mod unused_variable;
-pub(super) mod ambiguous_scalar;
+pub(super) mod validation;

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
+use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use crate::check::target::CheckedTarget;
 use smp_merge::cause::{Cause, History, ValueHistory, Writer, WriterEntry, changes};
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
@@ -68,8 +68,9 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     for history in resources.iter().filter_map(|resource| resource.history.as_deref()) {
         record(history, &mut effective);
         if is_reordered(history.root()) {
-            effective
-                .extend(history.selecting_steps().iter().filter(|step| is_patch(step)).flat_map(|step| keys(step)));
+            effective.extend(
+                history.selecting_steps().iter().filter(|step| is_patch(step)).flat_map(|step| keys(step)),
+            );
         }
     }
     for (resource, cause) in resources.deleted() {

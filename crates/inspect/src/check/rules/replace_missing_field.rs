@@ -1,6 +1,6 @@
 //! Rule: a JSON patch `replace` operation adds a field.
 
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
+use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {

@@ -1,7 +1,7 @@
 //! Rule: a patch appends a list entry whose name resembles an existing one.
 
 use crate::check::names::is_typo;
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
+use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use crate::check::target::CheckedTarget;
 use smp_merge::cause::ValueHistory;
 use smp_overlay::resource::Resource;

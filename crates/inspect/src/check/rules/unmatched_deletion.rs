@@ -1,6 +1,6 @@
 //! Rule: a patch deletes a field or list entry that does not exist.
 
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
+use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {

@@ -1,6 +1,6 @@
 //! Rule: a target of a replacement selects nothing.
 
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
+use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {

@@ -2,7 +2,7 @@
 
 use crate::check::causes::Causes;
 use crate::check::objects::namespace_of;
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
+use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use crate::check::target::CheckedTarget;
 use crate::check::workloads::{LabelPair, Workloads, has_label};
 use smp_overlay::resource::Resource;
@@ -138,7 +138,8 @@ fn is_alike((key, value): LabelPair<'_>, labels: Option<&Node>) -> bool {
     let Some(expected) = value.as_str() else { return false };
     labels.and_then(Node::as_map).is_some_and(|labels| {
         let mut labels = labels.iter().filter_map(|(own, value)| Some((own, value.as_str()?)));
-        labels
-            .any(|(own, has)| if own == key { nearest_name(expected, &[has]).is_some() } else { has == expected })
+        labels.any(
+            |(own, has)| if own == key { nearest_name(expected, &[has]).is_some() } else { has == expected },
+        )
     })
 }

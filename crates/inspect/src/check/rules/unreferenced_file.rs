@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::check::local_files::{LocalFiles, RunSources};
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
+use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
 use smp_text::source::{SourceMap, Span};
 

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
+use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use crate::check::target::CheckedTarget;
 use smp_merge::cause::{History, Write};
 use smp_overlay::resource::Resource;

@@ -7,13 +7,13 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::ambiguous_scalar::PlainScalar;
-use super::{misspelled_directive, ambiguous_scalar};
+use super::{ambiguous_scalar, misspelled_directive};
 use crate::check::causes::Causes;
 use crate::check::crds;
 use crate::check::quoting::ScalarFixes;
-use crate::check::validation::{ObjectValidation, IncompleteObjects, dedup_pattern_notes};
-use crate::check::rule::{Finder, Rule, RuleGroup, RuleScope, RuleDefault};
+use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use crate::check::target::CheckedTarget;
+use crate::check::validation::{IncompleteObjects, ObjectValidation, dedup_pattern_notes};
 use smp_merge::schema::Cursor;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::Diagnostic;

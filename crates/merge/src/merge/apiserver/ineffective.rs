@@ -8,7 +8,9 @@ use smol_str::SmolStr;
 use super::lists::list_keys;
 use super::types::element;
 use crate::merge::association::default_rule;
-use crate::merge::directive::{PATCH, PATCH_MERGE_KEY, is_replace, dropped_entries, patch_merge_key_names, has_patch_merge_key};
+use crate::merge::directive::{
+    PATCH, PATCH_MERGE_KEY, dropped_entries, has_patch_merge_key, is_replace, patch_merge_key_names,
+};
 use crate::merge::entry_match::{KeyPattern, ListKeys};
 use crate::merge::fields::non_directives;
 use crate::merge::identity::{Identity, KeyComparison, KeyRule, MergeKeys, NullKey};

@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::target::MergeTarget;
 use super::types::element;
 use crate::merge::association::{Association, ListPolicy};
-use crate::merge::directive::{Action, action, is_delete, has_patch_merge_key};
+use crate::merge::directive::{Action, action, has_patch_merge_key, is_delete};
 use crate::merge::element_order::RankedList;
 use crate::merge::entry_match::{KeyPattern, ListKeys, merge_directive_error};
 use crate::merge::identity::{Identity, KeyValue};
@@ -33,7 +33,9 @@ pub(super) fn list_keys(list: Cursor<'_>) -> Option<ListKeys<'_>> {
 pub(super) fn ranked(list: KeyedList<'_>, keys: &ListKeys<'_>, at: &Trail<'_>) -> Result<RankedList> {
     let by_slot = list.matches.iter().any(|wanted| wanted.by_patch_merge_key);
     let mut in_patch: FxHashMap<&Identity, usize> = FxHashMap::default();
-    for (position, wanted) in list.matches.iter().enumerate().filter(|(_, w)| !w.is_deletion && !w.by_patch_merge_key) {
+    for (position, wanted) in
+        list.matches.iter().enumerate().filter(|(_, w)| !w.is_deletion && !w.by_patch_merge_key)
+    {
         if let [(_, identity)] = wanted.identities.as_slice() {
             in_patch.entry(identity).or_insert(position);
         }

@@ -16,10 +16,11 @@ use rustc_hash::FxHashSet;
 use self::ineffective::ineffective;
 use self::lists::{list_keys, ranked, replacement, union};
 use self::target::MergeTarget;
-use self::types::{EntryKind, declared_field, declared_list, element, entry_kind, check_known, strategy};
+use self::types::{EntryKind, check_known, declared_field, declared_list, element, entry_kind, strategy};
 use super::directive::{
-    Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER, list_directives, action,
-    check_patch_merge_keys, is_directive, is_replace, map_without_directives, has_patch_merge_key,
+    Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER, action,
+    check_patch_merge_keys, has_patch_merge_key, is_directive, is_replace, list_directives,
+    map_without_directives,
 };
 use super::element_order::{OrderKeys, RankedList};
 use super::fields::{self, MergedField};
@@ -142,7 +143,13 @@ impl MergeTarget {
     }
 
     /// Merges two lists with the patch strategy `merge`.
-    fn merge_list(self, live: List, patch: &[Node], cursor: Cursor<'_>, at: &Trail<'_>) -> Result<RankedList> {
+    fn merge_list(
+        self,
+        live: List,
+        patch: &[Node],
+        cursor: Cursor<'_>,
+        at: &Trail<'_>,
+    ) -> Result<RankedList> {
         let kind = entry_kind([&live, patch], at)?;
         let keys = list_keys(cursor);
         match (kind, &keys) {
@@ -213,7 +220,9 @@ impl MergeTarget {
         let merged = match (live, patched) {
             (None, None) => return Ok(()),
             (Some(live), None) => keys.ranked(live.clone(), &live, at)?,
-            (None, Some(_)) => RankedList::from_patch(entries.iter().filter_map(|e| self.new_entry(e)).collect()),
+            (None, Some(_)) => {
+                RankedList::from_patch(entries.iter().filter_map(|e| self.new_entry(e)).collect())
+            }
             (Some(live), Some(_)) if strategy.merge => self.merge_list(live, entries, cursor, at)?,
             (Some(live), Some(_)) => {
                 keys.ranked(entries.iter().map(|entry| self.replacement(entry)).collect(), &live, at)?
@@ -239,7 +248,8 @@ fn check_new(node: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
         }
         Value::List(list) if cursor.is_known() => {
             let has_several = cursor.patch_merge_key().is_some_and(|keys| keys.contains(','));
-            let is_checked = cursor.patch_strategy().merge && (has_several || list.iter().any(has_patch_merge_key));
+            let is_checked =
+                cursor.patch_strategy().merge && (has_several || list.iter().any(has_patch_merge_key));
             let keys = if is_checked { list_keys(cursor) } else { None };
             list.iter().enumerate().try_for_each(|(position, entry)| {
                 let here = at.index(position);
@@ -299,7 +309,8 @@ fn delete_from_lists(dest: &mut Map, patch: &Map, cursor: Cursor<'_>, at: &Trail
         match entry_kind([live.as_slice(), gone.as_slice()], &here)? {
             None => {}
             Some(EntryKind::Map) => {
-                *live = MergeTarget::Object.merge_list(std::mem::take(live), gone, list, &here)?.into_ordered();
+                *live =
+                    MergeTarget::Object.merge_list(std::mem::take(live), gone, list, &here)?.into_ordered();
             }
             Some(_) => {
                 let gone: FxHashSet<_> = gone.iter().filter_map(KeyValue::from_node).collect();

@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use super::restyle::key_scalar;
-use super::sequence::{Sequence, Shape, KeyTexts};
+use super::sequence::{KeyTexts, Sequence, Shape};
 use super::tuples::{Keys, filled_columns};
 use super::walk::Decision;
 use crate::merge::Trail;

@@ -11,7 +11,7 @@ use super::change::{key_comments, list_changed, scalar_changed};
 use super::entries::{ListMerge, Lookup};
 use super::position::{ListRule, Position};
 use super::tuples::Tuples;
-use super::walk::{Decision, Location, match_fields, retain, check_same_kind};
+use super::walk::{Decision, Location, check_same_kind, match_fields, retain};
 use crate::merge::options::{ConflictPolicy, MergeOptions};
 use crate::merge::{Conflict, ConflictSide, Merged, Trail};
 use crate::schema::Schema;
@@ -165,7 +165,12 @@ impl<'s> Merge3<'s> {
         if stays { Decision::Keep } else { Decision::Remove }
     }
 
-    fn map(&mut self, dest: Option<&mut Node>, others: Others<'_>, here: Location<'_, 's>) -> Result<Decision> {
+    fn map(
+        &mut self,
+        dest: Option<&mut Node>,
+        others: Others<'_>,
+        here: Location<'_, 's>,
+    ) -> Result<Decision> {
         if any_null([others.updated, dest.as_deref()]) {
             return Ok(self.removed(dest.as_deref(), others, here.trail));
         }
@@ -197,8 +202,11 @@ impl<'s> Merge3<'s> {
         for field in new.into_iter().map(|i| &updated.entries()[i]) {
             let original = original(&field.key.text);
             let theirs = Others { original, updated: Some(field) };
-            let at =
-                here.position.field_with_comments(&field.key.text, theirs.iter().map(|e| (&e.key, &e.value)), self.schema);
+            let at = here.position.field_with_comments(
+                &field.key.text,
+                theirs.iter().map(|e| (&e.key, &e.value)),
+                self.schema,
+            );
             let trail = here.trail.field(&field.key.text);
             let decision = self.value(None, theirs.map(|entry| &entry.value), at, &trail)?;
             let comments = key_comments(None, original.map(|e| &e.key), Some(&field.key));
@@ -226,7 +234,12 @@ impl<'s> Merge3<'s> {
         Ok(stays)
     }
 
-    fn list(&mut self, dest: Option<&mut Node>, others: Others<'_>, here: Location<'_, 's>) -> Result<Decision> {
+    fn list(
+        &mut self,
+        dest: Option<&mut Node>,
+        others: Others<'_>,
+        here: Location<'_, 's>,
+    ) -> Result<Decision> {
         let lists = dest.as_deref().into_iter().chain(others.iter()).filter_map(Node::as_list);
         let lists: Vec<&[Node]> = lists.map(Vec::as_slice).collect();
         let rule = here.position.list_rule(&lists, None, self.options, self.schema);

@@ -76,7 +76,9 @@ impl ListRule<'_> {
     pub(super) fn check_patch(&self, patch: &[Node], trail: &Trail<'_>) -> Result<()> {
         let Self::AllOf(keys) = self else { return Ok(()) };
         let invalid = patch.iter().enumerate().find(|(_, entry)| keys.identify(entry).is_none());
-        invalid.map_or(Ok(()), |(position, entry)| Err(unidentified_entry_error(keys, entry, &trail.index(position))))
+        invalid.map_or(Ok(()), |(position, entry)| {
+            Err(unidentified_entry_error(keys, entry, &trail.index(position)))
+        })
     }
 }
 

@@ -25,7 +25,8 @@ pub(crate) fn commented(text: &str) -> Node {
 pub(crate) fn format_data(node: &Node) -> String {
     match &node.value {
         Value::Map(map) => {
-            let fields: Vec<_> = map.iter().map(|(key, value)| format!("{key}: {}", format_data(value))).collect();
+            let fields: Vec<_> =
+                map.iter().map(|(key, value)| format!("{key}: {}", format_data(value))).collect();
             format!("{{{}}}", fields.join(", "))
         }
         Value::List(list) => {

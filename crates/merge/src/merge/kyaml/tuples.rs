@@ -6,7 +6,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use crate::merge::identity::{PAIRWISE_LIMIT, KeyRule, KeyValue, MergeKeys};
+use crate::merge::identity::{KeyRule, KeyValue, MergeKeys, PAIRWISE_LIMIT};
 use smp_text::yaml::{Map, Node, Value};
 
 /// A set of tuple columns, as a bit mask.

@@ -131,8 +131,9 @@ pub(super) fn align_versions(
     }
     let lists = versions.map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
     let by_default = Association::of_list(value_type.cursor, ListPolicy::Overlay);
-    let is_known =
-        |row: &AlignedEntry<3>| row.positions[original].is_some() || row.positions[dest].is_none() || row.positions[updated].is_none();
+    let is_known = |row: &AlignedEntry<3>| {
+        row.positions[original].is_some() || row.positions[dest].is_none() || row.positions[updated].is_none()
+    };
     match level {
         level @ (Level::Fields(_) | Level::Value) => level,
         Level::Entries(association, rows) => match align::entries(lists, &by_default) {

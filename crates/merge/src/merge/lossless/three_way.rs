@@ -22,7 +22,8 @@ pub(in crate::merge) fn merge3(
     options: &MergeOptions,
 ) -> Merged {
     let keeps_nulls = options.nulls == NullPolicy::Keep;
-    if keeps_nulls && original.zip(updated).is_some_and(|(original, updated)| is_unchanged(original, updated)) {
+    if keeps_nulls && original.zip(updated).is_some_and(|(original, updated)| is_unchanged(original, updated))
+    {
         return Merged::from_node(dest);
     }
     let versions = Versions { original, updated, dest: dest.as_ref() };
@@ -119,7 +120,9 @@ impl<'s> VersionMerge<'s> {
     fn compare(&mut self, versions: Versions<'_>, at: &Trail<'_>) -> Comparison {
         let Versions { original, updated, dest } = versions;
         if original == updated || updated == dest {
-            return Comparison::Resolved(dest.map(|dest| comments::with_updated_comments(dest, original, updated)));
+            return Comparison::Resolved(
+                dest.map(|dest| comments::with_updated_comments(dest, original, updated)),
+            );
         }
         let is_null = |node: Option<&Node>| node.is_some_and(Node::is_null);
         if original == dest {
@@ -316,7 +319,8 @@ impl<'s> VersionMerge<'s> {
         let lists = versions.row().map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
         let mut merged: Vec<Option<Node>> = vec![None; rows.len()];
         for (i, (row, merged)) in rows.iter().zip(&mut merged).enumerate() {
-            let entry = Versions::of(std::array::from_fn(|version| lists[version].get(row.positions[version]?)));
+            let entry =
+                Versions::of(std::array::from_fn(|version| lists[version].get(row.positions[version]?)));
             let trail = match association {
                 Association::Keyed { keys, .. } => at.named(keys, &row.identity),
                 _ => at.index(i),

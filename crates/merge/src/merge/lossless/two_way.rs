@@ -39,12 +39,7 @@ struct SourceMerge<'s> {
 
 impl<'s> SourceMerge<'s> {
     /// Merges a value of dest with one of the source.
-    fn value(
-        &mut self,
-        pair: [Option<&Node>; 2],
-        value_type: ValueType<'s>,
-        at: &Trail<'_>,
-    ) -> Option<Node> {
+    fn value(&mut self, pair: [Option<&Node>; 2], value_type: ValueType<'s>, at: &Trail<'_>) -> Option<Node> {
         let [dest, source] = pair;
         let Some(source) = source.filter(|source| dest != Some(*source)) else { return dest.cloned() };
         if source.is_null() {

@@ -9,8 +9,9 @@ use rustc_hash::FxHashSet;
 
 use super::association::{Association, ListPolicy, is_atomic, replaced_unknown_list};
 use super::directive::{
-    Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER, list_directives, action,
-    check_patch_merge_keys, is_directive, is_replace, dropped_entries, target_list, has_patch_merge_key, without_directives,
+    Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER, action,
+    check_patch_merge_keys, dropped_entries, has_patch_merge_key, is_directive, is_replace, list_directives,
+    target_list, without_directives,
 };
 use super::element_order::OrderKeys;
 use super::entry_match::ListKeys;
@@ -143,7 +144,8 @@ impl Overlay {
             return self.replacement(entries.iter().filter(|entry| action_of(entry).is_none()), cursor, at);
         }
         let association = Association::of_list(cursor, ListPolicy::Overlay);
-        let is_keyed = matches!(association, Association::Keyed { .. }) || entries.iter().any(has_patch_merge_key);
+        let is_keyed =
+            matches!(association, Association::Keyed { .. }) || entries.iter().any(has_patch_merge_key);
         if !is_keyed {
             return self.merge_values(live, patch, &association, cursor, at);
         }
@@ -259,7 +261,8 @@ fn check_type(live: &Node, patch: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> 
 /// Applies `retainKeys` as kubectl does: fields that the patch does not have are removed.
 fn retain_named(dest: &mut Map, patch: &Map) {
     let set = patch.entries().iter().filter(|entry| !entry.value.is_null()).map(|entry| &entry.key.text);
-    let named = set.filter_map(|name| if is_directive(name) { target_list(name) } else { Some(name.as_str()) });
+    let named =
+        set.filter_map(|name| if is_directive(name) { target_list(name) } else { Some(name.as_str()) });
     let named: FxHashSet<&str> = named.collect();
     if !named.is_empty() {
         dest.entries_mut().retain(|entry| named.contains(entry.key.text.as_str()));

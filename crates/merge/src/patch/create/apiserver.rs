@@ -1,10 +1,10 @@
 //! Patches as kubectl creates them for the API server (apimachinery 0.36, `CreateTwoWayMergePatch`).
 
-use super::keys::{CreationKeys, CreationRules, whole_value, whole_entries};
+use super::keys::{CreationKeys, CreationRules, whole_entries, whole_value};
 use super::lists::{EntryDiff, diff_scalars};
 use super::parts::{ListPatch, PatchPart, add_retain_keys, map_of};
 use crate::merge::apiserver::types::{
-    EntryKind, declared_field, declared_list, element, entry_kind, check_known, strategy,
+    EntryKind, check_known, declared_field, declared_list, element, entry_kind, strategy,
 };
 use crate::merge::directive::PATCH;
 use crate::merge::identity::KeyValue;

@@ -50,7 +50,9 @@ fn diff_field(before: Option<&Node>, entry: &Entry, cursor: Cursor<'_>, patch: &
             None => patch.push(name.clone(), replacement(after, cursor)),
             Some(lists) => lists.put_into(patch, name, after),
         },
-        _ if before != Some(after) => patch.push(name.clone(), whole_value(after, cursor, CreationRules::Overlay)),
+        _ if before != Some(after) => {
+            patch.push(name.clone(), whole_value(after, cursor, CreationRules::Overlay))
+        }
         _ => {}
     }
 }
@@ -103,8 +105,10 @@ fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<Lis
     }
     // Existing entries keep their order and new ones follow, but a re-added entry moves to the end at each
     // application.
-    let natural =
-        rows.iter().filter(|row| row.positions[0].is_some()).is_sorted_by_key(|row| row.positions[1].unwrap_or(usize::MAX));
+    let natural = rows
+        .iter()
+        .filter(|row| row.positions[0].is_some())
+        .is_sorted_by_key(|row| row.positions[1].unwrap_or(usize::MAX));
     if !natural || is_added_anew && after.len() > 1 {
         let keys_of =
             |entry: &Node| keys.as_ref().map_or(entry.clone(), |keys| Node::map(keys.key_fields(entry)));

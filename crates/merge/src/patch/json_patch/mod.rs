@@ -146,7 +146,11 @@ impl JsonPatch {
     /// Applies a patch as Kubernetes' tools do, without copying the document. On an error, earlier operations
     /// remain applied, unless only [the last operation changes anything](Self::changes_at_its_end). `positions`
     /// are those found before in the same document.
-    pub fn apply_in_place(&self, dest: &mut Node, positions: &mut FieldPositions<SmolStr>) -> Result<Patched> {
+    pub fn apply_in_place(
+        &self,
+        dest: &mut Node,
+        positions: &mut FieldPositions<SmolStr>,
+    ) -> Result<Patched> {
         self.apply_all(dest, positions, JsonPatchOptions::kubernetes())
     }
 

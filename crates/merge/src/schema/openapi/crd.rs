@@ -174,7 +174,8 @@ fn add_object_fields(def: &mut TypeDef, metadata: Option<&TypeDef>) {
     }
     if let Some(metadata) = metadata {
         let own = def.fields.remove("metadata").unwrap_or_default();
-        def.fields.insert("metadata".into(), TypeDef { constraints: name_constraints(own), ..metadata.clone() });
+        def.fields
+            .insert("metadata".into(), TypeDef { constraints: name_constraints(own), ..metadata.clone() });
     }
 }
 

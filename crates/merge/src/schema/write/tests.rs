@@ -45,7 +45,8 @@ fn model() -> Model {
         &["ports"],
     );
     let props = object(&[("type", string), ("items", TypeDef::reference_to("Props"))], &[]);
-    let definitions = [("Port", port), ("Spec", spec), ("Props", props), ("Alias", TypeDef::reference_to("Port"))];
+    let definitions =
+        [("Port", port), ("Spec", spec), ("Props", props), ("Alias", TypeDef::reference_to("Port"))];
     let root = TypeDef { embedded_resource: true, ..object(&[("spec", TypeDef::reference_to("Spec"))], &[]) };
     let known = KindDef { root: Some(root), scope: Some(Scope::Cluster), names: vec!["things".into()] };
     let scope_only = KindDef { scope: Some(Scope::Namespaced), ..KindDef::default() };

@@ -1,15 +1,15 @@
 //! The context of builds and of their steps.
 
 use super::shared::Shared;
-use crate::overlay::generator_files::{DataFiles, Secrecy};
 use crate::overlay::function::{FunctionContext, Functions};
+use crate::overlay::generator_files::{DataFiles, Secrecy};
 use crate::overlay::helm::{ChartContext, Helm, PullPolicy};
 use crate::overlay::kustomization::Kustomization;
-use crate::overlay::root::Root;
 use crate::overlay::options::{BuildOptions, Histories};
 use crate::overlay::origin::OriginTracker;
 use crate::overlay::plugin::PluginContext;
-use crate::overlay::schemas::{Locked, BuildSchemas};
+use crate::overlay::root::Root;
+use crate::overlay::schemas::{BuildSchemas, Locked};
 use crate::transform::PatchContext;
 use smp_merge::merge::MergeOptions;
 use smp_merge::schema::Schema;

@@ -77,7 +77,8 @@ fn name_references(resources: &ResourceSet) -> Arc<Writer> {
 /// Returns the writer of the values of variables. Each is identified by the location that its value comes from.
 fn variables(resources: &ResourceSet, vars: &VarSet, schema: &Schema) -> Result<Arc<Writer>> {
     let writers = resources.writers().iter().filter(|writer| writer.name.starts_with("vars["));
-    let by_location: FxHashMap<Span, &Arc<Writer>> = writers.map(|writer| (writer.location, writer)).collect();
+    let by_location: FxHashMap<Span, &Arc<Writer>> =
+        writers.map(|writer| (writer.location, writer)).collect();
     let locations = transform::var_locations(resources, vars, schema)?.into_iter();
     let entries = locations.filter_map(|(value, var)| Some(entry(value, by_location.get(&var)?))).collect();
     Ok(Arc::new(Writer::with_entries("vars", Span::default(), entries)))

@@ -15,15 +15,15 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 
 use super::kustomization::Kustomization;
-use super::root::Root;
 use super::load_tree::load_tree;
 use super::options::Built;
 use super::origin::OriginTracker;
 use super::outline::{OutlinePart, OutlinePartKind, OutlineRecorder};
 use super::plan::{Step, StepCategory, plan};
 use super::repo_spec::without_secrets;
-use super::tree::{Item, Plugins, Tree};
+use super::root::Root;
 use super::schemas::{BuiltInSchema, schema_from_openapi};
+use super::tree::{Item, Plugins, Tree};
 use crate::resource::{Resource, ResourceSet};
 use smp_merge::merge::MergeOptions;
 use smp_merge::schema::Schema;

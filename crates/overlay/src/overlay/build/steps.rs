@@ -8,10 +8,10 @@ use super::plugins;
 use super::writers::Writers;
 use crate::overlay::generator_files::Secrecy;
 use crate::overlay::helm::HelmChart;
-use crate::overlay::root::Root;
 use crate::overlay::origin::OriginTracker;
 use crate::overlay::outline::OutlinePartKind;
 use crate::overlay::plan::{BuiltinGenerator, BuiltinTransformer};
+use crate::overlay::root::Root;
 use crate::resource::{Resource, ResourceSet};
 use crate::transform::{
     self, AfterEntry, GeneratorArgs, Namespace, Replacement, TransformerConfig, Var, VarSet,

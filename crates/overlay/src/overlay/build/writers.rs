@@ -131,9 +131,11 @@ impl Writers {
         templates: &[Template],
     ) -> Arc<Writer> {
         let (kind, name, writer) = match generator {
-            BuiltinGenerator::ConfigMap(args) => {
-                (OutlinePartKind::Generator, &args.name.value, self.next("configMapGenerator", args.location()))
-            }
+            BuiltinGenerator::ConfigMap(args) => (
+                OutlinePartKind::Generator,
+                &args.name.value,
+                self.next("configMapGenerator", args.location()),
+            ),
             BuiltinGenerator::Secret(args) => {
                 (OutlinePartKind::Generator, &args.name.value, self.next("secretGenerator", args.location()))
             }
@@ -199,7 +201,8 @@ fn parts_of(
     use BuiltinTransformer as T;
     let one = |kind, name: &str| vec![OutlinePart::new(kind, name, writer.location).with_writer(writer)];
     let setting = |value: &str| {
-        let part = OutlinePart::new(OutlinePartKind::Transformer, &writer.name, writer.location).with_writer(writer);
+        let part =
+            OutlinePart::new(OutlinePartKind::Transformer, &writer.name, writer.location).with_writer(writer);
         vec![OutlinePart { value: value.into(), ..part }]
     };
     let entry = |i: usize, name: &SmolStr, value: SmolStr, at| {
@@ -243,7 +246,8 @@ fn entries_writer(field: &'static str, locations: impl Iterator<Item = Vec<Span>
         let name = format_smolstr!("{field}[{i}]");
         locations.into_iter().map(move |place| WriterEntry { location: place, name: name.clone(), at: place })
     };
-    let writer = Writer::with_entries(field, Span::default(), locations.enumerate().flat_map(named).collect());
+    let writer =
+        Writer::with_entries(field, Span::default(), locations.enumerate().flat_map(named).collect());
     let at = writer.entries.first().map(|entry| entry.location).unwrap_or_default();
     Arc::new(Writer { location: at, ..writer })
 }

@@ -209,7 +209,9 @@ fn remove_internal_annotations(mut node: Node) -> (Node, Option<SmolStr>) {
     }
     if id.is_some() {
         // For a known resource the recorded build state is used instead.
-        remove_annotations(&mut node, |key| key.starts_with(INTERNAL_PREFIX) || ORIGIN_ANNOTATIONS.contains(&key));
+        remove_annotations(&mut node, |key| {
+            key.starts_with(INTERNAL_PREFIX) || ORIGIN_ANNOTATIONS.contains(&key)
+        });
     }
     (node, id)
 }

@@ -9,7 +9,8 @@ use rustc_hash::FxHashMap;
 use super::super::repo_spec::{RepoSpec, is_commit, without_secrets};
 use super::git;
 use smp_files::{
-    Description, HeldDirectory, CachedDirectory, Staging, Store, StoredEntry, TemporaryDirectory, MAX_UNUSED_AGE, is_cache_key, cache_key,
+    CachedDirectory, Description, HeldDirectory, MAX_UNUSED_AGE, Staging, Store, StoredEntry,
+    TemporaryDirectory, cache_key, is_cache_key,
 };
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use super::super::repo_spec::is_commit;
 use super::cache::{FILES, MAX_FILE_BYTES, REPOSITORIES, files_to_evict};
 use smp_files::{
-    CacheEntry, CacheKind, Cleared, Removal, Staging, Store, StoredEntry, MAX_UNUSED_AGE, is_cache_key, user_cache,
+    CacheEntry, CacheKind, Cleared, MAX_UNUSED_AGE, Removal, Staging, Store, StoredEntry, is_cache_key,
+    user_cache,
 };
 
 /// The cache of fetched trees and files.
@@ -45,7 +46,10 @@ impl RemoteCache {
     /// # Errors
     /// The directory cannot be written.
     pub fn prune(&self) -> io::Result<Cleared> {
-        self.remove_entries(|entry, store| entry.is_unused_for(MAX_UNUSED_AGE) || !store.is_valid(entry), MAX_FILE_BYTES)
+        self.remove_entries(
+            |entry, store| entry.is_unused_for(MAX_UNUSED_AGE) || !store.is_valid(entry),
+            MAX_FILE_BYTES,
+        )
     }
 
     /// Removes all entries that no other program is using. Does not touch files that are not part of the cache.
@@ -97,7 +101,9 @@ impl RemoteCache {
                 is_empty = false;
             }
         }
-        for reference in self.store.entries(folder, |name| name.strip_prefix("ref-").is_some_and(is_cache_key)) {
+        for reference in
+            self.store.entries(folder, |name| name.strip_prefix("ref-").is_some_and(is_cache_key))
+        {
             // Without trees a reference has nothing to resolve to.
             if is_empty || is_removed(&reference, &self.store) {
                 self.store.remove(&reference.name, staging);

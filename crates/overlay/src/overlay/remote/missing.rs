@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::super::repo_spec::without_password;
-use smp_text::diagnostic::{Code, Diagnostic, plural, counted};
+use smp_text::diagnostic::{Code, Diagnostic, counted, plural};
 use smp_text::source::Span;
 
 /// The reason why a reference is not available.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Root;
-use smp_files::{FileKind, Located, SPECIAL_FILE, WalkError, WalkEntry, is_outside_error};
+use smp_files::{FileKind, Located, SPECIAL_FILE, WalkEntry, WalkError, is_outside_error};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::Span;
 
@@ -110,7 +110,9 @@ impl Root {
     #[must_use]
     pub fn walk_error(&self, error: &WalkError) -> Diagnostic {
         match error {
-            WalkError::Io { path, cause } if is_outside_error(cause) => self.outside_repository_error(&self.reader.shown(path)),
+            WalkError::Io { path, cause } if is_outside_error(cause) => {
+                self.outside_repository_error(&self.reader.shown(path))
+            }
             _ => Diagnostic::error(Code::Io, error.to_string()),
         }
     }

@@ -33,11 +33,11 @@ type Score = (bool, usize, bool);
 
 /// Evidence for a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Witness {
+pub(super) enum Evidence {
     /// Only its own prefix and suffix.
-    Alone,
+    UniqueAffix,
     /// Other names have the same prefix and suffix.
-    Shared,
+    SharedAffix,
     /// Same name in another namespace.
     SameName,
 }
@@ -47,7 +47,7 @@ pub(super) enum Witness {
 pub(super) struct AffixPair {
     pub upstream: usize,
     pub dest: usize,
-    pub witness: Witness,
+    pub evidence: Evidence,
 }
 
 /// Result of matching names by affix.
@@ -55,7 +55,7 @@ pub(super) struct AffixPair {
 pub(super) struct AffixPairs {
     pub pairs: Vec<AffixPair>,
     /// Upstream names with several possible dest names, by position.
-    pub unclear: FxHashMap<usize, Vec<usize>>,
+    pub ambiguous: FxHashMap<usize, Vec<usize>>,
 }
 
 /// Finds the dest names that were derived from upstream names.
@@ -63,7 +63,7 @@ pub(super) fn pair_by_affix(upstream: &[NumberedName<'_>], dest: &[NumberedName<
     let mut candidates = candidates(upstream, dest);
     let mut pairs: Vec<AffixPair> = Vec::new();
     for _ in 0..ROUNDS {
-        let found = clear_pairs(&candidates);
+        let found = unambiguous_pairs(&candidates);
         if found.is_empty() {
             break;
         }
@@ -76,7 +76,7 @@ pub(super) fn pair_by_affix(upstream: &[NumberedName<'_>], dest: &[NumberedName<
     for Candidate { upstream, dest, .. } in candidates {
         unclear.entry(upstream).or_default().push(dest);
     }
-    AffixPairs { pairs, unclear }
+    AffixPairs { pairs, ambiguous: unclear }
 }
 
 fn candidates(upstream: &[NumberedName<'_>], dest: &[NumberedName<'_>]) -> Vec<Candidate> {
@@ -93,7 +93,7 @@ fn candidates(upstream: &[NumberedName<'_>], dest: &[NumberedName<'_>]) -> Vec<C
     let mut candidates = Vec::new();
     for (number, names) in dest {
         let (group, kind) = key(names);
-        for (prefix, name, suffix) in parts(&names.name) {
+        for (prefix, name, suffix) in affix_splits(&names.name) {
             let found = |namespace| known.get(&(group.as_str(), kind.as_str(), namespace, name)).copied();
             let here = found(Some(names.namespace.as_str())).flatten();
             let Some(upstream) = here.or_else(|| found(None).flatten()) else { continue };
@@ -105,7 +105,7 @@ fn candidates(upstream: &[NumberedName<'_>], dest: &[NumberedName<'_>]) -> Vec<C
 }
 
 /// Returns all splits of a name into prefix, name and suffix at word boundaries.
-fn parts(name: &str) -> impl Iterator<Item = (&str, &str, &str)> {
+fn affix_splits(name: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     let is_between = |c: char| !c.is_alphanumeric();
     let starts = std::iter::once(0).chain(name.match_indices(is_between).map(|(i, c)| i + c.len()));
     starts.flat_map(move |start| {
@@ -116,7 +116,7 @@ fn parts(name: &str) -> impl Iterator<Item = (&str, &str, &str)> {
 }
 
 /// Returns the pairs in which both sides have no better or equally good candidate.
-fn clear_pairs(candidates: &[Candidate]) -> Vec<AffixPair> {
+fn unambiguous_pairs(candidates: &[Candidate]) -> Vec<AffixPair> {
     let mut counts: FxHashMap<&(SmolStr, SmolStr), usize> = FxHashMap::default();
     for candidate in candidates {
         *counts.entry(&candidate.affix).or_default() += 1;
@@ -144,11 +144,11 @@ fn clear_pairs(candidates: &[Candidate]) -> Vec<AffixPair> {
     let clear = candidates.iter().enumerate().filter(|(i, c)| is_best(*i, c));
     let pair = |c: &Candidate| {
         let witness = match count(c) {
-            _ if c.is_same_name() => Witness::SameName,
-            0 | 1 => Witness::Alone,
-            _ => Witness::Shared,
+            _ if c.is_same_name() => Evidence::SameName,
+            0 | 1 => Evidence::UniqueAffix,
+            _ => Evidence::SharedAffix,
         };
-        AffixPair { upstream: c.upstream, dest: c.dest, witness }
+        AffixPair { upstream: c.upstream, dest: c.dest, evidence: witness }
     };
     clear.map(|(_, c)| pair(c)).collect()
 }

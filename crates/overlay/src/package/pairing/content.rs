@@ -4,24 +4,24 @@ use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::package::manifest::MOST_COMPARED;
+use crate::package::manifest::MAX_COMPARED;
 use smp_text::yaml::{Node, Value, to_json};
 
 /// Similarity of a manifest to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Likeness {
+pub(super) struct Similarity {
     /// Number of fields and values that both have.
     pub shared: usize,
     /// Number of values among them.
     pub values: usize,
     /// Number of fields and values of the first manifest.
-    pub of: usize,
+    pub total: usize,
 }
 
-impl Likeness {
+impl Similarity {
     /// Returns true if at least half is shared, including at least one value.
     pub fn is_close(self) -> bool {
-        self.values > 0 && self.shared * 2 >= self.of
+        self.values > 0 && self.shared * 2 >= self.total
     }
 }
 
@@ -29,16 +29,16 @@ impl Likeness {
 struct ManifestTraits(FxHashSet<String>);
 
 impl ManifestTraits {
-    fn of(node: &Node) -> Self {
+    fn from_node(node: &Node) -> Self {
         let mut traits = FxHashSet::default();
         collect(node, &mut String::new(), &mut traits);
         Self(traits)
     }
 
-    fn likeness(&self, other: &Self) -> Likeness {
+    fn similarity(&self, other: &Self) -> Similarity {
         let shared = || self.0.intersection(&other.0);
         let values = shared().filter(|part| part.contains('=')).count();
-        Likeness { shared: shared().count(), values, of: self.0.len() }
+        Similarity { shared: shared().count(), values, total: self.0.len() }
     }
 }
 
@@ -74,13 +74,13 @@ fn collect(node: &Node, path: &mut String, traits: &mut FxHashSet<String>) {
 }
 
 /// Similarity of a manifest to another one.
-pub(super) fn likeness(node: &Node, other: &Node) -> Likeness {
-    ManifestTraits::of(node).likeness(&ManifestTraits::of(other))
+pub(super) fn similarity(node: &Node, other: &Node) -> Similarity {
+    ManifestTraits::from_node(node).similarity(&ManifestTraits::from_node(other))
 }
 
 /// The kinds of manifests that are paired by content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OfKind {
+pub(super) enum Kinds {
     /// All have the same kind.
     Same,
     /// The kinds are unknown.
@@ -89,27 +89,27 @@ pub(super) enum OfKind {
 
 /// Finds the counterpart of each manifest by content. An equal manifest wins; then, within one kind, the only
 /// remaining one; else the one that is more similar than all others.
-pub(super) fn pair_by_content(manifests: &[&Node], others: &[&Node], of_kind: OfKind) -> Vec<Option<usize>> {
-    let mut pairs = equal_ones(manifests, others);
+pub(super) fn pair_by_content(manifests: &[&Node], others: &[&Node], of_kind: Kinds) -> Vec<Option<usize>> {
+    let mut pairs = pair_equal(manifests, others);
     let taken: FxHashSet<usize> = pairs.iter().flatten().copied().collect();
     let left: Vec<usize> = (0..manifests.len()).filter(|i| pairs[*i].is_none()).collect();
     let free: Vec<usize> = (0..others.len()).filter(|i| !taken.contains(i)).collect();
     if let ([one], [other]) = (left.as_slice(), free.as_slice())
-        && of_kind == OfKind::Same
+        && of_kind == Kinds::Same
     {
         pairs[*one] = Some(*other);
-    } else if left.len() <= MOST_COMPARED && free.len() <= MOST_COMPARED {
+    } else if left.len() <= MAX_COMPARED && free.len() <= MAX_COMPARED {
         let traits = |all: &[&Node], which: &[usize]| -> Vec<_> {
-            which.iter().map(|i| ManifestTraits::of(all[*i])).collect()
+            which.iter().map(|i| ManifestTraits::from_node(all[*i])).collect()
         };
-        for (one, other) in most_alike(&traits(manifests, &left), &traits(others, &free)) {
+        for (one, other) in best_matches(&traits(manifests, &left), &traits(others, &free)) {
             pairs[left[one]] = Some(free[other]);
         }
     }
     pairs
 }
 
-fn equal_ones(manifests: &[&Node], others: &[&Node]) -> Vec<Option<usize>> {
+fn pair_equal(manifests: &[&Node], others: &[&Node]) -> Vec<Option<usize>> {
     let mut by_text: FxHashMap<String, VecDeque<usize>> = FxHashMap::default();
     for (i, node) in others.iter().enumerate() {
         if let Ok(text) = to_json(node) {
@@ -121,23 +121,23 @@ fn equal_ones(manifests: &[&Node], others: &[&Node]) -> Vec<Option<usize>> {
 }
 
 /// Returns the pairs in which each side is the unique best match of the other.
-fn most_alike(manifests: &[ManifestTraits], others: &[ManifestTraits]) -> Vec<(usize, usize)> {
+fn best_matches(manifests: &[ManifestTraits], others: &[ManifestTraits]) -> Vec<(usize, usize)> {
     let shared: Vec<Vec<usize>> = manifests
         .iter()
-        .map(|traits| others.iter().map(|other| traits.likeness(other).shared).collect())
+        .map(|traits| others.iter().map(|other| traits.similarity(other).shared).collect())
         .collect();
     let row = |i: usize| shared[i].iter().copied();
     let column = |j: usize| shared.iter().map(move |row| row[j]);
     (0..manifests.len())
         .filter_map(|i| {
-            let j = only_best(row(i))?;
-            (only_best(column(j)) == Some(i)).then_some((i, j))
+            let j = unique_maximum(row(i))?;
+            (unique_maximum(column(j)) == Some(i)).then_some((i, j))
         })
         .collect()
 }
 
 /// Returns the position of the highest positive number if it is unique.
-fn only_best(numbers: impl Iterator<Item = usize> + Clone) -> Option<usize> {
+fn unique_maximum(numbers: impl Iterator<Item = usize> + Clone) -> Option<usize> {
     let best = numbers.clone().max().filter(|best| *best > 0)?;
     let mut positions = numbers.enumerate().filter(|(_, number)| *number == best).map(|(i, _)| i);
     let first = positions.next();

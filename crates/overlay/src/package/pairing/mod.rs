@@ -13,8 +13,8 @@ use std::path::Path;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use self::affix::{AffixPair, AffixPairs, NumberedName, Witness, pair_by_affix};
-use self::content::{OfKind, likeness, pair_by_content};
+use self::affix::{AffixPair, AffixPairs, Evidence, NumberedName, pair_by_affix};
+use self::content::{Kinds, pair_by_content, similarity};
 use self::upstream::upstream_identity;
 use super::manifest::{GroupKindName, Manifest, ManifestKey};
 use super::read::Package;
@@ -26,15 +26,15 @@ pub(super) type Matched<const N: usize> = [Option<usize>; N];
 
 /// Layout of the packages that are matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum Layout {
     /// All packages are single files: their paths are ignored.
     Files,
     /// At least one package is a directory.
     Directories,
 }
 
-impl Form {
-    pub fn of(packages: &[&Package]) -> Self {
+impl Layout {
+    pub fn from_packages(packages: &[&Package]) -> Self {
         if packages.iter().any(|package| package.is_directory()) { Self::Directories } else { Self::Files }
     }
 
@@ -53,11 +53,11 @@ pub(super) struct MatchedManifests<const N: usize> {
 
 /// Relation of dest to the other packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kinship {
+pub(super) enum Relation {
     /// Dest was derived from one of the others and may have renamed resources.
     Descendant,
     /// Dest may be unrelated. It can set a namespace where the others have none.
-    Stranger,
+    Unrelated,
 }
 
 /// Matches the manifests of dest, the first side, with those of the other sides. For single files the paths are
@@ -67,11 +67,11 @@ pub(super) enum Kinship {
 /// A package has a manifest twice in one file.
 pub(super) fn match_manifests<const N: usize>(
     sides: [&[Manifest<'_>]; N],
-    form: Form,
-    kinship: Kinship,
+    form: Layout,
+    kinship: Relation,
 ) -> Result<MatchedManifests<N>> {
-    if form == Form::Files
-        && let Some(matched) = single(sides)
+    if form == Layout::Files
+        && let Some(matched) = match_single_documents(sides)
     {
         return Ok(MatchedManifests { rows: vec![matched], warnings: Vec::new() });
     }
@@ -80,7 +80,7 @@ pub(super) fn match_manifests<const N: usize>(
     pairing.match_by_path()?;
     pairing.match_by_identity();
     pairing.match_unnamed();
-    if kinship == Kinship::Descendant {
+    if kinship == Relation::Descendant {
         pairing.match_renamed(N - 1);
     }
     pairing.match_renamed(DEST);
@@ -91,7 +91,7 @@ pub(super) fn match_manifests<const N: usize>(
 }
 
 /// Matches the only document of each side, unless two have different names.
-fn single<const N: usize>(sides: [&[Manifest<'_>]; N]) -> Option<Matched<N>> {
+fn match_single_documents<const N: usize>(sides: [&[Manifest<'_>]; N]) -> Option<Matched<N>> {
     if sides.iter().any(|manifests| manifests.len() > 1) {
         return None;
     }
@@ -108,8 +108,8 @@ const DEST: usize = 0;
 struct Pairing<'m, 'p, const N: usize> {
     sides: [&'m [Manifest<'p>]; N],
     identities: [Vec<Option<GroupKindName>>; N],
-    form: Form,
-    kinship: Kinship,
+    form: Layout,
+    kinship: Relation,
     rows: Vec<Matched<N>>,
     warnings: Vec<Diagnostic>,
 }
@@ -145,14 +145,14 @@ fn identities<const N: usize>(sides: [&[Manifest<'_>]; N]) -> [Vec<Option<GroupK
 
 /// Rows that may belong together, by position: rows missing on a side, and rows that only that side has.
 #[derive(Default)]
-struct OpenRows {
+struct UnmatchedRows {
     missing: Vec<usize>,
-    alone: Vec<usize>,
+    only_here: Vec<usize>,
 }
 
-impl OpenRows {
+impl UnmatchedRows {
     fn is_resolved(&self) -> bool {
-        self.missing.is_empty() || self.alone.is_empty()
+        self.missing.is_empty() || self.only_here.is_empty()
     }
 }
 
@@ -249,7 +249,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
             }
         }
         for ((_, names), of_sides) in files {
-            let of_kind = if names.kind.is_empty() { OfKind::Unknown } else { OfKind::Same };
+            let of_kind = if names.kind.is_empty() { Kinds::Unknown } else { Kinds::Same };
             let mut rows: Vec<Matched<N>> = Vec::new();
             for side in (0..N).rev() {
                 let nodes: Vec<&Node> = of_sides[side].iter().map(|i| self.sides[side][*i].node).collect();
@@ -274,7 +274,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
     fn match_renamed(&mut self, side: usize) {
         self.match_by_upstream_identity(side);
         let unclear = self.match_by_name(side);
-        if self.kinship == Kinship::Descendant {
+        if self.kinship == Relation::Descendant {
             self.match_by_position(side, &unclear);
         }
         for (row, named) in unclear.into_iter().filter(|_| side == DEST) {
@@ -287,8 +287,8 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
     }
 
     /// Returns the unmatched named rows of a side.
-    fn open(&self, side: usize) -> OpenRows {
-        let mut open = OpenRows::default();
+    fn unmatched(&self, side: usize) -> UnmatchedRows {
+        let mut open = UnmatchedRows::default();
         for (number, row) in self.rows.iter().enumerate() {
             let is_named = self.manifest(number).is_some_and(|m| matches!(m.key, ManifestKey::Resource(_)));
             let is_alone = row.iter().enumerate().all(|(other, at)| other == side || at.is_none());
@@ -296,7 +296,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
                 // Manifests that existed before are in the original. Those that only the updated version has are
                 // new.
                 None if is_named && row[1].is_some() => open.missing.push(number),
-                Some(_) if is_named && is_alone => open.alone.push(number),
+                Some(_) if is_named && is_alone => open.only_here.push(number),
                 _ => {}
             }
         }
@@ -305,7 +305,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
 
     /// Joins rows by their recorded upstream identity.
     fn match_by_upstream_identity(&mut self, side: usize) {
-        let open = self.open(side);
+        let open = self.unmatched(side);
         if open.is_resolved() {
             return;
         }
@@ -318,7 +318,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
             }
         }
         let mut claims: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
-        for alone in open.alone {
+        for alone in open.only_here {
             let said = self.manifest(alone).and_then(|manifest| upstream_identity(manifest.node));
             if let Some([row]) = said.and_then(|said| known.get(&said)).map(Vec::as_slice) {
                 claims.entry(*row).or_default().push(alone);
@@ -334,15 +334,15 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
     /// Joins rows whose names differ only in prefix, suffix and namespace. Returns the ambiguous rows with their
     /// candidates.
     fn match_by_name(&mut self, side: usize) -> FxHashMap<usize, Vec<usize>> {
-        let open = self.open(side);
+        let open = self.unmatched(side);
         if open.is_resolved() {
             return FxHashMap::default();
         }
         let name = |row: &usize| Some((*row, self.manifest(*row)?.key.names()));
         let original = |row: &usize| Some((*row, self.original(*row)?.key.names()));
         let missing: Vec<NumberedName<'_>> = open.missing.iter().filter_map(original).collect();
-        let alone: Vec<NumberedName<'_>> = open.alone.iter().filter_map(name).collect();
-        let AffixPairs { mut pairs, unclear } = pair_by_affix(&missing, &alone);
+        let alone: Vec<NumberedName<'_>> = open.only_here.iter().filter_map(name).collect();
+        let AffixPairs { mut pairs, ambiguous: unclear } = pair_by_affix(&missing, &alone);
         pairs.retain(|pair| self.is_credible(*pair, side));
         for AffixPair { upstream, dest, .. } in pairs {
             self.join(dest, upstream);
@@ -351,16 +351,22 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
     }
 
     /// Returns true if the evidence suffices to match a name with a name that contains it.
-    fn is_credible(&self, AffixPair { upstream, dest: alone, witness }: AffixPair, side: usize) -> bool {
+    fn is_credible(
+        &self,
+        AffixPair { upstream, dest: alone, evidence: witness }: AffixPair,
+        side: usize,
+    ) -> bool {
         let (Some(old), Some(new)) = (self.original(upstream), self.manifest(alone)) else { return false };
-        if self.kinship == Kinship::Stranger {
-            return witness == Witness::SameName && old.key.names().namespace.is_empty();
+        if self.kinship == Relation::Unrelated {
+            return witness == Evidence::SameName && old.key.names().namespace.is_empty();
         }
         let is_same_file = self.path(old) == self.path(new);
-        let is_close = || likeness(old.node, new.node).is_close();
+        let is_close = || similarity(old.node, new.node).is_close();
         match side {
-            DEST if self.would_be_removed(upstream) => witness > Witness::Alone || is_same_file && is_close(),
-            DEST => witness > Witness::Alone || is_same_file || is_close(),
+            DEST if self.would_be_removed(upstream) => {
+                witness > Evidence::UniqueAffix || is_same_file && is_close()
+            }
+            DEST => witness > Evidence::UniqueAffix || is_same_file || is_close(),
             // A new upstream resource may have a name similar to that of a removed one.
             _ => is_close(),
         }
@@ -374,10 +380,10 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
     /// Joins a renamed manifest with the one at the same position if most of the content is equal, or if both are
     /// the only ones of their kind in the file.
     fn match_by_position(&mut self, side: usize, unclear: &FxHashMap<usize, Vec<usize>>) {
-        let mut open = self.open(side);
+        let mut open = self.unmatched(side);
         open.missing
             .retain(|row| !unclear.contains_key(row) && (side != DEST || !self.would_be_removed(*row)));
-        let mut groups: FxHashMap<(GroupKindName, &Path), OpenRows> = FxHashMap::default();
+        let mut groups: FxHashMap<(GroupKindName, &Path), UnmatchedRows> = FxHashMap::default();
         let of_kind = |manifest: &Manifest<'p>| {
             let names = manifest.key.names().clone();
             (GroupKindName { name: "".into(), namespace: "".into(), ..names }, self.path(manifest))
@@ -387,12 +393,12 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
                 groups.entry(group).or_default().missing.push(row);
             }
         }
-        for row in open.alone {
+        for row in open.only_here {
             if let Some(group) = self.manifest(row).map(of_kind) {
-                groups.entry(group).or_default().alone.push(row);
+                groups.entry(group).or_default().only_here.push(row);
             }
         }
-        for OpenRows { missing, alone } in groups.into_values() {
+        for UnmatchedRows { missing, only_here: alone } in groups.into_values() {
             let is_only = missing.len() == 1 && alone.len() == 1;
             let position = |manifest: &Manifest<'_>| (manifest.index.document, manifest.index.item);
             let here: FxHashMap<_, usize> =
@@ -401,7 +407,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
                 let old = self.original(*row)?;
                 let there = if is_only { alone.first() } else { here.get(&position(old)) };
                 let new = self.manifest(*there?)?;
-                likeness(old.node, new.node).is_close().then_some((*there?, *row))
+                similarity(old.node, new.node).is_close().then_some((*there?, *row))
             };
             let pairs: Vec<_> = missing.iter().filter_map(found).collect();
             for (alone, row) in pairs {

@@ -16,7 +16,7 @@ const NO_NAMESPACE: [&str; 2] = ["~C", "~N"];
 
 /// Returns the recorded upstream identity of a manifest.
 pub(super) fn upstream_identity(node: &Node) -> Option<GroupKindName> {
-    by_annotation(node).or_else(|| by_comment(node)).map(GroupKindName::normal)
+    by_annotation(node).or_else(|| by_comment(node)).map(GroupKindName::normalized)
 }
 
 fn by_annotation(node: &Node) -> Option<GroupKindName> {

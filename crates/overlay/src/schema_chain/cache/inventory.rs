@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{DOCUMENTS, SERVERS, SchemaCache, ServerIndex, entry};
-use smp_files::{CacheEntry, CacheKind, Cleared, StoredEntry, MAX_UNUSED_AGE, is_cache_key};
+use smp_files::{CacheEntry, CacheKind, Cleared, MAX_UNUSED_AGE, StoredEntry, is_cache_key};
 use smp_merge::schema::TypeGraph;
 
 impl SchemaCache {

@@ -63,7 +63,10 @@ impl GeneratorArgs {
 ///
 /// # Errors
 /// Same as [`load`].
-pub(in crate::transform) fn load_sorted(args: &GeneratorArgs, files: &dyn Files) -> Result<WithWarnings<Vec<DataPair>>> {
+pub(in crate::transform) fn load_sorted(
+    args: &GeneratorArgs,
+    files: &dyn Files,
+) -> Result<WithWarnings<Vec<DataPair>>> {
     let mut pairs = load(args, files)?;
     pairs.value.sort_by(|a, b| a.key.cmp(&b.key));
     Ok(pairs)
@@ -94,7 +97,8 @@ fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<WithWarnings<Vec<Data
     for source in &args.files {
         let (key, path) = file_source(source)?;
         let value = read(path, source, files)?;
-        let written = files.source_of(path, &value).map_or(source.span, |text| Span::new(text, 0, value.len()));
+        let written =
+            files.source_of(path, &value).map_or(source.span, |text| Span::new(text, 0, value.len()));
         pairs.push(DataPair { key: key.into(), value, span: source.span, written, from: PairOrigin::File });
     }
     warnings.extend(check(args, &pairs)?);

@@ -13,7 +13,8 @@ use smp_merge::schema::{Cursor, Schema};
 use smp_text::diagnostic::{Code, Diagnostic, Result, WithWarnings};
 use smp_text::gocompat::strconv::format_float;
 use smp_text::yaml::{
-    FieldPositions, Map, Node, Resolved, Style, Tag, Value, apply_round_trip_changes, style_of_string, to_json,
+    FieldPositions, Map, Node, Resolved, Style, Tag, Value, apply_round_trip_changes, style_of_string,
+    to_json,
 };
 
 /// A prepared strategic merge patch.
@@ -28,7 +29,10 @@ impl StrategicPatch {
     /// Prepares a patch for the resource that it identifies.
     pub(super) fn for_named_target(patch: Resource, options: PatchOptions) -> WithWarnings<Self> {
         let warnings = warning_of_replacement(patch.node()).into_iter().collect();
-        WithWarnings { value: Self { node: Arc::new(patch.into_node()), options, for_selected_targets: false }, warnings }
+        WithWarnings {
+            value: Self { node: Arc::new(patch.into_node()), options, for_selected_targets: false },
+            warnings,
+        }
     }
 
     /// Prepares a patch for all resources that a `target` selects.
@@ -49,7 +53,10 @@ impl StrategicPatch {
             }
             values_to_strings(&mut patch, field);
         }
-        WithWarnings { value: Self { node: Arc::new(patch.into_node()), options, for_selected_targets: true }, warnings }
+        WithWarnings {
+            value: Self { node: Arc::new(patch.into_node()), options, for_selected_targets: true },
+            warnings,
+        }
     }
 
     /// Returns the size of the patch.

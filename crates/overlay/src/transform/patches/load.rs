@@ -10,8 +10,8 @@ use smp_merge::patch::{JsonPatch, parse_json_patch};
 use smp_text::diagnostic::{Code, Diagnostic, Label, Result, WithWarnings};
 use smp_text::source::{SourceId, Span};
 use smp_text::yaml::{
-    DuplicateKeys, Map, Node, ParseOptions, DocumentSplit, Spanned, add_embedded, to_yaml_1_1, check_directives,
-    check_field_names, parse_documents,
+    DocumentSplit, DuplicateKeys, Map, Node, ParseOptions, Spanned, add_embedded, check_directives,
+    check_field_names, parse_documents, to_yaml_1_1,
 };
 
 /// A parsed patch.
@@ -51,7 +51,10 @@ pub(super) fn load_patch(patch: &Patch, context: &PatchContext<'_>) -> Result<Wi
 /// # Errors
 /// The target or its name is missing, the entry has neither or both of path and inline patch, the file cannot
 /// be read, or the text is not a list of operations.
-pub(super) fn load_json6902(patch: &Patch, context: &PatchContext<'_>) -> Result<WithWarnings<LoadedJsonPatch>> {
+pub(super) fn load_json6902(
+    patch: &Patch,
+    context: &PatchContext<'_>,
+) -> Result<WithWarnings<LoadedJsonPatch>> {
     if patch.target.as_ref().is_none_or(|target| target.name.is_empty()) {
         return Err(Diagnostic::error(Code::MissingField, "the `target` has no name")
             .at(patch.target.as_ref().map_or(patch.location(), |target| target.span))

@@ -14,7 +14,7 @@ pub use args::{Patch, PatchContext, PatchOptions};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::resource::{Suggestions, ResId, Resource, ResourceSet, WrongPart};
+use crate::resource::{ResId, Resource, ResourceSet, Suggestions, WrongPart};
 use crate::transform::AfterEntry;
 use smp_merge::merge::AbsentDeletions;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, WithWarnings};
@@ -123,8 +123,8 @@ pub fn patches_strategic_merge(
     for (entry, documents) in documents.into_iter().enumerate() {
         for document in documents {
             let Some(i) = run.find_target(&document) else { continue };
-            let patch =
-                StrategicPatch::for_selected_targets(document, PatchOptions::default()).into_value(&mut run.warnings);
+            let patch = StrategicPatch::for_selected_targets(document, PatchOptions::default())
+                .into_value(&mut run.warnings);
             let done = run.merge_one(i, &patch);
             run.problems.ok_or_add(done);
         }
@@ -248,7 +248,8 @@ impl<'r> PatchRun<'r> {
         if patch.target.is_none() {
             for document in documents {
                 let Some(i) = self.find_target(&document) else { continue };
-                let patch = StrategicPatch::for_named_target(document, patch.options).into_value(&mut self.warnings);
+                let patch =
+                    StrategicPatch::for_named_target(document, patch.options).into_value(&mut self.warnings);
                 let done = self.merge_one(i, &patch);
                 self.problems.ok_or_add(done);
             }
@@ -263,7 +264,8 @@ impl<'r> PatchRun<'r> {
             error.help("remove the `target`, or use a separate entry for each patch")
         })?;
         let selected = self.select(patch)?;
-        let patch = StrategicPatch::for_selected_targets(document, patch.options).into_value(&mut self.warnings);
+        let patch =
+            StrategicPatch::for_selected_targets(document, patch.options).into_value(&mut self.warnings);
         // The first target is not counted as a copy.
         self.set.count_copies(patch.bytes(), selected.len().saturating_sub(1))?;
         let mut other_ids = false;

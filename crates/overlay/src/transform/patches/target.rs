@@ -1,6 +1,6 @@
 //! The target of a patch that identifies its resource itself.
 
-use crate::resource::{Suggestions, ResId, Resource, ResourceSet, WrongPart};
+use crate::resource::{ResId, Resource, ResourceSet, Suggestions, WrongPart};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::Span;
 use smp_text::yaml::Node;
@@ -126,7 +126,8 @@ mod tests {
         let mut set = set(THREE);
         let id = set.as_slice()[1].id().clone();
         let schema = Schema::empty();
-        let unique = |set: &ResourceSet, id: &ResId| unique(set, id, Span::default(), &Suggestions::new(&schema));
+        let unique =
+            |set: &ResourceSet, id: &ResId| unique(set, id, Span::default(), &Suggestions::new(&schema));
         assert_eq!(unique(&set, &id).expect("one"), 1);
         let unnamed = ResId { namespace: SmolStr::default(), ..id.clone() };
         let error = unique(&set, &unnamed).expect_err("another namespace");

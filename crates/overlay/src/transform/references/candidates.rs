@@ -160,8 +160,9 @@ impl<'r> Candidates<'r> {
         }
         let written = |&i: &usize| {
             let id = self.get(i).map(Resource::id);
-            let namespace =
-                id.filter(|_| reference.namespace != ReferenceNamespace::NotSupported).map(|id| &id.namespace);
+            let namespace = id
+                .filter(|_| reference.namespace != ReferenceNamespace::NotSupported)
+                .map(|id| &id.namespace);
             (id.map(|id| &id.name), namespace)
         };
         if found.windows(2).all(|pair| written(&pair[0]) == written(&pair[1])) {
@@ -229,7 +230,12 @@ fn has_first(first: &FirstNamespaces<'_>, namespace: &str, referrer: &Referrer<'
 }
 
 /// Returns true if a resource has the referenced kind and the referrer can reference it.
-fn is_candidate(resource: &Resource, referrer: &Resource, reference: &Reference<'_>, bound: &[SmolStr]) -> bool {
+fn is_candidate(
+    resource: &Resource,
+    referrer: &Resource,
+    reference: &Reference<'_>,
+    bound: &[SmolStr],
+) -> bool {
     let was = |fits: &dyn Fn(&ResId) -> bool| resource.previous.iter().any(fits);
     let (id, from) = (resource.id(), referrer.id());
     was(&|id| reference.target.refers_to(&id.gvk))

@@ -8,4 +8,4 @@ mod variables;
 
 pub(super) use candidates::{CandidateLocations, Candidates};
 pub(super) use updater::{UpdatedReferences, update_references};
-pub(super) use variables::{VarValues, UsedVars, VarValue, replace_variables, value_at};
+pub(super) use variables::{UsedVars, VarValue, VarValues, replace_variables, value_at};

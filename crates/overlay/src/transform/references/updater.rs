@@ -3,7 +3,7 @@
 
 use smol_str::SmolStr;
 
-use super::candidates::{CandidateLocations, Candidates, ReferenceNamespace, Reference, Referrer};
+use super::candidates::{CandidateLocations, Candidates, Reference, ReferenceNamespace, Referrer};
 use crate::resource::{ResId, Resource};
 use crate::transform::field_spec::{Create, NameBackReference, NameReferences, SpecField, overwrite};
 use smp_text::diagnostic::{Code, Diagnostic, Result};

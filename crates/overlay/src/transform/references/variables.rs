@@ -120,7 +120,11 @@ pub(in crate::transform) struct UsedVars {
 }
 
 /// Replaces variables in a string, in the strings of a list, or in the values of a map.
-pub(in crate::transform) fn replace_variables(field: &mut Node, contents: &VarValues, uses: &mut UsedVars) -> Result<()> {
+pub(in crate::transform) fn replace_variables(
+    field: &mut Node,
+    contents: &VarValues,
+    uses: &mut UsedVars,
+) -> Result<()> {
     match &mut field.value {
         Value::Scalar(_) => replace_scalar(field, contents, uses)?,
         Value::Map(map) => {

@@ -5,16 +5,16 @@
 mod args;
 mod copy;
 mod load;
-mod written_fields;
 mod select;
 mod value;
+mod written_fields;
 
 pub use args::{FieldOptions, Replacement, ReplacementTarget};
 pub use load::load_replacements;
 
 use rustc_hash::FxHashMap;
 
-use crate::resource::{Suggestions, Resource, ResourceSet, hide_copied};
+use crate::resource::{Resource, ResourceSet, Suggestions, mark_copied_secret};
 use crate::transform::AfterEntry;
 use crate::transform::config::SelectorArgs;
 use crate::transform::value_path::{TreePositions, check_length, split_dotted};
@@ -26,9 +26,9 @@ use smp_text::yaml::Spanned;
 
 use args::DEFAULT_FIELD;
 use copy::{FieldTarget, WriteState};
-use written_fields::WrittenFields;
 use select::TargetSelector;
 use value::SourceValue;
+use written_fields::WrittenFields;
 
 /// Applies replacements in order and returns warnings.
 ///
@@ -89,17 +89,20 @@ impl ReplacementRun<'_> {
         warnings: &mut Vec<Diagnostic>,
     ) {
         self.replaced.start_replacement();
-        let value = SourceValue::find(replacement, self.set, self.likely, &mut self.replaced)
-            .map_err(|error| if error.labels().is_empty() { error.at(replacement.location()) } else { error });
+        let value =
+            SourceValue::find(replacement, self.set, self.likely, &mut self.replaced).map_err(|error| {
+                if error.labels().is_empty() { error.at(replacement.location()) } else { error }
+            });
         let Some(mut value) = problems.ok_or_add(value) else { return };
         if value.is_secret(self.sources) {
-            hide_copied(&value.node, self.sources);
+            mark_copied_secret(&value.node, self.sources);
         }
         for target in &replacement.targets {
             let applied = self.apply_to_target(&mut value, target);
             // The text of a replacement may contain a secret, so it is not shown.
-            let labelled =
-                |warning: Diagnostic| warning.label_with(replacement.location(), "replacement", Excerpt::Hidden);
+            let labelled = |warning: Diagnostic| {
+                warning.label_with(replacement.location(), "replacement", Excerpt::Hidden)
+            };
             warnings.extend(problems.ok_or_add(applied).into_iter().flatten().map(labelled));
         }
     }

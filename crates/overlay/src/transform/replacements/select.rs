@@ -1,7 +1,7 @@
 //! Selecting the source and target resources of a replacement.
 
 use super::args::{ReplacementSource, ReplacementTarget};
-use crate::resource::{Suggestions, Resource, ResourceSet, Selector};
+use crate::resource::{Resource, ResourceSet, Selector, Suggestions};
 use crate::transform::config::SelectorArgs;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::Spanned;
@@ -10,7 +10,11 @@ use smp_text::yaml::Spanned;
 ///
 /// # Errors
 /// No resource matches, or several do.
-pub(super) fn find_source(source: &ReplacementSource, set: &ResourceSet, likely: &Suggestions<'_>) -> Result<usize> {
+pub(super) fn find_source(
+    source: &ReplacementSource,
+    set: &ResourceSet,
+    likely: &Suggestions<'_>,
+) -> Result<usize> {
     let [name, kind] = [&source.name, &source.kind].map(|text| (!text.is_empty()).then_some(text.as_str()));
     let selected = set.find(name, kind, |resource| is_source(source, resource));
     match selected.as_slice() {

@@ -3,7 +3,7 @@
 use super::args::{DEFAULT_FIELD, Replacement, ReplacementSource};
 use super::written_fields::WrittenFields;
 use super::{copy, select};
-use crate::resource::{Suggestions, Resource, ResourceSet, holds_data, unlink_scalars};
+use crate::resource::{Resource, ResourceSet, Suggestions, is_secret_data_path, unlink_scalars};
 use crate::transform::value_path::{check_length, lookup, split_dotted};
 use smp_text::diagnostic::{Code, Diagnostic, Excerpt, Result};
 use smp_text::source::SourceMap;
@@ -81,7 +81,7 @@ impl SourceValue {
         };
         replaced.record_source(i);
         let node = copy::source_part(value, &source.options).map_err(with_location)?;
-        let of_secret = holds_data(resource.node(), &path);
+        let of_secret = is_secret_data_path(resource.node(), &path);
         Ok(Self { node, of_secret, live: source.options.delimiter.is_empty().then_some((i, path)) })
     }
 

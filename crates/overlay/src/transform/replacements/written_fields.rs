@@ -61,7 +61,12 @@ impl WrittenFields {
     /// Returns a warning if all of these hold: an earlier replacement wrote a different value to this field,
     /// no other value that it wrote for its field path remains, and no replacement used the resource as its
     /// source in between.
-    pub(super) fn record_write(&mut self, position: usize, path: Span, write: FieldWrite) -> Option<Diagnostic> {
+    pub(super) fn record_write(
+        &mut self,
+        position: usize,
+        path: Span,
+        write: FieldWrite,
+    ) -> Option<Diagnostic> {
         let FieldWrite { pointer, before, after } = write;
         let is_same = before == after;
         let new = ReplacedField { number: self.count, path, value: after };

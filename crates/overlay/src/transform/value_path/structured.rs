@@ -5,7 +5,9 @@ use smol_str::SmolStr;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::gocompat::json;
 use smp_text::source::SourceMap;
-use smp_text::yaml::{Node, ParseOptions, Resolved, Tag, parse_documents, resolve_plain, to_json, to_kyaml_style};
+use smp_text::yaml::{
+    Node, ParseOptions, Resolved, Tag, parse_documents, resolve_plain, to_json, to_kyaml_style,
+};
 
 /// Parses the first document of the text. Returns `None` if it has no document.
 ///

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::escape::{escaped, escaped_line_start, path_uri};
 use crate::diagnostic::{Code, Diagnostic, Excerpt, Label};
-use crate::source::{Source, SourceMap, Span, relative_path, mask_url_secrets};
+use crate::source::{Source, SourceMap, Span, mask_url_secrets, relative_path};
 
 /// The use of colors in the text format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,7 +29,10 @@ pub(super) struct MessageLayout<'s> {
 
 impl MessageLayout<'_> {
     /// Returns the locations that are in a text, the main one first.
-    pub(super) fn locations<'d>(&'d self, problem: &'d Diagnostic) -> impl Iterator<Item = ShownLocation<'d>> {
+    pub(super) fn locations<'d>(
+        &'d self,
+        problem: &'d Diagnostic,
+    ) -> impl Iterator<Item = ShownLocation<'d>> {
         problem.labels().iter().enumerate().filter_map(|(i, label)| {
             let text = self.location(label.span)?;
             let (line, column) = text.start();

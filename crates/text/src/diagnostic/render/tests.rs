@@ -99,7 +99,10 @@ fn no_part_of_a_message_has_control_characters_or_starts_a_line() {
         .help(evil);
     for format in FORMATS {
         let shown = MessageRenderer::new(&sources, format).render(&problem);
-        assert!(!shown.chars().any(|c| c != '\n' && crate::diagnostic::escape::is_display_control(c)), "{shown:?}");
+        assert!(
+            !shown.chars().any(|c| c != '\n' && crate::diagnostic::escape::is_display_control(c)),
+            "{shown:?}"
+        );
         assert!(!shown.lines().skip(1).any(|line| line.starts_with("error")), "{shown}");
         assert!(shown.contains("forged"), "{shown}");
     }

@@ -9,13 +9,13 @@ use serde_yaml::Value as Leaf;
 use super::error::{DecodeError, DecodePath, DecodeStep};
 use super::options::{DecodeOptions, ScalarTyping, UnknownFields};
 use crate::diagnostic::{Code, Diagnostic, Problems};
-use crate::yaml::replacement::replacement_text;
 use crate::yaml::meta::Style;
 use crate::yaml::node::{Entry, Key, Node, Value};
+use crate::yaml::replacement::replacement_text;
 use crate::yaml::scalar::{Resolved, resolve, resolve_plain, timestamp};
 use crate::yaml::spanned;
-use crate::yaml::suggest::{nearest_name, list_expected, did_you_mean};
-use crate::yaml::yaml_1_1::{scalar_to_string, resolve_1_1};
+use crate::yaml::suggest::{did_you_mean, list_expected, nearest_name};
+use crate::yaml::yaml_1_1::{resolve_1_1, scalar_to_string};
 
 /// Deserializes one node.
 #[derive(Clone, Copy)]
@@ -104,7 +104,9 @@ impl<'de> NodeDeserializer<'de, '_> {
             Value::Scalar(_) if self.is_null() => &[],
             _ => return Err(self.type_error("a list")),
         };
-        self.with_location(visitor.visit_seq(ListEntries { deserializer: self, list: list.iter().enumerate() }))
+        self.with_location(
+            visitor.visit_seq(ListEntries { deserializer: self, list: list.iter().enumerate() }),
+        )
     }
 
     fn fields(&self) -> Result<&'de [Entry], DecodeError> {
@@ -198,7 +200,8 @@ impl<'de> NodeDeserializer<'de, '_> {
 
     fn unknown_field(&self, key: &Key, names: &[&str]) -> Diagnostic {
         let error = Diagnostic::error(Code::UnknownField, format!("unknown field `{}`", key.text));
-        let help = did_you_mean(&key.text, names).or_else(|| (names.len() <= 8).then(|| list_expected(names)));
+        let help =
+            did_you_mean(&key.text, names).or_else(|| (names.len() <= 8).then(|| list_expected(names)));
         let error = match help {
             Some(help) => error.help(help),
             None => error,

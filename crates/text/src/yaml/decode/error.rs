@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de;
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::yaml::suggest::{list_expected, did_you_mean};
+use crate::yaml::suggest::{did_you_mean, list_expected};
 
 /// A decoding error as it is passed through serde.
 #[derive(Debug)]

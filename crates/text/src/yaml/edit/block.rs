@@ -3,13 +3,13 @@
 use rustc_hash::FxHashMap;
 
 use super::changes::{CollectionChanges, Element, match_entries};
-use super::fragment::{with_style_of_neighbours, spaces};
-use super::lines::{
-    after_blank_lines, blank_lines_above, column, comments_above, indentation_before, line_end, line_start, next_line,
-    end_of_comments_below,
-};
-use super::outline::{EntryOutline, FieldOutline, ValueOutline, ValueKind};
 use super::compare::changed_line_comment;
+use super::fragment::{spaces, with_style_of_neighbours};
+use super::lines::{
+    after_blank_lines, blank_lines_above, column, comments_above, end_of_comments_below, indentation_before,
+    line_end, line_start, next_line,
+};
+use super::outline::{EntryOutline, FieldOutline, ValueKind, ValueOutline};
 use super::splice::{Edit, apply_edits};
 use super::value::{Editor, PositionKind, ValuePosition, without_comments};
 use crate::yaml::node::{Entry, Map, MapIndex, Node};
@@ -67,7 +67,8 @@ impl<'a> Editor<'a> {
         after: &'a Map,
     ) -> bool {
         let column = fields.first().map_or(0, |f| column(self.text, f.start));
-        let position_of = |f: &FieldOutline| ValuePosition { start: f.value_start, column, kind: PositionKind::Field };
+        let position_of =
+            |f: &FieldOutline| ValuePosition { start: f.value_start, column, kind: PositionKind::Field };
         let Some(changes) = self.edit_map_fields(fields, before, after, position_of) else { return false };
         if changes.first_kept().is_none() {
             return false;
@@ -114,7 +115,8 @@ impl<'a> Editor<'a> {
                 (provided != Some(&entry.value)).then_some(Element::New(entry))
             }
         });
-        let kept = fields.iter().map(|f| f.is_merge_key && (provides_all || !self.is_expanded(&f.value))).collect();
+        let kept =
+            fields.iter().map(|f| f.is_merge_key && (provides_all || !self.is_expanded(&f.value))).collect();
         Some(CollectionChanges::new(kept, elements))
     }
 
@@ -190,13 +192,16 @@ impl<'a> Editor<'a> {
         if kept.is_empty() {
             return false;
         }
-        let position = |i: usize| ValuePosition { start: entries[i].start + 1, column, kind: PositionKind::Entry };
+        let position =
+            |i: usize| ValuePosition { start: entries[i].start + 1, column, kind: PositionKind::Entry };
         let layout = self.layout();
-        let write = |node: &Node| layout.entry(&with_style_of_neighbours(before, node, layout.reading), column);
+        let write =
+            |node: &Node| layout.entry(&with_style_of_neighbours(before, node, layout.reading), column);
         if !kept.is_sorted() {
             let pieces = after.iter().zip(sources).map(|(node, source)| match source {
                 Some(i) => {
-                    let own = self.collect_edits(|e| e.edit_value(position(i), &entries[i].value, &before[i], node));
+                    let own = self
+                        .collect_edits(|e| e.edit_value(position(i), &entries[i].value, &before[i], node));
                     self.piece(&chunks, i, own)
                 }
                 None => format!("{}{}\n", spaces(column), write(node)),
@@ -218,7 +223,11 @@ impl<'a> Editor<'a> {
     fn chunks(&self, parts: impl Iterator<Item = (usize, usize, bool)>, column: usize) -> BlockChunks {
         let chunk = |(start, end, open)| {
             let end = line_end(self.text, end);
-            BlockChunk { start, end: end_of_comments_below(self.text, end, column, self.content_end()), takes_blank_lines: open }
+            BlockChunk {
+                start,
+                end: end_of_comments_below(self.text, end, column, self.content_end()),
+                takes_blank_lines: open,
+            }
         };
         BlockChunks { list: parts.map(chunk).collect(), column, is_root: false }
     }
@@ -314,7 +323,8 @@ impl<'a> Editor<'a> {
             None => self.begin(chunks, 0),
             Some(before) => next_line(self.text, chunks.list[before].end),
         };
-        let mut piece = apply_edits(&self.text[start..next_line(self.text, chunks.list[i].end)], start, edits);
+        let mut piece =
+            apply_edits(&self.text[start..next_line(self.text, chunks.list[i].end)], start, edits);
         if !piece.ends_with('\n') {
             piece.push('\n');
         }

@@ -29,7 +29,8 @@ fn same_maps(before: &Map, after: &Map) -> bool {
         let here = after.entries().get(i).filter(|other| other.key.text == entry.key.text);
         let other = here.or_else(|| after.entries().get(index.position(&entry.key.text)?));
         other.is_some_and(|other| {
-            changed_line_comment(&entry.key.meta, &other.key.meta).is_none() && is_unchanged(&entry.value, &other.value)
+            changed_line_comment(&entry.key.meta, &other.key.meta).is_none()
+                && is_unchanged(&entry.value, &other.value)
         })
     })
 }

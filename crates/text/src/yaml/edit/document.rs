@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::ops::Deref;
 
+use super::compare::is_unchanged;
 use super::fragment::{Layout, as_block};
 use super::lines::next_content;
 use super::outline::DocumentOutline;
-use super::compare::is_unchanged;
 use super::splice::{Edit, apply_edits};
 use super::style::DocumentStyle;
 use super::value::{Aliases, Editor};

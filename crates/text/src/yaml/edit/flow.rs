@@ -1,8 +1,8 @@
 //! Edits of maps and lists in brackets.
 
-use super::flow_writer::FlowWriter;
 use super::changes::{CollectionChanges, Element, match_entries};
-use super::lines::{comments_above, is_blank, indentation_before, line_end, line_start, next_line};
+use super::flow_writer::FlowWriter;
+use super::lines::{comments_above, indentation_before, is_blank, line_end, line_start, next_line};
 use super::outline::{EntryOutline, FieldOutline, ValueOutline};
 use super::splice::apply_edits;
 use super::value::{Editor, PositionKind, ValuePosition};
@@ -72,7 +72,8 @@ impl<'a> Editor<'a> {
         if !self.text[part.content..].starts_with('{') {
             return false;
         }
-        let position = |f: &FieldOutline| ValuePosition { start: f.value_start, column: 0, kind: PositionKind::Flow };
+        let position =
+            |f: &FieldOutline| ValuePosition { start: f.value_start, column: 0, kind: PositionKind::Flow };
         let Some(changes) = self.edit_map_fields(fields, before, after, position) else { return false };
         let quoted = before.entries().iter().all(|e| e.key.meta.style == Style::DoubleQuoted);
         let brackets = self.brackets(&chunks, FlowWriter { is_quoted: quoted, ..self.new_brackets() });
@@ -98,11 +99,13 @@ impl<'a> Editor<'a> {
             && before.iter().any(|n| n.as_str().is_some());
         let brackets = self.brackets(&chunks, FlowWriter { is_quoted: quoted, ..self.new_brackets() });
         let lead = self.lead(&chunks);
-        let position = |i: usize| ValuePosition { start: entries[i].start, column: 0, kind: PositionKind::Flow };
+        let position =
+            |i: usize| ValuePosition { start: entries[i].start, column: 0, kind: PositionKind::Flow };
         if !sources.iter().flatten().is_sorted() {
             let pieces = after.iter().zip(&sources).map(|(node, source)| match *source {
                 Some(i) => {
-                    let own = self.collect_edits(|e| e.edit_value(position(i), &entries[i].value, &before[i], node));
+                    let own = self
+                        .collect_edits(|e| e.edit_value(position(i), &entries[i].value, &before[i], node));
                     let FlowChunk { start, end, .. } = chunks.list[i];
                     apply_edits(&self.text[start..end], start, own)
                 }
@@ -139,7 +142,8 @@ impl<'a> Editor<'a> {
         let has_own_line = |c: &FlowChunk| {
             let trailing =
                 self.text[c.end_with_comma()..line_end(self.text, c.end_with_comma())].trim_start();
-            indentation_before(self.text, c.start).is_some() && (is_blank(trailing) || trailing.starts_with('#'))
+            indentation_before(self.text, c.start).is_some()
+                && (is_blank(trailing) || trailing.starts_with('#'))
         };
         let list: Vec<_> = chunks.collect();
         let lined = !list.is_empty() && list.iter().all(has_own_line);
@@ -168,7 +172,8 @@ impl<'a> Editor<'a> {
     /// Rewrites a value between brackets.
     pub(super) fn rewrite_flow_value(&mut self, position: ValuePosition, part: &ValueOutline, after: &Node) {
         let quoted = self.text[part.content..].starts_with('"');
-        let mut brackets = self.style.json.clone().unwrap_or(FlowWriter { is_quoted: quoted, ..self.new_brackets() });
+        let mut brackets =
+            self.style.json.clone().unwrap_or(FlowWriter { is_quoted: quoted, ..self.new_brackets() });
         let lead = if brackets.step.is_some() { self.indentation(part.start) } else { "" };
         // A value that shares its line with other text is written on one line.
         if brackets.step.is_some() && lead.is_empty() {

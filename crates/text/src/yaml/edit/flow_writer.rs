@@ -1,6 +1,6 @@
 //! Writes new text in brackets: YAML flow style, and JSON.
 
-use super::quoting::{original_spelling, format_name, quoted_date, format_string};
+use super::quoting::{format_name, format_string, original_spelling, quoted_date};
 use crate::source::Reading;
 use crate::yaml::emit::{StringContext, format_unfolded};
 use crate::yaml::json::to_json;
@@ -77,7 +77,9 @@ impl FlowWriter {
 
     fn scalar(&self, node: &Node) -> String {
         let Some(text) = node.scalar_text() else { return String::new() };
-        if let Some(spelling) = original_spelling(node, self.reading).filter(|_| !self.is_json && !self.is_quoted) {
+        if let Some(spelling) =
+            original_spelling(node, self.reading).filter(|_| !self.is_json && !self.is_quoted)
+        {
             return spelling.to_string();
         }
         match node.resolve() {
@@ -86,7 +88,9 @@ impl FlowWriter {
             Some(Resolved::Str(string)) if self.is_quoted => {
                 format_unfolded(string, Style::DoubleQuoted, StringContext::Flow)
             }
-            Some(Resolved::Str(string)) => format_string(string, &node.meta, StringContext::Flow, self.reading),
+            Some(Resolved::Str(string)) => {
+                format_string(string, &node.meta, StringContext::Flow, self.reading)
+            }
             Some(Resolved::Null) => "null".into(),
             Some(Resolved::Timestamp(date)) if self.reading == Reading::Kubectl => quoted_date(date),
             _ => text.to_string(),

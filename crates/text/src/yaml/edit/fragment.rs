@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::flow_writer::FlowWriter;
-use super::quoting::{original_spelling, format_name, quoted_date, format_string};
+use super::quoting::{format_name, format_string, original_spelling, quoted_date};
 use crate::source::Reading;
 use crate::yaml::emit::StringContext;
 use crate::yaml::meta::{Comments, Meta, Style};
@@ -147,7 +147,12 @@ impl Layout {
             Some(Resolved::Str(string)) => {
                 // Such text has an explicit indentation indicator, which is 2.
                 let indent = if string.starts_with([' ', '\n']) { 2 } else { indent };
-                format_string(string, &node.meta, StringContext::Block { column: column + indent }, self.reading)
+                format_string(
+                    string,
+                    &node.meta,
+                    StringContext::Block { column: column + indent },
+                    self.reading,
+                )
             }
             Some(Resolved::Timestamp(date)) if self.reading == Reading::Kubectl => quoted_date(date),
             // Numbers, dates, booleans and null are written as in their source.
@@ -175,7 +180,11 @@ pub(super) fn with_flow_style_of(before: &Node, after: Node, reading: Reading) -
 }
 
 /// Changes a new list entry to flow style if its neighbours have it and if that fits.
-pub(super) fn with_style_of_neighbours<'n>(neighbours: &[Node], entry: &'n Node, reading: Reading) -> Cow<'n, Node> {
+pub(super) fn with_style_of_neighbours<'n>(
+    neighbours: &[Node],
+    entry: &'n Node,
+    reading: Reading,
+) -> Cow<'n, Node> {
     let mut collections = neighbours.iter().filter(|node| !node.is_leaf()).peekable();
     if collections.peek().is_some() && collections.all(|node| node.meta.style == Style::Flow) {
         let with_comment = with_comment_behind(entry);

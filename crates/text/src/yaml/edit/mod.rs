@@ -6,15 +6,15 @@
 //! lose its formatting but never data.
 
 mod block;
-mod flow_writer;
 mod changes;
+mod compare;
 mod document;
 mod flow;
+mod flow_writer;
 mod fragment;
 mod lines;
 mod outline;
 mod quoting;
-mod compare;
 mod splice;
 mod style;
 mod value;
@@ -59,7 +59,8 @@ pub fn edit_text(text: &str, reading: Reading, before: &[Node], after: &[Option<
         .collect::<Result<_>>()?;
     let mut out = Output {
         text: String::with_capacity(text.len()),
-        unmarked: documents.first().is_some_and(|d| !d.has_separator) && !matches!(after.first(), Some(Some(_))),
+        unmarked: documents.first().is_some_and(|d| !d.has_separator)
+            && !matches!(after.first(), Some(Some(_))),
         ended: true,
         kept_to: None,
         is_stream: documents.iter().any(follows)

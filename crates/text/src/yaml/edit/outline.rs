@@ -11,7 +11,7 @@ use smol_str::SmolStr;
 use super::lines::{after_blank_lines, line_end, line_start, next_line};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::Reading;
-use crate::yaml::events::{CommentEvents, EventOptions, EventPosition, EventError, bom_length, read_events};
+use crate::yaml::events::{CommentEvents, EventError, EventOptions, EventPosition, bom_length, read_events};
 use crate::yaml::meta::{Style, Tag};
 use crate::yaml::parse::is_merge_tag;
 use crate::yaml::yaml_1_1::key_text;
@@ -192,7 +192,15 @@ impl<'t> Outline<'t> {
         let root = builder.part(content.start);
         let OutlineBuilder { anchors, aliases, .. } = builder;
         let (range, marked) = (start..end, self.marked);
-        self.documents.push(DocumentOutline { range, content, has_separator: marked, is_independent: begins_anew, root, anchors, aliases });
+        self.documents.push(DocumentOutline {
+            range,
+            content,
+            has_separator: marked,
+            is_independent: begins_anew,
+            root,
+            anchors,
+            aliases,
+        });
     }
 }
 
@@ -340,7 +348,15 @@ impl OutlineBuilder<'_> {
             return None;
         }
         let value = self.part(from)?;
-        Some(FieldOutline { start, name, is_merge_key: merge, value_start: from, has_colon: colon, value, comma: None })
+        Some(FieldOutline {
+            start,
+            name,
+            is_merge_key: merge,
+            value_start: from,
+            has_colon: colon,
+            value,
+            comma: None,
+        })
     }
 
     fn list(&mut self, content: usize, style: StructureStyle) -> Option<Body> {

@@ -5,7 +5,7 @@ use granit_parser::StructureStyle;
 use super::flow_writer::FlowWriter;
 use super::fragment::Layout;
 use super::lines::{column, indentation_before, line_end};
-use super::outline::{DocumentOutline, ValueOutline, ValueKind};
+use super::outline::{DocumentOutline, ValueKind, ValueOutline};
 use crate::source::Reading;
 use crate::yaml::events::BOM;
 
@@ -46,7 +46,13 @@ fn json(text: &str, document: &DocumentOutline, root: &ValueOutline, reading: Re
     serde_json::from_str::<serde::de::IgnoredAny>(content).ok()?;
     let tight = is_tight(text, root).unwrap_or(false);
     let step = indentation_before(text, first).filter(|_| text[root.start..first].contains('\n'));
-    Some(FlowWriter { is_json: true, is_quoted: true, is_compact: tight, step: step.map(str::to_string), reading })
+    Some(FlowWriter {
+        is_json: true,
+        is_quoted: true,
+        is_compact: tight,
+        step: step.map(str::to_string),
+        reading,
+    })
 }
 
 /// Returns true if no space follows the first `:` or `,` of JSON; none if it has neither.
@@ -82,7 +88,12 @@ struct IndentSteps {
 
 impl IndentSteps {
     /// Adds the steps of the parts below, in order, until both are known.
-    fn or_below<'p>(self, text: &str, parts: impl Iterator<Item = &'p ValueOutline>, parent: Option<usize>) -> Self {
+    fn or_below<'p>(
+        self,
+        text: &str,
+        parts: impl Iterator<Item = &'p ValueOutline>,
+        parent: Option<usize>,
+    ) -> Self {
         let mut found = self;
         for part in parts {
             if found.indent.is_some() && found.dash.is_some() {

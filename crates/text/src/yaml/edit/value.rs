@@ -3,13 +3,13 @@
 use granit_parser::StructureStyle::{Block, Flow};
 use rustc_hash::FxHashMap;
 
-use super::fragment::{Layout, with_flow_style_of, as_block};
+use super::compare::{changed_line_comment, is_unchanged};
+use super::fragment::{Layout, as_block, with_flow_style_of};
 use super::lines::{
-    after_blank_lines, column, comments_above, is_blank, line_end, line_start, next_line,
-    end_of_comments_below,
+    after_blank_lines, column, comments_above, end_of_comments_below, is_blank, line_end, line_start,
+    next_line,
 };
-use super::outline::{DocumentOutline, ValueOutline, ValueKind};
-use super::compare::{is_unchanged, changed_line_comment};
+use super::outline::{DocumentOutline, ValueKind, ValueOutline};
 use super::splice::Edit;
 use super::style::DocumentStyle;
 use crate::yaml::meta::Style;
@@ -69,7 +69,16 @@ impl<'a> Editor<'a> {
         (aliases, expand): (Aliases, &'a [usize]),
     ) -> Self {
         let (edits, suspects) = (Vec::new(), Vec::new());
-        Self { text, document, style, expand, aliases, edits, anchor_values: FxHashMap::default(), suspect_merges: suspects }
+        Self {
+            text,
+            document,
+            style,
+            expand,
+            aliases,
+            edits,
+            anchor_values: FxHashMap::default(),
+            suspect_merges: suspects,
+        }
     }
 
     pub fn finish(self) -> (Vec<Edit>, Vec<usize>) {
@@ -102,10 +111,21 @@ impl<'a> Editor<'a> {
 
     /// Edits the root. Returns false if the document must be rewritten completely.
     pub fn edit_root(&mut self, part: &'a ValueOutline, before: &'a Node, after: &'a Node) -> bool {
-        self.edit_collection(ValuePosition { start: part.start, column: 0, kind: PositionKind::Root }, part, before, after)
+        self.edit_collection(
+            ValuePosition { start: part.start, column: 0, kind: PositionKind::Root },
+            part,
+            before,
+            after,
+        )
     }
 
-    pub fn edit_value(&mut self, position: ValuePosition, part: &'a ValueOutline, before: &'a Node, after: &'a Node) {
+    pub fn edit_value(
+        &mut self,
+        position: ValuePosition,
+        part: &'a ValueOutline,
+        before: &'a Node,
+        after: &'a Node,
+    ) {
         if let ValueKind::Alias(anchor) = part.kind {
             let is_provided = self.current_anchor_value(anchor).is_some_and(|now| now == after);
             let keep = is_unchanged(before, after) && !self.is_expanded(part);
@@ -152,7 +172,13 @@ impl<'a> Editor<'a> {
     }
 
     /// Edits a map or list that stays a map or list. Returns false if it must be rewritten.
-    fn edit_collection(&mut self, position: ValuePosition, part: &'a ValueOutline, before: &'a Node, after: &'a Node) -> bool {
+    fn edit_collection(
+        &mut self,
+        position: ValuePosition,
+        part: &'a ValueOutline,
+        before: &'a Node,
+        after: &'a Node,
+    ) -> bool {
         match (&part.kind, &before.value, &after.value) {
             (ValueKind::Map { style: Block, fields }, Value::Map(before), Value::Map(after)) => {
                 self.block_map(position, fields, before, after)
@@ -227,7 +253,9 @@ impl<'a> Editor<'a> {
     /// because they are directly above, beside or deeper below them, are removed.
     fn keep_comments(&mut self, position: ValuePosition, part: &ValueOutline, end: usize) {
         let parts: Vec<(usize, usize)> = match &part.kind {
-            ValueKind::Map { style: Block, fields } => fields.iter().map(|f| (f.start, f.value.end)).collect(),
+            ValueKind::Map { style: Block, fields } => {
+                fields.iter().map(|f| (f.start, f.value.end)).collect()
+            }
             ValueKind::List { style: Block, entries } => {
                 entries.iter().map(|e| (e.start, e.value.end)).collect()
             }

@@ -10,8 +10,8 @@
 
 mod kyaml_style;
 mod round_trip;
-mod text;
 mod string_style;
+mod text;
 
 pub use kyaml_style::to_kyaml_style;
 pub use round_trip::apply_round_trip_changes;
@@ -22,12 +22,12 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use self::string_style::{StringTraits, StringStyle};
-use super::print_error::{MAX_DEPTH, PrintError, PrintResult};
+use self::string_style::{StringStyle, StringTraits};
 use super::meta::Style;
 use super::node::{Entry, Map, Node, Value};
 use super::number::write_yaml_float;
 use super::order::natural_order;
+use super::print_error::{MAX_DEPTH, PrintError, PrintResult};
 use super::scalar::{Resolved, timestamp};
 use crate::diagnostic::Result;
 

@@ -5,10 +5,10 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::string_style::{StringTraits, StringStyle, is_break, is_forbidden, is_printable};
+use super::string_style::{StringStyle, StringTraits, is_break, is_forbidden, is_printable};
 use crate::source::Span;
-use crate::yaml::print_error::{PrintError, PrintResult};
 use crate::yaml::meta::Style;
+use crate::yaml::print_error::{PrintError, PrintResult};
 
 /// Lines are folded at the first space after this column.
 const WIDTH: usize = 80;

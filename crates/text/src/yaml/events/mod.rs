@@ -7,37 +7,37 @@
 //! begin with `---`, `...` at the start of a document, and unknown directives. It also has more line breaks and
 //! treats a few tokens differently.
 
-mod line_breaks;
+mod error;
 mod last_line;
-mod tabs;
+mod line_breaks;
 mod markers;
 mod padding;
-mod rewrites;
 mod parser_input;
+mod rewrites;
+mod tabs;
 #[cfg(test)]
 mod tests;
 mod tokens;
-mod error;
 
+pub(super) use error::EventError;
 pub(super) use last_line::FinalLineBreak;
 pub(super) use padding::{BOM, bom_length};
-pub(super) use error::EventError;
 
 use std::ops::Range;
 
 use granit_parser::{Event, Parser, ScalarStyle, ScanError};
 
-use self::line_breaks::LineBreakText;
-use self::last_line::LastLine;
-use self::tabs::TabCheck;
-use self::markers::DocumentMarkers;
-use self::rewrites::{Rewrites, Verdict, Verdicts};
-use self::parser_input::ParserInput;
-use self::tokens::TokenCheck;
 use self::error::Quirk;
+use self::last_line::LastLine;
+use self::line_breaks::LineBreakText;
+use self::markers::DocumentMarkers;
+use self::parser_input::ParserInput;
+use self::rewrites::{Rewrites, Verdict, Verdicts};
+use self::tabs::TabCheck;
+use self::tokens::TokenCheck;
 use crate::diagnostic;
 use crate::source::Reading;
-use crate::yaml::json_stream::{starts_with_json, is_json_like};
+use crate::yaml::json_stream::{is_json_like, starts_with_json};
 
 /// Maximum nesting depth of maps and lists. Code that walks trees by recursion relies on this limit.
 pub(super) const MAX_DEPTH: usize = 250;
@@ -92,7 +92,8 @@ pub(super) fn read_events<S>(
         return EventReader { text, options }.read(start, step);
     };
     let restored = |state: &mut S, event: Event<'_>, position: &EventPosition| {
-        let range = broken.original_position(position.range.start)..broken.original_position(position.range.end);
+        let range =
+            broken.original_position(position.range.start)..broken.original_position(position.range.end);
         step(state, broken.restore(event), &EventPosition { range, ..position.clone() })
     };
     let reader = EventReader { text: &broken.text, options };

@@ -132,7 +132,8 @@ pub(super) fn find_padding(text: &str, far: usize) -> Vec<Pad> {
     let (mut pads, mut at) = (Vec::new(), 0);
     let mut work = text.len().saturating_mul(MAX_WORK_FACTOR);
     while let Some(length) = text[at..].find('\n') {
-        let found = find_opening(&text[at..at + length]).map(|(indicators, opening)| (indicators, at + opening));
+        let found =
+            find_opening(&text[at..at + length]).map(|(indicators, opening)| (indicators, at + opening));
         at += length + 1;
         let Some((indicators, opening)) = found else { continue };
         let Some(end) = find_closing(text, opening, far) else {

@@ -68,7 +68,13 @@ impl<'t> ParserInput<'t> {
         if !shown.ends_with('\n') {
             shown.to_mut().push('\n');
         }
-        Self { text: shown, bom_length: bom_length(text), original_length: text.len(), replaced, is_separated: false }
+        Self {
+            text: shown,
+            bom_length: bom_length(text),
+            original_length: text.len(),
+            replaced,
+            is_separated: false,
+        }
     }
 
     /// Returns the text without its byte order mark.

@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use granit_parser::{Event, ScalarStyle, StructureStyle};
 
+use super::error::{EventError, Quirk};
 use super::padding::{SEARCH_LIMITS, find_padding};
-use super::error::{Quirk, EventError};
 
 impl Quirk {
     /// Returns the rewrites of all parts that look like this construct, in order.
@@ -269,7 +269,9 @@ impl<'r> Verdicts<'r> {
             self.give(match rewrite.quirk {
                 Quirk::Indentation => self.is_flow(),
                 Quirk::Comment => !self.follows_plain(rewrite),
-                Quirk::CommentBelow => self.after_empty_block || is_empty_block && rewrite.range.start >= at.start,
+                Quirk::CommentBelow => {
+                    self.after_empty_block || is_empty_block && rewrite.range.start >= at.start
+                }
                 Quirk::Tag => is_tagged,
                 Quirk::Dash | Quirk::Escape => false,
             });

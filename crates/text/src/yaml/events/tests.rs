@@ -80,7 +80,10 @@ fn positions_refer_to_the_original_text() {
 fn padding_is_limited_by_the_size_of_the_text() {
     let deep = " ".repeat(1000);
     let text = format!("a: |\n{deep}b: 'c\n{}'\n", "d\n".repeat(30_000)).repeat(3);
-    let added: usize = super::padding::find_padding(&text, super::padding::SEARCH_LIMITS[0]).iter().map(|pad| pad.spaces).sum();
+    let added: usize = super::padding::find_padding(&text, super::padding::SEARCH_LIMITS[0])
+        .iter()
+        .map(|pad| pad.spaces)
+        .sum();
     assert!(added > text.len() && added <= text.len() * super::padding::MAX_WORK_FACTOR, "{added}");
     let open = "- [\n".repeat(100_000);
     assert!(super::padding::find_padding(&open, super::padding::SEARCH_LIMITS[0]).is_empty());

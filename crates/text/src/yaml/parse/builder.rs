@@ -6,15 +6,15 @@ use granit_parser::{Event, Placement, ScalarStyle, StructureStyle};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-use super::fields::{MergeTarget, DuplicateKey, add_field, is_merge, parse_key};
+use super::fields::{DuplicateKey, MergeTarget, add_field, is_merge, parse_key};
 use super::options::ParseOptions;
-use super::tags::{decode_binary, check_tag, is_merge_tag, is_non_specific, resolve_tag};
+use super::tags::{check_tag, decode_binary, is_merge_tag, is_non_specific, resolve_tag};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{Reading, SourceId, Span};
 use crate::yaml::events::{EventPosition, MAX_DEPTH};
-use crate::yaml::tree_size::TreeSize;
 use crate::yaml::meta::{Meta, Style, Tag};
 use crate::yaml::node::{Key, Map, Node, Value};
+use crate::yaml::tree_size::TreeSize;
 use crate::yaml::yaml_1_1::to_core_schema;
 
 /// Memory that the anchors and aliases of any text may use, in bytes. Real manifests stay below a tenth of it.

@@ -3,8 +3,8 @@
 //! Accepts what kustomize or kubectl accepts (go-yaml v3 or v2) and reports the location of errors.
 
 mod builder;
-mod fields;
 mod error_help;
+mod fields;
 mod options;
 mod tags;
 #[cfg(test)]
@@ -20,7 +20,7 @@ use granit_parser::Event;
 
 use self::builder::{TreeBuilder, too_deep};
 use super::directives::check_separators;
-use super::events::{CommentEvents, EventOptions, EventPosition, EventError, read_events};
+use super::events::{CommentEvents, EventError, EventOptions, EventPosition, read_events};
 use super::node::Node;
 use super::secrets;
 use crate::diagnostic::{Code, Diagnostic, Result};

@@ -92,7 +92,9 @@ impl KeyedLists<'_> {
             let decision = value(old, Counterpart::Patch(entry), &here)?;
             results.extend(store(&mut dest, slot, decision, order));
         }
-        for (slot, entry) in dest.entries.iter_mut().enumerate().filter(|(i, _)| dest.matched_by[*i].is_none()) {
+        for (slot, entry) in
+            dest.entries.iter_mut().enumerate().filter(|(i, _)| dest.matched_by[*i].is_none())
+        {
             let Some(node) = entry else { continue };
             if let Decision::Remove = value(Some(node), Counterpart::None(Side::Dest), &trail.index(slot))? {
                 *entry = None;

@@ -18,7 +18,7 @@ use super::entries::{ListMerge, Lookup};
 use super::position::{ListRule, Position};
 use super::restyle::quote_yaml11_values;
 use super::tuples::{Tuples, are_distinct, is_empty_entry};
-use super::walk::{Decision, Location, match_fields, retain, check_same_kind};
+use super::walk::{Decision, Location, check_same_kind, match_fields, retain};
 use crate::merge::association::replaced_unknown_list;
 use crate::merge::directive::{Action, PATCH, PATCH_MERGE_KEY, misplaced_patch_merge_key};
 use crate::merge::options::{ListOrder, MergeOptions};
@@ -203,7 +203,8 @@ impl<'s> Merge2<'s> {
         })?;
         for i in new {
             let Entry { key, value } = &mut theirs[i];
-            let at = here.position.field_with_comments(&key.text, std::iter::once((&*key, &*value)), self.schema);
+            let at =
+                here.position.field_with_comments(&key.text, std::iter::once((&*key, &*value)), self.schema);
             let trail = here.trail.field(&key.text);
             self.value(None, Counterpart::Patch(value), at, &trail)?.add_to(map, key, None);
         }
@@ -282,7 +283,8 @@ impl<'s> Merge2<'s> {
         let element = here.position.element(self.schema);
         if let ListRule::Keyed(keys) = rule {
             let lists = KeyedLists { keys, order: self.options.order(), trail: here.trail };
-            return lists.normalize(list, side, |node, with, trail| self.value(node, with, element.clone(), trail));
+            return lists
+                .normalize(list, side, |node, with, trail| self.value(node, with, element.clone(), trail));
         }
         if side == Side::Patch {
             rule.check_patch(list, here.trail)?;

@@ -1,7 +1,7 @@
 //! Tables of three-way merges.
 
 use super::*;
-use crate::merge::kyaml::testing::{commented, node, outcome, expected};
+use crate::merge::kyaml::testing::{commented, expected, node, outcome};
 use crate::merge::options::{InferKeys, ListOrder};
 use crate::merge::{Exceptions, MergeRules};
 
@@ -129,7 +129,8 @@ fn ports_are_merged_by_port_and_protocol_without_losses() {
     let service = |list: &str| format!("{{apiVersion: v1, kind: Service, spec: {{ports: {list}}}}}");
     let original = service("[{port: 53}, {port: 53, protocol: UDP}]");
     let updated = service("[{port: 53, name: t}, {port: 53, protocol: UDP}]");
-    let options = MergeOptions { rules: MergeRules::Kustomize { exceptions: Exceptions::Documented }, ..kyaml() };
+    let options =
+        MergeOptions { rules: MergeRules::Kustomize { exceptions: Exceptions::Documented }, ..kyaml() };
     let (original, updated, dest) = (node(&original), node(&updated), node(&original));
     let got = merge3(Some(&original), Some(&updated), Some(dest), &Schema::embedded(), &options);
     assert_eq!(outcome(got), service("[{port: 53, name: t}, {port: 53, protocol: UDP}]"));

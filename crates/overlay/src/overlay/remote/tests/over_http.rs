@@ -134,8 +134,12 @@ fn a_url_is_tried_as_a_file_first() {
     fs::write(fixture.home.path().join("site/page"), "<html>").expect("written");
     let served = server::Server::start(fixture.home.path());
     let resource = |path: &str| fixture.remotes().resource(&served.url(path), nowhere(), manifest);
-    assert!(matches!(resource("site/all.yaml").expect("a file"), RemoteResource::File(text) if text == "kind: A\n"));
-    let RemoteResource::Repository(checkout) = resource("upstream/.git//base?ref=main").expect("a repository") else {
+    assert!(
+        matches!(resource("site/all.yaml").expect("a file"), RemoteResource::File(text) if text == "kind: A\n")
+    );
+    let RemoteResource::Repository(checkout) =
+        resource("upstream/.git//base?ref=main").expect("a repository")
+    else {
         panic!("a file");
     };
     assert!(root(&checkout).expect("a directory").path().ends_with("base"));

@@ -403,7 +403,8 @@ fn has_open_text(node: &Node) -> bool {
 fn try_read(reading: Reading, text: &str) -> Option<Vec<Node>> {
     let sources = crate::source::SourceMap::default();
     let id = sources.add("t.yaml", text);
-    parse_documents(&sources, id, ParseOptions { keep_comments: true, reading, ..ParseOptions::default() }).ok()
+    parse_documents(&sources, id, ParseOptions { keep_comments: true, reading, ..ParseOptions::default() })
+        .ok()
 }
 
 fn yaml(node: &Node) -> String {

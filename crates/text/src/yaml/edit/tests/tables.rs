@@ -538,7 +538,8 @@ fn text_in_brackets_is_valid_for_kubectl() {
         let mut after = before[0].clone();
         after.get_mut("a").and_then(Node::as_map_mut).expect("a map").insert(text, Node::string(text));
         after.get_mut("c").and_then(Node::as_list_mut).expect("a list").push(Node::string(text));
-        let edited = edit_text("a: {b: 1}\nc: [1]\n", Reading::Kubectl, &before, &[Some(after)]).expect("written");
+        let edited =
+            edit_text("a: {b: 1}\nc: [1]\n", Reading::Kubectl, &before, &[Some(after)]).expect("written");
         assert_eq!(edited, format!("a: {{b: 1, \"{text}\": \"{text}\"}}\nc: [1, \"{text}\"]\n"));
     }
 }
@@ -551,7 +552,8 @@ fn yaml_1_1_line_breaks_in_block_scalars_are_escaped() {
             let text = Node::string(format!("b\n{other}c\n"));
             let before = read_as(reading, "a: x\n");
             let after = Node::map([("a", text)].into_iter().collect());
-            let edited = edit_text("a: x\n", reading, &before, &[Some(after.clone())]).expect("it can be written");
+            let edited =
+                edit_text("a: x\n", reading, &before, &[Some(after.clone())]).expect("it can be written");
             assert_eq!(read_as(reading, &edited), [after], "{edited}");
         }
     }

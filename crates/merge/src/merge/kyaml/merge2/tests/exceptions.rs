@@ -1,6 +1,6 @@
 //! List merges without silent losses.
 
-use crate::merge::kyaml::testing::{node, outcome, format_data, expected};
+use crate::merge::kyaml::testing::{expected, format_data, node, outcome};
 use crate::merge::options::{InferKeys, ListOrder, MergeOptions};
 use crate::merge::{Exceptions, MergeRules, Merged, merge2};
 use crate::schema::Schema;

@@ -1,6 +1,6 @@
 //! Tables of two-way merges of lists.
 
-use crate::merge::kyaml::testing::{node, outcome, expected};
+use crate::merge::kyaml::testing::{expected, node, outcome};
 use crate::merge::options::{InferKeys, ListOrder, MergeOptions};
 use crate::merge::{Exceptions, merge2};
 use crate::schema::Schema;

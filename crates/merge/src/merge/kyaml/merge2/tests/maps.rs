@@ -1,6 +1,6 @@
 //! Tables of two-way merges of maps and scalars.
 
-use crate::merge::kyaml::testing::{commented, node, outcome, format_data, expected};
+use crate::merge::kyaml::testing::{commented, expected, format_data, node, outcome};
 use crate::merge::options::MergeOptions;
 use crate::merge::{Exceptions, merge2};
 use crate::schema::Schema;

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::change::{ChangeKind, ChangedFile, FileContent, FileRole, PackageChange};
-use super::conflict::{ConflictKind, ConflictPlace, PackageConflict};
-use super::lines::{LineChoice, MarkerWords, TextSides, merge_lines};
+use super::conflict::{ConflictKind, ConflictVersion, PackageConflict};
+use super::lines::{LineChoice, MarkerLabels, TextSides, merge_lines};
 use super::origins::{ChangeOrigin, OriginSide};
-use super::pairing::Form;
+use super::pairing::Layout;
 use super::plain::PlainPaths;
-use super::read::{OtherFile, Package, PackageFile, text_of};
+use super::read::{OtherFile, Package, PackageFile, as_text};
 use smp_files::FileStamp;
 use smp_merge::merge::ConflictSide;
 use smp_text::diagnostic::Excerpt;
@@ -35,7 +35,7 @@ struct PlainFile<'p> {
 }
 
 impl<'p> PlainFile<'p> {
-    fn of_yaml(file: &'p PackageFile) -> Self {
+    fn from_yaml(file: &'p PackageFile) -> Self {
         let PackageFile { relative, path, text, executable, source, .. } = file;
         let (source, executable, stamp) = (*source, *executable, file.stamp.as_ref());
         let role = if file.has_manifests() { FileRole::Manifests } else { FileRole::Other };
@@ -43,7 +43,7 @@ impl<'p> PlainFile<'p> {
         Self { relative, path, content, source, executable, role, stamp, is_kept_secret }
     }
 
-    fn of_other(file: &'p OtherFile) -> Self {
+    fn from_other(file: &'p OtherFile) -> Self {
         let OtherFile { relative, path, content, executable, source, .. } = file;
         let (source, executable, stamp) = (*source, *executable, file.stamp.as_ref());
         let (role, is_kept_secret) = (FileRole::Other, false);
@@ -51,7 +51,7 @@ impl<'p> PlainFile<'p> {
     }
 
     /// Takes the secret mark from the sources of a package.
-    fn within(self, package: &Package) -> Self {
+    fn with_secret_mark(self, package: &Package) -> Self {
         let source = package.sources().get(self.source);
         Self { is_kept_secret: source.is_some_and(|source| source.is_marked_secret()), ..self }
     }
@@ -71,28 +71,28 @@ impl<'p> PlainFile<'p> {
     }
 
     fn text(&self) -> Option<&'p str> {
-        text_of(self.content)
+        as_text(self.content)
     }
 
-    fn whole(&self) -> ConflictPlace {
+    fn whole(&self) -> ConflictVersion {
         let span = Span::new(self.source, 0, 0);
         let value = match self.text() {
             Some(_) if self.is_secret() => Value::from("***"),
             text => text.map_or(Value::Null, Value::from),
         };
-        ConflictPlace { span, difference: span, value }
+        ConflictVersion { span, difference: span, value }
     }
 }
 
 /// Returns the plain files of a package by the path by which they are matched.
 fn plain_files<'p>(
     package: &'p Package,
-    form: Form,
+    form: Layout,
     paths: &PlainPaths<'_>,
 ) -> BTreeMap<&'p Path, PlainFile<'p>> {
-    let yaml = package.files().iter().map(PlainFile::of_yaml);
-    let others = package.others().iter().map(PlainFile::of_other);
-    let files = yaml.chain(others).map(|file| (form.path(file.relative), file.within(package)));
+    let yaml = package.files().iter().map(PlainFile::from_yaml);
+    let others = package.others().iter().map(PlainFile::from_other);
+    let files = yaml.chain(others).map(|file| (form.path(file.relative), file.with_secret_mark(package)));
     files.filter(|(path, _)| paths.contains(path)).collect()
 }
 
@@ -101,7 +101,7 @@ fn plain_files<'p>(
 pub(super) enum FileChoice {
     Updated,
     Dest,
-    Markers(MarkerWords),
+    Markers(MarkerLabels),
 }
 
 impl FileChoice {
@@ -110,7 +110,7 @@ impl FileChoice {
         if self == Self::Updated { ConflictSide::Updated } else { ConflictSide::Dest }
     }
 
-    fn of_lines(self) -> LineChoice {
+    fn for_lines(self) -> LineChoice {
         match self {
             Self::Updated => LineChoice::Updated,
             Self::Dest => LineChoice::Dest,
@@ -147,7 +147,7 @@ struct FileOutcome {
 
 impl FileOutcome {
     fn from_file(file: Option<PlainFile<'_>>) -> Self {
-        let content = file.map(|file| FileContent::of_bytes(file.content));
+        let content = file.map(|file| FileContent::from_bytes(file.content));
         let (executable, role) = file.map_or((false, FileRole::Other), |file| (file.executable, file.role));
         Self { content, executable, role, conflicts: Vec::new() }
     }
@@ -160,18 +160,18 @@ impl FileOutcome {
 /// Merges the plain files of three packages. `paths` lists the plain files.
 pub(super) fn merge3_files(
     [original, updated, dest]: [&Package; 3],
-    form: Form,
+    form: Layout,
     paths: &PlainPaths<'_>,
     choice: FileChoice,
 ) -> MergedFiles {
     let [of_original, of_updated, of_dest] =
         [original, updated, dest].map(|package| plain_files(package, form, paths));
     let mut merged = MergedFiles::default();
-    for path in &paths.kept {
+    for path in &paths.symlinked {
         let kept = of_dest.get(path).copied();
         let sides = FileSides { original: of_original.get(path).copied(), updated: None, dest: kept };
         let decided = FileOutcome::from_file(kept);
-        merged.trace(dest, path, sides, &decided);
+        merged.record_origin(dest, path, sides, &decided);
         merged.add(dest, path, kept, decided);
     }
     for path in &paths.merged {
@@ -185,7 +185,7 @@ pub(super) fn merge3_files(
             dest: of_dest.get(path).copied(),
         };
         let decided = sides.decide(choice);
-        merged.trace(dest, path, sides, &decided);
+        merged.record_origin(dest, path, sides, &decided);
         merged.add(dest, path, sides.dest, decided);
     }
     merged
@@ -195,14 +195,14 @@ pub(super) fn merge3_files(
 pub(super) fn merge2_files(
     source: &Package,
     dest: &Package,
-    form: Form,
+    form: Layout,
     paths: &PlainPaths<'_>,
 ) -> MergedFiles {
     let [of_source, of_dest] = [source, dest].map(|package| plain_files(package, form, paths));
     let mut merged = MergedFiles::default();
-    for path in paths.merged.iter().chain(&paths.kept) {
+    for path in paths.merged.iter().chain(&paths.symlinked) {
         let old = of_dest.get(path).copied();
-        let new = of_source.get(path).copied().filter(|_| !paths.kept.contains(path)).or(old);
+        let new = of_source.get(path).copied().filter(|_| !paths.symlinked.contains(path)).or(old);
         merged.add(dest, path, old, FileOutcome::from_file(new));
     }
     merged
@@ -210,12 +210,12 @@ pub(super) fn merge2_files(
 
 /// Returns the location of a file, which may be new or removed.
 fn file_location(old: Option<PlainFile<'_>>, dest: &Package, path: &Path) -> PathBuf {
-    old.map_or_else(|| dest.place_of(path), |old| old.path.to_path_buf())
+    old.map_or_else(|| dest.location_of(path), |old| old.path.to_path_buf())
 }
 
 impl MergedFiles {
     /// Records the origin of a file, unless the whole file is in conflict.
-    fn trace(&mut self, dest: &Package, path: &Path, sides: FileSides<'_>, decided: &FileOutcome) {
+    fn record_origin(&mut self, dest: &Package, path: &Path, sides: FileSides<'_>, decided: &FileOutcome) {
         let [original, updated, dest_has] =
             [sides.original, sides.updated, sides.dest].map(|file| file.map(PlainFile::state));
         let result = decided.content.as_ref().map(|content| (content.as_bytes(), decided.executable));
@@ -227,7 +227,7 @@ impl MergedFiles {
             path: file_location(sides.dest, dest, path),
             resource: None,
             field: None,
-            side: OriginSide::of(&updated, &dest_has, &result),
+            side: OriginSide::from_result(&updated, &dest_has, &result),
             original: location(sides.original),
             updated: location(sides.updated),
             dest: location(sides.dest),
@@ -261,7 +261,7 @@ impl MergedFiles {
             executable,
             role,
             is_changed,
-            read,
+            stamp: read,
         });
     }
 }
@@ -271,10 +271,10 @@ impl FileSides<'_> {
         let Self { original, updated, dest } = self;
         match (original, updated, dest) {
             (Some(original), None, Some(dest)) if !original.is_same(&dest) => {
-                self.one_is_gone(ConflictKind::Removed, choice)
+                self.removed_on_one_side(ConflictKind::RemovedInUpdated, choice)
             }
             (Some(original), Some(updated), None) if !original.is_same(&updated) => {
-                self.one_is_gone(ConflictKind::Returned, choice)
+                self.removed_on_one_side(ConflictKind::RemovedInDest, choice)
             }
             (Some(_), None, _) | (Some(_), _, None) => FileOutcome::from_file(None),
             (_, Some(updated), Some(dest)) => self.both(updated, dest, choice),
@@ -282,7 +282,7 @@ impl FileSides<'_> {
         }
     }
 
-    fn places(self) -> [Option<ConflictPlace>; 3] {
+    fn versions(self) -> [Option<ConflictVersion>; 3] {
         [self.original, self.updated, self.dest].map(|file| file.map(|file| file.whole()))
     }
 
@@ -293,8 +293,8 @@ impl FileSides<'_> {
     }
 
     /// Resolves a file that one side removed and the other changed.
-    fn one_is_gone(self, kind: ConflictKind, choice: FileChoice) -> FileOutcome {
-        let conflict = PackageConflict::of_files(kind, self.places(), choice.taken(), self.excerpt());
+    fn removed_on_one_side(self, kind: ConflictKind, choice: FileChoice) -> FileOutcome {
+        let conflict = PackageConflict::for_files(kind, self.versions(), choice.taken(), self.excerpt());
         let whole = FileOutcome::from_file(self.dest.or(self.updated));
         let text =
             |file: Option<PlainFile<'_>>| file.map_or(Some(String::new()), |f| f.text().map(Into::into));
@@ -336,30 +336,30 @@ impl FileSides<'_> {
             return FileOutcome { content: Some(FileContent::Text(text)), executable, role, conflicts };
         }
         let decided = if choice == FileChoice::Updated { whole(updated) } else { whole(dest) };
-        decided.with_conflict(PackageConflict::of_files(
+        decided.with_conflict(PackageConflict::for_files(
             ConflictKind::Binary,
-            self.places(),
+            self.versions(),
             choice.taken(),
             self.excerpt(),
         ))
     }
 
     fn lines(self, sides: TextSides<'_>, choice: FileChoice) -> (String, Vec<PackageConflict>) {
-        let merged = merge_lines(sides, choice.of_lines());
+        let merged = merge_lines(sides, choice.for_lines());
         let excerpt = self.excerpt();
         let conflicts = merged.conflicts.into_iter().map(|conflict| {
             let version = |file: Option<PlainFile<'_>>, text: &str, range: std::ops::Range<usize>| {
                 let is_secret = excerpt == Excerpt::Hidden;
                 let value = if is_secret { "***" } else { &text[range.clone()] };
                 let span = Span::new(file?.source, range.start, range.end);
-                Some(ConflictPlace { span, difference: span, value: Value::from(value) })
+                Some(ConflictVersion { span, difference: span, value: Value::from(value) })
             };
             let versions = [
                 version(self.original, sides.original, conflict.original),
                 version(self.updated, sides.updated, conflict.updated),
                 version(self.dest, sides.dest, conflict.dest),
             ];
-            PackageConflict::of_files(ConflictKind::Lines, versions, choice.taken(), excerpt)
+            PackageConflict::for_files(ConflictKind::Lines, versions, choice.taken(), excerpt)
         });
         let conflicts = conflicts.collect();
         (merged.text, conflicts)
@@ -378,7 +378,7 @@ pub struct PlainMerge {
 /// Merges three versions of a file by lines, with markers around conflicts. If both sides changed a binary file,
 /// dest's version is kept.
 #[must_use]
-pub fn merge3_plain([original, updated, dest]: [&[u8]; 3], words: MarkerWords) -> PlainMerge {
+pub fn merge3_plain([original, updated, dest]: [&[u8]; 3], words: MarkerLabels) -> PlainMerge {
     let file = |content| {
         let path = Path::new("");
         Some(PlainFile {

@@ -4,22 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::change::{ChangeKind, ChangedFile, ChangedPackage, FileContent, PackageChange};
-use super::pairing::Form;
+use super::pairing::Layout;
 use super::plain::PlainPaths;
 use super::read::{Package, PackageFile};
 
 /// Updated files that replace dest's, by their location in dest.
-pub(super) type Untouched<'p> = BTreeMap<PathBuf, &'p PackageFile>;
+pub(super) type UnmodifiedFiles<'p> = BTreeMap<PathBuf, &'p PackageFile>;
 
 /// Paths of a manifest in the original, the updated version and dest.
 pub(super) type ManifestPaths<'p> = [Option<&'p Path>; 3];
 
 /// Finds updated files whose existing manifests are in unmodified files of dest.
-pub(super) fn untouched<'p>(
+pub(super) fn find_unmodified<'p>(
     [original, updated, dest]: [&'p Package; 3],
-    (form, plain): (Form, &PlainPaths<'_>),
+    (form, plain): (Layout, &PlainPaths<'_>),
     manifest_paths: impl Iterator<Item = ManifestPaths<'p>>,
-) -> Untouched<'p> {
+) -> UnmodifiedFiles<'p> {
     let by_path = |package: &'p Package| -> BTreeMap<&'p Path, &'p PackageFile> {
         package.files().iter().map(|file| (form.path(&file.relative), file)).collect()
     };
@@ -37,12 +37,13 @@ pub(super) fn untouched<'p>(
     }
     let taken = updated.iter().filter(|(path, _)| !touched.contains(*path) && !plain.contains(path));
     let taken = taken.filter(|(path, _)| !mine.contains_key(*path) || is_unmodified(path));
-    let location = |path: &Path| mine.get(path).map_or_else(|| dest.place_of(path), |file| file.path.clone());
+    let location =
+        |path: &Path| mine.get(path).map_or_else(|| dest.location_of(path), |file| file.path.clone());
     taken.map(|(path, file)| (location(path), *file)).collect()
 }
 
 /// Replaces the files by the updated texts, which may differ in comments and layout.
-pub(super) fn take_untouched(changed: &mut ChangedPackage, files: &Untouched<'_>) {
+pub(super) fn replace_unmodified(changed: &mut ChangedPackage, files: &UnmodifiedFiles<'_>) {
     let reported: BTreeSet<_> = changed.changes.iter().map(|change| change.path.clone()).collect();
     for file in &mut changed.files {
         let Some(updated) = files.get(file.path.as_path()) else { continue };

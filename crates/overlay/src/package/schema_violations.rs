@@ -9,12 +9,12 @@ use smp_text::yaml::Node;
 use smp_validate::{DUPLICATE_KEY, MISSING_REQUIRED, UNKNOWN_FIELD, Violation, type_violations};
 
 /// Returns a warning for each schema violation that a change introduced.
-pub(super) fn newly_forbidden(before: &Node, after: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
-    let now = forbidden(after, kind);
+pub(super) fn new_violations(before: &Node, after: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
+    let now = all_violations(after, kind);
     if now.is_empty() {
         return Vec::new();
     }
-    let old = forbidden(before, kind);
+    let old = all_violations(before, kind);
     let texts: FxHashSet<String> = old.iter().map(ToString::to_string).collect();
     // The same violation may have another list index now, but the same source location.
     let locations: FxHashSet<(Span, &str)> = old.iter().filter_map(location).collect();
@@ -26,9 +26,9 @@ pub(super) fn newly_forbidden(before: &Node, after: &Node, kind: Cursor<'_>) -> 
 }
 
 /// Returns a warning for each value whose type differs from the schema.
-pub fn wrong_types(object: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
+pub fn type_warnings(object: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
     let is_of_type = |warning: &Diagnostic| warning.code() == Code::WrongType;
-    forbidden(object, kind).into_iter().filter(is_of_type).collect()
+    all_violations(object, kind).into_iter().filter(is_of_type).collect()
 }
 
 /// Returns the source location of a violation, if it has one, and its message.
@@ -37,7 +37,7 @@ fn location(warning: &Diagnostic) -> Option<(Span, &str)> {
     (span != Span::default()).then(|| (span, warning.message()))
 }
 
-fn forbidden(object: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
+fn all_violations(object: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
     type_violations(object, kind).into_iter().map(warning).collect()
 }
 
@@ -97,7 +97,7 @@ mod tests {
             ),
         ];
         for (after, want) in table {
-            let warnings = newly_forbidden(&node(before), &node(after), kind);
+            let warnings = new_violations(&node(before), &node(after), kind);
             // Every case lacks required fields, which another test covers.
             let values = warnings.iter().filter(|warning| warning.code() != Code::MissingField);
             let got: Vec<_> = values.map(ToString::to_string).collect();
@@ -119,7 +119,7 @@ mod tests {
             ("{}", vec!["spec"]),
         ];
         for (after, want) in table {
-            let warnings = newly_forbidden(&node(before), &node(after), kind);
+            let warnings = new_violations(&node(before), &node(after), kind);
             let got: Vec<_> = warnings.iter().filter_map(Diagnostic::field_path).collect();
             assert_eq!(got, want, "{after}");
         }
