@@ -77,7 +77,7 @@ configMapGenerator:
     generator("new");
     let ran = rig.smp(&["diff", "app"]).ended(1);
     assert!(ran.stdout.contains("-  mode: old\n+  mode: new\n   same: "), "{ran:?}");
-    assert_eq!(ran.stderr, "note: 1 object: 1 would take the place of a former one\n");
+    assert_eq!(ran.stderr, "note: 1 object: 1 would replace a predecessor\n");
     rig.smp(&["apply", "app"]).ended(0);
     assert_eq!(rig.smp(&["diff", "app"]).ended(0).stdout, "");
 }

@@ -200,7 +200,7 @@ kind: Lost
 metadata: {name: l, namespace: NAME}
 ";
     rig.file("all.yaml", &format!("{maps}{lost}"));
-    let reason = "the server does not tell what it serves in down.example.com/v1";
+    let reason = "discovery of down.example.com/v1";
     let ran = run("apply", "all.yaml").ended(1);
     for part in
         [reason, "HTTP 503", "Lost.down.example.com l", "all.yaml:", "nothing was sent to the cluster"]

@@ -227,13 +227,13 @@ fn crds_and_namespaces_are_applied_first() {
     let written = [gadget, "deployment.apps/web", crd, namespace];
     let run = |args: &[&str]| rig.smp_with_stdin(&[args, &["-f", "-"]].concat(), &text).ended(0);
 
-    let none_sent = "note: 4 objects: none was sent\n";
+    let none_sent = "note: 4 objects (dry run): nothing was sent\n";
     let ran = run(&["apply", "--dry-run=client"]);
     assert_eq!((ran.stdout, ran.stderr), (names(written, "serverside-applied (dry run)"), none_sent.into()));
     let ran = run(&["apply", "--dry-run=server"]);
     assert_eq!(ran.stdout, names(sent, "created (server dry run)"));
-    assert!(ran.stderr.contains("its CustomResourceDefinition is not there yet"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("its namespace is not there yet"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("its CustomResourceDefinition does not exist yet"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("its namespace does not exist yet"), "{}", ran.stderr);
     assert!(!rig.exists(&format!("namespace/{}", rig.name)), "dry runs change nothing");
 
     let diff = rig.smp_with_stdin(&["diff", "-f", "-"], &text).ended(1);
@@ -246,7 +246,7 @@ fn crds_and_namespaces_are_applied_first() {
     ];
     let mut want = want.map(|file| file.replace("NAME", &rig.name));
     want.sort();
-    assert_eq!(files, want, "what is not there yet is an addition");
+    assert_eq!(files, want, "what does not exist yet is an addition");
     let summary = "note: 4 objects: 4 would be created\n";
     assert_eq!(diff.stderr, summary, "the objects bring their namespace and definition along");
 
@@ -338,7 +338,7 @@ metadata: {name: old}
     assert!(ran.stderr.contains("it has PodDisruptionBudget in policy/v1"), "{}", ran.stderr);
 
     let ran = rig.smp(&["apply", "-f", "web.yaml", "-n", "elsewhere"]).ended(1);
-    assert!(ran.stderr.contains("is not the namespace `elsewhere` that was asked for"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("is not the namespace `elsewhere`"), "{}", ran.stderr);
     rig.smp_with_stdin(&["apply", "-f", "-"], "").ended(1);
     assert!(!rig.exists("deployment/web"));
 }

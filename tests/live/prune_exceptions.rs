@@ -102,7 +102,7 @@ fn member_with_a_finalizer_stays_in_the_set_and_keeps_its_namespace() {
             &format!("warning[apply-set]: configmap/fin in {inner} is being deleted, and is still there"),
             "held by finalizer example.com/hold, set by kubectl-patch",
             "until it is gone",
-            &format!("namespace/{inner} is not pruned: it still holds configmap/fin"),
+            &format!("namespace/{inner} is not pruned: it still contains configmap/fin"),
             "1 still being deleted, 1 not pruned",
         ] {
             assert!(ran.stderr.contains(part), "{time} {part}: {}", ran.stderr);
@@ -244,7 +244,7 @@ fn namespaces_with_objects_of_the_run_are_never_pruned() {
     for dry in [&[][..], &["--dry-run=server"], &["--dry-run=client"]] {
         let ran = shelf.apply(&new, &[&["--prune-holding=Namespace"], dry].concat()).ended(1);
         for part in [
-            &format!("namespace/{inner} left the ApplySet, and cannot be pruned: it holds configmap/new"),
+            &format!("namespace/{inner} left the ApplySet but cannot be pruned: it contains configmap/new"),
             "nothing was sent to the cluster",
         ] {
             assert!(ran.stderr.contains(part), "{dry:?} {part}: {}", ran.stderr);
@@ -340,10 +340,14 @@ fn volumes_that_may_hold_data_are_not_pruned() {
     rig.kubectl(&["create", "-f", "pod.yaml"]);
     let ran = sets.smp("shop", &maps(&["a"]), &[]).ended(0);
     for part in [
-        &format!("persistentvolumeclaim/named is not pruned: it names the volume {name}-v"),
+        &format!("persistentvolumeclaim/named is not pruned: it refers to volume {name}-v"),
         "persistentvolumeclaim/used is not pruned: pod/p uses it",
-        &format!("{released} is not pruned: it is Released, and has what the claim data in {name} wrote"),
-        &format!("persistentvolume/{name}-reserved is not pruned: it is kept for the claim data in {name}"),
+        &format!(
+            "{released} is not pruned: it is Released and still contains the data of the claim data in {name} wrote"
+        ),
+        &format!(
+            "persistentvolume/{name}-reserved is not pruned: it is reserved for the claim data in {name}"
+        ),
         "4 not pruned",
     ] {
         assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
@@ -514,8 +518,8 @@ fn kinds_outside_the_objects_cause_no_wait_after_an_apply() {
     rig.file("map.yaml", &maps(&["m"]));
     for (kinds, status, parts) in [
         ("--wait=", 2, ["a value is required for '--wait[=<KINDS>]'", "error[usage]"]),
-        ("--wait=TYPO", 2, ["no kind is called `TYPO`", "nothing was sent"]),
-        ("--wait=configmap,TYPO", 2, ["no kind is called `TYPO`", "nothing was sent"]),
+        ("--wait=TYPO", 2, ["unknown kind `TYPO`", "nothing was sent"]),
+        ("--wait=configmap,TYPO", 2, ["unknown kind `TYPO`", "nothing was sent"]),
         ("--wait=statefulset", 1, ["none of the objects is of a kind that is named", "nothing was sent"]),
     ] {
         let ran = rig.smp(&["apply", "-f", "map.yaml", kinds]);

@@ -73,7 +73,7 @@ metadata: {{name: {inner}}}
         assert!(ran.stderr.contains(part), "{what}: {ran:?}");
     };
     while_a_definition_serves_nothing(rig, &inner, || {
-        let part = format!("a Gadget.{}.example.com: no version of it is served", rig.name);
+        let part = format!("a Gadget.{}.example.com: no version of the CRD is served", rig.name);
         stays("no version is served", &part, &[]);
     });
     let down = server_without_a_group(rig);

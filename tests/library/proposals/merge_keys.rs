@@ -146,15 +146,15 @@ fn recommended_keys_begin_with_the_default_key() {
         assert!(with(keys).expect_err(keys).contains(why), "{keys}");
     }
     let none = "definitions: {A: {type: array, x-kubernetes-recommended-patch-merge-key: a}}";
-    insta::assert_snapshot!(read(none).expect_err("no default"), @"x-kubernetes-recommended-patch-merge-key: the recommended merge keys `a` need a default merge key, and there is none");
+    insta::assert_snapshot!(read(none).expect_err("no default"), @"x-kubernetes-recommended-patch-merge-key: the recommended merge keys `a` require a default merge key, but there is none");
     // CRDs and server documents use the same parser.
     let crd = "\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 spec: {group: a.b, names: {kind: A}, versions: [{name: v1, schema: {openAPIV3Schema: {type: object, properties: {l: {type: array, x-kubernetes-patch-merge-key: a, x-kubernetes-recommended-patch-merge-key: 'b,a'}}}}}]}
 ";
-    insta::assert_snapshot!(read(crd).expect_err("a CRD"), @"x-kubernetes-recommended-patch-merge-key: the default merge key `a` must be the first of the recommended ones, `b`, `a`");
+    insta::assert_snapshot!(read(crd).expect_err("a CRD"), @"x-kubernetes-recommended-patch-merge-key: the default merge key `a` must come first in the recommended merge keys `b`, `a`");
     let v3 = "{\"openapi\": \"3.0.0\", \"components\": {\"schemas\": {\"A\": {\"type\": \"array\", \
               \"x-kubernetes-patch-merge-key\": \"a\", \"x-kubernetes-recommended-patch-merge-key\": \"b\"}}}}";
-    insta::assert_snapshot!(read(v3).expect_err("a document"), @"x-kubernetes-recommended-patch-merge-key: the default merge key `a` is not among the recommended ones, `b`");
+    insta::assert_snapshot!(read(v3).expect_err("a document"), @"x-kubernetes-recommended-patch-merge-key: the default merge key `a` is missing from the recommended merge keys `b`");
 }

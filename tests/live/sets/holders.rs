@@ -69,7 +69,8 @@ fn namespace_that_holds_objects_is_not_pruned() {
 
     let ran = apply("outer.yaml", &[]).ended(0);
     assert!(ran.stdout.contains("configmap/inside pruned"), "{ran:?}");
-    for part in ["persistentvolumeclaim/claim is not pruned: it is bound", "it still holds configmap/foreign"]
+    for part in
+        ["persistentvolumeclaim/claim is not pruned: it is bound", "it still contains configmap/foreign"]
     {
         assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
     }
@@ -118,7 +119,7 @@ metadata: {name: g}
     sets.rig.kubectl(&["apply", "-f", "own.yaml"]);
     let ran = sets.smp("shop", &maps(&["a"]), &[]).ended(0);
     assert!(ran.stdout.contains("/g pruned") && !ran.stdout.contains("customresourcedefinition"), "{ran:?}");
-    assert!(ran.stderr.contains("it still holds gadget.") && ran.stderr.contains("/own"), "{ran:?}");
+    assert!(ran.stderr.contains("it still contains gadget.") && ran.stderr.contains("/own"), "{ran:?}");
     assert!(sets.rig.exists(&format!("crd/{definition}")));
     sets.rig.kubectl(&["delete", &definition, "own"]);
     let ran = sets.smp("shop", &maps(&["a"]), &[]).ended(0);
@@ -140,7 +141,7 @@ fn kind_that_is_no_longer_defined_is_reported_and_kept() {
         let ran = sets.smp("shop", &maps(&["b"]), &[]).ended(0);
         assert!(ran.stderr.contains("no kind Gone.apps any more"), "{ran:?}");
         // If nothing defines the group, its objects cannot return.
-        let gone = "nothing defines the kind Gone.gone.example.com any more";
+        let gone = "no CRD or APIService defines the kind Gone.gone.example.com any more";
         assert_eq!(ran.stderr.contains(gone), is_first, "{ran:?}");
         assert!(ran.stderr.contains("contains-group-kinds of secret/shop"), "{ran:?}");
         assert_eq!(sets.members("configmap"), names(&["b"]));
@@ -193,7 +194,7 @@ configmap/b adopted
     });
     let ran = rig.smp(&["applyset", "list", "-n", &rig.name, "--server", &proxy.url()]).ended(0);
     assert!(ran.stdout.contains("secret/shop"), "{ran:?}");
-    assert!(ran.stderr.contains("no custom resources are looked for: not yours"), "{ran:?}");
+    assert!(ran.stderr.contains("custom resources are not searched for parents: not yours"), "{ran:?}");
     let viewed = rig.smp(&["applyset", "view", "shop", "-n", &rig.name, "-o", "json"]).ended(0).stdout;
     let viewed: Value = serde_json::from_str(&viewed).expect("JSON");
     assert_eq!(
