@@ -155,7 +155,7 @@ fn similar_names_are_suggested() {
         ("sevice/web-s", "did you mean `service/web-s`?"),
         ("sts/system:web", "did you mean `clusterrole.rbac.authorization.k8s.io/system:web-s`?"),
         ("web-s", "did you mean `service/web-s`?"),
-        ("nothing/like-it", "`kubectl smp build -o name` lists what is built"),
+        ("nothing/like-it", "`kubectl smp build -o name` lists the resources"),
     ];
     for (words, want) in table {
         let found = help(home.path(), &["blame", "prod", words]);
@@ -171,8 +171,8 @@ fn similar_names_are_suggested() {
         ),
         ("spec.replica", "did you mean `spec.replicas`?"),
         ("/spec/replica", "did you mean `/spec/replicas`?"),
-        ("spec.paused", "`patches[0]` removed it: add `--removed` to see what it was"),
-        ("nonsense", "write it as metadata.name, ports[0].port or containers[name=NAME].image"),
+        ("spec.paused", "`patches[0]` removed it: use `--removed` to show its last value"),
+        ("nonsense", "write a field path such as metadata.name, ports[0].port or containers[name=NAME].image"),
     ];
     for (path, want) in fields {
         assert_eq!(

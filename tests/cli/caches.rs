@@ -389,7 +389,7 @@ spec: {group: a.b, names: {kind: A}, versions: [{name: v1, schema: {openAPIV3Sch
         bad[position] ^= 4;
         fs::write(home.path("compiled"), bad).expect("written");
         let error =
-            home.run(&["build", "plain", "--schema", "compiled"]).failed("compiled schema cannot be used");
+            home.run(&["build", "plain", "--schema", "compiled"]).failed("compiled schema is not established");
         assert!(error.contains("in the schema file compiled"), "{error}");
     }
 }

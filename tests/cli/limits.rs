@@ -88,7 +88,7 @@ fn bases_nest_2000_levels_deep() {
     assert_eq!(text.as_deref(), Ok(CONFIG_MAP));
     let (code, message) = on_small_stack(|| built(bases(2_600), "b0")).expect_err("too deep");
     assert_eq!(code, Code::LimitExceeded);
-    assert_eq!(message, "more than 2500 directories are nested here");
+    assert_eq!(message, "more than 2500 levels deep");
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn shared_bases_do_not_grow_exponentially() {
         let (code, message) = built(files, "top").expect_err("2^22 paths");
         assert_eq!(
             (code, message.as_str()),
-            (Code::LimitExceeded, "the build goes through more than 50000 directories")
+            (Code::LimitExceeded, "the build visits more than 50000 directories")
         );
     }
     let bytes = "resources: [big.yaml]\n";
@@ -213,7 +213,7 @@ fn shared_bases_do_not_grow_exponentially() {
     let (code, message) = built(files, "l0").expect_err("4 TB");
     assert_eq!(
         (code, message.as_str()),
-        (Code::LimitExceeded, "the build repeats more than 134217728 bytes of manifests")
+        (Code::LimitExceeded, "the build copies more than 134217728 bytes of manifests")
     );
 }
 
@@ -245,7 +245,7 @@ transformers:
     for files in [over(CONFIG_MAP, &replacement), configured, over(CONFIG_MAP, &add)] {
         let (code, message) = on_small_stack(|| built(files, ".")).expect_err("too long");
         assert_eq!(code, Code::LimitExceeded, "{message}");
-        assert!(message.contains("this path has more than 200"), "{message}");
+        assert!(message.contains("the path has more than 200"), "{message}");
     }
     // The longest path allowed.
     let path = "a.".repeat(199) + "a";

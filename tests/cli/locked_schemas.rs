@@ -282,7 +282,7 @@ patches: [{path: patch.yaml}]
         assert!(built.warnings.iter().all(|warning| warning.severity() == Severity::Note), "{target}");
         built.warnings.iter().map(|note| note.message().to_string()).collect::<Vec<_>>()
     };
-    let noted = "ex.io/v1 Gadget merges by its schema in smp.lock, which is above the target";
+    let noted = "ex.io/v1 Gadget is merged by its schema in smp.lock, in a parent directory of the target";
     for (target, want) in [("over", &[noted][..]), ("k", &[noted]), ("unpatched", &[]), ("own", &[])] {
         assert_eq!(notes(target, BuildOptions::default()), want, "{target}");
     }
@@ -295,9 +295,9 @@ patches: [{path: patch.yaml}]
     assert!(output.status.success(), "a note: {diagnostics}");
     assert_eq!(diagnostics.matches("note[schema-source]: ").count(), 1, "{diagnostics}");
     insta::assert_snapshot!(diagnostics, @r"
-    note[schema-source]: ex.io/v1 Gadget merges by its schema in smp.lock, which is above the target
+    note[schema-source]: ex.io/v1 Gadget is merged by its schema in smp.lock, in a parent directory of the target
      |
      = target: k
-     = help: name the file with --lock-file if its schemas are meant to count here
+     = help: pass the file with --lock-file to use its schemas without this note
     ");
 }

@@ -210,7 +210,7 @@ clusters:
             (kubeconfig("", "    token: [s3cr3t]\n"), "error[syntax]", "config:1", ""),
             (
                 kubeconfig("    certificate-authority-data: s3cr3t!\n", "    token: t\n"),
-                "error[invalid-value]: `certificate-authority-data` of the cluster `one` is no base64",
+                "error[invalid-value]: `certificate-authority-data` of the cluster `one` is not valid base64",
                 "config:10:33",
                 "`certificate-authority`",
             ),
@@ -221,7 +221,7 @@ clusters:
     client-key-data: s3cr3t!
 ",
                 ),
-                "error[invalid-value]: `client-key-data` of the user `ann` is no base64",
+                "error[invalid-value]: `client-key-data` of the user `ann` is not valid base64",
                 "config:14:22",
                 "`client-key`",
             ),
@@ -346,12 +346,12 @@ spec: [{{x: {value}}}]
         &["apply", "--dry-run=client", "-o", "name"],
     ];
     let table = [
-        (".inf", "infinity and NaN cannot be written as JSON"),
-        ("-.Inf", "infinity and NaN cannot be written as JSON"),
-        (".nan", "infinity and NaN cannot be written as JSON"),
-        ("\"\\x7f\"", "the character U+007F cannot be written as YAML"),
-        ("\"\\u0080\"", "the character U+0080 cannot be written as YAML"),
-        ("\"\\uffff\"", "the character U+FFFF cannot be written as YAML"),
+        (".inf", "infinity and NaN cannot be represented in JSON"),
+        ("-.Inf", "infinity and NaN cannot be represented in JSON"),
+        (".nan", "infinity and NaN cannot be represented in JSON"),
+        ("\"\\x7f\"", "character U+007F cannot be represented in YAML"),
+        ("\"\\u0080\"", "character U+0080 cannot be represented in YAML"),
+        ("\"\\uffff\"", "character U+FFFF cannot be represented in YAML"),
     ];
     for (value, message) in table {
         let home = temp_dir(&[

@@ -200,7 +200,7 @@ target prod                                              4 objects
 ├─ transformer nameHash                                  1 value of 1 object
 └─ transformer nameReference                             1 value of 1 object
 
-sum: 4 objects, 1 deleted on the way
+sum: 4 objects, 1 deleted during the build
 ",
     );
 }
@@ -272,7 +272,7 @@ target app/over                   2 objects
 ├─ patch app/over/same.yaml       ConfigMap/a
 └─ patch app/over/sub/a.yaml      ConfigMap/a: 2 values
 
-sum: 2 objects, 1 deleted on the way
+sum: 2 objects, 1 deleted during the build
 ",
     );
     let within = tree(&home.path().join("app/over"), &[]);
@@ -285,7 +285,7 @@ sum: 2 objects, 1 deleted on the way
     ├─ patch same.yaml               ConfigMap/a
     └─ patch sub/a.yaml              ConfigMap/a: 2 values
 
-    sum: 2 objects, 1 deleted on the way
+    sum: 2 objects, 1 deleted during the build
     ");
     let file = tree(home.path(), &["app/over/sub/a.yaml"]);
     insta::assert_snapshot!(file, @r"

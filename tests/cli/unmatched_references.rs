@@ -78,7 +78,7 @@ replacements:
 "#
             .into(),
             "unmatched-image",
-            ["3:10", "16:15 this field has it"],
+            ["3:10", "16:15 field with this image"],
         ),
         (
             r#"images:
@@ -87,7 +87,7 @@ replacements:
 "#
             .into(),
             "unmatched-image",
-            ["4:10", "3:38 the other entry"],
+            ["4:10", "3:38 other entry"],
         ),
         (
             "\
@@ -112,7 +112,7 @@ replacements:
         (source("spec.replcas"), "no-match", ["3:52", "6:13 perhaps this one is meant"]),
         (source("spec.absent"), "no-match", ["3:52", "1:1 the source"]),
         (target("web", "spec.replcas"), "no-match", ["6:18", "1:1 in this resource"]),
-        (target("web", "spec.replicas"), "wrong-type", ["6:13 the field that keeps its type", "6:18"]),
+        (target("web", "spec.replicas"), "wrong-type", ["6:13 field that keeps its type", "6:18"]),
     ];
     for (fields, code, want) in table {
         let reported = reported(&fields);

@@ -351,7 +351,7 @@ fn full_or_closed_stdout_is_an_error() {
         let output = program(home.path(), args).stdout(full).stderr(Stdio::piped()).output().expect("runs");
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         let message = String::from_utf8_lossy(&output.stderr);
-        assert!(message.contains("standard output cannot be written: No space left"), "{args:?}: {message}");
+        assert!(message.contains("cannot write to standard output: No space left"), "{args:?}: {message}");
     }
     many(&home.path().join("many"), 3000, "one");
     let mut child = program(home.path(), &["build", "many"])

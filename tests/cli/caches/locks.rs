@@ -57,7 +57,7 @@ fn unpinned_references_are_reported() {
     home.base("b", "2");
     let [a, b] = ["a", "b"].map(|name| format!("{}//base?ref=main", home.url(name)));
     home.overlay("overlay", std::slice::from_ref(&a));
-    let error = home.run(&["build", "overlay", "--locked"]).failed("not in a lock file, which must have all");
+    let error = home.run(&["build", "overlay", "--locked"]).failed("not in a lock file, but --locked requires all of them");
     assert!(error.contains("kubectl smp lock"), "{error}");
     home.run(&["lock", "overlay"]).printed();
     home.overlay("overlay", &[a, b.clone()]);
@@ -224,9 +224,9 @@ metadata:
     home.write("overlay/smp.lock", &text);
     let ran = home.run(&lock);
     insta::assert_snapshot!(ran.stderr, @r"
-    warning[no-schema]: the cluster has no schema of example.com/v1 Unknown, which is not locked
+    warning[no-schema]: the cluster has no schema of example.com/v1 Unknown was not pinned: the cluster has no schema of it
      |
-     = help: install its CRD there first, or add it to the build
+     = help: install its CRD in the cluster, or add the CRD to the build
     ");
     assert!(ran.success, "{}", ran.stderr);
     home.run(&[&lock[..], &["--offline"]].concat()).failed("offline");

@@ -241,7 +241,7 @@ fn symlinked_configuration_is_rejected() {
     let output = run(home, &["check", "app"]);
     let reported = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{reported}");
-    assert!(reported.contains(".smp.yaml is no file of its own"), "{reported}");
+    assert!(reported.contains(".smp.yaml is not a regular file"), "{reported}");
 }
 
 /// Requires root, which alone can change the owner of a file.

@@ -15,7 +15,7 @@ fn unknown_kubernetes_versions_are_rejected() {
         let output = run(home.path(), &["check", "--kubernetes", release]);
         assert_eq!(output.status.code(), Some(2), "{release}");
         let diagnostics = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(diagnostics.contains("the releases from 1.16 to 1.37 are known"), "{diagnostics}");
+        assert!(diagnostics.contains("supported versions are 1.16 to 1.37 are known"), "{diagnostics}");
     }
     for release in ["1.16", "v1.34", "1.37.1"] {
         assert_eq!(run(home.path(), &["check", "--kubernetes", release]).status.code(), Some(0), "{release}");
@@ -178,9 +178,9 @@ fn duplicate_resources_are_reported() {
     assert_eq!(all, [""; 0]);
     let output = program::run_with_stdin(program::command(home, &["check", "-o", "short", "-"]), &twice);
     insta::assert_snapshot!(stdout(&output), @r"
-    <stdin>:8:1: error[duplicate-resource]: there are two resources with the id Pod web
-    <stdin>:13:12: error[container-without-image]: the container `web` has no image
-    <stdin>:13:17: error[unknown-field]: there is no field `imag` here
+    <stdin>:8:1: error[duplicate-resource]: duplicate resource id: Pod web
+    <stdin>:13:12: error[container-without-image]: container `web` has no image
+    <stdin>:13:17: error[unknown-field]: unknown field `imag` here
     ");
 }
 
@@ -246,7 +246,7 @@ fn all_codes_are_listed_and_explained() {
         assert!(page.status.success() && stdout(&page).contains(code), "{code}");
     }
     let blank = POD.replace("image: nginx", "image: \"nginx \"");
-    insta::assert_snapshot!(findings_of(&blank)[0], @"image: the name of an image has no blanks around it");
+    insta::assert_snapshot!(findings_of(&blank)[0], @"image: must not have leading or trailing whitespace");
 }
 
 #[test]

@@ -318,7 +318,7 @@ patches:
        = field: spec.selector
        = target: b
 
-    error[selector-mismatch]: the labels of the template do not match the selector at `app`
+    error[selector-mismatch]: selector does not match template labels at `app`
      --> b/labels.yaml:8:9
       |
     8 |         app: wob

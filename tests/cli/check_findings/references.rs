@@ -70,7 +70,7 @@ spec:
 "
         )
     };
-    let want = ["dangling-reference: there is no StatefulSet `web` in the build"];
+    let want = ["dangling-reference: there is no StatefulSet `web` is not in the build"];
     assert_eq!(findings_of(&scaler("StatefulSet", "web")), want);
     assert_eq!(findings_of(&scaler("StatefulSet", "api")), [""; 0]);
     let set = |name| {
@@ -95,7 +95,7 @@ spec: {{selector: {{app: db}}, ports: [{{port: 1}}]}}
     };
     assert_eq!(
         findings_of(&set("data-dbb")),
-        ["dangling-reference: there is no Service `data-dbb` in the build"]
+        ["dangling-reference: there is no Service `data-dbb` is not in the build"]
     );
     assert_eq!(findings_of(&set("data-db")), [""; 0]);
     // A dashboard found by a sidecar through its label needs no reference.

@@ -115,7 +115,7 @@ base/kustomization.yaml
     );
     let diagnostics = String::from_utf8_lossy(&output.stderr);
     insta::assert_snapshot!(diagnostics, @r"
-    error[io]: `web.yaml` cannot be read: no such file or directory
+    error[io]: `web.yaml`: no such file or directory
      --> overlays/prod/kustomization.yaml:1:25
       |
     1 | resources: [../../base, web.yaml]

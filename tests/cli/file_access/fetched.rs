@@ -249,7 +249,7 @@ fn charts_with_symlinks_out_of_a_repository_are_rejected() {
     workspace.repository("repo");
     // helm follows symlinks on its own.
     let message = workspace.rejected(&[&["build", &url][..], &flags].concat());
-    assert!(message.contains("charts/c/templates/outside.yaml leads out of what was fetched"), "{message}");
+    assert!(message.contains("charts/c/templates/outside.yaml is outside of the fetched repository"), "{message}");
 }
 
 #[test]

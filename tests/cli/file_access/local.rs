@@ -34,7 +34,7 @@ fn symlinks_out_of_a_kustomization_are_rejected() {
         workspace.link("app/l.yaml", "../out/secret.yaml");
         workspace.link("app/d", "/out");
         let message = workspace.rejected(&["build", "app"]);
-        assert!(message.contains(&format!("`{named}` leads outside of app")), "{text}: {message}");
+        assert!(message.contains(&format!("`{named}` is not in or below app")), "{text}: {message}");
         assert!(message.contains("it is out/secret.yaml"), "{text}: {message}");
     }
 }
@@ -47,7 +47,7 @@ fn symlinks_out_of_plain_directories_are_rejected() {
             let workspace = Workspace::new(&[("base/a.yaml", &map("a")), ("over/b.yaml", &map("b"))]);
             workspace.link(&format!("{directory}/{link}"), target);
             let message = workspace.rejected(&["build", target_directory]);
-            let want = format!("`{directory}/{link}` leads outside of {directory}");
+            let want = format!("`{directory}/{link}` is not in or below {directory}");
             assert!(message.contains(&want), "{message}");
             let given = ["build", "over", "--base", "base"];
             assert!(workspace.rejected(&given).contains(&want), "a base that is given");
@@ -133,7 +133,7 @@ fn unreadable_kustomization_is_an_error() {
         let outside = workspace();
         outside.link(&path, "../out/secret.yaml");
         let message = outside.rejected(&["build", "app"]);
-        assert!(message.contains(&format!("`{path}` leads outside of app")), "{message}");
+        assert!(message.contains(&format!("`{path}` is not in or below app")), "{message}");
         let lost = workspace();
         lost.link(&path, "nowhere");
         assert!(
@@ -344,7 +344,7 @@ fn detected_bases_must_be_inside_the_repository() {
                 let reported = outcome.messages + &outcome.output;
                 assert!(!outcome.succeeded && !reported.contains(SECRET), "{command} {flags:?}: {reported}");
                 assert!(
-                    reported.contains(&format!("`{base}` leads outside of repo")),
+                    reported.contains(&format!("`{base}` is not in or below repo")),
                     "{command} {flags:?}: {reported}"
                 );
                 assert!(reported.contains("--base .docker"), "{reported}");

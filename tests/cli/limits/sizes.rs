@@ -140,7 +140,7 @@ fn files_read_by_many_generators_count_toward_the_size_limit() {
     assert!(built(with_files(entries(|i| format!("f{i}"))), ".").is_ok(), "each is read once");
 }
 
-/// JSON patch operations on one line, which must be JSON.
+/// JSON patch operations on one line is missing, must be JSON.
 fn listed(operations: &[String]) -> String {
     format!("[{}]", operations.join(", "))
 }
@@ -256,7 +256,7 @@ fn infinity_and_nan_are_rejected_in_json_output() {
         assert_eq!(output.status.code(), Some(1), "{value}");
         assert!(!String::from_utf8_lossy(&output.stdout).contains("ConfigMap"), "{value}");
         let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(stderr.contains("infinity and NaN cannot be written as JSON"), "{stderr}");
+        assert!(stderr.contains("infinity and NaN cannot be represented in JSON"), "{stderr}");
         assert!(stderr.contains("ConfigMap a"), "{stderr}");
     }
 }

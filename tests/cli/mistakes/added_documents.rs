@@ -38,7 +38,7 @@ metadata: {name: web, namespace: shop}
     insta::assert_snapshot!(&rejected(home.path(), &["build", "misnamed"]), @r"
     error[missing-field]: misnamed has no kustomization file and no manifests
      |
-     = help: rename `kustomization.yml.txt` to `kustomization.yml`, the name of kustomizations
+     = help: rename `kustomization.yml.txt` to `kustomization.yml`
     ");
     for name in ["spelled", "typed"] {
         let reported = rejected(home.path(), &["build", name]);
@@ -111,7 +111,7 @@ fn unmatched_document_suggests_a_resource() {
         let reported = reported(home.path(), &["build", name]);
         assert_contains_all(
             &reported,
-            &["warning[added-document]: the base has no such resource, so this one is added", want],
+            &["warning[added-document]: resource is not in the base and is added", want],
         );
         assert_contains_all(&reported, &[&format!("--> {name}/a.yaml:1:1"), "::: base/"]);
     }
@@ -120,7 +120,7 @@ fn unmatched_document_suggests_a_resource() {
     }
     let reported = rejected(home.path(), &["build", "half"]);
     insta::assert_snapshot!(reported, @r"
-    error[added-document]: the base has no such resource, and this one cannot be added: it lacks `spec.selector`, `spec.template`
+    error[added-document]: resource is not in the base and cannot be added: missing `spec.selector`, `spec.template`
      --> half/a.yaml:1:1
       |
     1 | apiVersion: apps/v1
@@ -129,13 +129,13 @@ fn unmatched_document_suggests_a_resource() {
      ::: base/web.yaml:1:1
       |
     1 | apiVersion: apps/v1
-      | - perhaps this one is meant
+      | - similar resource in the base
       |
       = resource: Deployment.apps wep in namespace shop
       = help: did you mean Deployment `web`?
     ");
     insta::assert_snapshot!(&rejected(home.path(), &["build", "bare"]), @r"
-    error[added-document]: the base has no such resource, and this one cannot be added: it lacks `spec`
+    error[added-document]: resource is not in the base and cannot be added: missing `spec`
      --> bare/a.yaml:1:1
       |
     1 | apiVersion: apps/v1
@@ -144,7 +144,7 @@ fn unmatched_document_suggests_a_resource() {
      ::: base/web.yaml:1:1
       |
     1 | apiVersion: apps/v1
-      | - perhaps this one is meant
+      | - similar resource in the base
       |
       = resource: Deployment.apps web
       = help: did you mean Deployment `web` in namespace `shop`?
@@ -175,7 +175,7 @@ spec: {{replicas: 3}}
     let lacks = "this one cannot be added: it lacks `spec.selector`, `spec.template`";
     let table = [
         ("longer", "did you mean Deployment `web`?"),
-        ("other", "complete it, or name the resource of the base that it changes"),
+        ("other", "add the missing fields, or use the name of a resource in the base"),
         ("version", "did you mean Deployment `web` of apiVersion `apps/v1`?"),
         ("core", "did you mean Deployment `web` of apiVersion `apps/v1`?"),
     ];
@@ -187,7 +187,7 @@ spec: {{replicas: 3}}
         );
     }
     insta::assert_snapshot!(&reported(home.path(), &["build", "custom"]), @r"
-    warning[added-document]: the base has no such resource, so this one is added
+    warning[added-document]: resource is not in the base and is added
      --> custom/x.yaml:1:1
       |
     1 | apiVersion: fleet.example.com/v1

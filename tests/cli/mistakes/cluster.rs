@@ -116,7 +116,7 @@ spec: {{list: {list}}}
     let reported = reported(home.path(), &["build", "prod", "-s", &server]);
     assert_contains_all(
         &reported,
-        &["warning[remote]: the cluster could not be asked for the schema of example.com/v1 Widget"],
+        &["warning[remote]: the cluster from the example.com/v1 Widget"],
     );
 }
 

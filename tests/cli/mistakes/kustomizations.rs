@@ -267,7 +267,7 @@ configurations: [config.yaml]
                 let reported = rejected(home.path(), args);
                 assert_contains_all(
                     &reported,
-                    &["there are two resources with the id ConfigMap a", "a.yaml:1:1", "b.yaml:1:1"],
+                    &["duplicate resource id: ConfigMap a", "a.yaml:1:1", "b.yaml:1:1"],
                 );
             }
             rejected(home.path(), &["build", "over"]);

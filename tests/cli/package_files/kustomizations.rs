@@ -374,13 +374,13 @@ fn suspicious_output_paths_are_rejected() {
     let output = merge3(&directory, &["--in-place"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     insta::assert_snapshot!(text(&output.stderr), @r"
-    error[conflict]: dest/web.yaml has a conflict between markers
+    error[conflict]: dest/web.yaml has unresolved conflict markers
      --> dest/web.yaml:6:1
       |
     6 | ***
       | ^^^ here
       |
-      = help: resolve it, and take the markers away
+      = help: resolve the conflict and remove the markers
     ");
 }
 
@@ -393,13 +393,13 @@ fn dangling_and_unreferenced_files_are_reported_after_a_merge() {
         (
             [("b.yaml, a.yaml", vec![("a.yaml", WEB)]), ("b.yaml, c.yaml", vec![("c.yaml", WEB)])],
             ("b.yaml, a.yaml", vec![("a.yaml", own.as_str())]),
-            "a.yaml is named by no kustomization after the merge",
+            "a.yaml is not listed by any kustomization after the merge",
         ),
         // Both sides move the file, and each kustomization lists its own path.
         (
             [("a.yaml", vec![("a.yaml", WEB)]), ("b.yaml", vec![("b.yaml", WEB)])],
             ("c.yaml", vec![("c.yaml", WEB)]),
-            "kustomization.yaml names b.yaml, which is not there after the merge",
+            "kustomization.yaml names b.yaml, which does not exist after the merge",
         ),
     ];
     for ([original, updated], dest, reported) in table {

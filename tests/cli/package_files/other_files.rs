@@ -145,8 +145,8 @@ fn directory_merge_prints_manifests_and_lists_other_files() {
     let reported = text(&output.stderr);
     for line in [
         "dest/README.md: changed\n",
-        "dest/README.md: not printed, since it is no manifest\n",
-        "dest/values.yaml: not printed, since it is no manifest\n",
+        "dest/README.md: not printed, because it is not a manifest\n",
+        "dest/values.yaml: not printed, because it is not a manifest\n",
         "dest/web.yaml: Deployment.apps web: changed spec.template.spec.containers[name=web].image\n",
     ] {
         assert!(reported.contains(line), "{line} is not in {reported}");

@@ -241,7 +241,7 @@ fn symlinks_in_dest_are_not_written_through() {
     assert!(output.status.success(), "{output:?}");
     let reported = text(&output.stderr);
     for path in ["link.yaml", "sub/x.txt"] {
-        assert!(reported.contains(&format!("{path} is left alone: a side has a link there")), "{reported}");
+        assert!(reported.contains(&format!("{path} is not merged: one version has a symlink there")), "{reported}");
     }
     assert_eq!(fs::read_to_string(directory.path().join("dest/real.yaml")).expect("there"), WEB);
     assert_eq!(fs::read_dir(directory.path().join("elsewhere")).expect("there").count(), 0);

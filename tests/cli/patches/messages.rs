@@ -75,7 +75,7 @@ spec:
     for (manifest, patch, location) in table {
         let reported = diagnostics(manifest, &["--dialect", "kustomize", "-p", patch]);
         assert_eq!(
-            reported.contains("kustomize loses this entry"),
+            reported.contains("kustomize drops this entry"),
             location.is_some(),
             "{patch}: {reported}"
         );

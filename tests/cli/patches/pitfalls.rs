@@ -141,7 +141,7 @@ spec:
             files.path(),
             &["patch", "-f", "thing.yaml", "--schema=types.yaml", "--dialect", "kustomize", "-p", &patch],
         );
-        let reported = diagnostics.matches("kustomize loses this entry").count();
+        let reported = diagnostics.matches("kustomize drops this entry").count();
         assert_eq!(reported, lost.len(), "{list}{entry}: {diagnostics}");
         for location in lost {
             assert!(diagnostics.contains(location), "{location}: {diagnostics}");
@@ -161,7 +161,7 @@ const REFUSED_OPERATIONS: [(&str, &[&str]); 8] = [
     ),
     (
         "[{op: copy, from: /spec/replica, path: /spec/minReadySeconds}, {op: test, path: /x, value: 1}]",
-        &["the test failed: `/x` is not there", "operation 2"],
+        &["test failed: `/x` is not there", "operation 2"],
     ),
     (
         "[{op: move, from: /spec/replica, path: /spec/minReadySeconds}]",
@@ -215,11 +215,11 @@ fn move_into_the_moved_entry_resolves_to_the_next_entry() {
     let (patched, diagnostics) =
         succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", &patch]);
     assert!(
-        patched.contains("name: first") && diagnostics.contains("there is no field `x` here"),
+        patched.contains("name: first") && diagnostics.contains("unknown field `x` here"),
         "{diagnostics}"
     );
     insta::assert_snapshot!(diagnostics, @r"
-    warning[unknown-field]: there is no field `x` here
+    warning[unknown-field]: unknown field `x` here
       --> web.yaml:11:9
        |
     11 |       - name: first
@@ -227,7 +227,7 @@ fn move_into_the_moved_entry_resolves_to_the_next_entry() {
        |
        = resource: Deployment.apps web
        = field: spec.template.spec.containers[0].x
-       = help: the API server refuses it, or drops it
+       = help: the API server rejects or drops it
     ");
 }
 
@@ -357,7 +357,7 @@ fn null_in_the_live_object_is_not_a_conflict() {
     )
     .expect("written");
     let diagnostics = fail(files.path(), &create);
-    for location in ["original.yaml:6:6", "applied last, and gone now", "current.yaml:6:6"] {
+    for location in ["original.yaml:6:6", "last applied here, now removed", "current.yaml:6:6"] {
         assert!(diagnostics.contains(location), "{diagnostics}");
     }
 }

@@ -18,7 +18,7 @@ fn values_invalid_in_the_schema_are_reported() {
     );
     for warning in [
         "this must be `true` or `false` and is a string",
-        "there is no field `replcas` here",
+        "unknown field `replcas` here",
         "did you mean `replicas`?",
         "this must be a string and is an integer",
         "put it in quotes",
@@ -40,7 +40,7 @@ fn values_invalid_in_the_schema_are_reported() {
       |
       = resource: Deployment.apps web
       = field: spec.paused
-      = help: the API server refuses it
+      = help: the API server rejects it
     ");
 }
 
@@ -72,7 +72,7 @@ fn missing_required_fields_are_reported() {
             continue;
         }
         let name = field.rsplit('.').next().expect("one");
-        let message = format!("warning[missing-field]: the required field `{name}` is missing");
+        let message = format!("warning[missing-field]: missing required field `{name}` is missing");
         assert!(
             diagnostics.contains(&message) && diagnostics.contains(&format!("field: {field}\n")),
             "{patch}: {diagnostics}"
@@ -100,7 +100,7 @@ fn duplicate_values_in_a_set_are_reported() {
         let patch = if want.is_empty() { other } else { add };
         let (_, diagnostics) =
             succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
-        let is_told = diagnostics.contains("this is in the set twice") && diagnostics.contains(want);
+        let is_told = diagnostics.contains("duplicate value in a set") && diagnostics.contains(want);
         assert_eq!(is_told, !want.is_empty(), "{diagnostics}");
     }
 }
@@ -118,12 +118,12 @@ fn delete_directive_in_an_atomic_list_is_reported() {
     for (manifest, becomes, want) in [
         (
             with.as_str(),
-            "puts the patch's list in its place, this entry with it",
+            "replaces the list with that of the patch, including this entry",
             r"      tolerations:
       - key: a
       containers",
         ),
-        (WEB, "makes a new list, without this entry", "tolerations: []"),
+        (WEB, "creates the list without this entry", "tolerations: []"),
     ] {
         let files = temp_dir(&[("web.yaml", manifest)]);
         let patch = "{spec: {template: {spec: {tolerations: [{$patch: delete, key: a}]}}}}";

@@ -145,13 +145,13 @@ fn patch_cannot_change_the_identity_of_an_object() {
         (
             "strategic",
             whole,
-            "apiVersion: this patch would take away what says which object it is, `apps/v1`",
+            "apiVersion: patch removes the identifying value `apps/v1`",
         ),
         ("json", &json("op: remove, path: /kind"), "kind: this patch would take away"),
-        ("json", &renamed, "metadata.name: this patch would make another object of it: `x` instead of `web`"),
+        ("json", &renamed, "metadata.name: patch changes the identity of the object from `x` to `web`"),
         ("merge", "{kind: null}", "kind: this patch would take away"),
         ("merge", "{metadata: null}", "metadata.name: this patch would take away"),
-        ("json", &json("op: add, path: /metadata/namespace, value: x"), "`x` instead of `shop`"),
+        ("json", &json("op: add, path: /metadata/namespace, value: x"), "`x` to `shop`"),
     ];
     let shop = WEB.replace(
         "  name: web\n  labels",
@@ -179,15 +179,15 @@ fn operations_tolerated_by_the_server_are_reported() {
     for (text, want, wrong) in [
         (
             "[{op: add, path: spec/paused, value: true}]",
-            "`spec/paused` begins without `/`, so that it is taken for `/paused`",
+            "`spec/paused` does not start with `/`, so it is read as `/paused`",
             "spec/paused",
         ),
         (
             "[{op: copy, from: /spec/odd, path: /spec/x}]",
-            "`/spec/odd` is not there, so that null is copied",
+            "`/spec/odd` does not exist, so null is copied",
             "/spec/odd",
         ),
-        ("[{op: add, path: /spec/paused}]", "this `add` has no `value`, so that it writes null", "{op"),
+        ("[{op: add, path: /spec/paused}]", "this `add` has no `value`, so it writes null", "{op"),
     ] {
         let (_, stderr) = patch(text);
         assert!(stderr.contains("warning[invalid-value]") && stderr.contains(want), "{text}: {stderr}");

@@ -185,7 +185,7 @@ fn schema_compile_overwrites_only_compiled_schemas() {
         ("notes.txt", "no compiled schema"),
     ] {
         let stderr = fail(files.path(), &["schema", "compile", "w.yaml", "-o", output]);
-        assert!(stderr.contains(why) && stderr.contains("name another file"), "{stderr}");
+        assert!(stderr.contains(why) && stderr.contains("use another file"), "{stderr}");
     }
     assert_eq!(fs::read_to_string(files.path().join("w.yaml")).expect("kept"), CRD);
     assert_eq!(fs::read_to_string(files.path().join("notes.txt")).expect("kept"), "mine\n");

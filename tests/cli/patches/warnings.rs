@@ -15,7 +15,7 @@ fn misleading_directives_are_reported() {
         (spec("{volumes: [{$patch: replace, name: v}]}"), "this one is left out", true),
         (
             "{spec: {strategy: {$patch: replace, type: Recreate}}}".into(),
-            "leaves out what stands beside it",
+            "drops this map",
             false,
         ),
         (
@@ -32,7 +32,7 @@ fn misleading_directives_are_reported() {
             spec(
                 "{containers: [{name: web, env: [{$patch: replace}, {name: Y, valueFrom: {$patch: replace, fieldRef: {}}}]}]}",
             ),
-            "leaves out what stands beside it",
+            "drops this map",
             false,
         ),
     ];
@@ -238,7 +238,7 @@ fn deleted_resources_are_reported() {
         let files = temp_dir(&[("a.yaml", WEB)]);
         let (_, diagnostics) =
             succeed(files.path(), &[&["patch", "-f", "a.yaml", "-p", delete][..], in_place].concat());
-        let file = if in_place.is_empty() { "the file would be removed" } else { "the file was removed" };
+        let file = if in_place.is_empty() { "file would be removed" } else { "file removed" };
         assert!(
             diagnostics.contains("Deployment.apps web: removed") && diagnostics.contains(file),
             "{diagnostics}"

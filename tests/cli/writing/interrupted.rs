@@ -170,12 +170,12 @@ fn ignored_signals_stay_ignored() {
 #[test]
 fn recover_reports_its_actions() {
     let home = targets();
-    assert_eq!(succeed(home.path(), &["recover", "a"]), "a: there is nothing to recover\n");
+    assert_eq!(succeed(home.path(), &["recover", "a"]), "a: nothing to recover\n");
     let journal = home.path().join("a/.kubectl-smp-journal");
     fs::create_dir(&journal).expect("made");
     fs::write(journal.join("0.new"), "half").expect("written");
     let diagnostics = succeed(home.path(), &["recover", "a"]);
-    assert_eq!(diagnostics, "a: nothing is changed in part; what was left of it is removed\n");
+    assert_eq!(diagnostics, "a: no file was partially written; temporary files were removed\n");
     assert!(!journal.exists());
     let mut why = String::new();
     writeln!(why, "{}", fail(home.path(), &["recover", "missing"])).expect("a string");
@@ -191,8 +191,8 @@ fn file_size_limit_leaves_no_partial_files() {
         Command::new("sh").args(["-c", &script]).current_dir(home.path()).output().expect("a shell")
     };
     for (line, message) in [
-        ("build many -o out.yaml", "out.yaml cannot be written: File too large"),
-        ("build many >printed.yaml", "standard output cannot be written: File too large"),
+        ("build many -o out.yaml", "out.yaml: File too large"),
+        ("build many >printed.yaml", "cannot write to standard output: File too large"),
     ] {
         let output = limited(line);
         let stderr = String::from_utf8_lossy(&output.stderr);

@@ -116,12 +116,12 @@ fn server_patches_have_order_and_deletions() {
             (
                 "{keyless: [{name: a}]}",
                 "{keyless: [{name: b}]}",
-                "MissingMergeKey: keyless: the schema has no merge key for this list, so no patch can be created for its entries",
+                "MissingMergeKey: keyless: the schema declares no merge key for this list, so no patch can be created for its entries",
             ),
             (
                 "{unknown: {a: 1}}",
                 "{unknown: {a: 2}}",
-                "UnknownField: unknown: the schema has no field `unknown` here, so it cannot be merged",
+                "UnknownField: unknown: the schema` in unknown` here, so it cannot be merged",
             ),
             ("{unknown: {a: 1}}", "{unknown: {a: 1}}", "{}"),
         ],
