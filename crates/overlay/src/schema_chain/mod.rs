@@ -390,7 +390,7 @@ mod tests {
         assert_eq!(ask("embedded", links(&live)), None);
         let mut pins = Schema::none();
         pins.push_back("crd.yaml", graph(&a));
-        assert_eq!(ask("cluster", ChainSources { overlay_types, ..links(&live) }).as_deref(), Some("crd.yaml"));
+        assert_eq!(ask("cluster", ChainSources { overlay_types: pins, ..links(&live) }).as_deref(), Some("crd.yaml"));
         let file = Some(graph(&a));
         assert_eq!(ask("s.json", ChainSources { file, ..links(&live) }).as_deref(), Some("s.json"));
         assert_eq!(answer("cluster", links(&live), &pod()).expect("no error").as_deref(), Some("embedded"));

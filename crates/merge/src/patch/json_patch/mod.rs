@@ -91,7 +91,7 @@ pub fn parse_json_patch(node: &Node) -> Result<JsonPatch> {
             location.unwrap_or_else(|| entry.span())
         };
         let locations = OperationPlaces { path: location("path"), from: location("from") };
-        Ok(Operation { op, path, from, value, places, span: entry.span() })
+        Ok(Operation { op, path, from, value, places: locations, span: entry.span() })
     };
     Ok(JsonPatch { operations: list.iter().map(operation).collect::<Result<_>>()? })
 }
