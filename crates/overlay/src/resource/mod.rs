@@ -27,7 +27,7 @@ pub(crate) use copied::Copied;
 pub use former_ids::FormerIds;
 pub(crate) use generated::{Behavior, Generated, base64_lines};
 pub use held_secrets::HeldSecrets;
-pub(crate) use held_secrets::{hide_copied, holds_data};
+pub(crate) use held_secrets::{hide_copied, hide_copied_at, hide_data_copied_by, holds_data};
 pub use id::ResId;
 pub use manifest::Resource;
 pub use manifest::flatten_lists;

@@ -78,7 +78,7 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
         mem::take(&mut build.warnings).into_iter().fold(problem, Diagnostic::and)
     })?;
     let TargetBuild { schema, tracker, mut warnings, outline, .. } = build;
-    let mut resources = finish::finish(accumulated, &schema, &tracker)?.note_in(&mut warnings);
+    let mut resources = finish::finish(accumulated, &schema, &tracker, root.reader().sources())?.note_in(&mut warnings);
     warnings.extend(finish::missing_required_fields(&resources));
     finish::sort(&mut resources, sort.as_ref(), context.options.reorder)?;
     let outline = outline.map(OutlineRecorder::into_outline).unwrap_or_default();

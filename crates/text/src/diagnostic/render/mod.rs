@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 pub use self::layout::Coloring;
-use self::layout::{MessageLayout, TextPlace, clean};
+use self::layout::{MessageLayout, ShownPlace, TextPlace, clean};
 use super::Diagnostic;
 use crate::source::{SourceId, SourceMap, Span};
 
@@ -93,8 +93,9 @@ impl<'s> MessageRenderer<'s> {
     /// Returns the locations of a diagnostic, the main one first.
     #[must_use]
     pub fn places(&self, problem: &Diagnostic) -> Vec<RenderedPlace> {
+        let label = |place: &ShownPlace<'_>| self.without_hidden_values(&place.label.text).into_owned();
         let places = self.layout.places(problem);
-        places.map(|place| RenderedPlace::new(&place.text, &place.label.text)).collect()
+        places.map(|place| RenderedPlace::new(&place.text, &label(&place))).collect()
     }
 
     /// Returns the location of a span; none if it is not in a text.
@@ -107,7 +108,7 @@ impl<'s> MessageRenderer<'s> {
     #[must_use]
     pub fn fix(&self, problem: &Diagnostic) -> Option<(RenderedPlace, String)> {
         let fix = problem.known_fix().filter(|fix| self.layout.sources.may_show(fix.span))?;
-        Some((self.place(fix.span)?, clean(&fix.replacement)))
+        Some((self.place(fix.span)?, clean(&self.without_hidden_values(&fix.replacement))))
     }
 
     /// Returns a path as it is shown to the user.
@@ -119,7 +120,7 @@ impl<'s> MessageRenderer<'s> {
     /// Returns a text of a diagnostic without passwords, and shortened if it is too long.
     #[must_use]
     pub fn shown(&self, text: &str) -> String {
-        clean(text)
+        clean(&self.without_hidden_values(text))
     }
 
     /// Returns the path of a file relative to the directory; none if there is no such text.
@@ -144,6 +145,11 @@ impl<'s> MessageRenderer<'s> {
     /// Renders a diagnostic without a trailing line break.
     #[must_use]
     pub fn render(&self, problem: &Diagnostic) -> String {
+        // Texts are masked before they are shortened, since an end of a value is not found any more.
+        let mask = |text: &str| self.without_hidden_values(text).into_owned();
+        let has_hidden = self.layout.sources.has_hidden_values();
+        let masked = has_hidden.then(|| problem.clone().map_texts(&mask));
+        let problem = masked.as_ref().unwrap_or(problem);
         let text = match self.format {
             MessageFormat::Text => text::render(problem, &self.layout),
             MessageFormat::Short => short::render(problem, &self.layout),
