@@ -45,8 +45,8 @@ fn run(from: &mut Unstructured<'_>) -> Result<()> {
     }
     for options in [
         MergeOptions::kustomize(Exceptions::None),
-        MergeOptions::kustomize(Exceptions::Listed),
-        MergeOptions::kyaml(ListOrder::Append, InferKeys::usual()),
+        MergeOptions::kustomize(Exceptions::Documented),
+        MergeOptions::kyaml(ListOrder::Append, InferKeys::common()),
     ] {
         let _ = merge2(Some(original.clone()), &patch, &SCHEMA, &options);
     }

@@ -7,9 +7,9 @@ use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
 use smp_files::MemoryTree;
-use smp_overlay::overlay::{BuildOptions, Builder, ChainUse, LockUse, Targets};
+use smp_overlay::overlay::{BuildOptions, Builder, ChainPurpose, LockSource, Targets};
 use smp_overlay::resource::Resource;
-use smp_overlay::schema_chain::{Links, SchemaChain, SchemaChoice};
+use smp_overlay::schema_chain::{ChainSources, SchemaChain, SchemaChoice};
 use smp_text::source::SourceMap;
 use smp_text::yaml::to_documents;
 
@@ -37,10 +37,13 @@ fuzz_target!(|bytes: &[u8]| {
     let mut options = BuildOptions::default().tree(Arc::new(tree));
     options.offline = true;
     options.cache = Some("/nonexistent".into());
-    options.lock = LockUse::Ignore;
+    options.lock = LockSource::Ignore;
     let chain = |used| {
-        let hermetic = used == ChainUse::Kustomizations;
-        SchemaChain::new(&SchemaChoice::Auto, Links { hermetic, offline: true, ..Links::default() })
+        let hermetic = used == ChainPurpose::Kustomizations;
+        SchemaChain::new(
+            &SchemaChoice::Auto,
+            ChainSources { hermetic, offline: true, ..ChainSources::default() },
+        )
     };
     let builder =
         Builder::with_chain(SourceMap::default(), options, Box::new(chain), Targets::One).expect("made");

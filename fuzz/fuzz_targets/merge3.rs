@@ -11,7 +11,7 @@ use smp_merge::schema::Schema;
 use smp_overlay::package::{ChangedFile, Package, merge2_packages, merge3_packages};
 use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::source::{Reading, SourceMap};
-use smp_text::yaml::{Node, Style, edit};
+use smp_text::yaml::{Node, Style, edit_text};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
@@ -22,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
     let ([original], [updated], [node]) = (&original[..], &updated[..], &before[..]) else { return };
-    for options in [MergeOptions::lossless(), MergeOptions::kyaml(ListOrder::Append, InferKeys::usual())] {
+    for options in [MergeOptions::lossless(), MergeOptions::kyaml(ListOrder::Append, InferKeys::common())] {
         let merged = merge3(Some(original), Some(updated), Some(node.clone()), &Schema::embedded(), &options);
         if let Ok(Merged { node: Some(after), .. }) = merged {
             edited_reads_as(dest, (&before, node), &after);
@@ -33,7 +33,7 @@ fuzz_target!(|bytes: &[u8]| {
 /// Checks that the edited text of dest parses to the merged tree, and keeps the lines of unchanged values.
 fn edited_reads_as(dest: &str, (before, node): (&[Node], &Node), after: &Node) {
     let edited =
-        edit(dest, Reading::Kustomize, before, &[Some(after.clone())]).expect("the text can be edited");
+        edit_text(dest, Reading::Kustomize, before, &[Some(after.clone())]).expect("the text can be edited");
     let again = read(&edited);
     assert!(
         again.as_deref() == Some(std::slice::from_ref(after)),
@@ -61,7 +61,7 @@ fn edited_reads_as(dest: &str, (before, node): (&[Node], &Node), after: &Node) {
 fn whole_files(original: &str, updated: &str, dest: &str) {
     let sources = SourceMap::default();
     let package =
-        |name: &str, text: &str| Package::of_text(name, text.to_owned(), Reading::Kustomize, &sources).ok();
+        |name: &str, text: &str| Package::from_text(name, text.to_owned(), Reading::Kustomize, &sources).ok();
     let (Some(original), Some(updated), Some(dest)) =
         (package("original", original), package("updated", updated), package("dest", dest))
     else {

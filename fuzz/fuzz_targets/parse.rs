@@ -5,7 +5,7 @@ use kubectl_smp_fuzz::{read_as, read_with};
 use libfuzzer_sys::fuzz_target;
 use smp_text::source::Reading;
 use smp_text::yaml::{
-    DuplicateKeys, Node, ParseOptions, decode, edit, to_json, to_yaml, write_documents_as_written,
+    DuplicateKeys, Node, ParseOptions, decode, edit_text, to_json, to_yaml, write_documents_in_source_style,
 };
 
 fuzz_target!(|bytes: &[u8]| {
@@ -13,22 +13,27 @@ fuzz_target!(|bytes: &[u8]| {
     for duplicate_keys in [DuplicateKeys::LastWins, DuplicateKeys::FirstWins] {
         let _ = read_with(&text, ParseOptions::default().duplicate_keys(duplicate_keys));
     }
-    written_texts_are_read_again(Reading::Kustomize, &text);
-    written_texts_are_read_again(Reading::Kubectl, &text);
+    check_round_trip(Reading::Kustomize, &text);
+    check_round_trip(Reading::Kubectl, &text);
 });
 
-fn written_texts_are_read_again(reading: Reading, text: &str) {
+fn check_round_trip(reading: Reading, text: &str) {
     let Some(documents) = read_as(reading, text) else { return };
     let same: Vec<_> = documents.iter().cloned().map(Some).collect();
-    assert_eq!(edit(text, reading, &documents, &same).as_deref(), Ok(text), "an edit that changes nothing");
+    assert_eq!(
+        edit_text(text, reading, &documents, &same).as_deref(),
+        Ok(text),
+        "an edit that changes nothing"
+    );
     for document in &documents {
         let _ = to_json(document);
         if has_old_breaks(document) {
             // Written as line breaks, as in YAML 1.1 and kustomize. YAML 1.2 parses them differently.
             continue;
         }
-        for written in
-            to_yaml(document).into_iter().chain([write_documents_as_written(std::slice::from_ref(document))])
+        for written in to_yaml(document)
+            .into_iter()
+            .chain([write_documents_in_source_style(std::slice::from_ref(document))])
         {
             let again = read_as(reading, &written);
             assert!(

@@ -106,6 +106,7 @@ pub(super) fn run(args: &BlameArgs, sources: &SourceMap) -> Outcome {
         return run_for_object(wanted, args, &built, all, sources);
     }
     add_live_state(args, &built, &mut all, sources)?;
+    all.hide_copies(sources);
     // The program is about to exit: dropping a large set would only take time.
     std::mem::forget(built);
     print_blame(args, &all)
@@ -129,7 +130,10 @@ fn run_for_object(
         let is_deleted = all.resources.iter().all(|resource| resource.node.is_none());
         return match all.resources.first() {
             Some(first) if is_deleted && !args.removed => Err(deleted(object, first).into()),
-            _ => print_blame(args, &all),
+            _ => {
+                all.hide_copies(sources);
+                print_blame(args, &all)
+            }
         };
     };
     let missing = unknown_field(object, path, &all.resources);
@@ -137,6 +141,7 @@ fn run_for_object(
     if all.resources.is_empty() {
         return Err(missing.into());
     }
+    all.hide_copies(sources);
     if args.output == BlameFormat::Json {
         return print_blame(args, &all);
     }

@@ -143,7 +143,7 @@ fn origin(all: &[Value], kind: &str, pointer: &str) -> String {
     let object = all.iter().find(|object| object["kind"] == kind).expect("the object");
     let fields = object["fields"].as_array().expect("fields");
     let field = fields.iter().find(|field| field["pointer"] == pointer).expect(pointer);
-    let chain = field["chain"].as_array().expect("a chain").iter().map(reported);
+    let chain = field["history"].as_array().expect("a history").iter().map(reported);
     std::iter::once(reported(field)).chain(chain).collect::<Vec<_>>().join(" < ")
 }
 

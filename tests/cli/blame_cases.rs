@@ -28,7 +28,7 @@ fn listing(objects: &[Value]) -> String {
             let pointer = field["pointer"].as_str().expect("a pointer");
             let used = field["in"].as_str().map(|file| format!(" in {file}")).unwrap_or_default();
             let _ = writeln!(out, "  {pointer} = {}{used}", reported(field));
-            for older in field["chain"].as_array().expect("a chain") {
+            for older in field["history"].as_array().expect("a history") {
                 let _ = writeln!(out, "      < {}", reported(older));
             }
         }

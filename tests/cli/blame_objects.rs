@@ -172,7 +172,10 @@ fn similar_names_are_suggested() {
         ("spec.replica", "did you mean `spec.replicas`?"),
         ("/spec/replica", "did you mean `/spec/replicas`?"),
         ("spec.paused", "`patches[0]` removed it: use `--removed` to show its last value"),
-        ("nonsense", "write a field path such as metadata.name, ports[0].port or containers[name=NAME].image"),
+        (
+            "nonsense",
+            "write a field path such as metadata.name, ports[0].port or containers[name=NAME].image",
+        ),
     ];
     for (path, want) in fields {
         assert_eq!(
@@ -246,7 +249,7 @@ fn chains_include_the_file_of_each_step() {
     let home = home();
     let text = run_ok(home.path(), &["blame", "prod", "svc/web-s:metadata.name", "-o", "json"]);
     let all: Value = serde_json::from_str(&text).expect("JSON");
-    let older = &all[0]["fields"][0]["chain"][0];
+    let older = &all[0]["fields"][0]["history"][0];
     assert_eq!((&older["value"], &older["in"]), (&"web".into(), &"prod/kustomization.yaml".into()));
 }
 

@@ -273,7 +273,9 @@ fn modified_cache_entries_are_not_used() {
     ];
     for (what, change) in changes {
         change();
-        let error = home.run(&["build", "overlay", "--offline"]).failed("nothing may be fetched offline");
+        let error = home
+            .run(&["build", "overlay", "--offline"])
+            .failed("1 remote reference is not in the cache and cannot be fetched offline");
         assert!(error.contains(&format!("damaged: {}", home.url("a"))), "{what}: {error}");
         assert_eq!(home.run(&["build", "overlay"]).printed(), want, "{what}");
         assert!(!tree.is_symlink(), "{what}");
@@ -298,7 +300,7 @@ fn response_that_decompresses_beyond_the_limit_is_rejected() {
         .env("KUBECTL_SMP_CACHE_DIR", home.path("cache"))
         .env("RAYON_NUM_THREADS", "1");
     let ran = Ran::from_output(limited.stdin(Stdio::null()).output().expect("the program"));
-    ran.failed("it has more than 268435456 bytes");
+    ran.failed("larger than 268435456 bytes");
     assert!(!home.path("cache/remote/files").exists(), "nothing of it is kept");
 }
 
@@ -324,7 +326,10 @@ fn cache_entries_are_listed_and_cleared() {
         (&entries[0]["kind"], &entries[0]["version"]),
         (&"repository".into(), &commit.as_str().into())
     );
-    assert_eq!((&entries[1]["kind"], &entries[1]["what"]), (&"file".into(), &served.url("file.yaml").into()));
+    assert_eq!(
+        (&entries[1]["kind"], &entries[1]["source"]),
+        (&"file".into(), &served.url("file.yaml").into())
+    );
     assert!(entries[0]["size"].as_u64().is_some_and(|size| size > 50) && !json.contains("secret"), "{json}");
 
     assert_eq!(home.run(&["cache", "prune"]).printed(), "0 removed, 0 B\n");
@@ -388,8 +393,7 @@ spec: {group: a.b, names: {kind: A}, versions: [{name: v1, schema: {openAPIV3Sch
         let mut bad = good.clone();
         bad[position] ^= 4;
         fs::write(home.path("compiled"), bad).expect("written");
-        let error =
-            home.run(&["build", "plain", "--schema", "compiled"]).failed("compiled schema is not established");
+        let error = home.run(&["build", "plain", "--schema", "compiled"]).failed("invalid compiled schema");
         assert!(error.contains("in the schema file compiled"), "{error}");
     }
 }

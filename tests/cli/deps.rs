@@ -124,7 +124,7 @@ fn deps(home: &Path, args: &[&str]) -> String {
 fn kinds(home: &Path, args: &[&str]) -> BTreeMap<String, Vec<String>> {
     let all: Value = serde_json::from_str(&deps(home, &[args, &["-o", "json"]].concat())).expect("JSON");
     let mut kinds: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for read in all[0]["reads"].as_array().expect("a list") {
+    for read in all[0]["inputs"].as_array().expect("a list") {
         let text = |field: &str| read[field].as_str().expect(field).to_string();
         kinds.entry(text("kind")).or_default().push(text("path"));
     }
@@ -195,9 +195,9 @@ fn json_lists_the_kind_of_each_path() {
     for absent in
         ["base/kustomization.yml", "overlays/prod/Kustomization", "overlays/prod/smp.lock", "smp.lock"]
     {
-        assert!(kinds["absent"].iter().any(|path| path == absent), "{absent}: {:?}", kinds["absent"]);
+        assert!(kinds["missing"].iter().any(|path| path == absent), "{absent}: {:?}", kinds["missing"]);
     }
-    assert_eq!(kinds.keys().collect::<Vec<_>>(), ["absent", "file"]);
+    assert_eq!(kinds.keys().collect::<Vec<_>>(), ["file", "missing"]);
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn symlinks_and_their_targets_are_listed() {
     symlink("dir/two", home.path().join("link")).expect("linked");
     symlink("base", home.path().join("dir/two")).expect("linked");
     let kinds = kinds(home.path(), &["k"]);
-    assert_eq!(kinds["link"], ["dir/two", "k/a.yaml", "link"]);
+    assert_eq!(kinds["symlink"], ["dir/two", "k/a.yaml", "link"]);
     let files = ["dir/base/b.yaml", "dir/base/kustomization.yaml", "k/kustomization.yaml", "k/real.yaml"];
     assert_eq!(kinds["file"], files);
     assert_eq!(deps(home.path(), &["k", "-o", "argocd"]), ".;../dir;../link\n");

@@ -88,7 +88,7 @@ fn bases_nest_2000_levels_deep() {
     assert_eq!(text.as_deref(), Ok(CONFIG_MAP));
     let (code, message) = on_small_stack(|| built(bases(2_600), "b0")).expect_err("too deep");
     assert_eq!(code, Code::LimitExceeded);
-    assert_eq!(message, "more than 2500 levels deep");
+    assert_eq!(message, "directories are nested more than 2500 levels deep");
 }
 
 #[test]
@@ -315,6 +315,6 @@ fn replacements_cannot_exceed_the_depth_limit() {
     let (code, message) = on_small_stack(|| built(files, ".")).expect_err("too deep");
     assert_eq!(
         (code, message.as_str()),
-        (Code::LimitExceeded, "with this value maps and lists nest more than 512 levels deep")
+        (Code::LimitExceeded, "the value exceeds the nesting limit of 512 levels")
     );
 }

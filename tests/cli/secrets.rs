@@ -89,6 +89,34 @@ replacements:
   - select: {name: other}
     fieldPaths: [data.a]
 ";
+    let copies = "\
+resources:
+- secret.yaml
+- other.yaml
+replacements:
+- source: {kind: Secret, name: db, fieldPath: stringData.password}
+  targets:
+  - select: {kind: ConfigMap, name: other}
+    fieldPaths: [metadata.name]
+  - select: {kind: Pod}
+    fieldPaths: [metadata.namespace, spec.nodeName]
+    options: {create: true}
+vars:
+- name: HOST
+  objref: {apiVersion: v1, kind: Secret, name: db}
+  fieldref: {fieldpath: stringData.parts}
+";
+    let pod = "\
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - name: app
+    command: [run, --host=$(HOST)]
+    envFrom: [{configMapRef: {name: none}}]
+";
     let remote = "\
 resources:
 - https://me:hunter2-url@127.0.0.1:1/a.yaml?token=hunter2-token
@@ -145,6 +173,9 @@ B=hunter2-more
             .into(),
         ),
         ("app/y.env", "C=hunter2-why\n".into()),
+        ("copies/kustomization.yaml", copies.into()),
+        ("copies/secret.yaml", secret("copied")),
+        ("copies/other.yaml", format!("{other}{pod}")),
         ("remote/kustomization.yaml", remote.into()),
         ("base/secret.yaml", secret("plain")),
         ("plain/secret.yaml", secret("overlay")),
@@ -264,6 +295,12 @@ const COMMANDS: &[(&[&str], bool)] = &[
     (&["build", "plain"], false),
     (&["build", "-R", ".", "--dialect", "kustomize"], false),
     (&["build", "app", "-o", "name"], true),
+    (&["build", "copies", "--validate"], false),
+    (&["check", "copies"], true),
+    (&["check", "copies", "-o", "json"], true),
+    (&["tree", "copies"], true),
+    (&["blame", "copies", "pod/web"], true),
+    (&["blame", "copies", "pod/web", "-o", "json"], true),
     (&["build", "app/secret.yaml", "one-line.json"], false),
     (&["lock", "app", "remote"], true),
     (&["merge", "v2", "dest", "--in-place"], true),
@@ -548,27 +585,77 @@ fn commands_with_valid_input_print_no_secret() {
     }
 }
 
-#[test]
-fn values_copied_from_a_secret_are_masked_in_reports() {
-    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData: {host: hunter2-host}\n";
-    let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\ndata: {a: b}\n---\n\
-                 apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    image: a\n    \
-                 envFrom: [{configMapRef: {name: none}}]\n";
-    let copies = |field: &str| {
+/// Overlays that copy a value out of a Secret in different ways.
+fn copying_overlays() -> Vec<String> {
+    let replacement = |field: &str| {
         format!(
-            "resources: [secret.yaml, other.yaml]\nreplacements:\n\
-             - source: {{kind: Secret, name: db, fieldPath: stringData.host}}\n  targets:\n  \
-             - select: {{kind: ConfigMap}}\n    fieldPaths: [{field}]\n    options: {{create: true}}\n  \
-             - select: {{kind: Pod}}\n    fieldPaths: [{field}]\n    options: {{create: true}}\n\
-             patches:\n- target: {{kind: Pod, name: hunter}}\n  patch: '[{{op: remove, path: /spec/x}}]'\n"
+            "\
+replacements:
+- source: {{kind: Secret, name: db, fieldPath: stringData.host}}
+  targets:
+  - select: {{kind: ConfigMap}}
+    fieldPaths: [{field}]
+    options: {{create: true}}
+  - select: {{kind: Pod}}
+    fieldPaths: [{field}]
+    options: {{create: true}}
+"
         )
     };
-    for field in ["metadata.name", "metadata.namespace", "metadata.labels.x"] {
+    let operation = |operation: &str, path: &str| {
+        format!(
+            "\
+patches:
+- target: {{kind: Secret}}
+  patch: |-
+    - {{op: {operation}, from: /stringData/host, path: {path}}}
+"
+        )
+    };
+    let variable = "\
+vars:
+- name: HOST
+  objref: {apiVersion: v1, kind: Secret, name: db}
+  fieldref: {fieldpath: stringData.host}
+"
+    .to_string();
+    let mut all = ["metadata.name", "metadata.namespace", "metadata.labels.x"].map(replacement).to_vec();
+    all.extend([operation("copy", "/metadata/annotations/x"), operation("move", "/metadata/name"), variable]);
+    all
+}
+
+#[test]
+fn values_copied_out_of_a_secret_are_shown_in_no_report() {
+    let secret = "\
+apiVersion: v1
+kind: Secret
+metadata: {name: db, annotations: {y: a}}
+stringData: {host: hunter2-host}
+";
+    let other = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: other}
+data: {a: b}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - name: app
+    image: a
+    ports: [{containerPort: 99999}]
+    command: [run, \"--host=$(HOST)\"]
+    envFrom: [{configMapRef: {name: none}}]
+";
+    for copies in copying_overlays() {
         let home = home(&[
-            ("app/kustomization.yaml", copies(field)),
+            ("app/kustomization.yaml", format!("resources: [secret.yaml, other.yaml]\n{copies}")),
             ("app/secret.yaml", secret.into()),
             ("app/other.yaml", other.into()),
         ]);
+        let is_name = copies.contains("[metadata.name]");
         for args in [
             &["check", "app"][..],
             &["check", "app", "-o", "json"],
@@ -578,10 +665,57 @@ fn values_copied_from_a_secret_are_masked_in_reports() {
             for form in FORMS {
                 let output = run(home.path(), args, form, "");
                 assert_eq!(find_leak(&output, true), None, "{args:?} {form}");
+                let said =
+                    [&output.stdout, &output.stderr].map(|said| String::from_utf8_lossy(said)).concat();
+                assert!(!is_name || said.contains("***"), "{args:?} {form}: {said}");
             }
         }
         let output = run(home.path(), &["build", "app", "--validate"], "text", "");
-        assert_eq!(find_leak(&output, false), None, "{field}");
+        assert_eq!(find_leak(&output, false), None, "{copies}");
+        for args in [&["blame", "app"][..], &["blame", "app", "-o", "json"], &["blame", "app", "pod"]] {
+            let output = run(home.path(), args, "text", "");
+            assert_eq!(find_leak(&output, false), None, "{copies}");
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(said.contains("***") || !output.status.success(), "{args:?} {copies}: {said}");
+            // The data of the Secret itself are shown as `build` prints them.
+            assert!(said.matches(MARK).count() <= 1, "{args:?} {copies}: {said}");
+        }
+    }
+}
+
+#[test]
+fn suggestions_show_no_value_copied_out_of_a_secret() {
+    let outer = "\
+resources: [../app]
+patches:
+- target: {kind: Pod, name: huntr2-host}
+  patch: |-
+    - {op: remove, path: /spec/x}
+";
+    let secret = "\
+apiVersion: v1
+kind: Secret
+metadata: {name: db}
+stringData: {host: hunter2-host}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+";
+    let name = copying_overlays().swap_remove(0).replace("kind: ConfigMap", "name: web");
+    let home = home(&[
+        ("outer/kustomization.yaml", outer.into()),
+        ("app/kustomization.yaml", format!("resources: [secret.yaml]\n{name}")),
+        ("app/secret.yaml", secret.into()),
+    ]);
+    for args in [&["build", "outer"][..], &["blame", "app", "pod/huntr2-host"]] {
+        for form in FORMS {
+            let output = run(home.path(), args, form, "");
+            assert_eq!(find_leak(&output, false), None, "{args:?} {form}");
+            let said = String::from_utf8_lossy(&output.stderr);
+            // One line has no suggestion.
+            assert!(said.contains("***") || form == "short", "{args:?} {form}: {said}");
+        }
     }
 }
 
@@ -766,8 +900,7 @@ fn documents_passed_as_paths_are_not_printed() {
         let diagnostics = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{line:?}: {diagnostics}");
         assert!(
-            diagnostics.contains("takes a path, and a document stands there")
-                && !contains_secret(&diagnostics),
+            diagnostics.contains("takes a path, but got a document") && !contains_secret(&diagnostics),
             "{line:?}: {diagnostics}"
         );
         assert!(output.stdout.is_empty(), "{line:?}");

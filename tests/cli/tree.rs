@@ -188,7 +188,7 @@ target prod                                              4 objects
 │     └─ patch patchesStrategicMerge[0]                  Service/q-p-svc: 1 value
 ├─ patch patch.yaml (patches[0])                         Deployment/p-web: 2 values
 ├─ patch patches[1]                                      Deployment/p-web
-├─ patch patches[2]                                      hits nothing
+├─ patch patches[2]                                      matches nothing
 ├─ patch patches[3]                                      ConfigMap/gone (deleted)
 ├─ transformer namespace shop                            4 values of 4 objects
 ├─ transformer namePrefix p-                             4 values of 4 objects
@@ -200,7 +200,7 @@ target prod                                              4 objects
 ├─ transformer nameHash                                  1 value of 1 object
 └─ transformer nameReference                             1 value of 1 object
 
-sum: 4 objects, 1 deleted during the build
+total: 4 objects, 1 deleted during the build
 ",
     );
 }
@@ -272,7 +272,7 @@ target app/over                   2 objects
 ├─ patch app/over/same.yaml       ConfigMap/a
 └─ patch app/over/sub/a.yaml      ConfigMap/a: 2 values
 
-sum: 2 objects, 1 deleted during the build
+total: 2 objects, 1 deleted during the build
 ",
     );
     let within = tree(&home.path().join("app/over"), &[]);
@@ -285,7 +285,7 @@ sum: 2 objects, 1 deleted during the build
     ├─ patch same.yaml               ConfigMap/a
     └─ patch sub/a.yaml              ConfigMap/a: 2 values
 
-    sum: 2 objects, 1 deleted during the build
+    total: 2 objects, 1 deleted during the build
     ");
     let file = tree(home.path(), &["app/over/sub/a.yaml"]);
     insta::assert_snapshot!(file, @r"
@@ -294,7 +294,7 @@ sum: 2 objects, 1 deleted during the build
     │  └─ resource app/base/all.yaml  ConfigMap/a, ConfigMap/b
     └─ patch app/over/sub/a.yaml      ConfigMap/a: 2 values
 
-    sum: 2 objects
+    total: 2 objects
     ");
     let stream = command(home.path(), &["tree", "-", "--base", "app/base"]);
     let stream = run_with_stdin(stream, &config_map("d"));
@@ -305,7 +305,7 @@ sum: 2 objects, 1 deleted during the build
     │  └─ resource app/base/all.yaml  ConfigMap/a, ConfigMap/b
     └─ resource <stdin>               ConfigMap/d
 
-    sum: 3 objects
+    total: 3 objects
     ");
 }
 
@@ -333,7 +333,7 @@ target over                      1 object
 │  └─ transformer nameSuffix -x  1 value of 1 object
 └─ patch over/a.yaml             ConfigMap/a-x: 1 value
 
-sum: 1 object
+total: 1 object
 ",
     );
 }
@@ -369,11 +369,11 @@ target top                       2 objects
    ├─ base ../leaf               1 object (see above)
    └─ transformer namePrefix r-  1 value of 1 object
 
-sum: 2 objects
+total: 2 objects
 ",
     );
     let again = &json(home.path(), &["top"])["children"][1]["children"][0];
-    assert_eq!((&again["seeAbove"], &again["objects"][0]["name"]), (&true.into(), &"r-leaf".into()));
+    assert_eq!((&again["repeated"], &again["objects"][0]["name"]), (&true.into(), &"r-leaf".into()));
     assert!(again.get("children").is_none(), "{again}");
 }
 
@@ -399,7 +399,7 @@ configMapGenerator: []
     for i in 1..=500 {
         write(&i.to_string(), format!("resources: [../{}]\n", i - 1));
     }
-    assert!(tree(home.path(), &["500"]).ends_with("sum: 1 object\n"));
+    assert!(tree(home.path(), &["500"]).ends_with("total: 1 object\n"));
     let text = tree(home.path(), &["500", "-o", "json"]);
     assert_eq!(text.matches("\"children\":[").count(), 501);
     assert!(text.ends_with(&format!("{}\n", "]}".repeat(501))));

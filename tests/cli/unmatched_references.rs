@@ -62,7 +62,7 @@ replacements:
 "#
             .into(),
             "unmatched-patch",
-            ["3:36", "1:1 perhaps this one is meant"],
+            ["3:36", "1:1 similar resource"],
         ),
         (
             r#"images:
@@ -70,7 +70,7 @@ replacements:
 "#
             .into(),
             "unmatched-image",
-            ["3:10", "11:16 perhaps this one is meant"],
+            ["3:10", "11:16 similar image"],
         ),
         (
             r#"images:
@@ -96,7 +96,7 @@ images:
 "
             .into(),
             "unmatched-image",
-            ["3:10", "11:16 perhaps this one is meant"],
+            ["3:10", "11:16 similar image"],
         ),
         (
             "\
@@ -107,11 +107,11 @@ replacements:
 "
             .into(),
             "unmatched-replacement",
-            ["5:38", "1:1 perhaps this one is meant"],
+            ["5:38", "1:1 similar resource"],
         ),
-        (source("spec.replcas"), "no-match", ["3:52", "6:13 perhaps this one is meant"]),
-        (source("spec.absent"), "no-match", ["3:52", "1:1 the source"]),
-        (target("web", "spec.replcas"), "no-match", ["6:18", "1:1 in this resource"]),
+        (source("spec.replcas"), "no-match", ["3:52", "6:13 similar field"]),
+        (source("spec.absent"), "no-match", ["3:52", "1:1 source resource"]),
+        (target("web", "spec.replcas"), "no-match", ["6:18", "1:1 target resource"]),
         (target("web", "spec.replicas"), "wrong-type", ["6:13 field that keeps its type", "6:18"]),
     ];
     for (fields, code, want) in table {
@@ -121,7 +121,7 @@ replacements:
         let locations: Vec<Vec<String>> = messages
             .filter(|message| message["code"] == code)
             .map(|message| {
-                let locations = message["places"].as_array().cloned().unwrap_or_default();
+                let locations = message["locations"].as_array().cloned().unwrap_or_default();
                 let output_or_error = |location: &serde_json::Value| {
                     let text = location["label"].as_str().unwrap_or_default();
                     format!("{}:{} {text}", location["line"], location["column"]).trim_end().to_string()

@@ -376,7 +376,7 @@ fn in_place_changes_stay_inside_the_directory() {
     fs::write(home.path().join("new.yaml"), config("a", "two")).expect("written");
     let patch = ["patch", "-f", "a", "--type", "merge", "-p", "data: {x: \"y\"}", "--in-place"];
     let error = fail(home.path(), &patch);
-    assert!(error.contains("leads out of"), "{error}");
+    assert!(error.contains("is outside of"), "{error}");
     assert_eq!(read(&outside), config("a", "one"));
     // Directory merges ignore symlinks, wherever they point.
     succeed(home.path(), &["merge", "new.yaml", "a", "--in-place"]);

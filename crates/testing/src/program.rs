@@ -103,7 +103,7 @@ pub fn check_findings(home: &Path, args: &[&str]) -> (Vec<String>, Option<i32>) 
     let output = run(home, &[&["check", "-o", "json"], args].concat());
     let findings: Vec<Value> = serde_json::from_slice(&output.stdout).expect("an array");
     let lines = findings.iter().map(|finding| {
-        let location = &finding["places"][0];
+        let location = &finding["locations"][0];
         let code = finding["code"].as_str().expect("a code");
         format!("{code} {}:{}", location["file"].as_str().unwrap_or_default(), location["line"])
     });

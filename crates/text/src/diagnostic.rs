@@ -19,6 +19,7 @@ mod status;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::mem;
 use std::path::{Path, PathBuf};
 
 pub use self::code::{Code, RuleText};
@@ -287,6 +288,18 @@ impl Diagnostic {
     pub fn map_text(mut self, reword: impl Fn(&str) -> String) -> Self {
         self.0.message = reword(&self.0.message);
         self.0.notes.iter_mut().chain(&mut self.0.help).for_each(|text| *text = reword(text));
+        self
+    }
+
+    /// Applies `change` to all texts that are shown, here and in the attached problems.
+    pub(crate) fn map_texts(mut self, change: &impl Fn(&str) -> String) -> Self {
+        let Inner { message, labels, resource, field, help, notes, trail, fix, others, .. } = &mut *self.0;
+        let labels = labels.iter_mut().map(|label| &mut label.text);
+        let names = resource.iter_mut().flat_map(ResourceName::texts_mut);
+        let fix = fix.iter_mut().map(|fix| &mut fix.replacement);
+        let texts = notes.iter_mut().chain(trail).chain(field).chain(help).chain([message]);
+        texts.chain(labels).chain(names).chain(fix).for_each(|text| *text = change(text));
+        *others = mem::take(others).into_iter().map(|other| other.map_texts(change)).collect();
         self
     }
 

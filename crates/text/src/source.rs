@@ -361,6 +361,12 @@ impl SourceMap {
         }
     }
 
+    /// Returns true if there are values to mask.
+    #[must_use]
+    pub fn has_hidden_values(&self) -> bool {
+        !self.secrets.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// Masks the values in a report that were copied from Secrets.
     #[must_use]
     pub fn without_hidden_values<'t>(&self, report: &'t str) -> Cow<'t, str> {

@@ -203,10 +203,10 @@ fn live_fields_list_their_field_managers() {
         assert_eq!(live("web", pointer), reported(want), "{pointer}");
     }
     let unbuilt = r#"[{"pointer": "/data/own", "value": "x", "managers": ["later"]}]"#;
-    assert_eq!(named("web")["unbuilt"], reported(unbuilt));
-    assert_eq!((&named("missing")["live"], &named("missing")["unbuilt"]), (&false.into(), &Value::Null));
+    assert_eq!(named("web")["liveOnly"], reported(unbuilt));
+    assert_eq!((&named("missing")["live"], &named("missing")["liveOnly"]), (&false.into(), &Value::Null));
     assert_eq!(live("held", "/data/a")["value"], "***");
-    assert_eq!(named("held")["unbuilt"][0]["value"], "***");
+    assert_eq!(named("held")["liveOnly"][0]["value"], "***");
     assert!(!text.contains("b3RoZXI="), "{text}");
     let plain = run_ok(home.path(), &["blame", ".", "-o", "json"]);
     assert!(!plain.contains("\"live\""), "{plain}");

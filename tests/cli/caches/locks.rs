@@ -43,7 +43,7 @@ fn locked_build_keeps_the_pinned_commits() {
     home.git("inner", &["config", "uploadpack.allowAnySHA1InWant", "false"]);
     home.write("site/file.yaml", &map("file", "2"));
     let other = ["build", "overlays/prod", "--cache-dir", "third"];
-    home.run(&other).failed("is not what overlays/prod/smp.lock says");
+    home.run(&other).failed("does not match overlays/prod/smp.lock");
 
     home.run(&["lock", "overlays/prod"]).printed();
     let after = home.run(&["build", "overlays/prod", "--locked"]).printed();
@@ -57,7 +57,9 @@ fn unpinned_references_are_reported() {
     home.base("b", "2");
     let [a, b] = ["a", "b"].map(|name| format!("{}//base?ref=main", home.url(name)));
     home.overlay("overlay", std::slice::from_ref(&a));
-    let error = home.run(&["build", "overlay", "--locked"]).failed("not in a lock file, but --locked requires all of them");
+    let error = home
+        .run(&["build", "overlay", "--locked"])
+        .failed("not in a lock file, but --locked requires all of them");
     assert!(error.contains("kubectl smp lock"), "{error}");
     home.run(&["lock", "overlay"]).printed();
     home.overlay("overlay", &[a, b.clone()]);
@@ -106,7 +108,8 @@ fn nearest_lock_file_applies_to_each_target() {
     home.run(&["lock", &base]).failed("--lock-file");
     home.run(&["lock", &base, "--lock-file", "remote.lock"]).printed();
     assert_eq!(values(&["build", &base, "--locked", "--lock-file", "remote.lock"]), ["3"]);
-    home.run(&["lock", "y", "--locked"]).failed("leave one of them out");
+    home.run(&["lock", "y", "--locked"])
+        .failed("`--locked` cannot be used with `lock`, which writes the lock file: remove the flag");
 }
 
 #[test]
@@ -218,13 +221,13 @@ metadata:
     assert_eq!(home.read("overlay/smp.lock"), text, "schemas stay until requested again");
     home.run(&["build", "overlay", "--locked", "--offline"]).printed();
     home.write("overlay/smp.lock", &text.replace("\"object\"", "\"string\""));
-    home.run(&["lock", "overlay"]).failed("is not what its `sha256` says");
+    home.run(&["lock", "overlay"]).failed("does not match its `sha256`");
 
     home.write("overlay/thing.yaml", &format!("{}---\n{}", custom("Thing"), custom("Unknown")));
     home.write("overlay/smp.lock", &text);
     let ran = home.run(&lock);
     insta::assert_snapshot!(ran.stderr, @r"
-    warning[no-schema]: the cluster has no schema of example.com/v1 Unknown was not pinned: the cluster has no schema of it
+    warning[no-schema]: example.com/v1 Unknown was not pinned: the cluster has no schema of it
      |
      = help: install its CRD in the cluster, or add the CRD to the build
     ");
@@ -280,14 +283,14 @@ fn symlinked_or_foreign_lock_file_is_not_read_or_overwritten() {
     for to in ["../victim", "../nowhere"] {
         std::os::unix::fs::symlink(to, home.path("overlay/smp.lock")).expect("linked");
         for command in ["lock", "build"] {
-            let error = home.run(&[command, "overlay"]).failed("is no file of its own");
+            let error = home.run(&[command, "overlay"]).failed("is not a regular file");
             assert!(!error.contains("precious"), "{error}");
         }
         fs::remove_file(home.path("overlay/smp.lock")).expect("removed");
     }
     assert!(!home.path("nowhere").exists());
     fs::create_dir(home.path("overlay/smp.lock")).expect("made");
-    home.run(&["build", "overlay"]).failed("is no file of its own");
+    home.run(&["build", "overlay"]).failed("is not a regular file");
     fs::remove_dir(home.path("overlay/smp.lock")).expect("removed");
     let kustomization = home.read("overlay/kustomization.yaml");
     home.run(&["lock", "overlay", "--lock-file", "overlay/kustomization.yaml"]).failed("remove the file");

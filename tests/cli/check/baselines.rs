@@ -59,7 +59,10 @@ fn update_baseline_overwrites_only_baselines_and_empty_files() {
         let output = run(home, args);
         let diagnostics = String::from_utf8_lossy(&output.stderr);
         assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{diagnostics}");
-        assert!(diagnostics.contains("this is no baseline") && diagnostics.contains(file), "{diagnostics}");
+        assert!(
+            diagnostics.contains("this is not a baseline file") && diagnostics.contains(file),
+            "{diagnostics}"
+        );
         assert_eq!(fs::read_to_string(home.join(file)).expect("read"), before);
     }
     for _ in 0..2 {
@@ -124,9 +127,11 @@ fn configuration_sets_baseline_and_requires_reasons() {
         fs::write(home.join("c/.smp.yaml"), text).expect("written");
         run(home, &["check", "c"])
     };
-    assert_eq!(entry("require-why", ", why: later").status.code(), Some(0));
+    assert_eq!(entry("require-reason", ", reason: later").status.code(), Some(0));
     assert_eq!(entry("require-owner", ", owner: team-a").status.code(), Some(0));
-    for (key, field) in [("require-why", ""), ("require-why", ", why: ''"), ("require-owner", ", why: x")] {
+    for (key, field) in
+        [("require-reason", ""), ("require-reason", ", reason: ''"), ("require-owner", ", reason: x")]
+    {
         let output = entry(key, field);
         assert_eq!(output.status.code(), Some(2), "{key}");
         assert!(String::from_utf8_lossy(&output.stderr).contains("c/.smp.yaml:1"), "{key}");

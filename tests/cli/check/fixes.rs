@@ -255,7 +255,7 @@ data:
         ))
     };
     let none: [Vec<String>; 2] = Default::default();
-    let (surprise, wrong) = (vec!["yaml-surprise :5".to_string()], vec!["wrong-type :5".to_string()]);
+    let (surprise, wrong) = (vec!["ambiguous-scalar :5".to_string()], vec!["wrong-type :5".to_string()]);
     for value in ["0777", "1.10", "12e3", "1_000", "True", "+1", "0x1F", "2.0"] {
         assert_eq!(map(value), [surprise.clone(), surprise.clone()], "{value}");
     }

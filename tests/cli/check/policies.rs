@@ -88,7 +88,7 @@ fn built_and_named_policies_are_evaluated() {
     assert_eq!(check_findings(home, &["app"]).0, [""; 0]);
     let (reported, status) = check_findings(home, &["app", "--policies", "policies"]);
     assert_eq!((reported.len(), status), (1, Some(1)), "{reported:?}");
-    insta::assert_snapshot!(reported[0], @"cel :null");
+    insta::assert_snapshot!(reported[0], @"cel app/web.yaml:1");
     assert_eq!(check_findings(home, &["both"]).0, reported);
     assert_eq!(run(home, &["check", "app", "--policies", "empty"]).status.code(), Some(2));
     assert_eq!(run(home, &["check", "app", "--policies", "other"]).status.code(), Some(2), "no policy");

@@ -145,7 +145,7 @@ check: {ignore: [{code: unknown-kind, files: ["*service.yaml"]}]}
     assert_eq!(
         stdout(&run(home, &["check", "c", "-o", "short"])).matches("Serice").count(),
         0,
-        "it is silenced"
+        "it is suppressed"
     );
 }
 
@@ -258,7 +258,7 @@ fn configuration_owned_by_another_user_is_rejected() {
     assert!(!check_findings(home, &["app"]).0.iter().any(|finding| finding.starts_with("unmatched-image")));
     chown(&above, Some(12345), None).expect("this needs root");
     let output = run(home, &["check", "app"]);
-    assert!(String::from_utf8_lossy(&output.stderr).contains("belongs to another user"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("have different owners"), "{output:?}");
     fs::write(home.join("app/.smp.yaml"), silent).expect("written");
     assert_eq!(run(home, &["check", "app"]).status.code(), Some(0), "the nearest one counts");
 }

@@ -107,7 +107,7 @@ fn suppressed_findings_are_not_reported() {
 -- d/.smp.yaml --
 check:
   ignore:
-  - {code: unmatched-image, files: ["app/*"], why: later}
+  - {code: unmatched-image, files: ["app/*"], reason: later}
   - {code: no-effect}
 -- e/.smp.yaml --
 check: {ignored: []}
@@ -116,9 +116,9 @@ check: {ignored: []}
     let home = home.path();
     assert_eq!(check_findings(home, &["a"]).0, [""; 0]);
     assert_eq!(check_findings(home, &["b"]).0, [""; 0]);
-    let want = ["unmatched-image c/kustomization.yaml:3", "unused-silence c/kustomization.yaml:3"];
+    let want = ["unmatched-image c/kustomization.yaml:3", "unused-suppression c/kustomization.yaml:3"];
     assert_eq!(check_findings(home, &["c"]).0, want);
-    assert_eq!(check_findings(home, &["d/app"]).0, ["unused-silence d/.smp.yaml:4"]);
+    assert_eq!(check_findings(home, &["d/app"]).0, ["unused-suppression d/.smp.yaml:4"]);
     let wrong = run(home, &["check", "e"]);
     assert_eq!((wrong.status.code(), stdout(&wrong)), (Some(2), String::new()), "an unknown field");
 }
@@ -134,7 +134,7 @@ patches:
     kind: Pod
     metadata: {name: web}
     spec:
-      # smp:ignore absent-deletion later
+      # smp:ignore unmatched-deletion later
       hostname: null
       hostNetwork: true
 ";
@@ -158,7 +158,7 @@ patches:
     data:
       text: |
         a
-        # smp:ignore absent-deletion later
+        # smp:ignore unmatched-deletion later
       gone: null
 ";
     let map = "\
@@ -181,7 +181,7 @@ metadata: {name: web}
     assert_eq!(check_findings(home, &["b"]).0, [""; 0], "a comment of an inline patch");
     assert_eq!(check_findings(home, &["c"]).0, ["wrong-type c/map.yaml:8"]);
     let reported = check_findings(home, &["d"]).0;
-    assert_eq!(reported[..1], ["absent-deletion d/kustomization.yaml:11"], "{reported:?}");
+    assert_eq!(reported[..1], ["unmatched-deletion d/kustomization.yaml:11"], "{reported:?}");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn suppressions_of_disabled_rules_are_not_reported_as_unused() {
     let home = home.path();
     assert_eq!(check_findings(home, &["a", "--ignore", "unmatched-image"]).0, [""; 0]);
     assert_eq!(check_findings(home, &["b"]).0, [""; 0]);
-    let idle = ["unused-silence b/kustomization.yaml:1"];
+    let idle = ["unused-suppression b/kustomization.yaml:1"];
     assert_eq!(check_findings(home, &["b", "--select", "external-reference"]).0, idle);
     let (reported, _) = check_findings(home, &["b", "c", "--select", "external-reference"]);
     assert_eq!(reported, ["io c/kustomization.yaml:1"], "what does not build may need it");
@@ -242,7 +242,7 @@ fn fetched_files_and_streams_are_not_fixed() {
     fs::write(home.path().join("own/kustomization.yaml"), own).expect("written");
     let fixed = run(home.path(), &["check", "own", "--fix"]);
     let reported = String::from_utf8(fixed.stderr.clone()).expect("text");
-    assert!(fixed.status.code() == Some(1) && !reported.contains("mended"), "{reported}");
+    assert!(fixed.status.code() == Some(1) && !reported.contains("fixed"), "{reported}");
     assert!(stdout(&fixed).contains("misspelled-directive"));
     let again = run(home.path(), &["check", "own", "--offline"]);
     assert_eq!(stdout(&again), stdout(&fixed), "the cache is as it was");

@@ -12,13 +12,17 @@ use super::{POD, UNMATCHED, WEB, findings_of, target_of};
 fn unknown_kubernetes_versions_are_rejected() {
     let home = target_of(POD);
     for release in ["1.10", "2.0", "9.99", "1.99"] {
-        let output = run(home.path(), &["check", "--kubernetes", release]);
+        let output = run(home.path(), &["check", "--kubernetes-version", release]);
         assert_eq!(output.status.code(), Some(2), "{release}");
         let diagnostics = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(diagnostics.contains("supported versions are 1.16 to 1.37 are known"), "{diagnostics}");
+        assert!(diagnostics.contains("supported versions are 1.16 to 1.37"), "{diagnostics}");
     }
     for release in ["1.16", "v1.34", "1.37.1"] {
-        assert_eq!(run(home.path(), &["check", "--kubernetes", release]).status.code(), Some(0), "{release}");
+        assert_eq!(
+            run(home.path(), &["check", "--kubernetes-version", release]).status.code(),
+            Some(0),
+            "{release}"
+        );
     }
 }
 
@@ -38,7 +42,7 @@ data:
     for value in ["!!int 7", "&x !!int 7", "!!float 1.10"] {
         let home = target_of(&map(value));
         let output = run(home.path(), &["check", "--fix"]);
-        assert!(!String::from_utf8_lossy(&output.stderr).contains("mended"), "{value}");
+        assert!(!String::from_utf8_lossy(&output.stderr).contains("fixed"), "{value}");
         assert_eq!(fs::read_to_string(home.path().join("all.yaml")).expect("a file"), map(value));
     }
     let home = target_of(&map("7"));
@@ -83,7 +87,7 @@ patches:
     let output = run(home, &words);
     let diagnostics = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(
-        (output.status.code(), diagnostics.matches("2 findings mended").count()),
+        (output.status.code(), diagnostics.matches("2 findings fixed").count()),
         (Some(0), 1),
         "{diagnostics}"
     );
@@ -180,7 +184,7 @@ fn duplicate_resources_are_reported() {
     insta::assert_snapshot!(stdout(&output), @r"
     <stdin>:8:1: error[duplicate-resource]: duplicate resource id: Pod web
     <stdin>:13:12: error[container-without-image]: container `web` has no image
-    <stdin>:13:17: error[unknown-field]: unknown field `imag` here
+    <stdin>:13:17: error[unknown-field]: unknown field `imag`
     ");
 }
 
@@ -236,7 +240,7 @@ fn all_codes_are_listed_and_explained() {
         "duplicate-resource",
         "directive",
         "no-match",
-        "adding-replace",
+        "replace-missing-field",
         "ignored-document",
         "io",
         "usage",
@@ -261,8 +265,7 @@ kind: Pod
     for words in [&["check"][..], &["check", "--ignore", "duplicate-key"]] {
         let reported = stdout(&run(home.path(), words));
         assert!(
-            reported.contains("duplicate-key")
-                && reported.contains("nothing silences what keeps a target from"),
+            reported.contains("duplicate-key") && reported.contains("build errors cannot be suppressed"),
             "{reported}"
         );
     }
@@ -310,7 +313,7 @@ data:
         ("k/map.yaml", map),
         ("k/kustomization.yaml", "resources: [map.yaml]"),
     ]);
-    let want = ["yaml-surprise map.yaml:5", "yaml-surprise map.yaml:7"];
+    let want = ["ambiguous-scalar map.yaml:5", "ambiguous-scalar map.yaml:7"];
     assert_eq!(check_findings(home.path(), &["map.yaml"]), (want.map(String::from).to_vec(), Some(0)));
     // `build` quotes these keys.
     assert_eq!(check_findings(home.path(), &["k"]), (vec![], Some(0)));
@@ -379,20 +382,20 @@ check:
     };
     assert_eq!(
         declared("  - {kind: ConfigMap, name: 'web-conf??'}\n"),
-        ["dangling-reference all.yaml:6", "unused-silence .smp.yaml:3"]
+        ["dangling-reference all.yaml:6", "unused-suppression .smp.yaml:3"]
     );
     assert_eq!(
         declared("  - {kind: ConfigMap, name: 'web-?confg'}\n"),
-        ["dangling-reference all.yaml:6", "unused-silence .smp.yaml:3"]
+        ["dangling-reference all.yaml:6", "unused-suppression .smp.yaml:3"]
     );
     assert_eq!(
         declared("  - {kind: ConfigMap, name: 'web-co?g'}\n"),
-        ["dangling-reference all.yaml:6", "unused-silence .smp.yaml:3"]
+        ["dangling-reference all.yaml:6", "unused-suppression .smp.yaml:3"]
     );
     assert_eq!(declared("  - {kind: ConfigMap, name: 'web-co?fg'}\n"), [""; 0]);
     assert_eq!(
         declared("  - {kind: ConfigMap, name: \"web-*\"}\n  - {kind: Secret, name: other}\n"),
-        ["unused-silence .smp.yaml:4"]
+        ["unused-suppression .smp.yaml:4"]
     );
 }
 

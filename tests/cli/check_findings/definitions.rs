@@ -29,10 +29,10 @@ metadata: {{name: a}}
         findings_of(&object)
     };
     assert_eq!(reported("example.com/v1", "Foobar"), [""; 0]);
-    let want = "unknown-kind: its definition serves no version";
+    let want = "unknown-kind: the CRD does not serve version";
     assert_eq!(reported("example.com/v2", "Foobar"), [format!("{want} v2 of Foobar")]);
     assert_eq!(reported("example.com/v1beta1", "Foobar"), [format!("{want} v1beta1 of Foobar")]);
-    let want = "unknown-kind: no CRD of the build defines kind Fobar in example.com";
+    let want = "unknown-kind: no CRD of the build defines kind Fobar in group example.com";
     assert_eq!(reported("example.com/v1", "Fobar"), [want]);
     // Other kinds may be defined elsewhere.
     assert_eq!(reported("example.com/v1", "Other"), [""; 0]);
@@ -116,10 +116,10 @@ spec:
 ";
         findings_of(&format!("{head}    {field}\n"))
     };
-    let of_list = "wrong-type: this must be a string and is a list";
+    let of_list = "wrong-type: this must be a string, but is a list";
     assert_eq!(pod("args:\n    - - $(REDIRECT_URI)"), [of_list]);
     assert_eq!(pod("args: [[\"${A}\"]]"), [of_list]);
-    let of_map = "missing-required: missing required field `containerPort` is missing";
+    let of_map = "missing-required: missing required field `containerPort`";
     assert_eq!(pod("ports:\n    - hostPort: ${PORT}"), [of_map], "the map is not the place");
     assert_eq!(pod("ports:\n    - containerPort: ${PORT}"), [""; 0]);
 }
@@ -163,7 +163,10 @@ spec: {{a: c}}
     };
     assert_eq!(of_pattern("^[a-z]$"), [""; 0]);
     let large = of_pattern("^[\\p{L}\\p{N} ]{1,1000}$");
-    assert!(large.len() == 1 && large[0].ends_with("was not checked: the expression is too large"), "{large:?}");
+    assert!(
+        large.len() == 1 && large[0].ends_with("was not checked: the expression is too large"),
+        "{large:?}"
+    );
     let ahead = of_pattern("^(?!x)");
     assert!(ahead.iter().any(|reported| reported.starts_with("definition-schema: ")), "{ahead:?}");
 }

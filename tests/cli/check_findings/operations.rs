@@ -17,7 +17,7 @@ fn duplicates_in_a_kustomization_are_reported_with_both_locations() {
     ];
     assert_eq!(check_findings(home, &["."]), (want.map(String::from).to_vec(), Some(0)));
     let reported: Value = serde_json::from_str(&stdout(&run(home, &["check", "-o", "json"]))).expect("JSON");
-    assert_eq!(reported[0]["places"][1]["line"], 2);
+    assert_eq!(reported[0]["locations"][1]["line"], 2);
     let built = run(home, &["build", "."]);
     insta::assert_snapshot!(stdout(&built), @r#"
     apiVersion: v1
@@ -177,14 +177,14 @@ fn findings_in_operations_point_to_path_or_value() {
       path: /spec/replcas
       value: 3
 ",
-            &["adding-replace 6", "unknown-field 6"][..],
+            &["replace-missing-field 6", "unknown-field 6"][..],
         ),
         (
             r"    - value: wrong
       op: replace
       path: /spec/replicas
 ",
-            &["wrong-type 5", "adding-replace 7"],
+            &["wrong-type 5", "replace-missing-field 7"],
         ),
         (labels, &["unmatched-selector 9", "selector-mismatch 9"]),
         (label, &["unmatched-selector 7", "selector-mismatch 7"]),
@@ -307,12 +307,12 @@ patches:
       ::: base/web.yaml:20:19
        |
     20 |   selector: {app: web}
-       |                   --- of this
+       |                   --- affects this value
        |
       ::: b/labels.yaml:8:14
        |
      8 |         app: wob
-       |              --- the Pods of Deployment.apps web have this
+       |              --- label of the Pods of Deployment.apps web
        |
        = resource: Service web
        = field: spec.selector
@@ -327,7 +327,7 @@ patches:
      ::: base/web.yaml:5:33
       |
     5 |   selector: {matchLabels: {app: web}}
-      |                                 --- of this
+      |                                 --- affects this value
       |
       = resource: Deployment.apps web
       = field: spec.selector.matchLabels.app

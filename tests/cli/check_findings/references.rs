@@ -70,7 +70,7 @@ spec:
 "
         )
     };
-    let want = ["dangling-reference: there is no StatefulSet `web` is not in the build"];
+    let want = ["dangling-reference: StatefulSet `web` is not in the build"];
     assert_eq!(findings_of(&scaler("StatefulSet", "web")), want);
     assert_eq!(findings_of(&scaler("StatefulSet", "api")), [""; 0]);
     let set = |name| {
@@ -93,10 +93,7 @@ spec: {{selector: {{app: db}}, ports: [{{port: 1}}]}}
 "
         )
     };
-    assert_eq!(
-        findings_of(&set("data-dbb")),
-        ["dangling-reference: there is no Service `data-dbb` is not in the build"]
-    );
+    assert_eq!(findings_of(&set("data-dbb")), ["dangling-reference: Service `data-dbb` is not in the build"]);
     assert_eq!(findings_of(&set("data-db")), [""; 0]);
     // A dashboard found by a sidecar through its label needs no reference.
     let mount = POD.replace(
@@ -462,7 +459,7 @@ data: {{a: b}}
     };
     let home = temp_dir(&[("all.yaml", &named("5"))]);
     let output = run(home.path(), &["check", "-o", "short", "all.yaml"]);
-    assert!(!stdout(&output).contains("has no name"), "{}", stdout(&output));
+    assert!(!stdout(&output).contains("`generateName` is required"), "{}", stdout(&output));
     assert_eq!(findings_of("kind: ConfigMap\nmetadata: {name: a}\n").len(), 1);
     let reported = findings_of(
         "\

@@ -101,7 +101,7 @@ data:
   one: "a # smp:ignore no-effect b" # smp:ignore no-effect here
 "#;
     let home = target_of(map);
-    assert_eq!(check_findings(home.path(), &["."]).0, ["unused-silence all.yaml:9"]);
+    assert_eq!(check_findings(home.path(), &["."]).0, ["unused-suppression all.yaml:9"]);
 }
 
 /// A Deployment without an image, which another tool may set.
@@ -308,5 +308,5 @@ patches:
 
     total: 1 object, 1 deleted during the build
     ");
-    assert!(!tree.contains("hits nothing"), "{tree}");
+    assert!(!tree.contains("matches nothing"), "{tree}");
 }

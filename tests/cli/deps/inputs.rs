@@ -100,7 +100,7 @@ fn all_targets_below_a_directory_are_listed() {
         all.as_array().expect("a list").iter().filter_map(|one| one["target"].as_str()).collect();
     assert_eq!(targets, ["base", "overlays/prod"]);
     let file = |read: &&Value| read["kind"] == "file";
-    let reads = all[0]["reads"].as_array().expect("a list").iter().filter(file);
+    let reads = all[0]["inputs"].as_array().expect("a list").iter().filter(file);
     assert_eq!(reads.map(|read| read["path"].as_str().expect("a path")).collect::<Vec<_>>(), READ[..2]);
 
     fs::remove_file(home.path().join("overlays/prod/web.yaml")).expect("removed");
@@ -115,7 +115,7 @@ base/kustomization.yaml
     );
     let diagnostics = String::from_utf8_lossy(&output.stderr);
     insta::assert_snapshot!(diagnostics, @r"
-    error[io]: `web.yaml`: no such file or directory
+    error[io]: `web.yaml` cannot be read: no such file or directory
      --> overlays/prod/kustomization.yaml:1:25
       |
     1 | resources: [../../base, web.yaml]
@@ -180,7 +180,7 @@ fn remote_references_are_listed_with_their_commit() {
         .expect("written");
     assert_eq!(deps(home.path(), &[]), format!("{url}?ref={commit}\nkustomization.yaml\n"));
     let all: Value = serde_json::from_str(&deps(home.path(), &["-o", "json"])).expect("JSON");
-    let reads = all[0]["reads"].as_array().expect("a list");
+    let reads = all[0]["inputs"].as_array().expect("a list");
     let remote = reads.iter().find(|read| read["kind"] == "repository").expect("a repository");
     assert_eq!(
         *remote,
@@ -217,7 +217,7 @@ cat
     fs::set_permissions(home.path().join("same.sh"), fs::Permissions::from_mode(0o755)).expect("executable");
     let kinds = kinds(home.path(), &[".", "--enable-alpha-plugins", "--enable-exec"]);
     assert_eq!(kinds["file"], ["c.yaml", "kustomization.yaml", "same.yaml"]);
-    assert_eq!(kinds["given"], ["same.sh"]);
+    assert_eq!(kinds["program"], ["same.sh"]);
 }
 
 #[test]
@@ -243,7 +243,7 @@ x: y
     let kinds = kinds(home.path(), &[".", "--enable-helm", "--helm-command", &helm]);
     assert_eq!(kinds["file"], ["kustomization.yaml", "own.yaml"]);
     let given = ["charts/app/Chart.yaml", "charts/app/templates/c.yaml", "charts/app/values.yaml"];
-    assert_eq!(kinds["given"], given);
+    assert_eq!(kinds["program"], given);
     assert_eq!(kinds["directory"], ["charts/app", "charts/app/templates"]);
 }
 
@@ -267,7 +267,7 @@ fn real_overlays_depend_on_the_listed_files() {
                 (output.status.success(), output.stdout)
             };
             let want = build();
-            let reads = target["reads"].as_array().expect("a list").iter();
+            let reads = target["inputs"].as_array().expect("a list").iter();
             let files: BTreeSet<&str> = reads
                 .filter(|read| read["kind"] == "file")
                 .filter_map(|read| read["path"].as_str())

@@ -27,35 +27,35 @@ const TRAPS: &[Trap] = &[
         files: &[("ov/a.yaml", MAP), ("base/a.yaml", MAP)],
         links: &[("ov/l.yaml", "/out/secret.yaml")],
         target: "ov",
-        named: "ov/l.yaml` leads out",
+        named: "ov/l.yaml` is outside of the repository",
     },
     Trap {
         name: "a link to a directory in a plain directory",
         files: &[("ov/a.yaml", MAP), ("base/a.yaml", MAP)],
         links: &[("ov/d", "/out")],
         target: "ov",
-        named: "ov/d` leads out",
+        named: "ov/d` is outside of the repository",
     },
     Trap {
         name: "a base that is found and is a link",
         files: &[("ov/a.yaml", MAP)],
         links: &[("base", "/out")],
         target: "ov",
-        named: "/base` leads out",
+        named: "/base` is outside of the repository",
     },
     Trap {
         name: "a relative link that is too long",
         files: &[("ov/a.yaml", MAP), ("base/a.yaml", MAP)],
         links: &[("base/l.yaml", "../../../../../../../../../../../../../../../../etc/passwd")],
         target: "ov",
-        named: "base/l.yaml` leads out",
+        named: "base/l.yaml` is outside of the repository",
     },
     Trap {
         name: "a link inside that leads out of the directory",
         files: &[("ov/a.yaml", MAP), ("base/a.yaml", MAP), ("other/s.yaml", MAP)],
         links: &[("ov/l.yaml", "../other/s.yaml")],
         target: "ov",
-        named: "ov/l.yaml` leads outside of",
+        named: "ov/l.yaml` is not in or below",
     },
     Trap {
         name: "a base of a base that is above",
@@ -65,35 +65,35 @@ const TRAPS: &[Trap] = &[
         ],
         links: &[],
         target: "ov",
-        named: "/out` leads out of the repository",
+        named: "/out` is outside of the repository",
     },
     Trap {
         name: "a base that is the directory above the repository",
         files: &[("base/kustomization.yaml", "resources: [../../..]")],
         links: &[],
         target: "base",
-        named: "`../../..` leads out of the repository",
+        named: "`../../..` is outside of the repository",
     },
     Trap {
         name: "a base that is a link",
         files: &[("app/kustomization.yaml", "resources: [../l]")],
         links: &[("l", "/out")],
         target: "app",
-        named: "`../l` leads out of the repository",
+        named: "`../l` is outside of the repository",
     },
     Trap {
         name: "a component that is absolute",
         files: &[("app/kustomization.yaml", "components: [HOME/out]")],
         links: &[],
         target: "app",
-        named: "/out` leads out of the repository",
+        named: "/out` is outside of the repository",
     },
     Trap {
         name: "a resource that is a link",
         files: &[("app/kustomization.yaml", "resources: [l.yaml]")],
         links: &[("app/l.yaml", "/out/secret.yaml")],
         target: "app",
-        named: "`l.yaml` leads out of the repository",
+        named: "`l.yaml` is outside of the repository",
     },
     Trap {
         name: "a patch by an absolute path",
@@ -103,28 +103,28 @@ const TRAPS: &[Trap] = &[
         ],
         links: &[],
         target: "app",
-        named: "/out/secret.yaml` leads out of the repository",
+        named: "/out/secret.yaml` is outside of the repository",
     },
     Trap {
         name: "a generator's file through a link",
         files: &[("app/kustomization.yaml", "configMapGenerator: [{name: a, files: [d/secret.yaml]}]")],
         links: &[("app/d", "/out")],
         target: "app",
-        named: "`d/secret.yaml` leads out of the repository",
+        named: "`d/secret.yaml` is outside of the repository",
     },
     Trap {
         name: "a kustomization that is a link",
         files: &[("app/a.yaml", MAP), ("base/a.yaml", MAP)],
         links: &[("app/kustomization.yaml", "/out/secret.yaml")],
         target: "app",
-        named: "app/kustomization.yaml` leads out",
+        named: "app/kustomization.yaml` is outside of the repository",
     },
     Trap {
         name: "a target that is a link",
         files: &[("a.yaml", MAP)],
         links: &[("app", "/out")],
         target: "app",
-        named: "`app` leads out of the repository",
+        named: "`app` is outside of the repository",
     },
 ];
 
@@ -183,7 +183,7 @@ fn no_base_is_searched_above_a_fetched_repository() {
         std::fs::write(repository.join("base/secret.yaml"), map(super::SECRET)).expect("written");
     }
     let message = workspace.rejected(&["build", &url]);
-    assert!(message.contains("no base was found for it"), "{message}");
+    assert!(message.contains("no base found for the plain directory"), "{message}");
 }
 
 /// A fake helm that records the directory it pulls charts to, and creates them.
@@ -249,7 +249,10 @@ fn charts_with_symlinks_out_of_a_repository_are_rejected() {
     workspace.repository("repo");
     // helm follows symlinks on its own.
     let message = workspace.rejected(&[&["build", &url][..], &flags].concat());
-    assert!(message.contains("charts/c/templates/outside.yaml is outside of the fetched repository"), "{message}");
+    assert!(
+        message.contains("charts/c/templates/outside.yaml is outside of the fetched repository"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -285,7 +288,7 @@ fn fetched_repository_cannot_reference_local_repositories() {
         let output = command.output().expect("runs");
         let message = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && output.stdout.is_empty(), "{message}");
-        assert!(message.contains("is a repository of this machine"), "{message}");
+        assert!(message.contains("remote kustomization refers to the local repository"), "{message}");
     }
     // Local kustomizations may reference local repositories.
     workspace.write("own/n/kustomization.yaml", &format!("resources: ['{private}?ref=main']"));

@@ -35,7 +35,7 @@ fn symlinks_out_of_a_kustomization_are_rejected() {
         workspace.link("app/d", "/out");
         let message = workspace.rejected(&["build", "app"]);
         assert!(message.contains(&format!("`{named}` is not in or below app")), "{text}: {message}");
-        assert!(message.contains("it is out/secret.yaml"), "{text}: {message}");
+        assert!(message.contains("it resolves to out/secret.yaml"), "{text}: {message}");
     }
 }
 
@@ -137,7 +137,8 @@ fn unreadable_kustomization_is_an_error() {
         let lost = workspace();
         lost.link(&path, "nowhere");
         assert!(
-            lost.rejected(&["build", "app"]).contains(&format!("{path} is a link that cannot be followed"))
+            lost.rejected(&["build", "app"])
+                .contains(&format!("symlink {path} cannot be followed: no such file or directory"))
         );
         let pipe = workspace();
         pipe.pipe(&path);
@@ -198,7 +199,7 @@ fn pipes_in_manifest_directories_are_rejected_by_name() {
             // Directory merges ignore symlinks.
             let outcome = workspace.run(&["merge", "src", "dest"]);
             assert!(
-                outcome.succeeded && outcome.messages.contains("src/x.yaml: left alone"),
+                outcome.succeeded && outcome.messages.contains("src/x.yaml: not changed"),
                 "{}",
                 outcome.messages
             );
@@ -352,7 +353,7 @@ fn detected_bases_must_be_inside_the_repository() {
         }
         let all = workspace.run(&["check", "-R", "repo"]);
         assert!(
-            !all.succeeded && all.output.contains("leads outside of repo"),
+            !all.succeeded && all.output.contains(&format!("`{base}` is not in or below repo")),
             "{} {}",
             all.output,
             all.messages

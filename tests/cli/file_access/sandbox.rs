@@ -33,19 +33,19 @@ fn flags_that_run_programs_conflict_with_the_sandbox() {
         Workspace::new(&[("app/kustomization.yaml", "resources: [a.yaml]"), ("app/a.yaml", &map("a"))]);
     for flag in ["--enable-helm", "--enable-exec", "--enable-alpha-plugins"] {
         let message = workspace.rejected(&["build", "app", ON, flag]);
-        let diagnostics = format!("{flag} needs more than a sandbox allows");
+        let diagnostics = format!("{flag} cannot be used with --sandbox: remove one of them");
         assert_eq!(message.matches(&diagnostics).count(), 1, "{message}");
         let (remote, url) = repositories();
         let outcome = remote.run(&["build", &url, flag]);
-        let note = format!("note: no sandbox: {flag} needs more than one allows\n");
+        let note = format!("note: not using a sandbox because of {flag}\n");
         assert!(outcome.succeeded && outcome.messages == note, "{}", outcome.messages);
         let reported = remote.run(&["build", &url, flag, "-v"]);
-        assert_eq!(reported.messages.matches("no sandbox").count(), 1, "{}", reported.messages);
+        assert_eq!(reported.messages.matches("not using a sandbox").count(), 1, "{}", reported.messages);
         let unasked = remote.run(&["build", &url, flag, "--sandbox=off"]);
         assert!(unasked.succeeded && unasked.messages.is_empty(), "{}", unasked.messages);
     }
     let message = workspace.rejected(&["build", "app", ON, "--schema", "cluster"]);
-    insta::assert_snapshot!(message, @"error[usage]: --schema cluster is not established with --sandbox: remove one of them");
+    insta::assert_snapshot!(message, @"error[usage]: --schema cluster cannot be used with --sandbox: remove one of them");
 }
 
 #[test]
@@ -117,16 +117,24 @@ fn fetched_plain_directories_stay_in_the_sandbox_and_off_the_cluster() {
     let outcome = run(&["-v"]);
     assert!(outcome.succeeded && outcome.output.contains("name: two"), "{}", outcome.messages);
     assert!(server.accept().is_err(), "somebody asked the cluster: {}", outcome.messages);
-    let diagnostics = "the cluster from the example.com/v1 A: builds of fetched directories \
-                ask no cluster";
+    let diagnostics = "cannot get the schema of example.com/v1 A from the cluster: sandboxed builds of remote \
+                targets do not use the cluster";
     assert_eq!(outcome.messages.matches(diagnostics).count(), 1, "{}", outcome.messages);
     assert!(outcome.messages.contains("use --sandbox=off to allow it"), "{}", outcome.messages);
-    assert!(!outcome.messages.contains("no sandbox: the cluster"), "{}", outcome.messages);
+    assert!(!outcome.messages.contains("not using a sandbox because of"), "{}", outcome.messages);
     let offline = run(&["--offline"]);
-    assert!(!offline.messages.contains("ask no cluster"), "nobody wants to ask: {}", offline.messages);
+    assert!(
+        !offline.messages.contains("do not use the cluster"),
+        "nobody wants to ask: {}",
+        offline.messages
+    );
     drop(server);
     let explicit = run(&["--schema", "cluster", "--sandbox=auto"]);
-    assert!(explicit.messages.contains("note: no sandbox: --schema cluster"), "{}", explicit.messages);
+    assert!(
+        explicit.messages.contains("note: not using a sandbox because of --schema cluster"),
+        "{}",
+        explicit.messages
+    );
 }
 
 /// Runs the program with the Landlock system calls blocked, as on a kernel without Landlock.
@@ -158,12 +166,14 @@ fn missing_landlock_is_reported_with_verbose_or_an_explicit_sandbox() {
     let reported = run(&["build", &url, "-v"]);
     assert_eq!(
         (reported.output, reported.messages),
-        (usual.output, "note: no sandbox: this system does not support Landlock\n".into())
+        (usual.output, "note: not using a sandbox: this system does not support Landlock\n".into())
     );
     let requested = run(&["build", &url, ON]);
     assert!(!requested.succeeded && requested.output.is_empty(), "{}", requested.output);
     assert!(
-        requested.messages.contains("this system does not support Landlock: leave out --sandbox"),
+        requested
+            .messages
+            .contains("this system does not support Landlock: remove --sandbox to build without a sandbox"),
         "{}",
         requested.messages
     );
@@ -202,8 +212,8 @@ mod enforced {
             );
             let message = workspace.rejected(&["build", target, NONE, ON]);
             assert!(
-                message.contains("out/secret.yaml: permission denied")
-                    || message.contains("l.yaml: permission")
+                message.contains("out/secret.yaml cannot be read: permission denied")
+                    || message.contains("l.yaml cannot be read: permission")
             );
         }
     }
@@ -305,7 +315,7 @@ mod enforced {
         for output in [["-o", "out/new.yaml"], ["-o", "out/"], ["--output-dir", "out"], ["-o", "near.yaml"]] {
             let message = workspace.rejected(&[&["build", "app", NONE, ON][..], &output].concat());
             assert!(
-                message.contains("out/secret.yaml: permission denied"),
+                message.contains("out/secret.yaml cannot be read: permission denied"),
                 "{output:?}: {message}"
             );
         }

@@ -140,7 +140,7 @@ fn files_read_by_many_generators_count_toward_the_size_limit() {
     assert!(built(with_files(entries(|i| format!("f{i}"))), ".").is_ok(), "each is read once");
 }
 
-/// JSON patch operations on one line is missing, must be JSON.
+/// JSON patch operations on one line, which must be JSON.
 fn listed(operations: &[String]) -> String {
     format!("[{}]", operations.join(", "))
 }

@@ -31,12 +31,12 @@ metadata: {name: web, namespace: shop}
         let reported = rejected(home.path(), &["build", name]);
         assert_contains_all(
             &reported,
-            &["error[missing-field]", &format!("{name} has no kustomization file and no manifests")],
+            &["error[missing-field]", &format!("no kustomization file and no manifests in {name}")],
         );
         assert_contains_all(&rejected(home.path(), &["build", name, "--base", "base"]), &["no manifests"]);
     }
     insta::assert_snapshot!(&rejected(home.path(), &["build", "misnamed"]), @r"
-    error[missing-field]: misnamed has no kustomization file and no manifests
+    error[missing-field]: no kustomization file and no manifests in misnamed
      |
      = help: rename `kustomization.yml.txt` to `kustomization.yml`
     ");
@@ -44,7 +44,7 @@ metadata: {name: web, namespace: shop}
         let reported = rejected(home.path(), &["build", name]);
         assert_contains_all(
             &reported,
-            &["is no name of a kustomization", "rename it to `kustomization.yaml`"],
+            &["is a kustomization, but its file name is not recognized", "rename it to `kustomization.yaml`"],
         );
     }
     assert_eq!(reported(home.path(), &["build", "good"]), "");
@@ -172,7 +172,7 @@ spec: {{replicas: 3}}
         ("custom/x.yaml", &half("fleet.example.com/v1", "web")),
         ("whole/x.yaml", &DEPLOYMENT.replace("name: web\n  namespace", "name: web-canary\n  namespace")),
     ]);
-    let lacks = "this one cannot be added: it lacks `spec.selector`, `spec.template`";
+    let lacks = "resource is not in the base and cannot be added: missing `spec.selector`, `spec.template`";
     let table = [
         ("longer", "did you mean Deployment `web`?"),
         ("other", "add the missing fields, or use the name of a resource in the base"),
@@ -196,7 +196,7 @@ spec: {{replicas: 3}}
      ::: base/web.yaml:1:1
       |
     1 | apiVersion: apps/v1
-      | - perhaps this one is meant
+      | - similar resource in the base
       |
       = resource: Deployment.fleet.example.com web in namespace shop
       = help: did you mean Deployment `web` of apiVersion `apps/v1`?
@@ -281,7 +281,7 @@ metadata: {name: x}
         let line = format!("--> {name}/a.yaml:2:7");
         assert_contains_all(
             &reported,
-            &[&format!("apps/v1 has no kind `{kind}`"), "did you mean `Deployment`?", &line],
+            &[&format!("no kind `{kind}` in apiVersion apps/v1"), "did you mean `Deployment`?", &line],
         );
     }
     assert_eq!(reported(home.path(), &["build", "custom"]), "");

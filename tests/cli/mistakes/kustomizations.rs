@@ -119,7 +119,11 @@ fn document_separators_are_recognised_as_in_kustomize() {
         let output = run(home.path(), &["build", "app"]);
         let reported = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.success(), want, "{marker:?}: {reported}");
-        assert_eq!(reported.contains("takes nothing behind the `---`"), !want, "{marker:?}: {reported}");
+        assert_eq!(
+            reported.contains("accepts only a comment after the `---`"),
+            !want,
+            "{marker:?}: {reported}"
+        );
     }
 }
 
@@ -215,7 +219,13 @@ fn base_flag_with_a_kustomization_is_a_usage_error() {
         let output = run(home.path(), &[args, &base].concat());
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{args:?}");
         let reported = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_contains_all(&reported, &["names its bases under `resources`", "leave `--base` out"]);
+        assert_contains_all(
+            &reported,
+            &[
+                "`--base` cannot be used with a kustomization",
+                "lists its bases under `resources`: remove the flag",
+            ],
+        );
     }
     // Targets found with `-R` may include kustomizations: `--base` applies to the plain directories.
     for args in [&["build", "over"][..], &["build", "-R", "."]] {

@@ -259,6 +259,6 @@ patches: [{{target: {target}, patch: "[]"}}]
         let reported = messages(&reported);
         let warnings: Vec<_> = reported.iter().filter(|reported| reported["severity"] == "warning").collect();
         assert!(warnings.len() >= 2, "{reported:?}");
-        assert!(warnings.iter().any(|reported| reported["places"][0]["line"] == 2), "{reported:?}");
+        assert!(warnings.iter().any(|reported| reported["locations"][0]["line"] == 2), "{reported:?}");
     }
 }

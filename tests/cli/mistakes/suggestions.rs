@@ -252,7 +252,7 @@ patches:
         let reported = rejected(&here, &["build", target, "--message-format", "short"]);
         assert!(reported.starts_with(&format!("{want}: error[no-match]")), "{reported}");
         let json = messages(&rejected(&here, &["build", target, "--message-format", "json"]));
-        let file = json[0]["places"][0]["file"].as_str().expect("a file");
+        let file = json[0]["locations"][0]["file"].as_str().expect("a file");
         assert!(here.join(file).is_file(), "{file}");
     }
 }

@@ -513,7 +513,7 @@ spec:
         )
     };
     let replaced = "{name: web, $patch: replace, command: [run]}";
-    let ignored = "kustomize v5.8 ignores an entry with `$patch: replace`";
+    let ignored = "kustomize v5.8 ignores list entries with `$patch: replace`";
     for (containers, is_ignored) in [
         (format!("[{replaced}]"), true),
         (format!("[{replaced}, {{name: side, image: s}}]"), true),

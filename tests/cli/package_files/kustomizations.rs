@@ -346,9 +346,9 @@ spec:
 fn suspicious_output_paths_are_rejected() {
     let sides = || packages([&[("web.yaml", WEB)], &[("web.yaml", WEB)], &[("web.yaml", WEB)]]);
     for (args, why) in [
-        (&["--output-dir", "dest/sub"][..], "is inside of dest"),
-        (&["--output-dir", "updated"], "is inside of updated"),
-        (&["-o", "json"], "say ./json"),
+        (&["--output-dir", "dest/sub"][..], "is inside the input dest: use another directory"),
+        (&["--output-dir", "updated"], "is inside the input updated: use another directory"),
+        (&["-o", "json"], "use ./json"),
         (&["-o", "dest"], "use --output-dir"),
     ] {
         let directory = sides();
@@ -399,7 +399,7 @@ fn dangling_and_unreferenced_files_are_reported_after_a_merge() {
         (
             [("a.yaml", vec![("a.yaml", WEB)]), ("b.yaml", vec![("b.yaml", WEB)])],
             ("c.yaml", vec![("c.yaml", WEB)]),
-            "kustomization.yaml names b.yaml, which does not exist after the merge",
+            "kustomization.yaml lists b.yaml, which does not exist after the merge",
         ),
     ];
     for ([original, updated], dest, reported) in table {

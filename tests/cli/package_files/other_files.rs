@@ -228,7 +228,8 @@ fn executable_bit_is_merged_and_symlinks_and_git_are_untouched() {
     assert_eq!(mode("mine.sh"), 0o750);
     assert!(fs::symlink_metadata(directory.path().join("dest/link.yaml")).expect("there").is_symlink());
     let reported = text(&output.stdout);
-    for line in ["dest/.git: left alone\n", "dest/link.yaml: left alone\n", "updated/broken: left alone\n"] {
+    for line in ["dest/.git: not changed\n", "dest/link.yaml: not changed\n", "updated/broken: not changed\n"]
+    {
         assert!(reported.contains(line), "{reported}");
     }
     assert!(text(&output.stderr).is_empty(), "{output:?}");

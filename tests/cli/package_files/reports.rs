@@ -21,7 +21,7 @@ fn json_report(taken: &str) -> Value {
             "original": location("original", 1),
             "updated": location("updated", 2),
             "dest": location("dest", 5),
-            "taken": taken,
+            "resolution": taken,
         }],
         "origins": [
             origin("a.txt", None, None, "updated", [Some((1, 1)), Some((1, 1)), Some((1, 1))]),
@@ -241,7 +241,10 @@ fn symlinks_in_dest_are_not_written_through() {
     assert!(output.status.success(), "{output:?}");
     let reported = text(&output.stderr);
     for path in ["link.yaml", "sub/x.txt"] {
-        assert!(reported.contains(&format!("{path} is not merged: one version has a symlink there")), "{reported}");
+        assert!(
+            reported.contains(&format!("{path} is not merged: one version has a symlink there")),
+            "{reported}"
+        );
     }
     assert_eq!(fs::read_to_string(directory.path().join("dest/real.yaml")).expect("there"), WEB);
     assert_eq!(fs::read_dir(directory.path().join("elsewhere")).expect("there").count(), 0);
@@ -281,7 +284,7 @@ fn report_json_prints_json() {
     let directory = packages(sides);
     let output = merge3(&directory, &["--report", "json", "--on-conflict", "report"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains(r#""taken":null"#), "{output:?}");
+    assert!(text(&output.stderr).contains(r#""resolution":null"#), "{output:?}");
 }
 
 fn last_line(text: &[u8]) -> Vec<u8> {

@@ -49,7 +49,7 @@ fn merge3_accepts_positional_arguments() {
              For more information, try '--help'.
     ");
     for usage in [
-        "\n  [ORIGINAL] [UPDATED] [DEST]  The three versions",
+        "\n  [ORIGINAL] [UPDATED] [DEST]  Files or directories, instead of --original",
         "merge3 [OPTIONS] <ORIGINAL> <UPDATED> <DEST>",
         "merge3 [OPTIONS] --original <PATH> --updated <PATH> --dest <PATH>",
     ] {
@@ -246,8 +246,8 @@ b: 1
     1 added, 4 changed, 0 removed
     ");
     assert!(
-        text(&output.stderr).contains("original/t.yaml is not merged")
-            || text(&output.stderr).contains("dest/t.yaml is not merged"),
+        text(&output.stderr).contains("original/t.yaml is replaced by the source's file and not merged")
+            || text(&output.stderr).contains("dest/t.yaml is replaced by the source's file and not merged"),
         "{output:?}"
     );
 }

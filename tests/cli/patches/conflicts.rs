@@ -216,7 +216,10 @@ fn conflicts_name_the_overwrite_flag() {
     let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];
     for of in TYPES {
         let diagnostics = fail(files.path(), &[&create[..], of].concat());
-        assert!(diagnostics.contains("--overwrite undoes the other change"), "{of:?}: {diagnostics}");
+        assert!(
+            diagnostics.contains("use --overwrite to undo the change of the live object"),
+            "{of:?}: {diagnostics}"
+        );
     }
     // No flag resolves a different name.
     fs::write(files.path().join("new.yaml"), NEW.replace("name: web, labels", "name: wob, labels"))

@@ -91,10 +91,10 @@ fn deletions_without_a_match_are_reported_once() {
     for dialect in ["apiserver", "overlay", "kustomize"] {
         let args = ["--dialect", dialect, "--all", "-p", patch];
         let reported = diagnostics(CONFIG, &args);
-        assert_eq!(reported.matches("warning[absent-deletion]").count(), 1, "{dialect}: {reported}");
+        assert_eq!(reported.matches("warning[unmatched-deletion]").count(), 1, "{dialect}: {reported}");
         assert!(reported.contains("--patch:1:18") && reported.contains("data.g"), "{reported}");
         let reported = diagnostics(&two, &args);
-        assert_eq!(reported.matches("warning[absent-deletion]").count(), 1, "{dialect}: {reported}");
+        assert_eq!(reported.matches("warning[unmatched-deletion]").count(), 1, "{dialect}: {reported}");
         assert_eq!(diagnostics(&other, &args), "", "one of them had it");
     }
     assert_eq!(diagnostics(CONFIG, &["--type", "merge", "-p", patch]), "", "no strategic merge");

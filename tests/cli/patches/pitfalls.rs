@@ -161,7 +161,7 @@ const REFUSED_OPERATIONS: [(&str, &[&str]); 8] = [
     ),
     (
         "[{op: copy, from: /spec/replica, path: /spec/minReadySeconds}, {op: test, path: /x, value: 1}]",
-        &["test failed: `/x` is not there", "operation 2"],
+        &["test failed: `/x` does not exist", "operation 2"],
     ),
     (
         "[{op: move, from: /spec/replica, path: /spec/minReadySeconds}]",
@@ -214,12 +214,9 @@ fn move_into_the_moved_entry_resolves_to_the_next_entry() {
     let patch = format!("[{{op: move, from: {containers}/0, path: {containers}/0/x}}]");
     let (patched, diagnostics) =
         succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", &patch]);
-    assert!(
-        patched.contains("name: first") && diagnostics.contains("unknown field `x` here"),
-        "{diagnostics}"
-    );
+    assert!(patched.contains("name: first") && diagnostics.contains("unknown field `x`"), "{diagnostics}");
     insta::assert_snapshot!(diagnostics, @r"
-    warning[unknown-field]: unknown field `x` here
+    warning[unknown-field]: unknown field `x`
       --> web.yaml:11:9
        |
     11 |       - name: first
@@ -256,8 +253,9 @@ metadata: {name: b}
     let diagnostics =
         fail(files.path(), &["patch", "-f", "two.yaml", "--all", "-p", "{spec: {paused: true}}"]);
     for (kind, location) in [("A", "two.yaml:1:1"), ("B", "two.yaml:5:1")] {
-        let rejected =
-            format!("takes no strategic merge patch for e.io/v1 {kind}, which is not built in: 415");
+        let rejected = format!(
+            "does not support strategic merge patches for e.io/v1 {kind}, which is not built in: 415"
+        );
         assert!(diagnostics.contains(&rejected) && diagnostics.contains(location), "{diagnostics}");
     }
     assert_eq!(diagnostics.matches("help: use --type=merge").count(), 2, "{diagnostics}");
@@ -430,7 +428,10 @@ fn standard_input_is_read_once() {
     ] {
         let output = run(files.path(), args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
-        assert!(String::from_utf8(output.stderr).expect("text").contains("can be read but once"), "{args:?}");
+        assert!(
+            String::from_utf8(output.stderr).expect("text").contains("can be read only once"),
+            "{args:?}"
+        );
     }
 }
 
@@ -456,7 +457,7 @@ fn last_applied_configuration_must_be_of_the_same_object() {
         (r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"}}"#, "its kind is `Service`"),
         (
             r#"{"kind":"Deployment","metadata":{"name":"web"},"spec":{},"spec":{"replicas":1}}"#,
-            "has a key twice",
+            "duplicate key `spec`",
         ),
     ] {
         fs::write(files.path().join("live.yaml"), live(last)).expect("written");
@@ -521,7 +522,7 @@ spec:
         let patch = format!("{{spec: {{ports: [{{{keys}, {entry}}}]}}}}");
         let (_, diagnostics) = succeed(files.path(), &["patch", "-f", file, "-p", &patch]);
         let reported = diagnostics.contains("warning[duplicate-merge-key]")
-            && diagnostics.contains("`protocol` has its default");
+            && diagnostics.contains("one of them sets `protocol` to its default");
         assert_eq!(reported, warned, "{file} {entry}: {diagnostics}");
     }
 }
@@ -619,9 +620,21 @@ fn patch_merge_key_is_reported_only_for_mistakes() {
         (two, "{$patchMergeKey: [foo, bar], foo: a, bar: null}", None),
         (two, "{$patchMergeKey: [foo, bar], foo: a, bar: b, $patch: delete}", None),
         ("[{foo: a}]", "{$patchMergeKey: [foo, bar], foo: a, bar: b}", None),
-        ("[{foo: a}]", "{$patchMergeKey: [foo, bar], foo: a, bar: null}", Some("no `bar` here")),
-        (two, "{$patchMergeKey: [foo, bar], foo: a, bar: b, other: null}", Some("no `other` here")),
-        (two, "{$patchMergeKey: [foo, bar], foo: a, bar: c, $patch: delete}", Some("no such entry")),
+        (
+            "[{foo: a}]",
+            "{$patchMergeKey: [foo, bar], foo: a, bar: null}",
+            Some("removes `bar`, which is not set here"),
+        ),
+        (
+            two,
+            "{$patchMergeKey: [foo, bar], foo: a, bar: b, other: null}",
+            Some("removes `other`, which is not set here"),
+        ),
+        (
+            two,
+            "{$patchMergeKey: [foo, bar], foo: a, bar: c, $patch: delete}",
+            Some("deletes a list entry that does not exist"),
+        ),
     ];
     for (list, entry, warned) in table {
         let files = temp_dir(&[("a.yaml", &thing(list)), ("types.yaml", RECOMMENDED)]);
@@ -679,7 +692,7 @@ fn patch_merge_key_in_an_atomic_list_is_reported() {
         let patch = "{spec: {template: {spec: {tolerations: [{$patchMergeKey: [key], key: b}]}}}}";
         let (patched, diagnostics) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
         assert!(
-            diagnostics.contains("warning[directive]: `$patchMergeKey` names no entry of this list"),
+            diagnostics.contains("warning[directive]: `$patchMergeKey` has no effect in this list"),
             "{diagnostics}"
         );
         assert!(patched.contains("key: b") && !patched.contains('$'), "{patched}");

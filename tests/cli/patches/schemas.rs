@@ -17,11 +17,11 @@ fn values_invalid_in_the_schema_are_reported() {
         "strategic",
     );
     for warning in [
-        "this must be `true` or `false` and is a string",
-        "unknown field `replcas` here",
+        "this must be `true` or `false`, but is a string",
+        "unknown field `replcas`\n",
         "did you mean `replicas`?",
-        "this must be a string and is an integer",
-        "put it in quotes",
+        "this must be a string, but is an integer",
+        "quote the value",
     ] {
         assert!(diagnostics.contains(warning), "{warning}: {diagnostics}");
     }
@@ -32,7 +32,7 @@ fn values_invalid_in_the_schema_are_reported() {
     assert_eq!(patch("{spec: {paused: true}}", "merge"), "");
     let diagnostics = patch("[{op: add, path: /spec/paused, value: 1}]", "json");
     insta::assert_snapshot!(diagnostics, @r"
-    warning[wrong-type]: this must be `true` or `false` and is an integer
+    warning[wrong-type]: this must be `true` or `false`, but is an integer
      --> --patch:1:39
       |
     1 | [{op: add, path: /spec/paused, value: 1}]
@@ -67,12 +67,12 @@ fn missing_required_fields_are_reported() {
             succeed(files.path(), &["patch", "-f", "web.yaml", "--type", kind, "-p", patch]);
         if field.is_empty() {
             // Only the missing field is reported.
-            assert!(diagnostics.starts_with("warning[absent-deletion]"), "{patch}: {diagnostics}");
+            assert!(diagnostics.starts_with("warning[unmatched-deletion]"), "{patch}: {diagnostics}");
             assert_eq!(diagnostics.matches("warning[").count(), 1, "{patch}: {diagnostics}");
             continue;
         }
         let name = field.rsplit('.').next().expect("one");
-        let message = format!("warning[missing-field]: missing required field `{name}` is missing");
+        let message = format!("warning[missing-field]: missing required field `{name}`\n");
         assert!(
             diagnostics.contains(&message) && diagnostics.contains(&format!("field: {field}\n")),
             "{patch}: {diagnostics}"
@@ -129,7 +129,7 @@ fn delete_directive_in_an_atomic_list_is_reported() {
         let patch = "{spec: {template: {spec: {tolerations: [{$patch: delete, key: a}]}}}}";
         let (patched, diagnostics) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
         assert!(
-            diagnostics.contains("takes nothing out of this list") && diagnostics.contains(becomes),
+            diagnostics.contains("removes nothing from this list") && diagnostics.contains(becomes),
             "{diagnostics}"
         );
         assert!(patched.contains(want), "{patched}");

@@ -142,16 +142,12 @@ fn patch_cannot_change_the_identity_of_an_object() {
     let json = |operation: &str| format!("[{{{operation}}}]");
     let renamed = json("op: replace, path: /metadata/name, value: x");
     let table: [(&str, &str, &str); 6] = [
-        (
-            "strategic",
-            whole,
-            "apiVersion: patch removes the identifying value `apps/v1`",
-        ),
-        ("json", &json("op: remove, path: /kind"), "kind: this patch would take away"),
-        ("json", &renamed, "metadata.name: patch changes the identity of the object from `x` to `web`"),
-        ("merge", "{kind: null}", "kind: this patch would take away"),
-        ("merge", "{metadata: null}", "metadata.name: this patch would take away"),
-        ("json", &json("op: add, path: /metadata/namespace, value: x"), "`x` to `shop`"),
+        ("strategic", whole, "apiVersion: patch removes the identifying value `apps/v1`"),
+        ("json", &json("op: remove, path: /kind"), "kind: patch removes the identifying value `Deployment`"),
+        ("json", &renamed, "metadata.name: patch changes the identity of the object from `web` to `x`"),
+        ("merge", "{kind: null}", "kind: patch removes the identifying value `Deployment`"),
+        ("merge", "{metadata: null}", "metadata.name: patch removes the identifying value `web`"),
+        ("json", &json("op: add, path: /metadata/namespace, value: x"), "from `shop` to `x`"),
     ];
     let shop = WEB.replace(
         "  name: web\n  labels",
@@ -162,7 +158,7 @@ fn patch_cannot_change_the_identity_of_an_object() {
     let files = temp_dir(&[("web.yaml", &shop), ("bare.yaml", "a: b")]);
     for (patch_type, patch, want) in table {
         let stderr = fail(files.path(), &["patch", "-f", "web.yaml", "--type", patch_type, "-p", patch]);
-        let location = want.split_once(": this").map_or(want, |(field, _)| field);
+        let location = want.split_once(": patch").map_or(want, |(field, _)| field);
         let message = want.split_once(": ").map_or(want, |(_, message)| message);
         assert!(stderr.contains(location) && stderr.contains(message), "{patch}: {stderr}");
         assert!(stderr.contains("edit the file"), "{patch}: {stderr}");

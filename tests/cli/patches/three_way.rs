@@ -54,7 +54,8 @@ fn concurrent_changes_are_overwritten_only_with_the_flag() {
         let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];
         let diagnostics = fail(files.path(), &[&create[..], of].concat());
         assert!(
-            diagnostics.contains("others changed this since") && diagnostics.contains("field: spec.paused"),
+            diagnostics.contains("changed in the cluster since the last apply")
+                && diagnostics.contains("field: spec.paused"),
             "{of:?}: {diagnostics}"
         );
         let overwritten = applied(&files, &[&create[..], &["--overwrite"]].concat(), of);
@@ -182,7 +183,7 @@ fn schema_compile_overwrites_only_compiled_schemas() {
     for (output, why) in [
         ("w.yaml", "w.yaml is a source"),
         ("./w.yaml", "w.yaml is a source"),
-        ("notes.txt", "no compiled schema"),
+        ("notes.txt", "is not a compiled schema"),
     ] {
         let stderr = fail(files.path(), &["schema", "compile", "w.yaml", "-o", output]);
         assert!(stderr.contains(why) && stderr.contains("use another file"), "{stderr}");
@@ -216,9 +217,12 @@ fn compiled_schemas_are_accepted_as_sources() {
 fn schemas_with_lint_errors_are_not_compiled() {
     let merge = "        x-kubernetes-patch-strategy: merge\n        x-kubernetes-patch-merge-key: ";
     for (words, why) in [
-        (format!("{merge}''\n"), "objects merge by a key"),
-        (format!("{merge}o\n"), "the key `o` is object"),
-        ("        x-kubernetes-list-type: map\n".into(), "a list of type map needs"),
+        (
+            format!("{merge}''\n"),
+            "a list of objects with patch strategy merge requires x-kubernetes-patch-merge-key",
+        ),
+        (format!("{merge}o\n"), "key `o` has type object"),
+        ("        x-kubernetes-list-type: map\n".into(), "a list of type map requires"),
         (
             format!(
                 "\

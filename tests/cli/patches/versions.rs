@@ -110,7 +110,7 @@ fn entries_with_patch_merge_key_are_checked_for_conflicts() {
         let files = things([sides[0], sides[1], "[{foo: a, bar: x, other: 3}]"]);
         let diagnostics = fail(files.path(), &[&CREATE[..], patch_type].concat());
         assert!(
-            diagnostics.contains("error[conflict]") && diagnostics.contains("wanted here"),
+            diagnostics.contains("error[conflict]") && diagnostics.contains("value in the manifest"),
             "{patch_type:?}: {diagnostics}"
         );
     }
@@ -170,7 +170,7 @@ fn entries_of_a_replaced_list_require_all_merge_keys() {
             let patch = ["patch", "-f", "t.yaml", "--schema", "crd.yaml", "--dialect", dialect, "-p", &patch];
             let diagnostics = fail(files.path(), &patch);
             assert!(diagnostics.contains("error[missing-merge-key]"), "{dialect} {entry}: {diagnostics}");
-            assert!(diagnostics.contains("told apart by `foo`, `bar`"), "{dialect} {entry}: {diagnostics}");
+            assert!(diagnostics.contains("merged by `foo`, `bar`"), "{dialect} {entry}: {diagnostics}");
         }
     }
 }

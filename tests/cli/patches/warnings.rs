@@ -11,13 +11,9 @@ fn misleading_directives_are_reported() {
     let spec = |spec: &str| format!("{{spec: {{template: {{spec: {spec}}}}}}}");
     // The patch, the warning in `apiserver`, whether `overlay` prints it, too, and a text of the result in `overlay`.
     let table = [
-        (spec("{containers: [{$patch: replace, name: web, image: 'web:2'}]}"), "this one is left out", true),
-        (spec("{volumes: [{$patch: replace, name: v}]}"), "this one is left out", true),
-        (
-            "{spec: {strategy: {$patch: replace, type: Recreate}}}".into(),
-            "drops this map",
-            false,
-        ),
+        (spec("{containers: [{$patch: replace, name: web, image: 'web:2'}]}"), "this entry is dropped", true),
+        (spec("{volumes: [{$patch: replace, name: v}]}"), "this entry is dropped", true),
+        ("{spec: {strategy: {$patch: replace, type: Recreate}}}".into(), "drops this map", false),
         (
             spec("{containers: [{name: b, env: [{$patch: delete, name: X}]}]}"),
             "adds the entry without",
@@ -25,7 +21,7 @@ fn misleading_directives_are_reported() {
         ),
         (
             spec("{containers: [{name: b, resources: {$patch: delete, limits: {cpu: '1'}}}]}"),
-            "adds what stands",
+            "adds the other fields of this map",
             false,
         ),
         (
@@ -255,13 +251,13 @@ fn numbers_keep_their_value_and_type() {
         (r#"[{"op": "add", "path": "/spec/x", "value": 1e400}]"#, "json"),
     ] {
         let diagnostics = fail(files.path(), &["patch", "-f", "a.yaml", "-p", patch, "--type", of]);
-        assert!(diagnostics.contains("`1e400` is a larger number than any"), "{diagnostics}");
+        assert!(diagnostics.contains("number `1e400` is too large for an API server"), "{diagnostics}");
     }
     let json = r#"{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"x": 1e400}}"#;
     fs::write(files.path().join("b.json"), json).expect("written");
     for of in ["merge", "json"] {
         let diagnostics = fail(files.path(), &["create-patch", "a.yaml", "b.json", "--type", of]);
-        assert!(diagnostics.contains("larger number than any"), "{diagnostics}");
+        assert!(diagnostics.contains("is too large for an API server"), "{diagnostics}");
     }
     // In a YAML patch, it is a string and stays one.
     let (patched, _) =

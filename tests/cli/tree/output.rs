@@ -229,7 +229,7 @@ target .                                                1 object
 │  └─ configuration nameSuffix -x
 └─ transformer PrefixTransformer/p-x (transformers[0])  1 value of 1 object
 
-sum: 1 object
+total: 1 object
 "
     );
 }
@@ -252,7 +252,7 @@ target one                 1 object
 │  └─ patch three/c.yaml   ConfigMap/a: 1 value
 └─ patch one/a.yaml        ConfigMap/a: 1 value
 
-sum: 1 object
+total: 1 object
 "
     );
 }

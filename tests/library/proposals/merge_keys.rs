@@ -136,12 +136,12 @@ fn recommended_keys_begin_with_the_default_key() {
         assert!(with(keys).is_ok(), "{keys}");
     }
     for (keys, why) in [
-        ("bar", "is not among"),
-        ("bar,foo", "must be the first"),
-        ("foo,foo", "twice"),
+        ("bar", "is missing from"),
+        ("bar,foo", "must come first"),
+        ("foo,foo", "duplicate recommended merge key `foo`"),
         ("", "empty"),
-        ("foo,,bar", "a comma without a name"),
-        ("foo,", "a comma without a name"),
+        ("foo,,bar", "contain an empty name"),
+        ("foo,", "contain an empty name"),
     ] {
         assert!(with(keys).expect_err(keys).contains(why), "{keys}");
     }

@@ -27,7 +27,7 @@ fn the_directive_names_the_default_key_and_merge_keys_alone() {
             (
                 live,
                 "recommended: [{$patchMergeKey: [foo, other, another], foo: a}]",
-                "!`other`, `another` are no merge keys",
+                "!`other`, `another` are not merge keys",
             ),
             (
                 "both: [{foo: a, bar: x}]",
@@ -50,7 +50,7 @@ fn named_keys_are_checked_without_a_live_list_and_without_recommended_keys() {
     let bar = "recommended: [{$patchMergeKey: [bar], foo: a, bar: x}]";
     let default = "!must name the default merge key `foo`";
     let twice = "!names `foo` twice";
-    let unknown = "!`bogus`, named by `$patchMergeKey`, is not a field";
+    let unknown = "!`bogus` in `$patchMergeKey` is not a field";
     check(
         &BOTH,
         &[
@@ -211,12 +211,12 @@ fn several_matches_of_named_keys_are_rejected() {
             (
                 live,
                 "two: [{$patchMergeKey: [foo], foo: b, other: 3}]",
-                "!2 entries match this one of the patch",
+                "!this entry of the patch matches 2 entries",
             ),
             (
                 live,
                 "two: [{$patchMergeKey: [foo, bar], foo: b, bar: x}]",
-                "!2 entries match this one of the patch",
+                "!this entry of the patch matches 2 entries",
             ),
         ],
     );

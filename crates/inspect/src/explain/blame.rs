@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use super::live_field::{LiveField, LiveOnlyField, LiveState};
-use super::secret::{HIDDEN, SecretLocations, is_secret_pointer};
+use super::secret::{HIDDEN, SecretLocations, is_secret_pointer, mask_copies, without_copies};
 use smp_merge::cause::{Cause, ValueHistory, Write};
 use smp_overlay::overlay::{Built, OutlineCheckout};
 use smp_overlay::resource::{ResId, Resource};
@@ -132,6 +132,17 @@ impl<'b> Blamer<'b> {
         all.extend(deleted.map(|(resource, by)| map(None, hidden(reader.deleted(resource, by)))));
         all
     }
+
+    /// Maps each resource like [`Self::each`], without the names and values that were copied out of Secrets.
+    pub(super) fn each_shown<T: Send>(
+        &self,
+        map: impl Fn(Option<&Node>, ResourceBlame) -> T + Sync,
+    ) -> Vec<T> {
+        self.each(|node, mut resource| {
+            resource.hide_copies(self.sources);
+            map(node.map(|node| without_copies(node, self.sources)).as_deref(), resource)
+        })
+    }
 }
 
 /// Hides former values that came from a Secret: its own older and removed values, and copies of them.
@@ -148,6 +159,37 @@ fn hide_former(resource: &mut ResourceBlame, secrets: &SecretLocations) {
     }
     for removal in &mut resource.removed {
         hide(&mut removal.last, &removal.pointer);
+    }
+}
+
+impl Blame {
+    /// Masks the names and values that were copied out of Secrets. The resources cannot be found by these names, nor
+    /// compared with live objects, after that.
+    pub fn hide_copies(&mut self, sources: &SourceMap) {
+        self.resources.iter_mut().for_each(|resource| resource.hide_copies(sources));
+    }
+}
+
+impl ResourceBlame {
+    fn hide_copies(&mut self, sources: &SourceMap) {
+        if !sources.has_hidden_values() {
+            return;
+        }
+        if let Some(node) = &mut self.node {
+            *node = without_copies(node, sources).into_owned();
+        }
+        let is_secret = is_or_was_secret(self);
+        for name in [&mut self.id.name, &mut self.id.namespace] {
+            *name = sources.without_hidden_values(name).into();
+        }
+        for field in self.fields.iter_mut().filter(|field| !is_secret || !is_secret_pointer(&field.pointer)) {
+            let live = field.live.as_mut().and_then(|live| live.value.as_mut());
+            let values = field.writes.iter_mut().map(|write| &mut write.value).chain(live);
+            values.for_each(|value| mask_copies(value, sources));
+        }
+        let removed = self.removed.iter_mut().map(|removal| &mut removal.last.value);
+        let live_only = self.live_only.iter_mut().map(|field| &mut field.value);
+        removed.chain(live_only).for_each(|value| mask_copies(value, sources));
     }
 }
 

@@ -104,7 +104,7 @@ pub fn blame_to_json(blame: &Blame) -> Result<String> {
 /// # Errors
 /// Fails like [`blame_to_json`].
 pub fn blamed_json(blamer: &Blamer<'_>) -> Result<Vec<String>> {
-    let elements = blamer.each(|_, resource| element(&resource));
+    let elements = blamer.each_shown(|_, resource| element(&resource));
     Ok(parts_of(elements.into_iter().collect::<Result<Vec<String>>>()?))
 }
 

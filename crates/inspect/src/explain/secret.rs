@@ -1,12 +1,15 @@
 //! Finds values of Secrets that must not be shown, in a cluster or in a build.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashSet;
 
 use smp_merge::cause::ValueHistory;
 use smp_overlay::overlay::Built;
 use smp_overlay::resource::Resource;
 use smp_text::path::is_within;
-use smp_text::source::Span;
+use smp_text::source::{SourceMap, Span};
+use smp_text::yaml::{Map, Node};
 
 /// Replacement for a value of a Secret.
 pub(super) const HIDDEN: &str = "***";
@@ -48,6 +51,34 @@ impl SecretLocations {
             None => !self.0.is_empty() && (by.contains("eplacement") || by.starts_with("vars")),
         }
     }
+}
+
+/// Returns a manifest with `***` for values that were copied out of Secrets. The data of a Secret itself are shown as
+/// `build` prints them.
+pub(super) fn without_copies<'n>(node: &'n Node, sources: &SourceMap) -> Cow<'n, Node> {
+    let is_copy = |node: &Node| node.scalar_text().is_some_and(|text| has_hidden(text, sources));
+    if !sources.has_hidden_values() || !node.nodes().any(is_copy) {
+        return Cow::Borrowed(node);
+    }
+    let is_secret = node.get("kind").and_then(Node::as_str) == Some("Secret");
+    let mut node = node.clone();
+    let fields = node.as_map_mut().into_iter().flat_map(Map::iter_mut);
+    let shown = fields.filter(|(name, _)| !is_secret || !SECRET_FIELDS.contains(name));
+    shown.for_each(|(_, value)| mask_copies(value, sources));
+    Cow::Owned(node)
+}
+
+/// Masks the scalars of a value as far as they were copied out of a Secret.
+pub(super) fn mask_copies(value: &mut Node, sources: &SourceMap) {
+    value.for_each_mut(&mut |node| {
+        if let Some(text) = node.scalar_text().filter(|text| has_hidden(text, sources)) {
+            *node = Node::string(&*sources.without_hidden_values(text)).with_span(node.span());
+        }
+    });
+}
+
+fn has_hidden(text: &str, sources: &SourceMap) -> bool {
+    matches!(sources.without_hidden_values(text), Cow::Owned(_))
 }
 
 fn is_secret(resource: &Resource) -> bool {

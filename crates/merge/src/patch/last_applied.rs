@@ -38,7 +38,7 @@ pub fn last_applied(live: &Node) -> Result<Node> {
 fn check_keys(annotation: &Node) -> Result<()> {
     let read = annotation.as_str().unwrap_or_default().parse::<Node>();
     let Some(error) = read.err().filter(|error| error.code() == Code::DuplicateKey) else { return Ok(()) };
-    let message = format!("duplicate key in the annotation `{LAST_APPLIED}`: {}", error.message());
+    let message = format!("the annotation `{LAST_APPLIED}` is invalid: {}", error.message());
     Err(Diagnostic::error(Code::DuplicateKey, message)
         .at(annotation.span())
         .help("provide the last applied configuration as a file instead"))

@@ -2,7 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use smol_str::SmolStr;
 
+use smp_merge::patch::JsonPatch;
 use smp_merge::schema::Gvk;
 use smp_text::source::{SourceMap, is_secret_key};
 use smp_text::yaml::{Node, Value};
@@ -71,6 +73,36 @@ fn is_secret(manifest: &Node) -> bool {
 pub(crate) fn is_secret_data_path(manifest: &Node, path: &[impl AsRef<str>]) -> bool {
     let starts = |place: &&[&str]| place.iter().zip(path).all(|(name, step)| *name == step.as_ref());
     is_secret(manifest) && PLACES.iter().any(starts)
+}
+
+/// Hides the values in reports that a JSON patch copies out of the data of a Secret, and returns the paths that they
+/// are copied to.
+pub(crate) fn hide_data_copied_by(
+    patch: &JsonPatch,
+    manifest: &Node,
+    sources: &SourceMap,
+) -> Vec<Vec<SmolStr>> {
+    let out_of_data = |(from, to): &(Vec<SmolStr>, Vec<SmolStr>)| {
+        is_secret_data_path(manifest, from) && (to.is_empty() || !is_secret_data_path(manifest, to))
+    };
+    let hidden = patch.copies().filter(out_of_data).map(|(from, to)| {
+        mark_copied_secret_at(manifest, &from, sources);
+        to
+    });
+    hidden.collect()
+}
+
+/// Hides the scalars at a path of a manifest in reports: they are copied out of a Secret.
+pub(crate) fn mark_copied_secret_at(manifest: &Node, path: &[SmolStr], sources: &SourceMap) {
+    let path: Vec<&str> = path.iter().map(SmolStr::as_str).collect();
+    if path.is_empty() {
+        PLACES
+            .iter()
+            .filter_map(|place| manifest.get_path(place))
+            .for_each(|node| mark_copied_secret(node, sources));
+    } else if let Some(node) = manifest.get_path(&path) {
+        mark_copied_secret(node, sources);
+    }
 }
 
 /// Marks the scalars below a node as secret in reports: they are copied from a Secret.

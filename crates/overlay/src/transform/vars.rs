@@ -11,7 +11,7 @@ use super::references::{UsedVars, VarValue, VarValues, replace_variables, value_
 use crate::resource::{ResId, ResourceSet, Suggestions};
 use smp_merge::schema::{Gvk, Schema};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
-use smp_text::source::Span;
+use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{Node, Spanned};
 
 /// An entry of a kustomization's `vars`.
@@ -137,7 +137,8 @@ fn ambiguous(var: &Var, target: &ResId, found: &[usize], set: &ResourceSet) -> D
     error.help("set `objref.namespace` to select one of them")
 }
 
-/// Replaces variables in all fields of `specs`. Returns a warning if some variables are unused.
+/// Replaces variables in all fields of `specs`. Returns a warning if some variables are unused. Values from Secrets
+/// are hidden in reports.
 ///
 /// `$$` becomes `$`, so that `$$(NAME)` is kept as `$(NAME)`. This only happens if there are variables.
 ///
@@ -148,11 +149,13 @@ pub fn resolve_vars(
     vars: &VarSet,
     specs: &FieldSpecs,
     schema: &Schema,
+    sources: &SourceMap,
 ) -> Result<Option<Diagnostic>> {
     if vars.is_empty() {
         return Ok(None);
     }
     let contents = contents(set, vars, &Suggestions::new(schema))?;
+    contents.values().for_each(|value| value.hide_if_secret(sources));
     let mut uses = UsedVars { copied: set.copied(), ..UsedVars::default() };
     for resource in set.resources_mut().iter_mut().filter(|r| !r.is_empty()) {
         specs.visit(resource, Create::Never, &mut |field| replace_variables(field, &contents, &mut uses))?;
@@ -254,7 +257,7 @@ spec:
         name_prefix(&mut set, "p-", &config.name_prefix, &schema)?;
         bind_vars(&mut set, vars)?;
         known.extend(vars.iter().cloned())?;
-        let warning = resolve_vars(&mut set, &known, &config.var_reference, &schema)?;
+        let warning = resolve_vars(&mut set, &known, &config.var_reference, &schema, &SourceMap::default())?;
         Ok((set, warning))
     }
 

@@ -33,6 +33,14 @@ impl ResourceName {
         &self.shown
     }
 
+    /// Returns the texts for modification.
+    pub(super) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let parts = self.object.as_mut().map(|object| {
+            [&mut object.api_version, &mut object.kind, &mut object.namespace, &mut object.name]
+        });
+        parts.into_iter().flatten().chain([&mut self.shown])
+    }
+
     /// Returns the parts; none for anything that is not an object, such as a chart.
     #[must_use]
     pub fn object(&self) -> Option<&ObjectName> {

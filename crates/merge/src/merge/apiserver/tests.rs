@@ -39,7 +39,11 @@ fn patch_directives_in_maps_delete_and_replace() {
             "{child: {$patch: merge, value: b}}",
             "Directive: child: `$patch: merge` is not allowed in a map",
         ),
-        ("{child: {name: a}}", "{child: {$patch: remove}}", "Directive: child: `$patch` must be a string, not remove"),
+        (
+            "{child: {name: a}}",
+            "{child: {$patch: remove}}",
+            "Directive: child: `$patch` must be a string, not remove",
+        ),
         ("{name: a}", "{$patch: delete}", "deleted"),
         ("{name: a}", "{$patch: replace}", "{}"),
         ("{child: {}}", "{child: null}", "{}"),

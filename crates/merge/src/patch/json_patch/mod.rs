@@ -188,6 +188,13 @@ impl JsonPatch {
         pointers.flatten().map(|pointer| steps(pointer, Standard::Kubernetes)?.into_iter().next())
     }
 
+    /// Returns the paths that values are copied or moved from and to, by Kubernetes' rules.
+    pub fn copies(&self) -> impl Iterator<Item = (Vec<SmolStr>, Vec<SmolStr>)> {
+        let copying = self.operations.iter().filter(|operation| operation.is_one_of(&["copy", "move"]));
+        let path = |pointer: &Option<SmolStr>| steps(pointer.as_deref()?, Standard::Kubernetes);
+        copying.filter_map(move |operation| Some((path(&operation.from)?, path(&operation.path)?)))
+    }
+
     /// Returns the values that operations write, for modification.
     pub fn written_values_mut(&mut self) -> impl Iterator<Item = &mut Node> {
         let writing = self.operations.iter_mut().filter(|operation| !operation.is_one_of(&["test"]));

@@ -14,7 +14,7 @@ use smp_merge::cause::{Writer, WriterEntry};
 use smp_merge::merge;
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Diagnostic, Result, WithWarnings};
-use smp_text::source::Span;
+use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{self, Style};
 
 /// Returns the resources ready to print, except for their order.
@@ -22,6 +22,7 @@ pub(super) fn finish(
     accumulated: Accumulated,
     schema: &Schema,
     tracker: &OriginTracker,
+    sources: &SourceMap,
 ) -> Result<WithWarnings<ResourceSet>> {
     let Accumulated { mut resources, config, vars } = accumulated;
     transform::name_hashes(&mut resources)?;
@@ -32,7 +33,7 @@ pub(super) fn finish(
     }
     let vars_writer =
         if resources.has_histories() { Some(variables(&resources, &vars, schema)?) } else { None };
-    let unused = transform::resolve_vars(&mut resources, &vars, &config.var_reference, schema)?;
+    let unused = transform::resolve_vars(&mut resources, &vars, &config.var_reference, schema, sources)?;
     if let Some(writer) = vars_writer {
         resources.record(&writer);
     }

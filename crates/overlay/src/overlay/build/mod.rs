@@ -78,7 +78,8 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
         mem::take(&mut build.warnings).into_iter().fold(problem, Diagnostic::with_attached)
     })?;
     let TargetBuild { schema, tracker, mut warnings, outline, .. } = build;
-    let mut resources = finish::finish(accumulated, &schema, &tracker)?.into_value(&mut warnings);
+    let finished = finish::finish(accumulated, &schema, &tracker, root.reader().sources())?;
+    let mut resources = finished.into_value(&mut warnings);
     warnings.extend(finish::missing_required_fields(&resources));
     finish::sort(&mut resources, sort.as_ref(), context.options.reorder)?;
     let outline = outline.map(OutlineRecorder::into_outline).unwrap_or_default();

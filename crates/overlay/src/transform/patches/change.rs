@@ -6,12 +6,13 @@ use smol_str::SmolStr;
 
 use super::args::{PatchContext, PatchOptions};
 use super::load::LoadedJsonPatch;
-use crate::resource::{Copied, ResId, Resource};
+use crate::resource::{Copied, ResId, Resource, hide_data_copied_by};
 use smp_merge::merge::{AbsentDeletions, merge2};
 use smp_merge::patch::{JsonPatch, JsonPatchOptions};
 use smp_merge::schema::{Cursor, Schema};
 use smp_text::diagnostic::{Code, Diagnostic, Result, WithWarnings};
 use smp_text::gocompat::strconv::format_float;
+use smp_text::source::SourceMap;
 use smp_text::yaml::{
     FieldPositions, Map, Node, Resolved, Style, Tag, Value, apply_round_trip_changes, style_of_string,
     to_json,
@@ -220,6 +221,12 @@ impl<'p> PreparedJsonPatch<'p> {
     /// Records the patch in the history of a resource.
     pub(super) fn record_in(&self, resource: &mut Resource) {
         record_patch(resource, self.operations);
+    }
+
+    /// Hides the values in reports that the patch copies out of the data of a Secret, and returns the paths that they
+    /// are copied to.
+    pub(super) fn hide_copied_data(&self, resource: &Resource, sources: &SourceMap) -> Vec<Vec<SmolStr>> {
+        hide_data_copied_by(self.patch, resource.node(), sources)
     }
 
     /// Returns true if a resource is unchanged after the patch failed in [`apply_small`](Self::apply_small).

@@ -14,7 +14,7 @@ pub use args::{Patch, PatchContext, PatchOptions};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::resource::{ResId, Resource, ResourceSet, Suggestions, WrongPart};
+use crate::resource::{ResId, Resource, ResourceSet, Suggestions, WrongPart, mark_copied_secret_at};
 use crate::transform::AfterEntry;
 use smp_merge::merge::AbsentDeletions;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, WithWarnings};
@@ -328,10 +328,12 @@ impl<'r> PatchRun<'r> {
         if self.failed.contains(&i) {
             return Ok(());
         }
-        let (schema, mut copied) = (self.context.schema, self.set.copied());
+        let PatchContext { schema, sources, .. } = *self.context;
+        let mut copied = self.set.copied();
         let (json_states, mut partly_patched) = (&mut self.json_states, None);
         let changed = self.set.update(i, |resource| {
             let id = resource.id().clone();
+            let copied_to = json.hide_copied_data(resource, sources);
             let small =
                 json_states.get_mut(&i).and_then(|state| json.apply_small(resource, state, &mut copied));
             let changed = if let Some(warnings) = small {
@@ -346,6 +348,8 @@ impl<'r> PatchRun<'r> {
                 }
                 changed
             };
+            // An earlier operation of the patch may have written the value that was copied.
+            copied_to.iter().for_each(|path| mark_copied_secret_at(resource.node(), path, sources));
             json.record_in(resource);
             let with_resource = |problem: Diagnostic| problem.resource(&id);
             let changed = changed.map_err(|error| {

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
-use crate::resource::Copied;
+use crate::resource::{Copied, is_secret_data_path};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::gocompat::strconv::format_float;
-use smp_text::source::Span;
+use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{Node, Resolved, Style, Tag, Value, resolve_plain};
 
 /// The value of a variable.
@@ -27,12 +27,19 @@ pub(in crate::transform) enum Content {
 pub(in crate::transform) struct VarValue {
     pub(in crate::transform) content: Content,
     pub(in crate::transform) location: Span,
+    /// True if the value is read from the data of a Secret.
+    pub(in crate::transform) of_secret: bool,
 }
 
 /// Returns the value at a path, or `None` if there is no value or kustomize cannot read it.
 pub(in crate::transform) fn value_at(node: &Node, path: &str) -> Option<VarValue> {
-    let found = split_path(path).iter().try_fold(node, |node, step| child(node, step))?;
-    Some(VarValue { content: content(found)?, location: found.span() })
+    let path = split_path(path);
+    let found = path.iter().try_fold(node, |node, step| child(node, step))?;
+    Some(VarValue {
+        content: content(found)?,
+        location: found.span(),
+        of_secret: is_secret_data_path(node, &path),
+    })
 }
 
 fn content(found: &Node) -> Option<Content> {
@@ -156,7 +163,7 @@ fn replace_scalar(node: &mut Node, contents: &VarValues, uses: &mut UsedVars) ->
     let (text, tag, location) = match single_variable(text).and_then(|name| Some((name, contents.get(name)?)))
     {
         Some((_, VarValue { content: Content::Tree, .. })) => return Ok(()),
-        Some((name, VarValue { content, location })) => {
+        Some((name, VarValue { content, location, .. })) => {
             uses.names.insert(name.into());
             let text = content.to_string();
             uses.copied.add(text.len())?;
@@ -187,6 +194,16 @@ fn decide_type(node: &mut Node) {
 /// Returns the name if the text consists of a single variable. Only then its value keeps its type.
 fn single_variable(text: &str) -> Option<&str> {
     text.strip_prefix("$(")?.strip_suffix(')').filter(|name| !name.contains(')'))
+}
+
+impl VarValue {
+    /// Hides the value in reports if it is from a Secret, or was copied from one before.
+    pub(in crate::transform) fn hide_if_secret(&self, sources: &SourceMap) {
+        if self.of_secret || sources.is_secret(self.location) {
+            sources.hide_value(&self.content.to_string());
+            sources.hide_value(&self.content.within_text());
+        }
+    }
 }
 
 impl Content {
@@ -302,7 +319,8 @@ date: 2020-01-01
 
     #[test]
     fn variables_are_expanded_in_text() {
-        let value = VarValue { content: Content::Text("x".into()), location: Span::default() };
+        let value =
+            VarValue { content: Content::Text("x".into()), location: Span::default(), of_secret: false };
         let contents: VarValues = [("A".into(), value)].into_iter().collect();
         let table = [
             ("$(A)$(A)", "xx"),

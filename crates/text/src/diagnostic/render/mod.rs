@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 pub use self::layout::ColorMode;
-use self::layout::{MessageLayout, TextLocation, without_secrets};
+use self::layout::{MessageLayout, ShownLocation, TextLocation, without_secrets};
 use super::Diagnostic;
 use crate::source::{SourceId, SourceMap, Span};
 
@@ -93,8 +93,10 @@ impl<'s> MessageRenderer<'s> {
     /// Returns the locations of a diagnostic, the main one first.
     #[must_use]
     pub fn locations(&self, problem: &Diagnostic) -> Vec<RenderedLocation> {
-        let places = self.layout.locations(problem);
-        places.map(|place| RenderedLocation::new(&place.text, &place.label.text)).collect()
+        let label =
+            |location: &ShownLocation<'_>| self.without_hidden_values(&location.label.text).into_owned();
+        let locations = self.layout.locations(problem);
+        locations.map(|location| RenderedLocation::new(&location.text, &label(&location))).collect()
     }
 
     /// Returns the location of a span; none if it is not in a text.
@@ -107,7 +109,7 @@ impl<'s> MessageRenderer<'s> {
     #[must_use]
     pub fn fix(&self, problem: &Diagnostic) -> Option<(RenderedLocation, String)> {
         let fix = problem.suggested_fix().filter(|fix| self.layout.sources.may_show(fix.span))?;
-        Some((self.location(fix.span)?, without_secrets(&fix.replacement)))
+        Some((self.location(fix.span)?, without_secrets(&self.without_hidden_values(&fix.replacement))))
     }
 
     /// Returns a path as it is shown to the user.
@@ -119,7 +121,7 @@ impl<'s> MessageRenderer<'s> {
     /// Returns a text of a diagnostic without passwords, and shortened if it is too long.
     #[must_use]
     pub fn clean_text(&self, text: &str) -> String {
-        without_secrets(text)
+        without_secrets(&self.without_hidden_values(text))
     }
 
     /// Returns the path of a file relative to the directory; none if there is no such text.
@@ -144,6 +146,11 @@ impl<'s> MessageRenderer<'s> {
     /// Renders a diagnostic without a trailing line break.
     #[must_use]
     pub fn render(&self, problem: &Diagnostic) -> String {
+        // Texts are masked before they are shortened, since an end of a value is not found any more.
+        let mask = |text: &str| self.without_hidden_values(text).into_owned();
+        let has_hidden = self.layout.sources.has_hidden_values();
+        let masked = has_hidden.then(|| problem.clone().map_texts(&mask));
+        let problem = masked.as_ref().unwrap_or(problem);
         let text = match self.format {
             MessageFormat::Text => text::render(problem, &self.layout),
             MessageFormat::Short => short::render(problem, &self.layout),

@@ -133,3 +133,19 @@ fn lines_with_secrets_are_hidden() {
         assert!(!shown.contains("hunter2"), "{shown}");
     }
 }
+
+#[test]
+fn hidden_values_are_masked_before_they_are_shortened() {
+    let (sources, _) = sources("a.yaml", TEXT);
+    let value = "hunter2-".repeat(100);
+    sources.hide_value(&value);
+    let object = ObjectName { kind: "Pod".into(), name: value.clone(), ..ObjectName::default() };
+    let problem = Diagnostic::error(Code::NoMatch, format!("no resource `a-{value}`"))
+        .resource(ResourceName::from_object(format!("Pod {value}"), object))
+        .help(format!("did you mean `{value}`?"));
+    for format in [MessageFormat::Text, MessageFormat::Short, MessageFormat::Json, MessageFormat::Github] {
+        let renderer = MessageRenderer::new(&sources, format);
+        let shown = renderer.render(&problem) + &renderer.clean_text(&value);
+        assert!(!shown.contains("hunter2") && shown.contains("***"), "{format:?}: {shown}");
+    }
+}
