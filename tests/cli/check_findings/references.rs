@@ -342,7 +342,7 @@ metadata: {name: x}
 spec: {target: {name: web-secret}}
 ";
     let used = NAMES.replace("key: a}", "key: c}");
-    assert_eq!(findings_of(&used), ["dangling-key: the Secret `web-secret` has no key `c`"]);
+    assert_eq!(findings_of(&used), ["dangling-key: Secret `web-secret` has no key `c`"]);
     assert_eq!(findings_of(&format!("{used}{made}")), [""; 0]);
     let token = "type: kubernetes.io/service-account-token\nstringData";
     let injected = "metadata: {name: web-secret, annotations: {example.com/inject-ca: \"true\"}}";
