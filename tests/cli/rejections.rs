@@ -160,7 +160,12 @@ mod with_a_cluster {
             assert_eq!(output.status.code(), Some(2), "{args:?}");
             let [stdout, reported] = texts(output);
             assert_eq!(stdout, "", "{args:?}");
-            assert_contains_all(&reported, &["`--namespace` has no effect on built manifests"]);
+            let message = if matches!(args[0], "build" | "lock") {
+                "`--namespace` has no effect on built manifests: set `namespace:` in the kustomization or the manifests"
+            } else {
+                "`--namespace` has no effect on this command, which sends no objects to a cluster"
+            };
+            assert_contains_all(&reported, &[message]);
         }
         // Commands that use the namespace: objects are applied to it, and only its objects are patched.
         let sent = ["apply", "--dry-run=client", "-o", "yaml", ".", "-n", "shop"];
