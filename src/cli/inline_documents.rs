@@ -59,7 +59,7 @@ pub(super) fn document_as_path(command: &clap::Command, matches: &ArgMatches) ->
         |arg: &&clap::Arg| path_types.iter().any(|path| arg.get_value_parser().type_id() == *path);
     let has_document = |arg: &&clap::Arg| {
         let values = matches.get_raw(arg.get_id().as_str()).into_iter().flatten();
-        values.map(Path::new).any(|path| is_document(&path.to_string_lossy()) && !DiskTree.exists(path))
+        values.map(Path::new).any(|path| is_document(&path.to_string_lossy()) && !DiskTree.contains(path))
     };
     let arg = command.get_arguments().filter(takes_paths).find(has_document)?;
     let takes_patch = command.get_arguments().any(|arg| arg.get_id() == "patch");

@@ -140,7 +140,7 @@ fn lock_of(
 /// Returns the schemas that the lock file already has. A file that is not a lock file, or has a
 /// newer version, is an error and not overwritten.
 fn kept_schemas(file: &Path, sources: &SourceMap) -> smp_text::diagnostic::Result<Vec<LockedSchema>> {
-    if !DiskTree.exists(file) {
+    if !DiskTree.contains(file) {
         return Ok(Vec::new());
     }
     let read = DiskTree.read(file).map_err(|error| read_error(displayed(file).display(), &error));

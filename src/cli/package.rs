@@ -64,7 +64,7 @@ impl WriteArgs {
         let is_directory = |path: &&&Path| DiskTree.is_directory(path);
         let usage = |message: String| Err(Failure::Usage(message));
         if let Some(directory) = inputs.iter().find(is_directory)
-            && let Some(dest) = inputs.last().filter(|dest| DiskTree.exists(dest) && !is_directory(dest))
+            && let Some(dest) = inputs.last().filter(|dest| DiskTree.contains(dest) && !is_directory(dest))
         {
             let (dest, directory) = (dest.display(), directory.display());
             return usage(format!(
@@ -76,7 +76,7 @@ impl WriteArgs {
             if path.to_string_lossy().ends_with('/') || DiskTree.is_directory(path) {
                 return usage(format!("{name} is a directory: use --output-dir {name}"));
             }
-            if path.extension().is_none() && path.components().count() == 1 && !DiskTree.exists(path) {
+            if path.extension().is_none() && path.components().count() == 1 && !DiskTree.contains(path) {
                 return usage(format!(
                     "`--output` takes a file: use ./{name} to write to a file of that name"
                 ));

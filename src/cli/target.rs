@@ -271,7 +271,7 @@ const RESTRICTORS: Choices<bool> =
 const ORDERS: Choices<Reorder> = &[("legacy", "", Reorder::Legacy), ("none", "", Reorder::None)];
 
 pub(super) fn has_kustomization(target: &Path) -> bool {
-    KUSTOMIZATION_FILES.iter().any(|name| DiskTree.exists(&target.join(name)))
+    KUSTOMIZATION_FILES.iter().any(|name| DiskTree.contains(&target.join(name)))
 }
 
 impl TargetArgs {

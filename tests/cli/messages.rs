@@ -107,7 +107,7 @@ fn every_message_format_has_the_same_content() {
     insta::assert_snapshot!(github, @"::warning file=base/kustomization.yaml,line=4,endLine=4,col=18,endColumn=22,title=unmatched-patch::patch target matches no resource: name=nope%0Athe patch has no effect; targets are resources of this kustomization and its bases");
     let json = stderr(&run(home.path(), &["--message-format", "json", "build", "two"]));
     let message: Value = serde_json::from_str(json.trim_end()).expect("one object");
-    let location = &message["places"][0];
+    let location = &message["locations"][0];
     assert_eq!(
         (&message["code"], &message["severity"], &location["file"], &location["line"], &location["primary"]),
         (
@@ -143,7 +143,7 @@ fn every_line_of_json_is_an_object() {
                 serde_json::from_str(line).unwrap_or_else(|e| panic!("{args:?}: {e}: {line}"));
             let fields: Vec<_> = message.as_object().expect("an object").keys().map(String::as_str).collect();
             for field in
-                ["code", "severity", "message", "target", "places", "resource", "field", "help", "fix"]
+                ["code", "severity", "message", "target", "locations", "resource", "field", "help", "fix"]
             {
                 assert!(fields.contains(&field), "{args:?}: no {field} in {line}");
             }

@@ -58,7 +58,7 @@ fn sources() -> BTreeMap<PathBuf, String> {
 
 /// Rows of the limits table, each with the file and name of the constant that defines it.
 const LIMITS: &[(&str, &str, &str)] = &[
-    ("nested directories (bases, components, plugins)", "overlay/overlay/loading.rs", "MAX_NESTING"),
+    ("nested directories (bases, components, plugins)", "overlay/overlay/load_tree.rs", "MAX_NESTING"),
     (
         "directories of a build, each path to one counted",
         "overlay/overlay/build/nesting.rs",
@@ -162,6 +162,7 @@ fn variables(text: &str) -> BTreeSet<&str> {
         "env = \"",
         "is_set(\"",
         "given(\"",
+        "variable_path(\"",
         "read(\"",
         "secure { \"",
         "windows) { \"",

@@ -457,7 +457,7 @@ fn pem_certificates(text: &str) -> Option<Vec<Vec<u8>>> {
 }
 
 fn existing(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
-    paths.into_iter().filter(|path| DiskTree.exists(path)).collect()
+    paths.into_iter().filter(|path| DiskTree.contains(path)).collect()
 }
 
 /// Contents of pipes, which can be read only once, while a process may connect several times.

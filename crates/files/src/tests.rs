@@ -116,7 +116,7 @@ fn files_are_read_by_any_path() {
         assert_eq!(tree.list(&fixture.home.join("root/a.yaml")).expect_err("a file").kind(), {
             io::ErrorKind::NotADirectory
         });
-        assert!(tree.is_directory(&fixture.home) && !tree.exists(&fixture.home.join("root/missing")));
+        assert!(tree.is_directory(&fixture.home) && !tree.contains(&fixture.home.join("root/missing")));
     }
     assert_eq!(fixture.memory.read_text(Path::new("root/a.yaml")).expect("by a relative path"), text);
 }
@@ -216,7 +216,7 @@ fn reads_are_recorded() {
         (0..1000).into_par_iter().map(read).collect::<io::Result<()>>().expect("all are there");
         recorded.list(&at("root/sub")).expect("a directory");
         let missing = recorded.locate(&at("root"), Path::new("sub/../missing"));
-        assert!(missing.is_err() && !recorded.exists(&at("root/a.yaml/x")));
+        assert!(missing.is_err() && !recorded.contains(&at("root/a.yaml/x")));
         recorded.locate(&at("root"), Path::new("./sub/../../other")).expect("it exists and is not read");
         let mut want = ReadSet {
             files: FILES.iter().map(|file| at(file)).collect(),

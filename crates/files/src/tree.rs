@@ -89,7 +89,7 @@ pub trait FileTree: fmt::Debug + Send + Sync {
     }
 
     /// Returns true if a path exists.
-    fn exists(&self, path: &Path) -> bool {
+    fn contains(&self, path: &Path) -> bool {
         self.kind(path).is_ok()
     }
 

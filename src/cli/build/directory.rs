@@ -194,7 +194,7 @@ impl OutputDirectory {
     /// changed or replaced since are not listed and so never removed.
     fn stale_files(&self) -> Result<BTreeMap<PathBuf, StaleFile>> {
         let path = self.path.join(WRITTEN);
-        if self.stale == StaleFiles::Untracked || !DiskTree.exists(&path) {
+        if self.stale == StaleFiles::Untracked || !DiskTree.contains(&path) {
             return Ok(BTreeMap::new());
         }
         let wrong = |error: &(dyn std::error::Error + 'static)| {

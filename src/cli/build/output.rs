@@ -67,7 +67,7 @@ impl Destination {
         }
         if path.extension().is_none()
             && !text.contains(['/', '\\'])
-            && !DiskTree.exists(path)
+            && !DiskTree.contains(path)
             && !DiskTree::is_link(path)
         {
             let names = OutputFormat::NAMES.join(", ");

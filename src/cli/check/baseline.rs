@@ -97,7 +97,7 @@ impl<'a> KnownFindings<'a> {
 /// Reads a baseline.
 fn read(file: &Path) -> Result<Baseline> {
     let shown = file.display();
-    if !DiskTree.exists(file) {
+    if !DiskTree.contains(file) {
         return Err(Diagnostic::error(Code::Io, format!("the baseline {shown} does not exist"))
             .help("create it with `--update-baseline`, or correct the path"));
     }
@@ -108,7 +108,7 @@ fn read(file: &Path) -> Result<Baseline> {
 
 /// Checks that an update only overwrites a baseline.
 fn check_replaceable(file: &Path) -> Result<()> {
-    if !DiskTree.exists(file) || DiskTree.read_text(file).is_ok_and(|text| text.trim().is_empty()) {
+    if !DiskTree.contains(file) || DiskTree.read_text(file).is_ok_and(|text| text.trim().is_empty()) {
         return Ok(());
     }
     let explain = |error: Diagnostic| error.help("name another file for the baseline, or delete this one");
@@ -122,7 +122,7 @@ fn write(
     conclusion: &Conclusion<'_>,
     is_of_file: impl Fn(&Diagnostic) -> bool,
 ) -> Result<()> {
-    if DiskTree::is_link(file) && !DiskTree.exists(file) {
+    if DiskTree::is_link(file) && !DiskTree.contains(file) {
         let message = format!("the baseline {} is a symlink to a file that does not exist", file.display());
         return Err(Diagnostic::error(Code::Io, message).help("remove the symlink, or create its target"));
     }

@@ -207,7 +207,7 @@ mod tests {
         for name in ["$setElementOrder", "$setElementOrders/x"] {
             let map: Map = [(name, Node::null())].into_iter().collect();
             let error = list_directives(&map, SET_ELEMENT_ORDER, &root).expect_err(name);
-            assert_eq!(error.message(), format!("`{name}` names no field"));
+            assert_eq!(error.message(), format!("`{name}` does not name a field"));
             assert!(
                 list_directives(&map, DELETE_FROM_PRIMITIVE_LIST, &root).is_ok_and(|found| found.is_empty())
             );

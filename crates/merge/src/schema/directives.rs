@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(set(None).key_problem(), None);
         let (keyword, why) = set(Some("a")).key_problem().expect("a key");
         assert_eq!(keyword, MERGE_KEY);
-        assert!(why.contains("a list of type set has no merge key"), "{why}");
+        assert!(why.contains("a list of type set cannot have a merge key"), "{why}");
     }
 
     #[test]

@@ -239,7 +239,7 @@ pub fn write_copy(files: &[ChangedFile], directory: &Path) -> Result<()> {
 /// As [`recover_directory_and_parents`].
 pub fn recover_target(target: &Path) -> Result<()> {
     // A missing target is reported when it is read.
-    if DiskTree.exists(target) {
+    if DiskTree.contains(target) {
         recover_directory_and_parents(&containing_directory(target))
     } else {
         Ok(())

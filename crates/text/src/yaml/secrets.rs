@@ -32,8 +32,8 @@ const KUSTOMIZATION_KEYS: [&str; 12] = [
     "secretGenerator",
 ];
 
-/// How deep texts within texts are read; deeper ones are hidden.
-const MAX_NESTING: usize = 4;
+/// The levels of texts within texts that are parsed; deeper ones are hidden.
+const NESTED_TEXTS: usize = 4;
 
 /// Returns the documents of a text; none when it does not parse.
 pub(super) type Parse = fn(&str) -> Option<Vec<Node>>;
@@ -52,7 +52,7 @@ pub(super) fn mark(name: &Path, text: &str, parse: Parse) -> SecretRanges {
     SecretRanges::of_marks(text, &marks)
 }
 
-/// What is known about a text beside its content.
+/// Facts about a text other than its content.
 #[derive(Clone, Copy)]
 struct About<'a> {
     is_kustomization: bool,
@@ -63,7 +63,7 @@ struct About<'a> {
 }
 
 fn mark_text(text: &str, about: About<'_>, marks: &mut [bool]) {
-    if about.nesting > MAX_NESTING {
+    if about.nesting > NESTED_TEXTS {
         return marks.fill(true);
     }
     let parts: Vec<_> = documents(text).map(|part| ((about.parse)(&text[part.clone()]), part)).collect();
@@ -380,7 +380,7 @@ impl Marker<'_, '_> {
     }
 }
 
-/// Where a generator takes data from.
+/// The source of the data of a generator.
 const GENERATOR_SOURCES: [&str; 6] = ["literals", "literal", "envs", "env", "files", "kvSources"];
 
 fn is_kustomization_kind(map: &Map) -> bool {

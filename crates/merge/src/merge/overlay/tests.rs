@@ -50,11 +50,7 @@ fn patch_directives_in_maps_delete_and_replace() {
         ("{child: {name: a}}", "{child: {$patch: replace, value: b}}", "{child: {value: b}}"),
         ("{}", "{child: {$patch: replace, value: b}}", "{child: {value: b}}"),
         ("{child: {name: a}}", "{child: {$patch: merge, value: b}}", "{child: {name: a, value: b}}"),
-        (
-            "{child: {name: a}}",
-            "{child: {$patch: remove}}",
-            "Directive: child: `$patch` must be a string, not remove",
-        ),
+        ("{child: {name: a}}", "{child: {$patch: remove}}", "Directive: child: `$patch` cannot be remove"),
         ("{name: a}", "{$patch: delete}", "deleted"),
         ("{name: a}", "{$patch: replace}", "{}"),
         ("{name: a}", "{$patch: merge, name: null}", "{}"),

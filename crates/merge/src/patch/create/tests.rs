@@ -116,7 +116,7 @@ fn server_patches_have_order_and_deletions() {
             (
                 "{keyless: [{name: a}]}",
                 "{keyless: [{name: b}]}",
-                "MissingMergeKey: keyless: the schema declares no merge key for this list, so no patch can be created for its entries",
+                "MissingMergeKey: keyless: the schema has no merge key for this list, so no patch can be created for its entries",
             ),
             (
                 "{unknown: {a: 1}}",

@@ -169,7 +169,7 @@ impl<'d> Document<'d> {
                 "remove" => (false, steps_of(&operation.path)?),
                 _ => continue,
             };
-            if from.is_empty() || !path.starts_with(&from) || self.exists(&from) {
+            if from.is_empty() || !path.starts_with(&from) || self.resolves(&from) {
                 continue;
             }
             let number = position + 1;
@@ -179,13 +179,13 @@ impl<'d> Document<'d> {
             let to = steps_of(&operation.path)?;
             let removal = format!("operation {number} moved {} to {}", quoted_path(&from), quoted_path(&to));
             let moved: Vec<SmolStr> = to.iter().chain(&path[from.len()..]).cloned().collect();
-            return Some((removal, Some(moved).filter(|moved| self.exists(moved))));
+            return Some((removal, Some(moved).filter(|moved| self.resolves(moved))));
         }
         None
     }
 
     /// Returns true if a path exists.
-    fn exists(&self, path: &[SmolStr]) -> bool {
+    fn resolves(&self, path: &[SmolStr]) -> bool {
         let mut node = Some(&*self.root);
         for step in path {
             node = match node.map(|node| &node.value) {

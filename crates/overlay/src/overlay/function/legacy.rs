@@ -32,7 +32,7 @@ pub(super) fn plugin_home(variable: impl Fn(&str) -> Option<OsString>) -> Option
         user.as_deref().map(|user| user.join(".config").join("kustomize").join("plugin")),
         user.as_deref().map(|user| user.join("kustomize").join("plugin")),
     ];
-    candidates.into_iter().flatten().find(|path| DiskTree.exists(path))
+    candidates.into_iter().flatten().find(|path| DiskTree.contains(path))
 }
 
 /// Returns the executable of a plugin: `HOME/GROUP/VERSION/LOWERCASE_KIND/KIND`.
@@ -65,7 +65,7 @@ pub(super) fn find_plugin(gvk: &Gvk, home: Option<&Path>) -> Result<PathBuf> {
         Err(_) => {}
     }
     let go = path.with_file_name(format!("{}.so", gvk.kind));
-    if DiskTree.exists(&go) {
+    if DiskTree.contains(&go) {
         let message = format!("{} is a Go plugin, and Go plugins are not supported", go.display());
         return Err(Diagnostic::error(Code::Unsupported, message)
             .note("Go plugins can only be loaded by the program they were compiled with")

@@ -180,7 +180,7 @@ fn lock_file_of_another_user_is_rejected() {
     chown(&lock, Some(12345), None).expect("this needs root");
     let error = nearest().expect_err("another user's");
     assert_eq!(error.code(), Code::Locked);
-    assert!(error.message().contains("belongs to another user"), "{error}");
+    assert!(error.message().contains("have different owners"), "{error}");
     chown(&target, Some(12345), None).expect("given away");
     assert_eq!(nearest().expect("the same user's again"), Some(lock));
 }

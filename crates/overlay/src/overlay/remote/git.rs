@@ -47,7 +47,7 @@ pub(super) fn check_out(spec: &RepoSpec, locked: Option<&str>, into: &Path) -> R
     }
     git.run("checkout", &["checkout", "--quiet", "FETCH_HEAD"])?;
     let commit = git.run("rev-parse", &["rev-parse", "--verify", "FETCH_HEAD^{commit}"])?;
-    if spec.submodules && DiskTree.exists(&into.join(".gitmodules")) {
+    if spec.submodules && DiskTree.contains(&into.join(".gitmodules")) {
         // A remote repository must not refer to repositories on this machine, whatever the user's git allows.
         let config = if spec.is_local() { &[][..] } else { &["-c", "protocol.file.allow=never"] };
         let update = ["submodule", "update", "--init", "--recursive"];

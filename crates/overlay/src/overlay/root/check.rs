@@ -49,7 +49,7 @@ impl Root {
         if self.checkout.is_some() {
             return Ok(Some(base));
         }
-        let is_repository = |directory: &&Path| self.reader.tree().exists(&directory.join(".git"));
+        let is_repository = |directory: &&Path| self.reader.tree().contains(&directory.join(".git"));
         let Some(beside) = path.parent() else { return Ok(None) };
         if self.path().ancestors().take_while(|above| *above != beside).any(|above| is_repository(&above)) {
             return Ok(None);

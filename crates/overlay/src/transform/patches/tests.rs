@@ -242,7 +242,7 @@ fn silent_changes_of_kustomize_are_warned_of() {
         specs_of(&set.expect("patched")).starts_with("Deployment/web {replicas:5}"),
         "the first one is used"
     );
-    assert_eq!(warnings, ["the key `replicas`; the first one is used"]);
+    assert_eq!(warnings, ["duplicate key `replicas`; the first one is used"]);
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn aliases_are_expanded_and_merge_keys_merged() {
 fn errors_have_locations() {
     let table = [
         ("a: 1\nb: 2\na: 3\n", Code::DuplicateKey, "@ t.yaml:3:1 t.yaml:1:1"),
-        ("1: x\n", Code::WrongType, "this key is an integer"),
+        ("1: x\n", Code::WrongType, "the key is an integer, but keys must be strings"),
         ("? [a]\n: x\n", Code::WrongType, "a key must be a string, not a list"),
         ("a:\n\tb: 1\n", Code::Syntax, "@ t.yaml:2"),
         ("a: [1, 2\nb: 1\n", Code::Syntax, "@ t.yaml:"),
