@@ -298,7 +298,7 @@ impl Marker<'_, '_> {
                     match key.text.as_str() {
                         "metadata" => self.show_metadata(key, value),
                         "apiVersion" | "kind" | "type" | "immutable" => {
-                            self.show_entry(key, value, is_one_word)
+                            self.show_entry(key, value, is_one_word);
                         }
                         "items" => {
                             self.show_range(range_of(key.meta.span));
@@ -349,7 +349,7 @@ impl Marker<'_, '_> {
             match &node.value {
                 Value::Scalar(text) if may_show(text) => self.show_range(range(node)),
                 Value::Map(map) => {
-                    map.entries().iter().for_each(|e| self.show_range(range_of(e.key.meta.span)))
+                    map.entries().iter().for_each(|e| self.show_range(range_of(e.key.meta.span)));
                 }
                 _ => {}
             }
@@ -384,7 +384,7 @@ impl Marker<'_, '_> {
 const GENERATOR_SOURCES: [&str; 6] = ["literals", "literal", "envs", "env", "files", "kvSources"];
 
 fn is_kustomization_kind(map: &Map) -> bool {
-    let kind = map.get("kind").and_then(Node::scalar_text).map(|kind| kind.as_str());
+    let kind = map.get("kind").and_then(Node::scalar_text).map(smol_str::SmolStr::as_str);
     matches!(kind, Some("Kustomization" | "Component"))
 }
 
