@@ -156,7 +156,7 @@ pub(super) const MAX_A: u64 = 3 << 20;
 
 /// The variables of the environment that the code asks for.
 fn variables(text: &str) -> BTreeSet<&str> {
-    const READ_CALLS: [&str; 9] = [
+    const READ_CALLS: [&str; 10] = [
         "var(\"",
         "var_os(\"",
         "env = \"",
