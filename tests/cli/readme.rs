@@ -66,7 +66,7 @@ const LIMITS: &[(&str, &str, &str)] = &[
     ),
     ("manifests repeated through shared directories", "overlay/overlay/build/nesting.rs", "MAX_REPEATED"),
     ("nested maps and lists in a document", "text/yaml/events/mod.rs", "MAX_DEPTH"),
-    ("levels created by patches and replacements", "text/yaml/failure.rs", "MAX_DEPTH"),
+    ("levels created by patches and replacements", "text/yaml/print_error.rs", "MAX_DEPTH"),
     ("nested inline values of a chart", "overlay/overlay/helm/values.rs", "MAX_DEPTH"),
     ("segments of a field path", "overlay/transform/value_path/parts.rs", "MAX_PARTS"),
     ("names in a path of a transformer configuration", "overlay/transform/field_spec/path.rs", "MAX_NAMES"),
@@ -77,15 +77,15 @@ const LIMITS: &[(&str, &str, &str)] = &[
     ("an input file, or standard input", "files/tree.rs", "MAX_FILE_SIZE"),
     ("output of helm, a function or git", "overlay/overlay/process.rs", "MAX_OUTPUT"),
     ("a file fetched over HTTP", "overlay/overlay/remote/http.rs", "MAX_SIZE"),
-    ("a response of an API server", "cluster/exchange.rs", "MAX_ANSWER"),
-    ("one object of an API server", "cluster/exchange.rs", "MAX_OBJECT"),
+    ("a response of an API server", "cluster/request.rs", "MAX_RESPONSE"),
+    ("one object of an API server", "cluster/request.rs", "MAX_OBJECT"),
 ];
 
 /// Constants that are not user-visible limits and need no row, with the reason.
 const INTERNAL_LIMITS: &[(&str, &str)] = &[
     ("files/memory.rs", "MAX_LINKS"),                  // same limit as the system
     ("files/read_set.rs", "MAX_LINKS"),                // same limit as the system
-    ("files/write/place.rs", "MAX_LINKS"),             // same limit as the system
+    ("files/write/resolve.rs", "MAX_LINKS"),             // same limit as the system
     ("merge/merge/kyaml/tuples.rs", "MAX_KEYS"),       // further keys are ignored
     ("overlay/overlay/function.rs", "MAX_VARIABLE"),   // limit of the system
     ("merge/schema/write.rs", "MAX_REFERENCES"),       // detects cycles
