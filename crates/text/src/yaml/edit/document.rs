@@ -27,6 +27,11 @@ impl Deref for Edited<'_> {
 }
 
 impl<'t> Edited<'t> {
+    /// Returns true if the document has its original text.
+    pub fn is_unchanged(&self) -> bool {
+        matches!(self.0, Cow::Borrowed(_))
+    }
+
     /// Edits the document `document` of `text`. The layout is for documents that show none.
     pub fn new(
         text: &'t str,

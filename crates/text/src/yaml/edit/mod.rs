@@ -67,7 +67,7 @@ pub fn edit(text: &str, reading: Reading, before: &[Node], after: &[Option<Node>
     };
     for (document, edited) in &edited {
         out.document(document, edited);
-        out.kept_to = (text[document.range.clone()] == **edited).then_some(document.range.end);
+        out.kept_to = edited.is_unchanged().then_some(document.range.end);
     }
     if documents.is_empty() || documents.len() < after.len() {
         out.add(if documents.is_empty() { text } else { "" }, &after[documents.len()..], layout, text);
@@ -104,7 +104,7 @@ struct Out {
     unmarked: bool,
     /// Whether the last document ends with `...`.
     ended: bool,
-    /// The end of the last document in the text that is edited, unless it was changed.
+    /// The end of the last document in the original text; `None` if that document was changed.
     kept_to: Option<usize>,
     /// Whether they are JSON objects that follow each other, and still may.
     is_stream: bool,
