@@ -85,7 +85,7 @@ const LIMITS: &[(&str, &str, &str)] = &[
 const INTERNAL_LIMITS: &[(&str, &str)] = &[
     ("files/memory.rs", "MAX_LINKS"),                  // same limit as the system
     ("files/read_set.rs", "MAX_LINKS"),                // same limit as the system
-    ("files/write/resolve.rs", "MAX_LINKS"),             // same limit as the system
+    ("files/write/resolve.rs", "MAX_LINKS"),           // same limit as the system
     ("merge/merge/kyaml/tuples.rs", "MAX_KEYS"),       // further keys are ignored
     ("overlay/overlay/function.rs", "MAX_VARIABLE"),   // limit of the system
     ("merge/schema/write.rs", "MAX_REFERENCES"),       // detects cycles

@@ -27,6 +27,11 @@ impl Deref for EditedDocument<'_> {
 }
 
 impl<'t> EditedDocument<'t> {
+    /// Returns true if the document has its original text.
+    pub fn is_unchanged(&self) -> bool {
+        matches!(self.0, Cow::Borrowed(_))
+    }
+
     /// Edits a document of `text`. `layout` is used if the document does not show one.
     pub fn new(
         text: &'t str,

@@ -69,7 +69,7 @@ pub fn edit_text(text: &str, reading: Reading, before: &[Node], after: &[Option<
     };
     for (document, edited) in &edited {
         out.document(document, edited);
-        out.kept_to = (text[document.range.clone()] == **edited).then_some(document.range.end);
+        out.kept_to = edited.is_unchanged().then_some(document.range.end);
     }
     if documents.is_empty() || documents.len() < after.len() {
         out.add(if documents.is_empty() { text } else { "" }, &after[documents.len()..], layout, text);
@@ -106,7 +106,7 @@ struct Output {
     unmarked: bool,
     /// The last document ends with `...`.
     ended: bool,
-    /// The end of the last document in the original text, if that document is unchanged.
+    /// The end of the last document in the original text; `None` if that document was changed.
     kept_to: Option<usize>,
     /// The documents are JSON objects that follow each other without separator, and may stay so.
     is_stream: bool,
