@@ -18,7 +18,7 @@ use smp_validate::timed_cel::{NotCompiled, TimedProgram, Variables, is_over_limi
 const NAMES: [&str; 2] = ["object", "self"];
 
 /// Maximum length of an expression in bytes.
-const MAX_LENGTH: usize = 1000;
+const MAX_LENGTH: usize = 1_000;
 
 /// Time limit of an evaluation. The rule is evaluated whenever the object changes, while other objects are
 /// waiting.

@@ -4,7 +4,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "budget",
         meaning: "A PodDisruptionBudget has both `minAvailable` and `maxUnavailable`.",
-        remedy: "Remove one of the two. In a patch, set it to `null`.",
+        remedy: "Keep only one of these fields. In a patch, set the other one to `null`.",
     },
     why: "The two limits can contradict each other. A typical cause is an overlay that sets one field while its \
           base sets the other, which leaves the workload without protection during node drains.",

@@ -323,7 +323,7 @@ fn unknown_fields_can_be_set_but_not_merged() {
         (
             "{labels: {a: []}}",
             "{labels: {a: []}}",
-            "UnknownField: labels.a: the schema` in a` here, so it cannot be merged",
+            "UnknownField: labels.a: the schema has no field `a` here, so it cannot be merged",
         ),
         ("{child: [{name: a}]}", "{child: [{name: b}]}", "{child: [{name: b}]}"),
         ("{labels: [a]}", "{labels: [b]}", "WrongType: labels: the schema declares object here, not a list"),

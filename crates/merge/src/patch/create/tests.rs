@@ -121,7 +121,7 @@ fn server_patches_have_order_and_deletions() {
             (
                 "{unknown: {a: 1}}",
                 "{unknown: {a: 2}}",
-                "UnknownField: unknown: the schema` in unknown` here, so it cannot be merged",
+                "UnknownField: unknown: the schema has no field `unknown` here, so it cannot be merged",
             ),
             ("{unknown: {a: 1}}", "{unknown: {a: 1}}", "{}"),
         ],
