@@ -139,7 +139,7 @@ impl SandboxedBuild<'_> {
     fn sandbox(&self, directories: Vec<PathBuf>) -> Sandbox {
         let schemas = SchemaCache::open(self.args.cache()).map(|schemas| schemas.directory().to_path_buf());
         let caches = self.builder.cache_directory().map(Path::to_path_buf).into_iter().chain(schemas);
-        Sandbox::new().allow_read(directories).allow_read(caches)
+        Sandbox::default().allow_read(directories).allow_read(caches)
     }
 }
 

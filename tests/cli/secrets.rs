@@ -459,7 +459,7 @@ fn with_mistake(text: &str, random: &mut Random) -> String {
         6 | 7 => lines[at] = lines[at].replacen(": ", &format!(": {}", random.pick(&INSERTED_PREFIXES)), 1),
         8 => {
             lines[at] =
-                lines[at].replacen("hunter2", &format!("{}hunter2", random.pick(&INSERTED_PREFIXES)), 1)
+                lines[at].replacen("hunter2", &format!("{}hunter2", random.pick(&INSERTED_PREFIXES)), 1);
         }
         9 => {
             let (from, to) = random.pick(&WORD_REPLACEMENTS);

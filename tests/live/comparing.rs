@@ -320,7 +320,7 @@ fn blame_names_the_managers_of_fields() {
         serde_json::from_str::<serde_json::Value>(&ran.stdout).expect("JSON")[0].clone()
     };
     let object = fields(&[]);
-    assert_eq!((&object["live"], &object["unbuilt"]), (&true.into(), &serde_json::json!([])));
+    assert_eq!((&object["live"], &object["liveOnly"]), (&true.into(), &serde_json::json!([])));
     for field in object["fields"].as_array().expect("fields") {
         assert_eq!(field["live"]["differs"], false, "{field}");
     }
@@ -333,7 +333,7 @@ fn blame_names_the_managers_of_fields() {
     assert_eq!((&replicas["live"]["value"], &replicas["live"]["differs"]), (&7.into(), &true.into()));
     assert_eq!(replicas["live"]["managers"][0], "kubectl", "{replicas}");
     let unbuilt = serde_json::json!([{"pointer": "/metadata/labels/extra", "value": "x", "managers": ["kubectl-label"]}]);
-    assert_eq!(object["unbuilt"], unbuilt);
+    assert_eq!(object["liveOnly"], unbuilt);
     rig.kubectl(&["-n", &rig.name, "delete", "deployment", &name]);
     assert_eq!(fields(&[])["live"], false);
 }

@@ -48,11 +48,11 @@ const FAULTS: [Fault; 15] = [
     stays(BUSY_WITHOUT_END, "HTTP 429"),
     stays(DOWN, "no endpoints (HTTP 503)"),
     stays(Answer::Half, "cannot be reached"),
-    stays(Answer::Silence, "did not answer within 4s"),
+    stays(Answer::Silence, "did not respond within 4s"),
     stays(Answer::Moved("https://elsewhere.example/"), "HTTP 301"),
     stays(Answer::Endless, "bytes"),
-    stays(NULL, "is not understood"),
-    stays(LIST, "is not understood"),
+    stays(NULL, "invalid response"),
+    stays(LIST, "invalid response"),
 ];
 
 impl Fault {

@@ -160,7 +160,7 @@ fn interrupted_apply_does_not_wait_for_a_silent_server() {
         assert!(took < longest, "{signals} signals: {took:?}");
         assert_eq!(ran.stdout.lines().count(), 1, "{ran:?}");
         for part in [
-            "18 of 20 objects were not applied; of 1 have an unknown status",
+            "18 of 20 objects were not applied; 1 have an unknown status",
             "sent without a response: configmap/c1\n",
             "not sent: configmap/c2, configmap/c3, ",
         ] {

@@ -335,10 +335,10 @@ kind: PodDisruptionBudget
 metadata: {name: old}
 ";
     let ran = rig.smp_with_stdin(&["apply", "-f", "-"], &documents(&[DEPLOYMENT, old])).ended(1);
-    assert!(ran.stderr.contains("it has PodDisruptionBudget in policy/v1"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the server has PodDisruptionBudget in policy/v1"), "{}", ran.stderr);
 
     let ran = rig.smp(&["apply", "-f", "web.yaml", "-n", "elsewhere"]).ended(1);
-    assert!(ran.stderr.contains("is not the namespace `elsewhere`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("does not match --namespace `elsewhere`"), "{}", ran.stderr);
     rig.smp_with_stdin(&["apply", "-f", "-"], "").ended(1);
     assert!(!rig.exists("deployment/web"));
 }
@@ -427,7 +427,7 @@ data: {a: b}
     let ran = run(&["--as", "nobody", "--as-group", "system:authenticated"]).ended(1);
     assert!(ran.stderr.contains("User \"nobody\""), "{}", ran.stderr);
     let ran = run(&["--token", "wrong"]).ended(1);
-    assert!(ran.stderr.contains("does not accept the credentials (401 Unauthorized)"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("rejected the credentials (401 Unauthorized)"), "{}", ran.stderr);
     let ran = run(&["--tls-server-name", "elsewhere.example"]).ended(1);
     assert!(ran.stderr.contains("certificate"), "{}", ran.stderr);
     assert!(!rig.exists("configmap/m"));

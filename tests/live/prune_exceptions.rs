@@ -99,9 +99,9 @@ fn member_with_a_finalizer_stays_in_the_set_and_keeps_its_namespace() {
         let ran = shelf.apply(&outer, &[]).ended(0);
         assert!(!ran.stdout.contains("pruned"), "{time}: {ran:?}");
         for part in [
-            &format!("warning[apply-set]: configmap/fin in {inner} is being deleted, and is still there"),
-            "held by finalizer example.com/hold, set by kubectl-patch",
-            "until it is gone",
+            &format!("warning[apply-set]: configmap/fin in {inner} is being deleted and still exists"),
+            "blocked by finalizer example.com/hold, set by kubectl-patch",
+            "the object stays a member of the ApplySet",
             &format!("namespace/{inner} is not pruned: it still contains configmap/fin"),
             "1 still being deleted, 1 not pruned",
         ] {
@@ -115,16 +115,13 @@ fn member_with_a_finalizer_stays_in_the_set_and_keeps_its_namespace() {
     }
     let ran = shelf.apply(&outer, &["--wait", "--timeout=3s"]).ended(1);
     assert!(ran.stderr.contains("error[not-ready]: configmap/fin in"), "{ran:?}");
-    let not_tried = format!("not tried: namespace/{inner}");
+    let not_tried = format!("not attempted: namespace/{inner}");
     assert!(ran.stderr.contains("2 objects were not pruned") && ran.stderr.contains(&not_tried), "{ran:?}");
     assert_eq!((shelf.member_kinds_and_namespaces(), shelf.phase().as_str()), (all, "Active"));
 
     patch(rig, &object, RELEASE);
     let ran = shelf.apply(&outer, &[]).ended(0);
-    assert!(
-        ran.stderr.contains(&format!("namespace/{inner} is being deleted, and is still there")),
-        "{ran:?}"
-    );
+    assert!(ran.stderr.contains(&format!("namespace/{inner} is being deleted and still exists")), "{ran:?}");
     assert_eq!(shelf.member_kinds_and_namespaces()[0], "ConfigMap,Namespace");
     finalize(rig, inner);
     let ran = shelf.apply(&outer, &["--wait", "--timeout=30s"]).ended(0);
@@ -190,9 +187,9 @@ fn custom_resources_are_pruned_before_their_operator_and_crd() {
         assert!(!ran.stdout.contains("pruned"), "{time}: {ran:?}");
         let gadget = format!("gadget.{}.example.com/g", rig.name);
         for part in [
-            &format!("{gadget} in {} is being deleted, and is still there", rig.name),
-            &format!("deployment.apps/an-operator is not pruned: {gadget} is still there"),
-            &format!("{definition} is not pruned: {gadget} is still there"),
+            &format!("{gadget} in {} is being deleted and still exists", rig.name),
+            &format!("deployment.apps/an-operator is not pruned: {gadget} is still terminating"),
+            &format!("{definition} is not pruned: {gadget} is still terminating"),
         ] {
             assert!(ran.stderr.contains(part), "{time} {part}: {}", ran.stderr);
         }
@@ -242,7 +239,7 @@ fn namespaces_with_objects_of_the_run_are_never_pruned() {
     shelf.apply(&(maps(&["outer"]) + &space(inner) + &shelf.within("old")), &[]).ended(0);
     let new = maps(&["outer"]) + &shelf.within("new");
     for dry in [&[][..], &["--dry-run=server"], &["--dry-run=client"]] {
-        let ran = shelf.apply(&new, &[&["--prune-holding=Namespace"], dry].concat()).ended(1);
+        let ran = shelf.apply(&new, &[&["--prune-nonempty=Namespace"], dry].concat()).ended(1);
         for part in [
             &format!("namespace/{inner} left the ApplySet but cannot be pruned: it contains configmap/new"),
             "nothing was sent to the cluster",
@@ -253,14 +250,14 @@ fn namespaces_with_objects_of_the_run_are_never_pruned() {
     }
     let ran = shelf.apply(&new, &[]).ended(0);
     assert!(
-        ran.stderr.contains(&format!("namespace/{inner} is not pruned: it holds configmap/new")),
+        ran.stderr.contains(&format!("namespace/{inner} is not pruned: it contains configmap/new")),
         "{ran:?}"
     );
     assert!(ran.stdout.contains("configmap/old pruned"), "{ran:?}");
     assert_eq!(shelf.phase(), "Active");
     // The flag concerns foreign objects in the namespace.
     rig.kubectl(&["-n", inner, "create", "configmap", "foreign"]);
-    shelf.apply(&maps(&["outer"]), &["--prune-holding=Namespace"]).ended(0);
+    shelf.apply(&maps(&["outer"]), &["--prune-nonempty=Namespace"]).ended(0);
     assert_eq!(shelf.phase(), "Terminating");
 }
 
@@ -277,19 +274,20 @@ kind: ClusterRole
 metadata: {name: NAME}
 ";
     sets.smp("shop", &(space("NAME") + role), &[]).ended(0);
-    let ran = sets.smp("shop", role, &["--prune-holding=Namespace"]).ended(1);
-    assert!(ran.stderr.contains("it holds the parent of the ApplySet, secret/shop"), "{ran:?}");
+    let ran = sets.smp("shop", role, &["--prune-nonempty=Namespace"]).ended(1);
+    assert!(ran.stderr.contains("it contains the parent of the ApplySet, secret/shop"), "{ran:?}");
     let ran = sets.smp("shop", role, &[]).ended(0);
     assert!(
-        ran.stderr.contains(&format!("namespace/{} is not pruned: it holds the parent", rig.name)),
+        ran.stderr.contains(&format!("namespace/{} is not pruned: it contains the parent", rig.name)),
         "{ran:?}"
     );
     rig.kubectl(&["delete", "clusterrole", &rig.name]);
 
     sets.smp("gadgets", &[super::CRD, "---\n", super::GADGET].concat(), &[]).ended(0);
-    let ran = sets.smp("gadgets", super::GADGET, &["--prune-holding=crd"]).ended(1);
+    let ran = sets.smp("gadgets", super::GADGET, &["--prune-nonempty=crd"]).ended(1);
     assert!(
-        ran.stderr.contains("cannot be pruned: it holds gadget.") && ran.stderr.contains("nothing was sent"),
+        ran.stderr.contains("cannot be pruned: it contains gadget.")
+            && ran.stderr.contains("nothing was sent"),
         "{ran:?}"
     );
 }
@@ -342,12 +340,8 @@ fn volumes_that_may_hold_data_are_not_pruned() {
     for part in [
         &format!("persistentvolumeclaim/named is not pruned: it refers to volume {name}-v"),
         "persistentvolumeclaim/used is not pruned: pod/p uses it",
-        &format!(
-            "{released} is not pruned: it is Released and still contains the data of the claim data in {name} wrote"
-        ),
-        &format!(
-            "persistentvolume/{name}-reserved is not pruned: it is reserved for the claim data in {name}"
-        ),
+        &format!("{released} is not pruned: it is Released and still contains the data of claim {name}/data"),
+        &format!("persistentvolume/{name}-reserved is not pruned: it is reserved for claim {name}/data"),
         "4 not pruned",
     ] {
         assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
@@ -518,9 +512,9 @@ fn kinds_outside_the_objects_cause_no_wait_after_an_apply() {
     rig.file("map.yaml", &maps(&["m"]));
     for (kinds, status, parts) in [
         ("--wait=", 2, ["a value is required for '--wait[=<KINDS>]'", "error[usage]"]),
-        ("--wait=TYPO", 2, ["unknown kind `TYPO`", "nothing was sent"]),
-        ("--wait=configmap,TYPO", 2, ["unknown kind `TYPO`", "nothing was sent"]),
-        ("--wait=statefulset", 1, ["none of the objects is of a kind that is named", "nothing was sent"]),
+        ("--wait=TYPO", 2, ["no such kind: `TYPO`", "nothing was sent"]),
+        ("--wait=configmap,TYPO", 2, ["no such kind: `TYPO`", "nothing was sent"]),
+        ("--wait=statefulset", 1, ["none of the objects is of the given kinds", "nothing was sent"]),
     ] {
         let ran = rig.smp(&["apply", "-f", "map.yaml", kinds]);
         assert_eq!(ran.status, status, "{kinds}: {ran:?}");
@@ -531,7 +525,7 @@ fn kinds_outside_the_objects_cause_no_wait_after_an_apply() {
     }
     let ran = rig.smp(&["apply", "-f", "map.yaml", "--wait=cm,statefulset", "--timeout=20s"]).ended(0);
     assert!(
-        ran.stderr.contains("warning[cluster-state]") && ran.stderr.contains("called statefulset"),
+        ran.stderr.contains("warning[cluster-state]") && ran.stderr.contains("the kind `statefulset`"),
         "{ran:?}"
     );
 

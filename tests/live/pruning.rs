@@ -73,12 +73,12 @@ metadata: {{name: {inner}}}
         assert!(ran.stderr.contains(part), "{what}: {ran:?}");
     };
     while_a_definition_serves_nothing(rig, &inner, || {
-        let part = format!("a Gadget.{}.example.com: no version of the CRD is served", rig.name);
+        let part = format!("contains a Gadget.{}.example.com: no version of the CRD is served", rig.name);
         stays("no version is served", &part, &[]);
     });
     let down = server_without_a_group(rig);
     let more = ["--server", &down.url(), "--request-timeout=3s"];
-    stays("a group is down", "what it still holds: /apis/down.example.com/v1: ", &more);
+    stays("a group is down", "cannot list what it still contains: /apis/down.example.com/v1: ", &more);
     let no_crds = Proxy::start(rig, |request| {
         if request.starts_with("GET /apis/apiextensions.k8s.io/v1/customresourcedefinitions?labelSelector=&")
         {
@@ -132,7 +132,7 @@ fn server_dry_run_shows_deletions_the_server_would_reject() {
     let dry = ["-n", &rig.name, "delete", "configmap", "guarded", "--dry-run=server"];
     eventually("the policy is in force", || rig.try_kubectl(&dry).status != 0);
     let ran = sets.smp("shop", &maps(&["b"]), &["--dry-run=server"]).ended(1);
-    assert!(ran.stderr.contains("it is guarded") && ran.stderr.contains("at configmap/guarded"), "{ran:?}");
+    assert!(ran.stderr.contains("it is guarded") && ran.stderr.contains("for configmap/guarded"), "{ran:?}");
     assert!(ran.stdout.contains("configmap/a pruned (server dry run)"), "{ran:?}");
     assert!(ran.stderr.contains("1 object was not pruned (server dry run)"), "{ran:?}");
     assert_eq!(sets.members("configmap"), names(&["a", "b", "guarded"]));
@@ -148,7 +148,7 @@ fn removing_objects_from_their_set_prints_a_warning() {
     let rig = &sets.rig;
     sets.smp("configmaps/shop", &maps(&["a", "b", "c"]), &[]).ended(0);
     rig.file("plain.yaml", &maps(&["a", "new"]));
-    let said = format!("configmap/a in {0} leaves the ApplySet configmap/shop in {0}", rig.name);
+    let said = format!("configmap/a in {0} was removed from the ApplySet configmap/shop in {0}", rig.name);
     let ran = rig.smp(&["apply", "-f", "plain.yaml", "--dry-run=server"]).ended(0);
     assert!(ran.stderr.contains(&said), "{ran:?}");
     assert_eq!(sets.members("configmap"), names(&["a", "b", "c"]));
@@ -159,10 +159,10 @@ fn removing_objects_from_their_set_prints_a_warning() {
     assert!(!ran.stderr.contains("ApplySet"), "it is in none any more: {ran:?}");
     rig.file("plain.yaml", &maps(&["b", "c"]));
     let ran = rig.smp(&["apply", "-f", "plain.yaml"]).ended(0);
-    assert!(ran.stderr.contains("2 objects leave the ApplySet"), "{ran:?}");
+    assert!(ran.stderr.contains("2 objects were removed from the ApplySet"), "{ran:?}");
     assert!(ran.stderr.contains("configmap/b, configmap/c"), "{ran:?}");
     let ran = sets.smp("configmaps/shop", &maps(&["a", "b"]), &[]).ended(0);
-    assert!(!ran.stderr.contains("leave"), "who applies the set takes them in: {ran:?}");
+    assert!(!ran.stderr.contains("removed from"), "who applies the set takes them in: {ran:?}");
 }
 
 #[test]

@@ -308,7 +308,7 @@ fn schema_source_of_each_kind_is_printed() {
     let kind = format!("{}.example.com/v1 Gadget", rig.name);
     let told = |more: &[&str], source: &str| {
         let ran = rig.smp(&[&BUILD[..], more].concat()).ended(0);
-        let text = format!("the schema of {kind} is from: {source}");
+        let text = format!("schema of {kind}: {source}");
         assert!(ran.stderr.contains(&text), "{more:?}: {ran:?}");
         ran
     };

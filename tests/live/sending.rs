@@ -54,7 +54,7 @@ metadata: {name: m}
     let start = Instant::now();
     let ran = rig.smp(&["apply", "-f", "map.yaml", "--server", &proxy.url()]).ended(1);
     let took = start.elapsed();
-    assert!(ran.stderr.contains("did not answer within 30s"), "{ran:?}");
+    assert!(ran.stderr.contains("did not respond within 30s"), "{ran:?}");
     assert!((Duration::from_secs(29)..Duration::from_secs(50)).contains(&took), "{took:?}");
 }
 

@@ -236,12 +236,15 @@ fn invalid_flag_combinations_are_rejected() {
         assert!(!rig.exists("configmap/new"), "{args:?}");
     };
     usage(&["--prune", "-n", namespace], "--applyset=NAME");
-    usage(&["--applyset=shop", "-n", namespace], "goes with --prune");
-    usage(&["--prune", "--applyset=shop"], "give it with --namespace");
+    usage(&["--applyset=shop", "-n", namespace], "requires --prune");
+    usage(&["--prune", "--applyset=shop"], "set --namespace");
     usage(&["--prune", "--applyset=shop", "-n", namespace, "-l", "a=b"], "--selector");
-    usage(&["--prune", "--applyset=shop", "-n", namespace, "--prune-holding=Pod"], "hold no others");
+    usage(
+        &["--prune", "--applyset=shop", "-n", namespace, "--prune-nonempty=Pod"],
+        "not a kind that contains",
+    );
     let status = |args: &[&str]| rig.smp(&[&["apply", "-f", "new.yaml"], args].concat()).status;
-    assert_eq!(status(&["--prune", "--applyset=shop", "-n", namespace, "--prune-holding=Pod"]), 2);
+    assert_eq!(status(&["--prune", "--applyset=shop", "-n", namespace, "--prune-nonempty=Pod"]), 2);
 }
 
 #[test]
@@ -260,18 +263,18 @@ fn sets_are_rejected_before_anything_is_sent() {
     let unsent = "nothing was sent to the cluster";
     refused("deployments.apps/shop", &new, &[], 1, &["cannot be the parent", unsent]);
     refused("nonsense/shop", &new, &[], 1, &["no resource `nonsense`", unsent]);
-    refused("secrets/", &new, &[], 2, &["names no parent"]);
-    refused("x/y/z", &new, &[], 2, &["names no parent"]);
+    refused("secrets/", &new, &[], 2, &["invalid ApplySet parent"]);
+    refused("x/y/z", &new, &[], 2, &["invalid ApplySet parent"]);
     let label =
         new.replace("namespace: NAME}", "namespace: NAME, labels: {applyset.kubernetes.io/part-of: x}}");
-    refused("shop", &label, &[], 1, &["stands in the manifest", unsent]);
-    refused("configmaps/new", &new, &[], 1, &["is the parent of the ApplySet and among its objects"]);
+    refused("shop", &label, &[], 1, &["the manifest has the label", unsent]);
+    refused("configmaps/new", &new, &[], 1, &["is the parent of the ApplySet and cannot be one"]);
 
     let namespace = &rig.name;
     rig.kubectl(&["-n", namespace, "create", "secret", "generic", "plain"]);
     refused("plain", &new, &[], 1, &["lacks the annotation applyset.kubernetes.io/tooling"]);
     sets.smp("own", &maps(&["m"]), &["--applyset-tooling=smp"]).ended(0);
-    refused("own", &new, &[], 1, &["managed by the tooling `kubectl-smp`", "--applyset-tooling=smp", unsent]);
+    refused("own", &new, &[], 1, &["managed by the tool `kubectl-smp`", "--applyset-tooling=smp", unsent]);
     let theirs = sets.kubectl("own", &new);
     assert!(theirs.status > 0 && theirs.stderr.contains("managed by tooling"), "{theirs:?}");
     sets.smp("own", &maps(&["m"]), &["--applyset-tooling=smp"]).ended(0);
@@ -279,7 +282,7 @@ fn sets_are_rejected_before_anything_is_sent() {
 
     let copy = "applyset.kubernetes.io/id=applyset-x-v1";
     rig.kubectl(&["-n", namespace, "label", "secret", "own", "--overwrite", copy]);
-    refused("own", &new, &["--applyset-tooling=smp"], 1, &["another value of the label", unsent]);
+    refused("own", &new, &["--applyset-tooling=smp"], 1, &["has the label", unsent]);
     rig.kubectl(&["-n", namespace, "label", "secret", "own", "applyset.kubernetes.io/id-"]);
     refused("own", &new, &["--applyset-tooling=smp"], 1, &["lacks the label", unsent]);
     refused("shop", &new, &["--context=viewer"], 1, &["Forbidden", unsent]);
@@ -347,7 +350,7 @@ metadata: {name: shelf}
     let apply = |file: &str, more: &[&str]| {
         rig.smp(&[&["apply", "--prune", "--applyset", &set, "-f", file], more].concat())
     };
-    super::eventually("the kind is served", || apply("outer.yaml", &[]).stderr.contains("is not there"));
+    super::eventually("the kind is served", || apply("outer.yaml", &[]).stderr.contains("does not exist"));
     super::eventually("it can be made", || rig.try_kubectl(&["apply", "-f", "shelf.yaml"]).status == 0);
     let ran = apply("outer.yaml", &[]).ended(1);
     assert!(

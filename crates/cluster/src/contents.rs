@@ -100,7 +100,7 @@ pub(super) async fn namespace_contents(
     while let Some((mapping, listed)) = lists.next().await {
         match listed? {
             Ok(items) => {
-                contents.extend(items.iter().filter_map(|item| ContainedObject::of(&mapping.gvk, item)))
+                contents.extend(items.iter().filter_map(|item| ContainedObject::of(&mapping.gvk, item)));
             }
             // Objects of resources without list requests are not stored.
             Err(api_error) if api_error.http == 405 => {}

@@ -228,21 +228,11 @@ impl Cluster {
     }
 
     async fn attempt(&self, client: &Client, request: &ApiRequest) -> RequestAttempt {
-        let mut http_request = http::Request::builder()
-            .method(request.method.clone())
-            .uri(&request.path)
-            .header(header::ACCEPT, request.accept);
-        if !request.body.is_empty() {
-            http_request = http_request.header(header::CONTENT_TYPE, request.content_type);
-        }
-        let http_request = match http_request.body(Body::from(request.body.clone())) {
-            Ok(http_request) => http_request,
-            Err(error) => {
-                let message = format!("invalid request path `{}`: {error}", request.path);
-                return RequestAttempt::Failed(Diagnostic::error(Code::InvalidValue, message));
-            }
-        };
         let failed = RequestAttempt::Failed;
+        let http_request = match http_request(request) {
+            Ok(http_request) => http_request,
+            Err(problem) => return failed(problem),
+        };
         let late = |limit| failed(uncertain(request, timeout_error(&self.endpoint, limit)));
         let (head, body) = match self.timeouts.idle_limited(client.send(http_request)).await {
             Ok(Ok(response)) => response.into_parts(),
@@ -435,6 +425,21 @@ fn warning_text(header: &str) -> Option<String> {
         }
     }
     None
+}
+
+/// Builds the HTTP request. It fails if the path is invalid.
+fn http_request(request: &ApiRequest) -> Result<http::Request<Body>> {
+    let mut builder = http::Request::builder()
+        .method(request.method.clone())
+        .uri(&request.path)
+        .header(header::ACCEPT, request.accept);
+    if !request.body.is_empty() {
+        builder = builder.header(header::CONTENT_TYPE, request.content_type);
+    }
+    builder.body(Body::from(request.body.clone())).map_err(|error| {
+        let message = format!("invalid request path `{}`: {error}", request.path);
+        Diagnostic::error(Code::InvalidValue, message)
+    })
 }
 
 #[cfg(test)]

@@ -42,14 +42,16 @@ const SYSTEM: [&str; 13] = [
     "/etc/services",
 ];
 
-impl Sandbox {
+impl Default for Sandbox {
     /// Creates a sandbox in which only certificates and the configuration for name resolution can be read.
-    pub fn new() -> Self {
+    fn default() -> Self {
         let given = ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().filter_map(std::env::var_os);
         let readable = SYSTEM.iter().map(PathBuf::from).chain(given.map(PathBuf::from)).collect();
         Self { readable }
     }
+}
 
+impl Sandbox {
     /// Allows reading files, or directories recursively.
     #[must_use]
     pub fn allow_read(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
@@ -110,7 +112,7 @@ mod tests {
         for path in [&inside, &outside] {
             fs::create_dir(path).and_then(|()| fs::write(path.join("a"), "a")).expect("written");
         }
-        let sandbox = Sandbox::new().allow_read([inside.clone()]);
+        let sandbox = Sandbox::default().allow_read([inside.clone()]);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 assert_ne!(sandbox.close().expect("closed"), SandboxStatus::Unsupported);

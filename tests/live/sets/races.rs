@@ -96,8 +96,7 @@ fn concurrent_applies_of_one_set_prune_nothing_of_each_other() {
         let (one, other) = (ended(one), ended(other));
         let members = sets.members("configmap");
         for ran in [&one, &other] {
-            let is_plain =
-                ran.status == 0 || ran.stderr.contains("another run began to work on the ApplySet");
+            let is_plain = ran.status == 0 || ran.stderr.contains("another run has locked the ApplySet");
             assert!(is_plain, "{ran:?}");
         }
         assert_successful_runs_are_complete([&one, &other], [&a, &b], &members);
@@ -137,7 +136,7 @@ fn object_recreated_or_removed_from_the_set_meanwhile_is_not_pruned() {
     let ran = sets.smp("shop", &maps(&["a"]), &["--server", &proxy.url(), "--concurrency=1"]).ended(0);
     assert!(sets.rig.exists("configmap/anew") && sets.rig.exists("configmap/out"), "{ran:?}");
     assert!(!sets.rig.exists("configmap/changed"), "it is still a member: {ran:?}");
-    for part in ["made anew meanwhile", "taken out of the set meanwhile"] {
+    for part in ["deleted and recreated meanwhile", "removed from the set meanwhile"] {
         assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
     }
 }

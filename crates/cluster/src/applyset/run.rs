@@ -293,7 +293,7 @@ impl<'c> ApplySetRun<'c> {
             match self.cluster.mapping_of(&kind.group, &kind.kind) {
                 Some(mapping) => mappings.push(mapping),
                 None if self.cluster.is_kind_removed(&kind.group, &kind.kind).await? => {
-                    lost.push(kind.clone())
+                    lost.push(kind.clone());
                 }
                 None => mappings.extend(self.cluster.mapping_of(&kind.group, &kind.kind)),
             }

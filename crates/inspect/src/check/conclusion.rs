@@ -191,12 +191,9 @@ impl Conclusion<'_> {
                 {
                     continue;
                 }
-                let finding = match one.enabled {
-                    None if suppressions.intended_for(&finding, &one.config, self) => {
-                        finding.note(NOT_SUPPRESSIBLE)
-                    }
-                    _ => finding,
-                };
+                let is_exempt =
+                    one.enabled.is_none() && suppressions.intended_for(&finding, &one.config, self);
+                let finding = if is_exempt { finding.note(NOT_SUPPRESSIBLE) } else { finding };
                 if is_suppressed {
                     report.suppressed += 1;
                 } else if one.enabled.is_some() && baselines.consume(&one.config, &finding, location.as_ref())

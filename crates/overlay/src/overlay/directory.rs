@@ -272,12 +272,7 @@ impl Directories<'_> {
     fn merge_over(&self, layer: &mut DirectoryLayer, over: Vec<Resource>) -> Result<Vec<Diagnostic>> {
         let mut in_build = TypesInBuild::default();
         layer.resources.iter().flatten().chain(&over).for_each(|r| in_build.add(r.node()));
-        let mut merged = KindUses::default();
-        for resource in over.iter().filter(|resource| layer.position(resource).is_some()) {
-            merged
-                .entry(resource.id().gvk.clone())
-                .or_insert_with(|| KindUse::from_manifest(resource.node()));
-        }
+        let merged = merged_kinds(layer, &over);
         let required = RequiredTypes { kinds: &merged, locked: self.context.locked };
         let WithWarnings { value: schema, mut warnings } =
             self.context.types.for_directory(&in_build, required)?;
@@ -452,4 +447,13 @@ fn nested_kustomization_error(path: &Path) -> Diagnostic {
     let message = format!("{} is a kustomization inside a plain directory", path.display());
     Diagnostic::error(Code::InvalidValue, message)
         .help("build that directory separately, or list it in a kustomization.yaml of the target")
+}
+
+/// Returns the kinds of the documents that match a resource of the layer.
+fn merged_kinds(layer: &DirectoryLayer, over: &[Resource]) -> KindUses {
+    let mut kinds = KindUses::default();
+    for resource in over.iter().filter(|resource| layer.position(resource).is_some()) {
+        kinds.entry(resource.id().gvk.clone()).or_insert_with(|| KindUse::from_manifest(resource.node()));
+    }
+    kinds
 }

@@ -181,8 +181,9 @@ impl PackageConflict {
                 ConflictKind::Binary => "the updated file is taken",
             },
             (ConflictOutput::Resolved, ConflictSide::Dest) => match self.kind {
-                ConflictKind::Field | ConflictKind::UnknownList => "dest's value is taken",
-                ConflictKind::TypeMismatch => "dest's value is taken",
+                ConflictKind::Field | ConflictKind::UnknownList | ConflictKind::TypeMismatch => {
+                    "dest's value is taken"
+                }
                 ConflictKind::RemovedInUpdated | ConflictKind::RemovedInDest => "dest's version is kept",
                 ConflictKind::Lines => "dest's lines are taken",
                 ConflictKind::Binary => "dest's file is taken",

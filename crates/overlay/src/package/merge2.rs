@@ -11,7 +11,7 @@ use super::field_conflicts::field_conflicts;
 use super::loaded::mark_loaded_secrets;
 use super::manifest::manifests_except;
 use super::other_files::{MergedFiles, merge2_files};
-use super::pairing::{Layout, Matched, MatchedManifests, Relation, match_manifests};
+use super::pairing::{Layout, Matched, Relation, match_manifests};
 use super::plain::{replacement_warnings, select_plain_files, symlink_warnings};
 use super::plan::{NewValue, RewritePlan};
 use super::read::{Package, PackageFile};
@@ -47,26 +47,22 @@ pub fn merge2_packages(
     let plain = select_plain_files(&[source, dest], form, Relation::Unrelated);
     let is_plain = |file: &PackageFile| plain.contains(form.path(&file.relative));
     let (of_source, of_dest) = (manifests_except(source, is_plain), manifests_except(dest, is_plain));
-    let MatchedManifests { rows, warnings: unclear } =
-        match_manifests([&of_dest, &of_source], form, Relation::Unrelated)?;
+    let matched = match_manifests([&of_dest, &of_source], form, Relation::Unrelated)?;
     let merge = |[dest, patch]: Matched<2>| {
         let (dest, patch) = (dest.map(|i| &of_dest[i]), &of_source[patch?]);
         let kind = patch.implied_kind(schema);
         let merged = merge2_with_kind(dest.map(|d| d.node.clone()), patch.node, kind, schema, options);
         Some(merged.map(|merged| (dest, patch, merged)).map_err(|error| error.resource(patch)))
     };
-    let merged = rows.into_par_iter().filter_map(merge).collect::<Result<Vec<_>>>()?;
+    let merged = matched.rows.into_par_iter().filter_map(merge).collect::<Result<Vec<_>>>()?;
     let mut plan = RewritePlan::new(dest);
     plan.skip_unread(&[dest, source]);
     plan.add_warnings(symlink_warnings(&plain).into_iter().chain(replacement_warnings([source, dest], form)));
-    plan.add_warnings(unclear);
+    plan.add_warnings(matched.warnings);
     for (dest, patch, Merged { node, warnings, conflicts }) in merged {
         plan.add_warnings(warnings.into_iter().map(|warning| warning.resource(patch)));
-        plan.add_conflicts(field_conflicts(
-            ConflictKind::TypeMismatch,
-            &conflicts,
-            [None, Some(patch), dest],
-        ));
+        let versions = [None, Some(patch), dest];
+        plan.add_conflicts(field_conflicts(ConflictKind::TypeMismatch, &conflicts, versions));
         match (dest, node) {
             (Some(dest), Some(merged)) => plan.change(dest, NewValue::new(dest, merged, schema)),
             (Some(dest), None) => plan.remove(dest),

@@ -92,8 +92,14 @@ pub(crate) fn hide_data_copied_by(
     hidden.collect()
 }
 
-/// Hides the scalars at a path of a manifest in reports: they are copied out of a Secret.
-pub(crate) fn mark_copied_secret_at(manifest: &Node, path: &[SmolStr], sources: &SourceMap) {
+/// Hides the scalars at the paths of a manifest in reports: they are copied from a Secret.
+pub(crate) fn mark_copied_secrets_at(manifest: &Node, paths: &[Vec<SmolStr>], sources: &SourceMap) {
+    for path in paths {
+        mark_copied_secret_at(manifest, path, sources);
+    }
+}
+
+fn mark_copied_secret_at(manifest: &Node, path: &[SmolStr], sources: &SourceMap) {
     let path: Vec<&str> = path.iter().map(SmolStr::as_str).collect();
     if path.is_empty() {
         PLACES

@@ -27,7 +27,7 @@ pub use former_ids::FormerIds;
 pub(crate) use generated::{Behavior, Generated, base64_lines};
 pub use held_secrets::SecretValues;
 pub(crate) use held_secrets::{
-    hide_data_copied_by, is_secret_data_path, mark_copied_secret, mark_copied_secret_at,
+    hide_data_copied_by, is_secret_data_path, mark_copied_secret, mark_copied_secrets_at,
 };
 pub use id::ResId;
 pub use manifest::Resource;

@@ -155,7 +155,9 @@ pub fn resolve_vars(
         return Ok(None);
     }
     let contents = contents(set, vars, &Suggestions::new(schema))?;
-    contents.values().for_each(|value| value.hide_if_secret(sources));
+    for value in contents.values() {
+        value.hide_if_secret(sources);
+    }
     let mut uses = UsedVars { copied: set.copied(), ..UsedVars::default() };
     for resource in set.resources_mut().iter_mut().filter(|r| !r.is_empty()) {
         specs.visit(resource, Create::Never, &mut |field| replace_variables(field, &contents, &mut uses))?;

@@ -23,7 +23,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         (
             "LabelSelectorRequirement; ScopedResourceSelectorRequirement",
             Check::Type(|subject, faults| {
-                operator(subject, &["In", "NotIn", "Exists", "DoesNotExist"], faults)
+                operator(subject, &["In", "NotIn", "Exists", "DoesNotExist"], faults);
             }),
         ),
         (

@@ -29,7 +29,7 @@ fn subjects(binding: Subject<'_>, faults: &mut RuleViolations) {
     for (i, subject) in binding.list("subjects").iter().enumerate() {
         let text = |field| text_of(subject, field);
         let mut report = |field, message| {
-            faults.report_path(binding, &[Field("subjects"), Entry(i), Field(field)], message)
+            faults.report_path(binding, &[Field("subjects"), Entry(i), Field(field)], message);
         };
         let is_account = text("kind") == "ServiceAccount";
         if !is_account && !matches!(text("kind"), "User" | "Group") {

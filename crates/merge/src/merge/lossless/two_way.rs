@@ -93,7 +93,7 @@ impl<'s> SourceMerge<'s> {
             ConflictPolicy::Updated => ConflictSide::Updated,
             ConflictPolicy::Dest => ConflictSide::Dest,
         };
-        let [dest, updated] = pair.map(|node| node.cloned());
+        let [dest, updated] = pair.map(Option::<&Node>::cloned);
         let conflict =
             Conflict { path: at.path(), original: None, updated, dest, unknown_list: false, winner: taken };
         self.conflicts.push(conflict);

@@ -51,7 +51,7 @@ fn diff_field(before: Option<&Node>, entry: &Entry, cursor: Cursor<'_>, patch: &
             Some(lists) => lists.put_into(patch, name, after),
         },
         _ if before != Some(after) => {
-            patch.push(name.clone(), whole_value(after, cursor, CreationRules::Overlay))
+            patch.push(name.clone(), whole_value(after, cursor, CreationRules::Overlay));
         }
         _ => {}
     }
@@ -110,11 +110,14 @@ fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<Lis
         .filter(|row| row.positions[0].is_some())
         .is_sorted_by_key(|row| row.positions[1].unwrap_or(usize::MAX));
     if !natural || is_added_anew && after.len() > 1 {
-        let keys_of =
-            |entry: &Node| keys.as_ref().map_or(entry.clone(), |keys| Node::map(keys.key_fields(entry)));
-        patch.order = after.iter().map(keys_of).collect();
+        patch.order = after.iter().map(|entry| order_entry(entry, keys.as_ref())).collect();
     }
     Some(patch)
+}
+
+/// Returns what identifies an entry in the patch's order of the list.
+fn order_entry(entry: &Node, keys: Option<&CreationKeys>) -> Node {
+    keys.map_or_else(|| entry.clone(), |keys| Node::map(keys.key_fields(entry)))
 }
 
 /// Returns the patch entries for an entry in both lists. There are two if it is deleted and added again, because

@@ -205,7 +205,7 @@ fn created_patches_use_all_recommended_keys() {
         let order = "$setElementOrder/recommended: [{foo: a, bar: x}, {foo: a}, {foo: c}]";
         let want = match rules {
             PatchRules::Apiserver => format!("{{{order}, {entries}}}"),
-            _ => format!("{{{entries}}}"),
+            PatchRules::Overlay => format!("{{{entries}}}"),
         };
         assert_eq!(patch, json(&node(&want)), "{rules:?}");
     }

@@ -94,7 +94,7 @@ fn behavior(text: &Spanned<String>) -> WithWarnings<Behavior> {
         // A value that is not similar to a behavior may be there by mistake and may be a secret, so it is not
         // shown.
         let word = nearest_name(text, &["create", "replace", "merge"]).map(|_| format!(" `{}`", **text));
-        let word = word.unwrap_or_else(|| "".into());
+        let word = word.unwrap_or_default();
         let message = format!("unknown generator behavior{word}, using `create`");
         let help = "valid values are `create`, `replace` and `merge`";
         warnings.push(Diagnostic::warning(Code::InvalidValue, message).at(text.span).help(help));

@@ -14,7 +14,7 @@ pub use args::{Patch, PatchContext, PatchOptions};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::resource::{ResId, Resource, ResourceSet, Suggestions, WrongPart, mark_copied_secret_at};
+use crate::resource::{ResId, Resource, ResourceSet, Suggestions, WrongPart, mark_copied_secrets_at};
 use crate::transform::AfterEntry;
 use smp_merge::merge::AbsentDeletions;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, WithWarnings};
@@ -329,16 +329,15 @@ impl<'r> PatchRun<'r> {
             return Ok(());
         }
         let PatchContext { schema, sources, .. } = *self.context;
-        let mut copied = self.set.copied();
-        let (json_states, mut partly_patched) = (&mut self.json_states, None);
+        let (json_states, mut copied, mut partly_patched) = (&mut self.json_states, self.set.copied(), None);
         let changed = self.set.update(i, |resource| {
             let id = resource.id().clone();
             let copied_to = json.hide_copied_data(resource, sources);
-            let small =
-                json_states.get_mut(&i).and_then(|state| json.apply_small(resource, state, &mut copied));
+            let state = json_states.get_mut(&i);
+            let small = state.and_then(|state| json.apply_small(resource, state, &mut copied));
             let changed = if let Some(warnings) = small {
-                partly_patched =
-                    Some(&id).filter(|_| warnings.is_err() && !json.is_all_or_nothing()).cloned();
+                let is_partial = warnings.is_err() && !json.is_all_or_nothing();
+                partly_patched = is_partial.then(|| id.clone());
                 warnings.map(|warnings| WithWarnings { value: false, warnings })
             } else {
                 json_states.remove(&i);
@@ -349,12 +348,11 @@ impl<'r> PatchRun<'r> {
                 changed
             };
             // An earlier operation of the patch may have written the value that was copied.
-            copied_to.iter().for_each(|path| mark_copied_secret_at(resource.node(), path, sources));
+            mark_copied_secrets_at(resource.node(), &copied_to, sources);
             json.record_in(resource);
             let with_resource = |problem: Diagnostic| problem.resource(&id);
-            let changed = changed.map_err(|error| {
-                with_resource(if error.labels().is_empty() { error.at(at) } else { error })
-            })?;
+            let located = |error: Diagnostic| if error.labels().is_empty() { error.at(at) } else { error };
+            let changed = changed.map_err(|error| with_resource(located(error)))?;
             let warnings = changed.warnings.into_iter().map(with_resource).collect();
             Ok(WithWarnings { value: changed.value, warnings })
         });

@@ -160,7 +160,7 @@ impl ReferenceUpdater<'_, '_> {
             match map.get_mut("namespace") {
                 Some(node) => overwrite(node, namespace, Tag::Undecided),
                 None => {
-                    map.push("namespace", Node::string(id.namespace.clone()).with_span(locations.namespace))
+                    map.push("namespace", Node::string(id.namespace.clone()).with_span(locations.namespace));
                 }
             }
         }
