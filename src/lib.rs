@@ -256,7 +256,7 @@
 //!
 //! ```
 //! use kubectl_smp::source::{Reading, SourceMap};
-//! use kubectl_smp::yaml::{Node, ParseOptions, edit, parse_documents};
+//! use kubectl_smp::yaml::{Node, ParseOptions, edit_text, parse_documents};
 //!
 //! let text = "# The shop\nspec:\n    replicas: 2   # enough\n    image:   'web:1'\n";
 //! let sources = SourceMap::default();
@@ -266,7 +266,7 @@
 //! let replicas = after[0].get_mut("spec").and_then(|spec| spec.get_mut("replicas")).expect("exists");
 //! replicas.value = Node::int(3).value;
 //! let after: Vec<_> = after.into_iter().map(Some).collect();
-//! let edited = edit(text, Reading::Kubectl, &before, &after)?;
+//! let edited = edit_text(text, Reading::Kubectl, &before, &after)?;
 //! assert_eq!(edited, "# The shop\nspec:\n    replicas: 3   # enough\n    image:   'web:1'\n");
 //! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 //! ```
@@ -495,10 +495,10 @@ pub mod package {
 /// Lint rules for built targets.
 ///
 /// ```
-/// use kubectl_smp::check::{RULES, rule_of};
+/// use kubectl_smp::check::{RULES, rule_by_code};
 ///
 /// let rule = RULES.iter().find(|rule| rule.code.name() == "unmatched-image").expect("a rule");
-/// assert_eq!(rule_of(rule.code).map(|found| found.name), Some(rule.name));
+/// assert_eq!(rule_by_code(rule.code).map(|found| found.name), Some(rule.name));
 /// ```
 pub mod check {
     pub use smp_inspect::check::{

@@ -97,7 +97,7 @@ struct OrphanArgs {
     #[arg(value_name = "PARENT", value_parser = parent_name)]
     parent: String,
 
-    /// Keep the parent as that of an empty ApplySet
+    /// Keep the parent object, with an empty ApplySet
     #[arg(long)]
     keep_parent: bool,
 

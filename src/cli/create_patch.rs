@@ -78,7 +78,7 @@ pub(super) struct CreatePatchArgs {
     #[command(flatten)]
     schema: SchemaArgs,
 
-    /// Schema definition for documents without a kind
+    /// Schema definition for documents without a known kind
     #[arg(long, value_name = "NAME")]
     schema_type: Option<String>,
 }

@@ -45,7 +45,7 @@ pub(super) struct DepsArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum DepsFormat {
-    /// One path per line, sorted; directories that are listed end with a slash
+    /// One path per line, sorted; directories whose entries the build lists end with a slash
     #[value(alias = "lines")]
     Text,
     /// JSON array with one element per target, including missing files that the build looked for

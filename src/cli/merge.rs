@@ -190,7 +190,7 @@ enum OnConflict {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum NullArg {
-    /// Null is a value; it clears the field only if both sides changed it
+    /// Null is a value; it clears a field that both sides changed differently
     Keep,
     /// Null in the updated version or dest clears the field
     Clear,

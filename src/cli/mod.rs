@@ -131,6 +131,11 @@ fn print_clap_error(error: &clap::Error) -> ExitCode {
     if error.use_stderr() {
         let text = error.render().to_string();
         let (message, rest) = text.trim().split_once("\n\n").unwrap_or((text.trim(), ""));
+        if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            let problem = Diagnostic::error(Code::Usage, "a command is required").help(rest);
+            render::print(&[problem], &SourceMap::default());
+            return status;
+        }
         let message: Vec<&str> = message.trim_start_matches("error: ").lines().map(str::trim).collect();
         let lines = rest.lines().map(str::trim);
         // A mistyped flag is not the name of a file: drop clap's tip to pass it as one.

@@ -82,7 +82,7 @@ pub(super) struct PatchArgs {
     #[command(flatten)]
     schema: SchemaArgs,
 
-    /// Schema definition for documents without a kind
+    /// Schema definition for documents without a known kind
     #[arg(long, value_name = "NAME")]
     schema_type: Option<String>,
 }

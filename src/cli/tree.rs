@@ -34,9 +34,9 @@ pub(super) struct TreeArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum TreeFormat {
-    /// One line per part
+    /// Lines that are indented below their parent
     Text,
-    /// JSON object with nested parts under `children`
+    /// JSON object with nested `children`
     Json,
     /// Graphviz graph
     Dot,

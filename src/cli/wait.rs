@@ -49,11 +49,11 @@ pub(super) struct WaitFlags {
     #[arg(long, value_name = "DURATION", value_parser = duration, hide_short_help = true)]
     timeout: Option<Duration>,
 
-    /// Treat custom resources without a status as not ready until their controller is observed
+    /// Treat custom resources as not ready until their controller writes a status
     #[arg(long, hide_short_help = true)]
     strict_wait: bool,
 
-    /// Time before crashing containers, image pull errors and the like are a failure [default: 60s]
+    /// Time to tolerate crashing containers and image pull errors [default: 60s]
     #[arg(long, alias = "failure-grace", value_name = "DURATION", value_parser = duration, hide_short_help = true)]
     failure_grace_period: Option<Duration>,
 }

@@ -68,7 +68,7 @@ impl Clone {
             .env("PATH", path)
             .env("HOME", home)
             .env("KUBECONFIG", "/dev/null")
-            .env("KUBECTL_SMP_CACHE_DIR", home.join(".cache"))
+            .env("KUBECTL_SMP_CACHE_DIR", home.join(".cache/kubectl-smp"))
             .env_remove("FORCE_COLOR")
             .stdin(Stdio::null())
             .output()

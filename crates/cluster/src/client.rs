@@ -24,7 +24,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 /// use smp_overlay::resource::Resource;
 /// use smp_merge::schema::Schema;
 ///
-/// Found as by kubectl: from `KUBECONFIG`, `~/.kube/config`, or the pod's service account.
+/// // Found as by kubectl: from `KUBECONFIG`, `~/.kube/config`, or the pod's service account.
 /// let cluster = Cluster::connect(&ConnectOptions::default())?;
 /// let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {mode: prod}}".parse()?;
 /// let report = diff(&cluster, &[Resource::new(map, &Schema::embedded())?], &DiffOptions::default())?;

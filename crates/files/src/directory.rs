@@ -100,7 +100,7 @@ impl Directory {
     /// Checks that no interrupted write is pending in a directory of the same tree.
     ///
     /// # Errors
-    /// Same as [`check_finished`].
+    /// Same as [`check_no_pending_write`].
     pub fn check_finished(&self, path: &Path) -> Result<()> {
         check_no_pending_write(&*self.tree, path)
     }

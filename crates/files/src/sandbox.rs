@@ -68,8 +68,12 @@ impl Sandbox {
         self.restrict().map_err(io::Error::other)
     }
 
+    /// Returns [`SandboxStatus::Unsupported`]: only Linux has sandboxes.
+    ///
+    /// # Errors
+    /// None.
     #[cfg(not(target_os = "linux"))]
-    pub(crate) fn close(&self) -> io::Result<SandboxStatus> {
+    pub fn close(&self) -> io::Result<SandboxStatus> {
         let _ = self;
         Ok(SandboxStatus::Unsupported)
     }

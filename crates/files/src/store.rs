@@ -58,7 +58,7 @@ pub fn cache_key(parts: &[&[u8]]) -> String {
     hex(&hasher.finalize()[..16])
 }
 
-/// Returns true if a name has the form of [`key`].
+/// Returns true if a name has the form of [`cache_key`].
 pub fn is_cache_key(name: &str) -> bool {
     name.len() == 32 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
@@ -81,7 +81,7 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// Creates the empty content directory for [`Store::keep_directory`].
+    /// Creates the empty content directory for [`Store::put_directory`].
     pub fn content(&self) -> io::Result<PathBuf> {
         self.directory.create_directory("entry")?;
         let content = self.entry().join(CONTENT);

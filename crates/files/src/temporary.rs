@@ -42,7 +42,7 @@ impl TemporaryDirectory {
 }
 
 impl Drop for TemporaryDirectory {
-    /// Removes the directory. [`cleanup::end`] waits for it.
+    /// Removes the directory. [`cleanup::remove_all`] waits for it.
     fn drop(&mut self) {
         let mut notes = cleanup::lock_registered();
         let _ = fs::remove_dir_all(self.path());
@@ -70,7 +70,7 @@ impl TemporaryFile {
 }
 
 impl Drop for TemporaryFile {
-    /// Removes the file. [`cleanup::end`] waits for it.
+    /// Removes the file. [`cleanup::remove_all`] waits for it.
     fn drop(&mut self) {
         let mut notes = cleanup::lock_registered();
         let _ = fs::remove_file(self.path());

@@ -7,7 +7,7 @@
 //!
 //! Knows neither clusters nor command lines. Changes no files, except by applying the fixes of findings.
 //!
-//! Start with [`check::look_at`] and `check/rules`, or with [`explain::Blamer`] for provenance.
+//! Start with [`check::check_target`] and `check/rules`, or with [`explain::Blamer`] for provenance.
 
 // Table-driven tests are long.
 #![cfg_attr(test, allow(clippy::too_many_lines))]

@@ -194,7 +194,7 @@ impl Source {
         self.marker.get_or_init(|| marker);
     }
 
-    /// Returns true if the text was marked with [`SourceMap::keep_secret`].
+    /// Returns true if the text was marked with [`SourceMap::mark_secret`].
     #[must_use]
     pub fn is_marked_secret(&self) -> bool {
         self.marked_secret.get().is_some()
@@ -398,7 +398,7 @@ impl SourceMap {
     }
 
     /// Marks a text as not secret, because the caller knows that its objects hold no secrets. Messages then show its
-    /// lines, except for those with secret keys. A text marked with [`SourceMap::keep_secret`] stays hidden.
+    /// lines, except for those with secret keys. A text marked with [`SourceMap::mark_secret`] stays hidden.
     pub fn mark_public(&self, id: SourceId) {
         if let Some(source) = self.get(id) {
             source.marked_public.get_or_init(|| ());

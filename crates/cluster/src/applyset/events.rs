@@ -54,7 +54,7 @@ pub struct PruneOptions {
     pub unprotected_kinds: Vec<String>,
     /// Deletion propagation to dependent objects.
     pub cascade: Cascade,
-    /// Condition for completing a step. With [accepted](DoneWhen::Accepted), deleted objects are still watched for
+    /// Condition for completing a step. With [accepted](CompleteWhen::Accepted), deleted objects are still watched for
     /// a moment: those that still exist stay in the set, and so do the objects that contain them.
     pub done_when: CompleteWhen,
     /// Interrupt: pending deletions may still finish, and nothing else is deleted.

@@ -36,7 +36,7 @@ use tracker::{ReadinessTracker, TrackerOptions};
 /// Waits until all objects are ready, one has failed, or the wait times out.
 ///
 /// The objects are read from the server by kind, namespace and name; the other fields of the resources are
-/// ignored. Continue with further steps only if [`WaitVerdict::is_ready`] returns true.
+/// ignored. Continue with further steps only if [`WaitResult::is_ready`] returns true.
 ///
 /// # Errors
 /// The server cannot be queried at all, an object cannot be mapped to an API resource, or its annotation

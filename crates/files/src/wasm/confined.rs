@@ -46,6 +46,6 @@ impl FileTree for ConfinedTree {
 
 /// Returns true if a path was rejected because it is outside of a [`ConfinedTree`].
 #[must_use]
-pub fn leads_out(_error: &io::Error) -> bool {
+pub fn is_outside_error(_error: &io::Error) -> bool {
     false
 }

@@ -7,7 +7,7 @@ mod change;
 use std::path::Path;
 
 pub use self::change::{Expected, FileChange, Recovery};
-use super::super::lock::Waiting;
+use super::super::lock::LockMode;
 use super::super::tree::FileTree;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
@@ -26,7 +26,7 @@ pub fn change_files(_directory: &Path, changes: &[FileChange<'_>]) -> Result<()>
 ///
 /// # Errors
 /// There is an interrupted write, which cannot be completed on this system.
-pub fn recover(directory: &Path, _waiting: Waiting) -> Result<Recovery> {
+pub fn recover(directory: &Path, _waiting: LockMode) -> Result<Recovery> {
     if directory.join(JOURNAL).exists() { Err(unsupported()) } else { Ok(Recovery::Nothing) }
 }
 
@@ -34,7 +34,7 @@ pub fn recover(directory: &Path, _waiting: Waiting) -> Result<Recovery> {
 ///
 /// # Errors
 /// Same as [`recover`].
-pub fn end_unfinished(directory: &Path) -> Result<()> {
+pub fn recover_directory_and_parents(directory: &Path) -> Result<()> {
     if has_journal(directory) { Err(unsupported()) } else { Ok(()) }
 }
 
@@ -43,7 +43,7 @@ pub fn end_unfinished(directory: &Path) -> Result<()> {
 ///
 /// # Errors
 /// The directory or a parent directory has a journal. Its state cannot be determined on this system.
-pub fn check_finished(tree: &dyn FileTree, directory: &Path) -> Result<()> {
+pub fn check_no_pending_write(tree: &dyn FileTree, directory: &Path) -> Result<()> {
     if !tree.is_on_disk() || !has_journal(directory) {
         return Ok(());
     }

@@ -28,7 +28,7 @@ pub struct CheckedTarget<'c> {
 }
 
 impl<'c> CheckedTarget<'c> {
-    /// Wraps a build, with the schema that [`Builder::types_of`](smp_overlay::overlay::Builder::types_of) returns
+    /// Wraps a build, with the schema that [`Builder::schema_for`](smp_overlay::overlay::Builder::schema_for) returns
     /// for it.
     #[must_use]
     pub fn new(

@@ -53,7 +53,7 @@ use smp_text::yaml::{Map, Node};
 /// # Errors
 /// Fails as [`create`](super::create) and [`create_three_way`](super::create_three_way) do. [`Code::Unsupported`]
 /// if no patch of this type yields the expected object, such as a change to one of two entries with the same merge
-/// key. [`ways_out`] returns the types that can.
+/// key. [`alternative_forms`] returns the types that can.
 pub fn create_verified(
     sides: &PatchInputs<'_>,
     patch_type: PatchType,

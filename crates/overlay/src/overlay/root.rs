@@ -261,7 +261,7 @@ impl Root {
     /// Enters a directory or repository that the kustomization refers to.
     ///
     /// # Errors
-    /// As [`Root::find`]. Also if the path is a file.
+    /// As [`Root::resolve`]. Also if the path is a file.
     pub fn enter(&self, path: &str, at: Span) -> Result<Self> {
         if let Ok(spec) = RepoSpec::parse(path) {
             let checkout = self.fetch(&spec, at)?;

@@ -136,7 +136,7 @@ impl SchemaCache {
         graph.map(Arc::new)
     }
 
-    /// Returns the graph of a server's document, stored under its hash or under [`ServerId::own_hash`].
+    /// Returns the graph of a server's document, stored under its hash or under [`ServerId::server_hash`].
     #[must_use]
     pub fn get_for_server(&self, server: &ServerId, document: &str, hash: &str) -> Option<Arc<TypeGraph>> {
         self.get(document, hash).or_else(|| self.get(document, &server.server_hash(hash)))

@@ -18,7 +18,7 @@ pub enum DocumentSplit {
 /// Checks that kustomize accepts the directives of a text.
 ///
 /// # Errors
-/// A version other than YAML 1.1. With [`Separation::AtMarkers`] also any directive, and a `---` with content
+/// A version other than YAML 1.1. With [`DocumentSplit::AtSeparators`] also any directive, and a `---` with content
 /// after it.
 pub fn check_directives(sources: &SourceMap, id: SourceId, separation: DocumentSplit) -> Result<()> {
     let Some(source) = sources.get(id) else { return Ok(()) };

@@ -144,7 +144,7 @@ impl JsonPatch {
     }
 
     /// Applies a patch as Kubernetes' tools do, without copying the document. On an error, earlier operations
-    /// remain applied, unless only [the last operation changes anything](Self::changes_at_its_end). `positions`
+    /// remain applied, unless only [the last operation changes anything](Self::only_last_changes). `positions`
     /// are those found before in the same document.
     pub fn apply_in_place(
         &self,

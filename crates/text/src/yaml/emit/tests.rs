@@ -237,7 +237,7 @@ fn names_are_quoted_like_values_and_never_folded() {
         ("a: b", "'a: b': 1\n".into()),
         ("it's #1 #", "'it''s #1 #': 1\n".into()),
         ("a\tb", "\"a\\tb\": 1\n".into()),
-        ("<<", "<<: 1\n".into()),
+        ("<<", "\"<<\": 1\n".into()),
         (&long, format!("{long}: 1\n")),
     ];
     for (name, want) in table {

@@ -35,6 +35,8 @@ pub(super) fn write_simple_key(text: &str, span: Span, out: &mut String) -> Resu
         return Ok(false);
     }
     match traits.style(text) {
+        // Without quotes it would be the merge key.
+        StringStyle::Plain if text == "<<" => out.push_str("\"<<\""),
         StringStyle::Plain => out.push_str(text),
         StringStyle::Single => {
             out.push('\'');
