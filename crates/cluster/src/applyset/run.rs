@@ -31,8 +31,8 @@ type ObjectKey = (GroupKind, SmolStr, SmolStr);
 /// An apply of an ApplySet, as [`deploy`](crate::deploy()) runs it, or a preview of one.
 ///
 /// `begin` labels the resources and adds their kinds and namespaces to the parent. The caller then applies the
-/// resources and passes each event to `saw`. If all of them were applied, the run ends with `prune`, otherwise
-/// with `give_up`. A killed run leaves a parent with more kinds and namespaces than needed, which the next run
+/// resources and passes each event to `record`. If all of them were applied, the run ends with `prune`, otherwise
+/// with `abandon`. A killed run leaves a parent with more kinds and namespaces than needed, which the next run
 /// corrects.
 #[derive(Debug)]
 pub struct ApplySetRun<'c> {

@@ -256,7 +256,7 @@ pub fn patch_package(
             let failed = |error| named(patch.locate_error(error, manifest));
             let Some(before) = node else { break };
             if patch.patch_type == PatchType::Strategic {
-                // Fields missing from the result are reported by `forbidden_by`.
+                // Fields missing from the result are reported by `violations_by`.
                 drop(absences.check(&before, &patch.node, kind, manifest));
             }
             let merged = patch.apply(before, schema, kind, options.rules_for(manifest)).map_err(failed)?;

@@ -25,7 +25,7 @@ use smp_text::yaml::{Node, ParseOptions, decode, parse_documents};
 /// use smp_text::source::{Reading, SourceMap};
 ///
 /// let sources = SourceMap::default();
-/// let read = |text: &str| Package::of_text("web.yaml", text.into(), Reading::Kubectl, &sources);
+/// let read = |text: &str| Package::from_text("web.yaml", text.into(), Reading::Kubectl, &sources);
 /// let web = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata:\n  a: '1'\n  b: '1'\n";
 /// let original = read(web)?;
 /// let updated = read(&web.replace("a: '1'", "a: '2'"))?;
