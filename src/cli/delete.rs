@@ -185,7 +185,7 @@ fn problems(summary: &DeleteSummary, all: usize, timeout: Option<Duration>) -> V
         last = last.note(format!("not attempted: {}", list_names(&summary.skipped, qualified_name)));
         if !summary.timed_out.is_empty() {
             last = last
-                .help("remaining objects may need these until they are deleted: run the command again then");
+                .help("objects that still exist may need them: run the command again when those are deleted");
         }
     }
     problems.push(last);

@@ -16,7 +16,7 @@ pub enum LockMode {
 }
 
 /// Locks a file, and creates it if it does not exist. Returns `None` if another process holds the lock and
-/// `waiting` is `Never`.
+/// `waiting` is `Try`.
 ///
 /// The previous holder may have removed the file before it released the lock. Then a new file is created and
 /// locked.
@@ -33,7 +33,7 @@ pub(super) fn lock(path: &Path, waiting: LockMode) -> io::Result<Option<File>> {
     }
 }
 
-/// Locks an open file. Returns false if another process holds the lock and `waiting` is `Never`.
+/// Locks an open file. Returns false if another process holds the lock and `waiting` is `Try`.
 pub(super) fn lock_open(file: &File, waiting: LockMode) -> io::Result<bool> {
     match waiting {
         LockMode::Wait => file.lock().map(|()| true),

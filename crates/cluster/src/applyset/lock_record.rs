@@ -1,9 +1,9 @@
 //! The ApplySet lock: an annotation of the parent that names the run that works on the set. It prevents a run from
 //! pruning objects that another run has just applied.
 //!
-//! A run begins by writing its own lock annotation over any other, because a killed run must not block the next
-//! one. It prunes only while the annotation is its own, and the annotation says that it is pruning. The annotation
-//! of a pruning run is replaced only after it has not changed for so long that the run must have ended. All writes
+//! A run begins by replacing the lock annotation of any run that is not pruning, because a killed run must not
+//! block the next one. It prunes only while the annotation is its own, and the annotation says that it is pruning.
+//! The annotation of a pruning run is replaced after it has not changed for [`LOCK_TIMEOUT`]. All writes
 //! are conditional on the parent's resource version. kubectl does not know the annotation and drops it when it
 //! writes the parent; this also stops pruning here.
 

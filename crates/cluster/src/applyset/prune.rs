@@ -83,7 +83,7 @@ enum PruneDeletion {
     Unanswered(Diagnostic),
 }
 
-/// Maximum attempts of a deletion when others change the object meanwhile.
+/// Maximum number of attempts to delete an object that others keep changing.
 const ATTEMPTS: usize = 5;
 
 /// Time for which deleted objects are watched if the run does not wait for them to be gone.
@@ -171,7 +171,8 @@ impl PruneRun<'_, '_> {
         is_stopped || self.has_timed_out || !self.summary.failures.is_empty()
     }
 
-    /// Returns true if an object may be pruned: it contains no others, or its kind is allowed.
+    /// Returns true if an object may be pruned: it contains no other objects, or `--prune-nonempty` allows its
+    /// kind. Otherwise reports why it is kept.
     async fn may_be_pruned(&mut self, member: &SetMember, report: SetReport<'_>) -> bool {
         if let Some(hanging) = &self.stuck_resource {
             let reason = format!("{hanging} is still terminating and may need it");

@@ -1,4 +1,4 @@
-//! An apply of a set, from reading the parent to its last write.
+//! An apply of an ApplySet, from reading the parent object to the last request.
 
 use std::collections::BTreeSet;
 
@@ -178,7 +178,7 @@ impl<'c> ApplySetRun<'c> {
     /// server-side dry run sends each deletion as a dry run; a preview reports what would be deleted.
     ///
     /// # Errors
-    /// Another run took the lock, or the members cannot be listed. Objects that were deleted before were reported.
+    /// Another run took the lock, or the members cannot be listed. Deletions up to then have been reported.
     pub fn prune(mut self, report: SetReport<'_>) -> Result<PruneSummary> {
         let cluster = self.cluster;
         cluster.block_on(async {

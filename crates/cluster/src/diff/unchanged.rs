@@ -20,7 +20,7 @@ pub(super) fn is_unchanged(applied: &Value, live: &Value, manager: &str) -> bool
     is_same_version && without_identity(applied).is_some_and(|applied| owned() == Some(applied))
 }
 
-/// Returns the object without the fields that nobody owns.
+/// Returns the object without `apiVersion`, `kind`, name and namespace, which no field manager owns.
 fn without_identity(object: &Value) -> Option<Value> {
     let mut object = object.clone();
     let fields = object.as_object_mut()?;

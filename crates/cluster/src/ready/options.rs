@@ -33,7 +33,7 @@ pub struct WaitOptions {
     pub failure_grace: Duration,
     /// Requirements for ready objects.
     pub level: ReadinessLevel,
-    /// Interrupt: the wait ends.
+    /// Ends the wait when set to true.
     pub stop: Option<Arc<AtomicBool>>,
 }
 

@@ -64,7 +64,8 @@ impl<'q, 'c> ScalarFixes<'q, 'c> {
         words.map(str::to_string).collect::<Vec<_>>().into_iter()
     }
 
-    /// Returns true if quotes keep their meaning there. Inside an embedded text that holds only for block scalars.
+    /// Returns true if the scalar can be quoted in the file. In an embedded text, this is only possible if the text
+    /// is a block scalar.
     fn takes_quotes(&self, at: Span) -> bool {
         let begin = Span::new(at.source, 0, 0);
         self.target.sources.outermost(begin).source == at.source || self.line_before(begin).trim().is_empty()

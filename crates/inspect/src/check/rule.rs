@@ -161,8 +161,8 @@ pub enum RuleScope {
     Entry,
     /// The target and all overlays that use it. An overlay may fix what is wrong in its base.
     Overlays,
-    /// Like `Users`; in addition, nothing is reported for a target that an overlay which does not build uses. That
-    /// overlay may add what its base lacks.
+    /// Like `Overlays`, but a target is skipped if an overlay that uses it does not build: that overlay may add
+    /// what its base lacks.
     BuildableOverlays,
 }
 

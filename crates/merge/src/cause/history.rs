@@ -26,9 +26,9 @@ use smp_text::yaml::{Entry, Map, Node, Style, Value, apply_round_trip_changes};
 /// let load = Arc::new(Writer::new("resources[0]", Span::default()));
 /// let mut history = History::new(&"{spec: {replicas: 1, paused: true}}".parse::<Node>()?, &load);
 /// let patch = Arc::new(Writer::new("patches[0]", Span::default()));
-/// history.follow(&"{spec: {replicas: 3}}".parse::<Node>()?, &patch);
+/// history.record(&"{spec: {replicas: 3}}".parse::<Node>()?, &patch);
 ///
-/// let replicas = history.leaf(&["spec", "replicas"]).expect("a scalar");
+/// let replicas = history.writes_at(&["spec", "replicas"]).expect("a scalar");
 /// assert_eq!(replicas[0].by.name(), "patches[0]");
 /// assert_eq!(replicas[1].by.name(), "resources[0]");
 /// assert_eq!(history.removed()[0].pointer, "/spec/paused");

@@ -44,7 +44,7 @@ pub fn merge(dest: &Value, source: &Value, schema: &Schema, options: &MergeOptio
 ///
 /// let [original, updated] = [json!({"replicas": 1, "port": 80}), json!({"replicas": 2, "port": 80})];
 /// let dest = json!({"replicas": 3, "port": 8080});
-/// let merged = json::merge3(&original, &updated, &dest, &Schema::none(), &MergeOptions::default())?;
+/// let merged = json::merge3(&original, &updated, &dest, &Schema::empty(), &MergeOptions::default())?;
 /// assert_eq!(merged.node, Some(json!({"replicas": 2, "port": 8080})));
 /// assert_eq!(merged.conflicts[0].path.to_string(), "replicas");
 /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())

@@ -37,7 +37,7 @@ impl Merged {
 /// use strategic_merge_patch::schema::Schema;
 ///
 /// let [original, updated, dest] = [json!({"size": 1}), json!({"size": 2}), json!({"size": 3})];
-/// let merged = json::merge3(&original, &updated, &dest, &Schema::none(), &MergeOptions::default())?;
+/// let merged = json::merge3(&original, &updated, &dest, &Schema::empty(), &MergeOptions::default())?;
 /// let conflict = &merged.conflicts[0];
 /// assert_eq!((conflict.original.as_ref(), conflict.updated.as_ref()), (Some(&json!(1)), Some(&json!(2))));
 /// assert_eq!(conflict.dest, Some(json!(3)));

@@ -23,7 +23,7 @@
 /// };
 /// assert_eq!(names(PatchRules::Overlay.into())?, r#""a""b""c""#, "existing entries keep their order");
 /// assert_eq!(names(PatchRules::Apiserver.into())?, r#""c""a""b""#, "patched entries take the patch's order");
-/// let kustomize = MergeRules::Kustomize { exceptions: Exceptions::Listed };
+/// let kustomize = MergeRules::Kustomize { exceptions: Exceptions::Documented };
 /// assert_eq!(names(kustomize.into())?, r#""c""b""a""#, "patched entries come first");
 /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
 /// ```

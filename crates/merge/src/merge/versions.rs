@@ -83,7 +83,7 @@ pub fn merge2_with_kind(
 /// let (original, updated) = (read("{replicas: 1, port: 80}")?, read("{replicas: 2, port: 80}")?);
 /// let dest = read("{replicas: 3, port: 8080}")?;
 /// let options = MergeOptions::lossless();
-/// let merged = merge3(Some(&original), Some(&updated), Some(dest), &Schema::none(), &options)?;
+/// let merged = merge3(Some(&original), Some(&updated), Some(dest), &Schema::empty(), &options)?;
 /// assert_eq!(to_json(&merged.node.unwrap_or_else(Node::null))?, r#"{"port":8080,"replicas":2}"#);
 /// assert_eq!(merged.conflicts[0].path.to_string(), "replicas");
 /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())

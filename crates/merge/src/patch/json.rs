@@ -417,7 +417,7 @@ pub struct ObjectVersions<'v> {
 ///     modified: &gadget(json!({"size": 2}), json!({"name": "g"})),
 ///     current: &gadget(json!({"size": 1, "color": "red"}), json!({"name": "g", "finalizers": ["a/b"]})),
 /// };
-/// let patch = create_three_way(versions, PatchType::Merge, &Schema::none())?;
+/// let patch = create_three_way(versions, PatchType::Merge, &Schema::empty())?;
 /// assert_eq!(patch.value, json!({"spec": {"size": 2, "color": null}}));
 /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
 /// ```

@@ -35,7 +35,7 @@ use smp_text::yaml::{Map, Node};
 /// A warning is returned for each list that an overlay patch replaces for lack of a schema.
 ///
 /// ```
-/// use strategic_merge_patch::patch::{CreateOptions, PatchSides, PatchType, create_verified};
+/// use strategic_merge_patch::patch::{CreateOptions, PatchInputs, PatchType, create_verified};
 /// use strategic_merge_patch::schema::Cursor;
 /// use smp_text::yaml::Node;
 /// use serde_json::json;
@@ -44,7 +44,7 @@ use smp_text::yaml::{Map, Node};
 /// let expected = Node::from(&json!({"spec": {"size": 2}}));
 /// let live = Node::from(&json!({"metadata": {"uid": "1", "finalizers": ["others"]}, "spec": {"size": 1, "color": "red"}}));
 ///
-/// let sides = PatchSides { original: &applied, modified: &expected, current: Some(&live) };
+/// let sides = PatchInputs { original: &applied, modified: &expected, current: Some(&live) };
 /// let patch = create_verified(&sides, PatchType::Merge, Cursor::unknown(), &CreateOptions::default())?;
 /// assert_eq!(patch.value.to_json_value(), json!({"spec": {"size": 2, "color": null}}));
 /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
@@ -126,16 +126,16 @@ impl PatchForm {
 /// verified.
 ///
 /// ```
-/// use strategic_merge_patch::patch::{CreateOptions, PatchSides, PatchType, create_verified, ways_out};
+/// use strategic_merge_patch::patch::{CreateOptions, PatchInputs, PatchType, alternative_forms, create_verified};
 /// use strategic_merge_patch::schema::Cursor;
 /// use smp_text::yaml::Node;
 ///
 /// let (original, modified): (Node, Node) = ("{}".parse()?, "{size: {limit: null}}".parse()?);
-/// let sides = PatchSides { original: &original, modified: &modified, current: None };
+/// let sides = PatchInputs { original: &original, modified: &modified, current: None };
 /// let options = CreateOptions::default();
 /// // In a JSON merge patch, null removes a field.
 /// assert!(create_verified(&sides, PatchType::Merge, Cursor::unknown(), &options).is_err());
-/// let forms = ways_out(&sides, PatchType::Merge, Cursor::unknown(), &options);
+/// let forms = alternative_forms(&sides, PatchType::Merge, Cursor::unknown(), &options);
 /// assert_eq!(forms.iter().map(|form| form.patch_type).collect::<Vec<_>>(), [PatchType::Json]);
 /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
 /// ```

@@ -33,8 +33,8 @@ impl Gvk {
     /// use serde_json::json;
     ///
     /// let web = json!({"apiVersion": "apps/v1", "kind": "Deployment"});
-    /// assert_eq!(Gvk::of(&web), Some(Gvk::from_manifest("apps/v1", "Deployment")));
-    /// assert_eq!(Gvk::of(&json!({"kind": "Deployment"})), None);
+    /// assert_eq!(Gvk::from_object(&web), Some(Gvk::from_manifest("apps/v1", "Deployment")));
+    /// assert_eq!(Gvk::from_object(&json!({"kind": "Deployment"})), None);
     /// ```
     #[must_use]
     pub fn from_object(object: &Value) -> Option<Self> {

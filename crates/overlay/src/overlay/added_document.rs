@@ -1,6 +1,6 @@
 //! Checks documents of plain overlays that match nothing in the base and are therefore added.
 //!
-//! Must not know how documents are merged.
+//! This module must not depend on merging.
 
 use crate::resource::{ResId, Resource, SimilarResource, SimilarResources};
 use smp_merge::schema::{Cursor, Schema, kinds_in_api_version};
@@ -10,7 +10,7 @@ use smp_text::yaml::{Node, nearest_name, replacement_text};
 /// Returns the warning about an added document, if a similar resource in the base was probably meant.
 ///
 /// # Errors
-/// The document is incomplete on its own, so it must have been meant as a patch of the base.
+/// The kind is misspelled, or required fields are missing. The document was probably meant as a patch of the base.
 pub(super) fn check_added(
     added: &Resource,
     unmatched: &SimilarResources,
@@ -37,7 +37,7 @@ pub(super) fn check_added(
         missing_fields.iter().map(|field| format!("`{field}`")).collect::<Vec<_>>().join(", ")
     );
     let error = Diagnostic::error(Code::AddedDocument, message);
-    // For complete documents a longer name of the same kind is no mistake: `web` and `web-canary` often coexist.
+    // A longer or shorter name is only suggested for incomplete documents: `web` and `web-canary` often coexist.
     Err(match meant.or_else(|| unmatched.longer_or_shorter(id)) {
         Some(known) => suggest(error, known),
         None => error
@@ -47,8 +47,8 @@ pub(super) fn check_added(
     })
 }
 
-/// Returns true if the `apiVersion` of a document, which no schema knows, is a typo of that of a base resource. A
-/// custom resource has a group with a dot.
+/// Returns true if the `apiVersion` of a document is probably a misspelling of that of a base resource. If the group
+/// has a dot, the document may be a custom resource, so the API versions must also be similar.
 fn is_typo(id: &ResId, known: &SimilarResource) -> bool {
     let (version, meant) = (id.gvk.api_version(), known.id.gvk.api_version());
     id.gvk.kind == known.id.gvk.kind

@@ -326,8 +326,8 @@ impl Resource {
         self.shared.reserve(count)
     }
 
-    /// Links all scalars that have the same reserved number. `places` holds the number of locations for each
-    /// consecutive number.
+    /// Links all scalars that have the same reserved number. `locations` holds the number of locations
+    /// for each consecutive number.
     pub fn link_shared(&mut self, first: u8, locations: &[usize]) {
         self.shared.link(&mut self.node, first, locations);
     }

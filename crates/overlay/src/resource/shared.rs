@@ -35,7 +35,7 @@ impl SharedScalars {
         Some(first)
     }
 
-    /// Links all scalars of a tree that have the same reserved number. `places` holds the number of locations
+    /// Links all scalars of a tree that have the same reserved number. `locations` holds the number of locations
     /// for each consecutive number.
     pub(super) fn link(&mut self, node: &mut Node, first: u8, locations: &[usize]) {
         let start = usize::from(first).saturating_sub(1);

@@ -1,6 +1,6 @@
 //! Suggestions for ids that match no resource ("did you mean ...?").
 //!
-//! `smp_text::yaml::nearest` measures the similarity of names.
+//! `smp_text::yaml::nearest_name` measures the similarity of names.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;

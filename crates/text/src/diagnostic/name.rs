@@ -33,7 +33,7 @@ impl ResourceName {
         &self.shown
     }
 
-    /// Returns the texts for modification.
+    /// Returns all texts of the name, for masking and rewording.
     pub(super) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let parts = self.object.as_mut().map(|object| {
             [&mut object.api_version, &mut object.kind, &mut object.namespace, &mut object.name]

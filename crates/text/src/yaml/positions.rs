@@ -1,7 +1,6 @@
 //! Cached positions of fields in large maps, for a tree that is changed in many locations.
 //!
-//! Without it, appending many fields to one map would search the map each time. This module does not know why a
-//! tree is changed.
+//! Without them, each appended field would search the whole map.
 
 use std::hash::Hash;
 
@@ -15,8 +14,8 @@ const MAX_LINEAR_SEARCH: usize = 32;
 
 /// Positions of fields, keyed by the path of their map.
 ///
-/// An index may miss fields that were appended since. Any other change that moves fields must clear the
-/// positions.
+/// The positions of a map may lack fields that were appended later. Call [`clear`](Self::clear) after any other
+/// change that moves fields.
 #[derive(Debug)]
 pub struct FieldPositions<S>(FxHashMap<Vec<S>, FxHashMap<SmolStr, usize>>);
 

@@ -5,7 +5,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "format",
         meaning: "A string does not have the required format: a time, a duration, base64 or an IP address.",
-        remedy: "Write the value in the format in the message.",
+        remedy: "Use the format that the message names.",
     },
     why: "The API server cannot decode such a value and rejects the whole object. A frequent mistake is plain text \
           under `data` of a Secret, which must be base64; plain text belongs under `stringData`.",

@@ -53,7 +53,7 @@ pub fn change_files(directory: &Path, changes: &[FileChange<'_>]) -> Result<()> 
 /// Completes or rolls back an interrupted write in a directory.
 ///
 /// # Errors
-/// The path is not a directory, another program is writing and `waiting` is `Never`, or the journal is invalid.
+/// The path is not a directory, another program is writing and `waiting` is `Try`, or the journal is invalid.
 pub fn recover(directory: &Path, waiting: LockMode) -> Result<Recovery> {
     let root = real(directory)?;
     if fs::symlink_metadata(root.join(JOURNAL)).is_err() {

@@ -77,7 +77,7 @@ fn check(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Vec<Diagnost
 /// The type of Secrets into which the API server writes a token.
 const TOKEN: &str = "kubernetes.io/service-account-token";
 
-/// Returns the keys of a ConfigMap or Secret. Returns none if its content comes from elsewhere.
+/// Returns the keys of a ConfigMap or Secret. Returns `None` if it has no data or a controller may add keys.
 fn keys(found: &Resource) -> Option<Vec<&str>> {
     let node = found.node();
     let lists = ["data", "stringData", "binaryData"].map(|field| node.get(field).and_then(Node::as_map));

@@ -79,7 +79,7 @@ impl EntryDiff<'_> {
         Ok(ListPatch { order: order.collect(), entries, delete: Vec::new() })
     }
 
-    /// Removes entries that only got or lost a key from `pairs`, and returns them with the keys for
+    /// Removes from `pairs` entries that only gained or lost a key, and returns them with the keys for
     /// `$patchMergeKey`. If the patch is limited to a part of the differences, they remain a deletion and an
     /// addition.
     fn rekeyed<'t, 'n>(
@@ -176,8 +176,8 @@ fn go_text(value: &KeyValue) -> SmolStr {
     }
 }
 
-/// Compares lists of scalars with multiplicity: one of two equal scalars can be removed, although applying that
-/// removes both.
+/// Compares lists of scalars, counting duplicates: the patch can remove one of two equal scalars, although
+/// applying it removes both.
 pub(super) fn diff_scalars(original: &[Node], modified: &[Node], part: PatchPart) -> ListPatch {
     let sorted = |list: &[Node]| {
         let text = |node| KeyValue::from_node(node).as_ref().map(go_text).unwrap_or_default();
@@ -204,7 +204,7 @@ pub(super) fn diff_scalars(original: &[Node], modified: &[Node], part: PatchPart
     ListPatch { entries: add, delete, order: if ordered { modified.to_vec() } else { Vec::new() } }
 }
 
-/// Replaces each duplicate with the last value, as apimachinery does.
+/// Removes duplicates. As in apimachinery, the last value of the list moves to the position of each.
 fn without_duplicates(mut list: Vec<Node>) -> Vec<Node> {
     let mut seen = FxHashSet::default();
     let mut at = 0;

@@ -24,7 +24,7 @@ pub(in crate::overlay) struct BuildContext<'b> {
     pub(in crate::overlay) functions: &'b Functions,
     /// State shared between targets; `None` if there is only one.
     pub(in crate::overlay) shared: Option<&'b Shared>,
-    /// The types in the lock file.
+    /// The schemas that the lock file pins.
     pub(in crate::overlay) locked: Locked<'b>,
 }
 
@@ -65,7 +65,7 @@ impl<'s> StepContext<'s> {
         }
     }
 
-    /// Returns the file reader for generators of secret or open data.
+    /// Returns the file reader for generators of Secrets or ConfigMaps.
     pub(super) fn data(&self, secrecy: Secrecy) -> DataFiles<'s> {
         DataFiles { root: self.root, histories: self.run.options.histories, secrecy }
     }

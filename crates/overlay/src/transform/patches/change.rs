@@ -87,8 +87,8 @@ impl StrategicPatch {
         if is_replacement(&self.node) {
             return Ok(false.into());
         }
-        // With histories, checks report the errors of all patches. A resource whose patch failed must be
-        // unchanged for that.
+        // With histories, `check` continues after a failed patch to report the errors of all patches. So a failed
+        // patch must leave the resource unchanged.
         let unpatched = resource.history.is_some().then(|| resource.node().clone());
         let patch = self.for_api_version(&id.gvk.api_version());
         let patch = patch.as_ref().unwrap_or(&self.node);
@@ -223,8 +223,8 @@ impl<'p> PreparedJsonPatch<'p> {
         record_patch(resource, self.operations);
     }
 
-    /// Hides the values in reports that the patch copies out of the data of a Secret, and returns the paths that they
-    /// are copied to.
+    /// Hides values in reports if the patch copies them from the data of a Secret. Returns the paths to which they
+    /// are copied.
     pub(super) fn hide_copied_data(&self, resource: &Resource, sources: &SourceMap) -> Vec<Vec<SmolStr>> {
         hide_data_copied_by(self.patch, resource.node(), sources)
     }
@@ -234,8 +234,8 @@ impl<'p> PreparedJsonPatch<'p> {
         self.patch.only_last_changes()
     }
 
-    /// Like [`json`], for a resource that a JSON patch has changed before. Returns `None` if the patch needs
-    /// [`json`].
+    /// Like [`apply_json_patch`], for a resource that another JSON patch has changed before. Returns `None` if the
+    /// patch needs the round trip of the whole resource.
     pub(super) fn apply_small(
         &self,
         resource: &mut Resource,

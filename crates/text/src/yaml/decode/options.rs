@@ -39,7 +39,7 @@ impl DecodeOptions {
         Self { scalars: ScalarTyping::Resource, ..Self::lenient() }
     }
 
-    /// Options for files with replacements and targets, which kustomize decodes directly.
+    /// Options for files that `replacements` or a ValueAddTransformer refer to, which kustomize decodes directly.
     #[must_use]
     pub fn lenient() -> Self {
         Self { unknown_fields: UnknownFields::Ignore, scalars_as_strings: true, ..Self::default() }

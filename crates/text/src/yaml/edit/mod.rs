@@ -31,8 +31,8 @@ use outline::{DocumentOutline, outline};
 
 /// Returns the text of a file after its documents were changed from `before` to `after`.
 ///
-/// `before` is the result of parsing `text` with comments by `reading`. In `after`, none removes a document,
-/// and further documents are appended.
+/// `before` must be `text` parsed with comments, as `reading` says. A `None` in `after` removes a document;
+/// additional documents are appended.
 ///
 /// # Errors
 /// `before` was not parsed from the text, or a value cannot be represented in YAML.
@@ -137,7 +137,7 @@ impl Output {
         self.ended = document.is_ended();
     }
 
-    /// Appends new documents after `comments`, a text without documents.
+    /// Appends new documents after `comments`, a text without documents. Line breaks are those of `like`.
     fn add(&mut self, comments: &str, documents: &[Option<Node>], layout: Layout, like: &str) {
         let line_break = style::detect_line_break(like);
         self.text.push_str(comments);

@@ -255,7 +255,7 @@ impl OutlineEvent {
     }
 }
 
-/// A value without its anchor and tag, as in [`Part`].
+/// A value without its anchor and tag, as in [`ValueOutline`].
 struct Body {
     kind: ValueKind,
     end: usize,

@@ -2,11 +2,11 @@
 //!
 //! kustomize passes a resource through JSON into go-yaml v2, whose printer decides the order of fields and how
 //! strings are quoted and folded. This module walks the tree and writes its block structure; `text` writes
-//! strings, `traits` selects the styles of strings.
+//! strings, `string_style` selects the styles of strings.
 //!
 //! Printed values parse back to the same values. kustomize changes a few values before it prints them;
-//! [`reread`] reproduces that where it is needed. Names of more than 1,000 bytes fail in kustomize but not
-//! here.
+//! [`apply_round_trip_changes`] reproduces that where it is needed. Names of more than 1,000 bytes fail in kustomize
+//! but not here.
 
 mod kyaml_style;
 mod round_trip;

@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 
 /// An error of parsing a text into events.
 pub(in crate::yaml) enum EventError {
-    /// The text is not YAML for the parser, at byte `at`. With a quirk, libyaml may accept it.
+    /// The parser rejects the text at byte `at`. If `quirk` is set, libyaml may accept it.
     Syntax { quirk: Option<Quirk>, message: String, at: usize },
     /// The receiver of the events rejected one.
     Rejected(Diagnostic),

@@ -52,7 +52,7 @@ pub(super) fn parse_key(mut node: Node, options: ParseOptions) -> Result<Key> {
     Ok(Key { text, meta: node.meta })
 }
 
-/// The number of fields from which keys are looked up in a table.
+/// Maps with at least this many fields use a hash table to find duplicate keys.
 const MIN_TABLE_SIZE: usize = 16;
 
 #[inline]
@@ -142,8 +142,9 @@ impl<'m> MergeTarget<'m> {
         Ok(())
     }
 
-    /// Merges the value of `<<` as kustomize merges several maps. The fields that these maps merge themselves
-    /// come after the own fields of all maps, and only one map may merge a field that the others do not have.
+    /// Merges the value of `<<` as kustomize does for a list of maps that have a `<<` themselves. Fields of these
+    /// nested merges have lower precedence than the direct fields of all maps. Only the first nested merge counts;
+    /// a field that only a later one has is an error.
     pub(super) fn add_as_kustomize(&mut self, merge: Node, winning: Range<usize>) -> Result<()> {
         let at = merge.meta.span;
         let maps = maps_of(merge)?;
