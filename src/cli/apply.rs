@@ -11,7 +11,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
 use super::connect::{ServerSideArg, duration};
-use super::format::{Joined, OutputFormat, ReportFormat};
+use super::format::{OutputFormat, ReportFormat, ResourceWriter};
 use super::live::{DryRunArg, list_names};
 use super::objects::ObjectArgs;
 use super::prune::{self, ApplySetOutput, PruneArgs};
@@ -342,7 +342,7 @@ fn show_only(
     let planned = planned.collect::<Result<Vec<_>, _>>()?;
     match args.output {
         Some(format) => {
-            let mut joined = Joined::new(format, io::stdout());
+            let mut joined = ResourceWriter::new(format, io::stdout());
             joined.add(&planned)?;
             joined.finish()?;
         }
@@ -414,7 +414,7 @@ impl<'a> AppliedOutput<'a> {
 
     fn finish(self) -> Result<(), Failure> {
         if let Some(format @ (OutputFormat::Json | OutputFormat::Yaml)) = self.args.output {
-            let mut joined = Joined::new(format, io::stdout());
+            let mut joined = ResourceWriter::new(format, io::stdout());
             joined.add(&self.live)?;
             joined.finish()?;
         }

@@ -241,7 +241,11 @@ impl Checker<'_> {
 /// Prints the report and returns the exit status.
 fn print_report(args: &CheckArgs, report: &CheckReport, sources: &SourceMap) -> Outcome {
     let renderer = render::location_renderer(sources).coloring(render::coloring(&io::stdout()));
-    print(&renderer.without_hidden_values(&render_report(report, args.output, &renderer)))?;
+    let text = render_report(report, args.output, &renderer);
+    print(&match args.output {
+        ReportFormat::Json | ReportFormat::Sarif => sources.json_without_hidden_values(&text),
+        _ => sources.without_hidden_values(&text),
+    })?;
     let has_failed = report.has_errors() || (render::is_strict() && report.has_problems());
     let severity = if has_failed { Severity::Error } else { Severity::Note };
     render::print_conclusion(severity, &summary(report));

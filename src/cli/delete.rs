@@ -100,7 +100,7 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
     }
     let resources = args.objects.load(sources)?;
     if args.dry_run == DryRunArg::Client {
-        return show_only(args, &resources, sources);
+        return print_dry_run(args, &resources, sources);
     }
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
     let options = args.options();
@@ -139,14 +139,14 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
 }
 
 /// Prints the objects of a client-side dry run.
-fn show_only(args: &DeleteArgs, resources: &[Resource], sources: &SourceMap) -> Outcome {
+fn print_dry_run(args: &DeleteArgs, resources: &[Resource], sources: &SourceMap) -> Outcome {
     let waves = DeleteOptions::default().waves;
     for object in smp_cluster::deletion_order(resources, &args.objects.connect(sources), &waves)? {
         print_line(&args.line(&object))?;
         if object.gvk.is_crd() || (object.gvk.group.is_empty() && object.gvk.kind == "Namespace") {
             let message =
                 format!("a client-side dry run cannot list the objects that are deleted with {object}");
-            let problem = Diagnostic::warning(Code::TakenAlong, message);
+            let problem = Diagnostic::warning(Code::CascadingDeletion, message);
             render::print(&[problem.help("use --dry-run=server to list them")], sources);
         }
     }
@@ -163,7 +163,7 @@ fn cascade_warning(taken: &AlsoDeleted) -> Diagnostic {
         }
         None => format!("cannot determine which objects are deleted with {object}: {}", taken.description),
     };
-    Diagnostic::warning(Code::TakenAlong, message)
+    Diagnostic::warning(Code::CascadingDeletion, message)
 }
 
 /// Formats the summary: `3 objects: 2 deleted, 1 not found`.

@@ -55,17 +55,17 @@ impl OutputFormat {
 
 /// Writes the resources of several targets as one output.
 #[derive(Debug)]
-pub(super) struct Joined<W> {
+pub(super) struct ResourceWriter<W> {
     format: OutputFormat,
-    to: W,
-    is_begun: bool,
+    out: W,
+    has_output: bool,
     /// The JSON objects, printed as one list at the end.
     items: Vec<serde_json::Value>,
 }
 
-impl<W: Write> Joined<W> {
+impl<W: Write> ResourceWriter<W> {
     pub(super) fn new(format: OutputFormat, to: W) -> Self {
-        Self { format, to, is_begun: false, items: Vec::new() }
+        Self { format, out: to, has_output: false, items: Vec::new() }
     }
 
     /// Adds the resources of a target. Adds none of them if one cannot be printed.
@@ -88,15 +88,15 @@ impl<W: Write> Joined<W> {
                         escaped_line(&resource.id().gvk.object_name(&resource.id().name)).into_owned() + "\n"
                     })
                     .collect();
-                self.to.write_all(names.as_bytes())?;
+                self.out.write_all(names.as_bytes())?;
             }
             OutputFormat::Yaml => {
                 let text = yaml::to_documents(resources.into_iter().map(Resource::node))?;
-                if self.is_begun && !text.is_empty() {
-                    self.to.write_all(b"---\n")?;
+                if self.has_output && !text.is_empty() {
+                    self.out.write_all(b"---\n")?;
                 }
-                self.is_begun |= !text.is_empty();
-                self.to.write_all(text.as_bytes())?;
+                self.has_output |= !text.is_empty();
+                self.out.write_all(text.as_bytes())?;
             }
         }
         Ok(())
@@ -111,9 +111,9 @@ impl<W: Write> Joined<W> {
                 serde_json::json!({"apiVersion": "v1", "kind": "List", "items": self.items})
             };
             let text = yaml::to_json_pretty(&yaml::Node::from(&value))?;
-            self.to.write_all(text.as_bytes())?;
+            self.out.write_all(text.as_bytes())?;
         }
-        self.to.flush()?;
-        Ok(self.to)
+        self.out.flush()?;
+        Ok(self.out)
     }
 }

@@ -57,7 +57,10 @@ pub(super) fn run(args: &TreeArgs, sources: &SourceMap) -> Outcome {
     let tree = build_tree(&built, sources, &render::location_renderer(sources));
     let text = match args.output {
         TreeFormat::Text => tree_to_text(&tree, line_style(|name| std::env::var(name).ok())),
-        TreeFormat::Json => tree_to_json(&tree)?,
+        TreeFormat::Json => {
+            print(&sources.json_without_hidden_values(&tree_to_json(&tree)?))?;
+            return Ok(ExitCode::SUCCESS);
+        }
         TreeFormat::Dot => tree_to_dot(&tree),
         TreeFormat::Mermaid => tree_to_mermaid(&tree),
     };

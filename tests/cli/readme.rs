@@ -99,8 +99,9 @@ const INTERNAL_LIMITS: &[(&str, &str)] = &[
     ("files/store/prune.rs", "MAX_UNLOCKED_AGE"),               // age of removed cache entries
     ("files/store/prune.rs", "MAX_UNUSED_AGE"),                 // age of removed cache entries
     ("files/write/resolve.rs", "MAX_LINKS"),                    // same limit as the system
-    ("merge/merge/absent_deletions.rs", "MAX_NAMES"),           // names that are compared for a suggestion
+    ("inspect/check/quoting.rs", "MAX_SEARCHED_BYTES"),         // length of a text that is searched
     ("merge/merge/kyaml/tuples.rs", "MAX_KEYS"),                // further keys are ignored
+    ("merge/merge/unmatched_deletions.rs", "MAX_NAMES"),        // names that are compared for a suggestion
     ("merge/schema/write.rs", "MAX_REFERENCES"),                // detects cycles
     ("overlay/overlay/build/nesting.rs", "MAX_SHALLOW_LEVELS"), // selects the thread
     ("overlay/overlay/function.rs", "MAX_VARIABLE"),            // limit of the system
@@ -112,10 +113,11 @@ const INTERNAL_LIMITS: &[(&str, &str)] = &[
     ("overlay/overlay/remote/cache.rs", "MAX_FILE_BYTES"),      // size of the cache, oldest files are removed
     ("overlay/package/manifest.rs", "MAX_COMPARED"),            // manifests compared by similarity
     ("overlay/package/selection.rs", "MAX_LISTED"),             // names in a message
-    ("overlay/resource/held_secrets.rs", "MAX_SHOWN_LENGTH"),   // length of values that are not masked
+    ("overlay/resource/similar.rs", "MAX_COMPARE_ALL"),         // names compared for a suggestion
     ("overlay/transform/config/crds.rs", "MAX_DEPTH"),          // detects cycles, reported as such
     ("testing/generate.rs", "MAX_DEPTH"),                       // generates random objects
     ("text/gocompat/regexp.rs", "MAX_REPEAT"),                  // limit of Go
+    ("text/source/secret_values.rs", "MAX_SHOWN_LENGTH"),       // length of values that are not masked
     ("text/yaml/emit/text.rs", "MAX_SIMPLE_KEY"),               // limit of YAML
     ("text/yaml/events/mod.rs", "MAX_ATTEMPTS"),                // a different algorithm follows
     ("text/yaml/events/padding.rs", "MAX_WORK_FACTOR"),         // a different algorithm follows

@@ -331,7 +331,8 @@ metadata:
         (options.functions.plugins, options.functions.exec) = (true, true);
         options.helm.enabled = true;
         let error = built(options, Path::new("k"), &SourceMap::default()).expect_err("not on disk");
-        assert!(error.message().contains("cannot run"), "{error}");
+        assert!(error.message().starts_with("cannot run "), "{error}");
+        assert!(error.message().ends_with("/k: it is not on disk"), "{error}");
     }
 }
 

@@ -282,7 +282,13 @@ fn sets_are_rejected_before_anything_is_sent() {
 
     let copy = "applyset.kubernetes.io/id=applyset-x-v1";
     rig.kubectl(&["-n", namespace, "label", "secret", "own", "--overwrite", copy]);
-    refused("own", &new, &["--applyset-tooling=smp"], 1, &["has the label", unsent]);
+    refused(
+        "own",
+        &new,
+        &["--applyset-tooling=smp"],
+        1,
+        &["has the label applyset.kubernetes.io/id: applyset-x-v1 instead of", unsent],
+    );
     rig.kubectl(&["-n", namespace, "label", "secret", "own", "applyset.kubernetes.io/id-"]);
     refused("own", &new, &["--applyset-tooling=smp"], 1, &["lacks the label", unsent]);
     refused("shop", &new, &["--context=viewer"], 1, &["Forbidden", unsent]);

@@ -494,7 +494,8 @@ data: {a: b}
     );
     rig.smp(&["apply", "-f", "plain.yaml", "--wait", "--timeout=10s"]).ended(0);
     let slow = (0..9).fold("true".to_string(), |inner, i| format!("[0,1,2,3,4,5,6,7,8,9].all(v{i},{inner})"));
-    let rules = [("!has(object.data)", "is false, must be true"), (slow.as_str(), "100 ms")];
+    let rules =
+        [("!has(object.data)", "is false, must be true"), (slow.as_str(), "exceeds the limit of 100 ms")];
     for (rule, part) in rules {
         rig.kubectl(&[
             "-n",

@@ -2,7 +2,7 @@
 
 use smp_merge::patch::LAST_APPLIED;
 use smp_merge::schema::Gvk;
-use smp_overlay::resource::{Resource, SecretValues};
+use smp_overlay::resource::{Resource, secret_values};
 use smp_text::yaml::{Map, Node};
 
 const HIDDEN: &str = "***";
@@ -26,7 +26,7 @@ pub(super) fn mask(mut old: Option<&mut Node>, mut new: Option<&mut Node>) {
 
 /// Masks the values of a Secret in a message of the API server: some servers repeat values.
 pub(super) fn mask_values(text: &str, resource: &Resource) -> String {
-    SecretValues::from_manifests([resource.node()]).mask(text)
+    secret_values([resource.node()]).mask(text).into_owned()
 }
 
 fn map_at<'n>(node: &'n mut Node, path: &[&str]) -> Option<&'n mut Map> {

@@ -5,10 +5,10 @@
 
 mod kustomization;
 mod secrecy;
+mod secret_values;
 mod url_secrets;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
@@ -16,9 +16,10 @@ pub use self::kustomization::{KUSTOMIZATION_FILES, is_kustomization};
 use self::secrecy::is_secret_line;
 pub(crate) use self::secrecy::{
     Marker, PLAIN_KEYS, documents, has_sign, is_credential_key, is_env_file, is_prose, mark_secret_lines,
-    mark_torn,
+    mark_unparsed,
 };
 pub use self::secrecy::{SecretRanges, is_secret_key};
+pub use self::secret_values::SecretValues;
 pub(crate) use self::url_secrets::mask_url_secrets;
 
 /// The parser to follow where kustomize and kubectl read different values from the same text.
@@ -148,9 +149,6 @@ impl Enclosing {
         Span { source: self.span.source, start, end }
     }
 }
-
-/// The length up to which values are not masked: they are not secrets, and part of many words.
-const SHORT: usize = 2;
 
 /// The size in bytes of a block for character counts.
 const BLOCK: usize = 4096;
@@ -288,7 +286,7 @@ fn characters(bytes: &[u8]) -> usize {
 pub struct SourceMap {
     sources: Arc<RwLock<Vec<Arc<Source>>>>,
     /// Values that were copied from Secrets.
-    secrets: Arc<RwLock<BTreeSet<String>>>,
+    secrets: Arc<RwLock<SecretValues>>,
 }
 
 impl SourceMap {
@@ -353,12 +351,7 @@ impl SourceMap {
     /// Masks a value that was copied from a Secret in all output, such as names, labels and field paths. Values of one
     /// or two characters are not masked.
     pub fn hide_value(&self, value: &str) {
-        let mut secrets = self.secrets.write().unwrap_or_else(PoisonError::into_inner);
-        let lines = value.lines().map(str::trim).chain([value.trim()]);
-        for line in lines.filter(|line| line.chars().count() > SHORT) {
-            secrets.insert(line.to_string());
-            secrets.insert(line.escape_debug().to_string());
-        }
+        self.secrets.write().unwrap_or_else(PoisonError::into_inner).add(value);
     }
 
     /// Returns true if there are values to mask.
@@ -367,16 +360,16 @@ impl SourceMap {
         !self.secrets.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Masks the values in a report that were copied from Secrets.
+    /// Masks the values in a text that were copied from Secrets.
     #[must_use]
     pub fn without_hidden_values<'t>(&self, report: &'t str) -> Cow<'t, str> {
-        let secrets = self.secrets.read().unwrap_or_else(PoisonError::into_inner);
-        let mut found: Vec<&String> =
-            secrets.iter().filter(|secret| report.contains(secret.as_str())).collect();
-        // Longest first, because a value may contain another one.
-        found.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
-        let mask = |text: Cow<'t, str>, secret: &&String| Cow::Owned(text.replace(secret.as_str(), "***"));
-        found.iter().fold(Cow::Borrowed(report), mask)
+        self.secrets.read().unwrap_or_else(PoisonError::into_inner).mask(report)
+    }
+
+    /// Masks the values in the strings of a JSON report that were copied from Secrets.
+    #[must_use]
+    pub fn json_without_hidden_values<'t>(&self, report: &'t str) -> Cow<'t, str> {
+        self.secrets.read().unwrap_or_else(PoisonError::into_inner).mask_json(report)
     }
 
     /// Returns true if the value at a location may be part of a Secret. The rest of its line does not matter.

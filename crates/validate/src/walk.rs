@@ -60,7 +60,7 @@ pub(super) fn walk(
     let (steps, found) = (Vec::new(), Vec::new());
     let mut walk = SchemaWalk { decoding, options, object: node, steps, found, in_status: false };
     walk.value(node, cursor);
-    walk.faults(rules::check_object(node, decoding == Decoding::BuiltIn));
+    walk.violations(rules::check_object(node, decoding == Decoding::BuiltIn));
     walk.found
 }
 
@@ -370,9 +370,10 @@ impl<'n> SchemaWalk<'n> {
         let Some(name) = cursor.type_name().filter(|_| self.decoding == Decoding::BuiltIn) else { return };
         let name = name.rsplit('.').next().unwrap_or_default();
         let is_whole = self.steps.is_empty();
-        let faults = rules::check_type(name, Subject { node, map, object: self.object, is_object: is_whole });
+        let violations =
+            rules::check_type(name, Subject { node, map, object: self.object, is_object: is_whole });
         let before = self.found.len();
-        self.faults(faults);
+        self.violations(violations);
         // A CronJob is accepted with any metadata of its jobs, but the jobs are rejected. Metric selectors are not
         // validated.
         if let [.., WalkStep::Field { name: "jobTemplate", .. }, WalkStep::Field { name: "metadata", .. }]
@@ -383,8 +384,8 @@ impl<'n> SchemaWalk<'n> {
         }
     }
 
-    fn faults(&mut self, faults: Vec<RuleViolation>) {
-        for fault in faults {
+    fn violations(&mut self, violations: Vec<RuleViolation>) {
+        for fault in violations {
             let steps = self.path();
             let path = steps.elements().iter().chain(fault.path.elements()).cloned().collect();
             self.found.push(Violation::error(fault.rule, path, fault.at, fault.message));

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::directory::{OutputDirectory, StaleFiles};
 use crate::cli::Failure;
-use crate::cli::format::{Joined, OutputFormat};
+use crate::cli::format::{OutputFormat, ResourceWriter};
 use smp_files::{DiskTree, FileTree as _, replace_file};
 use smp_overlay::resource::ResourceSet;
 use smp_text::yaml::did_you_mean;
@@ -85,10 +85,10 @@ impl Destination {
 /// The receiver of the resources of all targets.
 #[derive(Debug)]
 pub(super) enum Sink {
-    Stdout(Joined<BufWriter<Stdout>>),
+    Stdout(ResourceWriter<BufWriter<Stdout>>),
     /// Printed to standard output only if no target fails.
-    Buffered(Joined<Vec<u8>>),
-    File(PathBuf, Joined<Vec<u8>>),
+    Buffered(ResourceWriter<Vec<u8>>),
+    File(PathBuf, ResourceWriter<Vec<u8>>),
     Directory(OutputDirectory),
 }
 
@@ -96,9 +96,9 @@ impl Sink {
     pub(super) fn new(destination: Destination) -> Self {
         match destination {
             Destination::Stdout(format) => {
-                Self::Stdout(Joined::new(format, BufWriter::with_capacity(1 << 16, io::stdout())))
+                Self::Stdout(ResourceWriter::new(format, BufWriter::with_capacity(1 << 16, io::stdout())))
             }
-            Destination::File(path, format) => Self::File(path, Joined::new(format, Vec::new())),
+            Destination::File(path, format) => Self::File(path, ResourceWriter::new(format, Vec::new())),
             Destination::Directory(directory) => Self::Directory(directory),
         }
     }
@@ -106,7 +106,7 @@ impl Sink {
     /// Creates a sink that prints nothing before it is finished.
     pub(super) fn buffered(destination: Destination) -> Self {
         match destination {
-            Destination::Stdout(format) => Self::Buffered(Joined::new(format, Vec::new())),
+            Destination::Stdout(format) => Self::Buffered(ResourceWriter::new(format, Vec::new())),
             other => Self::new(other),
         }
     }

@@ -140,7 +140,7 @@ fn kind_that_is_no_longer_defined_is_reported_and_kept() {
         // If nothing defines the group, its objects cannot return.
         let gone = "no CRD or APIService defines the kind Gone.gone.example.com any more";
         assert_eq!(ran.stderr.contains(gone), is_first, "{ran:?}");
-        assert!(ran.stderr.contains("contains-group-kinds"), "{ran:?}");
+        assert!(ran.stderr.contains("contains-group-kinds of secret/shop"), "{ran:?}");
         assert_eq!(sets.members("configmap"), names(&["b"]));
         let kinds = sets.annotation("secret/shop", "contains-group-kinds");
         assert_eq!(kinds, "ConfigMap,Gone.apps", "it may be served again");

@@ -31,7 +31,7 @@ pub(super) enum SetStep {
 /// Value of the lock annotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LockRecord {
-    pub(super) work: SetStep,
+    pub(super) step: SetStep,
     run: String,
     /// Number of renewals.
     renewals: u32,
@@ -41,12 +41,12 @@ impl LockRecord {
     /// Returns the value for a new run.
     pub(super) fn new(work: SetStep) -> Self {
         let random = RandomState::new().build_hasher().finish();
-        Self { work, run: format!("{random:016x}"), renewals: 0 }
+        Self { step: work, run: format!("{random:016x}"), renewals: 0 }
     }
 
     /// Returns the renewed value of the same run.
     pub(super) fn renewed(&self, work: SetStep) -> Self {
-        Self { work, run: self.run.clone(), renewals: self.renewals + 1 }
+        Self { step: work, run: self.run.clone(), renewals: self.renewals + 1 }
     }
 
     /// Parses an annotation. A value that this program did not write counts as that of an applying run.
@@ -54,14 +54,18 @@ impl LockRecord {
         let mut words = text.split(' ');
         let work = if words.next() == Some("pruning") { SetStep::Pruning } else { SetStep::Applying };
         let run = words.next().unwrap_or(text).to_string();
-        Self { work, run, renewals: words.next().and_then(|renewals| renewals.parse().ok()).unwrap_or(0) }
+        Self {
+            step: work,
+            run,
+            renewals: words.next().and_then(|renewals| renewals.parse().ok()).unwrap_or(0),
+        }
     }
 }
 
 impl fmt::Display for LockRecord {
     /// `pruning 0123456789abcdef 3`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let work = match self.work {
+        let work = match self.step {
             SetStep::Applying => "applying",
             SetStep::Pruning => "pruning",
         };
@@ -82,7 +86,7 @@ mod tests {
         }
         assert!(first.run == next.run && first != next);
         assert_ne!(first.run, LockRecord::new(SetStep::Applying).run, "each run has its own ID");
-        assert_eq!(LockRecord::parse("unknown value").work, SetStep::Applying);
+        assert_eq!(LockRecord::parse("unknown value").step, SetStep::Applying);
         assert!(RENEW_INTERVAL * 2 < LOCK_TIMEOUT);
     }
 }

@@ -31,7 +31,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 /// resources whose CRD is deleted as well go before the others of their step, which may include the controller
 /// that removes their finalizers.
 pub(super) fn steps(members: Vec<SetMember>, waves: &[String]) -> Vec<Vec<SetMember>> {
-    let definitions = definitions(&members);
+    let definitions = crd_names(&members);
     let mut steps: BTreeMap<Reverse<(i32, Phase, bool)>, Vec<SetMember>> = BTreeMap::new();
     for member in members {
         let (wave, phase) = (wave(&member.metadata, waves), Phase::from_gvk(&member.object.gvk));
@@ -48,7 +48,7 @@ pub(super) fn steps(members: Vec<SetMember>, waves: &[String]) -> Vec<Vec<SetMem
 }
 
 /// Returns the names of the CRDs among members.
-fn definitions(members: &[SetMember]) -> FxHashSet<String> {
+fn crd_names(members: &[SetMember]) -> FxHashSet<String> {
     let crds = members.iter().filter(|member| member.object.gvk.is_crd());
     crds.map(|member| member.object.name.to_string()).collect()
 }
@@ -61,12 +61,12 @@ fn wave(metadata: &Value, annotations: &[String]) -> i32 {
 }
 
 /// Returns the terminating objects that have finalizers.
-fn with_finalizers(mut dying: Vec<SetMember>) -> Vec<SetMember> {
+fn with_finalizers(mut terminating: Vec<SetMember>) -> Vec<SetMember> {
     let is_blocked = |member: &SetMember| {
         member.metadata.get("finalizers").and_then(Value::as_array).is_some_and(|all| !all.is_empty())
     };
-    dying.retain(is_blocked);
-    dying
+    terminating.retain(is_blocked);
+    terminating
 }
 
 /// Result of deleting one object.
@@ -75,9 +75,9 @@ enum PruneDeletion {
     /// The object is gone, or would be deleted in a dry run.
     Done,
     /// The server accepted the deletion; finalizers may keep the object.
-    Taken,
+    Accepted,
     /// The object was not deleted, for the given reason.
-    Stays(String),
+    Kept(String),
     Failed(Diagnostic),
     /// The server did not respond.
     Unanswered(Diagnostic),
@@ -115,23 +115,23 @@ impl PruneRun<'_, '_> {
     /// # Errors
     /// The lock was lost.
     pub(super) async fn run(&mut self, steps: Vec<Vec<SetMember>>, report: SetReport<'_>) -> Result<()> {
-        let definitions: FxHashSet<String> = steps.iter().flat_map(|step| definitions(step)).collect();
+        let definitions: FxHashSet<String> = steps.iter().flat_map(|step| crd_names(step)).collect();
         let until = match self.options.done_when {
             CompleteWhen::Gone(limit) => Some(Instant::now() + limit.max(SHORT_WATCH)),
             CompleteWhen::Accepted => None,
         };
         for step in steps {
-            let (mut due, mut dying) = (Vec::new(), Vec::new());
+            let (mut due, mut terminating) = (Vec::new(), Vec::new());
             for member in step {
                 if member.is_being_deleted() {
-                    dying.push(member);
+                    terminating.push(member);
                 } else if self.is_finished() {
                     self.summary.skipped.push(member.object);
                 } else if self.may_be_pruned(&member, report).await {
                     due.push(member);
                 }
             }
-            let left = self.taken((due, dying), until, report).await?;
+            let left = self.prune_step((due, terminating), until, report).await?;
             let loses_kind = |member: &SetMember| definitions.contains(&member.crd_name());
             let hanging = left.into_iter().find(loses_kind);
             let is_free = self.unprotected.contains(&ProtectedKind::Crd);
@@ -143,27 +143,27 @@ impl PruneRun<'_, '_> {
 
     /// Deletes objects, or only reports them, and watches those that are already terminating. Returns those that
     /// still exist.
-    async fn taken(
+    async fn prune_step(
         &mut self,
-        (due, mut dying): (Vec<SetMember>, Vec<SetMember>),
+        (due, mut terminating): (Vec<SetMember>, Vec<SetMember>),
         until: Option<Instant>,
         report: SetReport<'_>,
     ) -> Result<Vec<SetMember>> {
         match self.options.mode {
             PruneMode::Delete => {
-                dying.append(&mut self.delete(due, report).await?);
-                let left = self.watch(dying, until, report).await?;
+                terminating.append(&mut self.delete(due, report).await?);
+                let left = self.watch(terminating, until, report).await?;
                 self.has_timed_out |= until.is_some() && !left.is_empty();
                 return Ok(left);
             }
             PruneMode::ServerDryRun => drop(self.delete(due, report).await?),
             PruneMode::Preview => {
                 for member in due {
-                    self.done(member, PruneDeletion::Done, report);
+                    self.record_result(member, PruneDeletion::Done, report);
                 }
             }
         }
-        Ok(with_finalizers(dying))
+        Ok(with_finalizers(terminating))
     }
 
     fn is_finished(&self) -> bool {
@@ -190,8 +190,8 @@ impl PruneRun<'_, '_> {
         match reason_not_to_prune(self.cluster, member, kind, &self.gone).await {
             Ok(None) => return true,
             Ok(Some(reason)) => {
-                let way_out = Some(format!("allow it with --prune-nonempty={}", kind.name()));
-                self.keep(member, reason, way_out, report);
+                let help = Some(format!("allow it with --prune-nonempty={}", kind.name()));
+                self.keep(member, reason, help, report);
             }
             Err(problem) => self.fail(member, problem, report),
         }
@@ -200,7 +200,7 @@ impl PruneRun<'_, '_> {
 
     /// Deletes objects in parallel while the run has the lock. Returns those that may still exist.
     async fn delete(&mut self, mut due: Vec<SetMember>, report: SetReport<'_>) -> Result<Vec<SetMember>> {
-        let mut dying = Vec::new();
+        let mut terminating = Vec::new();
         while !due.is_empty() {
             if self.is_finished() {
                 self.summary.skipped.extend(due.into_iter().map(|member| member.object));
@@ -216,31 +216,31 @@ impl PruneRun<'_, '_> {
             let tried = in_order(tried, self.parallel).collect::<Vec<_>>();
             for (member, deletion) in self.while_renewing(tried).await? {
                 match deletion {
-                    PruneDeletion::Taken => dying.push(member),
-                    deletion => self.done(member, deletion, report),
+                    PruneDeletion::Accepted => terminating.push(member),
+                    deletion => self.record_result(member, deletion, report),
                 }
             }
         }
-        Ok(dying)
+        Ok(terminating)
     }
 
     /// Watches terminating objects, for a short time or until the wait times out. Returns those that still exist.
     async fn watch(
         &mut self,
-        dying: Vec<SetMember>,
+        terminating: Vec<SetMember>,
         until: Option<Instant>,
         report: SetReport<'_>,
     ) -> Result<Vec<SetMember>> {
-        let followed = dying.iter().map(|member| {
+        let followed = terminating.iter().map(|member| {
             let (object, mapping) = (member.object.clone(), member.mapping.clone());
             TerminatingObject { object, mapping, uid: member.uid.as_str().into() }
         });
         let short_watch = Instant::now() + SHORT_WATCH;
         let remaining = self.until_gone(followed.collect(), until.unwrap_or(short_watch), report).await?;
         let mut left = Vec::new();
-        for member in dying {
+        for member in terminating {
             let Some(one) = remaining.iter().find(|one| one.object == member.object) else {
-                self.done(member, PruneDeletion::Done, report);
+                self.record_result(member, PruneDeletion::Done, report);
                 continue;
             };
             left.push(member);
@@ -258,7 +258,7 @@ impl PruneRun<'_, '_> {
     /// Waits until objects are gone while renewing the lock. Returns those that still exist.
     async fn until_gone(
         &mut self,
-        dying: Vec<TerminatingObject>,
+        terminating: Vec<TerminatingObject>,
         until: Instant,
         report: SetReport<'_>,
     ) -> Result<Vec<RemainingObject>> {
@@ -269,7 +269,7 @@ impl PruneRun<'_, '_> {
             DeleteEvent::Warning(text) => report(ApplySetEvent::Warning(text)),
             _ => {}
         };
-        self.while_renewing(wait_until_gone(cluster, dying, &patient, &mut forward)).await
+        self.while_renewing(wait_until_gone(cluster, terminating, &patient, &mut forward)).await
     }
 
     /// Awaits a future while renewing the lock.
@@ -290,23 +290,23 @@ impl PruneRun<'_, '_> {
         hold.renew_if_due().await
     }
 
-    fn done(&mut self, member: SetMember, deletion: PruneDeletion, report: SetReport<'_>) {
+    fn record_result(&mut self, member: SetMember, deletion: PruneDeletion, report: SetReport<'_>) {
         match deletion {
             PruneDeletion::Done => {
                 report(ApplySetEvent::Pruned(&member.object));
                 self.gone.uids.insert(member.uid);
                 self.summary.pruned.push(member.object);
             }
-            PruneDeletion::Stays(reason) => self.keep(&member, reason, None, report),
+            PruneDeletion::Kept(reason) => self.keep(&member, reason, None, report),
             PruneDeletion::Failed(problem) | PruneDeletion::Unanswered(problem) => {
                 self.fail(&member, problem, report);
             }
-            PruneDeletion::Taken => self.summary.skipped.push(member.object),
+            PruneDeletion::Accepted => self.summary.skipped.push(member.object),
         }
     }
 
-    fn keep(&mut self, member: &SetMember, reason: String, way_out: Option<String>, report: SetReport<'_>) {
-        let kept = KeptObject { object: member.object.clone(), reason, help: way_out };
+    fn keep(&mut self, member: &SetMember, reason: String, help: Option<String>, report: SetReport<'_>) {
+        let kept = KeptObject { object: member.object.clone(), reason, help };
         report(ApplySetEvent::Kept(&kept));
         self.summary.kept.push(kept);
     }
@@ -336,7 +336,7 @@ impl MemberDeleter<'_> {
                 Ok(Ok(_)) if self.options.mode == PruneMode::ServerDryRun => return PruneDeletion::Done,
                 // A response with the object means that it may still exist; a Status means that it is gone.
                 Ok(Ok(response)) if uid_of(&response).is_some_and(|uid| uid == member.uid) => {
-                    return PruneDeletion::Taken;
+                    return PruneDeletion::Accepted;
                 }
                 Ok(Ok(_)) => return PruneDeletion::Done,
                 Ok(Err(api_error)) if api_error.is_not_found() => return PruneDeletion::Done,
@@ -381,13 +381,13 @@ impl MemberDeleter<'_> {
         let mut object: Value = object.map_err(PruneDeletion::Failed)?;
         let metadata = object.get_mut("metadata").map(Value::take).unwrap_or_default();
         if metadata.get("uid").and_then(Value::as_str) != Some(&member.uid) {
-            return Err(PruneDeletion::Stays("it was deleted and recreated meanwhile".into()));
+            return Err(PruneDeletion::Kept("it was deleted and recreated meanwhile".into()));
         }
         if label(&metadata) != Some(member.set_id()) {
-            return Err(PruneDeletion::Stays("it was removed from the set meanwhile".into()));
+            return Err(PruneDeletion::Kept("it was removed from the set meanwhile".into()));
         }
         if metadata.get("deletionTimestamp").is_some_and(|time| !time.is_null()) {
-            return Err(PruneDeletion::Taken);
+            return Err(PruneDeletion::Accepted);
         }
         Ok(metadata)
     }

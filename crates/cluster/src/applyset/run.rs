@@ -130,8 +130,9 @@ impl<'c> ApplySetRun<'c> {
             lock: None,
         };
         // Members must be listable before the apply; afterwards an error would come too late.
-        let (mappings, _) = run.served(&run.previous_scope).await.map_err(with_nothing_sent_note)?;
-        let members = run.listed(&mappings, &run.previous_scope).await.map_err(with_nothing_sent_note)?;
+        let (mappings, _) = run.served_mappings(&run.previous_scope).await.map_err(with_nothing_sent_note)?;
+        let members =
+            run.list_members(&mappings, &run.previous_scope).await.map_err(with_nothing_sent_note)?;
         run.reject_required(&members)?;
         Ok(run)
     }
@@ -168,8 +169,8 @@ impl<'c> ApplySetRun<'c> {
 
     /// Ends the run without pruning because not all objects were applied. A later run finds those that were.
     pub(crate) fn abandon(self) {
-        let Some(hold) = self.lock else { return };
-        let ended = self.cluster.block_on(hold.release_unchanged());
+        let Some(lock) = self.lock else { return };
+        let ended = self.cluster.block_on(lock.release_unchanged());
         // The parent already lists all kinds and namespaces, and a leftover lock annotation blocks no other run.
         drop(ended);
     }
@@ -182,29 +183,29 @@ impl<'c> ApplySetRun<'c> {
     pub fn prune(mut self, report: SetReport<'_>) -> Result<PruneSummary> {
         let cluster = self.cluster;
         cluster.block_on(async {
-            let hold = self.lock.take();
-            if let Some(hold) = hold {
-                return self.prune_held(hold, report).await;
+            let lock = self.lock.take();
+            if let Some(lock) = lock {
+                return self.prune_with_lock(lock, report).await;
             }
             if self.options.prune.mode == PruneMode::Delete {
                 self.options.prune.mode = PruneMode::Preview;
             }
             let before = self.previous_scope.clone();
-            self.pruned(&before, None, report).await.map(|(summary, _)| summary)
+            self.prune_members(&before, None, report).await.map(|(summary, _)| summary)
         })
     }
 
-    async fn prune_held(&self, mut hold: SetLock<'c>, report: SetReport<'_>) -> Result<PruneSummary> {
+    async fn prune_with_lock(&self, mut lock: SetLock<'c>, report: SetReport<'_>) -> Result<PruneSummary> {
         let deletes = self.options.prune.mode == PruneMode::Delete;
-        if deletes && hold.renew(SetStep::Pruning).await? == LockState::Lost {
+        if deletes && lock.renew(SetStep::Pruning).await? == LockState::Lost {
             extend_scope(self.cluster, &self.parent, &self.new_scope).await?;
             return Err(lock_lost());
         }
-        let scope = hold.scope().clone();
-        match self.pruned(&scope, Some(&mut hold), report).await {
+        let scope = lock.scope().clone();
+        match self.prune_members(&scope, Some(&mut lock), report).await {
             Ok((summary, rest)) if deletes => {
-                let left = self.new_scope.union(&rest).union(&hold.added_scope());
-                hold.release(&left).await.map_err(|problem| {
+                let left = self.new_scope.union(&rest).union(&lock.added_scope());
+                lock.release(&left).await.map_err(|problem| {
                     problem.note(
                         "applying and pruning succeeded, but the parent of the ApplySet lists unused kinds or namespaces",
                     )
@@ -212,7 +213,7 @@ impl<'c> ApplySetRun<'c> {
                 Ok(summary)
             }
             outcome => {
-                let ended = hold.release_unchanged().await;
+                let ended = lock.release_unchanged().await;
                 outcome.and_then(|(summary, _)| ended.map(|_| summary))
             }
         }
@@ -220,18 +221,18 @@ impl<'c> ApplySetRun<'c> {
 
     /// Prunes within a scope. Also returns the scope of members that remain although they are not among the
     /// resources.
-    async fn pruned(
+    async fn prune_members(
         &self,
         scope: &SetScope,
-        hold: Option<&mut SetLock<'c>>,
+        lock: Option<&mut SetLock<'c>>,
         report: SetReport<'_>,
     ) -> Result<(PruneSummary, SetScope)> {
         // CRDs of this run may have added kinds.
         self.cluster.discover_all().await?;
-        let (mappings, lost) = self.served(scope).await?;
+        let (mappings, lost) = self.served_mappings(scope).await?;
         let lost = self.kept_kinds(lost, report).await;
-        let parent_uid = hold.as_ref().map(|hold| hold.parent_uid().to_string());
-        let found = self.listed(&mappings, scope).await?;
+        let parent_uid = lock.as_ref().map(|lock| lock.parent_uid().to_string());
+        let found = self.list_members(&mappings, scope).await?;
         let pruned_members = found.into_iter().filter(|member| {
             let is_applied =
                 self.uids.contains(&member.uid) || self.keys.contains(&object_key(&member.object));
@@ -247,7 +248,7 @@ impl<'c> ApplySetRun<'c> {
             unprotected: self.unprotected.clone(),
             required: &self.required,
             parallel: self.options.parallel,
-            lock: hold,
+            lock,
             summary: PruneSummary::default(),
             gone: DeletedObjects::default(),
             stuck_resource: None,
@@ -269,7 +270,8 @@ impl<'c> ApplySetRun<'c> {
     async fn kept_kinds(&self, mut lost: Vec<GroupKind>, report: SetReport<'_>) -> Vec<GroupKind> {
         let gone = removed_kinds(self.cluster, &lost).await;
         for kind in &lost {
-            let warning = if gone.contains(kind) { gone_with_group(kind) } else { self.lost(kind) };
+            let warning =
+                if gone.contains(kind) { gone_with_group(kind) } else { self.unserved_warning(kind) };
             report(ApplySetEvent::Warning(&warning));
         }
         lost.retain(|kind| !gone.contains(kind));
@@ -278,7 +280,7 @@ impl<'c> ApplySetRun<'c> {
 
     /// Returns the warning for a kind that is no longer served. It stays in the annotation, because it may be
     /// served again with its objects.
-    fn lost(&self, kind: &GroupKind) -> String {
+    fn unserved_warning(&self, kind: &GroupKind) -> String {
         let parent = self.parent.parent_ref.object();
         format!(
             "the server no longer serves the kind {kind}, which had members in the ApplySet: each run searches for \
@@ -287,7 +289,7 @@ impl<'c> ApplySetRun<'c> {
     }
 
     /// Returns the resources that serve the kinds of a scope, and the kinds that are no longer served.
-    async fn served(&self, scope: &SetScope) -> Result<(Vec<ResourceMapping>, Vec<GroupKind>)> {
+    async fn served_mappings(&self, scope: &SetScope) -> Result<(Vec<ResourceMapping>, Vec<GroupKind>)> {
         let (mut mappings, mut lost) = (Vec::new(), Vec::new());
         for kind in &scope.kinds {
             match self.cluster.mapping_of(&kind.group, &kind.kind) {
@@ -301,7 +303,7 @@ impl<'c> ApplySetRun<'c> {
         Ok((mappings, lost))
     }
 
-    async fn listed(&self, mappings: &[ResourceMapping], scope: &SetScope) -> Result<Vec<SetMember>> {
+    async fn list_members(&self, mappings: &[ResourceMapping], scope: &SetScope) -> Result<Vec<SetMember>> {
         let id = self.parent.parent_ref.id();
         let collections = collections(mappings, scope);
         members(self.cluster, &collections, MemberQuery::OfSet(&id), self.options.parallel).await

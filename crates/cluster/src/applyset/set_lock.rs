@@ -159,7 +159,7 @@ async fn until_free(
     loop {
         let live = parent.read(cluster).await?;
         let pruning = live.as_ref().and_then(|live| live.state.claim.as_ref());
-        let Some(claim) = pruning.filter(|claim| claim.work == SetStep::Pruning) else { return Ok(live) };
+        let Some(claim) = pruning.filter(|claim| claim.step == SetStep::Pruning) else { return Ok(live) };
         match &seen {
             Some((same, since)) if same == claim => {
                 if since.elapsed() >= LOCK_TIMEOUT {

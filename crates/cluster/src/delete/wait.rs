@@ -37,11 +37,11 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// Waits until objects are gone. Returns those that still exist at the end.
 pub(crate) async fn wait_until_gone(
     cluster: &Cluster,
-    dying: Vec<TerminatingObject>,
+    terminating: Vec<TerminatingObject>,
     patient: &WaitLimit<'_>,
     report: DeleteReport<'_>,
 ) -> Vec<RemainingObject> {
-    let mut deletions = Deletions::of(dying);
+    let mut deletions = Deletions::of(terminating);
     if deletions.there.is_empty() {
         return Vec::new();
     }
@@ -59,18 +59,18 @@ struct Deletions {
 
 /// An object and its last known state.
 struct TerminatingState {
-    dying: TerminatingObject,
+    terminating: TerminatingObject,
     held_by: Vec<String>,
     /// True if the server does not show whether the object still exists.
     is_hidden: bool,
 }
 
 impl Deletions {
-    fn of(dying: Vec<TerminatingObject>) -> Self {
+    fn of(terminating: Vec<TerminatingObject>) -> Self {
         let mut indices: FxHashMap<(Gvk, SmolStr), usize> = FxHashMap::default();
         let mut all =
             Self { collections: Vec::new(), there: FxHashMap::default(), warned: FxHashSet::default() };
-        for one in dying {
+        for one in terminating {
             let (object, mapping) = (&one.object, &one.mapping);
             let index = *indices.entry((object.gvk.clone(), object.namespace.clone())).or_insert_with(|| {
                 let is_namespace = object.gvk.group.is_empty() && object.gvk.kind == "Namespace";
@@ -93,7 +93,7 @@ impl Deletions {
             let name = object.name.clone();
             all.there.insert(
                 (index, name),
-                TerminatingState { dying: one, held_by: Vec::new(), is_hidden: false },
+                TerminatingState { terminating: one, held_by: Vec::new(), is_hidden: false },
             );
         }
         all
@@ -125,7 +125,7 @@ impl Deletions {
 
     fn remaining(&self) -> Vec<RemainingObject> {
         let all = self.there.values().map(|one| {
-            let object = one.dying.object.clone();
+            let object = one.terminating.object.clone();
             RemainingObject { object, blocked_by: one.held_by.clone() }
         });
         let mut all: Vec<_> = all.collect();
@@ -171,7 +171,7 @@ impl Deletions {
         let key = (collection, name);
         let uid = object.get_path(&["metadata", "uid"]).and_then(Node::as_str);
         match self.there.get_mut(&key) {
-            Some(one) if uid == Some(one.dying.uid.as_str()) => one.held_by = deletion_blockers(object),
+            Some(one) if uid == Some(one.terminating.uid.as_str()) => one.held_by = deletion_blockers(object),
             Some(_) => drop(self.there.remove(&key)),
             None => {}
         }

@@ -55,7 +55,7 @@ fn owned_part(live: &Value, fields: &Value) -> Option<Value> {
 
 /// Same as [`owned_part`] for the entries of an associative list, in their order.
 fn owned_entries(live: &[Value], fields: &Map<String, Value>) -> Option<Vec<Value>> {
-    let mut owned = OwnedEntries::of(fields)?;
+    let mut owned = OwnedEntries::parse(fields)?;
     let (mut part, mut seen) = (Vec::new(), FxHashSet::default());
     for entry in live {
         let text = owned.key(entry)?.to_string();
@@ -88,7 +88,7 @@ struct OwnedEntries<'f> {
 }
 
 impl<'f> OwnedEntries<'f> {
-    fn of(fields: &'f Map<String, Value>) -> Option<Self> {
+    fn parse(fields: &'f Map<String, Value>) -> Option<Self> {
         let (mut by_key, mut keys) = (FxHashMap::default(), None);
         for (text, below) in fields {
             let (kind, key) = text.split_once(':')?;

@@ -30,7 +30,7 @@ impl<'q, 'c> ScalarFixes<'q, 'c> {
             return finding;
         }
         let replacement = format!("\"{written}\"");
-        if self.is_expected_everywhere(at, TypeKind::String) && self.takes_quotes(at) {
+        if self.is_expected_everywhere(at, TypeKind::String) && self.can_be_quoted(at) {
             finding.machine_applicable_fix(at, replacement)
         } else {
             finding.fix(at, replacement)
@@ -66,7 +66,7 @@ impl<'q, 'c> ScalarFixes<'q, 'c> {
 
     /// Returns true if the scalar can be quoted in the file. In an embedded text, this is only possible if the text
     /// is a block scalar.
-    fn takes_quotes(&self, at: Span) -> bool {
+    fn can_be_quoted(&self, at: Span) -> bool {
         let begin = Span::new(at.source, 0, 0);
         self.target.sources.outermost(begin).source == at.source || self.line_before(begin).trim().is_empty()
     }
@@ -77,14 +77,15 @@ impl<'q, 'c> ScalarFixes<'q, 'c> {
         let Some(source) = self.target.sources.get(outer.source) else { return String::new() };
         let end = outer.start as usize;
         // Only the end of a long line is searched.
-        let begin = (end.saturating_sub(LOOKED_AT)..=end).find(|i| source.text().is_char_boundary(*i));
+        let begin =
+            (end.saturating_sub(MAX_SEARCHED_BYTES)..=end).find(|i| source.text().is_char_boundary(*i));
         let before = begin.and_then(|begin| source.text().get(begin..end)).unwrap_or_default();
         before.rsplit('\n').next().unwrap_or_default().to_string()
     }
 }
 
 /// The number of bytes to search before a location.
-const LOOKED_AT: usize = 256;
+const MAX_SEARCHED_BYTES: usize = 256;
 
 fn expected(target: &CheckedTarget<'_>) -> FxHashMap<Span, Option<TypeKind>> {
     let mut all = FxHashMap::default();

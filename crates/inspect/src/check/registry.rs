@@ -82,7 +82,7 @@ const ELSEWHERE: [Code; 8] = [
     Code::ServerWarning,
     Code::NotReady,
     Code::ApplySet,
-    Code::TakenAlong,
+    Code::CascadingDeletion,
     Code::Failed,
     Code::SchemaSource,
     Code::Summary,

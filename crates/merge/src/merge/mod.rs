@@ -11,7 +11,6 @@
 //! and `align` matches the fields and entries of several versions. This module knows nothing of resources or of
 //! how patches are created, but it joins the two halves of a three-way patch.
 
-mod absent_deletions;
 pub mod align;
 pub(crate) mod apiserver;
 mod apply;
@@ -33,13 +32,14 @@ mod rules;
 #[cfg(test)]
 pub(crate) mod testing;
 mod trail;
+mod unmatched_deletions;
 mod versions;
 
-pub use absent_deletions::{AbsentDeletions, RemovedRequiredField, note_other_targets};
 pub use apply::apply;
 pub use merged::{Conflict, ConflictSide, Merged};
 pub use options::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, NullPolicy};
 pub use rules::{Exceptions, MergeRules, PatchRules, Rules};
 pub(crate) use trail::Trail;
+pub use unmatched_deletions::{RemovedRequiredField, UnmatchedDeletions, note_other_targets};
 pub use versions::{merge2, merge3};
 pub use versions::{merge2_with_kind, merge3_with_kind};

@@ -76,7 +76,7 @@ fn check_kind(added: &Resource, schema: &Schema) -> Result<()> {
 
 /// Returns the required fields missing from a manifest, including those in its nested maps.
 fn missing_fields(node: &Node, kind: Cursor<'_>) -> Vec<String> {
-    fn look(node: &Node, at: Cursor<'_>, path: &str, found: &mut Vec<String>) {
+    fn collect(node: &Node, at: Cursor<'_>, path: &str, found: &mut Vec<String>) {
         for (name, field) in at.fields() {
             let path = if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
             match node.get(name).filter(|value| !value.is_null()) {
@@ -85,12 +85,12 @@ fn missing_fields(node: &Node, kind: Cursor<'_>) -> Vec<String> {
                 None if name == "spec" && field.fields().any(|(name, _)| field.is_required(name)) => {
                     found.push(path);
                 }
-                Some(below) if below.as_map().is_some() => look(below, field, &path, found),
+                Some(below) if below.as_map().is_some() => collect(below, field, &path, found),
                 _ => {}
             }
         }
     }
     let mut found = Vec::new();
-    look(node, kind, "", &mut found);
+    collect(node, kind, "", &mut found);
     found
 }

@@ -334,7 +334,7 @@ impl Builder {
             if nearest.is_some_and(|at| at != directory) { LockOrigin::Above } else { LockOrigin::Own };
         BuildContext {
             options: &self.options,
-            types: &self.types,
+            schemas: &self.types,
             helm: &self.helm,
             functions: &self.functions,
             shared: run.shared.as_ref(),

@@ -256,7 +256,7 @@ impl Directories<'_> {
     }
 
     fn to_resources(&self, documents: Vec<Node>) -> Result<Vec<Resource>> {
-        let known = self.context.types.known();
+        let known = self.context.schemas.known();
         let resources = flatten_lists(documents)?.into_iter().map(|node| {
             let mut resource = Resource::new(node, known)?;
             if self.context.keeps_histories() {
@@ -275,7 +275,7 @@ impl Directories<'_> {
         let merged = merged_kinds(layer, &over);
         let required = RequiredTypes { kinds: &merged, locked: self.context.locked };
         let WithWarnings { value: schema, mut warnings } =
-            self.context.types.for_directory(&in_build, required)?;
+            self.context.schemas.for_directory(&in_build, required)?;
         let rules = self.context.options.rules.directories;
         let unmatched = unmatched(layer, &over);
         let mut problems = Problems::default();

@@ -20,13 +20,13 @@ pub use self::options::FunctionOptions;
 use self::protocol::FunctionOutput;
 use self::spec::{ContainerSpec, ExecSpec, FunctionSpec};
 use super::{origin, process};
-use crate::resource::{Behavior, Generated, Resource, ResourceSet, SecretValues};
+use crate::resource::{Behavior, Generated, Resource, ResourceSet, add_configuration, secret_values};
 use crate::transform::Files;
 use smp_files::{Directory, TemporaryFile};
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Code, Diagnostic, Result, WithWarnings};
 use smp_text::gocompat::strconv::parse_bool;
-use smp_text::source::SourceMap;
+use smp_text::source::{SecretValues, SourceMap};
 use smp_text::yaml::{Node, Spanned, to_yaml};
 
 /// The kustomization that refers to a function.
@@ -151,7 +151,8 @@ impl Functions {
         check_directory(site.root)?;
         command.current_dir(site.root.path());
         let ended = process::run(&mut command, &what, input.as_bytes(), None)?;
-        let held = SecretValues::from_manifests(nodes_iter()).with_configuration(config.node());
+        let mut held = secret_values(nodes_iter());
+        add_configuration(&mut held, config.node());
         Ok(parse_result(ended.mask_secrets(&held), &what, &FunctionInput { config, held }, site.sources)?
             .map(Some))
     }
@@ -264,7 +265,8 @@ fn run_plugin<'n>(
         }
     }
     let resources: Vec<&Node> = resources.collect();
-    let held = SecretValues::from_manifests(resources.iter().copied()).with_configuration(config);
+    let mut held = secret_values(resources.iter().copied());
+    add_configuration(&mut held, config);
     let input = protocol::documents(resources.into_iter())?;
     let ended = process::run(&mut command, &what, input.as_bytes(), None)?.mask_secrets(&held);
     let messages = ended.stderr.clone();
@@ -292,7 +294,7 @@ fn parse_result(
 ) -> Result<WithWarnings<FunctionOutput>> {
     let name = format!("<output of {}>", input.config.id());
     let output = protocol::parse_output(std::mem::take(&mut ended.stdout), &name, sources);
-    let output = output.map_err(|problem| problem.map_text(|text| input.held.mask(text)));
+    let output = output.map_err(|problem| problem.map_text(|text| input.held.mask(text).into_owned()));
     let describe = |finding: &protocol::FunctionResult| {
         format!("{}: {}", finding.severity, input.held.mask(&finding.text))
     };

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use super::process;
 use super::repo_spec::without_password;
-use crate::resource::SecretValues;
+use crate::resource::add_configuration;
 use crate::transform::Files;
 use serde::Deserialize;
 use serde_yaml::Mapping;
@@ -23,7 +23,7 @@ use smp_files::{
 };
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
-use smp_text::source::{SourceMap, Span};
+use smp_text::source::{SecretValues, SourceMap, Span};
 use smp_text::yaml::{Node, ParseOptions, Spanned, decode, parse_documents, to_yaml};
 
 /// The field `helmGlobals`.
@@ -351,7 +351,7 @@ impl<'h> Release<'h> {
         site: ChartContext<'h>,
     ) -> Result<Self> {
         if !site.root.is_on_disk() {
-            let message = format!("cannot run helm: {} is not on disk", site.root.path().display());
+            let message = format!("cannot run helm in {}: it is not on disk", site.root.path().display());
             return Err(Diagnostic::error(Code::Unsupported, message)
                 .help("build the target from a directory on disk"));
         }
@@ -446,7 +446,7 @@ impl<'h> Release<'h> {
         let arguments = template_arguments(self.chart, &self.helm.options, &self.directory(), &files);
         self.helm.run(&arguments, &self.home).map_err(|error| {
             let held = held_secrets(&given);
-            error.map_text(|text| held.mask(text))
+            error.map_text(|text| held.mask(text).into_owned())
         })
     }
 
@@ -497,7 +497,9 @@ fn held_secrets(given: &[Vec<u8>]) -> SecretValues {
         let id = sources.add("values", decode(values.clone()).ok()?);
         parse_documents(&sources, id, ParseOptions::default()).ok()
     });
-    documents.flatten().fold(SecretValues::default(), |held, values| held.with_configuration(&values))
+    let mut held = SecretValues::default();
+    documents.flatten().for_each(|values| add_configuration(&mut held, &values));
+    held
 }
 
 /// Returns the arguments of `helm pull`.

@@ -195,7 +195,7 @@ impl Built {
 
     /// Checks that all resources can be printed, so that every command accepts the same targets regardless of its
     /// output.
-    pub(super) fn check_printable(&self, form: PrintFormat) -> Result<()> {
-        self.resources.iter().try_for_each(|resource| resource.check_printable(form))
+    pub(super) fn check_printable(&self, format: PrintFormat) -> Result<()> {
+        self.resources.iter().try_for_each(|resource| resource.check_printable(format))
     }
 }

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::resource::SecretValues;
 use smp_files::UnnamedFile;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::source::SecretValues;
 
 /// The maximum size of a program's output in bytes. More is no manifest.
 const MAX_OUTPUT: u64 = 1 << 30;
@@ -46,7 +46,7 @@ impl Output {
     #[must_use]
     pub(super) fn mask_secrets(mut self, held: &SecretValues) -> Self {
         let shown: Vec<&str> = last_lines(&self.stderr).collect();
-        self.stderr = held.mask(&shown.join("\n"));
+        self.stderr = held.mask(&shown.join("\n")).into_owned();
         self
     }
 

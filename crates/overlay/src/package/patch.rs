@@ -13,7 +13,7 @@ use super::schema_violations::new_violations;
 use super::secret::{cannot_hold_secrets, is_secret};
 use super::selection::{ManifestSelection, NamedTarget, PatchCandidates, is_kustomization};
 use smp_merge::merge::directive::PATCH_MERGE_KEY;
-use smp_merge::merge::{AbsentDeletions, Exceptions, MergeRules, Merged, PatchRules, Rules};
+use smp_merge::merge::{Exceptions, MergeRules, Merged, PatchRules, Rules, UnmatchedDeletions};
 use smp_merge::patch::{
     ApplyOptions, JsonPatch, JsonPatchOptions, PatchType, apply, check_numbers, check_strategic_support,
     parse_json_patch,
@@ -239,7 +239,7 @@ pub fn patch_package(
     let candidates = PatchCandidates::new(manifests(package), &options.selection, package.is_directory());
     let of_manifest = patches_of(&candidates, patches, package)?;
     let mut plan = RewritePlan::new(package);
-    let mut absences = AbsentDeletions::default();
+    let mut absences = UnmatchedDeletions::default();
     let patched = candidates.manifests().iter().zip(&of_manifest).filter(|(_, patches)| !patches.is_empty());
     let kind_of = |manifest: &Manifest<'_>| {
         // The user chose the type for the only document, whatever its kind.

@@ -114,8 +114,8 @@ impl Resource {
     ///
     /// # Errors
     /// Infinity, NaN, and in YAML characters such as U+007F. The error has the location and the field path.
-    pub fn check_printable(&self, form: PrintFormat) -> Result<()> {
-        check_printable(&self.node, form).map_err(|error| error.resource(&self.id))
+    pub fn check_printable(&self, format: PrintFormat) -> Result<()> {
+        check_printable(&self.node, format).map_err(|error| error.resource(&self.id))
     }
 
     /// Creates a resource from a tree that may lack kind and name, such as a patch.

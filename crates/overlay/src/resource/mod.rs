@@ -25,9 +25,9 @@ pub(crate) use build_annotations::INTERNAL_PREFIX;
 pub(crate) use copied::Copied;
 pub use former_ids::FormerIds;
 pub(crate) use generated::{Behavior, Generated, base64_lines};
-pub use held_secrets::SecretValues;
+pub use held_secrets::secret_values;
 pub(crate) use held_secrets::{
-    hide_data_copied_by, is_secret_data_path, mark_copied_secret, mark_copied_secrets_at,
+    add_configuration, hide_data_copied_by, is_secret_data_path, mark_copied_secret, mark_copied_secrets_at,
 };
 pub use id::ResId;
 pub use manifest::Resource;

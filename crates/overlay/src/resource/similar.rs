@@ -18,7 +18,7 @@ use smp_text::yaml::nearest_name;
 ///
 /// With more names, only the neighbours of a name are compared: in the list sorted by the names, and in the
 /// list sorted by the reversed names. Comparing all pairs would take too long in a base of thousands.
-const COMPARE_ALL: usize = 64;
+const MAX_COMPARE_ALL: usize = 64;
 
 /// Families of kinds that are easily confused, for example after a workload was changed from one kind to
 /// another.
@@ -31,7 +31,7 @@ const FAMILIES: [&[&str]; 5] = [
 ];
 
 /// Returns the kind of `kinds` that belongs to the same family as `kind`.
-fn relative<'n>(kind: &str, kinds: &[&'n str]) -> Option<&'n str> {
+fn related_kind<'n>(kind: &str, kinds: &[&'n str]) -> Option<&'n str> {
     let family = FAMILIES.iter().find(|family| family.contains(&kind))?;
     family.iter().find_map(|member| kinds.iter().find(|known| *known == member).copied())
 }
@@ -75,7 +75,7 @@ impl SimilarNames {
 
     /// Returns the most similar name, if one is similar enough.
     pub fn nearest(&self, name: &str) -> Option<SmolStr> {
-        let candidates: Vec<SmolStr> = if self.by_beginning.len() <= COMPARE_ALL {
+        let candidates: Vec<SmolStr> = if self.by_beginning.len() <= MAX_COMPARE_ALL {
             self.by_beginning.iter().cloned().collect()
         } else {
             let end = reversed(name);
@@ -166,7 +166,7 @@ impl SimilarResources {
             let may_be_wrong = |near: &&str| {
                 is_unknown || kinds.get(*near).is_some_and(|known| schema.kind(&known.id.gvk).is_none())
             };
-            let near = nearest_name(kind, &names).filter(may_be_wrong).or_else(|| relative(kind, &names));
+            let near = nearest_name(kind, &names).filter(may_be_wrong).or_else(|| related_kind(kind, &names));
             if let Some(known) = near.and_then(|kind| kinds.get(kind)) {
                 return Some(known);
             }
@@ -191,7 +191,7 @@ impl SimilarResources {
             let rest = known.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
             rest.or_else(|| known.strip_suffix(name)?.strip_suffix('-')).is_some()
         };
-        let mut longer = names.keys().filter(|_| names.len() <= COMPARE_ALL && !name.is_empty());
+        let mut longer = names.keys().filter(|_| names.len() <= MAX_COMPARE_ALL && !name.is_empty());
         names.get(longer.find(|known| is_longer(known))?)
     }
 }

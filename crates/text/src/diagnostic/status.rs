@@ -135,13 +135,13 @@ fn code_status(code: Code) -> (u16, &'static str) {
         | Code::DeprecatedField
         | Code::OverwrittenReplacement
         | Code::IgnoredDocument
-        | Code::AddingReplace
+        | Code::ReplaceMissingField
         | Code::UnusedVariable
-        | Code::ComponentAlone
+        | Code::StandaloneComponent
         | Code::ServerWarning
         | Code::ClusterState
         | Code::ApplySet
-        | Code::TakenAlong
+        | Code::CascadingDeletion
         | Code::SchemaSource
         | Code::Rule(_)
         | Code::Summary => (422, "Invalid"),

@@ -35,7 +35,7 @@ impl SecretRanges {
         let mut marks = vec![is_env_file(name); text.len()];
         if !is_prose(name) {
             for document in documents(text) {
-                mark_torn(&text[document.clone()], &mut marks[document]);
+                mark_unparsed(&text[document.clone()], &mut marks[document]);
             }
         }
         mark_secret_lines(text, &mut marks);
@@ -159,7 +159,7 @@ pub(crate) fn documents(text: &str) -> impl Iterator<Item = Range<usize>> {
 
 /// Marks a document that does not parse, if it may hold secrets. Known top-level keys and the lines below them stay
 /// visible; of the metadata, only name and namespace.
-pub(crate) fn mark_torn(document: &str, marks: &mut [bool]) {
+pub(crate) fn mark_unparsed(document: &str, marks: &mut [bool]) {
     if !has_sign(document) {
         return;
     }

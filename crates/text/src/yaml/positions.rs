@@ -27,17 +27,17 @@ impl<S> Default for FieldPositions<S> {
 
 impl<S: Clone + Eq + Hash> FieldPositions<S> {
     /// Returns the position of a field.
-    pub fn find(&mut self, steps: &[S], map: &Map, name: &str) -> Option<usize> {
+    pub fn find(&mut self, path: &[S], map: &Map, name: &str) -> Option<usize> {
         if map.len() <= MAX_LINEAR_SEARCH {
             return map.position(name);
         }
-        self.index(steps, map).get(name).copied()
+        self.index(path, map).get(name).copied()
     }
 
     /// Sets the value of a field, or appends the field.
-    pub fn insert(&mut self, steps: &[S], map: &mut Map, name: &SmolStr, value: Node) {
-        let Some(position) = self.find(steps, map, name) else {
-            self.push(steps, map, name, value);
+    pub fn insert(&mut self, path: &[S], map: &mut Map, name: &SmolStr, value: Node) {
+        let Some(position) = self.find(path, map, name) else {
+            self.push(path, map, name, value);
             return;
         };
         let old = std::mem::replace(&mut map.entries_mut()[position].value, value);
@@ -48,8 +48,8 @@ impl<S: Clone + Eq + Hash> FieldPositions<S> {
     }
 
     /// Appends a field that is known to be new.
-    pub fn push(&mut self, steps: &[S], map: &mut Map, name: &SmolStr, value: Node) {
-        if let Some(index) = self.0.get_mut(steps) {
+    pub fn push(&mut self, path: &[S], map: &mut Map, name: &SmolStr, value: Node) {
+        if let Some(index) = self.0.get_mut(path) {
             index.insert(name.clone(), map.len());
         }
         map.push(name.clone(), value);
@@ -62,12 +62,12 @@ impl<S: Clone + Eq + Hash> FieldPositions<S> {
 
     /// Returns the positions of all fields of a map. Fields may have been appended through another path to the
     /// same map (`-1` and `2`), so the index is rebuilt if its size differs.
-    fn index(&mut self, steps: &[S], map: &Map) -> &FxHashMap<SmolStr, usize> {
-        let is_current = self.0.get(steps).is_some_and(|index| index.len() == map.len());
+    fn index(&mut self, path: &[S], map: &Map) -> &FxHashMap<SmolStr, usize> {
+        let is_current = self.0.get(path).is_some_and(|index| index.len() == map.len());
         if !is_current {
             let names = map.entries().iter().enumerate().map(|(i, entry)| (entry.key.text.clone(), i));
-            self.0.insert(steps.to_vec(), names.collect());
+            self.0.insert(path.to_vec(), names.collect());
         }
-        &self.0[steps]
+        &self.0[path]
     }
 }

@@ -3,7 +3,7 @@
 //! A document that may be a Secret, a patch of one, a kubeconfig or a generator of Secrets is hidden, except for its
 //! identity and the fields that never hold data. All other documents are shown, except for credentials, Secrets within
 //! them, and the parts of a kustomization that a Secret is made of. A document that does not parse is marked by
-//! `source::mark_torn`.
+//! `source::mark_unparsed`.
 
 use std::ops::Range;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::node::{Entry, Key, Map, Node, Value};
 use super::suggest::differ_by_one;
 use crate::source::{
     PLAIN_KEYS, SecretRanges, Span, documents, has_sign, is_credential_key, is_env_file, is_kustomization,
-    is_prose, mark_secret_lines, mark_torn,
+    is_prose, mark_secret_lines, mark_unparsed,
 };
 
 /// Fields of kustomizations, beside the plain ones, that are shown. Patches in them are marked as texts of their own.
@@ -45,8 +45,9 @@ pub(super) fn mark(name: &Path, text: &str, parse: Parse) -> SecretRanges {
     }
     let mut marks = vec![false; text.len()];
     if !is_prose(name) {
-        let about = About { is_kustomization: is_kustomization(name), target: None, nesting: 0, parse };
-        mark_text(text, about, &mut marks);
+        let context =
+            TextContext { is_kustomization: is_kustomization(name), target: None, nesting: 0, parse };
+        mark_text(text, context, &mut marks);
     }
     mark_secret_lines(text, &mut marks);
     SecretRanges::of_marks(text, &marks)
@@ -54,7 +55,7 @@ pub(super) fn mark(name: &Path, text: &str, parse: Parse) -> SecretRanges {
 
 /// Facts about a text other than its content.
 #[derive(Clone, Copy)]
-struct About<'a> {
+struct TextContext<'a> {
     is_kustomization: bool,
     /// The kind of the resources that a patch is for.
     target: Option<&'a str>,
@@ -62,14 +63,14 @@ struct About<'a> {
     parse: Parse,
 }
 
-fn mark_text(text: &str, about: About<'_>, marks: &mut [bool]) {
-    if about.nesting > NESTED_TEXTS {
+fn mark_text(text: &str, context: TextContext<'_>, marks: &mut [bool]) {
+    if context.nesting > NESTED_TEXTS {
         return marks.fill(true);
     }
-    let parts: Vec<_> = documents(text).map(|part| ((about.parse)(&text[part.clone()]), part)).collect();
-    let may_hold = |node: &Node| about.is_secret(node, false);
+    let parts: Vec<_> = documents(text).map(|part| ((context.parse)(&text[part.clone()]), part)).collect();
+    let may_hold = |node: &Node| context.is_secret(node, false);
     // A document without a kind beside one with secrets may be a part of it.
-    let is_torn = parts.iter().any(|(nodes, part)| match nodes {
+    let has_secret_parts = parts.iter().any(|(nodes, part)| match nodes {
         Some(nodes) => nodes.iter().any(may_hold),
         None => has_sign(&text[part.clone()]),
     });
@@ -77,16 +78,16 @@ fn mark_text(text: &str, about: About<'_>, marks: &mut [bool]) {
         let marks = &mut marks[part.clone()];
         let text = &text[part];
         let Some(nodes) = nodes else {
-            mark_torn(text, marks);
+            mark_unparsed(text, marks);
             continue;
         };
-        let mut marker = Marker { text, marks, about };
-        let is_secret = nodes.iter().any(|node| about.is_secret(node, is_torn));
+        let mut marker = Marker { text, marks, context };
+        let is_secret = nodes.iter().any(|node| context.is_secret(node, has_secret_parts));
         if is_secret {
             marker.marks.fill(true);
         }
         for node in &nodes {
-            if about.is_secret(node, is_torn) {
+            if context.is_secret(node, has_secret_parts) {
                 marker.show_secret(node);
                 continue;
             }
@@ -98,10 +99,12 @@ fn mark_text(text: &str, about: About<'_>, marks: &mut [bool]) {
     }
 }
 
-impl About<'_> {
-    /// Returns whether a document is a Secret, or may be a part of one. A kind that is none counts as a misspelled one.
-    fn is_secret(self, document: &Node, is_torn: bool) -> bool {
-        let Some(map) = document.as_map() else { return is_torn && document.scalar_text().is_some() };
+impl TextContext<'_> {
+    /// Returns true if a document is a Secret, or may be a part of one. A text that cannot be a kind counts as misspelled.
+    fn is_secret(self, document: &Node, has_secret_parts: bool) -> bool {
+        let Some(map) = document.as_map() else {
+            return has_secret_parts && document.scalar_text().is_some();
+        };
         match map.get("kind").map(|kind| kind.scalar_text().map_or("", |kind| kind.as_str())) {
             Some(kind) if is_kind(kind) => holds_secrets(kind, map),
             Some(_) => true,
@@ -109,13 +112,14 @@ impl About<'_> {
             None => {
                 let is_plain = self.target.is_some_and(|kind| is_kind(kind) && !holds_secrets(kind, map));
                 let keys = ["apiVersion", "metadata", "users", "clusters", "literals"];
-                !is_plain && (is_torn || has_data(map) || keys.iter().any(|key| map.contains_key(key)))
+                !is_plain
+                    && (has_secret_parts || has_data(map) || keys.iter().any(|key| map.contains_key(key)))
             }
         }
     }
 }
 
-/// Returns whether a text is a kind as the API has them.
+/// Returns true if a text is a kind as the API has them.
 fn is_kind(kind: &str) -> bool {
     kind.starts_with(|c: char| c.is_ascii_uppercase()) && kind.chars().all(|c| c.is_ascii_alphanumeric())
 }
@@ -144,13 +148,13 @@ fn has_data(map: &Map) -> bool {
 struct Marker<'t, 'm> {
     text: &'t str,
     marks: &'m mut [bool],
-    about: About<'m>,
+    context: TextContext<'m>,
 }
 
 impl Marker<'_, '_> {
     fn document(&mut self, node: &Node) {
         match &node.value {
-            Value::Map(map) if self.about.is_kustomization || is_kustomization_kind(map) => {
+            Value::Map(map) if self.context.is_kustomization || is_kustomization_kind(map) => {
                 self.kustomization(map);
             }
             Value::List(entries) => entries.iter().for_each(|entry| match entry.as_map() {
@@ -186,13 +190,13 @@ impl Marker<'_, '_> {
     fn inner(&mut self, node: &Node, target: Option<&str>) {
         let (Some(value), range) = (node.scalar_text(), range(node)) else { return };
         let mut inner = vec![false; value.len()];
-        let about = About {
+        let context = TextContext {
             is_kustomization: false,
             target,
-            nesting: self.about.nesting + 1,
-            parse: self.about.parse,
+            nesting: self.context.nesting + 1,
+            parse: self.context.parse,
         };
-        mark_text(value, about, &mut inner);
+        mark_text(value, context, &mut inner);
         let scalar = self.text.get(range.clone()).unwrap_or_default();
         for (at, _) in value_offsets(value, scalar).into_iter().zip(inner).filter(|(_, hidden)| *hidden) {
             if let Some(mark) = self.marks.get_mut(range.start + at as usize) {
@@ -277,7 +281,7 @@ impl Marker<'_, '_> {
     /// Marks the values of an operation of a JSON patch for fields that may hold secrets.
     fn operation(&mut self, map: &Map) {
         let is_plain_target =
-            self.about.target.is_some_and(|kind| is_kind(kind) && !holds_secrets(kind, &Map::new()));
+            self.context.target.is_some_and(|kind| is_kind(kind) && !holds_secrets(kind, &Map::new()));
         let path = map.get("path").and_then(Node::scalar_text).map_or("", |path| path.as_str());
         let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
         let is_plain = is_plain_target || (PLAIN_KEYS.contains(&first) && !path.contains("last-applied"));
@@ -388,14 +392,14 @@ fn is_kustomization_kind(map: &Map) -> bool {
     matches!(kind, Some("Kustomization" | "Component"))
 }
 
-/// Returns whether a map within a document is an object with secrets, and not a reference to one.
+/// Returns true if a map within a document is an object with secrets, and not a reference to one.
 fn is_nested_secret(map: &Map) -> bool {
     let kind = map.get("kind").and_then(Node::scalar_text).map_or("", |kind| kind.as_str());
     map.iter().any(|(key, _)| is_string_data(key))
         || (kind.contains("Secret") && (map.contains_key("metadata") || has_data(map)))
 }
 
-/// Returns whether all targets of a replacement are of kinds that hold no secrets.
+/// Returns true if all targets of a replacement are of kinds that hold no secrets.
 fn has_plain_targets(replacement: &Map) -> bool {
     let kind = |target: &Node| {
         let kind = target.get_path(&["select", "kind"]).and_then(Node::scalar_text);

@@ -38,13 +38,13 @@ fn is_mode(text: &str) -> bool {
     matches!(text, "ReadWriteOnce" | "ReadOnlyMany" | "ReadWriteMany" | "ReadWriteOncePod")
 }
 
-fn modes(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn modes(subject: Subject<'_>, violations: &mut RuleViolations) {
     let modes = subject.list("accessModes");
     if modes.is_empty() {
-        faults.report_field(subject, "accessModes", "at least one access mode is required");
+        violations.report_field(subject, "accessModes", "at least one access mode is required");
     }
     if modes.len() > 1 && modes.iter().any(|mode| mode.as_str() == Some("ReadWriteOncePod")) {
-        faults.report_field(
+        violations.report_field(
             subject,
             "accessModes",
             "`ReadWriteOncePod` may not be used with other access modes",
@@ -53,8 +53,8 @@ fn modes(subject: Subject<'_>, faults: &mut RuleViolations) {
 }
 
 /// Volumes inside other objects need no access mode.
-fn modes_of_volume(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn modes_of_volume(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.kind() == "PersistentVolume" {
-        modes(subject, faults);
+        modes(subject, violations);
     }
 }

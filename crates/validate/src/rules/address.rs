@@ -33,7 +33,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
 const ADDRESS: StringFormat = (|text| text.parse::<IpAddr>().is_ok(), "an IP address");
 const NETWORK: &str = "a CIDR such as `10.0.0.0/8`";
 
-fn slice(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn slice(subject: Subject<'_>, violations: &mut RuleViolations) {
     let is_address: fn(&str) -> bool = match subject.text_or_empty("addressType") {
         "IPv4" => |text| text.parse::<Ipv4Addr>().is_ok(),
         "IPv6" => |text| text.parse::<Ipv6Addr>().is_ok(),
@@ -44,20 +44,20 @@ fn slice(subject: Subject<'_>, faults: &mut RuleViolations) {
         for (k, address) in addresses.into_iter().flatten().enumerate() {
             if !is_address(address.as_str().unwrap_or_default()) {
                 let path = [Field("endpoints"), Entry(i), Field("addresses"), Entry(k)];
-                faults.report_path(subject, &path, "this must be an address of type `addressType`");
+                violations.report_path(subject, &path, "this must be an address of type `addressType`");
             }
         }
     }
 }
 
-fn subset(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn subset(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.list("addresses").is_empty() && subject.list("notReadyAddresses").is_empty() {
-        faults.report_field(subject, "addresses", "must specify `addresses` or `notReadyAddresses`");
+        violations.report_field(subject, "addresses", "must specify `addresses` or `notReadyAddresses`");
     }
 }
 
-fn networks(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn networks(subject: Subject<'_>, violations: &mut RuleViolations) {
     if !(1..=2).contains(&subject.list("cidrs").len()) {
-        faults.report_field(subject, "cidrs", "must have one CIDR, or one per IP family");
+        violations.report_field(subject, "cidrs", "must have one CIDR, or one per IP family");
     }
 }

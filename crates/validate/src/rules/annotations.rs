@@ -46,9 +46,9 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn size(subject: Subject<'_>, field: &str, faults: &mut RuleViolations) {
+fn size(subject: Subject<'_>, field: &str, violations: &mut RuleViolations) {
     let sizes = subject.map(field).map(|(key, value)| key.len() + value.as_str().map_or(0, str::len));
     if sizes.sum::<usize>() > 256 * 1024 {
-        faults.report_field(subject, field, "annotations must not exceed 262144 bytes in total");
+        violations.report_field(subject, field, "annotations must not exceed 262144 bytes in total");
     }
 }

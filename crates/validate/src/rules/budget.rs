@@ -21,9 +21,9 @@ spec: {minAvailable: 1, maxUnavailable: 1}
     ..ValidationRule::DEFAULT
 };
 
-fn budget(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn budget(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.count(&["minAvailable", "maxUnavailable"]) == 2 {
-        faults.report_field(
+        violations.report_field(
             subject,
             "maxUnavailable",
             "`minAvailable` and `maxUnavailable` cannot both be set",

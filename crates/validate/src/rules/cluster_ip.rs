@@ -32,19 +32,27 @@ fn is_address(text: &str) -> bool {
     text == "None" || text.parse::<IpAddr>().is_ok()
 }
 
-fn address(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn address(subject: Subject<'_>, violations: &mut RuleViolations) {
     let own = subject.text_or_empty("clusterIP");
     match subject.text_or_empty("type") {
         "ExternalName" if !own.is_empty() => {
-            faults.report_field(subject, "clusterIP", "may not be set for Services of type `ExternalName`");
+            violations.report_field(
+                subject,
+                "clusterIP",
+                "may not be set for Services of type `ExternalName`",
+            );
         }
         "NodePort" | "LoadBalancer" if own == "None" => {
-            faults.report_field(subject, "clusterIP", "may be `None` only for Services of type `ClusterIP`");
+            violations.report_field(
+                subject,
+                "clusterIP",
+                "may be `None` only for Services of type `ClusterIP`",
+            );
         }
         _ => {}
     }
     let first = subject.list("clusterIPs").first().and_then(Node::as_str);
     if first.is_some_and(|first| !own.is_empty() && first != own) {
-        faults.report_field(subject, "clusterIPs", "the first entry must equal `clusterIP`");
+        violations.report_field(subject, "clusterIPs", "the first entry must equal `clusterIP`");
     }
 }

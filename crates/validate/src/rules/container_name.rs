@@ -19,13 +19,13 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
 };
 
 /// Duplicates within one list are reported by the schema traversal.
-fn names(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn names(subject: Subject<'_>, violations: &mut RuleViolations) {
     let init: FxHashSet<&str> = subject.list("initContainers").iter().map(|c| text_of(c, "name")).collect();
     for (i, container) in subject.list("containers").iter().enumerate() {
         let name = text_of(container, "name");
         if !name.is_empty() && init.contains(name) {
             let path = [Field("containers"), Entry(i), Field("name")];
-            faults.report_path(
+            violations.report_path(
                 subject,
                 &path,
                 "duplicate container name: an init container has the same name",

@@ -29,19 +29,19 @@ data: {conf/mode: \"yes\"}
     ..ValidationRule::DEFAULT
 };
 
-fn keys(subject: Subject<'_>, field: &str, faults: &mut RuleViolations) {
+fn keys(subject: Subject<'_>, field: &str, violations: &mut RuleViolations) {
     for key in subject.entries(field).iter().map(|entry| &entry.key).filter(|key| !is_data_key(&key.text)) {
         let message = "a key must consist of alphanumeric characters, `-`, `_` or `.`";
-        faults.report_at(&[Field(field), Field(&key.text)], key.meta.span, message);
+        violations.report_at(&[Field(field), Field(&key.text)], key.meta.span, message);
     }
 }
 
-fn duplicates(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn duplicates(subject: Subject<'_>, violations: &mut RuleViolations) {
     let texts = subject.get("data").and_then(Node::as_map);
     for key in subject.entries("binaryData").iter().map(|entry| &entry.key) {
         if texts.is_some_and(|texts| texts.contains_key(&key.text)) {
             let path = [Field("binaryData"), Field(&key.text)];
-            faults.report_at(&path, key.meta.span, "duplicate of a key in `data`");
+            violations.report_at(&path, key.meta.span, "duplicate of a key in `data`");
         }
     }
 }

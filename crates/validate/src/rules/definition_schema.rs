@@ -41,7 +41,7 @@ const ALTERNATIVES: [&str; 4] = ["allOf", "anyOf", "oneOf", "not"];
 /// Keywords that are not allowed in such schemas.
 const OUTSIDE_ALONE: [&str; 5] = ["type", "title", "description", "default", "additionalProperties"];
 
-fn schema(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn schema(subject: Subject<'_>, violations: &mut RuleViolations) {
     // In v1beta1 the schema is optional.
     if subject.object.get("apiVersion").and_then(Node::as_str) != Some("apiextensions.k8s.io/v1") {
         return;
@@ -51,10 +51,10 @@ fn schema(subject: Subject<'_>, faults: &mut RuleViolations) {
     let Some(root) = root else {
         let path = [Field("schema"), Field("openAPIV3Schema")];
         let message = "schemas are required for each version";
-        return faults.report_at(&path, subject.location("schema"), message);
+        return violations.report_at(&path, subject.location("schema"), message);
     };
     let path = vec![Field("schema"), Field("openAPIV3Schema")];
-    let mut walk = SchemaOfDefinition { path, faults };
+    let mut walk = SchemaOfDefinition { path, violations };
     if root.get("type").and_then(Node::as_str).is_some_and(|name| TYPES.contains(&name) && name != "object") {
         walk.report(&["type"], root.span(), "must be `object` at the root");
     }
@@ -64,7 +64,7 @@ fn schema(subject: Subject<'_>, faults: &mut RuleViolations) {
 /// A traversal of the schemas of a CRD.
 struct SchemaOfDefinition<'n, 'f> {
     path: Vec<PathStep<'n>>,
-    faults: &'f mut RuleViolations,
+    violations: &'f mut RuleViolations,
 }
 
 /// Returns the string of a keyword.
@@ -80,7 +80,7 @@ impl<'n> SchemaOfDefinition<'n, '_> {
     fn report(&mut self, below: &[&'n str], at: Span, message: impl Into<String>) {
         let path: Vec<PathStep<'n>> =
             self.path.iter().copied().chain(below.iter().map(|name| Field(name))).collect();
-        self.faults.report_at(&path, at, message);
+        self.violations.report_at(&path, at, message);
     }
 
     /// Reports a keyword of a schema.

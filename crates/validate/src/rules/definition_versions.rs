@@ -26,10 +26,10 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn versions(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn versions(subject: Subject<'_>, violations: &mut RuleViolations) {
     let versions = subject.list("versions");
     let stored = versions.iter().filter(|version| is_true(version.get("storage"))).count();
     if !versions.is_empty() && stored != 1 {
-        faults.report_field(subject, "versions", "exactly one version must have `storage: true`");
+        violations.report_field(subject, "versions", "exactly one version must have `storage: true`");
     }
 }

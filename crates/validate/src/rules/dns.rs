@@ -16,11 +16,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn policy(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn policy(subject: Subject<'_>, violations: &mut RuleViolations) {
     let servers =
         subject.get("dnsConfig").and_then(|config| config.get("nameservers")).and_then(Node::as_list);
     if subject.text("dnsPolicy") == Some("None") && servers.is_none_or(Vec::is_empty) {
-        faults.report_field(
+        violations.report_field(
             subject,
             "dnsPolicy",
             "at least one entry in `dnsConfig.nameservers` is required if `dnsPolicy` is `None`",
@@ -28,10 +28,10 @@ fn policy(subject: Subject<'_>, faults: &mut RuleViolations) {
     }
 }
 
-fn config(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn config(subject: Subject<'_>, violations: &mut RuleViolations) {
     for (field, most) in [("nameservers", 3), ("searches", 32)] {
         if subject.list(field).len() > most {
-            faults.report_field(subject, field, format!("must not have more than {most} entries"));
+            violations.report_field(subject, field, format!("must not have more than {most} entries"));
         }
     }
 }

@@ -27,9 +27,9 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn variable(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn variable(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.get("valueFrom").is_some() && !subject.text_or_empty("value").is_empty() {
-        faults.report_field(subject, "valueFrom", "may not be set if `value` is not empty");
+        violations.report_field(subject, "valueFrom", "may not be set if `value` is not empty");
     }
 }
 
@@ -37,26 +37,26 @@ fn variable(subject: Subject<'_>, faults: &mut RuleViolations) {
 const FIELDS: &str = "metadata.name metadata.namespace metadata.uid spec.nodeName spec.serviceAccountName status.hostIP \
                       status.hostIPs status.podIP status.podIPs";
 
-fn source(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn source(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.count(&["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"]) != 1
     {
-        faults.report_value(subject, "must specify exactly one source");
+        violations.report_value(subject, "must specify exactly one source");
     }
     let path = subject.get("fieldRef").map_or("", |field| text_of(field, "fieldPath"));
     let is_entry = path.starts_with("metadata.annotations['") || path.starts_with("metadata.labels['");
     if !path.is_empty() && !is_entry && !FIELDS.split(' ').any(|known| known == path) {
         let message = "unsupported field path";
-        faults.report_path(subject, &[Field("fieldRef"), Field("fieldPath")], message);
+        violations.report_path(subject, &[Field("fieldRef"), Field("fieldPath")], message);
     }
 }
 
-fn source_of_all(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn source_of_all(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.count(&["configMapRef", "secretRef"]) != 1 {
-        faults.report_value(subject, "must specify exactly one of `configMapRef` and `secretRef`");
+        violations.report_value(subject, "must specify exactly one of `configMapRef` and `secretRef`");
     }
 }
 
-fn divisor(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn divisor(subject: Subject<'_>, violations: &mut RuleViolations) {
     let Some(divisor) = subject.get("divisor").and_then(Node::scalar_text).filter(|text| *text != "0") else {
         return;
     };
@@ -69,6 +69,6 @@ fn divisor(subject: Subject<'_>, faults: &mut RuleViolations) {
     };
     let amount = Quantity::parse(divisor);
     if !possible.split(", ").any(|text| Quantity::parse(text) == amount) {
-        faults.report_field(subject, "divisor", format!("this must be one of {possible}"));
+        violations.report_field(subject, "divisor", format!("this must be one of {possible}"));
     }
 }

@@ -36,7 +36,7 @@ spec:
         ),
         ("CustomResourceDefinitionNames shortNames categories", Check::StringList(LABEL_1035)),
         ("Variable name", Check::RequiredString(IDENTIFIER)),
-        ("StatefulSetSpec", Check::Type(claims)),
+        ("StatefulSetSpec", Check::Type(check_claim_names)),
     ],
     ..ValidationRule::DEFAULT
 };
@@ -54,12 +54,12 @@ fn is_identifier(text: &str) -> bool {
 }
 
 /// Checks the names of volumeClaimTemplates, which become names of volumes.
-fn claims(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn check_claim_names(subject: Subject<'_>, violations: &mut RuleViolations) {
     for (i, claim) in subject.list("volumeClaimTemplates").iter().enumerate() {
         let name = claim.get_path(&["metadata", "name"]).and_then(Node::as_str);
         if name.is_some_and(|text| !is_dns_label(text)) {
             let path = [Field("volumeClaimTemplates"), Entry(i), Field("metadata"), Field("name")];
-            faults.report_path(subject, &path, format!("this must be {}", LABEL.1));
+            violations.report_path(subject, &path, format!("this must be {}", LABEL.1));
         }
     }
 }

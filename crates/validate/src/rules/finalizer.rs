@@ -22,12 +22,12 @@ data: {mode: prod}
     ..ValidationRule::DEFAULT
 };
 
-fn finalizers(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn finalizers(subject: Subject<'_>, violations: &mut RuleViolations) {
     for (i, entry) in subject.list("finalizers").iter().enumerate() {
         let Some(text) = entry.as_str() else { continue };
         let is_standard = matches!(text, "kubernetes" | "orphan" | "foregroundDeletion");
         if !is_qualified_name(text) || (!text.contains('/') && !is_standard) {
-            faults.report_path(
+            violations.report_path(
                 subject,
                 &[Field("finalizers"), Entry(i)],
                 "this must be a qualified name with a domain, such as `example.com/name`",

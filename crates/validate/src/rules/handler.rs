@@ -21,23 +21,24 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn handler(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn handler(subject: Subject<'_>, violations: &mut RuleViolations) {
     match subject.count(&["exec", "httpGet", "tcpSocket", "grpc", "sleep"]) {
         1 => {}
-        0 => faults.report_value(subject, "must specify a handler: `exec`, `httpGet`, `tcpSocket` or `grpc`"),
-        _ => faults.report_value(subject, "may not specify more than one handler"),
+        0 => violations
+            .report_value(subject, "must specify a handler: `exec`, `httpGet`, `tcpSocket` or `grpc`"),
+        _ => violations.report_value(subject, "may not specify more than one handler"),
     }
     let exec = subject.get("exec");
     if exec.is_some_and(|exec| exec.get("command").and_then(Node::as_list).is_none_or(Vec::is_empty)) {
-        faults.report_field(subject, "exec", "`exec.command` is required");
+        violations.report_field(subject, "exec", "`exec.command` is required");
     }
 }
 
-fn header(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn header(subject: Subject<'_>, violations: &mut RuleViolations) {
     let is_token =
         |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
     if subject.text("name").is_some_and(|name| !is_token(name)) {
-        faults.report_field(
+        violations.report_field(
             subject,
             "name",
             "a valid HTTP header name must consist of alphanumeric characters or `-`",
@@ -45,7 +46,7 @@ fn header(subject: Subject<'_>, faults: &mut RuleViolations) {
     }
 }
 
-fn init_containers(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn init_containers(subject: Subject<'_>, violations: &mut RuleViolations) {
     for (i, container) in subject.list("initContainers").iter().enumerate() {
         if text_of(container, "restartPolicy") == "Always" {
             continue;
@@ -53,7 +54,7 @@ fn init_containers(subject: Subject<'_>, faults: &mut RuleViolations) {
         for field in ["livenessProbe", "readinessProbe", "startupProbe", "lifecycle"] {
             if container.get(field).is_some_and(|value| !value.is_null()) {
                 let message = "may not be set for init containers without `restartPolicy: Always`";
-                faults.report_path(subject, &[Field("initContainers"), Entry(i), Field(field)], message);
+                violations.report_path(subject, &[Field("initContainers"), Entry(i), Field(field)], message);
             }
         }
     }

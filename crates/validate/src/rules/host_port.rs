@@ -22,7 +22,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn host_ports(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn host_ports(subject: Subject<'_>, violations: &mut RuleViolations) {
     let is_host = subject.is_true("hostNetwork");
     let mut used = FxHashSet::default();
     for (i, container) in subject.list("containers").iter().enumerate() {
@@ -32,11 +32,11 @@ fn host_ports(subject: Subject<'_>, faults: &mut RuleViolations) {
             let Some(host) = number("hostPort").filter(|number| *number != "0") else { continue };
             let path = [Field("containers"), Entry(i), Field("ports"), Entry(k), Field("hostPort")];
             if is_host && number("containerPort").is_some_and(|own| own != host) {
-                faults.report_path(subject, &path, "must match `containerPort` if `hostNetwork` is true");
+                violations.report_path(subject, &path, "must match `containerPort` if `hostNetwork` is true");
             }
             let protocol = port.get("protocol").and_then(Node::as_str).unwrap_or("TCP");
             if !used.insert((host, protocol, text_of(port, "hostIP"))) {
-                faults.report_path(subject, &path, "duplicate host port");
+                violations.report_path(subject, &path, "duplicate host port");
             }
         }
     }

@@ -25,17 +25,17 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn blanks(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn blanks(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.text("image").is_some_and(|text| !text.is_empty() && text.trim() != text) {
-        faults.report_field(subject, "image", "must not have leading or trailing whitespace");
+        violations.report_field(subject, "image", "must not have leading or trailing whitespace");
     }
 }
 
-fn images(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn images(subject: Subject<'_>, violations: &mut RuleViolations) {
     for (list, i, container) in subject.containers() {
         if container.as_map().is_some() && container.get("image").is_none_or(Node::is_null) {
             let path = [Field(list), Entry(i), Field("image")];
-            faults.report_at(&path, container.span(), "the container has no image");
+            violations.report_at(&path, container.span(), "the container has no image");
         }
     }
 }

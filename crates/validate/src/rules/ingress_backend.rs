@@ -27,29 +27,33 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn ingress(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn ingress(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.list("rules").is_empty() && subject.get("defaultBackend").is_none() {
-        faults.report_value(subject, "either `defaultBackend` or `rules` must be specified");
+        violations.report_value(subject, "either `defaultBackend` or `rules` must be specified");
     }
 }
 
-fn backend(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn backend(subject: Subject<'_>, violations: &mut RuleViolations) {
     // A backend in the format of an older API version.
     if subject.map.contains_key("serviceName") {
         return;
     }
     if subject.count(&["service", "resource"]) != 1 {
-        faults.report_value(subject, "must specify exactly one of `service` and `resource`");
+        violations.report_value(subject, "must specify exactly one of `service` and `resource`");
     }
     let service = subject.get("service").filter(|service| service.get("port").is_none_or(Node::is_null));
     if let Some(service) = service {
-        faults.report_at(&[Field("service"), Field("port")], service.span(), "`service.port` is required");
+        violations.report_at(
+            &[Field("service"), Field("port")],
+            service.span(),
+            "`service.port` is required",
+        );
     }
 }
 
-fn port(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn port(subject: Subject<'_>, violations: &mut RuleViolations) {
     let has_name = !subject.text_or_empty("name").is_empty();
     if has_name == (subject.int("number").unwrap_or(0) != 0) {
-        faults.report_value(subject, "must specify exactly one of `name` and `number`");
+        violations.report_value(subject, "must specify exactly one of `name` and `number`");
     }
 }

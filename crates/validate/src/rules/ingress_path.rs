@@ -27,7 +27,7 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn path(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn path(subject: Subject<'_>, violations: &mut RuleViolations) {
     let (kind, path) = (subject.text_or_empty("pathType"), subject.text_or_empty("path"));
     let is_exact = matches!(kind, "Exact" | "Prefix");
     let is_not_normalized = || {
@@ -36,12 +36,12 @@ fn path(subject: Subject<'_>, faults: &mut RuleViolations) {
     };
     if is_exact || (kind == "ImplementationSpecific" && !path.is_empty()) {
         if !path.starts_with('/') {
-            faults.report_field(subject, "path", "must be an absolute path");
+            violations.report_field(subject, "path", "must be an absolute path");
         } else if is_exact && is_not_normalized() {
-            faults.report_field(subject, "path", "must not contain `//`, `/./`, `/../` or `%2f`");
+            violations.report_field(subject, "path", "must not contain `//`, `/./`, `/../` or `%2f`");
         }
     } else if kind.is_empty() && subject.get("pathType").is_some() {
-        faults.report_field(
+        violations.report_field(
             subject,
             "pathType",
             "this must be `Exact`, `Prefix` or `ImplementationSpecific`",

@@ -26,15 +26,15 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn job(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn job(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.text("completionMode") == Some("Indexed") && subject.get("completions").is_none() {
-        faults.report_field(subject, "completions", "required if `completionMode` is `Indexed`");
+        violations.report_field(subject, "completions", "required if `completionMode` is `Indexed`");
     }
     let is_rejected = |selector: &Node| {
         subject.kind() == "CronJob" || (selects_something(selector) && !subject.is_true("manualSelector"))
     };
     if subject.get("selector").is_some_and(is_rejected) {
-        faults.report_field(
+        violations.report_field(
             subject,
             "selector",
             "must not be set: the Job controller generates the selector",

@@ -32,14 +32,14 @@ fn is_wrong(value: &Node) -> bool {
     value.as_str().is_some_and(|text| !is_label_value(text))
 }
 
-fn values(subject: Subject<'_>, field: &str, faults: &mut RuleViolations) {
+fn values(subject: Subject<'_>, field: &str, violations: &mut RuleViolations) {
     for (key, _) in subject.map(field).filter(|(_, value)| is_wrong(value)) {
-        faults.report_path(subject, &[Field(field), Field(key)], MESSAGE);
+        violations.report_path(subject, &[Field(field), Field(key)], MESSAGE);
     }
 }
 
-fn requirement_values(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn requirement_values(subject: Subject<'_>, violations: &mut RuleViolations) {
     for (i, _) in subject.list("values").iter().enumerate().filter(|(_, value)| is_wrong(value)) {
-        faults.report_path(subject, &[Field("values"), Entry(i)], MESSAGE);
+        violations.report_path(subject, &[Field("values"), Entry(i)], MESSAGE);
     }
 }

@@ -34,7 +34,7 @@ const ORDER: [(&str, &str); 6] = [
     ("default", "max"),
 ];
 
-fn range(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn range(subject: Subject<'_>, violations: &mut RuleViolations) {
     for (less, more) in ORDER {
         for (name, amount) in subject.map(less) {
             let larger = subject.get(more).and_then(|map| map.get(name));
@@ -42,7 +42,7 @@ fn range(subject: Subject<'_>, faults: &mut RuleViolations) {
                 .zip(larger.and_then(Quantity::from_node))
                 .is_some_and(|(less, more)| less > more)
             {
-                faults.report_path(
+                violations.report_path(
                     subject,
                     &[Field(less), Field(name)],
                     format!("must be less than or equal to the value in `{more}`"),
@@ -52,7 +52,7 @@ fn range(subject: Subject<'_>, faults: &mut RuleViolations) {
     }
     for field in ["default", "defaultRequest"] {
         if subject.text("type") == Some("Pod") && subject.get(field).is_some() {
-            faults.report_field(subject, field, "may not be specified if `type` is `Pod`");
+            violations.report_field(subject, field, "may not be specified if `type` is `Pod`");
         }
     }
 }

@@ -37,21 +37,21 @@ spec:
 
 const SOURCES: [&str; 5] = ["resource", "containerResource", "pods", "object", "external"];
 
-fn source(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn source(subject: Subject<'_>, violations: &mut RuleViolations) {
     let kind = subject.text_or_empty("type");
     let is_source = |field: &&str| {
         let (first, rest) = field.split_at(1);
         kind.strip_prefix(first.to_ascii_uppercase().as_str()) == Some(rest)
     };
     let Some(source) = SOURCES.into_iter().find(is_source) else {
-        return faults.report_field(
+        return violations.report_field(
             subject,
             "type",
             "this must be `Resource`, `ContainerResource`, `Pods`, `Object` or `External`",
         );
     };
     if subject.get(source).is_none() || subject.count(&SOURCES) != 1 {
-        faults.report_value(subject, format!("must specify `{source}` and no other metric source"));
+        violations.report_value(subject, format!("must specify `{source}` and no other metric source"));
     }
     let Some(target) = subject.get(source).and_then(|source| source.get("target")) else { return };
     let has = |field: &str| target.get(field).is_some_and(|value| !value.is_null());
@@ -62,7 +62,7 @@ fn source(subject: Subject<'_>, faults: &mut RuleViolations) {
     };
     if !fits {
         let path = [Field(source), Field("target")];
-        faults.report_path(
+        violations.report_path(
             subject,
             &path,
             "the target value is missing or not supported for this metric type",
@@ -70,8 +70,8 @@ fn source(subject: Subject<'_>, faults: &mut RuleViolations) {
     }
 }
 
-fn target(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn target(subject: Subject<'_>, violations: &mut RuleViolations) {
     if !matches!(subject.text_or_empty("type"), "Utilization" | "Value" | "AverageValue") {
-        faults.report_field(subject, "type", "this must be `Utilization`, `Value` or `AverageValue`");
+        violations.report_field(subject, "type", "this must be `Utilization`, `Value` or `AverageValue`");
     }
 }

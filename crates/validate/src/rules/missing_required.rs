@@ -81,29 +81,33 @@ const WITH_SPEC: &str = "CronJob DaemonSet Deployment HorizontalPodAutoscaler In
                          StatefulSet";
 
 /// Checks that an object of a built-in kind has a required `spec`.
-pub(super) fn spec(object: &Node, faults: &mut RuleViolations) {
+pub(super) fn spec(object: &Node, violations: &mut RuleViolations) {
     let kind = text_of(object, "kind");
     if WITH_SPEC.split(' ').any(|known| known == kind) && object.get("spec").is_none_or(Node::is_null) {
-        faults.report_at(&[Field("spec")], object.span(), "missing required field `spec`");
+        violations.report_at(&[Field("spec")], object.span(), "missing required field `spec`");
     }
 }
 
-fn pod_template(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn pod_template(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.is_object && subject.get("template").is_none() {
-        faults.report_field(subject, "template", "missing required field `template`");
+        violations.report_field(subject, "template", "missing required field `template`");
     }
 }
 
-fn validations(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn validations(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.list("validations").is_empty() && subject.list("auditAnnotations").is_empty() {
-        faults.report_field(subject, "validations", "`validations` or `auditAnnotations` must be specified");
+        violations.report_field(
+            subject,
+            "validations",
+            "`validations` or `auditAnnotations` must be specified",
+        );
     }
 }
 
-fn resource_rules(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn resource_rules(subject: Subject<'_>, violations: &mut RuleViolations) {
     let Some(constraints) = subject.get("matchConstraints") else { return };
     if constraints.get("resourceRules").and_then(Node::as_list).is_none_or(Vec::is_empty) {
         let path = [Field("matchConstraints"), Field("resourceRules")];
-        faults.report_at(&path, constraints.span(), "`resourceRules` is required");
+        violations.report_at(&path, constraints.span(), "`resourceRules` is required");
     }
 }

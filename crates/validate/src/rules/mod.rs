@@ -157,34 +157,34 @@ static TYPES: LazyLock<FxHashMap<&'static str, Vec<TypeCheck>>> = LazyLock::new(
 
 /// Runs the checks of a type, given by the last component of its name.
 pub(super) fn check_type(type_name: &str, subject: Subject<'_>) -> Vec<RuleViolation> {
-    let mut faults = RuleViolations { rule: &missing_required::RULE, found: Vec::new() };
+    let mut violations = RuleViolations { rule: &missing_required::RULE, found: Vec::new() };
     for TypeCheck { rule, field, check } in TYPES.get(type_name).into_iter().flatten() {
-        faults.rule = rule;
-        check.run(subject, field, &mut faults);
+        violations.rule = rule;
+        check.run(subject, field, &mut violations);
     }
-    faults.found
+    violations.found
 }
 
 /// Runs the checks that do not depend on a type: names, and the `spec` of built-in kinds.
 pub(super) fn check_object(object: &Node, is_built_in: bool) -> Vec<RuleViolation> {
-    let mut faults = RuleViolations { rule: &object_name::RULE, found: Vec::new() };
-    object_name::name(object, &mut faults);
-    faults.rule = &missing_required::RULE;
+    let mut violations = RuleViolations { rule: &object_name::RULE, found: Vec::new() };
+    object_name::name(object, &mut violations);
+    violations.rule = &missing_required::RULE;
     if is_built_in {
-        missing_required::spec(object, &mut faults);
+        missing_required::spec(object, &mut violations);
     }
-    faults.found
+    violations.found
 }
 
 impl Check {
-    fn run(self, subject: Subject<'_>, field: &str, faults: &mut RuleViolations) {
+    fn run(self, subject: Subject<'_>, field: &str, violations: &mut RuleViolations) {
         match self {
-            Self::Type(check) => check(subject, faults),
-            Self::Field(check) => check(subject, field, faults),
+            Self::Type(check) => check(subject, violations),
+            Self::Field(check) => check(subject, field, violations),
             Self::StringList((form, expected)) => {
                 let is_wrong = |entry: &Node| entry.as_str().is_some_and(|text| !form(text));
                 for (i, _) in subject.list(field).iter().enumerate().filter(|(_, entry)| is_wrong(entry)) {
-                    faults.report_path(
+                    violations.report_path(
                         subject,
                         &[PathStep::Field(field), PathStep::Entry(i)],
                         format!("this must be {expected}"),
@@ -193,7 +193,7 @@ impl Check {
             }
             _ => {
                 if let Some(message) = self.problem(subject.get(field), field) {
-                    faults.report_field(subject, field, message);
+                    violations.report_field(subject, field, message);
                 }
             }
         }

@@ -30,11 +30,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
 
 const RELATIVE: &str = "a relative path without `..`";
 
-fn mounts(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn mounts(subject: Subject<'_>, violations: &mut RuleViolations) {
     for (i, mount) in subject.list("volumeMounts").iter().enumerate() {
         for field in ["subPath", "subPathExpr"] {
             if !is_relative_path(text_of(mount, field)) {
-                faults.report_path(
+                violations.report_path(
                     subject,
                     &[Field("volumeMounts"), Entry(i), Field(field)],
                     format!("this must be {RELATIVE}"),
@@ -44,8 +44,8 @@ fn mounts(subject: Subject<'_>, faults: &mut RuleViolations) {
     }
 }
 
-fn host_path(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn host_path(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.text_or_empty("path").split('/').any(|part| part == "..") {
-        faults.report_field(subject, "path", "must not contain `..`");
+        violations.report_field(subject, "path", "must not contain `..`");
     }
 }

@@ -32,18 +32,18 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn peer(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn peer(subject: Subject<'_>, violations: &mut RuleViolations) {
     let selects = subject.count(&["podSelector", "namespaceSelector"]) > 0;
     if selects == subject.get("ipBlock").is_some() {
         let message = "must specify either `ipBlock`, or `podSelector` and `namespaceSelector`";
-        faults.report_value(subject, message);
+        violations.report_value(subject, message);
     }
 }
 
-fn port(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn port(subject: Subject<'_>, violations: &mut RuleViolations) {
     let Some(end) = subject.int("endPort") else { return };
     if subject.int("port").is_none_or(|port| port > end) {
-        faults.report_field(
+        violations.report_field(
             subject,
             "endPort",
             "requires a numeric `port` that is less than or equal to `endPort`",
@@ -61,13 +61,17 @@ fn network(text: &str) -> Option<(bool, u128, u32)> {
     }
 }
 
-fn block(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn block(subject: Subject<'_>, violations: &mut RuleViolations) {
     let Some((v4, whole, bits)) = network(subject.text_or_empty("cidr")) else { return };
     for (i, except) in subject.list("except").iter().enumerate() {
         let Some((own, part, own_bits)) = except.as_str().and_then(network) else { continue };
         let same = bits == 0 || (whole ^ part) >> (128 - bits) == 0;
         if own != v4 || own_bits <= bits || !same {
-            faults.report_path(subject, &[Field("except"), Entry(i)], "must be a strict subset of `cidr`");
+            violations.report_path(
+                subject,
+                &[Field("except"), Entry(i)],
+                "must be a strict subset of `cidr`",
+            );
         }
     }
 }

@@ -74,12 +74,12 @@ fn is_percentage(text: &str) -> bool {
 }
 
 /// Checks that only readiness probes require more than one success.
-fn successes(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn successes(subject: Subject<'_>, violations: &mut RuleViolations) {
     for field in ["livenessProbe", "startupProbe"] {
         let threshold = subject.get(field).and_then(|probe| probe.get("successThreshold"));
         if matches!(threshold.and_then(Node::resolve), Some(Resolved::Int(count)) if count > 1) {
             let path = [Field(field), Field("successThreshold")];
-            faults.report_path(subject, &path, "must be 1 for liveness and startup probes");
+            violations.report_path(subject, &path, "must be 1 for liveness and startup probes");
         }
     }
 }

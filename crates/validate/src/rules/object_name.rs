@@ -41,17 +41,17 @@ fn name_form(kind: &str, object: &Node) -> (usize, fn(&str) -> bool, &'static st
 }
 
 /// Checks the name and the namespace of an object of any kind.
-pub(super) fn name(object: &Node, faults: &mut RuleViolations) {
+pub(super) fn name(object: &Node, violations: &mut RuleViolations) {
     let Some(metadata) = object.get("metadata") else {
         let message = "missing required field `metadata`";
-        return faults.report_at(&[Field("metadata")], object.span(), message);
+        return violations.report_at(&[Field("metadata")], object.span(), message);
     };
     let location = |field| metadata.get(field).map_or(metadata.span(), Node::span);
     let namespace = text_of(metadata, "namespace");
     if !namespace.is_empty() && !is_dns_label(namespace) {
         let path = [Field("metadata"), Field("namespace")];
         let message = "a namespace name must be a lowercase RFC 1123 label (at most 63 characters)";
-        faults.report_at(&path, location("namespace"), message);
+        violations.report_at(&path, location("namespace"), message);
     }
     let (kind, own) = (text_of(object, "kind"), text_of(metadata, "name"));
     let (longest, form, allowed) = name_form(kind, object);
@@ -61,13 +61,13 @@ pub(super) fn name(object: &Node, faults: &mut RuleViolations) {
         || metadata.get("name").is_some_and(|name| !name.is_null() && name.as_str() != Some(""));
     if !own.is_empty() {
         if own.len() > longest || !form(own) {
-            faults.report_at(
+            violations.report_at(
                 &path,
                 location("name"),
                 format!("the name of a {kind} must consist of {allowed}"),
             );
         }
     } else if text_of(metadata, "generateName").is_empty() && kind != "LimitRange" && !has_other_type() {
-        faults.report_at(&path, metadata.span(), "`name` or `generateName` is required");
+        violations.report_at(&path, metadata.span(), "`name` or `generateName` is required");
     }
 }

@@ -19,14 +19,14 @@ metadata:
   - {apiVersion: v1, kind: Node, name: two, uid: \"2\", controller: true}
 ",
     fix: ("\"2\", controller: true", "\"2\", controller: false"),
-    checks: &[("ObjectMeta", Check::Type(owners))],
+    checks: &[("ObjectMeta", Check::Type(check_controllers))],
     ..ValidationRule::DEFAULT
 };
 
-fn owners(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn check_controllers(subject: Subject<'_>, violations: &mut RuleViolations) {
     let owners = subject.list("ownerReferences").iter();
     if owners.filter(|entry| is_true(entry.get("controller"))).count() > 1 {
-        faults.report_field(
+        violations.report_field(
             subject,
             "ownerReferences",
             "only one owner reference can have `controller: true`",

@@ -25,20 +25,20 @@ rules:
     ..ValidationRule::DEFAULT
 };
 
-fn rule(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn rule(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.list("verbs").is_empty() {
-        faults.report_field(subject, "verbs", "`verbs` must contain at least one value");
+        violations.report_field(subject, "verbs", "`verbs` must contain at least one value");
     }
     let has = |field| !subject.list(field).is_empty();
     if has("nonResourceURLs") {
         if has("apiGroups") || has("resources") || has("resourceNames") {
-            faults.report_field(
+            violations.report_field(
                 subject,
                 "nonResourceURLs",
                 "rules cannot apply to both regular resources and non-resource URLs",
             );
         } else if subject.kind() == "Role" {
-            faults.report_field(
+            violations.report_field(
                 subject,
                 "nonResourceURLs",
                 "namespaced rules cannot apply to non-resource URLs",
@@ -51,11 +51,12 @@ fn rule(subject: Subject<'_>, faults: &mut RuleViolations) {
         ("resources", "resource rules must supply at least one resource"),
     ] {
         if !has(field) {
-            faults.report_field(subject, field, message);
+            violations.report_field(subject, field, message);
         }
     }
 }
 
-fn stars(subject: Subject<'_>, faults: &mut RuleViolations) {
-    faults.check_wildcards(subject, &["verbs", "apiGroups", "resources", "namespaces", "nonResourceURLs"]);
+fn stars(subject: Subject<'_>, violations: &mut RuleViolations) {
+    violations
+        .check_wildcards(subject, &["verbs", "apiGroups", "resources", "namespaces", "nonResourceURLs"]);
 }

@@ -33,23 +33,23 @@ fn is_filled(text: &str) -> bool {
     !text.is_empty()
 }
 
-fn endpoint_ports(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn endpoint_ports(subject: Subject<'_>, violations: &mut RuleViolations) {
     for (i, port) in subject.list("ports").iter().enumerate() {
         let number = port.get("port").and_then(Node::resolve).and_then(integer);
         if number.is_some_and(|number| !(1..=65535).contains(&number)) {
             let path = [Field("ports"), Entry(i), Field("port")];
-            faults.report_path(subject, &path, "must be a port between 1 and 65535");
+            violations.report_path(subject, &path, "must be a port between 1 and 65535");
         }
     }
 }
 
-fn node_ports(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn node_ports(subject: Subject<'_>, violations: &mut RuleViolations) {
     for (i, port) in subject.list("ports").iter().enumerate() {
         let number =
             port.get("nodePort").and_then(Node::scalar_text).and_then(|text| text.parse::<i64>().ok());
         if number.is_some_and(|number| number != 0 && !(30000..=32767).contains(&number)) {
             let message = "not in the default node port range 30000-32767";
-            faults.report_path(subject, &[Field("ports"), Entry(i), Field("nodePort")], message);
+            violations.report_path(subject, &[Field("ports"), Entry(i), Field("nodePort")], message);
         }
     }
 }

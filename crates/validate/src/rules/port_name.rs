@@ -23,21 +23,23 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         ("ServicePort targetPort", Check::OptionalString((|text| text == "0" || is_port_name(text), WANTED))),
         (
             "Container",
-            Check::Type(|subject, faults| names(subject, "duplicate port name in this container", faults)),
+            Check::Type(|subject, violations| {
+                names(subject, "duplicate port name in this container", violations);
+            }),
         ),
-        ("ServiceSpec", Check::Type(|subject, faults| names(subject, "duplicate port name", faults))),
+        ("ServiceSpec", Check::Type(|subject, violations| names(subject, "duplicate port name", violations))),
     ],
     ..ValidationRule::DEFAULT
 };
 
 const WANTED: &str = "an IANA service name (at most 15 lowercase letters, digits and `-`)";
 
-fn names(subject: Subject<'_>, message: &str, faults: &mut RuleViolations) {
+fn names(subject: Subject<'_>, message: &str, violations: &mut RuleViolations) {
     let mut seen = FxHashSet::default();
     for (i, port) in subject.list("ports").iter().enumerate() {
         let name = text_of(port, "name");
         if !name.is_empty() && !seen.insert(name) {
-            faults.report_path(subject, &[Field("ports"), Entry(i), Field("name")], message);
+            violations.report_path(subject, &[Field("ports"), Entry(i), Field("name")], message);
         }
     }
 }

@@ -18,18 +18,18 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn escalation(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn escalation(subject: Subject<'_>, violations: &mut RuleViolations) {
     let forbids =
         subject.get("allowPrivilegeEscalation").is_some() && !subject.is_true("allowPrivilegeEscalation");
     let added = subject.get("capabilities").and_then(|c| c.get("add")).and_then(Node::as_list);
     let is_admin = added.into_iter().flatten().any(|entry| entry.as_str() == Some("CAP_SYS_ADMIN"));
     if forbids && (subject.is_true("privileged") || is_admin) {
         let message = "cannot be false if the container is privileged or has `CAP_SYS_ADMIN`";
-        faults.report_field(subject, "allowPrivilegeEscalation", message);
+        violations.report_field(subject, "allowPrivilegeEscalation", message);
     }
 }
 
-fn seccomp(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn seccomp(subject: Subject<'_>, violations: &mut RuleViolations) {
     let path = subject.text_or_empty("localhostProfile");
     let message = match subject.text_or_empty("type") {
         "Localhost" if path.is_empty() => "must be set if the seccomp type is `Localhost`",
@@ -38,5 +38,5 @@ fn seccomp(subject: Subject<'_>, faults: &mut RuleViolations) {
         _ if !path.is_empty() => "can only be set if the seccomp type is `Localhost`",
         _ => return,
     };
-    faults.report_field(subject, "localhostProfile", message);
+    violations.report_field(subject, "localhostProfile", message);
 }

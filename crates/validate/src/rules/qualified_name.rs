@@ -31,11 +31,11 @@ data: {mode: prod}
     ("LabelSelectorRequirement key; NodeSelectorRequirement key", Check::AnyString(QUALIFIED)),
     // The API server converts these to lowercase before it validates them.
     ("StorageClass provisioner", Check::RequiredString((|text| is_qualified_name(&text.to_lowercase()), WANTED))),
-    (LABELS, Check::Field(|subject, field, faults| keys(subject, field, is_qualified_name, faults))),
+    (LABELS, Check::Field(|subject, field, violations| keys(subject, field, is_qualified_name, violations))),
     (
         "ObjectMeta annotations",
-        Check::Field(|subject, field, faults| {
-            keys(subject, field, |key| is_qualified_name(&key.to_ascii_lowercase()), faults);
+        Check::Field(|subject, field, violations| {
+            keys(subject, field, |key| is_qualified_name(&key.to_ascii_lowercase()), violations);
         }),
     ),
     ],
@@ -45,9 +45,9 @@ data: {mode: prod}
 const WANTED: &str = "a name such as `app` or `example.com/app`";
 const QUALIFIED: StringFormat = (is_qualified_name, WANTED);
 
-fn keys(subject: Subject<'_>, field: &str, form: fn(&str) -> bool, faults: &mut RuleViolations) {
+fn keys(subject: Subject<'_>, field: &str, form: fn(&str) -> bool, violations: &mut RuleViolations) {
     for key in subject.entries(field).iter().map(|entry| &entry.key).filter(|key| !form(&key.text)) {
         let path = [Field(field), Field(&key.text)];
-        faults.report_at(&path, key.meta.span, format!("the key must be {WANTED}"));
+        violations.report_at(&path, key.meta.span, format!("the key must be {WANTED}"));
     }
 }

@@ -26,24 +26,24 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn amounts(subject: Subject<'_>, field: &str, faults: &mut RuleViolations) {
+fn amounts(subject: Subject<'_>, field: &str, violations: &mut RuleViolations) {
     let message = "must be greater than or equal to 0";
     let is_negative = |value: &Node| Quantity::from_node(value).is_some_and(Quantity::is_negative);
     for (key, _) in subject.map(field).filter(|(_, amount)| is_negative(amount)) {
-        faults.report_path(subject, &[Field(field), Field(key)], message);
+        violations.report_path(subject, &[Field(field), Field(key)], message);
     }
     if subject.get(field).is_some_and(is_negative) {
-        faults.report_field(subject, field, message);
+        violations.report_field(subject, field, message);
     }
 }
 
-fn devices(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn devices(subject: Subject<'_>, violations: &mut RuleViolations) {
     for field in ["limits", "requests"] {
         let is_wrong = |(name, amount): &(&str, &Node)| {
             name.contains('/') && !Quantity::from_node(amount).is_none_or(Quantity::is_whole)
         };
         for (name, _) in subject.map(field).filter(is_wrong) {
-            faults.report_path(subject, &[Field(field), Field(name)], "must be an integer");
+            violations.report_path(subject, &[Field(field), Field(name)], "must be an integer");
         }
     }
 }
@@ -52,17 +52,17 @@ fn devices(subject: Subject<'_>, faults: &mut RuleViolations) {
 const COUNTED: &str = "configmaps persistentvolumeclaims pods replicationcontrollers resourcequotas secrets services \
                        services.loadbalancers services.nodeports";
 
-fn counts(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn counts(subject: Subject<'_>, violations: &mut RuleViolations) {
     for (name, amount) in subject.map("hard") {
         let is_count = name.starts_with("count/") || COUNTED.split(' ').any(|counted| counted == name);
         if is_count && !Quantity::from_node(amount).is_none_or(Quantity::is_countable) {
-            faults.report_path(subject, &[Field("hard"), Field(name)], "must be an integer");
+            violations.report_path(subject, &[Field("hard"), Field(name)], "must be an integer");
         }
     }
 }
 
-fn target(subject: Subject<'_>, field: &str, faults: &mut RuleViolations) {
+fn target(subject: Subject<'_>, field: &str, violations: &mut RuleViolations) {
     if subject.get(field).and_then(Quantity::from_node).is_some_and(|amount| !amount.is_positive()) {
-        faults.report_field(subject, field, "must be greater than 0");
+        violations.report_field(subject, field, "must be greater than 0");
     }
 }

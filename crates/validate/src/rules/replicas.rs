@@ -33,9 +33,9 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn replicas(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn replicas(subject: Subject<'_>, violations: &mut RuleViolations) {
     let least = subject.int("minReplicas").unwrap_or(1);
     if subject.int("maxReplicas").is_some_and(|most| most < least) {
-        faults.report_field(subject, "maxReplicas", "must be greater than or equal to `minReplicas`");
+        violations.report_field(subject, "maxReplicas", "must be greater than or equal to `minReplicas`");
     }
 }

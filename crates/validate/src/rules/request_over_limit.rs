@@ -19,7 +19,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn requests(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn requests(subject: Subject<'_>, violations: &mut RuleViolations) {
     let limits = subject.get("limits").and_then(Node::as_map);
     // Limits with `storage` belong to a PersistentVolumeClaim, to which this rule does not apply.
     if limits.is_some_and(|limits| limits.contains_key("storage")) {
@@ -37,7 +37,7 @@ fn requests(subject: Subject<'_>, faults: &mut RuleViolations) {
             Some(Ordering::Less) => format!("must be equal to the `{name}` limit"),
             _ => continue,
         };
-        faults.report_path(subject, &[Field("requests"), Field(name)], message);
+        violations.report_path(subject, &[Field("requests"), Field(name)], message);
     }
 }
 

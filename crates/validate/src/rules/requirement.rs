@@ -22,27 +22,27 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     checks: &[
         (
             "LabelSelectorRequirement; ScopedResourceSelectorRequirement",
-            Check::Type(|subject, faults| {
-                operator(subject, &["In", "NotIn", "Exists", "DoesNotExist"], faults);
+            Check::Type(|subject, violations| {
+                operator(subject, &["In", "NotIn", "Exists", "DoesNotExist"], violations);
             }),
         ),
         (
             "NodeSelectorRequirement",
-            Check::Type(|subject, faults| {
-                operator(subject, &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"], faults);
+            Check::Type(|subject, violations| {
+                operator(subject, &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"], violations);
             }),
         ),
     ],
     ..ValidationRule::DEFAULT
 };
 
-fn operator(subject: Subject<'_>, known: &[&str], faults: &mut RuleViolations) {
+fn operator(subject: Subject<'_>, known: &[&str], violations: &mut RuleViolations) {
     let Some(operator) = subject.text("operator") else { return };
     let count = subject.list("values").len();
     let message = match operator {
         _ if !known.contains(&operator) => {
             let message = format!("the operator must be one of {}", quoted(known));
-            return faults.report_field(subject, "operator", message);
+            return violations.report_field(subject, "operator", message);
         }
         "In" | "NotIn" if count == 0 => "must be specified if the operator is `In` or `NotIn`",
         "Exists" | "DoesNotExist" if count > 0 => {
@@ -51,5 +51,5 @@ fn operator(subject: Subject<'_>, known: &[&str], faults: &mut RuleViolations) {
         "Gt" | "Lt" if count != 1 => "must have a single value if the operator is `Gt` or `Lt`",
         _ => return,
     };
-    faults.report_field(subject, "values", message);
+    violations.report_field(subject, "values", message);
 }

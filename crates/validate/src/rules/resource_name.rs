@@ -28,18 +28,18 @@ fn is_of_containers(name: &str) -> bool {
         || name.contains('/')
 }
 
-fn requirements(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn requirements(subject: Subject<'_>, violations: &mut RuleViolations) {
     let message =
         "must be `cpu`, `memory`, `ephemeral-storage`, or an extended resource such as `example.com/device`";
     for field in ["limits", "requests"] {
         for (name, _) in subject.map(field).filter(|(name, _)| *name != "storage" && !is_of_containers(name))
         {
-            faults.report_path(subject, &[Field(field), Field(name)], message);
+            violations.report_path(subject, &[Field(field), Field(name)], message);
         }
     }
 }
 
-fn limits(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn limits(subject: Subject<'_>, violations: &mut RuleViolations) {
     if !matches!(subject.text("type"), Some("Pod" | "Container")) {
         return;
     }
@@ -47,7 +47,7 @@ fn limits(subject: Subject<'_>, faults: &mut RuleViolations) {
         "must be a standard resource for containers, or an extended resource such as `example.com/device`";
     for field in ["default", "defaultRequest", "max", "maxLimitRequestRatio", "min"] {
         for (name, _) in subject.map(field).filter(|(name, _)| !is_of_containers(name)) {
-            faults.report_path(subject, &[Field(field), Field(name)], message);
+            violations.report_path(subject, &[Field(field), Field(name)], message);
         }
     }
 }
@@ -64,10 +64,10 @@ fn is_in_quotas(name: &str) -> bool {
     (is_listed || pages.starts_with("hugepages-") || name.contains('/')) && is_qualified_name(name)
 }
 
-fn quota(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn quota(subject: Subject<'_>, violations: &mut RuleViolations) {
     let message =
         "must be a standard resource for quotas, such as `pods`, `requests.cpu` or `count/deployments.apps`";
     for (name, _) in subject.map("hard").filter(|(name, _)| !is_in_quotas(name)) {
-        faults.report_path(subject, &[Field("hard"), Field(name)], message);
+        violations.report_path(subject, &[Field("hard"), Field(name)], message);
     }
 }

@@ -25,7 +25,7 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn policy(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn policy(subject: Subject<'_>, violations: &mut RuleViolations) {
     let message = match (subject.kind(), subject.text_or_empty("restartPolicy")) {
         ("Job" | "CronJob", "OnFailure" | "Never") => return,
         ("Job" | "CronJob", _) => "unsupported value for a Job: must be `OnFailure` or `Never`",
@@ -35,5 +35,5 @@ fn policy(subject: Subject<'_>, faults: &mut RuleViolations) {
         }
         _ => return,
     };
-    faults.report_field(subject, "restartPolicy", message);
+    violations.report_field(subject, "restartPolicy", message);
 }

@@ -28,7 +28,7 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn schedule(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn schedule(subject: Subject<'_>, violations: &mut RuleViolations) {
     let message = match subject.text("schedule") {
         None => return,
         Some("") => "must not be empty",
@@ -38,7 +38,7 @@ fn schedule(subject: Subject<'_>, faults: &mut RuleViolations) {
         Some(text) if is_schedule(text) => return,
         _ => "this must be a cron schedule of five fields such as `*/5 * * * *`, or a macro such as `@daily`",
     };
-    faults.report_field(subject, "schedule", message);
+    violations.report_field(subject, "schedule", message);
 }
 
 const MONTHS: &[&str] = &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];

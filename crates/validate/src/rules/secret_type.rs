@@ -30,7 +30,7 @@ stringData: {user: jo}
 /// The annotation with the service account of a token.
 const ACCOUNT: &str = "kubernetes.io/service-account.name";
 
-fn keys(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn keys(subject: Subject<'_>, violations: &mut RuleViolations) {
     let has = |key: &str| subject.map("data").chain(subject.map("stringData")).any(|(own, _)| own == key);
     let needed: &[&str] = match subject.text_or_empty("type") {
         "kubernetes.io/tls" => &["tls.crt", "tls.key"],
@@ -39,28 +39,28 @@ fn keys(subject: Subject<'_>, faults: &mut RuleViolations) {
         "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
         "kubernetes.io/basic-auth" if !has("username") && !has("password") => {
             let message = "key `username` or `password` is required for this type of Secret";
-            return faults.report_field(subject, "type", message);
+            return violations.report_field(subject, "type", message);
         }
-        "kubernetes.io/service-account-token" => return account(subject, faults),
+        "kubernetes.io/service-account-token" => return account(subject, violations),
         _ => return,
     };
     for key in needed.iter().filter(|key| !has(key)) {
         let message = format!("key `{key}` is required for this type of Secret");
-        faults.report_at(&[Field("data"), Field(key)], subject.location("type"), message);
+        violations.report_at(&[Field("data"), Field(key)], subject.location("type"), message);
     }
 }
 
-fn account(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn account(subject: Subject<'_>, violations: &mut RuleViolations) {
     let account = subject.node.get_path(&["metadata", "annotations", ACCOUNT]);
     if account.is_none_or(|account| account.is_null() || account.as_str() == Some("")) {
         let path = [Field("metadata"), Field("annotations"), Field(ACCOUNT)];
         let message = format!("annotation `{ACCOUNT}` is required for this type of Secret");
-        faults.report_at(&path, subject.location("type"), message);
+        violations.report_at(&path, subject.location("type"), message);
     }
 }
 
 /// Checks that registry credentials are JSON.
-fn logins(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn logins(subject: Subject<'_>, violations: &mut RuleViolations) {
     let key = match subject.text_or_empty("type") {
         "kubernetes.io/dockerconfigjson" => ".dockerconfigjson",
         "kubernetes.io/dockercfg" => ".dockercfg",
@@ -78,7 +78,11 @@ fn logins(subject: Subject<'_>, faults: &mut RuleViolations) {
         ("data", decoded.is_none_or(|text| is_object(&text)))
     };
     if !is_valid {
-        faults.report_path(subject, &[Field(field), Field(key)], format!("`{key}` must be a JSON object"));
+        violations.report_path(
+            subject,
+            &[Field(field), Field(key)],
+            format!("`{key}` must be a JSON object"),
+        );
     }
 }
 

@@ -39,36 +39,40 @@ fn has_label(labels: Option<&Map>, key: &str, value: &Node) -> bool {
     labels.and_then(|labels| labels.get(key)).is_some_and(|own| own == value)
 }
 
-fn mismatch(subject: Subject<'_>, path: &[PathStep<'_>], key: &str, faults: &mut RuleViolations) {
+fn mismatch(subject: Subject<'_>, path: &[PathStep<'_>], key: &str, violations: &mut RuleViolations) {
     if subject.get("template").is_some() {
-        faults.report_path(subject, path, format!("selector does not match template labels at `{key}`"));
+        violations.report_path(subject, path, format!("selector does not match template labels at `{key}`"));
     }
 }
 
-fn selector(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn selector(subject: Subject<'_>, violations: &mut RuleViolations) {
     let Some(selector) = subject.get("selector") else { return };
     let labels = template_labels(subject);
     let matched = selector.get("matchLabels").and_then(Node::as_map);
     let expressions = selector.get("matchExpressions").and_then(Node::as_list);
     if matched.is_none_or(Map::is_empty) && expressions.is_none_or(Vec::is_empty) {
-        return faults.report_field(subject, "selector", "empty selector is not allowed");
+        return violations.report_field(subject, "selector", "empty selector is not allowed");
     }
     for (key, _) in matched.into_iter().flat_map(Map::iter).filter(|(k, v)| !has_label(labels, k, v)) {
-        mismatch(subject, &[Field("selector"), Field("matchLabels"), Field(key)], key, faults);
+        mismatch(subject, &[Field("selector"), Field("matchLabels"), Field(key)], key, violations);
     }
     for (i, expression) in expressions.into_iter().flatten().enumerate().filter(|(_, e)| !holds(labels, e)) {
         let path = [Field("selector"), Field("matchExpressions"), Entry(i)];
-        mismatch(subject, &path, text_of(expression, "key"), faults);
+        mismatch(subject, &path, text_of(expression, "key"), violations);
     }
 }
 
 /// A ReplicationController without a selector uses the labels of its template.
-fn plain_selector(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn plain_selector(subject: Subject<'_>, violations: &mut RuleViolations) {
     let labels = template_labels(subject);
     if subject.map("selector").next().is_none() && labels.is_none_or(Map::is_empty) {
-        return faults.report_field(subject, "selector", "`selector` or labels of the template are required");
+        return violations.report_field(
+            subject,
+            "selector",
+            "`selector` or labels of the template are required",
+        );
     }
     for (key, _) in subject.map("selector").filter(|(k, v)| !has_label(labels, k, v)) {
-        mismatch(subject, &[Field("selector"), Field(key)], key, faults);
+        mismatch(subject, &[Field("selector"), Field(key)], key, violations);
     }
 }

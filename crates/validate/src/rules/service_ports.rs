@@ -29,18 +29,18 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn ports(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn ports(subject: Subject<'_>, violations: &mut RuleViolations) {
     let ports = subject.list("ports");
     let is_headless = subject.text("clusterIP") == Some("None");
     if ports.is_empty() && !is_headless && subject.text("type") != Some("ExternalName") {
-        faults.report_field(subject, "ports", "at least one port is required");
+        violations.report_field(subject, "ports", "at least one port is required");
     }
     let mut numbers = FxHashSet::default();
     for (i, port) in ports.iter().enumerate() {
         let text = |field| port.get(field).and_then(Node::scalar_text).map(SmolStr::as_str);
         let key = (text("port"), text("protocol").unwrap_or("TCP"));
         if key.0.is_some() && !numbers.insert(key) {
-            faults.report_path(
+            violations.report_path(
                 subject,
                 &[Field("ports"), Entry(i), Field("port")],
                 "duplicate port and protocol",
@@ -49,11 +49,11 @@ fn ports(subject: Subject<'_>, faults: &mut RuleViolations) {
     }
 }
 
-fn names(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn names(subject: Subject<'_>, violations: &mut RuleViolations) {
     let ports = subject.list("ports");
     for (i, port) in ports.iter().enumerate().filter(|_| ports.len() > 1) {
         if port.get("name").and_then(Node::scalar_text).is_none_or(SmolStr::is_empty) {
-            faults.report_path(
+            violations.report_path(
                 subject,
                 &[Field("ports"), Entry(i), Field("name")],
                 "a name is required if there are several ports",

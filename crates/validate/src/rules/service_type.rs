@@ -29,27 +29,27 @@ fn is_plain(name: &str) -> bool {
     matches!(name, "" | "ClusterIP" | "ExternalName")
 }
 
-fn node_ports(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn node_ports(subject: Subject<'_>, violations: &mut RuleViolations) {
     for (i, port) in
         subject.list("ports").iter().enumerate().filter(|_| is_plain(subject.text_or_empty("type")))
     {
         if port.get("nodePort").and_then(Node::scalar_text).is_some_and(|port| port != "0") {
             let message = "may only be used if `type` is `NodePort` or `LoadBalancer`";
-            faults.report_path(subject, &[Field("ports"), Entry(i), Field("nodePort")], message);
+            violations.report_path(subject, &[Field("ports"), Entry(i), Field("nodePort")], message);
         }
     }
 }
 
-fn fields(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn fields(subject: Subject<'_>, violations: &mut RuleViolations) {
     let name = subject.text_or_empty("type");
     let target = subject.text_or_empty("externalName");
     if name == "ExternalName" && !is_dns_subdomain(target.trim_end_matches('.')) {
         let message = "must be a DNS name if `type` is `ExternalName`";
-        faults.report_field(subject, "externalName", message);
+        violations.report_field(subject, "externalName", message);
     }
     let balanced = ["loadBalancerClass", "loadBalancerSourceRanges"];
     for field in balanced.into_iter().filter(|field| name != "LoadBalancer" && has_content(subject, field)) {
-        faults.report_field(
+        violations.report_field(
             subject,
             field,
             format!("`{field}` may only be used if `type` is `LoadBalancer`"),
@@ -58,7 +58,7 @@ fn fields(subject: Subject<'_>, faults: &mut RuleViolations) {
     let is_external = has_content(subject, "externalTrafficPolicy") && subject.list("externalIPs").is_empty();
     if is_plain(name) && is_external {
         let message = "may only be set for externally-accessible Services";
-        faults.report_field(subject, "externalTrafficPolicy", message);
+        violations.report_field(subject, "externalTrafficPolicy", message);
     }
 }
 

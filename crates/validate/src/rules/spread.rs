@@ -22,9 +22,9 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn min_domains(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn min_domains(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.get("minDomains").is_some() && subject.text("whenUnsatisfiable") != Some("DoNotSchedule") {
-        faults.report_field(
+        violations.report_field(
             subject,
             "minDomains",
             "can only be used if `whenUnsatisfiable` is `DoNotSchedule`",

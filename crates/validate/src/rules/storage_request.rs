@@ -27,15 +27,15 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn claim(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn claim(subject: Subject<'_>, violations: &mut RuleViolations) {
     let requests = subject.get("resources").and_then(|resources| resources.get("requests"));
     let storage = requests.and_then(|requests| requests.get("storage"));
     let path = [Field("resources"), Field("requests"), Field("storage")];
     let at = storage.unwrap_or(subject.node).span();
     if storage.is_none_or(Node::is_null) {
-        faults.report_at(&path, at, "a storage request is required");
+        violations.report_at(&path, at, "a storage request is required");
     } else if !is_positive(storage) {
-        faults.report_at(&path, at, "must be greater than 0");
+        violations.report_at(&path, at, "must be greater than 0");
     }
 }
 
@@ -43,14 +43,14 @@ fn is_positive(value: Option<&Node>) -> bool {
     value.and_then(Quantity::from_node).is_none_or(Quantity::is_positive)
 }
 
-fn volume(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn volume(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.kind() != "PersistentVolume" {
         return;
     }
     let capacity = subject.get("capacity").and_then(Node::as_map);
     if capacity.is_none_or(|capacity| capacity.len() != 1 || !capacity.contains_key("storage")) {
-        faults.report_field(subject, "capacity", "must contain `storage` and nothing else");
+        violations.report_field(subject, "capacity", "must contain `storage` and nothing else");
     } else if !is_positive(capacity.and_then(|capacity| capacity.get("storage"))) {
-        faults.report_field(subject, "capacity", "must be greater than 0");
+        violations.report_field(subject, "capacity", "must be greater than 0");
     }
 }

@@ -33,37 +33,37 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn strategy(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn strategy(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.text("type") == Some("Recreate") && subject.get("rollingUpdate").is_some() {
-        faults.report_field(subject, "rollingUpdate", "may not be specified if `type` is `Recreate`");
+        violations.report_field(subject, "rollingUpdate", "may not be specified if `type` is `Recreate`");
     }
 }
 
-fn update_strategy(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn update_strategy(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.text("type") == Some("OnDelete")
         && subject.get("rollingUpdate").is_some()
         && subject.kind() == "StatefulSet"
     {
-        faults.report_field(subject, "rollingUpdate", "may not be specified if `type` is `OnDelete`");
+        violations.report_field(subject, "rollingUpdate", "may not be specified if `type` is `OnDelete`");
     }
 }
 
-fn deadline(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn deadline(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.int("progressDeadlineSeconds").unwrap_or(600) <= subject.int("minReadySeconds").unwrap_or(0) {
         let message = "must be greater than `minReadySeconds`";
-        faults.report_field(subject, "progressDeadlineSeconds", message);
+        violations.report_field(subject, "progressDeadlineSeconds", message);
     }
 }
 
-fn rolling(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn rolling(subject: Subject<'_>, violations: &mut RuleViolations) {
     let text = |field| subject.get(field).and_then(Node::scalar_text).map(SmolStr::as_str);
     let is_zero = |field| matches!(text(field), Some("0" | "0%"));
     let is_without_surge = subject.kind() == "DaemonSet" && subject.get("maxSurge").is_none();
     if is_zero("maxUnavailable") && (is_zero("maxSurge") || is_without_surge) {
-        faults.report_field(subject, "maxUnavailable", "may not be 0 if `maxSurge` is 0");
+        violations.report_field(subject, "maxUnavailable", "may not be 0 if `maxSurge` is 0");
     }
     let percent = subject.text("maxUnavailable").and_then(|text| text.strip_suffix('%')?.parse::<u32>().ok());
     if percent.is_some_and(|percent| percent > 100) {
-        faults.report_field(subject, "maxUnavailable", "must not be greater than 100%");
+        violations.report_field(subject, "maxUnavailable", "must not be greater than 100%");
     }
 }

@@ -25,11 +25,11 @@ subjects:
     ..ValidationRule::DEFAULT
 };
 
-fn subjects(binding: Subject<'_>, faults: &mut RuleViolations) {
+fn subjects(binding: Subject<'_>, violations: &mut RuleViolations) {
     for (i, subject) in binding.list("subjects").iter().enumerate() {
         let text = |field| text_of(subject, field);
         let mut report = |field, message| {
-            faults.report_path(binding, &[Field("subjects"), Entry(i), Field(field)], message);
+            violations.report_path(binding, &[Field("subjects"), Entry(i), Field(field)], message);
         };
         let is_account = text("kind") == "ServiceAccount";
         if !is_account && !matches!(text("kind"), "User" | "Group") {

@@ -16,15 +16,15 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn toleration(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn toleration(subject: Subject<'_>, violations: &mut RuleViolations) {
     let operator = subject.text_or_empty("operator");
     if subject.text_or_empty("key").is_empty() && operator != "Exists" {
-        faults.report_field(subject, "operator", "must be `Exists` if `key` is empty");
+        violations.report_field(subject, "operator", "must be `Exists` if `key` is empty");
     }
     if operator == "Exists" && !subject.text_or_empty("value").is_empty() {
-        faults.report_field(subject, "value", "must be empty if the operator is `Exists`");
+        violations.report_field(subject, "value", "must be empty if the operator is `Exists`");
     }
     if subject.get("tolerationSeconds").is_some() && subject.text("effect") != Some("NoExecute") {
-        faults.report_field(subject, "effect", "must be `NoExecute` if `tolerationSeconds` is set");
+        violations.report_field(subject, "effect", "must be `NoExecute` if `tolerationSeconds` is set");
     }
 }

@@ -23,7 +23,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn mounts(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn mounts(subject: Subject<'_>, violations: &mut RuleViolations) {
     let mut volumes: FxHashSet<&str> = subject.list("volumes").iter().map(|v| text_of(v, "name")).collect();
     let claims = subject.object.get_path(&["spec", "volumeClaimTemplates"]).and_then(Node::as_list);
     let name = |claim| Node::get_path(claim, &["metadata", "name"]).and_then(Node::as_str);
@@ -35,7 +35,7 @@ fn mounts(subject: Subject<'_>, faults: &mut RuleViolations) {
                 let name = text_of(mount, "name");
                 if !name.is_empty() && !volumes.contains(name) {
                     let path = [Field(list), Entry(i), Field(field), Entry(k), Field("name")];
-                    faults.report_path(subject, &path, "volume not found in the Pod");
+                    violations.report_path(subject, &path, "volume not found in the Pod");
                 }
             }
         }

@@ -29,22 +29,22 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
 
 /// Checks that a volume has at most one source. All fields except the name are sources, and a volume without one
 /// is an empty directory.
-fn pod_volume(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn pod_volume(subject: Subject<'_>, violations: &mut RuleViolations) {
     let mut sources = subject.map.iter().filter(|(name, value)| *name != "name" && !value.is_null());
     if let Some((second, _)) = sources.nth(1) {
-        faults.report_field(subject, second, "may not specify more than one volume type");
+        violations.report_field(subject, second, "may not specify more than one volume type");
     }
 }
 
-fn downward(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn downward(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.count(&["fieldRef", "resourceFieldRef"]) != 1 {
-        faults.report_value(subject, "must specify exactly one of `fieldRef` and `resourceFieldRef`");
+        violations.report_value(subject, "must specify exactly one of `fieldRef` and `resourceFieldRef`");
     }
 }
 
-fn projection(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn projection(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.map.iter().filter(|(_, value)| !value.is_null()).count() > 1 {
-        faults.report_value(subject, "may not specify more than one volume type");
+        violations.report_value(subject, "may not specify more than one volume type");
     }
 }
 
@@ -52,7 +52,7 @@ fn projection(subject: Subject<'_>, faults: &mut RuleViolations) {
 const OTHERS: &str = "accessModes capacity claimRef mountOptions nodeAffinity persistentVolumeReclaimPolicy \
                       storageClassName volumeAttributesClassName volumeMode";
 
-fn persistent_volume(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn persistent_volume(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.kind() != "PersistentVolume" {
         return;
     }
@@ -60,17 +60,17 @@ fn persistent_volume(subject: Subject<'_>, faults: &mut RuleViolations) {
         |(name, value): &(&str, &Node)| !value.is_null() && !OTHERS.split(' ').any(|other| other == *name);
     match subject.map.iter().filter(is_source).count() {
         1 => {}
-        0 => faults.report_value(subject, "must specify a volume type"),
-        _ => faults.report_value(subject, "may not specify more than one volume type"),
+        0 => violations.report_value(subject, "must specify a volume type"),
+        _ => violations.report_value(subject, "may not specify more than one volume type"),
     }
     if subject.get("local").is_some() && subject.get("nodeAffinity").is_none() {
-        faults.report_field(subject, "nodeAffinity", "local volumes require `nodeAffinity`");
+        violations.report_field(subject, "nodeAffinity", "local volumes require `nodeAffinity`");
     }
 }
 
-fn attachment(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn attachment(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.count(&["persistentVolumeName", "inlineVolumeSpec"]) != 1 {
-        faults.report_value(
+        violations.report_value(
             subject,
             "must specify exactly one of `persistentVolumeName` and `inlineVolumeSpec`",
         );

@@ -31,44 +31,44 @@ webhooks:
     ..ValidationRule::DEFAULT
 };
 
-fn webhook(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn webhook(subject: Subject<'_>, violations: &mut RuleViolations) {
     let name = subject.text_or_empty("name");
     if !is_dns_subdomain(name) || name.split('.').count() < 3 {
-        faults.report_field(
+        violations.report_field(
             subject,
             "name",
             "must be a domain with at least three segments, such as `name.example.com`",
         );
     }
     if !matches!(subject.text_or_empty("sideEffects"), "None" | "NoneOnDryRun") {
-        faults.report_field(subject, "sideEffects", "this must be `None` or `NoneOnDryRun`");
+        violations.report_field(subject, "sideEffects", "this must be `None` or `NoneOnDryRun`");
     }
     let is_known = |entry: &Node| matches!(entry.as_str(), Some("v1" | "v1beta1"));
     if !subject.list("admissionReviewVersions").iter().any(is_known) {
-        faults.report_field(subject, "admissionReviewVersions", "must contain `v1` or `v1beta1`");
+        violations.report_field(subject, "admissionReviewVersions", "must contain `v1` or `v1beta1`");
     }
 }
 
-fn client(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn client(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.count(&["url", "service"]) != 1 {
-        faults.report_value(subject, "exactly one of `url` and `service` is required");
+        violations.report_value(subject, "exactly one of `url` and `service` is required");
     }
     if subject.text("url").is_some_and(|url| !url.starts_with("https://")) {
-        faults.report_field(subject, "url", "`https` is the only allowed URL scheme");
+        violations.report_field(subject, "url", "`https` is the only allowed URL scheme");
     }
 }
 
-fn operations(subject: Subject<'_>, faults: &mut RuleViolations) {
+fn operations(subject: Subject<'_>, violations: &mut RuleViolations) {
     for field in ["apiGroups", "apiVersions", "operations", "resources"] {
         if subject.list(field).is_empty() {
-            faults.report_field(subject, field, format!("`{field}` is required"));
+            violations.report_field(subject, field, format!("`{field}` is required"));
         }
     }
-    faults.check_wildcards(subject, &["apiGroups", "apiVersions", "operations"]);
+    violations.check_wildcards(subject, &["apiGroups", "apiVersions", "operations"]);
     // Only the API group may be empty: it is the core group.
     for field in ["apiVersions", "resources"] {
         for (i, _) in subject.list(field).iter().enumerate().filter(|(_, entry)| entry.as_str() == Some("")) {
-            faults.report_path(subject, &[Field(field), Entry(i)], "must not be empty");
+            violations.report_path(subject, &[Field(field), Entry(i)], "must not be empty");
         }
     }
 }

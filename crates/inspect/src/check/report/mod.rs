@@ -35,8 +35,8 @@ pub enum ReportFormat {
 
 /// Renders a report. The result ends with a line break unless it is empty.
 #[must_use]
-pub fn render(report: &CheckReport, form: ReportFormat, renderer: &MessageRenderer<'_>) -> String {
-    match form {
+pub fn render(report: &CheckReport, format: ReportFormat, renderer: &MessageRenderer<'_>) -> String {
+    match format {
         ReportFormat::Text => text::render(report, renderer),
         ReportFormat::Short => short::render(report, renderer),
         ReportFormat::Json => json::render(report, renderer),

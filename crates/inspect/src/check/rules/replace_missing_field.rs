@@ -4,7 +4,7 @@ use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
-    code: Code::AddingReplace,
+    code: Code::ReplaceMissingField,
     name: "JSON patch replaces a missing field",
     group: RuleGroup::UnintendedResult,
     severity: Severity::Warning,

@@ -166,7 +166,7 @@ impl ServerDiff {
         })?;
         let (element, strategy) = (element(cursor), cursor.patch_strategy());
         let diff = EntryDiff { keys, part: self.part, rules: self.rules, element };
-        diff.lists(original, modified, at, |a, b, at| self.maps(a, b, element, strategy, at))
+        diff.diff(original, modified, at, |a, b, at| self.maps(a, b, element, strategy, at))
     }
 }
 

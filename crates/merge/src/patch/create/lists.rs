@@ -35,14 +35,14 @@ impl EntryDiff<'_> {
     ///
     /// # Errors
     /// Fails as `inner` does, and on entries without their keys.
-    pub(super) fn lists(
+    pub(super) fn diff(
         &self,
         original: &[Node],
         modified: &[Node],
         at: &Trail<'_>,
         mut inner: impl FnMut(&Map, &Map, &Trail<'_>) -> Result<Map>,
     ) -> Result<ListPatch> {
-        let (old, new) = (self.name_all(original, at)?, self.name_all(modified, at)?);
+        let (old, new) = (self.identify_all(original, at)?, self.identify_all(modified, at)?);
         let (mut merge, mut delete): (Vec<(&Identity, Node)>, Vec<Node>) = (Vec::new(), Vec::new());
         let (sorted_old, sorted_new) = (sorted(&old), sorted(&new));
         let mut pairs = pairs(&sorted_old, &sorted_new, |named| &named.text);
@@ -70,8 +70,8 @@ impl EntryDiff<'_> {
                 _ => {}
             }
         }
-        let places = first_positions(new.iter().map(|named| &named.identity));
-        merge.sort_by_key(|(identity, _)| places.get(identity).copied());
+        let positions = first_positions(new.iter().map(|named| &named.identity));
+        merge.sort_by_key(|(identity, _)| positions.get(identity).copied());
         let entries: Vec<Node> = merge.into_iter().map(|(_, node)| node).chain(delete).collect();
         let moved = old.len() != new.len() || old.iter().zip(&new).any(|(a, b)| a.identity != b.identity);
         let ordered = self.part.has_order() && (!entries.is_empty() || self.part.has_changes() && moved);
@@ -109,7 +109,7 @@ impl EntryDiff<'_> {
         found
     }
 
-    fn name_all<'n>(&self, list: &'n [Node], at: &Trail<'_>) -> Result<Vec<KeyedEntry<'n>>> {
+    fn identify_all<'n>(&self, list: &'n [Node], at: &Trail<'_>) -> Result<Vec<KeyedEntry<'n>>> {
         let named = |(position, node): (usize, &'n Node)| {
             let identity = self.keys.identify(node, &at.index(position))?;
             let text = match identity.values() {
@@ -158,11 +158,11 @@ fn pairs<'t, T>(
 
 /// Returns the first index of each item.
 fn first_positions<T: Eq + std::hash::Hash>(things: impl Iterator<Item = T>) -> FxHashMap<T, usize> {
-    let mut places = FxHashMap::default();
+    let mut positions = FxHashMap::default();
     for (position, thing) in things.enumerate() {
-        places.entry(thing).or_insert(position);
+        positions.entry(thing).or_insert(position);
     }
-    places
+    positions
 }
 
 /// Formats a value as Go does.
@@ -199,8 +199,8 @@ pub(super) fn diff_scalars(original: &[Node], modified: &[Node], part: PatchPart
     let delete = without_duplicates(delete);
     let ordered =
         part.has_order() && (part.has_deletions() && !delete.is_empty() || part.has_changes() && !same);
-    let places = first_positions(modified.iter().filter_map(KeyValue::from_node));
-    add.sort_by_key(|value| KeyValue::from_node(value).and_then(|value| places.get(&value).copied()));
+    let positions = first_positions(modified.iter().filter_map(KeyValue::from_node));
+    add.sort_by_key(|value| KeyValue::from_node(value).and_then(|value| positions.get(&value).copied()));
     ListPatch { entries: add, delete, order: if ordered { modified.to_vec() } else { Vec::new() } }
 }
 

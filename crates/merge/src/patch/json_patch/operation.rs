@@ -97,7 +97,7 @@ impl<'d> Document<'d> {
     /// Warns of a `replace` of a missing field. It adds the field under a possibly misspelled name.
     fn warn_new_field(&mut self, path: &[SmolStr], intended: Option<SmolStr>, operation: &Operation) {
         let message = format!("{} does not exist, so `replace` adds it", quoted_path(path));
-        let warning = Diagnostic::warning(Code::AddingReplace, message).at(operation.locations.path);
+        let warning = Diagnostic::warning(Code::ReplaceMissingField, message).at(operation.locations.path);
         let intended = intended.zip(path.split_last()).map(|(intended, (_, parents))| {
             let path: Vec<SmolStr> = parents.iter().cloned().chain([intended]).collect();
             format!("did you mean `{}`?", pointer_to(&path))

@@ -19,7 +19,7 @@ use smp_text::source::Span;
 #[derive(Clone, Copy)]
 pub(in crate::overlay) struct BuildContext<'b> {
     pub(in crate::overlay) options: &'b BuildOptions,
-    pub(in crate::overlay) types: &'b BuildSchemas,
+    pub(in crate::overlay) schemas: &'b BuildSchemas,
     pub(in crate::overlay) helm: &'b Helm,
     pub(in crate::overlay) functions: &'b Functions,
     /// State shared between targets; `None` if there is only one.

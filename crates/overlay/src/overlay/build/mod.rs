@@ -52,7 +52,7 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
     let tree = load_tree(root, context.shared.map(Shared::trees))?.into_value(&mut warnings);
     if tree.kustomization.is_component() {
         warnings.push(
-            Diagnostic::warning(Code::ComponentAlone, COMPONENT_TARGET)
+            Diagnostic::warning(Code::StandaloneComponent, COMPONENT_TARGET)
                 .at(tree.kustomization.kind.span)
                 .help(COMPONENT_HELP),
         );
@@ -60,7 +60,7 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
     let sort = tree.kustomization.sort_options.clone();
     let mut build = TargetBuild {
         context,
-        schema: context.types.for_kustomization(&tree, context.locked)?.into_value(&mut warnings),
+        schema: context.schemas.for_kustomization(&tree, context.locked)?.into_value(&mut warnings),
         merge: MergeOptions::kustomize(context.options.rules.kustomizations),
         tracker: OriginTracker::new(&tree.kustomization),
         schema_is_set: false,

@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use super::args::{PatchContext, PatchOptions};
 use super::load::LoadedJsonPatch;
 use crate::resource::{Copied, ResId, Resource, hide_data_copied_by};
-use smp_merge::merge::{AbsentDeletions, merge2};
+use smp_merge::merge::{UnmatchedDeletions, merge2};
 use smp_merge::patch::{JsonPatch, JsonPatchOptions};
 use smp_merge::schema::{Cursor, Schema};
 use smp_text::diagnostic::{Code, Diagnostic, Result, WithWarnings};
@@ -76,7 +76,7 @@ impl StrategicPatch {
         &self,
         resource: &mut Resource,
         context: &PatchContext<'_>,
-        absences: &mut AbsentDeletions,
+        absences: &mut UnmatchedDeletions,
     ) -> Result<WithWarnings<bool>> {
         let id = resource.id().clone();
         // Locations are only needed if histories are kept.
@@ -193,7 +193,7 @@ pub(super) struct PreparedJsonPatch<'p> {
     ///
     /// It exists if the patch does not change identifying fields and its values are unchanged by a JSON round
     /// trip.
-    small: Option<JsonPatch>,
+    in_place: Option<JsonPatch>,
 }
 
 /// The state of a resource between two JSON patches, valid as long as nothing else changes the resource.
@@ -215,7 +215,7 @@ impl<'p> PreparedJsonPatch<'p> {
             let normalized = small.written_values_mut().all(normalize);
             normalized.then_some(small)
         });
-        Self { patch, operations, small: small.flatten() }
+        Self { patch, operations, in_place: small.flatten() }
     }
 
     /// Records the patch in the history of a resource.
@@ -229,28 +229,28 @@ impl<'p> PreparedJsonPatch<'p> {
         hide_data_copied_by(self.patch, resource.node(), sources)
     }
 
-    /// Returns true if a resource is unchanged after the patch failed in [`apply_small`](Self::apply_small).
+    /// Returns true if a resource is unchanged after the patch failed in [`apply_in_place`](Self::apply_in_place).
     pub(super) fn is_all_or_nothing(&self) -> bool {
         self.patch.only_last_changes()
     }
 
     /// Like [`apply_json_patch`], for a resource that another JSON patch has changed before. Returns `None` if the
     /// patch needs the round trip of the whole resource.
-    pub(super) fn apply_small(
+    pub(super) fn apply_in_place(
         &self,
         resource: &mut Resource,
-        open: &mut JsonPatchState,
+        state: &mut JsonPatchState,
         copied: &mut Copied,
     ) -> Option<Result<Vec<Diagnostic>>> {
-        let small = self.small.as_ref()?;
-        if !open.normalized {
+        let small = self.in_place.as_ref()?;
+        if !state.normalized {
             apply_round_trip_changes(resource.node_mut());
             if let Err(error) = through_json(resource.node_mut()) {
                 return Some(Err(error));
             }
-            open.normalized = true;
+            state.normalized = true;
         }
-        let patched = small.apply_in_place(resource.node_mut(), &mut open.positions);
+        let patched = small.apply_in_place(resource.node_mut(), &mut state.positions);
         Some(patched.and_then(|patched| copied.add(patched.copied).map(|()| patched.warnings)))
     }
 }

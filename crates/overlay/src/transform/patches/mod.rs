@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::resource::{ResId, Resource, ResourceSet, Suggestions, WrongPart, mark_copied_secrets_at};
 use crate::transform::AfterEntry;
-use smp_merge::merge::AbsentDeletions;
+use smp_merge::merge::UnmatchedDeletions;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, WithWarnings};
 use smp_text::source::Span;
 use smp_text::yaml::Spanned;
@@ -155,7 +155,7 @@ struct PatchRun<'r> {
     json_states: FxHashMap<usize, JsonPatchState>,
     likely: Suggestions<'r>,
     /// The missing values that patches delete.
-    absences: AbsentDeletions,
+    absences: UnmatchedDeletions,
     /// True if all ids are known to be distinct.
     distinct: bool,
 }
@@ -165,7 +165,7 @@ impl<'r> PatchRun<'r> {
         let (problems, likely) = (Problems::default(), Suggestions::new(context.schema));
         let (failed, failed_ids, json_states) =
             (FxHashSet::default(), FxHashSet::default(), FxHashMap::default());
-        let (warnings, absences) = (Vec::new(), AbsentDeletions::default());
+        let (warnings, absences) = (Vec::new(), UnmatchedDeletions::default());
         Self {
             set,
             context,
@@ -334,7 +334,7 @@ impl<'r> PatchRun<'r> {
             let id = resource.id().clone();
             let copied_to = json.hide_copied_data(resource, sources);
             let state = json_states.get_mut(&i);
-            let small = state.and_then(|state| json.apply_small(resource, state, &mut copied));
+            let small = state.and_then(|state| json.apply_in_place(resource, state, &mut copied));
             let changed = if let Some(warnings) = small {
                 let is_partial = warnings.is_err() && !json.is_all_or_nothing();
                 partly_patched = is_partial.then(|| id.clone());

@@ -154,15 +154,16 @@ impl<'s> MessageRenderer<'s> {
         let text = match self.format {
             MessageFormat::Text => text::render(problem, &self.layout),
             MessageFormat::Short => short::render(problem, &self.layout),
-            MessageFormat::Json => json::render(problem, &self.layout),
+            MessageFormat::Json => {
+                let json = json::render(problem, &self.layout);
+                return self.layout.sources.json_without_hidden_values(&json).into_owned();
+            }
             MessageFormat::Github => github::render(problem, &self.layout),
         };
         self.without_hidden_values(&text).into_owned()
     }
 
-    /// Masks the values in a report that were copied from Secrets.
-    #[must_use]
-    pub fn without_hidden_values<'t>(&self, report: &'t str) -> Cow<'t, str> {
+    fn without_hidden_values<'t>(&self, report: &'t str) -> Cow<'t, str> {
         self.layout.sources.without_hidden_values(report)
     }
 }

@@ -59,17 +59,17 @@ pub fn edit_text(text: &str, reading: Reading, before: &[Node], after: &[Option<
         .collect::<Result<_>>()?;
     let mut out = Output {
         text: String::with_capacity(text.len()),
-        unmarked: documents.first().is_some_and(|d| !d.has_separator)
+        first_has_no_separator: documents.first().is_some_and(|d| !d.has_separator)
             && !matches!(after.first(), Some(Some(_))),
         ended: true,
-        kept_to: None,
-        is_stream: documents.iter().any(follows)
+        unchanged_end: None,
+        is_stream: documents.iter().any(follows_without_separator)
             && documents.len() >= after.len()
             && edited.iter().all(|(_, text)| is_json(text)),
     };
     for (document, edited) in &edited {
         out.document(document, edited);
-        out.kept_to = edited.is_unchanged().then_some(document.range.end);
+        out.unchanged_end = edited.is_unchanged().then_some(document.range.end);
     }
     if documents.is_empty() || documents.len() < after.len() {
         out.add(if documents.is_empty() { text } else { "" }, &after[documents.len()..], layout, text);
@@ -91,7 +91,7 @@ fn write_all<'n>(documents: impl Iterator<Item = &'n Node>, reading: Reading) ->
 }
 
 /// Returns true if a document follows another without a separator, as JSON objects may.
-fn follows(document: &DocumentOutline) -> bool {
+fn follows_without_separator(document: &DocumentOutline) -> bool {
     !document.has_separator && !document.is_independent
 }
 
@@ -103,11 +103,11 @@ fn is_json(text: &str) -> bool {
 struct Output {
     text: String,
     /// The first document of the file was removed and had no `---`.
-    unmarked: bool,
+    first_has_no_separator: bool,
     /// The last document ends with `...`.
     ended: bool,
     /// The end of the last document in the original text; `None` if that document was changed.
-    kept_to: Option<usize>,
+    unchanged_end: Option<usize>,
     /// The documents are JSON objects that follow each other without separator, and may stay so.
     is_stream: bool,
 }
@@ -116,12 +116,12 @@ impl Output {
     fn document(&mut self, document: &DocumentOutline, text: &str) {
         let mut text = text;
         if self.text.is_empty() {
-            if self.unmarked {
+            if self.first_has_no_separator {
                 text = text.strip_prefix("---\r\n").or_else(|| text.strip_prefix("---\n")).unwrap_or(text);
             }
         } else {
             // Between two unchanged documents, `---` may follow a byte order mark or a YAML 1.1 line break.
-            let is_unchanged = document.has_separator && self.kept_to == Some(document.range.start);
+            let is_unchanged = document.has_separator && self.unchanged_end == Some(document.range.start);
             if !self.is_stream && !is_unchanged {
                 self.end_line("\n");
             }
@@ -129,7 +129,7 @@ impl Output {
             if document.is_independent && !self.ended {
                 self.text.push_str("...\n");
             }
-            if follows(document) && !self.is_stream {
+            if follows_without_separator(document) && !self.is_stream {
                 self.text.push_str("---\n");
             }
         }

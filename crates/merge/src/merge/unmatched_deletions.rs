@@ -17,14 +17,14 @@ use smp_text::yaml::{Entry, Map, Node, Value, nearest_name};
 
 /// Collects the deletions of strategic merge patches that have no effect because their target lacks the value.
 #[derive(Debug, Default)]
-pub struct AbsentDeletions {
+pub struct UnmatchedDeletions {
     /// Each warning with the span of its patch.
     warnings: Vec<(Span, Diagnostic)>,
     /// The number of targets of each patch.
     targets: FxHashMap<Span, usize>,
 }
 
-impl AbsentDeletions {
+impl UnmatchedDeletions {
     /// Checks a patch against an object before the merge. Returns the required fields that the patch removes,
     /// because a later patch may set them again.
     pub fn check(
@@ -304,7 +304,7 @@ mod tests {
         let read =
             |text: &str| parse_one(&sources, sources.add("a", text), ParseOptions::default()).expect("valid");
         let patch = read("{spec: {nodeName: null, hostname: null}}");
-        let mut absences = AbsentDeletions::default();
+        let mut absences = UnmatchedDeletions::default();
         for (name, object) in [("a", "{spec: {nodeName: n}}"), ("b", "{spec: {}}")] {
             absences.check(&read(object), &patch, pod, name);
         }
