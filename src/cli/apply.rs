@@ -11,19 +11,19 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
 use super::connect::{ServerSideArg, duration};
-use super::format::{OutputFormat, ReportFormat, ResourceWriter};
-use super::live::{DryRunArg, list_names};
+use super::format::{OutputFormat, ReportFormat, ResourceWriter, one_of};
+use super::live::{CASCADES, DryRunArg, list_names};
 use super::objects::ObjectArgs;
-use super::prune::{self, ApplySetOutput, PruneArgs};
+use super::prune::{self, ApplySetOutput, PruneArgs, protected_kind};
 use super::report::print_line;
 use super::signals::{stop_at_first_signal, stop_at_second_signal};
 use super::validation::{KubernetesVersion, Validation};
 use super::wait::{WaitFlags, WaitOutput, reject_without_wait};
 use super::{Failure, Outcome, render, signals};
 use smp_cluster::{
-    self, AppliedObject, ApplyChange, ApplySetOptions, ApplySetRun, ApplySummary, Cluster, DeployEvent,
-    DeployOptions, DeploySummary, DryRun, Event, FIELD_MANAGER, FieldValidation, Object, PARALLEL, PruneMode,
-    PruneSummary, ServerSideApplyOptions,
+    self, AppliedObject, ApplyChange, ApplySetOptions, ApplySetRun, ApplySummary, Cascade, Cluster,
+    DeployEvent, DeployOptions, DeploySummary, DryRun, Event, FIELD_MANAGER, FieldValidation, Object,
+    PARALLEL, PruneMode, PruneSummary, ServerSideApplyOptions,
 };
 use smp_inspect::check::IncompleteObjects;
 use smp_merge::schema::Schema;
@@ -82,6 +82,12 @@ pub(super) struct ApplyArgs {
     #[arg(long, value_name = "KIND", value_delimiter = ',', hide_short_help = true)]
     replace_immutable: Vec<String>,
 
+    /// Kinds to recreate even if they contain objects or data, which are deleted
+    ///
+    /// Possible kinds: Namespace, CustomResourceDefinition, PersistentVolumeClaim and PersistentVolume.
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = protected_kind, requires = "replace_immutable", hide_short_help = true)]
+    replace_nonempty: Vec<String>,
+
     /// Also honor the wave annotations of another tool
     #[arg(long, value_enum, value_name = "TOOL", hide_short_help = true)]
     waves: Option<WavesOf>,
@@ -103,6 +109,10 @@ pub(super) struct ApplyArgs {
 
     #[command(flatten)]
     prune: PruneArgs,
+
+    /// Deletion propagation to dependents of pruned and recreated objects [default: background]
+    #[arg(long, value_parser = one_of(CASCADES), value_name = "POLICY", hide_short_help = true)]
+    cascade: Option<Cascade>,
 
     #[command(flatten)]
     server_side: ServerSideArg,
@@ -143,6 +153,10 @@ impl ApplyArgs {
             let message = "--kubernetes-version requires --validate=local";
             return Err(Failure::Usage(message.into()));
         }
+        if self.cascade.is_some() && !self.prune.prunes() && self.replace_immutable.is_empty() {
+            let message = "--cascade requires --prune or --replace-immutable: nothing else deletes objects";
+            return Err(Failure::Usage(message.into()));
+        }
         match self.kinds_to_wait_for() {
             None => reject_without_wait(&self.wait_flags),
             Some(_) if !matches!(self.dry_run, DryRunArg::None) => Err(Failure::Usage(
@@ -180,7 +194,11 @@ impl ApplyArgs {
         let mut options = DeployOptions::default();
         options.apply = self.options();
         options.wait = self.kinds_to_wait_for().map(|kinds| self.wait_flags.options(kinds));
-        options.set = self.prune.options(self.objects.is_selective(), self.concurrency)?;
+        options.set = self.prune.options(
+            self.objects.is_selective(),
+            self.concurrency,
+            self.cascade.unwrap_or_default(),
+        )?;
         Ok(options)
     }
 
@@ -202,6 +220,8 @@ impl ApplyArgs {
             parallel: self.concurrency,
             crd_timeout: self.crd_timeout,
             replace_immutable: self.replace_immutable.clone(),
+            replace_nonempty: self.replace_nonempty.clone(),
+            cascade: self.cascade.unwrap_or_default(),
             waves: defaults.waves.iter().cloned().chain(waves).collect(),
             stop: Some(stop_at_first_signal()),
             stop_now: Some(stop_at_second_signal()),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::Args;
 
 use super::format::{Choices, one_of};
-use super::live::{CASCADES, list_names, qualified_name, still_exists, waiting_lines, with_blockers};
+use super::live::{list_names, qualified_name, still_exists, waiting_lines, with_blockers};
 use super::progress::LiveLines;
 use super::report::print_line_deferring_errors;
 use super::{Failure, render};
@@ -32,7 +32,7 @@ pub(super) fn parent_name(text: &str) -> Result<String, String> {
 }
 
 /// Parses a kind whose objects are not pruned while they contain others.
-fn protected_kind(word: &str) -> Result<String, String> {
+pub(super) fn protected_kind(word: &str) -> Result<String, String> {
     smp_cluster::check_protected_kind(word).map(|()| word.to_string()).map_err(|problem| one_line(&problem))
 }
 
@@ -77,10 +77,6 @@ pub(super) struct PruneArgs {
 
     #[command(flatten)]
     set: SetArgs,
-
-    /// Deletion propagation to dependents of pruned objects
-    #[arg(long, value_parser = one_of(CASCADES), value_name = "POLICY", default_value = "background", hide_short_help = true)]
-    cascade: Cascade,
 }
 
 impl SetArgs {
@@ -104,15 +100,20 @@ impl SetArgs {
 }
 
 impl PruneArgs {
+    /// Returns true if objects are pruned, or would be.
+    pub(super) fn prunes(&self) -> bool {
+        self.prune || self.prune_dry_run
+    }
+
     /// Returns the options of the ApplySet to apply and prune if one is given.
     pub(super) fn options(
         &self,
         is_selective: bool,
         parallel: usize,
+        cascade: Cascade,
     ) -> Result<Option<ApplySetOptions>, Failure> {
-        let prunes = self.prune || self.prune_dry_run;
         let set = self.set.options(is_selective)?;
-        match (&set, prunes) {
+        match (&set, self.prunes()) {
             (None, true) => {
                 let message = "`--prune` requires an ApplySet: use --applyset=NAME and --namespace, also for the first apply";
                 Err(Failure::Usage(message.into()))
@@ -121,15 +122,19 @@ impl PruneArgs {
                 let message = "`--applyset` requires --prune, or --prune-dry-run to preview the pruning";
                 Err(Failure::Usage(message.into()))
             }
-            _ => Ok(set.map(|set| ApplySetOptions { prune: self.prune_options(&set), parallel, ..set })),
+            _ => Ok(set.map(|set| ApplySetOptions {
+                prune: self.prune_options(&set, cascade),
+                parallel,
+                ..set
+            })),
         }
     }
 
-    fn prune_options(&self, set: &ApplySetOptions) -> PruneOptions {
+    fn prune_options(&self, set: &ApplySetOptions, cascade: Cascade) -> PruneOptions {
         PruneOptions {
             mode: if self.prune_dry_run { PruneMode::Preview } else { PruneMode::Delete },
             unprotected_kinds: set.prune.unprotected_kinds.clone(),
-            cascade: self.cascade,
+            cascade,
             ..set.prune.clone()
         }
     }

@@ -26,6 +26,7 @@ mod pruning;
 mod requester;
 #[path = "../library/fake_client/requests.rs"]
 mod requests;
+mod replacing;
 mod rig;
 mod schemas;
 mod sending;

@@ -38,6 +38,7 @@ mod locked_schemas;
 mod mapping;
 mod openapi;
 mod plan;
+mod protection;
 mod proxy;
 mod ready;
 mod request;
@@ -55,7 +56,7 @@ pub use apply::{
 pub use applyset::{
     ApplySetEvent, ApplySetListing, ApplySetOptions, ApplySetRun, ApplySetTooling, ApplySetView, GroupKind,
     KeptObject, NamespaceScope, OrphanedParent, PruneMode, PruneOptions, PruneSummary, adopt,
-    check_parent_name, check_protected_kind, describe_applyset, list_applysets, orphan,
+    check_parent_name, describe_applyset, list_applysets, orphan,
 };
 pub use cascade::Cascade;
 pub use client::Cluster;
@@ -74,6 +75,7 @@ pub use locked_schemas::locked_schemas;
 pub use mapping::ResourceMapping;
 pub use openapi::{FetchSource, LiveSchema};
 pub use plan::{Object, ObjectFailure, manifests_without_server};
+pub use protection::check_protected_kind;
 pub use ready::{
     FAILURE_GRACE, ReadinessLevel, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitResult, WaitedObject,
     WarningEvent, check_wait_kinds, wait_until_ready,

@@ -12,6 +12,7 @@ use super::migration::{ANNOTATION_MANAGER, annotation_to_keep, client_side_appli
 use super::options::{DryRun, LastApplied, ServerSideApplyOptions};
 use super::ownership::kubectl_can_take;
 use super::previous_object::PreviousObject;
+use super::replacement::{Replacement, adopts_pods};
 use super::report::{ApplyError, ApplyOutcome};
 use super::request::{APPLY, ApplyRequest, Force, patch_request};
 use crate::client::Cluster;
@@ -19,6 +20,7 @@ use crate::conflict::ApplyConflict;
 use crate::errors::{ApiError, invalid_response};
 use crate::json;
 use crate::plan::{Object, ObjectTarget};
+use crate::protection::ProtectedKind;
 use crate::request::{ApiRequest, ApiResponse, JSON_PATCH};
 use crate::secret::mask_values;
 use smp_text::diagnostic::{Code, Diagnostic};
@@ -35,6 +37,8 @@ pub(super) struct ObjectApply<'a> {
     pub(super) has_new_crd: bool,
     /// True if the object may be deleted and recreated.
     pub(super) is_replaceable: bool,
+    /// Kinds that are replaced although their objects contain others or data.
+    pub(super) unprotected: &'a [ProtectedKind],
 }
 
 /// Time limits for sending an object again whose CRD is new. One API server of a cluster reports the CRD as
@@ -109,9 +113,19 @@ impl ObjectApply<'_> {
         request: &ApiRequest,
         (uid, before): (&str, &PreviousObject),
     ) -> Result<ApplyOutcome, ApplyError> {
+        let replacement = Replacement {
+            cluster: self.cluster,
+            object: &self.target.object,
+            path,
+            uid,
+            cascade: self.options.cascade,
+            dry_run: self.options.dry_run,
+            unprotected: self.unprotected,
+        };
+        let lost = replacement.check().await?;
         if self.options.dry_run == DryRun::Server {
             let (change, object) = (ApplyChange::Replaced, self.target.manifest(&self.options.field_manager));
-            let (warnings, remarks) = (Vec::new(), Vec::new());
+            let (warnings, remarks) = (Vec::new(), lost.into_iter().collect());
             return Ok(ApplyOutcome::Applied { warnings, remarks, change, object, left_set: None });
         }
         self.delete(path, uid).await?;
@@ -120,7 +134,10 @@ impl ObjectApply<'_> {
             Err(stop) => Err(stop),
         };
         match made {
-            Ok(response) => self.applied(&request.path, response, before, |_| ApplyChange::Replaced),
+            Ok(response) => {
+                let outcome = self.applied(&request.path, response, before, |_| ApplyChange::Replaced);
+                outcome.map(|outcome| outcome.with_remark(lost))
+            }
             Err(stop) => {
                 let problem = self.problem(stop);
                 Err(ApplyError::Problem(
@@ -249,7 +266,8 @@ impl ObjectApply<'_> {
 
     /// Deletes the object with the UID that was read.
     async fn delete(&self, path: &str, uid: &str) -> Result<(), ApplyError> {
-        let options = json!({"propagationPolicy": "Background", "preconditions": {"uid": uid}});
+        let policy = self.options.cascade.propagation_policy();
+        let options = json!({"propagationPolicy": policy, "preconditions": {"uid": uid}});
         match self.send_once(&ApiRequest::delete(path, options)).await {
             // A deletion that is repeated because its response was lost finds nothing.
             Err(ApplyError::Rejected(api_error)) if api_error.is_not_found() => Ok(()),
@@ -260,7 +278,7 @@ impl ObjectApply<'_> {
     /// Waits until the object is gone. An object whose state is unknown counts as present.
     async fn gone(&self, path: &str, uid: &str) -> Result<(), ApplyError> {
         let (start, limit) = (Instant::now(), self.options.delete_timeout);
-        while start.elapsed() < limit {
+        while start.elapsed() < limit && !self.cluster.is_interrupted() {
             let now = PreviousObject::read(self.cluster, path, DryRun::None).await?;
             let is_there = match &now {
                 PreviousObject::Absent => false,
@@ -347,9 +365,15 @@ pub(crate) fn immutable_fields(problem: Diagnostic, api_error: &ApiError, object
         return problem;
     }
     let problem = fields.iter().fold(problem, |problem, field| problem.note(format!("{field} is immutable")));
+    if ProtectedKind::from_gvk(&object.gvk).is_some() {
+        return problem
+            .help("keep the live value of the field: recreating the object would delete what it contains");
+    }
+    let keeps_pods =
+        if adopts_pods(&object.gvk) { " and --cascade=orphan, which keeps its Pods running" } else { "" };
     problem.help(format!(
         "keep the live value of the field, or let `kubectl smp apply` delete and recreate the object with \
-         --replace-immutable={}",
+         --replace-immutable={}{keeps_pods}",
         object.gvk.kind
     ))
 }

@@ -10,6 +10,7 @@ mod migration;
 mod options;
 mod ownership;
 mod previous_object;
+mod replacement;
 mod report;
 mod request;
 mod run;
@@ -21,6 +22,7 @@ use std::sync::atomic::AtomicUsize;
 use super::client::Cluster;
 use super::listing::ListedObjects;
 use super::plan::{ObjectPlan, nothing_sent};
+use super::protection::ProtectedKind;
 pub(super) use apply_object::{immutable_fields, is_being_deleted};
 use events::ApplyReport;
 pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
@@ -60,12 +62,14 @@ pub fn apply(
         let (unanswered, listed, sent) =
             (AtomicUsize::new(0), Mutex::new(ListedObjects::default()), Mutex::default());
         let replaceable = KindFilter::new(&options.replace_immutable, &plan);
+        let unprotected = ProtectedKind::parse_all(&options.replace_nonempty)?;
         let run = ApplyRun {
             cluster,
             options,
             plan: &plan,
             bodies,
             replaceable,
+            unprotected,
             unanswered_requests: unanswered,
             listed,
             sent,

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use crate::cascade::Cascade;
+
 /// Dry run mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -80,6 +82,11 @@ pub struct ServerSideApplyOptions {
     /// Kinds whose objects are deleted and recreated if only immutable fields prevent the apply: by kind, plural
     /// or short name, with or without `.group`.
     pub replace_immutable: Vec<String>,
+    /// Kinds that are recreated although their objects may contain others or data, which are lost: Namespace,
+    /// CustomResourceDefinition, PersistentVolumeClaim, PersistentVolume, or their plural or short names.
+    pub replace_nonempty: Vec<String>,
+    /// Deletion propagation to dependents of recreated objects.
+    pub cascade: Cascade,
     /// Handling of the last-applied annotation.
     pub last_applied: LastApplied,
     /// Maximum time to wait until an object that is recreated is gone.
@@ -102,6 +109,8 @@ impl Default for ServerSideApplyOptions {
             parallel: PARALLEL,
             crd_timeout: Duration::from_secs(60),
             replace_immutable: Vec::new(),
+            replace_nonempty: Vec::new(),
+            cascade: Cascade::default(),
             last_applied: LastApplied::Remove,
             delete_timeout: Duration::from_secs(60),
             waves: vec![WAVE.into()],

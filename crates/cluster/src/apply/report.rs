@@ -32,6 +32,16 @@ pub(super) enum ApplyOutcome {
     Unknown,
 }
 
+impl ApplyOutcome {
+    /// Adds a note to an applied object.
+    pub(super) fn with_remark(mut self, text: Option<String>) -> Self {
+        if let Self::Applied { remarks, .. } = &mut self {
+            remarks.extend(text);
+        }
+        self
+    }
+}
+
 /// The reason why an object is not applied.
 pub(super) enum ApplyError {
     /// The server did not respond.

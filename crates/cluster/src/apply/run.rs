@@ -22,6 +22,7 @@ use super::steps::ApplyStep;
 use crate::client::Cluster;
 use crate::listing::{ListOptions, ListedObjects};
 use crate::plan::{ObjectPlan, Phase};
+use crate::protection::ProtectedKind;
 use crate::request::unordered;
 use smp_text::diagnostic::{Code, Diagnostic};
 
@@ -32,6 +33,8 @@ pub(super) struct ApplyRun<'a> {
     pub(super) plan: &'a ObjectPlan<'a>,
     pub(super) bodies: Vec<Vec<u8>>,
     pub(super) replaceable: KindFilter,
+    /// Kinds that are replaced although their objects contain others or data.
+    pub(super) unprotected: Vec<ProtectedKind>,
     /// Number of consecutive requests without response.
     pub(super) unanswered_requests: AtomicUsize,
     pub(super) listed: Mutex<ListedObjects<Value>>,
@@ -145,6 +148,7 @@ impl ApplyRun<'_> {
             target,
             has_new_crd: crd.is_some(),
             is_replaceable: self.replaceable.contains(&target.object.gvk),
+            unprotected: &self.unprotected,
         };
         if let Some((crd, reason)) = crd.and_then(|crd| broken.get_key_value(crd)) {
             let message = format!("not sent: its CustomResourceDefinition {crd} is not established");

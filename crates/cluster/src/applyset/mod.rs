@@ -26,8 +26,8 @@ mod members;
 mod orphan;
 mod parent;
 mod parent_ref;
-mod protection;
 mod prune;
+mod required;
 mod run;
 mod scope;
 mod set_lock;
@@ -42,7 +42,6 @@ pub use inventory::{
 };
 pub use orphan::{OrphanedParent, orphan};
 pub use parent_ref::check_parent_name;
-pub use protection::check_protected_kind;
 pub use run::ApplySetRun;
 pub use scope::GroupKind;
 pub use tooling::ApplySetTooling;

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 use super::events::{ApplySetEvent, KeptObject, PruneMode, PruneOptions, PruneSummary, SetReport};
 use super::lock_record::RENEW_INTERVAL;
 use super::members::{SetMember, label};
-use super::protection::{ProtectedKind, RequiredObjects, reason_not_to_prune};
+use super::required::RequiredObjects;
 use super::set_lock::SetLock;
 use crate::client::Cluster;
 use crate::contents::DeletedObjects;
@@ -24,6 +24,7 @@ use crate::delete::{
 };
 use crate::json;
 use crate::plan::{Object, ObjectFailure, Phase};
+use crate::protection::{ProtectedKind, reason_not_to_delete};
 use crate::request::{ApiRequest, in_order};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
@@ -187,7 +188,7 @@ impl PruneRun<'_, '_> {
         if self.unprotected.contains(&kind) {
             return true;
         }
-        match reason_not_to_prune(self.cluster, member, kind, &self.gone).await {
+        match reason_not_to_delete(self.cluster, (&member.object, &member.path()), kind, &self.gone).await {
             Ok(None) => return true,
             Ok(Some(reason)) => {
                 let help = Some(format!("allow it with --prune-nonempty={}", kind.name()));

@@ -1,23 +1,18 @@
 //! Protection of objects whose deletion removes others or data: namespaces, CRDs, PersistentVolumes and their claims.
 
-use rustc_hash::FxHashMap;
 use serde_json::Value;
-use smol_str::SmolStr;
 
-use super::members::SetMember;
-use super::parent_ref::ParentRef;
-use crate::client::Cluster;
-use crate::contents::{DeletedObjects, definition_contents, namespace_contents};
-use crate::listing::{ListOptions, list_items};
-use crate::mapping::ResourceMapping;
-use crate::plan::ObjectPlan;
-use crate::request::ApiRequest;
+use super::client::Cluster;
+use super::contents::{DeletedObjects, definition_contents, namespace_contents};
+use super::listing::{ListOptions, list_items};
+use super::plan::Object;
+use super::request::ApiRequest;
 use smp_merge::schema::Gvk;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// A kind whose objects are protected from pruning while they contain others or data.
+/// A kind whose objects are neither pruned nor replaced while they contain others or data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum ProtectedKind {
+pub(crate) enum ProtectedKind {
     Namespace,
     Crd,
     PersistentVolumeClaim,
@@ -41,7 +36,7 @@ const KINDS: [(ProtectedKind, &str, [&str; 4]); 4] = [
 ];
 
 impl ProtectedKind {
-    pub(super) fn from_gvk(gvk: &Gvk) -> Option<Self> {
+    pub(crate) fn from_gvk(gvk: &Gvk) -> Option<Self> {
         let found = KINDS.iter().find(|(_, group, words)| gvk.group == *group && gvk.kind == words[0]);
         found.map(|(kind, ..)| *kind)
     }
@@ -50,7 +45,7 @@ impl ProtectedKind {
     ///
     /// # Errors
     /// A name denotes none of the kinds.
-    pub(super) fn parse_all(words: &[String]) -> Result<Vec<Self>> {
+    pub(crate) fn parse_all(words: &[String]) -> Result<Vec<Self>> {
         words.iter().map(|word| Self::parse(word)).collect()
     }
 
@@ -63,13 +58,13 @@ impl ProtectedKind {
             let message = format!("not a kind that contains other objects or data: `{word}`");
             Diagnostic::error(Code::InvalidValue, message).help(
                 "use Namespace, CustomResourceDefinition, PersistentVolumeClaim or PersistentVolume; objects of \
-                 all other kinds are always pruned",
+                 all other kinds are not protected",
             )
         })
     }
 
-    /// The kind's name for `--prune-nonempty`.
-    pub(super) fn name(self) -> &'static str {
+    /// The kind's name for `--prune-nonempty` and `--replace-nonempty`.
+    pub(crate) fn name(self) -> &'static str {
         KINDS.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, _, words)| words[0])
     }
 }
@@ -82,56 +77,24 @@ pub fn check_protected_kind(word: &str) -> Result<()> {
     ProtectedKind::parse(word).map(drop)
 }
 
-/// The namespaces and CRDs that contain objects of the run or the parent of their set. They are never pruned.
-#[derive(Debug, Default)]
-pub(super) struct RequiredObjects(FxHashMap<(ProtectedKind, SmolStr), String>);
-
-impl RequiredObjects {
-    pub(super) fn new(plan: &ObjectPlan<'_>, parent: &ParentRef) -> Self {
-        let mut needed = Self::default();
-        let text = format!("the parent of the ApplySet, {}", parent.object());
-        needed.add(&parent.mapping, &parent.namespace, &text);
-        for target in &plan.targets {
-            if let Some(mapping) = &target.mapping {
-                let text = format!("{}, which is among the applied objects", target.object);
-                needed.add(mapping, &target.object.namespace, &text);
-            }
-        }
-        needed
-    }
-
-    fn add(&mut self, mapping: &ResourceMapping, namespace: &SmolStr, text: &str) {
-        let definition = format!("{}.{}", mapping.plural, mapping.gvk.group).into();
-        self.0.entry((ProtectedKind::Crd, definition)).or_insert_with(|| text.into());
-        if !namespace.is_empty() {
-            self.0.entry((ProtectedKind::Namespace, namespace.clone())).or_insert_with(|| text.into());
-        }
-    }
-
-    /// Returns the object that requires a namespace or CRD, if any.
-    pub(super) fn required_by(&self, kind: ProtectedKind, name: &SmolStr) -> Option<&str> {
-        self.0.get(&(kind, name.clone())).map(String::as_str)
-    }
-}
-
-/// Returns the reason why an object must not be pruned, or none if it is empty. Objects in `gone` were pruned
-/// before.
-pub(super) async fn reason_not_to_prune(
+/// Returns the reason why an object must not be deleted, or none if it is empty. `path` is its path on the server.
+/// Objects in `gone` were deleted before.
+pub(crate) async fn reason_not_to_delete(
     cluster: &Cluster,
-    member: &SetMember,
+    (object, path): (&Object, &str),
     kind: ProtectedKind,
     gone: &DeletedObjects,
 ) -> Result<Option<String>> {
     let contents = match kind {
-        ProtectedKind::Namespace => namespace_contents(cluster, &member.object.name, gone).await?,
+        ProtectedKind::Namespace => namespace_contents(cluster, &object.name, gone).await?,
         ProtectedKind::Crd => {
-            let definition = cluster.find_json(&ApiRequest::object(member.path())).await?;
+            let definition = cluster.find_json(&ApiRequest::object(path)).await?;
             let Some(definition) = definition else { return Ok(None) };
             definition_contents(cluster, &definition, gone).await?
         }
-        ProtectedKind::PersistentVolumeClaim => return used(cluster, member, gone).await,
+        ProtectedKind::PersistentVolumeClaim => return used(cluster, (object, path), gone).await,
         ProtectedKind::PersistentVolume => {
-            let volume: Option<Value> = cluster.find_json(&ApiRequest::object(member.path())).await?;
+            let volume: Option<Value> = cluster.find_json(&ApiRequest::object(path)).await?;
             return Ok(volume.as_ref().and_then(claimed));
         }
     };
@@ -163,9 +126,13 @@ fn claimed(volume: &Value) -> Option<String> {
 }
 
 /// Returns the reason why a claim may contain data: it is bound or about to be, or used by a Pod that is not
-/// pruned.
-async fn used(cluster: &Cluster, member: &SetMember, gone: &DeletedObjects) -> Result<Option<String>> {
-    let claim: Option<Value> = cluster.find_json(&ApiRequest::object(member.path())).await?;
+/// deleted.
+async fn used(
+    cluster: &Cluster,
+    (object, path): (&Object, &str),
+    gone: &DeletedObjects,
+) -> Result<Option<String>> {
+    let claim: Option<Value> = cluster.find_json(&ApiRequest::object(path)).await?;
     let Some(claim) = claim else { return Ok(None) };
     let volume = text(&claim, "/spec/volumeName");
     if text(&claim, "/status/phase") == "Bound" {
@@ -175,14 +142,14 @@ async fn used(cluster: &Cluster, member: &SetMember, gone: &DeletedObjects) -> R
         return Ok(Some(format!("it refers to volume {volume}")));
     }
     let Some(pods) = cluster.mapping_of("", "Pod") else { return Ok(None) };
-    let path = pods.collection(&member.object.namespace);
+    let path = pods.collection(&object.namespace);
     let pods = match list_items(cluster, &path, "", ListOptions::WHOLE).await? {
         Ok(pods) => pods,
         Err(api_error) => {
             return Ok(Some(format!("cannot list the Pods that may use it: {}", api_error.message)));
         }
     };
-    let user = pods.iter().find(|pod| uses(pod, &member.object.name) && !is_finished(pod, gone));
+    let user = pods.iter().find(|pod| uses(pod, &object.name) && !is_finished(pod, gone));
     Ok(user.map(|pod| format!("pod/{} uses it", text(pod, "/metadata/name"))))
 }
 
@@ -191,7 +158,7 @@ fn uses(pod: &Value, claim: &str) -> bool {
     volumes.into_iter().flatten().any(|one| text(one, "/persistentVolumeClaim/claimName") == claim)
 }
 
-/// Returns true if a Pod has completed or was pruned.
+/// Returns true if a Pod has completed or was deleted.
 fn is_finished(pod: &Value, gone: &DeletedObjects) -> bool {
     matches!(text(pod, "/status/phase"), "Succeeded" | "Failed")
         || gone.uids.contains(text(pod, "/metadata/uid"))

@@ -1,0 +1,130 @@
+//! Guards of replacement: deleting an object to recreate it must lose nothing that the user did not agree to lose.
+
+use rustc_hash::FxHashSet;
+use serde_json::Value;
+
+use super::options::DryRun;
+use super::report::ApplyError;
+use crate::cascade::Cascade;
+use crate::client::Cluster;
+use crate::contents::DeletedObjects;
+use crate::listing::list_metadata;
+use crate::plan::Object;
+use crate::protection::{ProtectedKind, reason_not_to_delete};
+use smp_merge::schema::Gvk;
+use smp_text::diagnostic::{Code, Diagnostic, Result, counted, plural};
+
+/// Kinds whose Pods run without interruption if the object is replaced with `--cascade=orphan`: the new object adopts
+/// them by its selector.
+const ADOPTING_KINDS: [&str; 4] = ["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"];
+
+/// Returns true if a new object of the kind adopts the Pods of a deleted one.
+pub(super) fn adopts_pods(gvk: &Gvk) -> bool {
+    gvk.group == "apps" && ADOPTING_KINDS.contains(&gvk.kind.as_str())
+}
+
+/// An object that is to be deleted and recreated.
+pub(super) struct Replacement<'a> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) object: &'a Object,
+    pub(super) path: &'a str,
+    pub(super) uid: &'a str,
+    pub(super) cascade: Cascade,
+    pub(super) dry_run: DryRun,
+    /// Kinds that are replaced although their objects contain others or data.
+    pub(super) unprotected: &'a [ProtectedKind],
+}
+
+impl Replacement<'_> {
+    /// Checks the guards. Returns a note on what is deleted with the object, if anything is.
+    ///
+    /// # Errors
+    /// The object contains others or data and the user did not agree to lose them, or what it contains is unknown.
+    pub(super) async fn check(&self) -> std::result::Result<Option<String>, ApplyError> {
+        let Some(kind) = ProtectedKind::from_gvk(&self.object.gvk) else {
+            return Ok(self.dependents_note().await);
+        };
+        if self.cascade == Cascade::Orphan {
+            let message = format!("--cascade=orphan does not keep what a {} contains", kind.name());
+            let help = "omit --cascade=orphan, or the kind in --replace-immutable";
+            return Err(ApplyError::Problem(Diagnostic::error(Code::Usage, message).help(help)));
+        }
+        let gone = DeletedObjects::default();
+        let reason = reason_not_to_delete(self.cluster, (self.object, self.path), kind, &gone).await;
+        match reason.map_err(ApplyError::NoResponse)? {
+            None => Ok(None),
+            Some(reason) if self.unprotected.contains(&kind) => {
+                let is_lost = if self.dry_run == DryRun::None { "is" } else { "would be" };
+                Ok(Some(format!("{} {is_lost} replaced although {reason}", self.object)))
+            }
+            Some(reason) => Err(ApplyError::Problem(self.refusal(kind, &reason))),
+        }
+    }
+
+    fn refusal(&self, kind: ProtectedKind, reason: &str) -> Diagnostic {
+        let message = format!("{} is not replaced: {reason}", self.object);
+        Diagnostic::error(Code::Conflict, message).note("replacing an object deletes what it contains").help(
+            format!(
+                "keep the live values of the immutable fields; if everything may be deleted, use \
+                 --replace-nonempty={}",
+                kind.name()
+            ),
+        )
+    }
+
+    /// Returns a note with the number of Pods that are deleted with the object.
+    async fn dependents_note(&self) -> Option<String> {
+        if self.cascade == Cascade::Orphan || !has_pods(&self.object.gvk) {
+            return None;
+        }
+        let object = self.object;
+        let are = |count| if self.dry_run == DryRun::None { plural(count, "is", "are") } else { "would be" };
+        let keep = if adopts_pods(&object.gvk) { "; --cascade=orphan keeps its Pods" } else { "" };
+        match self.pods().await {
+            Ok(0) => None,
+            Ok(pods) => {
+                Some(format!("{} of {object} {} deleted with it{keep}", counted(pods, "Pod"), are(pods)))
+            }
+            Err(reason) => Some(format!("all Pods of {object} {} deleted with it{keep} ({reason})", are(2))),
+        }
+    }
+
+    /// Counts the Pods that the object owns, directly or through ReplicaSets and Jobs.
+    async fn pods(&self) -> std::result::Result<usize, String> {
+        let mut owners = FxHashSet::from_iter([self.uid.to_string()]);
+        for (group, kind) in [("apps", "ReplicaSet"), ("batch", "Job")] {
+            let owned = self.owned(group, kind, &owners).await?;
+            owners.extend(owned);
+        }
+        Ok(self.owned("", "Pod", &owners).await?.len())
+    }
+
+    /// Returns the UIDs of the objects of a kind with one of the owners.
+    async fn owned(
+        &self,
+        group: &str,
+        kind: &str,
+        owners: &FxHashSet<String>,
+    ) -> std::result::Result<Vec<String>, String> {
+        let listed: Result<Vec<Value>> = async {
+            self.cluster.discover_all().await?;
+            let Some(mapping) = self.cluster.mapping_of(group, kind) else { return Ok(Vec::new()) };
+            let path = mapping.collection(&self.object.namespace);
+            let listed = list_metadata(self.cluster, &path, "").await?;
+            listed.map_err(|api_error| api_error.diagnostic(&self.cluster.endpoint))
+        }
+        .await;
+        let items = listed.map_err(|problem| problem.message().to_string())?;
+        let is_owned = |item: &&Value| {
+            let references = item.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+            let mut uids = references.into_iter().flatten().filter_map(|owner| owner["uid"].as_str());
+            uids.any(|uid| owners.contains(uid))
+        };
+        let uid = |item: &Value| item.pointer("/metadata/uid")?.as_str().map(String::from);
+        Ok(items.iter().filter(is_owned).filter_map(uid).collect())
+    }
+}
+
+fn has_pods(gvk: &Gvk) -> bool {
+    adopts_pods(gvk) || (gvk.group == "batch" && ["Job", "CronJob"].contains(&gvk.kind.as_str()))
+}
