@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
+use rustc_hash::FxHashSet;
 
 use super::connect::{ServerSideArg, duration};
 use super::format::{OutputFormat, ReportFormat, ResourceWriter, one_of};
@@ -194,11 +195,8 @@ impl ApplyArgs {
         let mut options = DeployOptions::default();
         options.apply = self.options();
         options.wait = self.kinds_to_wait_for().map(|kinds| self.wait_flags.options(kinds));
-        options.set = self.prune.options(
-            self.objects.is_selective(),
-            self.concurrency,
-            self.cascade.unwrap_or_default(),
-        )?;
+        options.set =
+            self.prune.options(&self.objects, self.concurrency, self.cascade.unwrap_or_default())?;
         Ok(options)
     }
 
@@ -355,29 +353,38 @@ fn show_only(
     let connect = args.objects.connect(sources);
     let status = set.as_ref().map(|set| args.pruned_status(set));
     let cluster = set.as_ref().map(|_| Cluster::connect(&connect)).transpose()?;
-    let look = |(cluster, set)| ApplySetRun::preview(cluster, set, &mut resources, &apply.waves);
+    let look = |(cluster, set)| ApplySetRun::preview(cluster, set, &mut resources, &apply);
     let set = cluster.as_ref().zip(set).map(look).transpose()?;
+    if let Some(problem) = set.as_ref().and_then(ApplySetRun::limit_error) {
+        return Err(problem.clone().into());
+    }
     let planned = smp_cluster::manifests_without_server(&resources, &connect, &args.field_manager)?;
     let planned = planned.into_iter().map(|node| Resource::new(node, &Schema::empty()));
     let planned = planned.collect::<Result<Vec<_>, _>>()?;
-    match args.output {
-        Some(format) => {
-            let mut joined = ResourceWriter::new(format, io::stdout());
-            joined.add(&planned)?;
-            joined.finish()?;
-        }
-        None => {
-            for resource in &planned {
-                let name = resource.id().gvk.object_name(&resource.id().name);
-                print_line(&format!("{name} serverside-applied (dry run)"))?;
-            }
-        }
+    if let Some(format) = args.output {
+        let mut joined = ResourceWriter::new(format, io::stdout());
+        joined.add(&planned)?;
+        joined.finish()?;
+    } else {
+        let adopted = set.as_ref().map(ApplySetRun::adopted).unwrap_or_default();
+        print_planned(&planned, adopted)?;
     }
     if let Some(set) = set {
         set.prune(&mut |event| prune::print_event(&event, args.printed_pruned_status(status), sources))?;
     }
     render::print_note(&format!("{} (dry run): nothing was sent", counted(planned.len(), "object")));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a line for each object of a client-side dry run.
+fn print_planned(planned: &[Resource], adopted: &[Object]) -> Result<(), Failure> {
+    let adopted: FxHashSet<_> = adopted.iter().map(ToString::to_string).collect();
+    for resource in planned {
+        let name = resource.id().gvk.object_name(&resource.id().name);
+        let change = if adopted.contains(&name) { ApplyChange::Adopted } else { ApplyChange::Applied };
+        print_line(&format!("{name} {} (dry run)", change.as_str()))?;
+    }
+    Ok(())
 }
 
 /// Prints the applied objects.

@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::Args;
+use rustc_hash::FxHashSet;
 
 use super::connect::ServerSideArg;
 use super::objects::ObjectArgs;
@@ -73,7 +74,7 @@ pub(super) fn run(args: &DiffArgs, sources: &SourceMap) -> Outcome {
 }
 
 fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
-    let set = args.set.options(args.objects.is_selective())?;
+    let set = args.set.options(&args.objects)?;
     // Objects are compared without further changes, so placeholders are findings.
     let validation = args.validate.validation(IncompleteObjects::Validate, sources);
     let mut resources = args.objects.load_validated(validation.as_ref(), sources)?;
@@ -86,36 +87,56 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
         last_applied: set.as_ref().map(|set| set.tooling.last_applied()).unwrap_or_default(),
         parallel: args.concurrency,
     };
-    let removed = set.map(|set| pruned(&cluster, set, &mut resources, sources)).transpose()?;
+    let set = set.map(|set| preview(args, &cluster, set, &mut resources, sources)).transpose()?;
     let mut compared = smp_cluster::diff(&cluster, &resources, &options)?;
-    let removed =
-        removed.map(|removed| smp_cluster::deletion_diffs(&cluster, &removed, &options)).transpose()?;
-    add_removals(&mut compared, removed.unwrap_or_default());
+    if let Some(set) = set {
+        let removed = smp_cluster::deletion_diffs(&cluster, &set.pruned, &options)?;
+        add_removals(&mut compared, removed);
+        compared.notes.extend(set.adopted.iter().map(|object| {
+            format!("{object} would be adopted: it exists, and the ApplySet did not create it")
+        }));
+        compared.problems.extend(set.limit_error);
+    }
     let server_warnings = compared.warnings.iter().map(|text| Diagnostic::warning(Code::ServerWarning, text));
     let remarks = compared.notes.iter().map(|text| Diagnostic::warning(Code::ClusterState, text));
     render::print(&server_warnings.chain(remarks).collect::<Vec<_>>(), sources);
-    render::print(&compared.conflicts.iter().map(ApplyConflict::warning).collect::<Vec<_>>(), sources);
+    render::print(&compared.conflicts.iter().map(ApplyConflict::error).collect::<Vec<_>>(), sources);
     compared.objects.sort_by_cached_key(|diff| diff.object.file_name());
     let changed = print_differences(&compared.objects)?;
     render::print(&compared.problems, sources);
     render::print_note(&summary(&compared));
-    Ok(match (compared.problems.is_empty(), changed) {
+    let would_succeed = compared.problems.is_empty() && compared.conflicts.is_empty();
+    Ok(match (would_succeed, changed) {
         (false, _) => ExitCode::from(ERROR),
         (true, true) => ExitCode::from(DIFFERENT),
         (true, false) => ExitCode::SUCCESS,
     })
 }
 
-/// Returns the objects that would be pruned. Adds the label of the ApplySet to the resources.
-fn pruned(
+/// The effects of an apply on an ApplySet.
+struct SetPreview {
+    adopted: Vec<Object>,
+    pruned: Vec<Object>,
+    /// The error if more objects would be pruned than the limit allows.
+    limit_error: Option<Diagnostic>,
+}
+
+/// Previews the adoption and pruning of objects. Adds the label of the ApplySet to the resources.
+fn preview(
+    args: &DiffArgs,
     cluster: &Cluster,
     set: ApplySetOptions,
     resources: &mut [Resource],
     sources: &SourceMap,
-) -> Result<Vec<Object>, Diagnostic> {
-    let waves = ServerSideApplyOptions::default().waves;
-    let set = ApplySetRun::preview(cluster, set, resources, &waves)?;
-    set.prune(&mut |event| prune::print_event(&event, None, sources)).map(|summary| summary.pruned)
+) -> Result<SetPreview, Diagnostic> {
+    let apply = ServerSideApplyOptions {
+        field_manager: args.field_manager.clone(),
+        ..ServerSideApplyOptions::default()
+    };
+    let set = ApplySetRun::preview(cluster, set, resources, &apply)?;
+    let (adopted, limit_error) = (set.adopted().to_vec(), set.limit_error().cloned());
+    let summary = set.prune(&mut |event| prune::print_event(&event, None, sources))?;
+    Ok(SetPreview { adopted, pruned: summary.pruned, limit_error })
 }
 
 /// Adds the objects that would be pruned, except those already shown as the predecessor of a new
@@ -138,6 +159,10 @@ fn add_removals(compared: &mut DiffReport, removed: Vec<ObjectDiff>) {
 fn summary(compared: &DiffReport) -> String {
     let all = compared.objects.len() + compared.problems.len();
     let count = |is: fn(&&ObjectDiff) -> bool| compared.objects.iter().filter(is).count();
+    let conflicting: FxHashSet<&Object> =
+        compared.conflicts.iter().map(|conflict| &conflict.object).collect();
+    let is_unchanged = |diff: &&ObjectDiff| !diff.is_changed() && !conflicting.contains(&diff.object);
+    let unchanged = compared.objects.iter().filter(is_unchanged).count();
     let counts = [
         (count(|diff| diff.live.is_none()), "would be created"),
         (count(|diff| diff.predecessor.is_some()), "would replace a predecessor"),
@@ -151,7 +176,8 @@ fn summary(compared: &DiffReport) -> String {
             "would change",
         ),
         (count(|diff| diff.merged.is_none()), "would be pruned"),
-        (count(|diff| !diff.is_changed()), "unchanged"),
+        (unchanged, "unchanged"),
+        (compared.conflicts.len(), "in conflict"),
         (compared.problems.len(), "cannot be compared"),
     ];
     let parts: Vec<_> = counts

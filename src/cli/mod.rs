@@ -42,6 +42,8 @@ mod prune;
 mod recover;
 mod render;
 mod report;
+#[cfg(feature = "cluster")]
+mod repository;
 mod sandbox;
 mod schema;
 mod select;

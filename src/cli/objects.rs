@@ -51,6 +51,11 @@ impl ObjectArgs {
         !self.selector.is_empty()
     }
 
+    /// Returns the files and directories, as the user named them.
+    pub(super) fn paths(&self) -> &[PathBuf] {
+        if self.filename.is_empty() { self.select.named() } else { &self.filename }
+    }
+
     /// Builds the target or reads the manifests.
     pub(super) fn load(&self, sources: &SourceMap) -> std::result::Result<Vec<Resource>, Failure> {
         self.load_validated(None, sources)

@@ -6,12 +6,14 @@ use clap::Args;
 
 use super::format::{Choices, one_of};
 use super::live::{list_names, qualified_name, still_exists, waiting_lines, with_blockers};
+use super::objects::ObjectArgs;
 use super::progress::LiveLines;
 use super::report::print_line_deferring_errors;
+use super::repository::source_of;
 use super::{Failure, render};
 use smp_cluster::{
     self, ApplySetEvent, ApplySetOptions, ApplySetTooling, Cascade, KeptObject, LeftSet, Object,
-    ObjectFailure, PruneMode, PruneOptions, PruneSummary, RemainingObject,
+    ObjectFailure, PruneLimit, PruneMode, PruneOptions, PruneSummary, RemainingObject,
 };
 use smp_text::diagnostic::{Code, Diagnostic, counted, plural};
 use smp_text::source::SourceMap;
@@ -60,6 +62,33 @@ pub(super) struct SetArgs {
     /// Possible kinds: Namespace, CustomResourceDefinition, PersistentVolumeClaim and PersistentVolume.
     #[arg(long, alias = "prune-holding", value_name = "KIND", value_delimiter = ',', value_parser = protected_kind, hide_short_help = true)]
     prune_nonempty: Vec<String>,
+
+    /// Also prune adopted objects, which existed before they joined the ApplySet
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
+    prune_adopted: bool,
+
+    /// Maximum number of objects to prune, such as 5 or 20%
+    ///
+    /// By default, a run stops before anything is sent if it would prune more than three objects and more
+    /// than half of the ApplySet, several objects that are all of their kind, or anything although the
+    /// ApplySet was last applied from another target of a Git repository.
+    #[arg(long, value_name = "N|P%", value_parser = prune_limit, hide_short_help = true)]
+    prune_limit: Option<PruneLimit>,
+
+    /// Take over objects that another tool or ApplySet owns
+    ///
+    /// Owners are known by the marks of Helm, Argo CD and Flux, and by the ApplySet label.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
+    adopt: bool,
+}
+
+/// Parses the maximum number of objects to prune.
+fn prune_limit(text: &str) -> Result<PruneLimit, String> {
+    let number = |text: &str| text.parse::<usize>().map_err(|_| "use a number such as 5, or 20%".to_string());
+    match text.strip_suffix('%') {
+        Some(percent) => number(percent).map(PruneLimit::Percent),
+        None => number(text).map(PruneLimit::Objects),
+    }
 }
 
 /// The prune flags.
@@ -81,20 +110,28 @@ pub(super) struct PruneArgs {
 
 impl SetArgs {
     /// Returns the options of the ApplySet if one is given.
-    pub(super) fn options(&self, is_selective: bool) -> Result<Option<ApplySetOptions>, Failure> {
+    pub(super) fn options(&self, objects: &ObjectArgs) -> Result<Option<ApplySetOptions>, Failure> {
         let Some(parent) = self.applyset.as_ref() else {
-            if self.prune_nonempty.is_empty() {
-                return Ok(None);
-            }
-            return Err(Failure::Usage("`--prune-nonempty` requires --applyset".into()));
+            let flags = [
+                (!self.prune_nonempty.is_empty(), "prune-nonempty"),
+                (self.prune_adopted, "prune-adopted"),
+                (self.prune_limit.is_some(), "prune-limit"),
+                (self.adopt, "adopt"),
+            ];
+            let Some((_, flag)) = flags.iter().find(|(is_set, _)| *is_set) else { return Ok(None) };
+            return Err(Failure::Usage(format!("`--{flag}` requires --applyset")));
         };
-        if is_selective {
+        if objects.is_selective() {
             let message = "`--selector` cannot be used with `--applyset`: objects that are not selected would be pruned";
             return Err(Failure::Usage(message.into()));
         }
         let mut options = ApplySetOptions::new(parent.as_str());
         options.tooling = self.applyset_tooling;
+        options.adopt = self.adopt;
+        options.source = source_of(objects.paths());
         options.prune.unprotected_kinds.clone_from(&self.prune_nonempty);
+        options.prune.adopted = self.prune_adopted;
+        options.prune.limit = self.prune_limit.unwrap_or_default();
         Ok(Some(options))
     }
 }
@@ -108,11 +145,11 @@ impl PruneArgs {
     /// Returns the options of the ApplySet to apply and prune if one is given.
     pub(super) fn options(
         &self,
-        is_selective: bool,
+        objects: &ObjectArgs,
         parallel: usize,
         cascade: Cascade,
     ) -> Result<Option<ApplySetOptions>, Failure> {
-        let set = self.set.options(is_selective)?;
+        let set = self.set.options(objects)?;
         match (&set, self.prunes()) {
             (None, true) => {
                 let message = "`--prune` requires an ApplySet: use --applyset=NAME and --namespace, also for the first apply";
@@ -184,6 +221,10 @@ pub(super) fn print_event(event: &ApplySetEvent<'_>, pruned_status: Option<&str>
         ApplySetEvent::TimedOut(one) => {
             let problem = Diagnostic::error(Code::NotReady, still_exists(one));
             render::print(&[with_blockers(one, problem).help(STAYS_MEMBER)], sources);
+            None
+        }
+        ApplySetEvent::Note(text) => {
+            render::print_note(text);
             None
         }
         ApplySetEvent::Warning(text) => {

@@ -45,6 +45,14 @@ struct SelectFlags {
     leaves: bool,
 }
 
+#[cfg(feature = "cluster")]
+impl SelectArgs {
+    /// Returns the targets that are named, in the order of the command line.
+    pub(super) fn named(&self) -> &[PathBuf] {
+        &self.named
+    }
+}
+
 impl Args for SelectArgs {
     fn augment_args(command: clap::Command) -> clap::Command {
         SelectFlags::augment_args(command)

@@ -254,6 +254,46 @@ impl AppliedObjects {
     }
 }
 
+/// `diff` fails exactly where `apply` fails by a conflict.
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn conflicts_of_diff_are_those_of_apply() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let map = |value: &str| config_maps(1).replace("i: '0'", &format!("i: '{value}'"));
+    let create = |kubectl: &[&str], value: &str| {
+        rig.file("theirs.yaml", &map(value));
+        rig.kubectl(&[kubectl, &["-f", "theirs.yaml"]].concat());
+    };
+    let other = ["apply", "--server-side", "--field-manager=other"];
+    // The way in which the live object was written, its value, the flags, and whether applying `1` fails.
+    let table: [(&[&str], &str, &[&str], bool); 8] = [
+        (&["create"], "1", &[], false),
+        (&["create"], "2", &[], true),
+        (&["apply"], "1", &[], false),
+        (&["apply"], "2", &[], false),
+        (&other, "1", &[], false),
+        (&other, "2", &[], true),
+        (&other, "2", &["--field-manager=other"], false),
+        (&other, "2", &["--force-conflicts"], false),
+    ];
+    for (kubectl, value, flags, fails) in table {
+        create(kubectl, value);
+        rig.file("map.yaml", &map("1"));
+        let diff = rig.smp(&[&["diff", "-f", "map.yaml"], flags].concat());
+        let is_changed = value == "2";
+        assert_eq!(
+            diff.status,
+            if fails { 2 } else { i32::from(is_changed) },
+            "{kubectl:?} {value}: {diff:?}"
+        );
+        assert_eq!(!diff.stdout.is_empty(), is_changed, "{diff:?}");
+        assert_eq!(diff.stderr.contains("error[conflict]"), fails, "{diff:?}");
+        rig.smp(&[&["apply", "-f", "map.yaml"], flags].concat()).ended(i32::from(fails));
+        rig.kubectl(&["-n", &rig.name, "delete", "configmap/c0"]);
+    }
+}
+
 const UNCHANGED: &str = "note: 20 objects: 20 unchanged\n";
 
 #[test]
@@ -275,7 +315,7 @@ fn objects_that_may_change_are_sent() {
     applied.patch_by_kubectl("c4", r#"{"data":{"other":"x"}}"#);
     let wanted = applied.text.replace("data: {i: '7'}", "data: {i: seven}").replace("data: {i: '9'}\n", "\n");
     applied.rig.file("all.yaml", &wanted);
-    let (ran, gets, patches) = applied.diff(&[], 1);
+    let (ran, gets, patches) = applied.diff(&[], 2);
     let shown: Vec<_> = ran.stdout.lines().filter(|line| line.starts_with("+++")).collect();
     let names = ["c3", "c7", "c9"].map(|name| format!("+++ MERGED/v1.ConfigMap.{}.{name}", applied.rig.name));
     assert_eq!(
@@ -283,7 +323,11 @@ fn objects_that_may_change_are_sent() {
         (names.iter().map(String::as_str).collect(), 0, 4),
         "c3 is a conflict"
     );
-    assert!(ran.stderr.contains("data.i: owned by") && ran.stderr.contains("3 would change"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("data.i: owned by")
+            && ran.stderr.contains("3 would change, 17 unchanged, 1 in conflict"),
+        "{ran:?}"
+    );
 }
 
 #[test]

@@ -22,11 +22,11 @@ mod oracle;
 mod proxy;
 mod prune_exceptions;
 mod pruning;
+mod replacing;
 #[path = "../library/fake_client/requester.rs"]
 mod requester;
 #[path = "../library/fake_client/requests.rs"]
 mod requests;
-mod replacing;
 mod rig;
 mod schemas;
 mod sending;
@@ -277,7 +277,7 @@ fn conflicts_name_each_field_and_its_manager() {
     assert!(ran.stderr.contains("--force-conflicts"), "{}", ran.stderr);
     assert_eq!(version(), before);
 
-    let diff = rig.smp(&["diff", "-f", "other.yaml"]).ended(1);
+    let diff = rig.smp(&["diff", "-f", "other.yaml"]).ended(2);
     assert!(diff.stderr.contains("spec.replicas: owned by `autoscaler`"), "{}", diff.stderr);
     assert!(diff.stdout.contains("-  replicas: 2\n+  replicas: 5\n"), "{}", diff.stdout);
     assert!(!diff.stdout.contains("generation") && !diff.stdout.contains("managedFields"), "{}", diff.stdout);

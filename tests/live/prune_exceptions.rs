@@ -274,9 +274,9 @@ kind: ClusterRole
 metadata: {name: NAME}
 ";
     sets.smp("shop", &(space("NAME") + role), &[]).ended(0);
-    let ran = sets.smp("shop", role, &["--prune-nonempty=Namespace"]).ended(1);
+    let ran = sets.smp("shop", role, &["--prune-adopted", "--prune-nonempty=Namespace"]).ended(1);
     assert!(ran.stderr.contains("it contains the parent of the ApplySet, secret/shop"), "{ran:?}");
-    let ran = sets.smp("shop", role, &[]).ended(0);
+    let ran = sets.smp("shop", role, &["--prune-adopted"]).ended(0);
     assert!(
         ran.stderr.contains(&format!("namespace/{} is not pruned: it contains the parent", rig.name)),
         "{ran:?}"
@@ -336,7 +336,7 @@ fn volumes_that_may_hold_data_are_not_pruned() {
     patch(rig, &["--subresource=status", "pv", &released], r#"{"status": {"phase": "Released"}}"#);
     rig.file("pod.yaml", POD);
     rig.kubectl(&["create", "-f", "pod.yaml"]);
-    let ran = sets.smp("shop", &maps(&["a"]), &[]).ended(0);
+    let ran = sets.smp("shop", &maps(&["a"]), &["--prune-limit=100%"]).ended(0);
     for part in [
         &format!("persistentvolumeclaim/named is not pruned: it refers to volume {name}-v"),
         "persistentvolumeclaim/used is not pruned: pod/p uses it",

@@ -5,6 +5,7 @@
 
 mod holders;
 mod races;
+mod takeover;
 
 use std::collections::BTreeSet;
 use std::env;
@@ -122,7 +123,7 @@ fn parents_and_members_equal_those_of_kubectl() {
     let stages = [maps(&["a", "b"]), maps(&["b", "c"]) + DEPLOYMENT, DEPLOYMENT.to_string(), maps(&["a"])];
     for parent in ["secrets/shop", "configmaps/shop"] {
         for text in &stages {
-            ours.smp(parent, text, &[]).ended(0);
+            ours.smp(parent, text, &["--prune-limit=100%"]).ended(0);
             theirs.kubectl(parent, text).ended(0);
             let text = |sets: &Sets| sets.parent(parent).to_string().replace(&sets.rig.name, "NAME");
             let (own, their) = (text(&ours), text(&theirs));

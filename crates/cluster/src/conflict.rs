@@ -92,17 +92,6 @@ impl ApplyConflict {
         self.fields.iter().all(|field| NON_APPLY_MANAGERS.contains(&field.manager.as_str()))
     }
 
-    /// Returns the conflict as a warning: applying will need `--force-conflicts`.
-    #[must_use]
-    pub fn warning(&self) -> Diagnostic {
-        let message = format!(
-            "{}: applying requires --force-conflicts: fields are owned by {}",
-            self.object,
-            self.managers()
-        );
-        self.describe(Diagnostic::warning(Code::Conflict, message))
-    }
-
     fn managers(&self) -> String {
         let mut managers: Vec<&str> = self.fields.iter().map(|f| f.manager.as_str()).collect();
         managers.sort_unstable();

@@ -3,7 +3,7 @@
 //! Defines the order of the steps and the results that each passes to the next; the steps themselves are in
 //! `apply`, `ready` and `applyset`.
 
-use super::apply::{ApplySummary, Event, ServerSideApplyOptions, apply};
+use super::apply::{ApplySummary, Event, ServerSideApplyOptions, apply_members};
 use super::applyset::{ApplySetEvent, ApplySetOptions, ApplySetRun, PruneSummary, find_parent_by_id};
 use super::client::Cluster;
 use super::delete::CompleteWhen;
@@ -147,13 +147,14 @@ pub fn deploy(
     let mut begin =
         |set| ApplySetRun::begin(cluster, set, resources, &how, &mut |event| report(DeployEvent::Set(event)));
     let mut set = set.map(&mut begin).transpose()?;
+    let adoption = set.as_ref().map(ApplySetRun::adoption).unwrap_or_default();
     let mut applying = |event: Event<'_>| {
         if let Some(set) = &mut set {
             set.record(&event);
         }
         report(DeployEvent::Apply(event));
     };
-    let applied = apply(cluster, resources, &how, &mut applying);
+    let applied = apply_members(cluster, resources, &how, &adoption, &mut applying);
     let waited = wait
         .filter(|_| applied.as_ref().is_ok_and(ApplySummary::is_success))
         .map(|wait| waited(cluster, resources, &wait, report));

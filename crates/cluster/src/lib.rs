@@ -54,9 +54,9 @@ pub use apply::{
     LastApplied, PARALLEL, ServerSideApplyOptions, WAVE, apply,
 };
 pub use applyset::{
-    ApplySetEvent, ApplySetListing, ApplySetOptions, ApplySetRun, ApplySetTooling, ApplySetView, GroupKind,
-    KeptObject, NamespaceScope, OrphanedParent, PruneMode, PruneOptions, PruneSummary, adopt,
-    check_parent_name, describe_applyset, list_applysets, orphan,
+    ApplySetEvent, ApplySetListing, ApplySetOptions, ApplySetRun, ApplySetSource, ApplySetTooling,
+    ApplySetView, GroupKind, KeptObject, NamespaceScope, OrphanedParent, PruneLimit, PruneMode, PruneOptions,
+    PruneSummary, adopt, check_parent_name, describe_applyset, list_applysets, orphan,
 };
 pub use cascade::Cascade;
 pub use client::Cluster;

@@ -83,8 +83,17 @@ fn concurrent_applies_of_one_set_prune_nothing_of_each_other() {
             sets.rig.file(file, &maps(&names.iter().map(String::as_str).collect::<Vec<_>>()));
         }
         let spawn = |file: &str| {
-            let args =
-                ["apply", "--prune", "--applyset=shop", "-n", &sets.rig.name, "-f", file, "--concurrency=2"];
+            let args = [
+                "apply",
+                "--prune",
+                "--prune-limit=100%",
+                "--applyset=shop",
+                "-n",
+                &sets.rig.name,
+                "-f",
+                file,
+                "--concurrency=2",
+            ];
             let mut command = sets.rig.command(&args);
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it")
         };
@@ -101,8 +110,16 @@ fn concurrent_applies_of_one_set_prune_nothing_of_each_other() {
         }
         assert_successful_runs_are_complete([&one, &other], [&a, &b], &members);
         // The next apply leaves only its own objects.
-        let ran =
-            sets.rig.smp(&["apply", "--prune", "--applyset=shop", "-n", &sets.rig.name, "-f", "a.yaml"]);
+        let ran = sets.rig.smp(&[
+            "apply",
+            "--prune",
+            "--prune-limit=100%",
+            "--applyset=shop",
+            "-n",
+            &sets.rig.name,
+            "-f",
+            "a.yaml",
+        ]);
         ran.ended(0);
         assert_eq!(sets.members("configmap"), a.iter().cloned().collect(), "race {race}");
         let all = sets.rig.live("configmaps", "{.items[*].metadata.name}");

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use smol_str::SmolStr;
 use tokio::time::{Instant, sleep};
 
+use super::adoption::record_request;
 use super::events::ApplyChange;
 use super::migration::{ANNOTATION_MANAGER, annotation_to_keep, client_side_appliers, migration};
 use super::options::{DryRun, LastApplied, ServerSideApplyOptions};
@@ -33,6 +34,8 @@ pub(super) struct ObjectApply<'a> {
     /// The namespaces among the objects of the run.
     pub(super) namespaces: &'a FxHashSet<SmolStr>,
     pub(super) target: &'a ObjectTarget<'a>,
+    /// The ID of the ApplySet that adopts the object, if one does.
+    pub(super) adopting_set: Option<&'a str>,
     /// True if the object's CRD was sent in this run.
     pub(super) has_new_crd: bool,
     /// True if the object may be deleted and recreated.
@@ -71,17 +74,14 @@ impl ObjectApply<'_> {
         }
         let unknown = || ApplyError::Problem(self.cluster.unknown_kind(&self.target.object.gvk));
         let path = self.target.path().ok_or_else(unknown)?;
-        let before = match known {
-            Some(before) => before,
-            None if !self.target.served => PreviousObject::Absent,
-            None => PreviousObject::read(self.cluster, &path, self.options.dry_run).await?,
-        };
+        let before = self.previous(&path, known).await?;
         let annotated = self.annotated(&before);
         let last_applied = if annotated.is_some() { LastApplied::Update } else { LastApplied::Remove };
         let whole = annotated.as_deref().unwrap_or(body);
         // Applying the annotation takes it from client-side appliers, which could then no longer be detected.
         let first = if before.has_client_side_appliers() { body } else { whole };
         let force = if self.options.force_conflicts { Force::Yes } else { Force::No };
+        self.record_adoption(&path, first, force, &before).await?;
         let sent = match self.send(&self.request(first, force).ok_or_else(unknown)?).await {
             Err(ApplyError::Rejected(api_error))
                 if self.is_resolved_by_migration(first, &api_error, &before).await =>
@@ -96,7 +96,8 @@ impl ObjectApply<'_> {
                 let response = self.migrated(&path, &request, response, last_applied).await?;
                 let options = self.options;
                 let change = |after: &Value| before.change(after, &options.field_manager, options.dry_run);
-                self.applied(&request.path, response, &before, change)
+                let outcome = self.applied(&request.path, response, &before, change)?;
+                Ok(if self.adopts(&before) { outcome.into_adopted() } else { outcome })
             }
             Err(ApplyError::Rejected(api_error)) => match self.replaceable(&api_error, &before) {
                 Some(uid) => self.replace(&path, &request, (uid, &before)).await,
@@ -104,6 +105,49 @@ impl ObjectApply<'_> {
             },
             Err(stop) => Err(stop),
         }
+    }
+
+    async fn previous(
+        &self,
+        path: &str,
+        known: Option<PreviousObject>,
+    ) -> Result<PreviousObject, ApplyError> {
+        match known {
+            Some(before) => Ok(before),
+            None if !self.target.served => Ok(PreviousObject::Absent),
+            None => PreviousObject::read(self.cluster, path, self.options.dry_run).await,
+        }
+    }
+
+    fn adopts(&self, before: &PreviousObject) -> bool {
+        self.adopting_set.is_some() && matches!(before, PreviousObject::Present(_))
+    }
+
+    /// Records that the set did not create the object, before the object becomes a member: a run that is killed in
+    /// between must not leave a member that a later run prunes. Nothing is recorded if the server would reject the
+    /// object.
+    async fn record_adoption(
+        &self,
+        path: &str,
+        body: &[u8],
+        force: Force,
+        before: &PreviousObject,
+    ) -> Result<(), ApplyError> {
+        let (Some(set), PreviousObject::Present(object)) = (self.adopting_set, before) else { return Ok(()) };
+        let uid = object.pointer("/metadata/uid").and_then(Value::as_str);
+        let (Some(uid), DryRun::None) = (uid, self.options.dry_run) else { return Ok(()) };
+        let dry_run = self.request_with(body, force, DryRun::Server);
+        let is_accepted = match dry_run {
+            Some(request) => match self.send_once(&request).await {
+                Err(ApplyError::Rejected(_)) => false,
+                outcome => outcome.map(|_| true)?,
+            },
+            None => false,
+        };
+        if is_accepted {
+            self.send_once(&record_request(self.target, path, uid, set)).await?;
+        }
+        Ok(())
     }
 
     /// Deletes the object and recreates it.
@@ -139,7 +183,7 @@ impl ObjectApply<'_> {
                 outcome.map(|outcome| outcome.with_remark(lost))
             }
             Err(stop) => {
-                let problem = self.problem(stop);
+                let problem = stop.into_problem(self.cluster);
                 Err(ApplyError::Problem(
                     problem.note("the object was deleted to be recreated, but could not be created"),
                 ))
@@ -147,18 +191,15 @@ impl ObjectApply<'_> {
         }
     }
 
-    fn problem(&self, stop: ApplyError) -> Diagnostic {
-        match stop {
-            ApplyError::NoResponse(problem) | ApplyError::Problem(problem) => problem,
-            ApplyError::Rejected(api_error) => api_error.diagnostic(&self.cluster.endpoint),
-        }
+    fn request(&self, body: &[u8], force: Force) -> Option<ApiRequest> {
+        self.request_with(body, force, self.options.dry_run)
     }
 
-    fn request(&self, body: &[u8], force: Force) -> Option<ApiRequest> {
+    fn request_with(&self, body: &[u8], force: Force, dry_run: DryRun) -> Option<ApiRequest> {
         let request = ApplyRequest {
             field_manager: &self.options.field_manager,
             force,
-            dry_run: self.options.dry_run,
+            dry_run,
             field_validation: self.options.field_validation,
         };
         request.build(self.target, body.to_vec())
@@ -241,7 +282,7 @@ impl ObjectApply<'_> {
                 Ok(_) => return self.send(request).await,
                 Err(ApplyError::Rejected(api_error)) if api_error.http == 409 => {}
                 Err(stop) => {
-                    let problem = self.problem(stop);
+                    let problem = stop.into_problem(self.cluster);
                     return Err(ApplyError::Problem(
                         problem.note("the object was applied, but keeps fields of client-side apply"),
                     ));

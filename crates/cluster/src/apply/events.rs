@@ -33,6 +33,8 @@ pub enum ApplyChange {
     Configured,
     /// The object is the same as before.
     Unchanged,
+    /// The object existed and became a member of the ApplySet, which did not create it.
+    Adopted,
     /// The object was deleted and recreated.
     Replaced,
     /// The object was applied; its previous state cannot be read.
@@ -47,6 +49,7 @@ impl ApplyChange {
             Self::Created => "created",
             Self::Configured => "configured",
             Self::Unchanged => "unchanged",
+            Self::Adopted => "adopted",
             Self::Replaced => "replaced",
             Self::Applied => "serverside-applied",
         }

@@ -3,6 +3,7 @@
 //! Namespaces are sent first, then CRDs, which are waited for, then all other objects in parallel. Events are
 //! reported in the order in which objects are sent, whatever order the server responds in.
 
+mod adoption;
 mod apply_object;
 mod events;
 mod kind_filter;
@@ -23,6 +24,7 @@ use super::client::Cluster;
 use super::listing::ListedObjects;
 use super::plan::{ObjectPlan, nothing_sent};
 use super::protection::ProtectedKind;
+pub(super) use adoption::{Adoption, is_adopted_by, was_applied_by};
 pub(super) use apply_object::{immutable_fields, is_being_deleted};
 use events::ApplyReport;
 pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
@@ -33,6 +35,7 @@ pub use options::{
     DryRun, FIELD_MANAGER, FieldValidation, LastApplied, PARALLEL, ServerSideApplyOptions, WAVE,
 };
 pub(super) use ownership::kubectl_can_take;
+pub(super) use previous_object::PreviousObject;
 use report::Reporter;
 pub(super) use request::{APPLY, ApplyRequest, Force, patch_request};
 use run::ApplyRun;
@@ -55,6 +58,20 @@ pub fn apply(
     options: &ServerSideApplyOptions,
     report: ApplyReport<'_>,
 ) -> Result<ApplySummary> {
+    apply_members(cluster, resources, options, &Adoption::default(), report)
+}
+
+/// Applies objects of an ApplySet, and records those that the set adopts.
+///
+/// # Errors
+/// Returns the error that stops the run before anything is sent.
+pub(super) fn apply_members(
+    cluster: &Cluster,
+    resources: &[Resource],
+    options: &ServerSideApplyOptions,
+    adoption: &Adoption,
+    report: ApplyReport<'_>,
+) -> Result<ApplySummary> {
     options.stop.iter().for_each(|stop| cluster.set_interrupt(stop));
     cluster.block_on(async {
         let plan = ObjectPlan::resolve(cluster, resources).await?;
@@ -68,6 +85,7 @@ pub fn apply(
             options,
             plan: &plan,
             bodies,
+            adoption,
             replaceable,
             unprotected,
             unanswered_requests: unanswered,

@@ -16,7 +16,7 @@ use crate::request::ApiRequest;
 
 /// The live object before an apply.
 #[derive(Debug, Clone)]
-pub(super) enum PreviousObject {
+pub(crate) enum PreviousObject {
     Absent,
     /// Its metadata; for a dry run the whole object.
     Present(Value),
@@ -40,7 +40,7 @@ impl PreviousObject {
 
     /// Reads one object. If the server rejects the request, for example without permission, the state is unknown:
     /// the apply itself reports the error.
-    pub(super) async fn read(
+    pub(crate) async fn read(
         cluster: &Cluster,
         path: &str,
         dry_run: DryRun,

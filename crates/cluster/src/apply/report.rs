@@ -4,6 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::events::{AppliedObject, ApplyChange, ApplyFailure, ApplyReport, ApplySummary, Event};
+use crate::client::Cluster;
 use crate::conflict::ApplyConflict;
 use crate::errors::ApiError;
 use crate::plan::{Object, ObjectPlan};
@@ -33,6 +34,14 @@ pub(super) enum ApplyOutcome {
 }
 
 impl ApplyOutcome {
+    /// Returns the outcome of an object that an ApplySet adopted.
+    pub(super) fn into_adopted(mut self) -> Self {
+        if let Self::Applied { change, .. } = &mut self {
+            *change = ApplyChange::Adopted;
+        }
+        self
+    }
+
     /// Adds a note to an applied object.
     pub(super) fn with_remark(mut self, text: Option<String>) -> Self {
         if let Self::Applied { remarks, .. } = &mut self {
@@ -43,11 +52,20 @@ impl ApplyOutcome {
 }
 
 /// The reason why an object is not applied.
-pub(super) enum ApplyError {
+pub(crate) enum ApplyError {
     /// The server did not respond.
     NoResponse(Diagnostic),
     Rejected(ApiError),
     Problem(Diagnostic),
+}
+
+impl ApplyError {
+    pub(crate) fn into_problem(self, cluster: &Cluster) -> Diagnostic {
+        match self {
+            Self::NoResponse(problem) | Self::Problem(problem) => problem,
+            Self::Rejected(api_error) => api_error.diagnostic(&cluster.endpoint),
+        }
+    }
 }
 
 /// CRDs that failed, so that their custom resources cannot be sent, and why.

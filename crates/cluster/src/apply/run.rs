@@ -12,6 +12,7 @@ use serde_json::Value;
 use smol_str::SmolStr;
 use tokio::time::{Instant, sleep};
 
+use super::adoption::Adoption;
 use super::apply_object::ObjectApply;
 use super::events::ApplySummary;
 use super::kind_filter::KindFilter;
@@ -32,6 +33,7 @@ pub(super) struct ApplyRun<'a> {
     pub(super) options: &'a ServerSideApplyOptions,
     pub(super) plan: &'a ObjectPlan<'a>,
     pub(super) bodies: Vec<Vec<u8>>,
+    pub(super) adoption: &'a Adoption,
     pub(super) replaceable: KindFilter,
     /// Kinds that are replaced although their objects contain others or data.
     pub(super) unprotected: Vec<ProtectedKind>,
@@ -146,6 +148,7 @@ impl ApplyRun<'_> {
             options: self.options,
             namespaces: &self.plan.namespaces,
             target,
+            adopting_set: self.adoption.set_of(&target.object),
             has_new_crd: crd.is_some(),
             is_replaceable: self.replaceable.contains(&target.object.gvk),
             unprotected: &self.unprotected,

@@ -1,5 +1,6 @@
 //! Options, progress events and results of ApplySet operations.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -18,8 +19,27 @@ pub struct ApplySetOptions {
     pub tooling: ApplySetTooling,
     /// Prune options.
     pub prune: PruneOptions,
+    /// Take over objects that another tool or ApplySet owns.
+    pub adopt: bool,
+    /// The target of the run and its repository, if known. They are stored in the parent.
+    pub source: Option<ApplySetSource>,
     /// Maximum number of parallel requests; at least one.
     pub parallel: usize,
+}
+
+/// The target that an ApplySet is applied from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApplySetSource {
+    /// The path of the target within the repository, such as `overlays/prod`.
+    pub target: String,
+    /// The URL of the repository, without credentials.
+    pub repository: String,
+}
+
+impl fmt::Display for ApplySetSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.target, self.repository)
+    }
 }
 
 impl ApplySetOptions {
@@ -27,7 +47,7 @@ impl ApplySetOptions {
     #[must_use]
     pub fn new(parent: impl Into<String>) -> Self {
         let (tooling, prune) = (ApplySetTooling::default(), PruneOptions::default());
-        Self { parent: parent.into(), tooling, prune, parallel: PARALLEL }
+        Self { parent: parent.into(), tooling, prune, adopt: false, source: None, parallel: PARALLEL }
     }
 }
 
@@ -44,6 +64,20 @@ pub enum PruneMode {
     Preview,
 }
 
+/// Maximum number of objects that a run may prune. If more would be pruned, it stops before anything is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum PruneLimit {
+    /// At most three objects or half of the set, and not all of several objects of a kind. Nothing if the set was last
+    /// applied from another target.
+    #[default]
+    Cautious,
+    /// A number of objects.
+    Objects(usize),
+    /// A percentage of the members of the set.
+    Percent(usize),
+}
+
 /// Prune options.
 #[derive(Debug, Clone, Default)]
 pub struct PruneOptions {
@@ -52,6 +86,10 @@ pub struct PruneOptions {
     /// Kinds that are pruned although their objects may still contain others or data: Namespace,
     /// CustomResourceDefinition, PersistentVolumeClaim, PersistentVolume, or their plural or short names.
     pub unprotected_kinds: Vec<String>,
+    /// Prune objects that the set adopted: it did not create them.
+    pub adopted: bool,
+    /// Maximum number of objects to prune.
+    pub limit: PruneLimit,
     /// Deletion propagation to dependent objects.
     pub cascade: Cascade,
     /// Condition for completing a step. With [accepted](CompleteWhen::Accepted), deleted objects are still watched for
@@ -84,6 +122,8 @@ pub enum ApplySetEvent<'e> {
     Kept(&'e KeptObject),
     /// An object could not be deleted.
     Failed(&'e ObjectFailure),
+    /// A note.
+    Note(&'e str),
     /// A warning.
     Warning(&'e str),
     /// Verbose output.

@@ -25,6 +25,12 @@ pub(super) const GROUP_RESOURCES: &str = "applyset.kubernetes.io/contains-group-
 /// The annotation of a parent with the namespaces of members outside its own.
 pub(super) const NAMESPACES: &str = "applyset.kubernetes.io/additional-namespaces";
 
+/// The annotation of a parent with the target that the set was last applied from.
+pub(super) const TARGET: &str = "smp.kubectl.dev/target";
+
+/// The annotation of a parent with the repository of that target.
+pub(super) const REPOSITORY: &str = "smp.kubectl.dev/repository";
+
 /// Returns the ID of a parent's set. The namespace and the group may be empty.
 pub(super) fn set_id(name: &str, namespace: &str, kind: &str, group: &str) -> String {
     let hash = Sha256::digest(format!("{name}.{namespace}.{kind}.{group}"));

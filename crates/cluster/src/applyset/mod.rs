@@ -27,16 +27,21 @@ mod orphan;
 mod parent;
 mod parent_ref;
 mod prune;
+mod prune_limit;
 mod required;
 mod run;
 mod scope;
 mod set_lock;
+mod takeover;
 #[cfg(test)]
 mod tests;
 mod tooling;
 
 pub use adopt::adopt;
-pub use events::{ApplySetEvent, ApplySetOptions, KeptObject, PruneMode, PruneOptions, PruneSummary};
+pub use events::{
+    ApplySetEvent, ApplySetOptions, ApplySetSource, KeptObject, PruneLimit, PruneMode, PruneOptions,
+    PruneSummary,
+};
 pub use inventory::{
     ApplySetListing, ApplySetView, NamespaceScope, describe_applyset, find_parent_by_id, list_applysets,
 };

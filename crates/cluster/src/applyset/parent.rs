@@ -9,7 +9,8 @@ use http::Method;
 use serde_json::{Map, Value, json};
 use smol_str::SmolStr;
 
-use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, NAMESPACES, TOOLING};
+use super::events::ApplySetSource;
+use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, NAMESPACES, REPOSITORY, TARGET, TOOLING};
 use super::lock_record::{LOCK_ANNOTATION, LockRecord};
 use super::parent_ref::ParentRef;
 use super::scope::{GroupKind, SetScope, split_annotation};
@@ -35,6 +36,8 @@ pub(super) struct SetParent {
 pub(super) struct ParentState {
     pub(super) scope: SetScope,
     pub(super) claim: Option<LockRecord>,
+    /// The target that the set was last applied from, if known.
+    pub(super) source: Option<ApplySetSource>,
 }
 
 /// An existing parent.
@@ -128,7 +131,12 @@ impl SetParent {
         let now = self.read(cluster).await?;
         let own = self.parent_ref.namespace.as_str();
         let said = |state: &ParentState| {
-            (state.scope.kinds_annotation(), state.scope.namespaces_annotation(own), state.claim.clone())
+            (
+                state.scope.kinds_annotation(),
+                state.scope.namespaces_annotation(own),
+                state.claim.clone(),
+                state.source.clone(),
+            )
         };
         let is_done = now.filter(|now| said(&now.state) == said(intended));
         Ok(is_done.map_or(ParentWrite::Changed, ParentWrite::Done))
@@ -144,6 +152,10 @@ impl SetParent {
             .insert(NAMESPACES.into(), state.scope.namespaces_annotation(&self.parent_ref.namespace).into());
         if let Some(claim) = &state.claim {
             annotations.insert(LOCK_ANNOTATION.into(), claim.to_string().into());
+        }
+        if let Some(source) = &state.source {
+            annotations.insert(TARGET.into(), source.target.as_str().into());
+            annotations.insert(REPOSITORY.into(), source.repository.as_str().into());
         }
         let mut metadata = Map::new();
         metadata.insert("name".into(), self.parent_ref.name.as_str().into());
@@ -195,7 +207,10 @@ impl SetParent {
             annotation(NAMESPACES).into_iter().flat_map(split_annotation).map(SmolStr::from).collect();
         namespaces.extend(Some(self.parent_ref.namespace.clone()).filter(|own| !own.is_empty()));
         let claim = annotation(LOCK_ANNOTATION).map(LockRecord::parse);
-        Ok(ParentState { scope: SetScope { kinds, namespaces }, claim })
+        let source = annotation(TARGET).zip(annotation(REPOSITORY)).map(|(target, repository)| {
+            ApplySetSource { target: target.to_string(), repository: repository.to_string() }
+        });
+        Ok(ParentState { scope: SetScope { kinds, namespaces }, claim, source })
     }
 
     /// Checks that this is the parent of the set, and that it belongs to this tool.

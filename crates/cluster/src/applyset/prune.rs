@@ -17,6 +17,7 @@ use super::lock_record::RENEW_INTERVAL;
 use super::members::{SetMember, label};
 use super::required::RequiredObjects;
 use super::set_lock::SetLock;
+use crate::apply::is_adopted_by;
 use crate::client::Cluster;
 use crate::contents::DeletedObjects;
 use crate::delete::{
@@ -178,6 +179,11 @@ impl PruneRun<'_, '_> {
         if let Some(hanging) = &self.stuck_resource {
             let reason = format!("{hanging} is still terminating and may need it");
             self.keep(member, reason, Some("apply again when that object is gone".into()), report);
+            return false;
+        }
+        if !self.options.adopted && is_adopted_by(&member.metadata, member.set_id()) {
+            let reason = "it existed before the ApplySet adopted it".to_string();
+            self.keep(member, reason, Some("allow it with --prune-adopted".into()), report);
             return false;
         }
         let Some(kind) = ProtectedKind::from_gvk(&member.object.gvk) else { return true };

@@ -5,17 +5,19 @@ use std::collections::BTreeSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use super::events::{ApplySetEvent, ApplySetOptions, PruneMode, PruneSummary, SetReport};
+use super::events::{ApplySetEvent, ApplySetOptions, ApplySetSource, PruneMode, PruneSummary, SetReport};
 use super::id::{GROUP_KINDS, PART_OF};
 use super::lock_record::SetStep;
 use super::members::{MemberQuery, SetCollection, SetMember, collections, members, removed_kinds};
 use super::parent::SetParent;
 use super::parent_ref::ParentRef;
 use super::prune::{PruneRun, steps};
+use super::prune_limit::PruneCandidates;
 use super::required::RequiredObjects;
 use super::scope::{GroupKind, SetScope};
 use super::set_lock::{LockState, SetLock, extend_scope, lock_lost};
-use crate::apply::{DryRun, Event, ServerSideApplyOptions, prepare};
+use super::takeover::{Takeover, TakeoverOptions, member_of_other_set};
+use crate::apply::{Adoption, DryRun, Event, ServerSideApplyOptions, is_adopted_by, prepare};
 use crate::cascade::Cascade;
 use crate::client::Cluster;
 use crate::contents::DeletedObjects;
@@ -23,7 +25,7 @@ use crate::mapping::ResourceMapping;
 use crate::plan::{Object, ObjectPlan, ObjectTarget};
 use crate::protection::ProtectedKind;
 use smp_overlay::resource::Resource;
-use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, counted};
 use smp_text::yaml::{Map, Node};
 
 /// Identity of an object, regardless of the API version.
@@ -50,6 +52,10 @@ pub struct ApplySetRun<'c> {
     required: RequiredObjects,
     /// The parent's scope before the run.
     previous_scope: SetScope,
+    /// Existing objects that become members.
+    takeover: Takeover,
+    /// The error if more objects would be pruned than the limit allows.
+    limit_error: Option<Diagnostic>,
     /// The ApplySet lock; none for a dry run.
     lock: Option<SetLock<'c>>,
 }
@@ -70,7 +76,8 @@ impl<'c> ApplySetRun<'c> {
     ) -> Result<Self> {
         apply.stop.iter().for_each(|stop| cluster.set_interrupt(stop));
         cluster.block_on(async {
-            let mut run = Self::list_set(cluster, options, &mut *resources, apply.waves.clone()).await?;
+            let mut run = Self::list_set(cluster, options, &mut *resources, apply).await?;
+            run.check_limit(report)?;
             if apply.dry_run == DryRun::None {
                 let plan = ObjectPlan::resolve(cluster, resources).await?;
                 prepare(cluster, &plan, apply).await?;
@@ -80,8 +87,53 @@ impl<'c> ApplySetRun<'c> {
             } else if run.options.prune.mode == PruneMode::Delete {
                 run.options.prune.mode = PruneMode::ServerDryRun;
             }
+            run.report_joined(report);
             Ok(run)
         })
+    }
+
+    /// Returns the error of a run that would prune more objects than the limit allows.
+    fn check_limit(&self, report: SetReport<'_>) -> Result<()> {
+        match &self.limit_error {
+            Some(problem) if self.options.prune.mode == PruneMode::Preview => {
+                report(ApplySetEvent::Warning(problem.message()));
+                Ok(())
+            }
+            Some(problem) => Err(with_nothing_sent_note(problem.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Reports the objects that were applied before without the set.
+    fn report_joined(&self, report: SetReport<'_>) {
+        let joined = &self.takeover.joined;
+        if let Some(first) = joined.first() {
+            let objects = match joined.len() {
+                1 => format!("{first} was"),
+                count => format!("{} were", counted(count, "object")),
+            };
+            let parent = self.parent.parent_ref.object();
+            let text =
+                format!("{objects} applied before without an ApplySet, and will be pruned with {parent}");
+            report(ApplySetEvent::Note(&text));
+        }
+    }
+
+    /// Returns the existing objects that the set adopts: it did not create them, and prunes them only with consent.
+    #[must_use]
+    pub fn adopted(&self) -> &[Object] {
+        &self.takeover.adopted
+    }
+
+    /// Returns the error with which an apply would stop because it would prune more objects than the limit allows.
+    #[must_use]
+    pub fn limit_error(&self) -> Option<&Diagnostic> {
+        self.limit_error.as_ref()
+    }
+
+    /// Returns the objects whose adoption the apply records.
+    pub(crate) fn adoption(&self) -> Adoption {
+        self.takeover.adoption(&self.parent.parent_ref.id())
     }
 
     /// Labels the resources and lists the set, to preview a prune without writing anything.
@@ -93,16 +145,16 @@ impl<'c> ApplySetRun<'c> {
         cluster: &'c Cluster,
         options: ApplySetOptions,
         resources: &mut [Resource],
-        waves: &[String],
+        apply: &ServerSideApplyOptions,
     ) -> Result<Self> {
-        cluster.block_on(Self::list_set(cluster, options, resources, waves.to_vec()))
+        cluster.block_on(Self::list_set(cluster, options, resources, apply))
     }
 
     async fn list_set(
         cluster: &'c Cluster,
         options: ApplySetOptions,
         resources: &mut [Resource],
-        waves: Vec<String>,
+        apply: &ServerSideApplyOptions,
     ) -> Result<Self> {
         let holding = ProtectedKind::parse_all(&options.prune.unprotected_kinds)?;
         let parent_ref =
@@ -115,19 +167,20 @@ impl<'c> ApplySetRun<'c> {
         let keys = plan.targets.iter().map(|target| object_key(&target.object)).collect();
         let needed = RequiredObjects::new(&plan, &parent.parent_ref);
         let live = parent.read(cluster).await.map_err(with_nothing_sent_note)?;
-        let before = live.map(|live| live.state.scope).unwrap_or_default();
-        reject_members_of_other_sets(cluster, &plan, &parent.parent_ref.id(), options.parallel).await?;
-        let run = Self {
+        let (before, source) = live.map(|live| (live.state.scope, live.state.source)).unwrap_or_default();
+        let mut run = Self {
             cluster,
             options,
             parent,
             new_scope: new,
             keys,
             uids: FxHashSet::default(),
-            waves,
+            waves: apply.waves.clone(),
             unprotected: holding,
             required: needed,
             previous_scope: before,
+            takeover: Takeover::default(),
+            limit_error: None,
             lock: None,
         };
         // Members must be listable before the apply; afterwards an error would come too late.
@@ -135,7 +188,43 @@ impl<'c> ApplySetRun<'c> {
         let members =
             run.list_members(&mappings, &run.previous_scope).await.map_err(with_nothing_sent_note)?;
         run.reject_required(&members)?;
+        run.takeover = run.find_takeover(&plan, &members, &apply.field_manager).await?;
+        run.limit_error = run.exceeded_limit(members, source.as_ref());
         Ok(run)
+    }
+
+    async fn find_takeover(
+        &self,
+        plan: &ObjectPlan<'_>,
+        members: &[SetMember],
+        field_manager: &str,
+    ) -> Result<Takeover> {
+        let known: FxHashSet<ObjectKey> = members.iter().map(|member| object_key(&member.object)).collect();
+        let options = TakeoverOptions {
+            id: &self.parent.parent_ref.id(),
+            field_manager,
+            adopt: self.options.adopt,
+            parallel: self.options.parallel,
+        };
+        options.find(self.cluster, plan, |object| known.contains(&object_key(object))).await
+    }
+
+    /// Returns the error if more members would be pruned than the limit allows. `source` is the target that the set
+    /// was last applied from.
+    fn exceeded_limit(&self, members: Vec<SetMember>, source: Option<&ApplySetSource>) -> Option<Diagnostic> {
+        let prune = &self.options.prune;
+        let all = members.len();
+        // Objects of a controller are deleted with it, or kept.
+        let pruned = members.into_iter().filter(|member| {
+            member.controller().is_none()
+                && !self.keys.contains(&object_key(&member.object))
+                && !member.is_being_deleted()
+                && (prune.adopted || !is_adopted_by(&member.metadata, member.set_id()))
+        });
+        let candidates =
+            PruneCandidates { pruned: pruned.collect(), members: all, applied_kinds: &self.new_scope.kinds };
+        let own = self.options.source.as_ref();
+        candidates.exceeding(prune.limit, own, source.filter(|other| own.is_some_and(|own| own != *other)))
     }
 
     /// Returns an error if an object that would be pruned together with its contents contains objects of the run.
@@ -205,6 +294,7 @@ impl<'c> ApplySetRun<'c> {
         let scope = lock.scope().clone();
         match self.prune_members(&scope, Some(&mut lock), report).await {
             Ok((summary, rest)) if deletes => {
+                lock.set_source(self.options.source.clone());
                 let left = self.new_scope.union(&rest).union(&lock.added_scope());
                 lock.release(&left).await.map_err(|problem| {
                     problem.note(
@@ -430,15 +520,7 @@ pub(super) async fn reject_members_of_other_sets(
     let mut problems = Problems::default();
     for target in &plan.targets {
         let Some(other) = others.get(&object_key(&target.object)) else { continue };
-        let message = format!("{} belongs to another ApplySet", target.object);
-        let problem = target.located(Diagnostic::error(Code::Conflict, message));
-        let namespace = match target.object.namespace.as_str() {
-            "" => String::new(),
-            namespace => format!(" -n {namespace}"),
-        };
-        let help = format!("kubectl label{namespace} {} {PART_OF}-", target.object);
-        let problem = problem.note(format!("its label {PART_OF} is {}", other.set_id()));
-        problems.add(problem.help(format!("apply it with that ApplySet, or remove the label: {help}")));
+        problems.add(member_of_other_set(target, other.set_id()));
     }
     problems.into_result(()).map_err(with_nothing_sent_note)
 }

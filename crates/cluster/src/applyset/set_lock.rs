@@ -2,7 +2,7 @@
 
 use tokio::time::{Instant, sleep};
 
-use super::events::{ApplySetEvent, SetReport};
+use super::events::{ApplySetEvent, ApplySetSource, SetReport};
 use super::lock_record::{LOCK_TIMEOUT, LockRecord, RENEW_INTERVAL, SetStep};
 use super::parent::{LiveParent, ParentState, ParentWrite, SetParent};
 use super::scope::SetScope;
@@ -18,6 +18,8 @@ pub(super) struct SetLock<'c> {
     basis: LiveParent,
     /// The scope in the parent when the lock was acquired.
     scope_at_start: SetScope,
+    /// The target of this run, once all objects were applied.
+    new_source: Option<ApplySetSource>,
     /// Time just before the last write of the lock annotation.
     renewed: Instant,
 }
@@ -48,11 +50,20 @@ impl<'c> SetLock<'c> {
         for _ in 0..ATTEMPTS {
             let before = until_free(cluster, parent, report).await?;
             let known = before.as_ref().map(|live| live.state.scope.clone()).unwrap_or_default();
-            let state = ParentState { scope: known.union(scope), claim: Some(claim.clone()) };
+            let source = before.as_ref().and_then(|live| live.state.source.clone());
+            let state = ParentState { scope: known.union(scope), claim: Some(claim.clone()), source };
             let renewed = Instant::now();
             if let ParentWrite::Done(basis) = parent.write(cluster, before.as_ref(), &state).await? {
                 let parent = parent.clone();
-                return Ok(Self { cluster, parent, claim, basis, scope_at_start: state.scope, renewed });
+                return Ok(Self {
+                    cluster,
+                    parent,
+                    claim,
+                    basis,
+                    scope_at_start: state.scope,
+                    new_source: None,
+                    renewed,
+                });
             }
         }
         Err(busy())
@@ -66,6 +77,15 @@ impl<'c> SetLock<'c> {
     /// The part of the scope that others added after the lock was acquired.
     pub(super) fn added_scope(&self) -> SetScope {
         self.scope().difference(&self.scope_at_start)
+    }
+
+    /// Sets the target that the set was applied from, which the release writes to the parent.
+    pub(super) fn set_source(&mut self, source: Option<ApplySetSource>) {
+        self.new_source = source;
+    }
+
+    fn source(&self) -> Option<ApplySetSource> {
+        self.new_source.clone().or_else(|| self.basis.state.source.clone())
     }
 
     pub(super) fn parent_uid(&self) -> &str {
@@ -88,7 +108,7 @@ impl<'c> SetLock<'c> {
     pub(super) async fn renew(&mut self, work: SetStep) -> Result<LockState> {
         for _ in 0..ATTEMPTS {
             let claim = self.claim.renewed(work);
-            let state = ParentState { scope: self.basis.state.scope.clone(), claim: Some(claim.clone()) };
+            let state = ParentState { claim: Some(claim.clone()), ..self.basis.state.clone() };
             let renewed = Instant::now();
             if let ParentWrite::Done(basis) = self.write(&state).await? {
                 (self.claim, self.basis, self.renewed) = (claim, basis, renewed);
@@ -116,7 +136,7 @@ impl<'c> SetLock<'c> {
     pub(super) async fn release(mut self, scope: &SetScope) -> Result<LockState> {
         let mut scope = scope.clone();
         for _ in 0..ATTEMPTS {
-            let state = ParentState { scope: scope.clone(), claim: None };
+            let state = ParentState { scope: scope.clone(), claim: None, source: self.source() };
             if let ParentWrite::Done(_) = self.write(&state).await? {
                 return Ok(LockState::Held);
             }
@@ -140,7 +160,7 @@ pub(super) async fn extend_scope(cluster: &Cluster, parent: &SetParent, scope: &
         if scope.difference(&live.state.scope).is_empty() {
             return Ok(());
         }
-        let state = ParentState { scope: live.state.scope.union(scope), claim: live.state.claim.clone() };
+        let state = ParentState { scope: live.state.scope.union(scope), ..live.state.clone() };
         if let ParentWrite::Done(_) = parent.write(cluster, Some(&live), &state).await? {
             return Ok(());
         }
