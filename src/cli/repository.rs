@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use smp_cluster::ApplySetSource;
+use smp_files::{DiskTree, FileTree as _};
 
 /// Returns the paths within their repository and its name. Returns none if a path is not a file or
 /// directory in a repository with the remote `origin`, or if the paths are in several repositories.
@@ -12,7 +13,7 @@ pub(super) fn source_of(paths: &[PathBuf]) -> Option<ApplySetSource> {
     let mut targets = Vec::new();
     let mut repository = None;
     for path in paths {
-        let (directory, file) = if path.is_dir() {
+        let (directory, file) = if DiskTree.is_directory(path) {
             (path.as_path(), None)
         } else {
             let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());

@@ -87,6 +87,7 @@ const LIMITS: &[(&str, &str, &str)] = &[
 const INTERNAL_LIMITS: &[(&str, &str)] = &[
     ("cli/live.rs", "MAX_LISTED"),                              // names in a message
     ("cli/progress.rs", "MAX_LINES"),                           // lines of progress; the rest is counted
+    ("cluster/applyset/prune_limit.rs", "MAX_LISTED"),          // names in a message
     ("cluster/contents.rs", "MAX_NAMED"),                       // names in a message
     ("cluster/errors.rs", "MAX_CHAIN"),                         // detects cycles
     ("cluster/errors.rs", "MAX_EXCERPT"),                       // length of an excerpt

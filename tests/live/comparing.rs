@@ -270,6 +270,7 @@ fn conflicts_of_diff_are_those_of_apply() {
     let table: [(&[&str], &str, &[&str], bool); 8] = [
         (&["create"], "1", &[], false),
         (&["create"], "2", &[], true),
+        // The annotation of the client-side apply is removed.
         (&["apply"], "1", &[], false),
         (&["apply"], "2", &[], false),
         (&other, "1", &[], false),
@@ -281,7 +282,7 @@ fn conflicts_of_diff_are_those_of_apply() {
         create(kubectl, value);
         rig.file("map.yaml", &map("1"));
         let diff = rig.smp(&[&["diff", "-f", "map.yaml"], flags].concat());
-        let is_changed = value == "2";
+        let is_changed = value == "2" || kubectl == ["apply"];
         assert_eq!(
             diff.status,
             if fails { 2 } else { i32::from(is_changed) },
@@ -292,6 +293,62 @@ fn conflicts_of_diff_are_those_of_apply() {
         rig.smp(&[&["apply", "-f", "map.yaml"], flags].concat()).ended(i32::from(fails));
         rig.kubectl(&["-n", &rig.name, "delete", "configmap/c0"]);
     }
+}
+
+/// A CRD whose schema has the given properties.
+fn definition(properties: &str) -> String {
+    format!(
+        "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: gadgets.NAME.example.com}}
+spec:
+  group: NAME.example.com
+  scope: Namespaced
+  names: {{plural: gadgets, singular: gadget, kind: Gadget}}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties: {{spec: {{type: object, properties: {{{properties}}}}}}}
+"
+    )
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn custom_resources_of_a_changing_definition_are_compared_locally() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let gadget = |spec: &str| {
+        format!(
+            "\
+---
+apiVersion: NAME.example.com/v1
+kind: Gadget
+metadata: {{name: g, namespace: NAME}}
+spec: {spec}
+"
+        )
+    };
+    let size = "size: {type: integer}, old: {type: string}";
+    rig.file("all.yaml", &(definition(size) + &gadget("{size: 1, old: x}")));
+    rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
+    rig.file("all.yaml", &(definition(size) + &gadget("{size: 1, color: red}")));
+    let ran = rig.smp(&["diff", "-f", "all.yaml"]).ended(2);
+    assert!(ran.stderr.contains("color") && !ran.stderr.contains("compared locally"), "{ran:?}");
+
+    let wider = definition(&format!("{size}, color: {{type: string}}"));
+    rig.file("all.yaml", &(wider.clone() + &gadget("{size: 1, color: red}")));
+    let ran = rig.smp(&["diff", "-f", "all.yaml"]).ended(1);
+    assert!(ran.stdout.contains("\n-  old: x\n+  color: red\n   size: 1\n"), "{ran:?}");
+    let note = format!("gadget.{}.example.com/g is compared locally, because its", rig.name);
+    assert!(ran.stderr.contains(&note) && ran.stderr.contains("2 would change"), "{ran:?}");
+    rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
+    super::eventually("the objects are as applied", || rig.smp(&["diff", "-f", "all.yaml"]).status == 0);
 }
 
 const UNCHANGED: &str = "note: 20 objects: 20 unchanged\n";

@@ -278,9 +278,14 @@ fn planned<'r>(
     Ok(targets)
 }
 
+/// Adds the note that the cluster is unchanged.
+pub(super) fn with_nothing_sent_note(problem: Diagnostic) -> Diagnostic {
+    problem.note("nothing was sent to the cluster")
+}
+
 /// Adds a note that nothing was sent, if there are errors.
 pub(super) fn nothing_sent(problems: Problems) -> Result<()> {
-    problems.into_result(()).map_err(|problem| problem.note("nothing was sent to the cluster"))
+    problems.into_result(()).map_err(with_nothing_sent_note)
 }
 
 fn target<'r>(

@@ -22,7 +22,7 @@ use crate::cascade::Cascade;
 use crate::client::Cluster;
 use crate::contents::DeletedObjects;
 use crate::mapping::ResourceMapping;
-use crate::plan::{Object, ObjectPlan, ObjectTarget};
+use crate::plan::{Object, ObjectPlan, ObjectTarget, with_nothing_sent_note};
 use crate::protection::ProtectedKind;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, counted};
@@ -440,10 +440,6 @@ fn without_controller_owned(
 
 pub(super) fn object_key(object: &Object) -> ObjectKey {
     (GroupKind::from_gvk(&object.gvk), object.namespace.clone(), object.name.clone())
-}
-
-pub(super) fn with_nothing_sent_note(problem: Diagnostic) -> Diagnostic {
-    problem.note("nothing was sent to the cluster")
 }
 
 /// Returns the kinds and namespaces of objects.

@@ -5,11 +5,10 @@ use serde_json::Value;
 
 use super::id::PART_OF;
 use super::members::label;
-use super::run::with_nothing_sent_note;
 use crate::apply::{Adoption, DryRun, PreviousObject, was_applied_by};
 use crate::client::Cluster;
 use crate::listing::{ListOptions, ListedObject, ListedObjects};
-use crate::plan::{KUBECTL, Object, ObjectPlan, ObjectTarget};
+use crate::plan::{KUBECTL, Object, ObjectPlan, ObjectTarget, with_nothing_sent_note};
 use crate::request::unordered;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 use smp_text::yaml::Node;

@@ -14,6 +14,9 @@ const CORE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{},"v
     {"resource":"configmaps","scope":"Namespaced","responseKind":{"kind":"ConfigMap"}},
     {"resource":"secrets","scope":"Namespaced","responseKind":{"kind":"Secret"}}]}]}]}"#;
 
+/// The response for an object that does not exist.
+const NO_OBJECT: &str = r#"{"kind":"Status","reason":"NotFound","message":"not found","code":404}"#;
+
 /// The parent of a set of ConfigMaps, with a lock annotation.
 fn parent(version: usize, lock: &str) -> Reply {
     let (id, prefix) = (set_id("s", "shop", "Secret", ""), "applyset.kubernetes.io");
@@ -49,6 +52,7 @@ fn run(write: impl Fn(usize) -> Reply + Send + Sync + 'static) -> (Vec<String>, 
             "GET /api/v1/namespaces/shop/secrets/s" => parent(1, "applying another 0"),
             "PATCH /api/v1/namespaces/shop/secrets/s" => write(writes.fetch_add(1, Ordering::SeqCst)),
             "GET /api/v1/namespaces/shop/configmaps" => members(),
+            "GET /api/v1/namespaces/shop/configmaps/new" => (404, "", NO_OBJECT.into()),
             "DELETE /api/v1/namespaces/shop/configmaps/old" => ok("{}"),
             _ => not_found(),
         })

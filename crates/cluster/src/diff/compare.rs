@@ -5,7 +5,7 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::known::{KnownObject, KnownObjects};
+use super::known::{ChangingCrds, KnownObject, KnownObjects};
 use super::migration::PendingMigration;
 use super::predecessor::Predecessors;
 use super::report::{DiffOptions, ObjectDiff};
@@ -32,6 +32,7 @@ pub(super) struct DiffRun<'a> {
     pub(super) plan: &'a ObjectPlan<'a>,
     pub(super) predecessors: &'a Predecessors,
     pub(super) known: &'a KnownObjects,
+    pub(super) changing_crds: &'a ChangingCrds,
 }
 
 /// The comparison of one object.
@@ -96,10 +97,23 @@ impl ObjectComparison<'_> {
             Err(api_error) if api_error.lacks_namespace(&object.namespace) && self.has_new_namespace() => {
                 return Ok(self.addition());
             }
-            Err(api_error) => return Err(self.rejected(&api_error)),
+            Err(api_error) => return self.rejected_dry_run(&path, live, &api_error).await,
         };
         let live = live.map_err(|api_error| self.rejected(&api_error))?;
         self.diff_with(&path, live.as_deref(), merged, dry_run.conflict).await
+    }
+
+    /// Compares locally if the server rejects the dry run because of a CRD that changes in this run.
+    async fn rejected_dry_run(
+        &self,
+        path: &str,
+        live: LiveObject,
+        api_error: &ApiError,
+    ) -> std::result::Result<Compared, CompareError> {
+        let Some(crd) = self.changing_crd(api_error).await else { return Err(self.rejected(api_error)) };
+        let live = live.map_err(|api_error| self.rejected(&api_error))?;
+        let live = live.map(|json| self.read(path, &json)).transpose();
+        live.and_then(|live| self.compare_locally(live, crd)).map_err(|problem| self.stop(problem))
     }
 
     /// Reads the live object as JSON; none if it does not exist.
@@ -276,7 +290,7 @@ impl ObjectComparison<'_> {
         self.run.plan.namespaces.contains(&self.target.object.namespace)
     }
 
-    fn tidy(&self, mut live: Option<Node>, mut merged: Node) -> ObjectDiff {
+    pub(super) fn tidy(&self, mut live: Option<Node>, mut merged: Node) -> ObjectDiff {
         let mut predecessor = None;
         if live.is_none()
             && let Some(former) = self.run.predecessors.get(&self.target.object)

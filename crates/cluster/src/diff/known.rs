@@ -1,8 +1,10 @@
 //! Live objects that were listed before each object is compared.
 
 use futures::TryStreamExt as _;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
+use smol_str::SmolStr;
+use tokio::sync::Mutex;
 
 use super::admission::{Admission, may_patch};
 use super::report::DiffOptions;
@@ -16,6 +18,10 @@ use smp_text::diagnostic::Result;
 
 /// Maximum number of parallel access reviews.
 const REVIEWS: usize = 8;
+
+/// The CRDs of a run by name, each with true if it changes. Only those of rejected custom resources are compared.
+#[derive(Debug, Default)]
+pub(super) struct ChangingCrds(pub(super) Mutex<FxHashMap<SmolStr, bool>>);
 
 /// The listed live objects.
 #[derive(Debug, Default)]

@@ -3,6 +3,7 @@
 mod admission;
 mod compare;
 mod known;
+mod local;
 mod migration;
 mod predecessor;
 mod report;
@@ -18,7 +19,7 @@ use super::json;
 use super::plan::{Object, ObjectPlan};
 use super::request::{ApiRequest, in_order};
 use compare::{CompareError, Compared, DiffRun, ObjectComparison, removal};
-use known::KnownObjects;
+use known::{ChangingCrds, KnownObjects};
 use predecessor::Predecessors;
 pub use report::{DiffOptions, ObjectDiff};
 use smp_merge::schema::Gvk;
@@ -45,7 +46,8 @@ pub struct DiffReport {
 /// Compares objects with the live ones, without changing anything.
 ///
 /// An object whose namespace or kind is among the objects and does not exist on the server yet is shown as an
-/// addition, as in its manifest. If the server would reject any other object, that is an error.
+/// addition, as in its manifest. A custom resource that the server rejects while its CRD changes in the same run is
+/// compared locally, with a note. If the server would reject any other object, that is an error.
 ///
 /// Each object is sent as a server-side dry run, with one exception: the dry run is skipped where server-side
 /// apply cannot change anything. All applied fields must be owned by the manager and have the same values already,
@@ -60,7 +62,8 @@ pub fn diff(cluster: &Cluster, resources: &[Resource], options: &DiffOptions) ->
         let plan = ObjectPlan::resolve(cluster, resources).await?;
         let predecessors = &Predecessors::load(cluster, &plan).await?;
         let known = &KnownObjects::list(cluster, &plan, options).await;
-        let run = DiffRun { cluster, options, plan: &plan, predecessors, known };
+        let changing_crds = &ChangingCrds::default();
+        let run = DiffRun { cluster, options, plan: &plan, predecessors, known, changing_crds };
         let compared = plan.targets.iter().map(|target| {
             let one = ObjectComparison { run: &run, target };
             async move { one.compare().await }
