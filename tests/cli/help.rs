@@ -277,3 +277,14 @@ fn aliases_from_other_tools_work() {
     ");
     assert!(!message.contains("as a value"), "{message}");
 }
+
+#[test]
+fn without_command_the_commands_are_listed_as_help() {
+    let output = Command::new(env!("CARGO_BIN_EXE_kubectl-smp")).output().expect("the program runs");
+    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]), "{stderr}");
+    assert!(stderr.starts_with("error[usage]: a command is required\n"), "{stderr}");
+    for command in ["build", "check", "merge3", "version"] {
+        assert!(stderr.contains(&format!("\n           {command} ")), "{command}: {stderr}");
+    }
+}

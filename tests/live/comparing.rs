@@ -340,6 +340,7 @@ spec: {spec}
     rig.file("all.yaml", &(definition(size) + &gadget("{size: 1, color: red}")));
     let ran = rig.smp(&["diff", "-f", "all.yaml"]).ended(2);
     assert!(ran.stderr.contains("color") && !ran.stderr.contains("compared locally"), "{ran:?}");
+    rig.smp(&["apply", "--dry-run=server", "-f", "all.yaml"]).ended(1);
 
     let wider = definition(&format!("{size}, color: {{type: string}}"));
     rig.file("all.yaml", &(wider.clone() + &gadget("{size: 1, color: red}")));
@@ -347,6 +348,9 @@ spec: {spec}
     assert!(ran.stdout.contains("\n-  old: x\n+  color: red\n   size: 1\n"), "{ran:?}");
     let note = format!("gadget.{}.example.com/g is compared locally, because its", rig.name);
     assert!(ran.stderr.contains(&note) && ran.stderr.contains("2 would change"), "{ran:?}");
+    let dry = rig.smp(&["apply", "--dry-run=server", "-f", "all.yaml"]).ended(0);
+    let note = "g was not validated by the server: its CustomResourceDefinition changes in the same run";
+    assert!(dry.stderr.contains(note) && dry.stdout.contains("/g configured (server dry run)"), "{dry:?}");
     rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
     super::eventually("the objects are as applied", || rig.smp(&["diff", "-f", "all.yaml"]).status == 0);
 }

@@ -239,6 +239,14 @@ fn invalid_flag_combinations_are_rejected() {
     usage(&["--prune", "-n", namespace], "--applyset=NAME");
     usage(&["--applyset=shop", "-n", namespace], "requires --prune");
     usage(&["--prune", "--applyset=shop"], "set --namespace");
+    usage(&["--cascade=orphan"], "--cascade requires --prune or --replace-immutable");
+    usage(&["--prune-limit=1"], "`--prune-limit` requires --applyset");
+    usage(&["--adopt"], "`--adopt` requires --applyset");
+    usage(
+        &["--prune", "--applyset=shop", "-n", namespace, "--prune-limit=x"],
+        "use a number such as 5, or 20%",
+    );
+    usage(&["--replace-nonempty=pvc"], "--replace-immutable");
     usage(&["--prune", "--applyset=shop", "-n", namespace, "-l", "a=b"], "--selector");
     usage(
         &["--prune", "--applyset=shop", "-n", namespace, "--prune-nonempty=Pod"],

@@ -190,6 +190,12 @@ impl ApiError {
         Self { http, ..status.unwrap_or_else(|| Self { message: text(), ..Self::default() }) }
     }
 
+    /// Returns true if the server may have rejected an object because its schema of the kind is outdated. Servers
+    /// answer 500 for a field that is not in their schema.
+    pub(super) fn may_lack_schema(&self) -> bool {
+        matches!(self.http, 400 | 422 | 500)
+    }
+
     /// Returns true if the server does not have the object, its namespace, or its kind.
     ///
     /// A 404 without the reason `NotFound` may come from a proxy, so it says nothing about the server's objects.

@@ -38,6 +38,8 @@ pub(super) struct ObjectApply<'a> {
     pub(super) adopting_set: Option<&'a str>,
     /// True if the object's CRD was sent in this run.
     pub(super) has_new_crd: bool,
+    /// True if this is a dry run and the object's CRD would change.
+    pub(super) crd_changes: bool,
     /// True if the object may be deleted and recreated.
     pub(super) is_replaceable: bool,
     /// Kinds that are replaced although their objects contain others or data.
@@ -49,6 +51,11 @@ pub(super) struct ObjectApply<'a> {
 const NEW_KIND_TIMEOUT: Duration = Duration::from_secs(10);
 const NEW_SCHEMA_TIMEOUT: Duration = Duration::from_secs(5);
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Reasons why the server cannot validate an object in a dry run.
+const MISSING_NAMESPACE: &str = "namespace does not exist yet";
+const MISSING_CRD: &str = "CustomResourceDefinition does not exist yet";
+const CHANGING_CRD: &str = "CustomResourceDefinition changes in the same run";
 
 /// Maximum attempts of a migration when others change the object meanwhile.
 const MIGRATION_ATTEMPTS: usize = 5;
@@ -70,7 +77,7 @@ impl ObjectApply<'_> {
         known: Option<PreviousObject>,
     ) -> Result<ApplyOutcome, ApplyError> {
         if self.options.dry_run == DryRun::Server && !self.target.served {
-            return Ok(self.not_validated("CustomResourceDefinition"));
+            return Ok(self.not_validated(ApplyChange::Created, MISSING_CRD));
         }
         let unknown = || ApplyError::Problem(self.cluster.unknown_kind(&self.target.object.gvk));
         let path = self.target.path().ok_or_else(unknown)?;
@@ -101,6 +108,9 @@ impl ObjectApply<'_> {
             }
             Err(ApplyError::Rejected(api_error)) => match self.replaceable(&api_error, &before) {
                 Some(uid) => self.replace(&path, &request, (uid, &before)).await,
+                None if self.crd_changes && api_error.may_lack_schema() => {
+                    Ok(self.not_validated(before.dry_run_change(), CHANGING_CRD))
+                }
                 None => Err(ApplyError::Rejected(api_error)),
             },
             Err(stop) => Err(stop),
@@ -241,15 +251,16 @@ impl ObjectApply<'_> {
     /// Sends the object, and retries while the server may not serve its kind or schema yet.
     async fn send(&self, request: &ApiRequest) -> Result<ApiResponse, ApplyError> {
         let start = Instant::now();
+        // A dry run sends no CRD, so that its kind and schema stay the same.
+        let may_retry = self.has_new_crd && self.options.dry_run == DryRun::None;
         loop {
             let api_error = match self.send_once(request).await {
-                Err(ApplyError::Rejected(api_error)) if self.has_new_crd => api_error,
+                Err(ApplyError::Rejected(api_error)) if may_retry => api_error,
                 outcome => return outcome,
             };
             let limit = match api_error.http {
                 _ if api_error.lacks_kind() => NEW_KIND_TIMEOUT,
-                // Servers answer 500 for a field that is not in their schema yet.
-                400 | 422 | 500 => NEW_SCHEMA_TIMEOUT,
+                _ if api_error.may_lack_schema() => NEW_SCHEMA_TIMEOUT,
                 _ => Duration::ZERO,
             };
             if start.elapsed() >= limit || self.cluster.is_interrupted() {
@@ -364,7 +375,7 @@ impl ObjectApply<'_> {
         let namespace = &self.target.object.namespace;
         let coming = self.options.dry_run == DryRun::Server && self.namespaces.contains(namespace);
         if coming && api_error.lacks_namespace(namespace) {
-            return self.not_validated("namespace");
+            return self.not_validated(ApplyChange::Created, MISSING_NAMESPACE);
         }
         let conflict = ApplyConflict::from_error(&self.target.object, api_error);
         if let Some(conflict) = conflict.map(|all| all.clone().without_last_applied().unwrap_or(all)) {
@@ -386,13 +397,12 @@ impl ObjectApply<'_> {
         ApplyOutcome::Failed { problem: self.target.located(problem), conflict }
     }
 
-    fn not_validated(&self, lacking: &str) -> ApplyOutcome {
-        let object = &self.target.object;
-        let text = format!("{object} was not validated by the server: its {lacking} does not exist yet");
+    fn not_validated(&self, change: ApplyChange, reason: &str) -> ApplyOutcome {
+        let text = format!("{} was not validated by the server: its {reason}", self.target.object);
         ApplyOutcome::Applied {
             warnings: Vec::new(),
             remarks: vec![text],
-            change: ApplyChange::Created,
+            change,
             object: self.target.manifest(&self.options.field_manager),
             left_set: None,
         }

@@ -90,6 +90,7 @@ pub(super) fn apply_members(
             unprotected,
             unanswered_requests: unanswered,
             listed,
+            changed_crds: Mutex::default(),
             sent,
         };
         let order = steps.iter().flat_map(|step| step.objects.iter().copied()).collect();

@@ -93,6 +93,15 @@ impl PreviousObject {
         }
     }
 
+    /// Returns the change that a dry run assumes if the server cannot validate the object.
+    pub(super) fn dry_run_change(&self) -> ApplyChange {
+        match self {
+            Self::Absent => ApplyChange::Created,
+            Self::Present(_) => ApplyChange::Configured,
+            Self::Unknown => ApplyChange::Applied,
+        }
+    }
+
     /// Returns the ID of the ApplySet that the object belonged to before, if it no longer does.
     pub(super) fn left_set(&self, after: &Value) -> Option<&str> {
         let Self::Present(before) = self else { return None };

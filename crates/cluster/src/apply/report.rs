@@ -34,6 +34,10 @@ pub(super) enum ApplyOutcome {
 }
 
 impl ApplyOutcome {
+    pub(super) fn is_configured(&self) -> bool {
+        matches!(self, Self::Applied { change: ApplyChange::Configured, .. })
+    }
+
     /// Returns the outcome of an object that an ApplySet adopted.
     pub(super) fn into_adopted(mut self) -> Self {
         if let Self::Applied { change, .. } = &mut self {

@@ -40,6 +40,8 @@ pub(super) struct ApplyRun<'a> {
     /// Number of consecutive requests without response.
     pub(super) unanswered_requests: AtomicUsize,
     pub(super) listed: Mutex<ListedObjects<Value>>,
+    /// The CRDs that a dry run would change.
+    pub(super) changed_crds: Mutex<FxHashSet<SmolStr>>,
     /// The objects that were sent, whether or not the server responded.
     pub(super) sent: Mutex<FxHashSet<usize>>,
 }
@@ -150,6 +152,7 @@ impl ApplyRun<'_> {
             target,
             adopting_set: self.adoption.set_of(&target.object),
             has_new_crd: crd.is_some(),
+            crd_changes: crd.is_some_and(|crd| lock(&self.changed_crds).contains(crd)),
             is_replaceable: self.replaceable.contains(&target.object.gvk),
             unprotected: &self.unprotected,
         };
@@ -159,6 +162,9 @@ impl ApplyRun<'_> {
         }
         lock(&self.sent).insert(index);
         let (outcome, is_answered) = one.apply(&self.bodies[index], known).await;
+        if self.options.dry_run == DryRun::Server && target.object.gvk.is_crd() && outcome.is_configured() {
+            lock(&self.changed_crds).insert(target.object.name.clone());
+        }
         if is_answered {
             self.unanswered_requests.store(0, Ordering::Relaxed);
         } else {

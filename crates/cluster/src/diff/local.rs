@@ -33,8 +33,7 @@ impl<'a> ObjectComparison<'a> {
     /// Returns the CRD among the objects that defines the object's kind, if the server may have rejected the object
     /// because that CRD changes.
     pub(super) async fn changing_crd(&self, api_error: &ApiError) -> Option<&'a ObjectTarget<'a>> {
-        // Servers answer 500 for a field that is not in their schema.
-        if !matches!(api_error.http, 400 | 422 | 500) {
+        if !api_error.may_lack_schema() {
             return None;
         }
         let (_, name) = self.run.plan.crd_kinds.get(&self.target.object.gvk)?;
