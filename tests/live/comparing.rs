@@ -238,9 +238,14 @@ impl AppliedObjects {
 
     /// The output of `diff`, the number of objects that are fetched singly, and the number that are sent.
     fn diff(&self, more: &[&str], status: i32) -> (Ran, usize, usize) {
+        self.run(&[&["diff"], more].concat(), status)
+    }
+
+    /// Same as [`AppliedObjects::diff`] for a command with flags.
+    fn run(&self, command: &[&str], status: i32) -> (Ran, usize, usize) {
         self.proxy.take();
         let url = self.proxy.url();
-        let ran = self.rig.smp(&[&["diff", "-f", "all.yaml", "--server", &url], more].concat()).ended(status);
+        let ran = self.rig.smp(&[command, &["-f", "all.yaml", "--server", &url]].concat()).ended(status);
         let asked = self.proxy.take();
         let one = format!("/{}/c", self.plural);
         let of_objects = |method: &str| {
@@ -365,6 +370,39 @@ fn unchanged_objects_are_not_sent() {
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str(), gets, patches), ("", UNCHANGED, 0, 0));
     assert_eq!(applied.diff(&["--show-managed-fields"], 0).2, 20, "it would show another time");
     assert_eq!(applied.diff(&["--field-manager=another"], 0).2, 20, "it would own what it does not");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn apply_sends_only_what_may_change() {
+    let applied = AppliedObjects::maps();
+    for more in [&[][..], &["--dry-run=server"]] {
+        let (ran, gets, patches) = applied.run(&[&["apply"], more].concat(), 0);
+        assert_eq!((gets, patches), (0, 0), "{ran:?}");
+        assert_eq!(ran.stdout.matches(" unchanged").count(), 20, "{ran:?}");
+    }
+    let (ran, gets, _) = applied.run(&["apply", "-o", "yaml"], 0);
+    assert_eq!((ran.stdout.matches("uid:").count(), gets), (20, 0), "{ran:?}");
+    applied.patch_by_kubectl("c3", r#"{"data":{"i":"x"}}"#);
+    applied.patch_by_kubectl("c4", r#"{"data":{"other":"x"}}"#);
+    let wanted = applied.text.replace("data: {i: '7'}", "data: {i: seven}").replace("data: {i: '9'}\n", "\n");
+    applied.rig.file("all.yaml", &wanted);
+    let (ran, gets, patches) = applied.run(&["apply", "--force-conflicts"], 0);
+    assert_eq!((ran.stdout.matches(" configured").count(), gets, patches), (3, 0, 3), "{ran:?}");
+    assert_eq!(applied.run(&["apply"], 0).2, 1, "the manager owns no field of c9");
+    assert_eq!(applied.run(&["apply", "--field-manager=another"], 0).2, 20, "it would own what it does not");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn unchanged_apply_of_2000_objects_sends_at_most_60_requests() {
+    let applied = AppliedObjects::new(config_maps(2000), "configmaps");
+    applied.proxy.take();
+    let url = applied.proxy.url();
+    let ran = applied.rig.smp(&["apply", "-f", "all.yaml", "--server", &url]).ended(0);
+    let requests = applied.proxy.take();
+    assert_eq!(ran.stdout.matches(" unchanged").count(), 2000);
+    assert!(requests.len() <= 60, "{requests:#?}");
 }
 
 #[test]

@@ -141,6 +141,7 @@ fn interrupted_apply_does_not_wait_for_a_silent_server() {
         if request.starts_with("PATCH") && request.contains("/c1?") { Answer::Silence } else { Answer::Real }
     });
     for (signals, longest) in [(1, Duration::from_secs(8)), (2, Duration::from_secs(3))] {
+        rig.kubectl(&["delete", "configmaps", "--all", "-n", &rig.name]);
         proxy.take();
         let mut command =
             rig.interruptible(&["apply", "-f", "maps.yaml", "--concurrency=1", "--server", &proxy.url()]);

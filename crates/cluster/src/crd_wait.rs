@@ -36,6 +36,11 @@ fn crd_state(definition: &Node) -> std::result::Result<CrdState, String> {
     Ok(rejected.map_or(CrdState::Waiting, |one| CrdState::NamesRejected(one.message.into())))
 }
 
+/// Returns true if the conditions of a CRD say that its custom resources are served.
+pub(super) fn is_established(definition: &Node) -> bool {
+    crd_state(definition) == Ok(CrdState::Established)
+}
+
 /// The first and the longest pause between requests.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 

@@ -35,6 +35,7 @@ mod kubeconfig;
 mod listing;
 mod live_objects;
 mod locked_schemas;
+mod managed_fields;
 mod mapping;
 mod openapi;
 mod plan;
@@ -47,6 +48,7 @@ mod status;
 #[cfg(test)]
 mod tests;
 mod timeout;
+mod unchanged;
 mod watch;
 
 pub use apply::{

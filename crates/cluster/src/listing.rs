@@ -98,6 +98,15 @@ impl<T> ListedObjects<T> {
         self.0.remove(&(collection(target)?, target.object.name.clone()))
     }
 
+    /// Calls a function with each object that exists and the path of its collection.
+    pub(super) fn for_each_present(&mut self, mut call: impl FnMut(&str, &mut T)) {
+        for ((collection, _), object) in &mut self.0 {
+            if let ListedObject::Present(object) = object {
+                call(collection, object);
+            }
+        }
+    }
+
     /// Returns an object; none if no list covered it.
     pub(super) fn get(&self, target: &ObjectTarget<'_>) -> Option<&ListedObject<T>> {
         self.0.get(&(collection(target)?, target.object.name.clone()))

@@ -139,6 +139,11 @@ pub(super) struct ApiResponse {
 }
 
 impl ApiResponse {
+    /// Returns an object that is known already, as if it had been requested.
+    pub(super) fn ok(path: &str, body: Vec<u8>) -> Self {
+        Self { status: 200, warnings: Vec::new(), body, path: path.into() }
+    }
+
     /// Returns the response if it is successful, otherwise the error in it.
     pub(super) fn into_result(self) -> std::result::Result<Self, ApiError> {
         match self.status {

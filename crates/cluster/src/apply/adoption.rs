@@ -5,8 +5,8 @@
 use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 
-use super::migration::{client_side_appliers, own_entry};
 use super::request::{APPLY, patch_request};
+use crate::managed_fields::{client_side_appliers, own_entry};
 use crate::plan::{Object, ObjectTarget};
 use crate::request::ApiRequest;
 

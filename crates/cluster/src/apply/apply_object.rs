@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 
 use super::adoption::record_request;
 use super::events::ApplyChange;
-use super::migration::{ANNOTATION_MANAGER, annotation_to_keep, client_side_appliers, migration};
+use super::migration::{ANNOTATION_MANAGER, annotation_to_keep, migration};
 use super::options::{DryRun, LastApplied, ServerSideApplyOptions};
 use super::ownership::kubectl_can_take;
 use super::previous_object::PreviousObject;
@@ -20,10 +20,13 @@ use crate::client::Cluster;
 use crate::conflict::ApplyConflict;
 use crate::errors::{ApiError, invalid_response};
 use crate::json;
+use crate::listing::ListedObject;
+use crate::managed_fields::client_side_appliers;
 use crate::plan::{Object, ObjectTarget};
 use crate::protection::ProtectedKind;
 use crate::request::{ApiRequest, ApiResponse, JSON_PATCH};
 use crate::secret::mask_values;
+use crate::unchanged::KnownObject;
 use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::yaml::Node;
 
@@ -62,8 +65,21 @@ const MIGRATION_ATTEMPTS: usize = 5;
 
 impl ObjectApply<'_> {
     /// Applies the object. The flag is true if the server responded.
-    pub(super) async fn apply(&self, body: &[u8], known: Option<PreviousObject>) -> (ApplyOutcome, bool) {
-        match self.try_apply(body, known).await {
+    pub(super) async fn apply(
+        &self,
+        body: &[u8],
+        known: Option<ListedObject<KnownObject>>,
+    ) -> (ApplyOutcome, bool) {
+        let before = known.as_ref().map(PreviousObject::from_listed);
+        let outcome = match (known, before) {
+            (Some(ListedObject::Present(live)), Some(before))
+                if live.is_unchanged && !self.adopts(&before) =>
+            {
+                self.unchanged(live, body, before).await
+            }
+            (_, before) => self.try_apply(body, before).await,
+        };
+        match outcome {
             Ok(outcome) => (outcome, true),
             Err(ApplyError::NoResponse(problem)) => (self.failed(problem), false),
             Err(ApplyError::Rejected(api_error)) => (self.rejected(&api_error), true),
@@ -114,6 +130,22 @@ impl ObjectApply<'_> {
                 None => Err(ApplyError::Rejected(api_error)),
             },
             Err(stop) => Err(stop),
+        }
+    }
+
+    /// Returns the outcome of an object that the apply would not change. It is sent if its last-applied annotation
+    /// may be outdated.
+    async fn unchanged(
+        &self,
+        live: KnownObject,
+        body: &[u8],
+        before: PreviousObject,
+    ) -> Result<ApplyOutcome, ApplyError> {
+        match self.target.path().filter(|_| self.annotated(&before).is_none()) {
+            Some(path) => {
+                self.applied(&path, ApiResponse::ok(&path, live.json), &before, |_| ApplyChange::Unchanged)
+            }
+            None => self.try_apply(body, Some(before)).await,
         }
     }
 
@@ -362,8 +394,8 @@ impl ObjectApply<'_> {
         let object = self.target.parse_response(&response.body).map_err(invalid)?;
         let after = json::decode(&response.body).map_err(invalid)?;
         let (change, left_set) = (change(&after), before.left_set(&after).map(str::to_string));
-        let server_warnings = response.warnings.into_iter();
-        let warnings = server_warnings.map(|text| mask_values(&text, self.target.resource)).collect();
+        let warnings = response.warnings.into_iter();
+        let warnings = warnings.map(|text| mask_values(&text, self.target.resource)).collect();
         let mut remarks: Vec<_> = self.target.warning(&self.options.field_manager).into_iter().collect();
         if is_being_deleted(&object) {
             remarks.push(format!("{} is being deleted, including what was just applied", self.target.object));

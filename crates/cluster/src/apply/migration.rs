@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::options::LastApplied;
 use crate::field_set::{difference, union};
+use crate::managed_fields::{client_side_appliers, entries_of, is_own, is_update, name, text};
 use crate::plan::KUBECTL;
 use smp_merge::patch::LAST_APPLIED;
 use smp_text::path::push_step;
@@ -49,20 +50,6 @@ pub(crate) fn fields_removed_by_migration(object: &Value, manager: &str, applied
     (fields != json!({})).then_some(fields)
 }
 
-/// Returns the field set that a manager applied.
-pub(crate) fn applied_fields<'v>(object: &'v Value, manager: &str) -> &'v Value {
-    own_entry(object, manager).map_or(&Value::Null, |entry| &entry["fieldsV1"])
-}
-
-/// Returns the managed fields entry of what a manager applied.
-pub(crate) fn own_entry<'v>(object: &'v Value, manager: &str) -> Option<&'v Value> {
-    entries_of(object)?.iter().find(|entry| is_own(entry, manager))
-}
-
-fn entries_of(object: &Value) -> Option<&Vec<Value>> {
-    object.pointer("/metadata/managedFields")?.as_array()
-}
-
 /// Returns the managed fields after a migration, or none if nothing moves.
 fn migrated_entries(object: &Value, manager: &str) -> Option<Vec<Value>> {
     let entries = entries_of(object)?;
@@ -70,36 +57,6 @@ fn migrated_entries(object: &Value, manager: &str) -> Option<Vec<Value>> {
     let move_entries =
         appliers.iter().fold(entries.clone(), |entries, applier| move_entries(entries, applier, manager));
     (move_entries != *entries).then_some(move_entries)
-}
-
-fn is_own(entry: &Value, manager: &str) -> bool {
-    name(entry) == manager && text(entry, "operation") == "Apply" && text(entry, "subresource").is_empty()
-}
-
-/// Returns the managers that applied the object client-side, sorted.
-pub(crate) fn client_side_appliers(object: &Value) -> Vec<&str> {
-    let entries = entries_of(object).into_iter().flatten();
-    let mut appliers: Vec<&str> = entries.filter(|entry| owns_annotation(entry)).map(name).collect();
-    appliers.sort_unstable();
-    appliers.dedup();
-    appliers
-}
-
-fn text<'v>(entry: &'v Value, field: &str) -> &'v str {
-    entry.get(field).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn name(entry: &Value) -> &str {
-    text(entry, "manager")
-}
-
-fn is_update(entry: &Value) -> bool {
-    text(entry, "operation") == "Update" && text(entry, "subresource").is_empty()
-}
-
-fn owns_annotation(entry: &Value) -> bool {
-    let path = ["fieldsV1", "f:metadata", "f:annotations", &format!("f:{LAST_APPLIED}")];
-    text(entry, "operation") == "Update" && path.iter().try_fold(entry, |value, key| value.get(key)).is_some()
 }
 
 /// Field manager that owns the annotation where it is kept: a separate one, so that applying kubectl's own fields

@@ -21,16 +21,16 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
 use super::client::Cluster;
-use super::listing::ListedObjects;
 use super::plan::{ObjectPlan, nothing_sent};
 use super::protection::ProtectedKind;
+use super::unchanged::KnownObjects;
 pub(super) use adoption::{Adoption, is_adopted_by, was_applied_by};
 pub(super) use apply_object::{immutable_fields, is_being_deleted};
 use events::ApplyReport;
 pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
 pub(super) use kind_filter::KindFilter;
 use kind_filter::is_called;
-pub(super) use migration::{applied_fields, client_side_appliers, fields_removed_by_migration, own_entry};
+pub(super) use migration::fields_removed_by_migration;
 pub use options::{
     DryRun, FIELD_MANAGER, FieldValidation, LastApplied, PARALLEL, ServerSideApplyOptions, WAVE,
 };
@@ -77,7 +77,7 @@ pub(super) fn apply_members(
         let plan = ObjectPlan::resolve(cluster, resources).await?;
         let (steps, bodies) = prepare(cluster, &plan, options).await?;
         let (unanswered, listed, sent) =
-            (AtomicUsize::new(0), Mutex::new(ListedObjects::default()), Mutex::default());
+            (AtomicUsize::new(0), Mutex::new(KnownObjects::default()), Mutex::default());
         let replaceable = KindFilter::new(&options.replace_immutable, &plan);
         let unprotected = ProtectedKind::parse_all(&options.replace_nonempty)?;
         let run = ApplyRun {
@@ -91,6 +91,7 @@ pub(super) fn apply_members(
             unanswered_requests: unanswered,
             listed,
             changed_crds: Mutex::default(),
+            established_crds: Mutex::default(),
             sent,
         };
         let order = steps.iter().flat_map(|step| step.objects.iter().copied()).collect();

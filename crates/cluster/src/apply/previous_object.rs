@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::events::ApplyChange;
-use super::migration::{applied_fields, client_side_appliers, own_entry};
 use super::options::DryRun;
 use super::report::ApplyError;
 use crate::applyset::id::PART_OF;
@@ -11,14 +10,16 @@ use crate::client::Cluster;
 use crate::errors::invalid_response;
 use crate::json;
 use crate::listing::ListedObject;
+use crate::managed_fields::{applied_fields, client_side_appliers, own_entry};
 use crate::mapping::encode_segment;
 use crate::request::ApiRequest;
+use crate::unchanged::KnownObject;
 
 /// The live object before an apply.
 #[derive(Debug, Clone)]
 pub(crate) enum PreviousObject {
     Absent,
-    /// Its metadata; for a dry run the whole object.
+    /// Its metadata; the whole object in a dry run and if it was listed.
     Present(Value),
     /// The object cannot be read, for example without permission.
     Unknown,
@@ -31,10 +32,10 @@ impl PreviousObject {
     }
 
     /// Converts an object of a list response.
-    pub(super) fn from_listed(object: ListedObject<Value>) -> Self {
+    pub(super) fn from_listed(object: &ListedObject<KnownObject>) -> Self {
         match object {
             ListedObject::Absent => Self::Absent,
-            ListedObject::Present(metadata) => Self::Present(metadata),
+            ListedObject::Present(object) => json::decode(&object.json).map_or(Self::Unknown, Self::Present),
         }
     }
 

@@ -6,6 +6,7 @@ use smol_str::SmolStr;
 use super::events::{AppliedObject, ApplyChange, ApplyFailure, ApplyReport, ApplySummary, Event};
 use crate::client::Cluster;
 use crate::conflict::ApplyConflict;
+use crate::crd_wait::is_established;
 use crate::errors::ApiError;
 use crate::plan::{Object, ObjectPlan};
 use smp_text::diagnostic::Diagnostic;
@@ -36,6 +37,11 @@ pub(super) enum ApplyOutcome {
 impl ApplyOutcome {
     pub(super) fn is_configured(&self) -> bool {
         matches!(self, Self::Applied { change: ApplyChange::Configured, .. })
+    }
+
+    /// Returns true if the object is a CRD that the server has established already.
+    pub(super) fn is_established(&self) -> bool {
+        matches!(self, Self::Applied { object, .. } if is_established(object))
     }
 
     /// Returns the outcome of an object that an ApplySet adopted.

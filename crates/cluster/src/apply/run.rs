@@ -8,7 +8,6 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use futures::future::{Either, select};
 use rustc_hash::FxHashSet;
-use serde_json::Value;
 use smol_str::SmolStr;
 use tokio::time::{Instant, sleep};
 
@@ -17,14 +16,13 @@ use super::apply_object::ObjectApply;
 use super::events::ApplySummary;
 use super::kind_filter::KindFilter;
 use super::options::{DryRun, ServerSideApplyOptions};
-use super::previous_object::PreviousObject;
 use super::report::{ApplyOutcome, FailedCrds, Reporter};
 use super::steps::ApplyStep;
 use crate::client::Cluster;
-use crate::listing::{ListOptions, ListedObjects};
 use crate::plan::{ObjectPlan, Phase};
 use crate::protection::ProtectedKind;
 use crate::request::unordered;
+use crate::unchanged::KnownObjects;
 use smp_text::diagnostic::{Code, Diagnostic};
 
 /// An apply of all objects.
@@ -39,9 +37,11 @@ pub(super) struct ApplyRun<'a> {
     pub(super) unprotected: Vec<ProtectedKind>,
     /// Number of consecutive requests without response.
     pub(super) unanswered_requests: AtomicUsize,
-    pub(super) listed: Mutex<ListedObjects<Value>>,
+    pub(super) listed: Mutex<KnownObjects>,
     /// The CRDs that a dry run would change.
     pub(super) changed_crds: Mutex<FxHashSet<SmolStr>>,
+    /// The CRDs that were established when the server answered.
+    pub(super) established_crds: Mutex<FxHashSet<SmolStr>>,
     /// The objects that were sent, whether or not the server responded.
     pub(super) sent: Mutex<FxHashSet<usize>>,
 }
@@ -122,12 +122,10 @@ impl ApplyRun<'_> {
     /// Lists the live objects of a step where one list request covers many. All others are read one by one later,
     /// where errors are reported as well.
     async fn list(&self, due: &[usize]) {
-        if self.options.dry_run == DryRun::None && !self.is_finished() {
+        if !self.is_finished() {
             let targets: Vec<_> = due.iter().map(|i| &self.plan.targets[*i]).collect();
-            let listed =
-                ListedObjects::list(self.cluster, &targets, ListOptions::METADATA, |_, metadata| metadata)
-                    .await;
-            let listed = listed.unwrap_or_default();
+            let manager = Some(self.options.field_manager.as_str());
+            let listed = KnownObjects::list_known(self.cluster, &targets, manager).await;
             *lock(&self.listed) = listed;
         }
     }
@@ -144,7 +142,7 @@ impl ApplyRun<'_> {
         }
         let target = &self.plan.targets[index];
         let crd = self.plan.crd_kinds.get(&target.object.gvk).map(|(_, crd)| crd);
-        let known = lock(&self.listed).take(target).map(PreviousObject::from_listed);
+        let known = lock(&self.listed).take(target);
         let one = ObjectApply {
             cluster: self.cluster,
             options: self.options,
@@ -162,8 +160,8 @@ impl ApplyRun<'_> {
         }
         lock(&self.sent).insert(index);
         let (outcome, is_answered) = one.apply(&self.bodies[index], known).await;
-        if self.options.dry_run == DryRun::Server && target.object.gvk.is_crd() && outcome.is_configured() {
-            lock(&self.changed_crds).insert(target.object.name.clone());
+        if target.object.gvk.is_crd() {
+            self.note_crd(&target.object.name, &outcome);
         }
         if is_answered {
             self.unanswered_requests.store(0, Ordering::Relaxed);
@@ -173,12 +171,22 @@ impl ApplyRun<'_> {
         outcome
     }
 
+    fn note_crd(&self, name: &SmolStr, outcome: &ApplyOutcome) {
+        if self.options.dry_run == DryRun::Server && outcome.is_configured() {
+            lock(&self.changed_crds).insert(name.clone());
+        }
+        if outcome.is_established() {
+            lock(&self.established_crds).insert(name.clone());
+        }
+    }
+
     /// Waits for the CRDs of a step. Returns those that were not established.
     async fn establish(&self, step: &ApplyStep) -> FailedCrds {
         let names: FxHashSet<&SmolStr> =
             step.objects.iter().map(|&index| &self.plan.targets[index].object.name).collect();
         let crds = self.plan.crd_kinds.values().map(|(_, crd)| crd).filter(|crd| names.contains(crd));
-        let crds: FxHashSet<SmolStr> = crds.cloned().collect();
+        let established = lock(&self.established_crds).clone();
+        let crds: FxHashSet<SmolStr> = crds.filter(|crd| !established.contains(*crd)).cloned().collect();
         if crds.is_empty() {
             return FailedCrds::default();
         }

@@ -2,10 +2,12 @@
 
 use futures::future::join;
 use http::Method;
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::Value;
+use smol_str::SmolStr;
+use tokio::sync::Mutex;
 
-use super::known::{ChangingCrds, KnownObject, KnownObjects};
 use super::migration::PendingMigration;
 use super::predecessor::Predecessors;
 use super::report::{DiffOptions, ObjectDiff};
@@ -22,6 +24,7 @@ use crate::mapping::encode_segment;
 use crate::plan::{Object, ObjectPlan, ObjectTarget};
 use crate::request::{ApiRequest, ApiResponse};
 use crate::secret;
+use crate::unchanged::{KnownObject, KnownObjects};
 use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::yaml::{Node, to_json};
 
@@ -34,6 +37,10 @@ pub(super) struct DiffRun<'a> {
     pub(super) known: &'a KnownObjects,
     pub(super) changing_crds: &'a ChangingCrds,
 }
+
+/// The CRDs of a run by name, each with true if it changes. Only those of rejected custom resources are compared.
+#[derive(Debug, Default)]
+pub(super) struct ChangingCrds(pub(super) Mutex<FxHashMap<SmolStr, bool>>);
 
 /// The comparison of one object.
 pub(super) struct ObjectComparison<'a> {
@@ -80,7 +87,7 @@ impl ObjectComparison<'_> {
         let body = self.target.body(&self.run.options.field_manager).map_err(|problem| self.stop(problem))?;
         let known = self.run.known.get(self.target);
         if let Some(ListedObject::Present(known)) = known
-            && self.run.known.is_unchanged(self.target, known)
+            && known.is_unchanged
         {
             return self.unchanged(&path, &known.json);
         }

@@ -4,11 +4,10 @@
 use serde_json::{Map, Value, json};
 use smol_str::SmolStr;
 
-use super::compare::{Compared, ObjectComparison};
-use super::known::ChangingCrds;
-use crate::apply::applied_fields;
+use super::compare::{ChangingCrds, Compared, ObjectComparison};
 use crate::errors::ApiError;
 use crate::field_set::{difference, remove};
+use crate::managed_fields::applied_fields;
 use crate::plan::ObjectTarget;
 use smp_merge::merge::{PatchRules, apply};
 use smp_merge::schema::{Cursor, Schema};

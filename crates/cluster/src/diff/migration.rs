@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::report::DiffOptions;
-use crate::apply::{applied_fields, client_side_appliers, fields_removed_by_migration};
+use crate::apply::fields_removed_by_migration;
 use crate::conflict::ApplyConflict;
+use crate::managed_fields::{applied_fields, client_side_appliers};
 use crate::request::ApiResponse;
 use crate::{field_set, json};
 use smp_merge::patch::LAST_APPLIED;

@@ -1,13 +1,10 @@
 //! Compares live objects with the server's response to a dry run of an apply.
 
-mod admission;
 mod compare;
-mod known;
 mod local;
 mod migration;
 mod predecessor;
 mod report;
-mod unchanged;
 
 use futures::{StreamExt as _, TryStreamExt as _};
 use rustc_hash::FxHashSet;
@@ -18,8 +15,8 @@ use super::conflict::ApplyConflict;
 use super::json;
 use super::plan::{Object, ObjectPlan};
 use super::request::{ApiRequest, in_order};
-use compare::{CompareError, Compared, DiffRun, ObjectComparison, removal};
-use known::{ChangingCrds, KnownObjects};
+use super::unchanged::KnownObjects;
+use compare::{ChangingCrds, CompareError, Compared, DiffRun, ObjectComparison, removal};
 use predecessor::Predecessors;
 pub use report::{DiffOptions, ObjectDiff};
 use smp_merge::schema::Gvk;
@@ -61,7 +58,10 @@ pub fn diff(cluster: &Cluster, resources: &[Resource], options: &DiffOptions) ->
     cluster.block_on(async {
         let plan = ObjectPlan::resolve(cluster, resources).await?;
         let predecessors = &Predecessors::load(cluster, &plan).await?;
-        let known = &KnownObjects::list(cluster, &plan, options).await;
+        // Managed fields have a timestamp, which a dry run changes.
+        let manager = Some(options.field_manager.as_str()).filter(|_| !options.show_managed_fields);
+        let targets: Vec<_> = plan.targets.iter().collect();
+        let known = &KnownObjects::list_known(cluster, &targets, manager).await;
         let changing_crds = &ChangingCrds::default();
         let run = DiffRun { cluster, options, plan: &plan, predecessors, known, changing_crds };
         let compared = plan.targets.iter().map(|target| {

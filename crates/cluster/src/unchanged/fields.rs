@@ -7,7 +7,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value};
 
-use crate::apply::{client_side_appliers, own_entry};
+use crate::managed_fields::{client_side_appliers, own_entry};
 
 /// Returns true if `manager` owns exactly the fields of the applied object in the live one, with the same values.
 /// Both objects have the same kind, version, namespace and name.
