@@ -3,8 +3,9 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
-use super::rig::{Ran, Rig, eventually};
+use super::rig::{Ran, Rig, closed_address, eventually};
 use super::{CRD, GADGET, GADGET_OVERLAY};
 
 /// Lets anonymous users use the group: the aggregated server sends no name.
@@ -127,4 +128,14 @@ fn objects_of_an_aggregated_group_are_built_applied_and_pruned() {
     rig.file("map.yaml", &super::sets::maps(&["m"]));
     let ran = front.smp(&[&set[..], &["map.yaml"]].concat()).ended(0);
     assert!(ran.stdout.contains("/g pruned") && !rig.exists(&format!("{gadgets}/g")), "{ran:?}");
+
+    // A group that is down does not delay a run that does not need it.
+    let down = closed_address().rsplit(':').next().expect("a port").to_string();
+    rig.file("forwarding.yaml", &FORWARDING.replace("PORT", &down));
+    front.kubectl(&["apply", "-f", "forwarding.yaml"]).ended(0);
+    eventually("the group is down", || front.kubectl(&["-n", &rig.name, "get", &gadgets]).status != 0);
+    let start = Instant::now();
+    front.smp(&[&set[..], &["map.yaml"]].concat()).ended(0);
+    let took = start.elapsed();
+    assert!(took < Duration::from_secs(5), "{took:?}");
 }

@@ -31,7 +31,8 @@ impl Cluster {
         try_join_all(summaries).await?;
         let unknown = kinds.iter().filter(|gvk| self.mapping(gvk).is_none());
         let versions = unknown.map(path_of_version).collect();
-        try_join_all(self.not_queried(versions).into_iter().map(|path| self.version(path))).await?;
+        try_join_all(self.not_queried(versions).into_iter().map(|path| self.version(ApiRequest::get(path))))
+            .await?;
         Ok(())
     }
 
@@ -44,11 +45,16 @@ impl Cluster {
         Ok(self.known_mappings())
     }
 
-    /// Discovers all resources that the server serves.
+    /// Discovers all resources that the server serves. Versions whose aggregated API server is down are queried only
+    /// once: most runs do not need them.
     pub(super) async fn discover_all(&self) -> Result<()> {
         let summaries = ["/api", "/apis"].map(|path| self.summary(path.into()));
-        let old = try_join_all(summaries).await?;
-        try_join_all(self.not_queried(old.concat()).into_iter().map(|path| self.version(path))).await?;
+        let (unlisted, stale): (Vec<_>, Vec<_>) = try_join_all(summaries).await?.into_iter().unzip();
+        let unlisted = self.not_queried(unlisted.concat()).into_iter().map(ApiRequest::get);
+        let mut stale = self.not_queried(stale.concat());
+        stale.retain(|path| !self.discovery.lock().errors.contains_key(path));
+        let once = stale.into_iter().map(|path| ApiRequest { is_retried: false, ..ApiRequest::get(path) });
+        try_join_all(unlisted.chain(once).map(|request| self.version(request))).await?;
         Ok(())
     }
 
@@ -91,7 +97,7 @@ impl Cluster {
         };
         let root = if group.is_empty() { "/api" } else { "/apis" };
         let paths: Vec<String> = versions.iter().map(|version| format!("{root}/{version}")).collect();
-        try_join_all(paths.iter().map(|path| self.version(path.clone()))).await?;
+        try_join_all(paths.iter().map(|path| self.version(ApiRequest::get(path.as_str())))).await?;
         if self.mapping_of(group, kind).is_some() {
             return Ok(false);
         }
@@ -143,17 +149,18 @@ impl Cluster {
         paths.into_iter().filter(|path| !known.queried.contains(path)).collect()
     }
 
-    /// Queries a summary. Returns the paths of versions whose resources it does not contain.
-    async fn summary(&self, path: String) -> Result<Vec<String>> {
+    /// Queries a summary. Returns the paths of versions whose resources it does not contain: those that it never
+    /// contains, and those whose aggregated API server is down.
+    async fn summary(&self, path: String) -> Result<(Vec<String>, Vec<String>)> {
         let request = ApiRequest { accept: SUMMARY, ..ApiRequest::get(path.as_str()) };
         let summary: GroupDiscoveryList = self.get_json(&request).await?;
         let groups = summary.groups.iter().flat_map(|group| &group.versions);
         let versions = groups.map(|version| &version.group_version).chain(&summary.versions);
-        let unlisted = versions.map(|version| format!("{path}/{version}"));
+        let unlisted = versions.map(|version| format!("{path}/{version}")).collect();
         let stale = summary.items.iter().flat_map(GroupDiscovery::stale_versions);
-        let unlisted = unlisted.chain(stale.map(|version| format!("{path}/{version}"))).collect();
+        let stale = stale.map(|version| format!("{path}/{version}")).collect();
         self.learn(path, summary.items.into_iter().flat_map(GroupDiscovery::mappings));
-        Ok(unlisted)
+        Ok((unlisted, stale))
     }
 
     /// Records the response of a path.
@@ -163,8 +170,9 @@ impl Cluster {
         known.queried.insert(path);
     }
 
-    async fn version(&self, path: String) -> Result<()> {
-        let response = self.send(&ApiRequest::get(path.clone())).await?;
+    async fn version(&self, request: ApiRequest) -> Result<()> {
+        let response = self.send(&request).await?;
+        let path = request.path;
         if response.status == 404 {
             self.learn(path, std::iter::empty());
             return Ok(());

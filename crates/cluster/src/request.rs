@@ -79,13 +79,16 @@ pub(super) struct ApiRequest {
     pub(super) body: Vec<u8>,
     /// Maximum size of the response in bytes.
     pub(super) max_bytes: usize,
+    /// True if temporary failures are retried.
+    pub(super) is_retried: bool,
 }
 
 impl ApiRequest {
     /// Returns a GET request for JSON.
     pub(super) fn get(path: impl Into<String>) -> Self {
         let (path, body) = (path.into(), Vec::new());
-        Self { method: Method::GET, path, accept: JSON, content_type: JSON, body, max_bytes: MAX_RESPONSE }
+        let (accept, content_type, max_bytes) = (JSON, JSON, MAX_RESPONSE);
+        Self { method: Method::GET, path, accept, content_type, body, max_bytes, is_retried: true }
     }
 
     /// Returns a GET request for one object.
@@ -211,7 +214,7 @@ impl Cluster {
                 }
             };
             let fits = |pause: &Duration| until.is_none_or(|until| Instant::now() + *pause < until);
-            match pause.filter(|pause| fits(pause) && !self.is_interrupted()) {
+            match pause.filter(|pause| request.is_retried && fits(pause) && !self.is_interrupted()) {
                 Some(pause) => sleep(pause).await,
                 None => return outcome,
             }
