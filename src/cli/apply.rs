@@ -1,6 +1,5 @@
 //! `kubectl smp apply`: server-side apply of built overlays or manifests.
 
-use std::fmt;
 use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,14 +16,15 @@ use super::live::{CASCADES, DryRunArg, list_names};
 use super::objects::ObjectArgs;
 use super::prune::{self, ApplySetOutput, PruneArgs, protected_kind};
 use super::report::print_line;
+use super::results::{self, AppliedOutput, ResultFormat};
 use super::signals::{stop_at_first_signal, stop_at_second_signal};
 use super::validation::{KubernetesVersion, Validation};
 use super::wait::{WaitFlags, WaitOutput, reject_without_wait};
 use super::{Failure, Outcome, render, signals};
 use smp_cluster::{
-    self, AppliedObject, ApplyChange, ApplySetOptions, ApplySetRun, ApplySummary, Cascade, Cluster,
-    DeployEvent, DeployOptions, DeploySummary, DryRun, Event, FIELD_MANAGER, FieldValidation, Object,
-    PARALLEL, PruneMode, PruneSummary, ServerSideApplyOptions,
+    self, ApplyChange, ApplySetOptions, ApplySetRun, ApplySummary, Cascade, Cluster, DeployEvent,
+    DeployOptions, DeploySummary, DryRun, FIELD_MANAGER, FieldValidation, Object, PARALLEL, PruneMode,
+    PruneSummary, ServerSideApplyOptions,
 };
 use smp_inspect::check::IncompleteObjects;
 use smp_merge::schema::Schema;
@@ -32,7 +32,6 @@ use smp_merge::schema::openapi::is_crd;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, counted};
 use smp_text::source::SourceMap;
-use smp_text::yaml::Node;
 
 /// Build an overlay and apply it to the cluster server-side.
 #[derive(Debug, Args)]
@@ -55,6 +54,10 @@ pub(super) struct ApplyArgs {
     /// Take ownership of fields that other managers own
     #[arg(long, hide_default_value = true, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     force_conflicts: bool,
+
+    /// Create the namespaces of the objects and of the ApplySet if they do not exist
+    #[arg(long)]
+    create_namespace: bool,
 
     /// Name of the field manager that owns the applied fields
     #[arg(hide_short_help = true, long, value_name = "NAME", default_value = FIELD_MANAGER)]
@@ -96,6 +99,10 @@ pub(super) struct ApplyArgs {
     /// Output format of the applied objects
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     output: Option<OutputFormat>,
+
+    /// Format of the results on standard output; `json` prints a JSON object per line
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ReportFormat::Text, conflicts_with = "output", hide_short_help = true)]
+    results: ReportFormat,
 
     /// Include managed fields in the output
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
@@ -148,6 +155,11 @@ impl ApplyArgs {
         }
     }
 
+    fn result_format(&self) -> ResultFormat {
+        let Self { output, results, dry_run, show_managed_fields, .. } = *self;
+        ResultFormat { output, results, dry_run, show_managed_fields }
+    }
+
     /// Rejects combinations of flags that have no effect.
     fn check(&self) -> Result<(), Failure> {
         if self.kubernetes_version.is_some() && self.validate != ValidateArg::Local {
@@ -156,6 +168,11 @@ impl ApplyArgs {
         }
         if self.cascade.is_some() && !self.prune.prunes() && self.replace_immutable.is_empty() {
             let message = "--cascade requires --prune or --replace-immutable: nothing else deletes objects";
+            return Err(Failure::Usage(message.into()));
+        }
+        if self.create_namespace && self.dry_run == DryRunArg::Client {
+            let message = "--create-namespace cannot be used with --dry-run=client, which does not ask whether a \
+                           namespace exists: use --dry-run=server";
             return Err(Failure::Usage(message.into()));
         }
         match self.kinds_to_wait_for() {
@@ -186,7 +203,7 @@ impl ApplyArgs {
     /// Returns the status of pruned objects if they are printed. With `--output` they are not: a
     /// deleted object has no content to print.
     fn printed_pruned_status<'p>(&self, status: Option<&'p str>) -> Option<&'p str> {
-        status.filter(|_| self.output.is_none())
+        status.filter(|_| self.output.is_none() && self.results == ReportFormat::Text)
     }
 
     /// Returns the options of all steps.
@@ -220,6 +237,7 @@ impl ApplyArgs {
             replace_immutable: self.replace_immutable.clone(),
             replace_nonempty: self.replace_nonempty.clone(),
             cascade: self.cascade.unwrap_or_default(),
+            create_namespaces: self.create_namespace,
             waves: defaults.waves.iter().cloned().chain(waves).collect(),
             stop: Some(stop_at_first_signal()),
             stop_now: Some(stop_at_second_signal()),
@@ -252,7 +270,8 @@ struct DeployOutput<'a> {
     stop: Option<&'a Arc<AtomicBool>>,
     /// The status of pruned objects.
     pruned_status: &'static str,
-    applied: AppliedOutput<'a>,
+    applied: AppliedOutput,
+    prints_json: bool,
     waited: WaitOutput<'a>,
     set: ApplySetOutput<'a>,
 }
@@ -264,7 +283,8 @@ impl<'a> DeployOutput<'a> {
             sources,
             stop: options.apply.stop.as_ref(),
             pruned_status: status.unwrap_or_default(),
-            applied: AppliedOutput::new(args),
+            applied: AppliedOutput::new(args.result_format()),
+            prints_json: args.result_format().is_json(),
             waited: WaitOutput::new(ReportFormat::Text, args.wait_flags.timeout(), sources),
             set: ApplySetOutput::new(args.printed_pruned_status(status), sources),
         }
@@ -276,13 +296,20 @@ impl<'a> DeployOutput<'a> {
             DeployEvent::Wait(event) => self.waited.report(event),
             DeployEvent::Waited(verdict) => self.waited.finish(verdict),
             DeployEvent::LeftSet(left) => render::print(&[prune::left_set_warning(left)], self.sources),
-            DeployEvent::Set(event) => self.set.report(event),
+            DeployEvent::Set(event) => {
+                if self.prints_json {
+                    results::print_set_event(event, self.pruned_status != "pruned");
+                }
+                self.set.report(event);
+            }
         }
     }
 
-    fn finish(self, deployed: DeploySummary, all: usize) -> Outcome {
+    fn finish(mut self, deployed: DeploySummary, all: usize) -> Outcome {
         let is_ready = deployed.waited.transpose()?.is_none_or(|verdict| verdict.is_ready());
         let counts = self.applied.counts.to_string();
+        self.applied.report_missing_namespaces(self.sources);
+        self.applied.report_unsent(&deployed.applied);
         self.applied.finish()?;
         let prune = deployed.pruned.transpose().map_err(|problem| problem.note(counts.as_str()))?;
         let is_interrupted = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
@@ -367,109 +394,30 @@ fn show_only(
         joined.finish()?;
     } else {
         let adopted = set.as_ref().map(ApplySetRun::adopted).unwrap_or_default();
-        print_planned(&planned, adopted)?;
+        print_planned(&planned, adopted, args.results)?;
     }
     if let Some(set) = set {
-        set.prune(&mut |event| prune::print_event(&event, args.printed_pruned_status(status), sources))?;
+        set.prune(&mut |event| {
+            if args.result_format().is_json() {
+                results::print_set_event(&event, true);
+            }
+            prune::print_event(&event, args.printed_pruned_status(status), sources);
+        })?;
     }
     render::print_note(&format!("{} (dry run): nothing was sent", counted(planned.len(), "object")));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Prints a line for each object of a client-side dry run.
-fn print_planned(planned: &[Resource], adopted: &[Object]) -> Result<(), Failure> {
+fn print_planned(planned: &[Resource], adopted: &[Object], format: ReportFormat) -> Result<(), Failure> {
     let adopted: FxHashSet<_> = adopted.iter().map(ToString::to_string).collect();
     for resource in planned {
         let name = resource.id().gvk.object_name(&resource.id().name);
         let change = if adopted.contains(&name) { ApplyChange::Adopted } else { ApplyChange::Applied };
-        print_line(&format!("{name} {} (dry run)", change.as_str()))?;
+        print_line(&match format {
+            ReportFormat::Json => results::planned_line(resource, change),
+            ReportFormat::Text => format!("{name} {} (dry run)", change.as_str()),
+        })?;
     }
     Ok(())
-}
-
-/// Prints the applied objects.
-struct AppliedOutput<'a> {
-    args: &'a ApplyArgs,
-    counts: Counts,
-    /// The applied objects, if they are printed at the end.
-    live: Vec<Resource>,
-    printed: io::Result<()>,
-}
-
-impl<'a> AppliedOutput<'a> {
-    fn new(args: &'a ApplyArgs) -> Self {
-        Self { args, counts: Counts::default(), live: Vec::new(), printed: Ok(()) }
-    }
-
-    fn report(&mut self, event: &Event<'_>, sources: &SourceMap) {
-        match event {
-            Event::Applied(applied) => self.add(applied),
-            Event::Failed(failure) => render::print(std::slice::from_ref(&failure.problem), sources),
-            Event::Warning(text) => {
-                render::print(&[Diagnostic::warning(Code::ServerWarning, *text)], sources);
-            }
-            Event::Note(text) => {
-                render::print(&[Diagnostic::warning(Code::ClusterState, *text)], sources);
-            }
-        }
-    }
-
-    fn add(&mut self, applied: &AppliedObject) {
-        self.counts.add(applied.change);
-        let name = applied.object.to_string();
-        // A closed stdout does not stop the apply half-way.
-        let line = match self.args.output {
-            Some(OutputFormat::Name) => name,
-            Some(OutputFormat::Json | OutputFormat::Yaml) => {
-                let mut live = applied.live.clone();
-                let metadata = live.get_mut("metadata").and_then(Node::as_map_mut);
-                if let Some(metadata) = metadata.filter(|_| !self.args.show_managed_fields) {
-                    metadata.remove("managedFields");
-                }
-                self.live.extend(Resource::new(live, &Schema::empty()).ok());
-                return;
-            }
-            None if matches!(self.args.dry_run, DryRunArg::Server) => {
-                format!("{name} {} (server dry run)", applied.change.as_str())
-            }
-            None => format!("{name} {}", applied.change.as_str()),
-        };
-        if self.printed.is_ok() {
-            self.printed = print_line(&line);
-        }
-    }
-
-    fn finish(self) -> Result<(), Failure> {
-        if let Some(format @ (OutputFormat::Json | OutputFormat::Yaml)) = self.args.output {
-            let mut joined = ResourceWriter::new(format, io::stdout());
-            joined.add(&self.live)?;
-            joined.finish()?;
-        }
-        Ok(self.printed?)
-    }
-}
-
-/// The number of objects per change.
-#[derive(Debug, Default)]
-struct Counts(Vec<(ApplyChange, usize)>);
-
-impl Counts {
-    fn add(&mut self, change: ApplyChange) {
-        match self.0.iter_mut().find(|(counted, _)| *counted == change) {
-            Some((_, count)) => *count += 1,
-            None => self.0.push((change, 1)),
-        }
-    }
-}
-
-impl fmt::Display for Counts {
-    /// `3 objects: 1 created, 2 unchanged`
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all: usize = self.0.iter().map(|(_, count)| count).sum();
-        f.write_str(&counted(all, "object"))?;
-        for (i, (change, count)) in self.0.iter().enumerate() {
-            write!(f, "{} {count} {}", if i == 0 { ":" } else { "," }, change.as_str())?;
-        }
-        Ok(())
-    }
 }

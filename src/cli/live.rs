@@ -1,6 +1,7 @@
 //! Flags and messages that the commands on live objects share.
 
 use clap::ValueEnum;
+use serde_json::json;
 
 use super::format::Choices;
 use smp_cluster::{Cascade, Object, RemainingObject};
@@ -27,6 +28,15 @@ pub(super) fn qualified_name(object: &Object) -> String {
         "" => object.to_string(),
         namespace => format!("{object} in {namespace}"),
     }
+}
+
+/// Returns the JSON fields that identify an object.
+pub(super) fn object_json(object: &Object) -> serde_json::Value {
+    let Object { gvk, namespace, name } = object;
+    json!({
+        "apiVersion": gvk.api_version().as_str(), "kind": gvk.kind.as_str(), "namespace": namespace.as_str(),
+        "name": name.as_str(),
+    })
 }
 
 /// The maximum number of objects in a list of names.

@@ -44,6 +44,8 @@ mod render;
 mod report;
 #[cfg(feature = "cluster")]
 mod repository;
+#[cfg(feature = "cluster")]
+mod results;
 mod sandbox;
 mod schema;
 mod select;

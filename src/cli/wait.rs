@@ -11,7 +11,7 @@ use serde_json::json;
 use super::cache::rfc3339;
 use super::connect::duration;
 use super::format::ReportFormat;
-use super::live::qualified_name;
+use super::live::{object_json, qualified_name};
 use super::objects::ObjectArgs;
 use super::progress::{LiveLines, format_age, format_duration};
 use super::report::print_line;
@@ -203,15 +203,11 @@ fn paragraph(object: &WaitedObject) -> Vec<String> {
 
 fn json_line(waited: &WaitedObject) -> serde_json::Value {
     let WaitedObject { object, status, .. } = waited;
-    let version = match object.gvk.group.as_str() {
-        "" => object.gvk.version.to_string(),
-        group => format!("{group}/{}", object.gvk.version),
-    };
-    json!({
-        "apiVersion": version, "kind": object.gvk.kind.as_str(), "namespace": object.namespace.as_str(),
-        "name": object.name.as_str(), "status": status.readiness.as_str(), "reason": status.reason,
-        "message": status.message,
-    })
+    let mut line = object_json(object);
+    line["status"] = status.readiness.as_str().into();
+    line["reason"] = json!(status.reason);
+    line["message"] = json!(status.message);
+    line
 }
 
 /// Returns the last JSON lines if not all objects are ready: one line with details per object that

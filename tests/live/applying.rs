@@ -37,6 +37,109 @@ fn fields_of_client_side_apply_are_removed_with_the_manifest() {
     assert_eq!(again.stdout, "deployment.apps/web unchanged\n");
 }
 
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn missing_namespaces_are_one_error_and_created_if_enabled() {
+    let rig = Rig::new();
+    rig.file("maps.yaml", &config_maps(4));
+    let refused = rig.smp(&["apply", "-f", "maps.yaml"]).ended(1);
+    assert_eq!(refused.stderr.matches("error[remote]: namespaces").count(), 1, "{refused:?}");
+    for part in
+        ["3 more objects cannot be applied", "configmap/c1, configmap/c2, configmap/c3", "--create-namespace"]
+    {
+        assert!(refused.stderr.contains(part), "{part}: {refused:?}");
+    }
+    let name = &rig.name;
+    let create = ["apply", "-f", "maps.yaml", "--create-namespace"];
+    let dry = rig.smp(&[&create[..], &["--dry-run=server"]].concat()).ended(0);
+    assert!(
+        dry.stdout.starts_with(&format!("namespace/{name} created (server dry run)\nconfigmap/c0 created"))
+    );
+    rig.smp(&[&create[..], &["--dry-run=client"]].concat()).ended(2);
+    assert!(!rig.exists(&format!("namespace/{name}")), "{dry:?}");
+    let created = rig.smp(&create).ended(0);
+    assert!(
+        created.stdout.starts_with(&format!("namespace/{name} created\nconfigmap/c0 created")),
+        "{created:?}"
+    );
+    assert!(created.stderr.contains("5 objects: 5 created"), "{created:?}");
+    let again = rig.smp(&create).ended(0);
+    assert!(
+        !again.stdout.contains("namespace/") && again.stderr.contains("4 objects: 4 unchanged"),
+        "{again:?}"
+    );
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn namespace_of_an_applyset_is_created_and_not_pruned() {
+    let rig = Rig::new();
+    let name = rig.name.clone();
+    let set = ["--prune", "--applyset=shop", "-n", &name, "--create-namespace"];
+    rig.file("maps.yaml", &config_maps(2));
+    let ran = rig.smp(&[&["apply", "-f", "maps.yaml"][..], &set].concat()).ended(0);
+    assert_eq!(ran.stdout, format!("namespace/{name} created\nconfigmap/c0 created\nconfigmap/c1 created\n"));
+    rig.file("maps.yaml", &config_maps(1));
+    let ran = rig.smp(&[&["apply", "-f", "maps.yaml"][..], &set].concat()).ended(0);
+    assert_eq!(ran.stdout, "configmap/c0 unchanged\nconfigmap/c1 pruned\n");
+}
+
+/// The lines of a run with `--results=json`: name, action, and whether there are a reason and a duration.
+fn results(rig: &Rig, args: &[&str], status: i32) -> Vec<(String, String, bool, bool)> {
+    let ran = rig.smp(&[&["apply", "-f", "maps.yaml", "--results=json"], args].concat()).ended(status);
+    let line = |line: &str| {
+        let line: serde_json::Value = serde_json::from_str(line).expect(line);
+        assert_eq!(line["kind"], "ConfigMap");
+        assert_eq!(
+            (line["apiVersion"].as_str(), line["namespace"].as_str()),
+            (Some("v1"), Some(rig.name.as_str()))
+        );
+        assert_eq!(line["dryRun"], args.iter().any(|arg| arg.starts_with("--dry-run")));
+        let text = |field: &str| line[field].as_str().expect("a text").to_string();
+        let was_sent = line["durationMilliseconds"].as_u64().expect("a number") > 0;
+        (text("name"), text("action"), line["reason"].is_string(), was_sent)
+    };
+    ran.stdout.lines().map(line).collect()
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn results_are_printed_as_json_lines() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let result =
+        |name: &str, action: &str, has_reason: bool| (name.to_string(), action.to_string(), has_reason);
+    let actions = |args: &[&str], status: i32| {
+        let lines = results(&rig, args, status).into_iter();
+        lines.map(|(name, action, has_reason, _)| (name, action, has_reason)).collect::<Vec<_>>()
+    };
+    rig.file("maps.yaml", &config_maps(2));
+    for dry_run in ["--dry-run=server", "--dry-run=client"] {
+        let action = if dry_run.ends_with("server") { "created" } else { "applied" };
+        assert_eq!(actions(&[dry_run], 0), [result("c0", action, false), result("c1", action, false)]);
+    }
+    assert!(results(&rig, &[], 0).iter().all(|(_, action, _, was_sent)| action == "created" && *was_sent));
+    // A field of another manager is a conflict, and the next wave is not sent.
+    rig.kubectl(&[
+        "-n",
+        &rig.name,
+        "patch",
+        "configmap",
+        "c0",
+        "--type=merge",
+        "-p",
+        r#"{"data":{"i":"x"}}"#,
+    ]);
+    let wave = "name: c1, annotations: {smp.kubectl.dev/wave: '1'}";
+    rig.file("maps.yaml", &config_maps(2).replace("name: c1", wave));
+    assert_eq!(actions(&[], 1), [result("c0", "failed", true), result("c1", "skipped", false)]);
+    let set = ["--prune", "--applyset=shop", "-n", &rig.name, "--force-conflicts"];
+    // The other manager owns the only field of c0.
+    assert_eq!(actions(&set, 0), [result("c0", "adopted", false), result("c1", "configured", false)]);
+    rig.file("maps.yaml", &config_maps(1));
+    assert_eq!(actions(&set, 0), [result("c0", "unchanged", false), result("c1", "pruned", false)]);
+}
+
 /// Creates an object, and then applies it client-side: both managers own fields.
 fn create_and_apply(rig: &Rig) {
     rig.create_namespace();

@@ -147,6 +147,9 @@ pub fn deploy(
     let mut begin =
         |set| ApplySetRun::begin(cluster, set, resources, &how, &mut |event| report(DeployEvent::Set(event)));
     let mut set = set.map(&mut begin).transpose()?;
+    for created in set.iter().flat_map(|set| &set.created_namespaces) {
+        report(DeployEvent::Apply(Event::Applied(created)));
+    }
     let adoption = set.as_ref().map(ApplySetRun::adoption).unwrap_or_default();
     let mut applying = |event: Event<'_>| {
         if let Some(set) = &mut set {

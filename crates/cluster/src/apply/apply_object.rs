@@ -405,28 +405,35 @@ impl ObjectApply<'_> {
 
     fn rejected(&self, api_error: &ApiError) -> ApplyOutcome {
         let namespace = &self.target.object.namespace;
-        let coming = self.options.dry_run == DryRun::Server && self.namespaces.contains(namespace);
+        let is_created = self.options.create_namespaces || self.namespaces.contains(namespace);
+        let coming = self.options.dry_run == DryRun::Server && is_created;
         if coming && api_error.lacks_namespace(namespace) {
             return self.not_validated(ApplyChange::Created, MISSING_NAMESPACE);
         }
         let conflict = ApplyConflict::from_error(&self.target.object, api_error);
         if let Some(conflict) = conflict.map(|all| all.clone().without_last_applied().unwrap_or(all)) {
-            return self.failed_with(conflict.error(), Some(conflict));
+            return self.failed_with(conflict.error(), Some(conflict), false);
         }
         let problem = api_error.diagnostic(&self.cluster.endpoint);
         if api_error.lacks_namespace(namespace) {
-            return self.failed(problem.help("create the namespace, or add its manifest"));
+            let problem = problem.help("create the namespace, add its manifest, or use --create-namespace");
+            return self.failed_with(problem, None, true);
         }
         self.failed(immutable_fields(problem, api_error, &self.target.object))
     }
 
     pub(super) fn failed(&self, problem: Diagnostic) -> ApplyOutcome {
-        self.failed_with(problem, None)
+        self.failed_with(problem, None, false)
     }
 
-    fn failed_with(&self, problem: Diagnostic, conflict: Option<ApplyConflict>) -> ApplyOutcome {
+    fn failed_with(
+        &self,
+        problem: Diagnostic,
+        conflict: Option<ApplyConflict>,
+        lacks_namespace: bool,
+    ) -> ApplyOutcome {
         let problem = problem.map_text(|text| mask_values(text, self.target.resource));
-        ApplyOutcome::Failed { problem: self.target.located(problem), conflict }
+        ApplyOutcome::Failed { problem: self.target.located(problem), conflict, lacks_namespace }
     }
 
     fn not_validated(&self, change: ApplyChange, reason: &str) -> ApplyOutcome {

@@ -1,6 +1,7 @@
 //! Progress events and results of an apply.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::conflict::ApplyConflict;
 use crate::plan::Object;
@@ -66,6 +67,8 @@ pub struct AppliedObject {
     pub change: ApplyChange,
     /// The object as the server returned it.
     pub live: Node,
+    /// Time from the first request for the object to the last response; zero if nothing was sent.
+    pub duration: Duration,
 }
 
 /// An object that was not applied.
@@ -78,6 +81,10 @@ pub struct ApplyFailure {
     pub problem: Diagnostic,
     /// The field manager conflict, if that is the error.
     pub conflict: Option<ApplyConflict>,
+    /// True if the namespace of the object does not exist.
+    pub lacks_namespace: bool,
+    /// Time from the first request for the object to the last response; zero if nothing was sent.
+    pub duration: Duration,
 }
 
 /// Result of an apply.

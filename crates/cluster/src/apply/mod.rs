@@ -8,6 +8,7 @@ mod apply_object;
 mod events;
 mod kind_filter;
 mod migration;
+mod namespaces;
 mod options;
 mod ownership;
 mod previous_object;
@@ -31,6 +32,8 @@ pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
 pub(super) use kind_filter::KindFilter;
 use kind_filter::is_called;
 pub(super) use migration::fields_removed_by_migration;
+pub(super) use namespaces::create_missing_namespaces;
+use namespaces::namespaces_without_manifest;
 pub use options::{
     DryRun, FIELD_MANAGER, FieldValidation, LastApplied, PARALLEL, ServerSideApplyOptions, WAVE,
 };
@@ -76,6 +79,10 @@ pub(super) fn apply_members(
     cluster.block_on(async {
         let plan = ObjectPlan::resolve(cluster, resources).await?;
         let (steps, bodies) = prepare(cluster, &plan, options).await?;
+        let missing = namespaces_without_manifest(&plan);
+        for created in create_missing_namespaces(cluster, &missing, options).await? {
+            report(Event::Applied(&created));
+        }
         let (unanswered, listed, sent) =
             (AtomicUsize::new(0), Mutex::new(KnownObjects::default()), Mutex::default());
         let replaceable = KindFilter::new(&options.replace_immutable, &plan);

@@ -87,6 +87,8 @@ pub struct ServerSideApplyOptions {
     pub replace_nonempty: Vec<String>,
     /// Deletion propagation to dependents of recreated objects.
     pub cascade: Cascade,
+    /// Create the namespaces of objects, and that of the ApplySet's parent, if they do not exist.
+    pub create_namespaces: bool,
     /// Handling of the last-applied annotation.
     pub last_applied: LastApplied,
     /// Maximum time to wait until an object that is recreated is gone.
@@ -111,6 +113,7 @@ impl Default for ServerSideApplyOptions {
             replace_immutable: Vec::new(),
             replace_nonempty: Vec::new(),
             cascade: Cascade::default(),
+            create_namespaces: false,
             last_applied: LastApplied::Remove,
             delete_timeout: Duration::from_secs(60),
             waves: vec![WAVE.into()],

@@ -1,5 +1,7 @@
 //! Results of objects, reported in the order in which objects are sent, whatever order the responses arrive in.
 
+use std::time::Duration;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
@@ -27,6 +29,8 @@ pub(super) enum ApplyOutcome {
     Failed {
         problem: Diagnostic,
         conflict: Option<ApplyConflict>,
+        /// True if the namespace of the object does not exist.
+        lacks_namespace: bool,
     },
     /// The object was not sent.
     Skipped,
@@ -87,7 +91,7 @@ pub(super) struct Reporter<'a> {
     report: ApplyReport<'a>,
     /// The indices of the objects in the order in which they are sent.
     order: Vec<usize>,
-    waiting: Vec<Option<ApplyOutcome>>,
+    waiting: Vec<Option<(ApplyOutcome, Duration)>>,
     next: usize,
     warned: FxHashSet<String>,
     pub(super) summary: ApplySummary,
@@ -103,18 +107,19 @@ impl<'a> Reporter<'a> {
         Self { plan, report, order, waiting, next: 0, warned, summary, failed_crds: broken_crds }
     }
 
-    pub(super) fn record(&mut self, index: usize, outcome: ApplyOutcome) {
-        self.waiting[index] = Some(outcome);
+    /// Records the outcome of an object that took some time.
+    pub(super) fn record(&mut self, index: usize, outcome: ApplyOutcome, duration: Duration) {
+        self.waiting[index] = Some((outcome, duration));
         while let Some(index) = self.order.get(self.next).copied()
-            && let Some(outcome) = self.waiting[index].take()
+            && let Some((outcome, duration)) = self.waiting[index].take()
         {
             let plan = self.plan;
-            self.report_outcome(&plan.targets[index].object, outcome);
+            self.report_outcome(&plan.targets[index].object, outcome, duration);
             self.next += 1;
         }
     }
 
-    fn report_outcome(&mut self, object: &Object, outcome: ApplyOutcome) {
+    fn report_outcome(&mut self, object: &Object, outcome: ApplyOutcome, duration: Duration) {
         match outcome {
             ApplyOutcome::Applied { warnings, remarks, change, object: live, left_set } => {
                 if let Some(set) = left_set {
@@ -127,16 +132,19 @@ impl<'a> Reporter<'a> {
                     (self.report)(Event::Note(text));
                 }
                 self.summary.applied += 1;
-                (self.report)(Event::Applied(&AppliedObject { object: object.clone(), change, live }));
+                let applied = AppliedObject { object: object.clone(), change, live, duration };
+                (self.report)(Event::Applied(&applied));
             }
-            ApplyOutcome::Failed { problem, conflict } => self.fail(object, problem, conflict),
+            ApplyOutcome::Failed { problem, conflict, lacks_namespace } => {
+                let object = object.clone();
+                self.fail(ApplyFailure { object, problem, conflict, lacks_namespace, duration });
+            }
             ApplyOutcome::Skipped => self.summary.skipped.push(object.clone()),
             ApplyOutcome::Unknown => self.summary.unknown.push(object.clone()),
         }
     }
 
-    fn fail(&mut self, object: &Object, problem: Diagnostic, conflict: Option<ApplyConflict>) {
-        let failure = ApplyFailure { object: object.clone(), problem, conflict };
+    fn fail(&mut self, failure: ApplyFailure) {
         (self.report)(Event::Failed(&failure));
         self.summary.failures.push(failure);
     }
@@ -146,7 +154,10 @@ impl<'a> Reporter<'a> {
         for target in plan.targets.iter().filter(|t| t.object.gvk.is_crd()) {
             let Some(reason) = broken.get(&target.object.name) else { continue };
             if !self.summary.failures.iter().any(|f| f.object == target.object) {
-                self.fail(&target.object, reason.clone().resource(target.resource.id()), None);
+                let (object, problem) =
+                    (target.object.clone(), reason.clone().resource(target.resource.id()));
+                let (conflict, lacks_namespace, duration) = (None, false, Duration::ZERO);
+                self.fail(ApplyFailure { object, problem, conflict, lacks_namespace, duration });
             }
         }
         self.failed_crds.extend(broken);

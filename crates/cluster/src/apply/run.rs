@@ -70,7 +70,9 @@ impl ApplyRun<'_> {
                 is_blocked = !reporter.summary.failures.is_empty();
             }
             if is_blocked {
-                step.objects.iter().for_each(|index| reporter.record(*index, ApplyOutcome::Skipped));
+                for index in &step.objects {
+                    reporter.record(*index, ApplyOutcome::Skipped, Duration::ZERO);
+                }
             } else {
                 self.step(step, reporter).await;
             }
@@ -83,19 +85,22 @@ impl ApplyRun<'_> {
         let mut abandoned = pin!(self.abandoned());
         select(pin!(self.list(&step.objects)), abandoned.as_mut()).await;
         let broken = &reporter.failed_crds.clone();
-        let outcomes =
-            step.objects.iter().map(|&index| async move { (index, self.outcome(index, broken).await) });
+        let outcomes = step.objects.iter().map(|&index| async move {
+            let start = Instant::now();
+            (index, self.outcome(index, broken).await, start.elapsed())
+        });
         let mut outcomes = unordered(outcomes, self.options.parallel);
         let mut left: FxHashSet<usize> = step.objects.iter().copied().collect();
-        while let Either::Left((Some((index, outcome)), _)) =
+        while let Either::Left((Some((index, outcome, duration)), _)) =
             select(outcomes.next(), abandoned.as_mut()).await
         {
             left.remove(&index);
-            reporter.record(index, outcome);
+            reporter.record(index, outcome, duration);
         }
         for index in left {
             let is_sent = lock(&self.sent).contains(&index);
-            reporter.record(index, if is_sent { ApplyOutcome::Unknown } else { ApplyOutcome::Skipped });
+            let outcome = if is_sent { ApplyOutcome::Unknown } else { ApplyOutcome::Skipped };
+            reporter.record(index, outcome, Duration::ZERO);
         }
         let defines = step.phase == Phase::Crds && self.options.dry_run == DryRun::None;
         if defines

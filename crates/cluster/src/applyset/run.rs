@@ -17,7 +17,10 @@ use super::required::RequiredObjects;
 use super::scope::{GroupKind, SetScope};
 use super::set_lock::{LockState, SetLock, extend_scope, lock_lost};
 use super::takeover::{Takeover, TakeoverOptions, member_of_other_set};
-use crate::apply::{Adoption, DryRun, Event, ServerSideApplyOptions, is_adopted_by, prepare};
+use crate::apply::{
+    Adoption, AppliedObject, DryRun, Event, ServerSideApplyOptions, create_missing_namespaces, is_adopted_by,
+    prepare,
+};
 use crate::cascade::Cascade;
 use crate::client::Cluster;
 use crate::contents::DeletedObjects;
@@ -58,6 +61,8 @@ pub struct ApplySetRun<'c> {
     limit_error: Option<Diagnostic>,
     /// The ApplySet lock; none for a dry run.
     lock: Option<SetLock<'c>>,
+    /// The namespace of the parent, if this run created it.
+    pub(crate) created_namespaces: Vec<AppliedObject>,
 }
 
 impl<'c> ApplySetRun<'c> {
@@ -81,6 +86,11 @@ impl<'c> ApplySetRun<'c> {
             if apply.dry_run == DryRun::None {
                 let plan = ObjectPlan::resolve(cluster, resources).await?;
                 prepare(cluster, &plan, apply).await?;
+                let of_parent = run.parent.parent_ref.object().namespace;
+                let of_parent =
+                    Some(of_parent).filter(|name| !name.is_empty() && !plan.namespaces.contains(name));
+                run.created_namespaces =
+                    create_missing_namespaces(cluster, of_parent.as_slice(), apply).await?;
                 let taken =
                     SetLock::acquire(cluster, &run.parent, SetStep::Applying, &run.new_scope, report).await;
                 run.lock = Some(taken.map_err(with_nothing_sent_note)?);
@@ -182,6 +192,7 @@ impl<'c> ApplySetRun<'c> {
             takeover: Takeover::default(),
             limit_error: None,
             lock: None,
+            created_namespaces: Vec::new(),
         };
         // Members must be listable before the apply; afterwards an error would come too late.
         let (mappings, _) = run.served_mappings(&run.previous_scope).await.map_err(with_nothing_sent_note)?;
