@@ -1,24 +1,23 @@
 //! `kubectl smp diff`: show what an apply would change.
 
-use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::Args;
 use rustc_hash::FxHashSet;
 
 use super::connect::ServerSideArg;
+use super::differences::{self, DiffFormat};
 use super::objects::ObjectArgs;
 use super::prune::{self, SetArgs};
 use super::validation::ValidateArgs;
-use super::{Failure, Outcome, render, report};
+use super::{Outcome, render, report};
 use smp_cluster::{
     self, ApplyConflict, ApplySetOptions, ApplySetRun, Cluster, DiffOptions, DiffReport, FIELD_MANAGER,
     Object, ObjectDiff, PARALLEL, ServerSideApplyOptions,
 };
 use smp_inspect::check::IncompleteObjects;
-use smp_merge::diff::unified;
 use smp_overlay::resource::Resource;
-use smp_text::diagnostic::{Code, Diagnostic, counted, escaped, escaped_line_start};
+use smp_text::diagnostic::{Code, Diagnostic, counted};
 use smp_text::source::SourceMap;
 
 /// Show what applying an overlay would change in the cluster.
@@ -37,6 +36,10 @@ pub(super) struct DiffArgs {
     /// Do not report conflicts with other field managers
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     force_conflicts: bool,
+
+    /// Output format
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = DiffFormat::Unified)]
+    output: DiffFormat,
 
     /// Show the values of Secrets
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
@@ -102,7 +105,7 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     render::print(&server_warnings.chain(remarks).collect::<Vec<_>>(), sources);
     render::print(&compared.conflicts.iter().map(ApplyConflict::error).collect::<Vec<_>>(), sources);
     compared.objects.sort_by_cached_key(|diff| diff.object.file_name());
-    let changed = print_differences(&compared.objects)?;
+    let changed = differences::print(&compared, args.output)?;
     render::print(&compared.problems, sources);
     render::print_note(&summary(&compared));
     let would_succeed = compared.problems.is_empty() && compared.conflicts.is_empty();
@@ -186,48 +189,4 @@ fn summary(compared: &DiffReport) -> String {
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
     format!("{}: {}", counted(all, "object"), parts.join(", "))
-}
-
-/// Prints the differences. Returns true if there are any.
-fn print_differences(objects: &[ObjectDiff]) -> Result<bool, Failure> {
-    if let Some(program) = std::env::var("KUBECTL_EXTERNAL_DIFF").ok().filter(|program| !program.is_empty()) {
-        return Ok(smp_cluster::run_external_diff(&program, objects)?);
-    }
-    let mut stdout = io::stdout().lock();
-    let color = render::has_color(&stdout);
-    let mut changed = false;
-    for diff in objects.iter().filter(|diff| diff.is_changed()) {
-        let (before, after) = diff.texts()?;
-        if before == after {
-            continue;
-        }
-        changed = true;
-        let former =
-            diff.predecessor.as_ref().map(|name| Object { name: name.into(), ..diff.object.clone() });
-        let old = former.as_ref().unwrap_or(&diff.object).file_name();
-        let (old, new) = (format!("LIVE/{old}"), format!("MERGED/{}", diff.object.file_name()));
-        writeln!(stdout, "diff -u -N {} {}", escaped(&old), escaped(&new))?;
-        for line in unified(&old, &new, &before, &after).lines() {
-            let line = escaped_line_start(line);
-            let shown: Vec<_> = line.split('\t').map(escaped).collect();
-            let shown = shown.join("\t");
-            match style(&line).filter(|_| color) {
-                Some(code) => writeln!(stdout, "\x1b[{code}m{shown}\x1b[0m")?,
-                None => writeln!(stdout, "{shown}")?,
-            }
-        }
-    }
-    stdout.flush()?;
-    Ok(changed)
-}
-
-/// Returns the terminal code for a line of a unified diff.
-fn style(line: &str) -> Option<&'static str> {
-    match line.as_bytes() {
-        [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] => Some("1"),
-        [b'@', b'@', ..] => Some("36"),
-        [b'-', ..] => Some("31"),
-        [b'+', ..] => Some("32"),
-        _ => None,
-    }
 }

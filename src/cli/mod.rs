@@ -20,6 +20,8 @@ mod delete;
 mod deps;
 #[cfg(feature = "cluster")]
 mod diff;
+#[cfg(feature = "cluster")]
+mod differences;
 mod document;
 mod format;
 mod git_driver;

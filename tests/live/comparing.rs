@@ -374,6 +374,56 @@ fn unchanged_objects_are_not_sent() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
+fn differences_are_shown_by_field() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let name = rig.name.clone();
+    let secret =
+        "---\napiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: NAME}\nstringData: {key: VALUE}\n";
+    rig.file("all.yaml", &[DEPLOYMENT, &secret.replace("VALUE", "former")].concat());
+    rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
+    let new = [&DEPLOYMENT.replace("web:1", "web:2"), &*secret.replace("VALUE", "latter"), &config_maps(1)]
+        .concat();
+    rig.file("all.yaml", &new);
+    let diff = |format: &str| rig.smp(&["diff", "-f", "all.yaml", "-o", format]).ended(1).stdout;
+    let image = "spec.template.spec.containers[name=web].image";
+    assert_eq!(
+        diff("paths"),
+        format!(
+            "deployment.apps/web in {name}: {image}\nconfigmap/c0 in {name}: created\nsecret/s in {name}: data.key\n"
+        )
+    );
+    let fields = diff("fields");
+    let changed = "    - example.com/web:1\n    + example.com/web:2\n";
+    assert!(
+        fields.starts_with(&format!("deployment.apps/web in {name} changed\n  {image}\n{changed}")),
+        "{fields}"
+    );
+    assert!(
+        fields.contains(&format!("configmap/c0 in {name} created\n  + apiVersion: v1\n  + data:\n")),
+        "{fields}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&diff("json")).expect("JSON");
+    let field = serde_json::json!({"path": image, "old": "example.com/web:1", "new": "example.com/web:2"});
+    assert_eq!(json["objects"][0]["fields"], serde_json::json!([field]));
+    let changes: Vec<_> = (0..3).map(|i| json["objects"][i]["change"].as_str().expect("a change")).collect();
+    assert_eq!(
+        (changes, &json["conflicts"]),
+        (vec!["changed", "created", "changed"], &serde_json::json!([]))
+    );
+    for secret in ["former", "latter", "Zm9ybWVy", "bGF0dGVy"] {
+        assert!(![&fields, &json.to_string()].iter().any(|text| text.contains(secret)), "{secret}: {fields}");
+    }
+    // Conflicts name the owner.
+    rig.kubectl(&["-n", &name, "set", "image", "deployment/web", "web=example.com/web:3"]);
+    let ran = rig.smp(&["diff", "-f", "all.yaml", "-o", "json"]).ended(2);
+    let json: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(json["conflicts"][0]["name"], "web");
+    assert_eq!(json["conflicts"][0]["fields"][0]["manager"], "kubectl-set");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
 fn apply_sends_only_what_may_change() {
     let applied = AppliedObjects::maps();
     for more in [&[][..], &["--dry-run=server"]] {
