@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 
 use super::connect::{ServerSideArg, duration};
 use super::format::{OutputFormat, ReportFormat, ResourceWriter, one_of};
-use super::live::{CASCADES, DryRunArg, list_names};
+use super::live::{CASCADES, DryRunArg, ServerFieldsArg, list_names};
 use super::objects::ObjectArgs;
 use super::prune::{self, ApplySetOutput, PruneArgs, protected_kind};
 use super::report::print_line;
@@ -121,6 +121,9 @@ pub(super) struct ApplyArgs {
     /// Deletion propagation to dependents of pruned and recreated objects [default: background]
     #[arg(long, value_parser = one_of(CASCADES), value_name = "POLICY", hide_short_help = true)]
     cascade: Option<Cascade>,
+
+    #[command(flatten)]
+    server_fields: ServerFieldsArg,
 
     #[command(flatten)]
     server_side: ServerSideArg,
@@ -250,6 +253,7 @@ impl ApplyArgs {
 pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     let options = args.deploy_options()?;
     let mut resources = args.objects.load_validated(args.validation(sources).as_ref(), sources)?;
+    args.server_fields.strip(&mut resources);
     if matches!(args.dry_run, DryRunArg::Client) {
         return show_only(args, resources, options, sources);
     }

@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 
 use super::connect::ServerSideArg;
 use super::differences::{self, DiffFormat};
+use super::live::ServerFieldsArg;
 use super::objects::ObjectArgs;
 use super::prune::{self, SetArgs};
 use super::validation::ValidateArgs;
@@ -60,6 +61,9 @@ pub(super) struct DiffArgs {
     set: SetArgs,
 
     #[command(flatten)]
+    server_fields: ServerFieldsArg,
+
+    #[command(flatten)]
     server_side: ServerSideArg,
 }
 
@@ -81,6 +85,7 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     // Objects are compared without further changes, so placeholders are findings.
     let validation = args.validate.validation(IncompleteObjects::Validate, sources);
     let mut resources = args.objects.load_validated(validation.as_ref(), sources)?;
+    args.server_fields.strip(&mut resources);
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
     let options = DiffOptions {
         field_manager: args.field_manager.clone(),

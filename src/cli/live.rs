@@ -1,10 +1,12 @@
 //! Flags and messages that the commands on live objects share.
 
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::format::Choices;
+use super::render;
 use smp_cluster::{Cascade, Object, RemainingObject};
+use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Diagnostic, counted, plural};
 
 /// The kind of dry run.
@@ -13,6 +15,24 @@ pub(super) enum DryRunArg {
     None,
     Client,
     Server,
+}
+
+/// Handling of fields that only servers set.
+#[derive(Debug, Args)]
+pub(super) struct ServerFieldsArg {
+    /// Remove metadata that only servers set, such as uid and resourceVersion, from manifests
+    #[arg(hide_short_help = true, long)]
+    strip_server_fields: bool,
+}
+
+impl ServerFieldsArg {
+    /// Removes the fields if that is enabled.
+    pub(super) fn strip(&self, resources: &mut [Resource]) {
+        if self.strip_server_fields {
+            let count = smp_cluster::strip_server_fields(resources);
+            render::print_note(&format!("removed server fields from {}", counted(count, "object")));
+        }
+    }
 }
 
 /// The deletion propagation policies.

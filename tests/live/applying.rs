@@ -84,6 +84,31 @@ fn namespace_of_an_applyset_is_created_and_not_pruned() {
     assert_eq!(ran.stdout, "configmap/c0 unchanged\nconfigmap/c1 pruned\n");
 }
 
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn restored_backups_are_applied_without_server_fields() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("maps.yaml", &config_maps(1));
+    rig.smp(&["apply", "-f", "maps.yaml"]).ended(0);
+    let backup =
+        rig.kubectl(&["-n", &rig.name, "get", "configmap", "c0", "-o", "yaml", "--show-managed-fields"]);
+    rig.file("backup.yaml", &backup);
+    rig.kubectl(&["-n", &rig.name, "delete", "configmap", "c0"]);
+    rig.kubectl(&["-n", &rig.name, "create", "configmap", "c0", "--from-literal=i=new"]);
+    for (command, status) in [("apply", 1), ("diff", 2)] {
+        let ran = rig.smp(&[command, "-f", "backup.yaml"]).ended(status);
+        let help =
+            "only servers set metadata.managedFields, metadata.resourceVersion, metadata.uid: remove them";
+        assert!(ran.stderr.contains(help), "{command}: {ran:?}");
+    }
+    let flags = ["-f", "backup.yaml", "--strip-server-fields", "--force-conflicts"];
+    rig.smp(&[&["diff"], &flags[..]].concat()).ended(1);
+    let ran = rig.smp(&[&["apply"], &flags[..]].concat()).ended(0);
+    assert!(ran.stdout == "configmap/c0 configured\n" && ran.stderr.contains("from 1 object"), "{ran:?}");
+    assert_eq!(rig.live("configmap/c0", "{.data.i}"), "0");
+}
+
 /// The lines of a run with `--results=json`: name, action, and whether there are a reason and a duration.
 fn results(rig: &Rig, args: &[&str], status: i32) -> Vec<(String, String, bool, bool)> {
     let ran = rig.smp(&[&["apply", "-f", "maps.yaml", "--results=json"], args].concat()).ended(status);

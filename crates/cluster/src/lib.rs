@@ -44,6 +44,7 @@ mod proxy;
 mod ready;
 mod request;
 mod secret;
+mod server_fields;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -82,4 +83,5 @@ pub use ready::{
     FAILURE_GRACE, ReadinessLevel, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitResult, WaitedObject,
     WarningEvent, check_wait_kinds, wait_until_ready,
 };
+pub use server_fields::strip_server_fields;
 pub use status::{MissingStatus, ObjectStatus, READY, Readiness, object_status};

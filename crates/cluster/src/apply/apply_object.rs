@@ -26,6 +26,7 @@ use crate::plan::{Object, ObjectTarget};
 use crate::protection::ProtectedKind;
 use crate::request::{ApiRequest, ApiResponse, JSON_PATCH};
 use crate::secret::mask_values;
+use crate::server_fields::with_server_fields_help;
 use crate::unchanged::KnownObject;
 use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::yaml::Node;
@@ -414,7 +415,7 @@ impl ObjectApply<'_> {
         if let Some(conflict) = conflict.map(|all| all.clone().without_last_applied().unwrap_or(all)) {
             return self.failed_with(conflict.error(), Some(conflict), false);
         }
-        let problem = api_error.diagnostic(&self.cluster.endpoint);
+        let problem = with_server_fields_help(api_error.diagnostic(&self.cluster.endpoint), self.target);
         if api_error.lacks_namespace(namespace) {
             let problem = problem.help("create the namespace, add its manifest, or use --create-namespace");
             return self.failed_with(problem, None, true);

@@ -24,6 +24,7 @@ use crate::mapping::encode_segment;
 use crate::plan::{Object, ObjectPlan, ObjectTarget};
 use crate::request::{ApiRequest, ApiResponse};
 use crate::secret;
+use crate::server_fields::with_server_fields_help;
 use crate::unchanged::{KnownObject, KnownObjects};
 use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::yaml::{Node, to_json};
@@ -240,6 +241,7 @@ impl ObjectComparison<'_> {
 
     fn rejected(&self, api_error: &ApiError) -> CompareError {
         let problem = api_error.diagnostic(&self.run.cluster.endpoint);
+        let problem = with_server_fields_help(problem, self.target);
         self.stop(immutable_fields(problem, api_error, &self.target.object))
     }
 
