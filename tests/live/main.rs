@@ -19,6 +19,7 @@ mod faults;
 mod interrupted;
 mod last_applied;
 mod oracle;
+mod permissions;
 mod proxy;
 mod prune_exceptions;
 mod pruning;
