@@ -1,7 +1,7 @@
 //! Repeated applies: after client-side apply, over immutable fields, in waves, and over connections that break.
 
 use super::proxy::{Answer, Proxy};
-use super::rig::{Rig, config_maps};
+use super::rig::{Rig, config_maps, eventually};
 use super::{DEPLOYMENT, documents};
 
 #[test]
@@ -107,6 +107,33 @@ fn restored_backups_are_applied_without_server_fields() {
     let ran = rig.smp(&[&["apply"], &flags[..]].concat()).ended(0);
     assert!(ran.stdout == "configmap/c0 configured\n" && ran.stderr.contains("from 1 object"), "{ran:?}");
     assert_eq!(rig.live("configmap/c0", "{.data.i}"), "0");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn forbidden_objects_are_explained() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("maps.yaml", &config_maps(1));
+    let name = &rig.name;
+    let refused = |part: &str| {
+        let ran = rig.smp(&["apply", "-f", "maps.yaml"]).ended(1);
+        assert!(
+            ran.stderr.contains(part) && !ran.stderr.contains("request the permission"),
+            "{part}: {ran:?}"
+        );
+    };
+    rig.kubectl(&["-n", name, "create", "quota", "q", "--hard=configmaps=1"]);
+    let status = r#"{"status":{"hard":{"configmaps":"1"},"used":{"configmaps":"1"}}}"#;
+    rig.kubectl(&["-n", name, "patch", "quota", "q", "--subresource=status", "--type=merge", "-p", status]);
+    // The server's admission reads quotas from a cache.
+    eventually("the quota is exceeded", || {
+        rig.smp(&["apply", "-f", "maps.yaml"]).stderr.contains("exceeded quota")
+    });
+    refused("raise the ResourceQuota");
+    rig.kubectl(&["-n", name, "delete", "quota", "q"]);
+    rig.kubectl(&["delete", "namespace", name, "--wait=false"]);
+    refused("wait until the namespace is gone");
 }
 
 /// The lines of a run with `--results=json`: name, action, and whether there are a reason and a duration.

@@ -250,13 +250,36 @@ impl ApiError {
         let words = |cause: &ErrorCause| cause.message.lines().next().unwrap_or_default().to_string();
         let error =
             causes.fold(error, |error, cause| error.note(format!("{}: {}", cause.field, words(cause))));
-        match self.http {
-            403 => {
-                error.help("use other credentials with --context, --user or --as, or request the permission")
-            }
-            _ => error,
+        match forbidden_help(&self.message).filter(|_| self.http == 403) {
+            Some(help) => error.help(help),
+            None => error,
         }
     }
+}
+
+/// What to do about a request that a server or its admission forbids, by the phrases of Kubernetes 1.36. Most are not
+/// about permissions.
+const FORBIDDEN: [(&str, &str); 7] = [
+    ("exceeded quota:", "request less, delete objects that are not needed, or raise the ResourceQuota"),
+    ("failed quota:", "set the requests and limits that the ResourceQuota requires"),
+    (
+        "status unknown for quota:",
+        "try again once the controller has computed the usage of the ResourceQuota",
+    ),
+    ("because it is being terminated", "wait until the namespace is gone, then create it and apply again"),
+    (
+        "pvc can be resized",
+        "keep the requested storage: the StorageClass of the claim does not allow expansion",
+    ),
+    (
+        "violates PodSecurity",
+        "change the security contexts of the Pod, or the Pod Security labels of the namespace",
+    ),
+    (" cannot ", "use other credentials with --context, --user or --as, or request the permission"),
+];
+
+fn forbidden_help(message: &str) -> Option<&'static str> {
+    FORBIDDEN.iter().find(|(phrase, _)| message.contains(phrase)).map(|(_, help)| *help)
 }
 
 #[cfg(test)]
@@ -274,6 +297,48 @@ mod tests {
         let api_error = ApiError::parse(404, body);
         assert!(api_error.lacks_namespace("a") && !api_error.lacks_namespace("b"));
         assert_eq!(api_error.diagnostic(&endpoint()).message(), r#"namespaces "a" not found (NotFound)"#);
+    }
+
+    #[test]
+    fn only_missing_permissions_are_explained_by_permissions() {
+        let table = [
+            (
+                r#"pods is forbidden: User "x" cannot list resource "pods" in API group "" (RBAC)"#,
+                Some("credentials"),
+            ),
+            (
+                r#"pods "a" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1"#,
+                Some("raise"),
+            ),
+            (r#"pods "a" is forbidden: failed quota: q: must specify limits.cpu for: web"#, Some("limits")),
+            (
+                r#"configmaps "a" is forbidden: status unknown for quota: q, resources: configmaps"#,
+                Some("usage"),
+            ),
+            (
+                r#"configmaps "a" is forbidden: unable to create new content in namespace x because it is being terminated"#,
+                Some("until the namespace is gone"),
+            ),
+            (
+                r#"persistentvolumeclaims "a" is forbidden: only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"#,
+                Some("expansion"),
+            ),
+            (
+                r#"pods "a" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true"#,
+                Some("Pod Security"),
+            ),
+            (r#"admission webhook "a.example.com" denied the request: no"#, None),
+        ];
+        for (message, part) in table {
+            let status = serde_json::json!({"message": message, "reason": "Forbidden"}).to_string();
+            let problem = ApiError::parse(403, status.as_bytes()).diagnostic(&endpoint());
+            let help = problem.help_text();
+            assert_eq!(help.is_some(), part.is_some(), "{message}");
+            assert!(
+                help.is_none_or(|help| part.is_some_and(|part| help.contains(part))),
+                "{message}: {help:?}"
+            );
+        }
     }
 
     #[test]
