@@ -38,6 +38,14 @@ pub(super) struct DiffArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     force_conflicts: bool,
 
+    /// Kinds that would be deleted and recreated when an immutable field changes
+    #[arg(long, value_name = "KIND", value_delimiter = ',', hide_short_help = true)]
+    replace_immutable: Vec<String>,
+
+    /// Kinds that would be recreated even if they contain objects or data
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = prune::protected_kind, requires = "replace_immutable", hide_short_help = true)]
+    replace_nonempty: Vec<String>,
+
     /// Output format
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = DiffFormat::Unified)]
     output: DiffFormat,
@@ -67,6 +75,21 @@ pub(super) struct DiffArgs {
     server_side: ServerSideArg,
 }
 
+impl DiffArgs {
+    fn diff_options(&self, set: Option<&ApplySetOptions>) -> DiffOptions {
+        DiffOptions {
+            field_manager: self.field_manager.clone(),
+            force_conflicts: self.force_conflicts,
+            show_secrets: self.show_secrets,
+            show_managed_fields: self.show_managed_fields,
+            replace_immutable: self.replace_immutable.clone(),
+            replace_nonempty: self.replace_nonempty.clone(),
+            last_applied: set.map(|set| set.tooling.last_applied()).unwrap_or_default(),
+            parallel: self.concurrency,
+        }
+    }
+}
+
 /// The exit status if there are differences.
 const DIFFERENT: u8 = 1;
 /// The exit status of errors. `diff` and `kubectl diff` use values above 1 for them.
@@ -87,14 +110,7 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     let mut resources = args.objects.load_validated(validation.as_ref(), sources)?;
     args.server_fields.strip(&mut resources);
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
-    let options = DiffOptions {
-        field_manager: args.field_manager.clone(),
-        force_conflicts: args.force_conflicts,
-        show_secrets: args.show_secrets,
-        show_managed_fields: args.show_managed_fields,
-        last_applied: set.as_ref().map(|set| set.tooling.last_applied()).unwrap_or_default(),
-        parallel: args.concurrency,
-    };
+    let options = args.diff_options(set.as_ref());
     let set = set.map(|set| preview(args, &cluster, set, &mut resources, sources)).transpose()?;
     let mut compared = smp_cluster::diff(&cluster, &resources, &options)?;
     if let Some(set) = set {
@@ -111,9 +127,11 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     render::print(&compared.conflicts.iter().map(ApplyConflict::error).collect::<Vec<_>>(), sources);
     compared.objects.sort_by_cached_key(|diff| diff.object.file_name());
     let changed = differences::print(&compared, args.output)?;
+    render::print(&compared.rejections, sources);
     render::print(&compared.problems, sources);
     render::print_note(&summary(&compared));
-    let would_succeed = compared.problems.is_empty() && compared.conflicts.is_empty();
+    let would_succeed =
+        compared.problems.is_empty() && compared.conflicts.is_empty() && compared.rejections.is_empty();
     Ok(match (would_succeed, changed) {
         (false, _) => ExitCode::from(ERROR),
         (true, true) => ExitCode::from(DIFFERENT),
@@ -186,6 +204,7 @@ fn summary(compared: &DiffReport) -> String {
         (count(|diff| diff.merged.is_none()), "would be pruned"),
         (unchanged, "unchanged"),
         (compared.conflicts.len(), "in conflict"),
+        (compared.rejections.len(), "would be rejected"),
         (compared.problems.len(), "cannot be compared"),
     ];
     let parts: Vec<_> = counts

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::DEPLOYMENT;
 use crate::eventually;
 use crate::rig::Rig;
 
@@ -118,6 +119,42 @@ fn claim_with_data_is_not_replaced() {
         assert!(ran.stderr.contains("persistentvolumeclaim/data is not replaced: it is bound"), "{ran:?}");
     }
     assert_eq!(rig.live("pvc/data", "{.metadata.uid}"), uid);
+    let diff = rig.smp(&["diff", "-f", "claim.yaml", "-o", "paths", "--replace-immutable=pvc"]).ended(2);
+    assert!(diff.stderr.contains("persistentvolumeclaim/data is not replaced: it is bound"), "{diff:?}");
+    let with_consent = ["--replace-immutable=pvc", "--replace-nonempty=pvc"];
+    let diff = rig.smp(&[&["diff", "-f", "claim.yaml"], &with_consent[..]].concat()).ended(1);
+    assert!(diff.stderr.contains("would be replaced although it is bound"), "{diff:?}");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn diff_shows_changes_of_immutable_fields() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("all.yaml", &[DEPLOYMENT, "---\n", CLAIM].concat());
+    rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
+    rig.file("all.yaml", &[&DEPLOYMENT.replace("app: web", "app: new"), "---\n", CLAIM].concat());
+    let diff = |more: &[&str], status: i32| {
+        rig.smp(&[&["diff", "-f", "all.yaml", "-o", "fields"], more].concat()).ended(status)
+    };
+    let refused = diff(&[], 2);
+    let name = &rig.name;
+    let changed = "  spec.selector.matchLabels.app\n    - web\n    + new\n";
+    assert!(
+        refused.stdout.starts_with(&format!("deployment.apps/web in {name} changed\n{changed}")),
+        "{refused:?}"
+    );
+    for part in ["spec.selector is immutable", "1 would change, 1 unchanged, 1 would be rejected"] {
+        assert!(refused.stderr.contains(part), "{part}: {refused:?}");
+    }
+    let replaced = diff(&["--replace-immutable=Deployment"], 1);
+    assert_eq!(replaced.stdout, refused.stdout);
+    let note = "deployment.apps/web would be deleted and recreated";
+    assert!(replaced.stderr.contains(note) && !replaced.stderr.contains("error"), "{replaced:?}");
+    rig.smp(&["apply", "-f", "all.yaml", "--replace-immutable=Deployment"]).ended(0);
+    diff(&["--replace-immutable=pod"], 0);
+    let unknown = diff(&["--replace-immutable=Deploymint"], 2);
+    assert!(unknown.stderr.contains("no such kind"), "{unknown:?}");
 }
 
 /// Creates a Pod that belongs to the StatefulSet.

@@ -39,6 +39,7 @@ pub use options::{
 };
 pub(super) use ownership::kubectl_can_take;
 pub(super) use previous_object::PreviousObject;
+pub(super) use replacement::Replacement;
 use report::Reporter;
 pub(super) use request::{APPLY, ApplyRequest, Force, patch_request};
 use run::ApplyRun;
@@ -117,16 +118,32 @@ pub(super) async fn prepare(
 ) -> Result<(Vec<ApplyStep>, Vec<Vec<u8>>)> {
     plan.require_mappings(cluster)?;
     let mut problems = Problems::default();
-    for word in KindFilter::new(&options.replace_immutable, plan).unmatched {
-        check_kind_exists(cluster, "--replace-immutable", &word)
-            .await?
-            .into_iter()
-            .for_each(|problem| problems.add(problem));
+    if let Err(problem) = replaceable_kinds(cluster, &options.replace_immutable, plan).await {
+        problems.add(problem);
     }
     let bodies = plan.targets.iter().map(|target| target.body(&options.field_manager));
     let bodies = bodies.filter_map(|body| problems.ok_or_add(body)).collect();
     nothing_sent(problems)?;
     Ok((steps(plan, &options.waves)?, bodies))
+}
+
+/// Returns the kinds whose objects may be replaced.
+///
+/// # Errors
+/// A name is that of no kind, or the server cannot be queried.
+pub(super) async fn replaceable_kinds(
+    cluster: &Cluster,
+    words: &[String],
+    plan: &ObjectPlan<'_>,
+) -> Result<KindFilter> {
+    let kinds = KindFilter::new(words, plan);
+    let mut problems = Problems::default();
+    for word in &kinds.unmatched {
+        if let Some(problem) = check_kind_exists(cluster, "--replace-immutable", word).await? {
+            problems.add(problem);
+        }
+    }
+    problems.into_result(kinds)
 }
 
 /// Returns an error if no kind of the server has a name. For names that match none of the objects.

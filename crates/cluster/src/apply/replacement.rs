@@ -24,15 +24,15 @@ pub(super) fn adopts_pods(gvk: &Gvk) -> bool {
 }
 
 /// An object that is to be deleted and recreated.
-pub(super) struct Replacement<'a> {
-    pub(super) cluster: &'a Cluster,
-    pub(super) object: &'a Object,
-    pub(super) path: &'a str,
-    pub(super) uid: &'a str,
-    pub(super) cascade: Cascade,
-    pub(super) dry_run: DryRun,
+pub(crate) struct Replacement<'a> {
+    pub(crate) cluster: &'a Cluster,
+    pub(crate) object: &'a Object,
+    pub(crate) path: &'a str,
+    pub(crate) uid: &'a str,
+    pub(crate) cascade: Cascade,
+    pub(crate) dry_run: DryRun,
     /// Kinds that are replaced although their objects contain others or data.
-    pub(super) unprotected: &'a [ProtectedKind],
+    pub(crate) unprotected: &'a [ProtectedKind],
 }
 
 impl Replacement<'_> {
@@ -40,7 +40,7 @@ impl Replacement<'_> {
     ///
     /// # Errors
     /// The object contains others or data and the user did not agree to lose them, or what it contains is unknown.
-    pub(super) async fn check(&self) -> std::result::Result<Option<String>, ApplyError> {
+    pub(crate) async fn check(&self) -> std::result::Result<Option<String>, ApplyError> {
         let Some(kind) = ProtectedKind::from_gvk(&self.object.gvk) else {
             return Ok(self.dependents_note().await);
         };

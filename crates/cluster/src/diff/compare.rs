@@ -1,5 +1,7 @@
 //! Comparing one object.
 
+use std::sync::LazyLock;
+
 use futures::future::join;
 use http::Method;
 use rustc_hash::FxHashMap;
@@ -12,9 +14,10 @@ use super::migration::PendingMigration;
 use super::predecessor::Predecessors;
 use super::report::{DiffOptions, ObjectDiff};
 use crate::apply::{
-    ApplyRequest, DryRun, FieldValidation, Force, LastApplied, immutable_fields, is_being_deleted,
-    kubectl_can_take,
+    ApplyRequest, DryRun, FieldValidation, Force, KindFilter, LastApplied, Replacement, immutable_fields,
+    is_being_deleted, kubectl_can_take,
 };
+use crate::cascade::Cascade;
 use crate::client::Cluster;
 use crate::conflict::ApplyConflict;
 use crate::errors::{ApiError, invalid_response};
@@ -22,12 +25,16 @@ use crate::json;
 use crate::listing::ListedObject;
 use crate::mapping::encode_segment;
 use crate::plan::{Object, ObjectPlan, ObjectTarget};
+use crate::protection::ProtectedKind;
 use crate::request::{ApiRequest, ApiResponse};
 use crate::secret;
 use crate::server_fields::with_server_fields_help;
 use crate::unchanged::{KnownObject, KnownObjects};
+use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::yaml::{Node, to_json};
+
+static EMBEDDED: LazyLock<Schema> = LazyLock::new(Schema::embedded);
 
 /// A comparison of all objects.
 pub(super) struct DiffRun<'a> {
@@ -37,6 +44,9 @@ pub(super) struct DiffRun<'a> {
     pub(super) predecessors: &'a Predecessors,
     pub(super) known: &'a KnownObjects,
     pub(super) changing_crds: &'a ChangingCrds,
+    pub(super) replaceable: &'a KindFilter,
+    /// Kinds that are replaced although their objects contain others or data.
+    pub(super) unprotected: &'a [ProtectedKind],
 }
 
 /// The CRDs of a run by name, each with true if it changes. Only those of rejected custom resources are compared.
@@ -53,6 +63,8 @@ pub(super) struct ObjectComparison<'a> {
 pub(super) struct Compared {
     pub(super) diff: ObjectDiff,
     pub(super) conflict: Option<ApplyConflict>,
+    /// The error of the server if it would reject the object because of immutable fields.
+    pub(super) rejection: Option<Diagnostic>,
     pub(super) warnings: Vec<String>,
     /// Notes of this program rather than of the server.
     pub(super) notes: Vec<String>,
@@ -118,10 +130,62 @@ impl ObjectComparison<'_> {
         live: LiveObject,
         api_error: &ApiError,
     ) -> std::result::Result<Compared, CompareError> {
-        let Some(crd) = self.changing_crd(api_error).await else { return Err(self.rejected(api_error)) };
+        let definition = self.changing_crd(api_error).await;
+        if definition.is_none() && api_error.immutable_fields().is_empty() {
+            return Err(self.rejected(api_error));
+        }
         let live = live.map_err(|api_error| self.rejected(&api_error))?;
-        let live = live.map(|json| self.read(path, &json)).transpose();
-        live.and_then(|live| self.compare_locally(live, crd)).map_err(|problem| self.stop(problem))
+        let live =
+            live.map(|json| self.read(path, &json)).transpose().map_err(|problem| self.stop(problem))?;
+        match (definition, live) {
+            (Some(crd), live) => self.compare_with_crd(live, crd).map_err(|problem| self.stop(problem)),
+            (None, Some(live)) => self.compare_immutable(path, live, api_error).await,
+            (None, None) => Err(self.rejected(api_error)),
+        }
+    }
+
+    /// Compares an object with changed immutable fields locally. The result has the server's error unless the object
+    /// may be replaced.
+    async fn compare_immutable(
+        &self,
+        path: &str,
+        live: Node,
+        api_error: &ApiError,
+    ) -> std::result::Result<Compared, CompareError> {
+        let uid = live.get_path(&["metadata", "uid"]).and_then(Node::as_str).unwrap_or_default().to_string();
+        let merged = self.merged_locally(live.clone(), &EMBEDDED).map_err(|problem| self.stop(problem))?;
+        let (mut notes, mut rejection) = (Vec::new(), None);
+        let object = &self.target.object;
+        if self.run.replaceable.contains(&object.gvk) && api_error.is_only_immutable_fields() {
+            match self.replacement(path, &uid).check().await {
+                Ok(lost) => {
+                    notes.push(format!("{object} would be deleted and recreated"));
+                    notes.extend(lost);
+                }
+                Err(error) => rejection = Some(self.located(error.into_problem(self.run.cluster))),
+            }
+        } else {
+            rejection = Some(self.located(self.rejection(api_error)));
+        }
+        Ok(Compared {
+            diff: self.tidy(Some(live), merged),
+            conflict: None,
+            rejection,
+            warnings: Vec::new(),
+            notes,
+        })
+    }
+
+    fn replacement<'r>(&'r self, path: &'r str, uid: &'r str) -> Replacement<'r> {
+        Replacement {
+            cluster: self.run.cluster,
+            object: &self.target.object,
+            path,
+            uid,
+            cascade: Cascade::default(),
+            dry_run: DryRun::Server,
+            unprotected: self.run.unprotected,
+        }
     }
 
     /// Reads the live object as JSON; none if it does not exist.
@@ -180,7 +244,7 @@ impl ObjectComparison<'_> {
         let live = self.read(path, live).map_err(|problem| self.stop(problem))?;
         let remarks = self.termination_note(&live).into_iter().collect();
         let diff = self.tidy(Some(live.clone()), live);
-        Ok(Compared { diff, conflict: None, warnings: Vec::new(), notes: remarks })
+        Ok(Compared { diff, conflict: None, rejection: None, warnings: Vec::new(), notes: remarks })
     }
 
     fn termination_note(&self, live: &Node) -> Option<String> {
@@ -215,7 +279,7 @@ impl ObjectComparison<'_> {
         let warning = self.target.warning(&self.run.options.field_manager);
         let remarks =
             warning.into_iter().chain(live.as_ref().and_then(|live| self.termination_note(live))).collect();
-        Ok(Compared { diff: self.tidy(live, merged), conflict, warnings, notes: remarks })
+        Ok(Compared { diff: self.tidy(live, merged), conflict, rejection: None, warnings, notes: remarks })
     }
 
     /// Returns the conflict, unless kubectl could take the fields without force.
@@ -226,9 +290,12 @@ impl ObjectComparison<'_> {
         (!is_got).then_some(conflict)
     }
 
+    fn located(&self, problem: Diagnostic) -> Diagnostic {
+        self.target.located(problem.map_text(|text| secret::mask_values(text, self.target.resource)))
+    }
+
     fn stop(&self, problem: Diagnostic) -> CompareError {
-        let problem = problem.map_text(|text| secret::mask_values(text, self.target.resource));
-        CompareError::Object(self.target.located(problem))
+        CompareError::Object(self.located(problem))
     }
 
     fn no_response(&self, problem: Diagnostic) -> CompareError {
@@ -240,9 +307,13 @@ impl ObjectComparison<'_> {
     }
 
     fn rejected(&self, api_error: &ApiError) -> CompareError {
+        self.stop(self.rejection(api_error))
+    }
+
+    fn rejection(&self, api_error: &ApiError) -> Diagnostic {
         let problem = api_error.diagnostic(&self.run.cluster.endpoint);
         let problem = with_server_fields_help(problem, self.target);
-        self.stop(immutable_fields(problem, api_error, &self.target.object))
+        immutable_fields(problem, api_error, &self.target.object)
     }
 
     /// Sends a dry run that takes ownership of all fields.
@@ -292,7 +363,7 @@ impl ObjectComparison<'_> {
     /// Returns an object that does not exist yet as its manifest has it.
     fn addition(&self) -> Compared {
         let diff = self.tidy(None, self.target.manifest(&self.run.options.field_manager));
-        Compared { diff, conflict: None, warnings: Vec::new(), notes: Vec::new() }
+        Compared { diff, conflict: None, rejection: None, warnings: Vec::new(), notes: Vec::new() }
     }
 
     fn has_new_namespace(&self) -> bool {

@@ -46,18 +46,13 @@ impl<'a> ObjectComparison<'a> {
     ///
     /// # Errors
     /// The CRD or the live object is invalid, or the manifest cannot be merged.
-    pub(super) fn compare_locally(&self, live: Option<Node>, crd: &ObjectTarget<'_>) -> Result<Compared> {
+    pub(super) fn compare_with_crd(&self, live: Option<Node>, crd: &ObjectTarget<'_>) -> Result<Compared> {
         let object = &self.target.object;
-        let manager = &self.run.options.field_manager;
-        let manifest = self.target.manifest(manager);
         let merged = match live.clone() {
-            None => manifest,
-            Some(mut merged) => {
-                let left = fields_to_remove(&merged.to_json_value(), &manifest, manager);
-                remove(&mut merged, &left);
+            None => self.target.manifest(&self.run.options.field_manager),
+            Some(live) => {
                 let schema = Schema::empty().with_crds(&[crd.resource.node().to_json_value()])?;
-                let kind = schema.kind(&object.gvk).unwrap_or(Cursor::unknown());
-                apply(merged, &manifest, kind, &schema, PatchRules::Overlay)?.node.unwrap_or(manifest)
+                self.merged_locally(live, &schema)?
             }
         };
         let note = format!(
@@ -67,9 +62,23 @@ impl<'a> ObjectComparison<'a> {
         Ok(Compared {
             diff: self.tidy(live, merged),
             conflict: None,
+            rejection: None,
             warnings: Vec::new(),
             notes: vec![note],
         })
+    }
+
+    /// Returns the live object with the manifest merged into it by a schema.
+    ///
+    /// # Errors
+    /// The manifest cannot be merged.
+    pub(super) fn merged_locally(&self, mut live: Node, schema: &Schema) -> Result<Node> {
+        let manager = &self.run.options.field_manager;
+        let manifest = self.target.manifest(manager);
+        let left = fields_to_remove(&live.to_json_value(), &manifest, manager);
+        remove(&mut live, &left);
+        let kind = schema.kind(&self.target.object.gvk).unwrap_or(Cursor::unknown());
+        Ok(apply(live, &manifest, kind, schema, PatchRules::Overlay)?.node.unwrap_or(manifest))
     }
 }
 

@@ -9,11 +9,12 @@ mod report;
 use futures::{StreamExt as _, TryStreamExt as _};
 use rustc_hash::FxHashSet;
 
-use super::apply::UNANSWERED_LIMIT;
+use super::apply::{UNANSWERED_LIMIT, replaceable_kinds};
 use super::client::Cluster;
 use super::conflict::ApplyConflict;
 use super::json;
 use super::plan::{Object, ObjectPlan};
+use super::protection::ProtectedKind;
 use super::request::{ApiRequest, in_order};
 use super::unchanged::KnownObjects;
 use compare::{ChangingCrds, CompareError, Compared, DiffRun, ObjectComparison, removal};
@@ -37,6 +38,8 @@ pub struct DiffReport {
     pub notes: Vec<String>,
     /// Errors of objects that could not be compared.
     pub problems: Vec<Diagnostic>,
+    /// Errors of objects that were compared, but that the server would reject because of immutable fields.
+    pub rejections: Vec<Diagnostic>,
     warned: FxHashSet<String>,
 }
 
@@ -44,7 +47,8 @@ pub struct DiffReport {
 ///
 /// An object whose namespace or kind is among the objects and does not exist on the server yet is shown as an
 /// addition, as in its manifest. A custom resource that the server rejects while its CRD changes in the same run is
-/// compared locally, with a note. If the server would reject any other object, that is an error.
+/// compared locally, with a note. An object with changed immutable fields is compared locally as well; that is an error
+/// unless its kind may be replaced. If the server would reject any other object, that is an error.
 ///
 /// Each object is sent as a server-side dry run, with one exception: the dry run is skipped where server-side
 /// apply cannot change anything. All applied fields must be owned by the manager and have the same values already,
@@ -63,7 +67,12 @@ pub fn diff(cluster: &Cluster, resources: &[Resource], options: &DiffOptions) ->
         let targets: Vec<_> = plan.targets.iter().collect();
         let known = &KnownObjects::list_known(cluster, &targets, manager).await;
         let changing_crds = &ChangingCrds::default();
-        let run = DiffRun { cluster, options, plan: &plan, predecessors, known, changing_crds };
+        let replaceable = replaceable_kinds(cluster, &options.replace_immutable, &plan).await?;
+        let unprotected = ProtectedKind::parse_all(&options.replace_nonempty)?;
+        let (replaceable, unprotected) = (&replaceable, unprotected.as_slice());
+        let plan = &plan;
+        let run =
+            DiffRun { cluster, options, plan, predecessors, known, changing_crds, replaceable, unprotected };
         let compared = plan.targets.iter().map(|target| {
             let one = ObjectComparison { run: &run, target };
             async move { one.compare().await }
@@ -121,6 +130,7 @@ impl DiffReport {
     fn add(&mut self, compared: Compared) {
         self.objects.push(compared.diff);
         self.conflicts.extend(compared.conflict);
+        self.rejections.extend(compared.rejection);
         let mut new = |texts: Vec<String>| -> Vec<String> {
             texts.into_iter().filter(|text| self.warned.insert(text.clone())).collect()
         };

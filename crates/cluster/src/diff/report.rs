@@ -18,6 +18,11 @@ pub struct DiffOptions {
     pub show_secrets: bool,
     /// Show managed fields.
     pub show_managed_fields: bool,
+    /// Kinds whose objects would be deleted and recreated if only immutable fields prevent the apply, as in
+    /// [`ServerSideApplyOptions::replace_immutable`](crate::ServerSideApplyOptions::replace_immutable).
+    pub replace_immutable: Vec<String>,
+    /// Kinds that would be recreated although their objects may contain others or data.
+    pub replace_nonempty: Vec<String>,
     /// Handling of the last-applied annotation.
     pub last_applied: LastApplied,
     /// Maximum number of objects that are compared in parallel; at least one.
@@ -31,6 +36,8 @@ impl Default for DiffOptions {
             force_conflicts: false,
             show_secrets: false,
             show_managed_fields: false,
+            replace_immutable: Vec::new(),
+            replace_nonempty: Vec::new(),
             last_applied: LastApplied::Remove,
             parallel: PARALLEL,
         }
