@@ -1,5 +1,8 @@
 //! The roles of `examples/rbac` are sufficient for their commands, and have no verb too many.
 
+use std::process::Stdio;
+use std::time::Duration;
+
 use super::rig::{Ran, Rig, config_maps, eventually};
 
 const SERVICE: &str = "---
@@ -49,6 +52,30 @@ impl User {
         let (verbs, _) = verbs.split_once(']').expect("an end");
         verbs.split(", ").map(str::to_string).collect()
     }
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn objects_that_may_not_be_listed_are_read_by_name() {
+    let mut user = User::new("wait");
+    user.role = user.role.replace("verbs: [list, watch]", "verbs: [get]");
+    let name = user.rig.name.clone();
+    let wait = |timeout: &str| user.run(&["wait", "-f", "all.yaml", "--timeout", timeout], None);
+    let missing = wait("2s").ended(1);
+    assert!(
+        missing.stderr.contains("configmap/c8") && !missing.stderr.contains("configmaps is forbidden"),
+        "{missing:?}"
+    );
+    user.rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
+    assert!(wait("10s").ended(0).stderr.contains("10 objects are ready"));
+    // Changes are seen while it waits.
+    user.rig.kubectl(&["-n", &name, "delete", "configmap", "c3"]);
+    let mut command =
+        user.rig.command(&["wait", "-f", "all.yaml", "--timeout=30s", "--as", &name, "-n", &name]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program");
+    std::thread::sleep(Duration::from_secs(2));
+    user.rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
+    Ran::new(child.wait_with_output().expect("an end")).ended(0);
 }
 
 /// The effect of a missing verb.

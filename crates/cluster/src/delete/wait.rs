@@ -76,11 +76,12 @@ impl Deletions {
                 let is_namespace = object.gvk.group.is_empty() && object.gvk.kind == "Namespace";
                 let content = if is_namespace { ObjectContent::Whole } else { ObjectContent::Metadata };
                 let (mapping, namespace) = (mapping.clone(), object.namespace.clone());
-                let name = Some(object.name.clone());
+                let (name, names) = (Some(object.name.clone()), Vec::new());
                 all.collections.push(Collection {
                     mapping,
                     namespace,
                     name,
+                    names,
                     fields: None,
                     content,
                     gate: None,
@@ -91,6 +92,7 @@ impl Deletions {
                 all.collections[index].name = None;
             }
             let name = object.name.clone();
+            all.collections[index].names.push(name.clone());
             all.there.insert(
                 (index, name),
                 TerminatingState { terminating: one, held_by: Vec::new(), is_hidden: false },

@@ -61,14 +61,16 @@ impl WatchedCollections {
         let content =
             if is_ready { ObjectContent::MetadataUnlessAnnotated(READY) } else { ObjectContent::Whole };
         let Some(&index) = self.indices.get(&(object.gvk.clone(), namespace.clone())) else {
-            let name = Some(object.name.clone());
+            let (mapping, name, names) =
+                (mapping.clone(), Some(object.name.clone()), vec![object.name.clone()]);
             let collection =
-                Collection { mapping: mapping.clone(), namespace, name, fields: None, content, gate: None };
+                Collection { mapping, namespace, name, names, fields: None, content, gate: None };
             let index = self.push(collection);
             self.targets[index].insert(object.name.clone(), position);
             return;
         };
         self.collections[index].name = None;
+        self.collections[index].names.push(object.name.clone());
         self.targets[index].insert(object.name.clone(), position);
     }
 
@@ -88,7 +90,15 @@ impl WatchedCollections {
         let (gate, content) = (Arc::new(Notify::new()), ObjectContent::Whole);
         self.gates.entry(namespace.clone()).or_default().push(Arc::clone(&gate));
         let namespace = namespace.clone();
-        self.push(Collection { mapping, namespace, name: None, fields, content, gate: Some(gate) });
+        self.push(Collection {
+            mapping,
+            namespace,
+            name: None,
+            names: Vec::new(),
+            fields,
+            content,
+            gate: Some(gate),
+        });
     }
 
     fn push(&mut self, collection: Collection) -> usize {

@@ -43,6 +43,9 @@ pub(crate) struct Collection {
     pub(crate) namespace: SmolStr,
     /// The name of the object, if only one is needed.
     pub(crate) name: Option<SmolStr>,
+    /// The names of all needed objects, which are read one by one if the collection may not be listed; none if the
+    /// names are not known.
+    pub(crate) names: Vec<SmolStr>,
     /// Field selector otherwise, such as `type=Warning`.
     pub(crate) fields: Option<&'static str>,
     pub(crate) content: ObjectContent,

@@ -9,6 +9,7 @@ mod stream;
 use std::pin::pin;
 use std::time::Duration;
 
+use futures::TryStreamExt as _;
 use futures::future::{Either, join_all, select};
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -18,10 +19,10 @@ pub(super) use collection::{Collection, ObjectContent};
 use stream::{WatchEnd, WatchStream, WatchedChange};
 
 use super::client::Cluster;
-use super::errors::invalid_response;
+use super::errors::{ApiError, invalid_response};
 use super::json;
-use super::request::{ApiRequest, ApiResponse};
-use smp_text::diagnostic::Diagnostic;
+use super::request::{ApiRequest, ApiResponse, in_order};
+use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::yaml::Node;
 
 /// An event of a watched collection.
@@ -41,11 +42,28 @@ pub(super) enum WatchEvent {
     Failed(Diagnostic),
 }
 
+/// The reason why a collection was not listed.
+enum ListError {
+    Event(WatchEvent),
+    /// The user may not list the collection.
+    Forbidden(Diagnostic),
+}
+
+impl From<WatchEvent> for ListError {
+    fn from(sight: WatchEvent) -> Self {
+        Self::Event(sight)
+    }
+}
+
 /// Channel for events, each with the index of its collection.
 type EventSender = UnboundedSender<(usize, WatchEvent)>;
 
 /// Maximum number of collections that are listed in parallel.
 const LISTS: usize = 8;
+
+/// Maximum number of objects that are read in parallel where a collection may not be listed, and the pause between.
+const OBJECTS: usize = 8;
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The shortest and the longest pause between retries.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
@@ -96,8 +114,12 @@ impl Watcher<'_> {
             let start = Instant::now();
             match self.list().await {
                 Ok(version) => self.watch(version).await,
-                Err(failed @ WatchEvent::Failed(_)) => return self.emit(failed),
-                Err(sight) => self.emit(sight),
+                Err(ListError::Forbidden(problem)) => match self.poll_objects().await {
+                    WatchEvent::Failed(_) => return self.emit(WatchEvent::Failed(problem)),
+                    sight => self.emit(sight),
+                },
+                Err(ListError::Event(failed @ WatchEvent::Failed(_))) => return self.emit(failed),
+                Err(ListError::Event(sight)) => self.emit(sight),
             }
             pause = if start.elapsed() >= STABLE_AFTER { PAUSES.0 } else { (2 * pause).min(PAUSES.1) };
             sleep(pause).await;
@@ -109,15 +131,54 @@ impl Watcher<'_> {
         let _ignored = self.sights.send((self.number, sight));
     }
 
+    /// Reads the objects one by one, again and again, until that fails.
+    async fn poll_objects(&self) -> WatchEvent {
+        while !self.collection.names.is_empty() {
+            let read = self.collection.names.iter().map(|name| self.object(name));
+            match in_order(read, OBJECTS).try_collect::<Vec<_>>().await {
+                Ok(objects) => self.emit(WatchEvent::Listed(objects.into_iter().flatten().collect())),
+                Err(sight) => return sight,
+            }
+            sleep(POLL_INTERVAL).await;
+        }
+        WatchEvent::Failed(Diagnostic::error(Code::Remote, "the names of the objects are not known"))
+    }
+
+    /// Reads an object, or none if it does not exist.
+    async fn object(&self, name: &str) -> Result<Option<Node>, WatchEvent> {
+        let path = self.collection.mapping.path(&self.collection.namespace, name);
+        let request = match self.collection.content {
+            ObjectContent::Whole => ApiRequest::object(path),
+            ObjectContent::Metadata | ObjectContent::MetadataUnlessAnnotated(_) => ApiRequest::metadata(path),
+        };
+        let response = self.cluster.send(&request).await.map_err(WatchEvent::TemporaryError)?.into_result();
+        if response.as_ref().is_err_and(ApiError::is_not_found) {
+            return Ok(None);
+        }
+        let response = self.read(response, || WatchEvent::NotServed)?;
+        let object =
+            self.cluster.parse_response(json::parse_object, &response).map_err(WatchEvent::Failed)?;
+        match self.completed(object).await {
+            Err(WatchEvent::Deleted(_)) => Ok(None),
+            object => object.map(Some),
+        }
+    }
+
     /// Lists the collection. Returns its resource version.
-    async fn list(&self) -> Result<String, WatchEvent> {
+    async fn list(&self) -> Result<String, ListError> {
         let _permit = self.list_permits.acquire().await;
         let path = self.collection.list_path();
         let request = ApiRequest {
             accept: self.collection.content.list_media_type(),
             ..ApiRequest::get(path.as_str())
         };
-        let response = self.answer(&request, || WatchEvent::NotServed).await?;
+        let response =
+            match self.cluster.send(&request).await.map_err(WatchEvent::TemporaryError)?.into_result() {
+                Err(api_error) if api_error.http == 403 => {
+                    return Err(ListError::Forbidden(api_error.diagnostic(&self.cluster.endpoint)));
+                }
+                response => self.read(response, || WatchEvent::NotServed)?,
+            };
         let invalid = |error: &dyn std::fmt::Display| {
             WatchEvent::Failed(invalid_response(&self.cluster.endpoint, &path, error))
         };
@@ -131,7 +192,7 @@ impl Watcher<'_> {
             match self.completed(item).await {
                 Ok(object) => objects.push(object),
                 Err(WatchEvent::Deleted(_)) => {}
-                Err(sight) => return Err(sight),
+                Err(sight) => return Err(sight.into()),
             }
         }
         self.emit(WatchEvent::Listed(objects));
@@ -159,7 +220,15 @@ impl Watcher<'_> {
         absent: impl FnOnce() -> WatchEvent,
     ) -> Result<ApiResponse, WatchEvent> {
         let response = self.cluster.send(request).await.map_err(WatchEvent::TemporaryError)?;
-        response.into_result().map_err(|api_error| match api_error.http {
+        self.read(response.into_result(), absent)
+    }
+
+    fn read(
+        &self,
+        response: Result<ApiResponse, ApiError>,
+        absent: impl FnOnce() -> WatchEvent,
+    ) -> Result<ApiResponse, WatchEvent> {
+        response.map_err(|api_error| match api_error.http {
             404 => absent(),
             429 | 500.. => WatchEvent::TemporaryError(api_error.diagnostic(&self.cluster.endpoint)),
             _ => WatchEvent::Failed(api_error.diagnostic(&self.cluster.endpoint)),
