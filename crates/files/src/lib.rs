@@ -75,6 +75,7 @@ pub use write::JOURNAL;
 pub use write::{Expected, FileChange};
 pub use write::{
     Recovery, change_files, check_no_pending_write, recover, recover_directory_and_parents, replace_file,
+    replace_private_file,
 };
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ pub use journal::{
     Expected, FileChange, Recovery, change_files, check_no_pending_write, recover,
     recover_directory_and_parents,
 };
-pub use replace::replace_file;
 pub(super) use replace::replace_file_with;
+pub use replace::{replace_file, replace_private_file};
 pub use resolve::create_directories;
 
 #[cfg(test)]

@@ -30,26 +30,61 @@ pub fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
             let mut open = stream.open().map_err(failed)?;
             open.write_all(content).and_then(|()| open.flush()).map_err(failed)
         }
-        WriteTarget::New(real) => write_and_rename(&real, content, None).map_err(failed),
+        WriteTarget::New(real) => write_and_rename(&real, content, FileMode::New).map_err(failed),
         WriteTarget::Existing(real, metadata) => {
             permission::check_writable(&real, &metadata).map_err(failed)?;
-            write_and_rename(&real, content, Some(&metadata)).map_err(failed)
+            write_and_rename(&real, content, FileMode::Of(&metadata)).map_err(failed)
         }
     }
 }
 
+/// Writes content to a file that only its owner may read and write, also if the file exists with another mode. Its
+/// directory must exist.
+///
+/// # Errors
+/// The file cannot be written, is read-only, or is no regular file. Its old content is kept.
+pub fn replace_private_file(path: &Path, content: &[u8]) -> Result<()> {
+    let failed = |error: io::Error| write_error(path, &error);
+    recover_directory_and_parents(parent_directory(path))?;
+    let real = match resolve::resolve_target(path).map_err(failed)? {
+        WriteTarget::Stream(_) => return Err(failed(io::Error::other("it is not a regular file"))),
+        WriteTarget::New(real) => real,
+        WriteTarget::Existing(real, metadata) => {
+            permission::check_writable(&real, &metadata).map_err(failed)?;
+            real
+        }
+    };
+    write_and_rename(&real, content, FileMode::Private).map_err(failed)
+}
+
+/// The mode of a written file.
+#[derive(Clone, Copy)]
+enum FileMode<'m> {
+    /// That of new files.
+    New,
+    /// That of the file that is replaced.
+    Of(&'m Metadata),
+    /// Readable and writable by the owner alone.
+    Private,
+}
+
 /// Replaces a file by one whose content is on disk.
-fn write_and_rename(real: &Path, content: &[u8], old: Option<&Metadata>) -> io::Result<()> {
+fn write_and_rename(real: &Path, content: &[u8], mode: FileMode<'_>) -> io::Result<()> {
     let directory = parent_directory(real);
     sweep(directory);
     let mut builder = Builder::new();
     builder.prefix(PREFIX);
-    permission::as_new(&mut builder, old);
+    match mode {
+        FileMode::New => permission::as_new(&mut builder, None),
+        FileMode::Of(old) => permission::as_new(&mut builder, Some(old)),
+        // Temporary files are private.
+        FileMode::Private => {}
+    }
     let mut file = create_temporary(directory, &builder)?;
-    let is_kept = match old {
+    let is_kept = match mode {
         // The owner is kept if possible.
-        Some(old) => permission::keep(file.as_file(), old).map(drop),
-        None => Ok(()),
+        FileMode::Of(old) => permission::keep(file.as_file(), old).map(drop),
+        FileMode::New | FileMode::Private => Ok(()),
     };
     let written = is_kept.and_then(|()| file.write_all(content));
     let synced = written.and_then(|()| file.as_file().sync_all());
