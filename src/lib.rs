@@ -551,10 +551,10 @@ pub mod explain {
 #[cfg(feature = "cluster")]
 pub mod cluster {
     pub use smp_cluster::{
-        AppliedObject, ApplyChange, ApplySetOptions, ApplySummary, Cascade, Cluster, ConnectOptions,
+        AppliedObject, ApplyChange, ApplySetOptions, ApplySummary, Cascade, Cluster, ConnectOptions, Danger,
         DeleteOptions, DeleteSummary, DeployEvent, DeployOptions, DeploySummary, DiffOptions, DiffReport,
-        DryRun, FieldValidation, LiveSchema, Object, ObjectDiff, ObjectFailure, ObjectStatus, PruneOptions,
-        PruneSummary, Readiness, ServerSideApplyOptions, WaitEnd, WaitOptions, WaitResult, apply, delete,
-        deploy, diff, live_objects, object_status, wait_until_ready,
+        DryRun, FieldValidation, LiveSchema, LiveVersion, Object, ObjectDiff, ObjectFailure, ObjectStatus,
+        PlannedChange, PruneOptions, PruneSummary, Readiness, ServerSideApplyOptions, WaitEnd, WaitOptions,
+        WaitResult, apply, delete, deploy, diff, live_objects, object_status, preview, wait_until_ready,
     };
 }

@@ -11,16 +11,18 @@ use clap::{Args, ValueEnum};
 use rustc_hash::FxHashSet;
 
 use super::connect::{ServerSideArg, duration};
+use super::differences::DiffFormat;
 use super::format::{OutputFormat, ReportFormat, ResourceWriter, one_of};
 use super::live::{CASCADES, DryRunArg, ServerFieldsArg, list_names};
 use super::objects::ObjectArgs;
+use super::plan::{NextStep, PlanArgs, Planner};
 use super::prune::{self, ApplySetOutput, PruneArgs, protected_kind};
 use super::report::print_line;
 use super::results::{self, AppliedOutput, ResultFormat};
 use super::signals::{stop_at_first_signal, stop_at_second_signal};
 use super::validation::{KubernetesVersion, Validation};
 use super::wait::{WaitFlags, WaitOutput, reject_without_wait};
-use super::{Failure, Outcome, render, signals};
+use super::{Failure, Outcome, diff, render, signals};
 use smp_cluster::{
     self, ApplyChange, ApplySetOptions, ApplySetRun, ApplySummary, Cascade, Cluster, DeployEvent,
     DeployOptions, DeploySummary, DryRun, FIELD_MANAGER, FieldValidation, Object, PARALLEL, PruneMode,
@@ -123,6 +125,9 @@ pub(super) struct ApplyArgs {
     cascade: Option<Cascade>,
 
     #[command(flatten)]
+    plan: PlanArgs,
+
+    #[command(flatten)]
     server_fields: ServerFieldsArg,
 
     #[command(flatten)]
@@ -171,6 +176,11 @@ impl ApplyArgs {
         }
         if self.cascade.is_some() && !self.prune.prunes() && self.replace_immutable.is_empty() {
             let message = "--cascade requires --prune or --replace-immutable: nothing else deletes objects";
+            return Err(Failure::Usage(message.into()));
+        }
+        self.plan.check()?;
+        if self.plan.only_shows() && matches!(self.output, Some(OutputFormat::Name | OutputFormat::Yaml)) {
+            let message = "a plan is printed as text or with -o json";
             return Err(Failure::Usage(message.into()));
         }
         if self.create_namespace && self.dry_run == DryRunArg::Client {
@@ -249,8 +259,14 @@ impl ApplyArgs {
     }
 }
 
-/// Applies all objects and prints the status of each. Succeeds if all steps succeed.
+/// Applies all objects, or shows the plan.
 pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
+    let outcome = plan_and_apply(args, sources);
+    if args.plan.only_shows() { diff::with_error_status(outcome, sources) } else { outcome }
+}
+
+/// Applies all objects and prints the status of each. Succeeds if all steps succeed.
+fn plan_and_apply(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     let options = args.deploy_options()?;
     let mut resources = args.objects.load_validated(args.validation(sources).as_ref(), sources)?;
     args.server_fields.strip(&mut resources);
@@ -258,6 +274,17 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
         return show_only(args, resources, options, sources);
     }
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
+    let plan = Planner {
+        args: &args.plan,
+        cluster: &cluster,
+        resources: &resources,
+        options: &options,
+        format: if args.output.is_some() { DiffFormat::Json } else { DiffFormat::Plan },
+        sources,
+    };
+    if let NextStep::Exit(status) = plan.decide()? {
+        return Ok(status);
+    }
     let mut output = DeployOutput::new(args, &options, sources);
     let mut report = |event: DeployEvent<'_>| output.report(&event);
     let deployed = smp_cluster::deploy(&cluster, &mut resources, &options, &mut report);

@@ -13,11 +13,10 @@ use super::prune::{self, SetArgs};
 use super::validation::ValidateArgs;
 use super::{Outcome, render, report};
 use smp_cluster::{
-    self, ApplyConflict, ApplySetOptions, ApplySetRun, Cluster, DiffOptions, DiffReport, FIELD_MANAGER,
-    Object, ObjectDiff, PARALLEL, ServerSideApplyOptions,
+    self, ApplyConflict, ApplySetEvent, ApplySetOptions, Cluster, DiffOptions, DiffReport, FIELD_MANAGER,
+    Object, ObjectDiff, PARALLEL, PlannedChange, ServerSideApplyOptions,
 };
 use smp_inspect::check::IncompleteObjects;
-use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, counted};
 use smp_text::source::SourceMap;
 
@@ -77,27 +76,33 @@ pub(super) struct DiffArgs {
 
 impl DiffArgs {
     fn diff_options(&self, set: Option<&ApplySetOptions>) -> DiffOptions {
-        DiffOptions {
+        let apply = ServerSideApplyOptions {
             field_manager: self.field_manager.clone(),
             force_conflicts: self.force_conflicts,
-            show_secrets: self.show_secrets,
-            show_managed_fields: self.show_managed_fields,
             replace_immutable: self.replace_immutable.clone(),
             replace_nonempty: self.replace_nonempty.clone(),
             last_applied: set.map(|set| set.tooling.last_applied()).unwrap_or_default(),
             parallel: self.concurrency,
-        }
+            ..ServerSideApplyOptions::default()
+        };
+        let (show_secrets, show_managed_fields) = (self.show_secrets, self.show_managed_fields);
+        DiffOptions { apply, show_secrets, show_managed_fields, digests: false }
     }
 }
 
 /// The exit status if there are differences.
 const DIFFERENT: u8 = 1;
 /// The exit status of errors. `diff` and `kubectl diff` use values above 1 for them.
-const ERROR: u8 = 2;
+pub(super) const ERROR: u8 = 2;
 
 /// Shows the differences of all objects that can be compared.
 pub(super) fn run(args: &DiffArgs, sources: &SourceMap) -> Outcome {
-    compare(args, sources).or_else(|failure| {
+    with_error_status(compare(args, sources), sources)
+}
+
+/// Reports a failure with the exit status of `diff` for errors.
+pub(super) fn with_error_status(outcome: Outcome, sources: &SourceMap) -> Outcome {
+    outcome.or_else(|failure| {
         report(&failure, sources);
         Ok(ExitCode::from(ERROR))
     })
@@ -111,101 +116,51 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     args.server_fields.strip(&mut resources);
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
     let options = args.diff_options(set.as_ref());
-    let set = set.map(|set| preview(args, &cluster, set, &mut resources, sources)).transpose()?;
-    let mut compared = smp_cluster::diff(&cluster, &resources, &options)?;
-    if let Some(set) = set {
-        let removed = smp_cluster::deletion_diffs(&cluster, &set.pruned, &options)?;
-        add_removals(&mut compared, removed);
-        compared.notes.extend(set.adopted.iter().map(|object| {
-            format!("{object} would be adopted: it exists, and the ApplySet did not create it")
-        }));
-        compared.problems.extend(set.limit_error);
-    }
+    let mut report = |event: ApplySetEvent<'_>| prune::print_event(&event, None, sources);
+    let mut compared = smp_cluster::preview(&cluster, &mut resources, &options, set, &mut report)?;
+    print(&mut compared, args.output, sources)
+}
+
+/// Prints the differences and the errors, and returns the exit status.
+pub(super) fn print(compared: &mut DiffReport, format: DiffFormat, sources: &SourceMap) -> Outcome {
     let server_warnings = compared.warnings.iter().map(|text| Diagnostic::warning(Code::ServerWarning, text));
     let remarks = compared.notes.iter().map(|text| Diagnostic::warning(Code::ClusterState, text));
     render::print(&server_warnings.chain(remarks).collect::<Vec<_>>(), sources);
     render::print(&compared.conflicts.iter().map(ApplyConflict::error).collect::<Vec<_>>(), sources);
     compared.objects.sort_by_cached_key(|diff| diff.object.file_name());
-    let changed = differences::print(&compared, args.output)?;
+    let changed = differences::print(compared, format)?;
     render::print(&compared.rejections, sources);
     render::print(&compared.problems, sources);
-    render::print_note(&summary(&compared));
-    let would_succeed =
-        compared.problems.is_empty() && compared.conflicts.is_empty() && compared.rejections.is_empty();
-    Ok(match (would_succeed, changed) {
+    render::print_note(&summary(compared));
+    Ok(match (compared.is_success(), changed) {
         (false, _) => ExitCode::from(ERROR),
         (true, true) => ExitCode::from(DIFFERENT),
         (true, false) => ExitCode::SUCCESS,
     })
 }
 
-/// The effects of an apply on an ApplySet.
-struct SetPreview {
-    adopted: Vec<Object>,
-    pruned: Vec<Object>,
-    /// The error if more objects would be pruned than the limit allows.
-    limit_error: Option<Diagnostic>,
-}
-
-/// Previews the adoption and pruning of objects. Adds the label of the ApplySet to the resources.
-fn preview(
-    args: &DiffArgs,
-    cluster: &Cluster,
-    set: ApplySetOptions,
-    resources: &mut [Resource],
-    sources: &SourceMap,
-) -> Result<SetPreview, Diagnostic> {
-    let apply = ServerSideApplyOptions {
-        field_manager: args.field_manager.clone(),
-        ..ServerSideApplyOptions::default()
-    };
-    let set = ApplySetRun::preview(cluster, set, resources, &apply)?;
-    let (adopted, limit_error) = (set.adopted().to_vec(), set.limit_error().cloned());
-    let summary = set.prune(&mut |event| prune::print_event(&event, None, sources))?;
-    Ok(SetPreview { adopted, pruned: summary.pruned, limit_error })
-}
-
-/// Adds the objects that would be pruned, except those already shown as the predecessor of a new
-/// object.
-fn add_removals(compared: &mut DiffReport, removed: Vec<ObjectDiff>) {
-    let shown = |diff: &ObjectDiff| {
-        let name = diff.predecessor.as_ref()?;
-        Some((diff.object.gvk.clone(), diff.object.namespace.clone(), name.clone()))
-    };
-    let shown: Vec<_> = compared.objects.iter().filter_map(shown).collect();
-    compared.objects.extend(removed.into_iter().filter(|diff| {
-        let Object { gvk, namespace, name } = &diff.object;
-        !shown
-            .iter()
-            .any(|(kind, within, former)| kind == gvk && within == namespace && *former == name.as_str())
-    }));
-}
-
 /// Formats the summary: `3 objects: 1 would be created, 1 changed, 1 cannot be compared`.
 fn summary(compared: &DiffReport) -> String {
     let all = compared.objects.len() + compared.problems.len();
-    let count = |is: fn(&&ObjectDiff) -> bool| compared.objects.iter().filter(is).count();
+    let planned =
+        |change: PlannedChange| compared.objects.iter().filter(|diff| diff.change == change).count();
     let conflicting: FxHashSet<&Object> =
         compared.conflicts.iter().map(|conflict| &conflict.object).collect();
     let is_unchanged = |diff: &&ObjectDiff| !diff.is_changed() && !conflicting.contains(&diff.object);
     let unchanged = compared.objects.iter().filter(is_unchanged).count();
     let counts = [
-        (count(|diff| diff.live.is_none()), "would be created"),
-        (count(|diff| diff.predecessor.is_some()), "would replace a predecessor"),
-        (
-            count(|diff| {
-                diff.live.is_some()
-                    && diff.merged.is_some()
-                    && diff.predecessor.is_none()
-                    && diff.is_changed()
-            }),
-            "would change",
-        ),
-        (count(|diff| diff.merged.is_none()), "would be pruned"),
+        (planned(PlannedChange::Created), "would be created"),
+        (planned(PlannedChange::Moved), "would be moved"),
+        (planned(PlannedChange::Renamed), "would replace a predecessor"),
+        (planned(PlannedChange::Changed), "would change"),
+        (planned(PlannedChange::Adopted), "would be adopted"),
+        (planned(PlannedChange::Replaced), "would be replaced"),
+        (planned(PlannedChange::Pruned), "would be pruned"),
         (unchanged, "unchanged"),
         (compared.conflicts.len(), "in conflict"),
         (compared.rejections.len(), "would be rejected"),
         (compared.problems.len(), "cannot be compared"),
+        (compared.objects.iter().filter(|diff| !diff.dangers.is_empty()).count(), "with dangers"),
     ];
     let parts: Vec<_> = counts
         .iter()

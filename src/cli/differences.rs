@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::live::{object_json, qualified_name};
 use super::report::{print_json, print_line};
 use super::{Failure, render};
-use smp_cluster::{DiffReport, FieldConflict, Object, ObjectDiff};
+use smp_cluster::{ApplyConflict, Danger, DiffReport, FieldConflict, Object, ObjectDiff, PlannedChange};
 use smp_merge::diff::{Change, Comparison, compare, unified};
 use smp_merge::schema::{Cursor, Schema};
 use smp_text::diagnostic::{escaped, escaped_line_start};
@@ -24,6 +24,8 @@ pub(super) enum DiffFormat {
     Fields,
     /// The path of each changed field
     Paths,
+    /// The change of each object, its dangers, and short values of changed fields
+    Plan,
     /// A JSON object with all changes and conflicts
     Json,
 }
@@ -46,16 +48,57 @@ pub(super) fn print(report: &DiffReport, format: DiffFormat) -> Result<bool, Fai
             }
         }
         DiffFormat::Json => {
-            let objects: Vec<_> = changed().map(|diff| ObjectChange::new(diff, &schema).to_json()).collect();
-            let conflicts = report.conflicts.iter().map(|conflict| {
-                let mut found = object_json(&conflict.object);
-                found["fields"] = conflict.fields.iter().map(conflict_json).collect();
-                found
-            });
-            print_json(&json!({"objects": objects, "conflicts": conflicts.collect::<Vec<_>>()}))?;
+            print_json(&report_json(report))?;
+        }
+        DiffFormat::Plan => {
+            for diff in changed() {
+                ObjectChange::new(diff, &schema).print_plan()?;
+            }
+            for kept in &report.kept {
+                print_line(&format!("{:<10}{}: {}", "kept", qualified_name(&kept.object), kept.reason))?;
+            }
         }
     }
     Ok(changed().next().is_some())
+}
+
+/// Returns all changes and conflicts as JSON.
+pub(super) fn report_json(report: &DiffReport) -> Value {
+    let schema = Schema::embedded();
+    let changed = report.objects.iter().filter(|diff| diff.is_changed());
+    let objects: Vec<_> = changed.map(|diff| ObjectChange::new(diff, &schema).to_json()).collect();
+    let conflicts = |conflicts: &[ApplyConflict]| -> Vec<Value> {
+        let conflict = |conflict: &ApplyConflict| {
+            let mut found = object_json(&conflict.object);
+            found["fields"] = conflict.fields.iter().map(conflict_json).collect();
+            found
+        };
+        conflicts.iter().map(conflict).collect()
+    };
+    let kept = report.kept.iter().map(|kept| {
+        let mut found = object_json(&kept.object);
+        found["reason"] = kept.reason.as_str().into();
+        found
+    });
+    let kept: Vec<_> = kept.collect();
+    json!({
+        "objects": objects, "conflicts": conflicts(&report.conflicts), "taken": conflicts(&report.taken),
+        "kept": kept,
+    })
+}
+
+/// The maximum length of a value in a plan, in characters.
+const MAX_VALUE: usize = 60;
+
+/// Formats a value on one line, truncated.
+fn short_value(value: Option<&Node>) -> String {
+    let Some(value) = value else { return "(none)".into() };
+    let text = value.scalar_text().map_or_else(|| value.to_json_value().to_string(), ToString::to_string);
+    let text = text.replace('\n', "\\n");
+    match text.char_indices().nth(MAX_VALUE) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
 }
 
 fn conflict_json(conflict: &FieldConflict) -> Value {
@@ -80,12 +123,32 @@ impl<'d> ObjectChange<'d> {
     }
 
     fn action(&self) -> &'static str {
-        match (&self.diff.live, &self.diff.merged) {
-            (None, _) => "created",
-            (_, None) => "pruned",
-            _ if self.diff.predecessor.is_some() => "replaced",
-            _ => "changed",
+        self.diff.change.as_str()
+    }
+
+    /// Prints the change, its dangers, and the changed fields unless the object is created or pruned
+    /// as a whole.
+    fn print_plan(&self) -> io::Result<()> {
+        let diff = self.diff;
+        let mut line = format!("{:<10}{}", self.action(), qualified_name(&diff.object));
+        let of = match (&diff.predecessor, &diff.moved) {
+            (Some(name), _) => format!(", from {name}"),
+            (None, Some(namespace)) if diff.change == PlannedChange::Pruned => {
+                format!(", moves to {namespace}")
+            }
+            (None, Some(namespace)) => format!(", from {namespace}"),
+            (None, None) => String::new(),
+        };
+        line.push_str(&of);
+        print_line(&line)?;
+        for (danger, text) in &diff.dangers {
+            print_line(&format!("  danger {}: {text}", danger.as_str()))?;
         }
+        let fields = if self.is_whole() { &[][..] } else { self.fields.changes() };
+        fields.iter().try_for_each(|change| {
+            let values = (short_value(change.old), short_value(change.new));
+            print_line(&format!("  {}: {} -> {}", change.path, values.0, values.1))
+        })
     }
 
     /// Returns true if the object as a whole is created or pruned.
@@ -133,6 +196,9 @@ impl<'d> ObjectChange<'d> {
         };
         found["change"] = self.action().into();
         found["predecessor"] = json!(self.diff.predecessor);
+        found["moved"] = json!(self.diff.moved.as_deref());
+        let danger = |(danger, text): &(Danger, String)| json!({"class": danger.as_str(), "reason": text});
+        found["dangers"] = self.diff.dangers.iter().map(danger).collect();
         found["fields"] = self.fields.changes().iter().map(field).collect();
         found
     }

@@ -38,6 +38,8 @@ mod outcome;
 mod package;
 mod patch;
 #[cfg(feature = "cluster")]
+mod plan;
+#[cfg(feature = "cluster")]
 mod progress;
 #[cfg(feature = "cluster")]
 mod prune;

@@ -85,45 +85,47 @@ const LIMITS: &[(&str, &str, &str)] = &[
 
 /// Constants that are not user-visible limits and need no row, with the reason.
 const INTERNAL_LIMITS: &[(&str, &str)] = &[
-    ("cli/live.rs", "MAX_LISTED"),                              // names in a message
-    ("cli/progress.rs", "MAX_LINES"),                           // lines of progress; the rest is counted
-    ("cluster/applyset/prune_limit.rs", "MAX_LISTED"),          // names in a message
-    ("cluster/contents.rs", "MAX_NAMED"),                       // names in a message
-    ("cluster/errors.rs", "MAX_CHAIN"),                         // detects cycles
-    ("cluster/errors.rs", "MAX_EXCERPT"),                       // length of an excerpt
-    ("cluster/listing.rs", "MAX_LISTED_RATIO"),                 // selects the cheaper request
-    ("cluster/plan.rs", "MAX_ANNOTATIONS"),                     // limit of the API server
-    ("cluster/watch/stream.rs", "MAX_DURATION"),                // watches are reopened
-    ("files/memory.rs", "MAX_LINKS"),                           // same limit as the system
-    ("files/read_set.rs", "MAX_LINKS"),                         // same limit as the system
-    ("files/store/prune.rs", "MAX_TIME_TO_LOCK"),               // age of removed cache entries
-    ("files/store/prune.rs", "MAX_UNLOCKED_AGE"),               // age of removed cache entries
-    ("files/store/prune.rs", "MAX_UNUSED_AGE"),                 // age of removed cache entries
-    ("files/write/resolve.rs", "MAX_LINKS"),                    // same limit as the system
-    ("inspect/check/quoting.rs", "MAX_SEARCHED_BYTES"),         // length of a text that is searched
-    ("merge/merge/kyaml/tuples.rs", "MAX_KEYS"),                // further keys are ignored
-    ("merge/merge/unmatched_deletions.rs", "MAX_NAMES"),        // names that are compared for a suggestion
-    ("merge/schema/write.rs", "MAX_REFERENCES"),                // detects cycles
+    ("cli/differences.rs", "MAX_VALUE"), // length of a value in a plan
+    ("cli/live.rs", "MAX_LISTED"),       // names in a message
+    ("cli/plan.rs", "MAX_DIFFERENCES"),  // notes of a message
+    ("cli/progress.rs", "MAX_LINES"),    // lines of progress; the rest is counted
+    ("cluster/applyset/prune_limit.rs", "MAX_LISTED"), // names in a message
+    ("cluster/contents.rs", "MAX_NAMED"), // names in a message
+    ("cluster/errors.rs", "MAX_CHAIN"),  // detects cycles
+    ("cluster/errors.rs", "MAX_EXCERPT"), // length of an excerpt
+    ("cluster/listing.rs", "MAX_LISTED_RATIO"), // selects the cheaper request
+    ("cluster/plan.rs", "MAX_ANNOTATIONS"), // limit of the API server
+    ("cluster/watch/stream.rs", "MAX_DURATION"), // watches are reopened
+    ("files/memory.rs", "MAX_LINKS"),    // same limit as the system
+    ("files/read_set.rs", "MAX_LINKS"),  // same limit as the system
+    ("files/store/prune.rs", "MAX_TIME_TO_LOCK"), // age of removed cache entries
+    ("files/store/prune.rs", "MAX_UNLOCKED_AGE"), // age of removed cache entries
+    ("files/store/prune.rs", "MAX_UNUSED_AGE"), // age of removed cache entries
+    ("files/write/resolve.rs", "MAX_LINKS"), // same limit as the system
+    ("inspect/check/quoting.rs", "MAX_SEARCHED_BYTES"), // length of a text that is searched
+    ("merge/merge/kyaml/tuples.rs", "MAX_KEYS"), // further keys are ignored
+    ("merge/merge/unmatched_deletions.rs", "MAX_NAMES"), // names that are compared for a suggestion
+    ("merge/schema/write.rs", "MAX_REFERENCES"), // detects cycles
     ("overlay/overlay/build/nesting.rs", "MAX_SHALLOW_LEVELS"), // selects the thread
-    ("overlay/overlay/function.rs", "MAX_VARIABLE"),            // limit of the system
-    ("overlay/overlay/kustomization.rs", "MAX_PROBLEMS"),       // errors in one message
-    ("overlay/overlay/nearby.rs", "MAX_DEPTH"),                 // search for a suggestion
-    ("overlay/overlay/nearby.rs", "MAX_FILES"),                 // search for a suggestion
-    ("overlay/overlay/nearby.rs", "MAX_PARENTS"),               // search for a suggestion
-    ("overlay/overlay/nearby.rs", "MAX_SHOWN"),                 // names in a message
-    ("overlay/overlay/remote/cache.rs", "MAX_FILE_BYTES"),      // size of the cache, oldest files are removed
-    ("overlay/package/manifest.rs", "MAX_COMPARED"),            // manifests compared by similarity
-    ("overlay/package/selection.rs", "MAX_LISTED"),             // names in a message
-    ("overlay/resource/similar.rs", "MAX_COMPARE_ALL"),         // names compared for a suggestion
-    ("overlay/transform/config/crds.rs", "MAX_DEPTH"),          // detects cycles, reported as such
-    ("testing/generate.rs", "MAX_DEPTH"),                       // generates random objects
-    ("text/gocompat/regexp.rs", "MAX_REPEAT"),                  // limit of Go
-    ("text/source/secret_values.rs", "MAX_SHOWN_LENGTH"),       // length of values that are not masked
-    ("text/yaml/emit/text.rs", "MAX_SIMPLE_KEY"),               // limit of YAML
-    ("text/yaml/events/mod.rs", "MAX_ATTEMPTS"),                // a different algorithm follows
-    ("text/yaml/events/padding.rs", "MAX_WORK_FACTOR"),         // a different algorithm follows
-    ("text/yaml/node.rs", "MAX_LINEAR_SEARCH"),                 // selects the algorithm
-    ("text/yaml/positions.rs", "MAX_LINEAR_SEARCH"),            // selects the algorithm
+    ("overlay/overlay/function.rs", "MAX_VARIABLE"), // limit of the system
+    ("overlay/overlay/kustomization.rs", "MAX_PROBLEMS"), // errors in one message
+    ("overlay/overlay/nearby.rs", "MAX_DEPTH"), // search for a suggestion
+    ("overlay/overlay/nearby.rs", "MAX_FILES"), // search for a suggestion
+    ("overlay/overlay/nearby.rs", "MAX_PARENTS"), // search for a suggestion
+    ("overlay/overlay/nearby.rs", "MAX_SHOWN"), // names in a message
+    ("overlay/overlay/remote/cache.rs", "MAX_FILE_BYTES"), // size of the cache, oldest files are removed
+    ("overlay/package/manifest.rs", "MAX_COMPARED"), // manifests compared by similarity
+    ("overlay/package/selection.rs", "MAX_LISTED"), // names in a message
+    ("overlay/resource/similar.rs", "MAX_COMPARE_ALL"), // names compared for a suggestion
+    ("overlay/transform/config/crds.rs", "MAX_DEPTH"), // detects cycles, reported as such
+    ("testing/generate.rs", "MAX_DEPTH"), // generates random objects
+    ("text/gocompat/regexp.rs", "MAX_REPEAT"), // limit of Go
+    ("text/source/secret_values.rs", "MAX_SHOWN_LENGTH"), // length of values that are not masked
+    ("text/yaml/emit/text.rs", "MAX_SIMPLE_KEY"), // limit of YAML
+    ("text/yaml/events/mod.rs", "MAX_ATTEMPTS"), // a different algorithm follows
+    ("text/yaml/events/padding.rs", "MAX_WORK_FACTOR"), // a different algorithm follows
+    ("text/yaml/node.rs", "MAX_LINEAR_SEARCH"), // selects the algorithm
+    ("text/yaml/positions.rs", "MAX_LINEAR_SEARCH"), // selects the algorithm
 ];
 
 /// Returns the `MAX_...` constants by file and name, with their values.

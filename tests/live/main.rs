@@ -20,6 +20,7 @@ mod interrupted;
 mod last_applied;
 mod oracle;
 mod permissions;
+mod plans;
 mod proxy;
 mod prune_exceptions;
 mod pruning;

@@ -148,7 +148,7 @@ fn diff_shows_changes_of_immutable_fields() {
         assert!(refused.stderr.contains(part), "{part}: {refused:?}");
     }
     let replaced = diff(&["--replace-immutable=Deployment"], 1);
-    assert_eq!(replaced.stdout, refused.stdout);
+    assert_eq!(replaced.stdout, refused.stdout.replacen("changed", "replaced", 1));
     let note = "deployment.apps/web would be deleted and recreated";
     assert!(replaced.stderr.contains(note) && !replaced.stderr.contains("error"), "{replaced:?}");
     rig.smp(&["apply", "-f", "all.yaml", "--replace-immutable=Deployment"]).ended(0);

@@ -75,9 +75,7 @@ impl ApplyConflict {
     /// Returns the conflict as an error.
     #[must_use]
     pub fn error(&self) -> Diagnostic {
-        let (count, managers) = (self.fields.len(), self.managers());
-        let fields = if count == 1 { "1 field is".into() } else { format!("{count} fields are") };
-        let message = format!("{}: {fields} owned by {managers}", self.object);
+        let message = format!("{}: {}", self.object, self.summary());
         self.describe(Diagnostic::error(Code::Conflict, message)).help(if self.is_migration() {
             "kubectl commands set these fields before the object was applied server-side: take ownership once with \
              --force-conflicts, or use --field-manager=kubectl if `kubectl apply` still manages the object"
@@ -85,6 +83,13 @@ impl ApplyConflict {
             "take ownership with --force-conflicts, remove the fields from the manifest, or set them to their \
              live values"
         })
+    }
+
+    /// `2 fields are owned by "hpa"`
+    pub(super) fn summary(&self) -> String {
+        let (count, managers) = (self.fields.len(), self.managers());
+        let fields = if count == 1 { "1 field is".into() } else { format!("{count} fields are") };
+        format!("{fields} owned by {managers}")
     }
 
     /// Returns true if all owners are kubectl commands that do not apply server-side, such as `kubectl create`.

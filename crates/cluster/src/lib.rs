@@ -21,6 +21,7 @@ mod contents;
 mod crd_schema;
 mod crd_wait;
 mod delete;
+mod dependents;
 mod deploy;
 mod diff;
 mod discovery;
@@ -69,11 +70,11 @@ pub use delete::{
     RemainingObject, delete, deletion_order,
 };
 pub use deploy::{DeployEvent, DeployOptions, DeploySummary, LeftSet, deploy};
-pub use diff::{DiffOptions, DiffReport, ObjectDiff, deletion_diffs, diff};
+pub use diff::{Danger, DiffOptions, DiffReport, LiveVersion, ObjectDiff, PlannedChange, diff, preview};
 pub use external::run_external_diff;
 pub use k8s_openapi::jiff::Timestamp;
 pub use kubeconfig::ConnectOptions;
-pub use live_objects::live_objects;
+pub use live_objects::{cluster_uid, live_objects};
 pub use locked_schemas::locked_schemas;
 pub use mapping::ResourceMapping;
 pub use openapi::{FetchSource, LiveSchema};

@@ -1,8 +1,10 @@
 //! Reads live objects.
 
 use futures::TryStreamExt as _;
+use serde_json::Value;
 
 use super::client::Cluster;
+use super::json;
 use super::plan::{ObjectPlan, ObjectTarget};
 use super::request::{ApiRequest, in_order};
 use smp_overlay::resource::Resource;
@@ -30,4 +32,17 @@ async fn live_object(cluster: &Cluster, target: &ObjectTarget<'_>) -> Result<Opt
         .await
         .map_err(|problem| problem.resource(target.resource.id()))?;
     response.map(|response| cluster.parse_response(|body| target.parse_response(body), &response)).transpose()
+}
+
+/// Returns the UID of a cluster, which is that of its namespace kube-system, or none if it may not be read.
+///
+/// # Errors
+/// The server does not respond.
+pub fn cluster_uid(cluster: &Cluster) -> Result<Option<String>> {
+    cluster.block_on(async {
+        let response = cluster.send(&ApiRequest::metadata("/api/v1/namespaces/kube-system")).await?;
+        let Ok(response) = response.into_result() else { return Ok(None) };
+        let object: Value = cluster.parse_response(json::decode, &response)?;
+        Ok(object.pointer("/metadata/uid").and_then(Value::as_str).map(str::to_string))
+    })
 }

@@ -643,7 +643,7 @@ fn last_applied_annotation_is_sent_only_by_kubectl() {
         let (_, events) = run(&fake.connect(), &objects, &options);
         let is_warned = events.iter().any(|line| line.starts_with("warning configmap/c0: the annotation"));
         assert_eq!(is_warned, !is_sent, "{events:?}");
-        let options = DiffOptions { field_manager: manager.into(), ..Default::default() };
+        let options = DiffOptions { apply: options, ..Default::default() };
         let report = diff(&fake.connect(), &objects, &options).expect("a response");
         assert_eq!(report.notes.is_empty(), is_sent, "{:?}", report.notes);
         assert!(report.warnings.is_empty(), "no warning of the server: {:?}", report.warnings);

@@ -13,11 +13,12 @@ use super::migration::{ANNOTATION_MANAGER, annotation_to_keep, migration};
 use super::options::{DryRun, LastApplied, ServerSideApplyOptions};
 use super::ownership::kubectl_can_take;
 use super::previous_object::PreviousObject;
-use super::replacement::{Replacement, adopts_pods};
+use super::replacement::Replacement;
 use super::report::{ApplyError, ApplyOutcome};
 use super::request::{APPLY, ApplyRequest, Force, patch_request};
 use crate::client::Cluster;
 use crate::conflict::ApplyConflict;
+use crate::dependents::{Dependents, adopts_pods};
 use crate::errors::{ApiError, invalid_response};
 use crate::json;
 use crate::listing::ListedObject;
@@ -208,6 +209,7 @@ impl ObjectApply<'_> {
             cascade: self.options.cascade,
             dry_run: self.options.dry_run,
             unprotected: self.unprotected,
+            dependents: &Dependents::new(self.cluster),
         };
         let lost = replacement.check().await?;
         if self.options.dry_run == DryRun::Server {

@@ -32,8 +32,7 @@ pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
 pub(super) use kind_filter::KindFilter;
 use kind_filter::is_called;
 pub(super) use migration::fields_removed_by_migration;
-pub(super) use namespaces::create_missing_namespaces;
-use namespaces::namespaces_without_manifest;
+pub(super) use namespaces::{create_missing_namespaces, namespaces_without_manifest};
 pub use options::{
     DryRun, FIELD_MANAGER, FieldValidation, LastApplied, PARALLEL, ServerSideApplyOptions, WAVE,
 };

@@ -21,7 +21,7 @@ use smp_merge::schema::Gvk;
 use smp_text::diagnostic::Result;
 
 /// Returns the namespaces of the objects, except those that have a manifest, sorted.
-pub(super) fn namespaces_without_manifest(plan: &ObjectPlan<'_>) -> Vec<SmolStr> {
+pub(crate) fn namespaces_without_manifest(plan: &ObjectPlan<'_>) -> Vec<SmolStr> {
     let names: FxHashSet<&SmolStr> = plan.targets.iter().map(|target| &target.object.namespace).collect();
     let names = names.into_iter().filter(|name| !name.is_empty() && !plan.namespaces.contains(*name));
     let mut names: Vec<SmolStr> = names.cloned().collect();

@@ -1,27 +1,14 @@
 //! Guards of replacement: deleting an object to recreate it must lose nothing that the user did not agree to lose.
 
-use rustc_hash::FxHashSet;
-use serde_json::Value;
-
 use super::options::DryRun;
 use super::report::ApplyError;
 use crate::cascade::Cascade;
 use crate::client::Cluster;
 use crate::contents::DeletedObjects;
-use crate::listing::list_metadata;
+use crate::dependents::{Dependents, adopts_pods, has_pods};
 use crate::plan::Object;
 use crate::protection::{ProtectedKind, reason_not_to_delete};
-use smp_merge::schema::Gvk;
-use smp_text::diagnostic::{Code, Diagnostic, Result, counted, plural};
-
-/// Kinds whose Pods run without interruption if the object is replaced with `--cascade=orphan`: the new object adopts
-/// them by its selector.
-const ADOPTING_KINDS: [&str; 4] = ["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"];
-
-/// Returns true if a new object of the kind adopts the Pods of a deleted one.
-pub(super) fn adopts_pods(gvk: &Gvk) -> bool {
-    gvk.group == "apps" && ADOPTING_KINDS.contains(&gvk.kind.as_str())
-}
+use smp_text::diagnostic::{Code, Diagnostic, counted, plural};
 
 /// An object that is to be deleted and recreated.
 pub(crate) struct Replacement<'a> {
@@ -33,6 +20,7 @@ pub(crate) struct Replacement<'a> {
     pub(crate) dry_run: DryRun,
     /// Kinds that are replaced although their objects contain others or data.
     pub(crate) unprotected: &'a [ProtectedKind],
+    pub(crate) dependents: &'a Dependents<'a>,
 }
 
 impl Replacement<'_> {
@@ -80,7 +68,7 @@ impl Replacement<'_> {
         let object = self.object;
         let are = |count| if self.dry_run == DryRun::None { plural(count, "is", "are") } else { "would be" };
         let keep = if adopts_pods(&object.gvk) { "; --cascade=orphan keeps its Pods" } else { "" };
-        match self.pods().await {
+        match self.dependents.count_pods(object, self.uid).await {
             Ok(0) => None,
             Ok(pods) => {
                 Some(format!("{} of {object} {} deleted with it{keep}", counted(pods, "Pod"), are(pods)))
@@ -88,43 +76,4 @@ impl Replacement<'_> {
             Err(reason) => Some(format!("all Pods of {object} {} deleted with it{keep} ({reason})", are(2))),
         }
     }
-
-    /// Counts the Pods that the object owns, directly or through ReplicaSets and Jobs.
-    async fn pods(&self) -> std::result::Result<usize, String> {
-        let mut owners = FxHashSet::from_iter([self.uid.to_string()]);
-        for (group, kind) in [("apps", "ReplicaSet"), ("batch", "Job")] {
-            let owned = self.owned(group, kind, &owners).await?;
-            owners.extend(owned);
-        }
-        Ok(self.owned("", "Pod", &owners).await?.len())
-    }
-
-    /// Returns the UIDs of the objects of a kind with one of the owners.
-    async fn owned(
-        &self,
-        group: &str,
-        kind: &str,
-        owners: &FxHashSet<String>,
-    ) -> std::result::Result<Vec<String>, String> {
-        let listed: Result<Vec<Value>> = async {
-            self.cluster.discover_all().await?;
-            let Some(mapping) = self.cluster.mapping_of(group, kind) else { return Ok(Vec::new()) };
-            let path = mapping.collection(&self.object.namespace);
-            let listed = list_metadata(self.cluster, &path, "").await?;
-            listed.map_err(|api_error| api_error.diagnostic(&self.cluster.endpoint))
-        }
-        .await;
-        let items = listed.map_err(|problem| problem.message().to_string())?;
-        let is_owned = |item: &&Value| {
-            let references = item.pointer("/metadata/ownerReferences").and_then(Value::as_array);
-            let mut uids = references.into_iter().flatten().filter_map(|owner| owner["uid"].as_str());
-            uids.any(|uid| owners.contains(uid))
-        };
-        let uid = |item: &Value| item.pointer("/metadata/uid")?.as_str().map(String::from);
-        Ok(items.iter().filter(is_owned).filter_map(uid).collect())
-    }
-}
-
-fn has_pods(gvk: &Gvk) -> bool {
-    adopts_pods(gvk) || (gvk.group == "batch" && ["Job", "CronJob"].contains(&gvk.kind.as_str()))
 }

@@ -160,6 +160,11 @@ impl<'c> ApplySetRun<'c> {
         cluster.block_on(Self::list_set(cluster, options, resources, apply))
     }
 
+    /// The namespace of the parent; empty if the parent is cluster-scoped.
+    pub(crate) fn parent_namespace(&self) -> SmolStr {
+        self.parent.parent_ref.object().namespace
+    }
+
     async fn list_set(
         cluster: &'c Cluster,
         options: ApplySetOptions,

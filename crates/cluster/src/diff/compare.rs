@@ -12,14 +12,14 @@ use tokio::sync::Mutex;
 
 use super::migration::PendingMigration;
 use super::predecessor::Predecessors;
-use super::report::{DiffOptions, ObjectDiff};
+use super::report::{Danger, DiffOptions, LiveVersion, ObjectDiff, PlannedChange};
 use crate::apply::{
     ApplyRequest, DryRun, FieldValidation, Force, KindFilter, LastApplied, Replacement, immutable_fields,
     is_being_deleted, kubectl_can_take,
 };
-use crate::cascade::Cascade;
 use crate::client::Cluster;
 use crate::conflict::ApplyConflict;
+use crate::dependents::Dependents;
 use crate::errors::{ApiError, invalid_response};
 use crate::json;
 use crate::listing::ListedObject;
@@ -30,6 +30,7 @@ use crate::request::{ApiRequest, ApiResponse};
 use crate::secret;
 use crate::server_fields::with_server_fields_help;
 use crate::unchanged::{KnownObject, KnownObjects};
+use smp_files::cache_key;
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::yaml::{Node, to_json};
@@ -47,6 +48,7 @@ pub(super) struct DiffRun<'a> {
     pub(super) replaceable: &'a KindFilter,
     /// Kinds that are replaced although their objects contain others or data.
     pub(super) unprotected: &'a [ProtectedKind],
+    pub(super) dependents: &'a Dependents<'a>,
 }
 
 /// The CRDs of a run by name, each with true if it changes. Only those of rejected custom resources are compared.
@@ -97,7 +99,8 @@ impl ObjectComparison<'_> {
                 Err(self.stop(cluster.unknown_kind(&object.gvk)))
             };
         };
-        let body = self.target.body(&self.run.options.field_manager).map_err(|problem| self.stop(problem))?;
+        let body =
+            self.target.body(&self.run.options.apply.field_manager).map_err(|problem| self.stop(problem))?;
         let known = self.run.known.get(self.target);
         if let Some(ListedObject::Present(known)) = known
             && known.is_unchanged
@@ -154,26 +157,25 @@ impl ObjectComparison<'_> {
     ) -> std::result::Result<Compared, CompareError> {
         let uid = live.get_path(&["metadata", "uid"]).and_then(Node::as_str).unwrap_or_default().to_string();
         let merged = self.merged_locally(live.clone(), &EMBEDDED).map_err(|problem| self.stop(problem))?;
+        let mut diff = self.tidy(Some(live), merged);
         let (mut notes, mut rejection) = (Vec::new(), None);
         let object = &self.target.object;
         if self.run.replaceable.contains(&object.gvk) && api_error.is_only_immutable_fields() {
             match self.replacement(path, &uid).check().await {
                 Ok(lost) => {
                     notes.push(format!("{object} would be deleted and recreated"));
-                    notes.extend(lost);
+                    notes.extend(lost.clone());
+                    diff.change = PlannedChange::Replaced;
+                    let is_protected = ProtectedKind::from_gvk(&object.gvk).is_some();
+                    let danger = if is_protected { Danger::DataLoss } else { Danger::Downtime };
+                    diff.dangers.extend(lost.map(|text| (danger, text)));
                 }
                 Err(error) => rejection = Some(self.located(error.into_problem(self.run.cluster))),
             }
         } else {
             rejection = Some(self.located(self.rejection(api_error)));
         }
-        Ok(Compared {
-            diff: self.tidy(Some(live), merged),
-            conflict: None,
-            rejection,
-            warnings: Vec::new(),
-            notes,
-        })
+        Ok(Compared { diff, conflict: None, rejection, warnings: Vec::new(), notes })
     }
 
     fn replacement<'r>(&'r self, path: &'r str, uid: &'r str) -> Replacement<'r> {
@@ -182,9 +184,10 @@ impl ObjectComparison<'_> {
             object: &self.target.object,
             path,
             uid,
-            cascade: Cascade::default(),
+            cascade: self.run.options.apply.cascade,
             dry_run: DryRun::Server,
             unprotected: self.run.unprotected,
+            dependents: self.run.dependents,
         }
     }
 
@@ -203,7 +206,7 @@ impl ObjectComparison<'_> {
         path: &str,
         body: Vec<u8>,
     ) -> (Result<LiveObject>, Result<DryRunResult>) {
-        if self.run.options.last_applied == LastApplied::Remove {
+        if self.run.options.apply.last_applied == LastApplied::Remove {
             return join(self.live(path), self.dry_run(body)).await;
         }
         // The request body depends on the live object.
@@ -233,8 +236,8 @@ impl ObjectComparison<'_> {
 
     /// Returns the request body for an existing object whose last-applied annotation is kept.
     fn annotated(&self, live: Option<&[u8]>, body: Vec<u8>) -> Vec<u8> {
-        let manager = &self.run.options.field_manager;
-        let live = live.filter(|_| self.run.options.last_applied == LastApplied::Update);
+        let manager = &self.run.options.apply.field_manager;
+        let live = live.filter(|_| self.run.options.apply.last_applied == LastApplied::Update);
         let live = live.and_then(|live| json::decode::<Value>(live).ok());
         live.and_then(|live| self.target.annotated_body(manager, &live)).unwrap_or(body)
     }
@@ -276,7 +279,7 @@ impl ObjectComparison<'_> {
             }
         };
         let live = live.map(read).transpose()?;
-        let warning = self.target.warning(&self.run.options.field_manager);
+        let warning = self.target.warning(&self.run.options.apply.field_manager);
         let remarks =
             warning.into_iter().chain(live.as_ref().and_then(|live| self.termination_note(live))).collect();
         Ok(Compared { diff: self.tidy(live, merged), conflict, rejection: None, warnings, notes: remarks })
@@ -285,7 +288,7 @@ impl ObjectComparison<'_> {
     /// Returns the conflict, unless kubectl could take the fields without force.
     async fn remaining_conflict(&self, conflict: Option<ApplyConflict>) -> Option<ApplyConflict> {
         let conflict = conflict?;
-        let body = self.target.body(&self.run.options.field_manager).ok()?;
+        let body = self.target.body(&self.run.options.apply.field_manager).ok()?;
         let is_got = kubectl_can_take(self.run.cluster, self.target, &body, &conflict).await;
         (!is_got).then_some(conflict)
     }
@@ -319,14 +322,14 @@ impl ObjectComparison<'_> {
     /// Sends a dry run that takes ownership of all fields.
     async fn dry_run(&self, body: Vec<u8>) -> Result<DryRunResult> {
         let request = |force| ApplyRequest {
-            field_manager: &self.run.options.field_manager,
+            field_manager: &self.run.options.apply.field_manager,
             force,
             dry_run: DryRun::Server,
             // Field validation errors are reported as warnings, so that the remaining changes can be shown.
             field_validation: FieldValidation::Warn,
         };
-        let mut force = if self.run.options.force_conflicts { Force::Yes } else { Force::No };
-        let mut conflict = None;
+        // Even with `force_conflicts`, the first try is without force: its conflict names the fields that are taken.
+        let (mut force, mut conflict) = (Force::No, None);
         loop {
             let Some(request) = request(force).build(self.target, body.clone()) else {
                 return Err(self.run.cluster.unknown_kind(&self.target.object.gvk));
@@ -349,8 +352,10 @@ impl ObjectComparison<'_> {
     /// Sends an object as a dry-run update, for example to add defaults. Returns none if the server rejects it.
     async fn update(&self, path: &str, object: &Node) -> Result<Option<ApiResponse>> {
         let Ok(body) = to_json(object) else { return Ok(None) };
-        let path =
-            format!("{path}?dryRun=All&fieldManager={}", encode_segment(&self.run.options.field_manager));
+        let path = format!(
+            "{path}?dryRun=All&fieldManager={}",
+            encode_segment(&self.run.options.apply.field_manager)
+        );
         let request = ApiRequest { method: Method::PUT, body: body.into_bytes(), ..ApiRequest::object(path) };
         Ok(self.run.cluster.send(&request).await?.into_result().ok())
     }
@@ -362,7 +367,7 @@ impl ObjectComparison<'_> {
 
     /// Returns an object that does not exist yet as its manifest has it.
     fn addition(&self) -> Compared {
-        let diff = self.tidy(None, self.target.manifest(&self.run.options.field_manager));
+        let diff = self.tidy(None, self.target.manifest(&self.run.options.apply.field_manager));
         Compared { diff, conflict: None, rejection: None, warnings: Vec::new(), notes: Vec::new() }
     }
 
@@ -382,13 +387,17 @@ impl ObjectComparison<'_> {
             status: self.target.resource.node().get("status").is_some(),
             managed_fields: self.run.options.show_managed_fields,
         };
+        let version = live.as_ref().and_then(LiveVersion::of);
         for node in live.iter_mut().chain([&mut merged]) {
             strip(node, shown);
         }
+        let digest = self.run.options.digests.then(|| digest(live.as_ref(), Some(&merged)));
         if !self.run.options.show_secrets && secret::is_secret(&self.target.object.gvk) {
             secret::mask(live.as_mut(), Some(&mut merged));
         }
-        ObjectDiff { object: self.target.object.clone(), live, predecessor, merged: Some(merged) }
+        let diff = ObjectDiff::new(self.target.object.clone(), live, Some(merged));
+        let change = if predecessor.is_some() { PlannedChange::Renamed } else { diff.change };
+        ObjectDiff { predecessor, change, version, digest, ..diff }
     }
 }
 
@@ -408,11 +417,26 @@ fn version(object: &[u8]) -> Option<String> {
 
 /// Returns the diff of an object that would be deleted.
 pub(super) fn removal(object: &Object, mut live: Node, options: &DiffOptions) -> ObjectDiff {
+    let version = LiveVersion::of(&live);
     strip(&mut live, Shown { status: false, managed_fields: options.show_managed_fields });
+    let digest = options.digests.then(|| digest(Some(&live), None));
     if !options.show_secrets && secret::is_secret(&object.gvk) {
         secret::mask(Some(&mut live), None);
     }
-    ObjectDiff { object: object.clone(), live: Some(live), predecessor: None, merged: None }
+    ObjectDiff { version, digest, ..ObjectDiff::new(object.clone(), Some(live), None) }
+}
+
+/// Returns the diff of a namespace that would be created.
+pub(super) fn new_namespace(object: Object, mut merged: Node, options: &DiffOptions) -> ObjectDiff {
+    strip(&mut merged, Shown { status: false, managed_fields: options.show_managed_fields });
+    let digest = options.digests.then(|| digest(None, Some(&merged)));
+    ObjectDiff { digest, ..ObjectDiff::new(object, None, Some(merged)) }
+}
+
+/// Returns a hash of two versions of an object.
+fn digest(live: Option<&Node>, merged: Option<&Node>) -> String {
+    let texts = [live, merged].map(|node| node.map(|node| to_json(node).unwrap_or_default()));
+    cache_key(&texts.each_ref().map(|text| text.as_deref().unwrap_or_default().as_bytes()))
 }
 
 /// Fields that servers set and nobody applies.

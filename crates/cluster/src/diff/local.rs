@@ -49,7 +49,7 @@ impl<'a> ObjectComparison<'a> {
     pub(super) fn compare_with_crd(&self, live: Option<Node>, crd: &ObjectTarget<'_>) -> Result<Compared> {
         let object = &self.target.object;
         let merged = match live.clone() {
-            None => self.target.manifest(&self.run.options.field_manager),
+            None => self.target.manifest(&self.run.options.apply.field_manager),
             Some(live) => {
                 let schema = Schema::empty().with_crds(&[crd.resource.node().to_json_value()])?;
                 self.merged_locally(live, &schema)?
@@ -73,7 +73,7 @@ impl<'a> ObjectComparison<'a> {
     /// # Errors
     /// The manifest cannot be merged.
     pub(super) fn merged_locally(&self, mut live: Node, schema: &Schema) -> Result<Node> {
-        let manager = &self.run.options.field_manager;
+        let manager = &self.run.options.apply.field_manager;
         let manifest = self.target.manifest(manager);
         let left = fields_to_remove(&live.to_json_value(), &manifest, manager);
         remove(&mut live, &left);

@@ -27,7 +27,7 @@ impl PendingMigration {
         if client_side_appliers(&live).is_empty() {
             return None;
         }
-        let manager = options.field_manager.as_str();
+        let manager = options.apply.field_manager.as_str();
         let left = fields_removed_by_migration(&live, manager, applied_fields(&merged, manager));
         Some(Self { live, left })
     }

@@ -5,22 +5,28 @@ mod local;
 mod migration;
 mod predecessor;
 mod report;
+mod set;
 
-use futures::{StreamExt as _, TryStreamExt as _};
+use futures::StreamExt as _;
 use rustc_hash::FxHashSet;
+use smol_str::SmolStr;
 
-use super::apply::{UNANSWERED_LIMIT, replaceable_kinds};
+use super::apply::{
+    DryRun, ServerSideApplyOptions, UNANSWERED_LIMIT, create_missing_namespaces, namespaces_without_manifest,
+    replaceable_kinds,
+};
+use super::applyset::KeptObject;
 use super::client::Cluster;
 use super::conflict::ApplyConflict;
-use super::json;
-use super::plan::{Object, ObjectPlan};
+use super::dependents::Dependents;
+use super::plan::ObjectPlan;
 use super::protection::ProtectedKind;
-use super::request::{ApiRequest, in_order};
+use super::request::in_order;
 use super::unchanged::KnownObjects;
-use compare::{ChangingCrds, CompareError, Compared, DiffRun, ObjectComparison, removal};
+use compare::{ChangingCrds, CompareError, Compared, DiffRun, ObjectComparison, new_namespace};
 use predecessor::Predecessors;
-pub use report::{DiffOptions, ObjectDiff};
-use smp_merge::schema::Gvk;
+pub use report::{Danger, DiffOptions, LiveVersion, ObjectDiff, PlannedChange};
+pub use set::preview;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Diagnostic, Result};
 
@@ -32,6 +38,10 @@ pub struct DiffReport {
     pub objects: Vec<ObjectDiff>,
     /// Fields that applying would only take from other managers with `--force-conflicts`.
     pub conflicts: Vec<ApplyConflict>,
+    /// Fields that applying would take from other managers.
+    pub taken: Vec<ApplyConflict>,
+    /// Objects that left the ApplySet and would not be pruned.
+    pub kept: Vec<KeptObject>,
     /// Warnings of the server. Each text is listed once.
     pub warnings: Vec<String>,
     /// Notes of this program. Each text is listed once.
@@ -59,77 +69,112 @@ pub struct DiffReport {
 /// # Errors
 /// The server cannot be reached, or an object cannot be sent.
 pub fn diff(cluster: &Cluster, resources: &[Resource], options: &DiffOptions) -> Result<DiffReport> {
+    compare_all(cluster, resources, options, None)
+}
+
+/// Compares objects. `parent_namespace` is that of an ApplySet's parent, which may have to be created as well.
+fn compare_all(
+    cluster: &Cluster,
+    resources: &[Resource],
+    options: &DiffOptions,
+    parent_namespace: Option<SmolStr>,
+) -> Result<DiffReport> {
     cluster.block_on(async {
-        let plan = ObjectPlan::resolve(cluster, resources).await?;
+        let mut plan = ObjectPlan::resolve(cluster, resources).await?;
+        let mut report = DiffReport::default();
+        report.add_namespaces(cluster, &mut plan, options, parent_namespace).await?;
         let predecessors = &Predecessors::load(cluster, &plan).await?;
         // Managed fields have a timestamp, which a dry run changes.
-        let manager = Some(options.field_manager.as_str()).filter(|_| !options.show_managed_fields);
+        let manager = Some(options.apply.field_manager.as_str()).filter(|_| !options.show_managed_fields);
         let targets: Vec<_> = plan.targets.iter().collect();
         let known = &KnownObjects::list_known(cluster, &targets, manager).await;
         let changing_crds = &ChangingCrds::default();
-        let replaceable = replaceable_kinds(cluster, &options.replace_immutable, &plan).await?;
-        let unprotected = ProtectedKind::parse_all(&options.replace_nonempty)?;
+        let replaceable = replaceable_kinds(cluster, &options.apply.replace_immutable, &plan).await?;
+        let unprotected = ProtectedKind::parse_all(&options.apply.replace_nonempty)?;
         let (replaceable, unprotected) = (&replaceable, unprotected.as_slice());
-        let plan = &plan;
-        let run =
-            DiffRun { cluster, options, plan, predecessors, known, changing_crds, replaceable, unprotected };
-        let compared = plan.targets.iter().map(|target| {
-            let one = ObjectComparison { run: &run, target };
+        let (plan, dependents) = (&plan, &Dependents::new(cluster));
+        let run = DiffRun {
+            cluster,
+            options,
+            plan,
+            predecessors,
+            known,
+            changing_crds,
+            replaceable,
+            unprotected,
+            dependents,
+        };
+        report.compare(&run).await?;
+        Ok(report)
+    })
+}
+
+impl DiffReport {
+    /// Returns true if applying would succeed.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        self.problems.is_empty() && self.conflicts.is_empty() && self.rejections.is_empty()
+    }
+
+    /// Adds the namespaces that would be created, if that is enabled.
+    async fn add_namespaces(
+        &mut self,
+        cluster: &Cluster,
+        plan: &mut ObjectPlan<'_>,
+        options: &DiffOptions,
+        parent_namespace: Option<SmolStr>,
+    ) -> Result<()> {
+        let apply = ServerSideApplyOptions { dry_run: DryRun::Server, ..options.apply.clone() };
+        let mut missing = namespaces_without_manifest(plan);
+        let of_parent =
+            parent_namespace.filter(|name| !plan.namespaces.contains(name) && !missing.contains(name));
+        missing.extend(of_parent);
+        for created in create_missing_namespaces(cluster, &missing, &apply).await? {
+            plan.namespaces.insert(created.object.name.clone());
+            self.objects.push(new_namespace(created.object, created.live, options));
+        }
+        Ok(())
+    }
+
+    /// Compares all objects of a run.
+    async fn compare(&mut self, run: &DiffRun<'_>) -> Result<()> {
+        let compared = run.plan.targets.iter().map(|target| {
+            let one = ObjectComparison { run, target };
             async move { one.compare().await }
         });
-        let mut compared = in_order(compared, options.parallel);
-        let (mut report, mut unanswered) = (DiffReport::default(), 0);
+        let mut compared = in_order(compared, run.options.apply.parallel);
+        let mut unanswered = 0;
         while let Some(result) = compared.next().await {
             match result {
                 Ok(compared) => {
                     unanswered = 0;
-                    report.add(compared);
+                    self.add(compared, run.options);
                 }
                 Err(CompareError::Object(problem)) => {
                     unanswered = 0;
-                    report.problems.push(problem);
+                    self.problems.push(problem);
                 }
                 Err(CompareError::NoResponse(problem)) => {
                     unanswered += 1;
                     if unanswered >= UNANSWERED_LIMIT {
                         return Err(problem);
                     }
-                    report.problems.push(problem);
+                    self.problems.push(problem);
                 }
             }
         }
-        Ok(report)
-    })
-}
+        Ok(())
+    }
 
-/// Returns the diffs of objects that would be deleted. Objects that no longer exist are omitted.
-///
-/// # Errors
-/// An object cannot be read.
-pub fn deletion_diffs(
-    cluster: &Cluster,
-    objects: &[Object],
-    options: &DiffOptions,
-) -> Result<Vec<ObjectDiff>> {
-    cluster.block_on(async {
-        let kinds: FxHashSet<&Gvk> = objects.iter().map(|object| &object.gvk).collect();
-        cluster.discover(&kinds.into_iter().cloned().collect::<Vec<_>>()).await?;
-        let read = objects.iter().map(|object| async move {
-            let Some(mapping) = cluster.mapping(&object.gvk) else { return Ok(None) };
-            let path = mapping.path(&object.namespace, &object.name);
-            let Some(response) = cluster.find(&ApiRequest::object(path)).await? else { return Ok(None) };
-            let live = cluster.parse_response(json::parse_object, &response)?;
-            Ok(Some(removal(object, live, options)))
-        });
-        let read = in_order(read, options.parallel);
-        read.try_filter_map(|found| std::future::ready(Ok(found))).try_collect().await
-    })
-}
-
-impl DiffReport {
-    fn add(&mut self, compared: Compared) {
+    fn add(&mut self, mut compared: Compared, options: &DiffOptions) {
+        match compared.conflict {
+            Some(taken) if options.apply.force_conflicts => {
+                compared.diff.dangers.push((Danger::Ownership, taken.summary()));
+                self.taken.push(taken);
+            }
+            conflict => self.conflicts.extend(conflict),
+        }
         self.objects.push(compared.diff);
-        self.conflicts.extend(compared.conflict);
         self.rejections.extend(compared.rejection);
         let mut new = |texts: Vec<String>| -> Vec<String> {
             texts.into_iter().filter(|text| self.warned.insert(text.clone())).collect()

@@ -1,6 +1,8 @@
 //! Options and results of a comparison.
 
-use crate::apply::{FIELD_MANAGER, LastApplied, PARALLEL};
+use smol_str::SmolStr;
+
+use crate::apply::ServerSideApplyOptions;
 use crate::plan::Object;
 use smp_merge::diff::{canonical, compare};
 use smp_merge::schema::Cursor;
@@ -8,38 +10,81 @@ use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
 /// Options of [`diff`](super::diff()).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct DiffOptions {
-    /// Field manager that would own the fields.
-    pub field_manager: String,
-    /// Do not report conflicts, as an apply with the same option would take ownership.
-    pub force_conflicts: bool,
+    /// Options of the apply that is previewed. With `force_conflicts`, conflicts are reported as fields that would be
+    /// taken.
+    pub apply: ServerSideApplyOptions,
     /// Show the values of Secrets.
     pub show_secrets: bool,
     /// Show managed fields.
     pub show_managed_fields: bool,
-    /// Kinds whose objects would be deleted and recreated if only immutable fields prevent the apply, as in
-    /// [`ServerSideApplyOptions::replace_immutable`](crate::ServerSideApplyOptions::replace_immutable).
-    pub replace_immutable: Vec<String>,
-    /// Kinds that would be recreated although their objects may contain others or data.
-    pub replace_nonempty: Vec<String>,
-    /// Handling of the last-applied annotation.
-    pub last_applied: LastApplied,
-    /// Maximum number of objects that are compared in parallel; at least one.
-    pub parallel: usize,
+    /// Compute [`ObjectDiff::digest`].
+    pub digests: bool,
 }
 
-impl Default for DiffOptions {
-    fn default() -> Self {
-        Self {
-            field_manager: FIELD_MANAGER.into(),
-            force_conflicts: false,
-            show_secrets: false,
-            show_managed_fields: false,
-            replace_immutable: Vec::new(),
-            replace_nonempty: Vec::new(),
-            last_applied: LastApplied::Remove,
-            parallel: PARALLEL,
+/// The change that an apply would make to an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlannedChange {
+    /// The object would be created.
+    Created,
+    /// Fields of the object would change.
+    Changed,
+    /// The object has a content hash in its name, and replaces the one with the former content.
+    Renamed,
+    /// The object would be created, and one with the same name in another namespace would be pruned.
+    Moved,
+    /// The object would be deleted and recreated.
+    Replaced,
+    /// The object exists and would become a member of the ApplySet, which did not create it.
+    Adopted,
+    /// The object would be deleted because it left the ApplySet.
+    Pruned,
+    /// Nothing would change.
+    Unchanged,
+}
+
+impl PlannedChange {
+    /// The word for the change.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Changed => "changed",
+            Self::Renamed => "renamed",
+            Self::Moved => "moved",
+            Self::Replaced => "replaced",
+            Self::Adopted => "adopted",
+            Self::Pruned => "pruned",
+            Self::Unchanged => "unchanged",
+        }
+    }
+}
+
+/// A class of changes that deserve a second look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Danger {
+    /// Objects or data are deleted with the object.
+    DataLoss,
+    /// Running Pods are deleted with the object.
+    Downtime,
+    /// Fields are taken from other field managers.
+    Ownership,
+    /// An object that the ApplySet did not create becomes a member.
+    Adoption,
+}
+
+impl Danger {
+    /// The name of the class.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::DataLoss => "data-loss",
+            Self::Downtime => "downtime",
+            Self::Ownership => "ownership",
+            Self::Adoption => "adoption",
         }
     }
 }
@@ -58,13 +103,61 @@ pub struct ObjectDiff {
     pub predecessor: Option<String>,
     /// The object after applying; none if it would be deleted.
     pub merged: Option<Node>,
+    /// The change.
+    pub change: PlannedChange,
+    /// The namespace that a moved object comes from, or that a pruned one moves to.
+    pub moved: Option<SmolStr>,
+    /// Why the change deserves a second look, with an explanation.
+    pub dangers: Vec<(Danger, String)>,
+    /// UID and resource version of the live object.
+    pub version: Option<LiveVersion>,
+    /// A hash of both versions, including the values of Secrets; none unless requested.
+    pub digest: Option<String>,
+}
+
+/// The identity of a live object at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveVersion {
+    /// The UID.
+    pub uid: String,
+    /// The resource version.
+    pub resource_version: String,
+}
+
+impl LiveVersion {
+    pub(super) fn of(live: &Node) -> Option<Self> {
+        let text = |field| live.get_path(&["metadata", field]).and_then(Node::as_str).map(str::to_string);
+        Some(Self { uid: text("uid")?, resource_version: text("resourceVersion")? })
+    }
 }
 
 impl ObjectDiff {
+    pub(super) fn new(object: Object, live: Option<Node>, merged: Option<Node>) -> Self {
+        let change = match (&live, &merged) {
+            (None, _) => PlannedChange::Created,
+            (_, None) => PlannedChange::Pruned,
+            _ if compare(live.as_ref(), merged.as_ref(), Cursor::unknown()).is_empty() => {
+                PlannedChange::Unchanged
+            }
+            _ => PlannedChange::Changed,
+        };
+        Self {
+            object,
+            live,
+            predecessor: None,
+            merged,
+            change,
+            moved: None,
+            dangers: Vec::new(),
+            version: None,
+            digest: None,
+        }
+    }
+
     /// Returns true if applying would change anything that is shown.
     #[must_use]
     pub fn is_changed(&self) -> bool {
-        !compare(self.live.as_ref(), self.merged.as_ref(), Cursor::unknown()).is_empty()
+        self.change != PlannedChange::Unchanged
     }
 
     /// Returns both versions as canonical YAML. The first is empty without a live object, the second if the object
