@@ -16,6 +16,7 @@ use super::format::{OutputFormat, ReportFormat, ResourceWriter, one_of};
 use super::live::{CASCADES, DryRunArg, ServerFieldsArg, list_names};
 use super::objects::ObjectArgs;
 use super::plan::{NextStep, PlanArgs, Planner};
+use super::progress::{LiveLines, ProgressArg};
 use super::prune::{self, ApplySetOutput, PruneArgs, protected_kind};
 use super::report::print_line;
 use super::results::{self, AppliedOutput, ResultFormat};
@@ -123,6 +124,9 @@ pub(super) struct ApplyArgs {
     /// Deletion propagation to dependents of pruned and recreated objects [default: background]
     #[arg(long, value_parser = one_of(CASCADES), value_name = "POLICY", hide_short_help = true)]
     cascade: Option<Cascade>,
+
+    #[command(flatten)]
+    progress: ProgressArg,
 
     #[command(flatten)]
     plan: PlanArgs,
@@ -310,14 +314,15 @@ struct DeployOutput<'a> {
 impl<'a> DeployOutput<'a> {
     fn new(args: &'a ApplyArgs, options: &'a DeployOptions, sources: &'a SourceMap) -> Self {
         let status = options.set.as_ref().map(|set| args.pruned_status(set));
+        let progress = || LiveLines::new(&args.progress);
         Self {
             sources,
             stop: options.apply.stop.as_ref(),
             pruned_status: status.unwrap_or_default(),
-            applied: AppliedOutput::new(args.result_format()),
+            applied: AppliedOutput::new(args.result_format(), progress()),
             prints_json: args.result_format().is_json(),
-            waited: WaitOutput::new(ReportFormat::Text, args.wait_flags.timeout(), sources),
-            set: ApplySetOutput::new(args.printed_pruned_status(status), sources),
+            waited: WaitOutput::new(ReportFormat::Text, args.wait_flags.timeout(), progress(), sources),
+            set: ApplySetOutput::new(args.printed_pruned_status(status), progress(), sources),
         }
     }
 

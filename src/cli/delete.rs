@@ -13,7 +13,7 @@ use super::live::{
     CASCADES, DryRunArg, list_names, qualified_name, still_exists, waiting_lines, with_blockers,
 };
 use super::objects::ObjectArgs;
-use super::progress::{LiveLines, format_duration};
+use super::progress::{LiveLines, ProgressArg, format_duration};
 use super::report::print_line;
 use super::signals::stop_at_first_signal;
 use super::{Failure, Outcome, render, signals};
@@ -58,6 +58,9 @@ pub(super) struct DeleteArgs {
     /// Maximum number of objects to delete in parallel
     #[arg(hide_short_help = true, long, value_name = "N", default_value_t = PARALLEL)]
     concurrency: usize,
+
+    #[command(flatten)]
+    progress: ProgressArg,
 }
 
 impl DeleteArgs {
@@ -104,7 +107,7 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
     }
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
     let options = args.options();
-    let (mut progress, mut printed) = (LiveLines::new(), Ok(()));
+    let (mut progress, mut printed) = (LiveLines::new(&args.progress), Ok(()));
     let mut report = |event: DeleteEvent<'_>| match event {
         DeleteEvent::Waiting(remaining) => progress.show(&waiting_lines(remaining)),
         event => {

@@ -1,7 +1,9 @@
-//! Progress lines that are redrawn on a terminal.
+//! Progress of commands that take long.
 
 use std::io::{self, IsTerminal as _, Write as _};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
+
+use clap::{Args, ValueEnum};
 
 use super::render;
 use smp_text::diagnostic::escaped;
@@ -12,19 +14,44 @@ const MAX_LINES: usize = 20;
 /// The assumed width of a terminal if COLUMNS is not set.
 const DEFAULT_WIDTH: usize = 80;
 
-/// Progress lines on stderr if it is an interactive terminal.
+/// The interval of lines in the mode `plain`.
+const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
+
+/// The flag for progress.
+#[derive(Debug, Args)]
+pub(super) struct ProgressArg {
+    /// Progress on standard error
+    #[arg(long, value_enum, value_name = "MODE", default_value_t = ProgressMode::Auto, hide_short_help = true)]
+    progress: ProgressMode,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ProgressMode {
+    /// Lines that are redrawn on a terminal, otherwise none
+    Auto,
+    /// A line at least every 10 seconds
+    Plain,
+    /// No progress
+    None,
+}
+
+/// Progress on stderr: lines that are redrawn on a terminal, or a line from time to time.
 #[derive(Debug)]
 pub(super) struct LiveLines {
     is_live: bool,
     drawn: usize,
     width: usize,
+    /// The time of the last line in the mode `plain`.
+    last_line: Option<Instant>,
 }
 
 impl LiveLines {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(arg: &ProgressArg) -> Self {
         let width = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_WIDTH);
-        let is_live = io::stderr().is_terminal() && render::is_text() && !render::is_quiet();
-        Self { is_live, drawn: 0, width }
+        let is_terminal = || io::stderr().is_terminal() && render::is_text() && !render::is_quiet();
+        let is_live = arg.progress == ProgressMode::Auto && is_terminal();
+        let last_line = (arg.progress == ProgressMode::Plain).then(Instant::now);
+        Self { is_live, drawn: 0, width, last_line }
     }
 
     /// Returns true if progress lines are shown.
@@ -32,8 +59,14 @@ impl LiveLines {
         self.is_live
     }
 
-    /// Replaces the shown lines.
+    /// Replaces the shown lines. In the mode `plain`, prints the first line if the last one is old enough.
     pub(super) fn show(&mut self, lines: &[String]) {
+        if let (Some(last), Some(first)) = (&mut self.last_line, lines.first())
+            && last.elapsed() >= PLAIN_INTERVAL
+        {
+            *last = Instant::now();
+            render::print_note(first);
+        }
         if self.is_live {
             let text = format_lines(lines, self.width);
             self.clear();

@@ -186,8 +186,8 @@ pub(super) struct ApplySetOutput<'t> {
 
 impl<'t> ApplySetOutput<'t> {
     /// Creates an output. `pruned_status` is printed for pruned objects, as for [`print_event`].
-    pub(super) fn new(pruned_status: Option<&'t str>, sources: &'t SourceMap) -> Self {
-        Self { pruned_status, sources, progress: LiveLines::new() }
+    pub(super) fn new(pruned_status: Option<&'t str>, progress: LiveLines, sources: &'t SourceMap) -> Self {
+        Self { pruned_status, sources, progress }
     }
 
     pub(super) fn report(&mut self, event: &ApplySetEvent<'_>) {

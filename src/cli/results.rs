@@ -1,7 +1,7 @@
 //! Results of an apply on standard output: lines of text or JSON, or the applied objects.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io;
 use std::time::Duration;
 
@@ -9,10 +9,13 @@ use serde_json::json;
 use smol_str::SmolStr;
 
 use super::format::{OutputFormat, ReportFormat, ResourceWriter};
-use super::live::{DryRunArg, list_names, object_json};
+use super::live::{DryRunArg, list_names, object_json, qualified_name};
+use super::progress::{LiveLines, format_duration};
 use super::report::{print_line, print_line_deferring_errors};
 use super::{Failure, render};
-use smp_cluster::{AppliedObject, ApplyChange, ApplyFailure, ApplySetEvent, ApplySummary, Event, Object};
+use smp_cluster::{
+    AppliedObject, ApplyChange, ApplyFailure, ApplyProgress, ApplySetEvent, ApplySummary, Event, Object,
+};
 use smp_merge::schema::Schema;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, counted, escaped_json};
@@ -44,12 +47,16 @@ pub(super) struct AppliedOutput {
     printed: io::Result<()>,
     /// The objects in missing namespaces, by namespace. Only the error of the first one is printed at once.
     without_namespace: BTreeMap<SmolStr, Vec<Object>>,
+    progress: LiveLines,
 }
 
+/// The time after which a server counts as silent.
+const SILENCE: Duration = Duration::from_secs(3);
+
 impl AppliedOutput {
-    pub(super) fn new(format: ResultFormat) -> Self {
+    pub(super) fn new(format: ResultFormat, progress: LiveLines) -> Self {
         let (counts, without_namespace) = (Counts::default(), BTreeMap::new());
-        Self { format, counts, live: Vec::new(), printed: Ok(()), without_namespace }
+        Self { format, counts, live: Vec::new(), printed: Ok(()), without_namespace, progress }
     }
 
     fn is_dry_run(&self) -> bool {
@@ -113,7 +120,9 @@ impl AppliedOutput {
     }
 
     pub(super) fn report(&mut self, event: &Event<'_>, sources: &SourceMap) {
+        self.progress.clear();
         match event {
+            Event::Progress(progress) => self.progress.show(&[progress_line(progress)]),
             Event::Applied(applied) => self.add(applied),
             Event::Failed(failure) => self.fail(failure, sources),
             Event::Warning(text) => {
@@ -159,6 +168,21 @@ impl AppliedOutput {
         }
         Ok(self.printed?)
     }
+}
+
+/// Formats the progress: `1 of 5 objects applied after 12s; no response for 5s, waiting for pod/a`.
+fn progress_line(progress: &ApplyProgress<'_>) -> String {
+    let (finished, all) = (progress.finished, counted(progress.all, "object"));
+    let mut line = format!("{finished} of {all} applied after {}", format_duration(progress.elapsed));
+    if progress.waiting_for.is_none() {
+        line.push_str("; waiting until CustomResourceDefinitions are established");
+    } else if progress.silence >= SILENCE {
+        let _ = write!(line, "; no response for {}", format_duration(progress.silence));
+        if let Some(object) = progress.waiting_for {
+            let _ = write!(line, ", waiting for {}", qualified_name(object));
+        }
+    }
+    line
 }
 
 /// The number of objects per change.

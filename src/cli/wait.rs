@@ -13,13 +13,13 @@ use super::connect::duration;
 use super::format::ReportFormat;
 use super::live::{object_json, qualified_name};
 use super::objects::ObjectArgs;
-use super::progress::{LiveLines, format_age, format_duration};
+use super::progress::{LiveLines, ProgressArg, format_age, format_duration};
 use super::report::print_line;
 use super::signals::stop_at_first_signal;
 use super::{Failure, Outcome, render, signals};
 use smp_cluster::{
-    Cluster, FAILURE_GRACE, ReadinessLevel, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitResult,
-    WaitedObject, check_wait_kinds, wait_until_ready,
+    Cluster, FAILURE_GRACE, PodProblem, ReadinessLevel, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions,
+    WaitResult, WaitedObject, WarningEvent, check_wait_kinds, wait_until_ready,
 };
 use smp_text::diagnostic::{Code, Diagnostic, counted, escaped_json, plural};
 use smp_text::source::SourceMap;
@@ -40,6 +40,9 @@ pub(super) struct WaitArgs {
 
     #[command(flatten)]
     wait: WaitFlags,
+
+    #[command(flatten)]
+    progress: ProgressArg,
 }
 
 /// The wait flags.
@@ -92,7 +95,8 @@ pub(super) fn run(args: &WaitArgs, sources: &SourceMap) -> Outcome {
     check_wait_kinds(&cluster, &resources, "--kinds", &args.kinds).map_err(Failure::from_server)?;
     let options = args.wait.options(&args.kinds);
     let format = if args.output.is_some() { ReportFormat::Json } else { ReportFormat::Text };
-    let mut output = WaitOutput::new(format, options.timeout, sources);
+    let progress = LiveLines::new(&args.progress);
+    let mut output = WaitOutput::new(format, options.timeout, progress, sources);
     let mut report = |event: WaitEvent<'_>| output.report(&event);
     let verdict = wait_until_ready(&cluster, &resources, &options, &mut report)?;
     output.progress.clear();
@@ -119,8 +123,13 @@ pub(super) struct WaitOutput<'a> {
 }
 
 impl<'a> WaitOutput<'a> {
-    pub(super) fn new(format: ReportFormat, timeout: Duration, sources: &'a SourceMap) -> Self {
-        let (progress, started, printed) = (LiveLines::new(), None, Ok(()));
+    pub(super) fn new(
+        format: ReportFormat,
+        timeout: Duration,
+        progress: LiveLines,
+        sources: &'a SourceMap,
+    ) -> Self {
+        let (started, printed) = (None, Ok(()));
         Self { format, timeout, sources, progress, started, printed, status: ExitCode::SUCCESS }
     }
 
@@ -192,8 +201,11 @@ fn details(object: &WaitedObject) -> Vec<String> {
         let time = warning.time.map_or_else(String::new, |time| format!(", {}", format_age(time)));
         format!("last warning event{time}: {}: {}", warning.reason, warning.message)
     });
-    let troubles = object.problems.iter().map(|trouble| format!("Pod {trouble}"));
-    created.into_iter().chain(restarts).chain(troubles).chain(warning).collect()
+    let problems = object.problems.iter().flat_map(|problem| {
+        let log = problem.log.iter().map(|line| format!("log of {}: {line}", problem.pod));
+        std::iter::once(format!("Pod {problem}")).chain(log)
+    });
+    created.into_iter().chain(restarts).chain(problems).chain(warning).collect()
 }
 
 fn paragraph(object: &WaitedObject) -> Vec<String> {
@@ -208,6 +220,17 @@ fn json_line(waited: &WaitedObject) -> serde_json::Value {
     line["reason"] = json!(status.reason);
     line["message"] = json!(status.message);
     line
+}
+
+fn problem_json(problem: &PodProblem) -> serde_json::Value {
+    let exit = problem
+        .exit
+        .as_ref()
+        .map(|exit| json!({"code": exit.code, "reason": exit.reason, "message": exit.message}));
+    json!({
+        "pod": problem.pod, "container": problem.container, "reason": problem.reason, "message": problem.message,
+        "exit": exit, "log": problem.log, "help": problem.help(),
+    })
 }
 
 /// Returns the last JSON lines if not all objects are ready: one line with details per object that
@@ -226,7 +249,7 @@ fn result_lines(verdict: &WaitResult, timeout: Duration) -> Vec<serde_json::Valu
         line["outcome"] = outcome.into();
         line["created"] = json!(object.created.map(rfc3339));
         line["restarts"] = json!(object.restarts);
-        line["podProblems"] = json!(object.problems);
+        line["podProblems"] = object.problems.iter().map(problem_json).collect();
         line["lastWarningEvent"] = json!(warning);
         line
     };
@@ -250,7 +273,10 @@ fn problems(verdict: &WaitResult, timeout: Duration) -> Vec<Diagnostic> {
         let message = format!("{} {state}: {}", qualified_name(&object.object), status(object));
         let problem = Diagnostic::error(Code::NotReady, message);
         let problem = object.rule_span.into_iter().fold(problem, Diagnostic::at);
-        details(object).into_iter().fold(problem, Diagnostic::note)
+        let problem = details(object).into_iter().fold(problem, Diagnostic::note);
+        let of_event = object.warning.as_ref().and_then(WarningEvent::help);
+        let help = object.problems.iter().find_map(PodProblem::help).or(of_event);
+        help.into_iter().fold(problem, Diagnostic::help)
     };
     let failed = verdict.failed.iter().map(|object| error(object, "failed"));
     let unready = verdict.unready.iter().map(|object| error(object, "is not ready"));

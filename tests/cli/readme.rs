@@ -96,6 +96,9 @@ const INTERNAL_LIMITS: &[(&str, &str)] = &[
     ("cluster/listing.rs", "MAX_LISTED_RATIO"), // selects the cheaper request
     ("cluster/plan.rs", "MAX_ANNOTATIONS"), // limit of the API server
     ("cluster/watch/stream.rs", "MAX_DURATION"), // watches are reopened
+    ("cluster/ready/logs.rs", "MAX_LOGS"), // notes of a message
+    ("cluster/ready/logs.rs", "MAX_LOG_BYTES"), // notes of a message
+    ("cluster/ready/logs.rs", "MAX_LOG_LINES"), // notes of a message
     ("files/memory.rs", "MAX_LINKS"),    // same limit as the system
     ("files/read_set.rs", "MAX_LINKS"),  // same limit as the system
     ("files/store/prune.rs", "MAX_TIME_TO_LOCK"), // age of removed cache entries

@@ -1,8 +1,6 @@
 //! Plans: what they show is what an apply then does, and saved ones are applied only while that is so.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::process::Stdio;
 
 use serde_json::Value;
 
@@ -305,20 +303,6 @@ fn plan_sends_as_many_requests_as_diff() {
     );
 }
 
-/// Runs an apply with `--confirm` in a terminal of its own, and types an answer.
-fn confirmed(rig: &Rig, answer: &str) -> Ran {
-    let program = rig.command(&["apply", "--confirm", "-f", "set.yaml"]);
-    let words: Vec<_> = std::iter::once(program.get_program()).chain(program.get_args()).collect();
-    let line: Vec<_> = words.iter().map(|word| word.to_str().expect("UTF-8")).collect();
-    let mut command = std::process::Command::new("script");
-    command.args(["--quiet", "--return", "--command", &line.join(" "), "/dev/null"]);
-    command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    command.current_dir(rig.path(".")).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("script of util-linux");
-    child.stdin.take().expect("stdin").write_all(answer.as_bytes()).expect("an answer");
-    Ran::new(child.wait_with_output().expect("output"))
-}
-
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
 fn plan_is_applied_after_confirmation() {
@@ -329,12 +313,12 @@ fn plan_is_applied_after_confirmation() {
     assert!(no_terminal.stderr.contains("--confirm requires a terminal"), "{no_terminal:?}");
     for (answer, status) in [("n\n", 1), ("\n", 1), ("y\n", 0)] {
         assert!(!rig.exists("configmap/a"), "{answer:?}");
-        let ran = confirmed(&rig, answer).ended(status);
+        let ran = rig.smp_in_terminal(&["apply", "--confirm", "-f", "set.yaml"], answer).ended(status);
         assert!(ran.stdout.contains("created   configmap/a"), "{ran:?}");
         assert!(ran.stdout.contains("Apply these changes to https://"), "{ran:?}");
         assert_eq!(ran.stdout.contains("nothing was applied"), status == 1, "{ran:?}");
     }
     assert!(rig.exists("configmap/a"));
-    let unchanged = confirmed(&rig, "").ended(0);
+    let unchanged = rig.smp_in_terminal(&["apply", "--confirm", "-f", "set.yaml"], "").ended(0);
     assert!(!unchanged.stdout.contains("Apply these changes"), "{unchanged:?}");
 }

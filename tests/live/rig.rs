@@ -1,9 +1,10 @@
 //! The fixture of the live tests: the server, the program, and kubectl to check results.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -112,6 +113,21 @@ impl Rig {
     /// Runs the program with a text on stdin.
     pub fn smp_with_stdin(&self, args: &[&str], text: &str) -> Ran {
         Ran::new(program::run_with_stdin(self.command(args), &text.replace("NAME", &self.name)))
+    }
+
+    /// Runs the program in a terminal of its own, and types a text. Its stderr is part of stdout.
+    pub fn smp_in_terminal(&self, args: &[&str], text: &str) -> Ran {
+        let program = self.command(args);
+        let words = std::iter::once(program.get_program()).chain(program.get_args());
+        let words: Vec<_> = words.map(|word| word.to_str().expect("UTF-8")).collect();
+        let mut command = Command::new("script");
+        command.args(["--quiet", "--return", "--command", &words.join(" "), "/dev/null"]);
+        command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.current_dir(self.folder.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("script of util-linux");
+        child.stdin.take().expect("stdin").write_all(text.as_bytes()).expect("a text");
+        Ran::new(child.wait_with_output().expect("output"))
     }
 
     /// Runs kubectl, which must succeed.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::proxy::{Answer, Proxy};
-use super::rig::Rig;
+use super::rig::{Rig, config_maps};
 use super::{DEPLOYMENT, GADGET, GADGET_OVERLAY, install_crd};
 
 #[test]
@@ -112,4 +112,41 @@ data: {a: b}
     assert_eq!(apply("map.yaml").ended(0).stdout, "configmap/remote created\n");
     let ran = apply("none.yaml").ended(1);
     assert!(ran.stderr.contains("none.yaml") && ran.stderr.contains("404"), "{ran:?}");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn progress_is_reported_while_the_server_is_silent() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("all.yaml", &config_maps(3));
+    let slow = |seconds| {
+        Proxy::start(&rig, move |request| {
+            let is_last = request.starts_with("PATCH") && request.contains("/c2?");
+            if is_last { Answer::Late(Duration::from_secs(seconds)) } else { Answer::Real }
+        })
+    };
+    let proxy = slow(12);
+    let apply = |url: &str, mode: &str| {
+        ["apply", "-f", "all.yaml", "--force-conflicts", "--server", url, mode].map(String::from)
+    };
+    let args = apply(&proxy.url(), "--progress=plain");
+    let ran = rig.smp(&args.each_ref().map(String::as_str)).ended(0);
+    let line = format!(
+        "note: 2 of 3 objects applied after 10s; no response for 9s, waiting for configmap/c2 in {}",
+        rig.name
+    );
+    let lines: Vec<_> = ran.stderr.lines().filter(|line| line.contains("applied after")).collect();
+    assert!(lines.len() == 1 && lines[0].replace("for 10s", "for 9s") == line, "{ran:?}");
+    let args = apply(&proxy.url(), "--progress=auto");
+    let quiet = rig.smp(&args.each_ref().map(String::as_str)).ended(0);
+    assert!(!quiet.stderr.contains("applied after"), "nothing is redrawn without a terminal: {quiet:?}");
+
+    rig.kubectl(&["-n", &rig.name, "delete", "configmap", "--all"]);
+    let proxy = slow(5);
+    let args = apply(&proxy.url(), "--progress=auto");
+    let shown = rig.smp_in_terminal(&args.each_ref().map(String::as_str), "").ended(0).stdout;
+    assert!(shown.contains("2 of 3 objects applied after 1s\r\n"), "{shown:?}");
+    assert!(shown.contains("2 of 3 objects applied after 4s; no response for "), "{shown:?}");
+    assert!(shown.contains("3 objects: 3 created"), "{shown:?}");
 }

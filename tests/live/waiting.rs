@@ -245,7 +245,8 @@ fn failing_pods_of_the_new_revision_are_reported_early() {
     let ran = rig.smp(&["wait", "-f", "web.yaml", "--failure-grace-period=2s", "--timeout=5m"]).ended(1);
     for part in [
         "failed",
-        "Pod web-1-x: ImagePullBackOff: no such image",
+        "Pod web-1-x, container web: ImagePullBackOff: no such image",
+        "help: check the name and tag of the image",
         "3 restarts of containers",
         "Failed: event of revision 1",
     ] {
@@ -255,6 +256,90 @@ fn failing_pods_of_the_new_revision_are_reported_early() {
     // Within the grace period the Pod may recover.
     let ran = rig.smp(&["wait", "-f", "web.yaml", "--failure-grace-period=1m", "--timeout=3s"]).ended(1);
     assert!(ran.stderr.contains("is not ready: InProgress"), "{ran:?}");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn crashing_containers_are_explained_with_their_log() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let secret = "\
+apiVersion: v1
+kind: Secret
+metadata: {name: login, namespace: NAME}
+stringData: {password: hunter-of-ducks}
+";
+    rig.file("web.yaml", &documents(&[DEPLOYMENT, secret]));
+    rig.smp(&["apply", "-f", "web.yaml"]).ended(0);
+    dependents(&rig, "1", "CrashLoopBackOff");
+    let revision = r#"{"metadata": {"annotations": {"deployment.kubernetes.io/revision": "1"}}}"#;
+    rig.kubectl(&["-n", &rig.name, "patch", "deployment/web", "--type=merge", "-p", revision]);
+    let status = r#"{"status": {"phase": "Running", "containerStatuses": [{"name": "web", "image": "a", "imageID": "",
+        "ready": false, "restartCount": 3, "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+        "lastState": {"terminated": {"exitCode": 7, "reason": "Error", "message": "no database"}}}]}}"#;
+    write_status(&rig, "pod/web-1-x", status);
+    let proxy = Proxy::start(&rig, |request| {
+        if request.contains("/pods/web-1-x/log?") {
+            let log = "starting\nlogin with hunter-of-ducks failed\n";
+            return Answer::Instead("200 OK", &["Content-Type: text/plain"], log);
+        }
+        Answer::Real
+    });
+    let wait = |more: &[&str]| {
+        let args = ["wait", "-f", "web.yaml", "--failure-grace-period=0", "--server"];
+        rig.smp(&[&args[..], &[&proxy.url()], more].concat()).ended(1)
+    };
+    let ran = wait(&[]);
+    for part in [
+        "note: Pod web-1-x, container web: CrashLoopBackOff; it exited with code 7 (Error): no database",
+        "note: log of web-1-x: starting",
+        "note: log of web-1-x: login with *** failed",
+        "help: the container ends soon after its start",
+    ] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    let json = wait(&["-o", "json"]);
+    let lines: Vec<serde_json::Value> =
+        json.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let problem = &lines[lines.len() - 2]["podProblems"][0];
+    assert_eq!(problem["exit"]["code"], 7);
+    assert_eq!(problem["log"], serde_json::json!(["starting", "login with *** failed"]));
+    let asked = proxy.take();
+    let logs: Vec<_> = asked.iter().filter(|request| request.contains("/log?")).collect();
+    assert_eq!(logs.len(), 2, "{logs:?}");
+    assert!(logs[0].contains("previous=true") && logs[0].contains("container=web"), "{logs:?}");
+    assert!(
+        !asked.iter().any(|request| request.contains("/secrets/")),
+        "Secrets are not read for logs: {asked:?}"
+    );
+    let silent =
+        Proxy::start(&rig, |request| if request.contains("/log?") { Answer::Silence } else { Answer::Real });
+    let since = Instant::now();
+    let args = ["wait", "-f", "web.yaml", "--failure-grace-period=0", "--server", &silent.url()];
+    let ran = rig.smp(&args).ended(1);
+    assert!(ran.stderr.contains("exited with code 7") && !ran.stderr.contains("log of"), "{ran:?}");
+    assert!(since.elapsed() < Duration::from_secs(15), "{:?}", since.elapsed());
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn timeout_applies_to_a_silent_server() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("web.yaml", DEPLOYMENT);
+    rig.smp(&["apply", "-f", "web.yaml"]).ended(0);
+    for (silent, reason) in [("GET /api", "timed out before"), ("/deployments", "is not ready")] {
+        let proxy = Proxy::start(
+            &rig,
+            move |request| {
+                if request.contains(silent) { Answer::Silence } else { Answer::Real }
+            },
+        );
+        let since = Instant::now();
+        let ran = rig.smp(&["wait", "-f", "web.yaml", "--timeout=2s", "--server", &proxy.url()]).ended(1);
+        assert!(ran.stderr.contains(reason), "{silent}: {ran:?}");
+        assert!(since.elapsed() < Duration::from_secs(8), "{silent}: {:?}", since.elapsed());
+    }
 }
 
 /// Checks the last `wait -o json` line of a Deployment whose Pod cannot pull its image.
@@ -274,7 +359,12 @@ fn assert_last_lines_have_the_reason(rig: &Rig) {
             (&object["kind"], &object["name"], &object["outcome"]),
             (&"Deployment".into(), &"web".into(), &end.into())
         );
-        assert_eq!(object["podProblems"], serde_json::json!(["web-1-x: ImagePullBackOff: no such image"]));
+        let problem = &object["podProblems"][0];
+        assert_eq!((&problem["pod"], &problem["container"]), (&"web-1-x".into(), &"web".into()));
+        assert_eq!(
+            (&problem["reason"], &problem["exit"]),
+            (&"ImagePullBackOff".into(), &serde_json::Value::Null)
+        );
         let warning = serde_json::json!({
             "reason": "Failed", "message": "event of revision 1", "time": "2026-01-01T00:00:00Z",
         });

@@ -54,8 +54,8 @@ mod unchanged;
 mod watch;
 
 pub use apply::{
-    AppliedObject, ApplyChange, ApplyFailure, ApplySummary, DryRun, Event, FIELD_MANAGER, FieldValidation,
-    LastApplied, PARALLEL, ServerSideApplyOptions, WAVE, apply,
+    AppliedObject, ApplyChange, ApplyFailure, ApplyProgress, ApplySummary, DryRun, Event, FIELD_MANAGER,
+    FieldValidation, LastApplied, PARALLEL, ServerSideApplyOptions, WAVE, apply,
 };
 pub use applyset::{
     ApplySetEvent, ApplySetListing, ApplySetOptions, ApplySetRun, ApplySetSource, ApplySetTooling,
@@ -81,8 +81,8 @@ pub use openapi::{FetchSource, LiveSchema};
 pub use plan::{Object, ObjectFailure, manifests_without_server};
 pub use protection::check_protected_kind;
 pub use ready::{
-    FAILURE_GRACE, ReadinessLevel, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitResult, WaitedObject,
-    WarningEvent, check_wait_kinds, wait_until_ready,
+    ContainerExit, FAILURE_GRACE, PodProblem, ReadinessLevel, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions,
+    WaitResult, WaitedObject, WarningEvent, check_wait_kinds, wait_until_ready,
 };
 pub use server_fields::strip_server_fields;
 pub use status::{MissingStatus, ObjectStatus, READY, Readiness, object_status};

@@ -42,10 +42,13 @@ fn run(
 ) -> (Result<ApplySummary>, Vec<String>) {
     let mut events = Vec::new();
     let summary = apply(cluster, resources, options, &mut |event| {
-        events.push(match event {
-            Event::Applied(applied) => format!("{} {}", applied.object, applied.change.as_str()),
-            Event::Failed(failure) => format!("failed {}: {}", failure.object, failure.problem.message()),
-            Event::Warning(text) | Event::Note(text) => format!("warning {text}"),
+        events.extend(match event {
+            Event::Progress(_) => None,
+            Event::Applied(applied) => Some(format!("{} {}", applied.object, applied.change.as_str())),
+            Event::Failed(failure) => {
+                Some(format!("failed {}: {}", failure.object, failure.problem.message()))
+            }
+            Event::Warning(text) | Event::Note(text) => Some(format!("warning {text}")),
         });
     });
     (summary, events)

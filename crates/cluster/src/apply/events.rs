@@ -22,6 +22,24 @@ pub enum Event<'e> {
     Warning(&'e str),
     /// A note of this program rather than of the server. Each text is reported once.
     Note(&'e str),
+    /// Sent about once a second while requests are pending.
+    Progress(ApplyProgress<'e>),
+}
+
+/// The progress of an apply.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ApplyProgress<'e> {
+    /// Number of objects with a result.
+    pub finished: usize,
+    /// Number of all objects.
+    pub all: usize,
+    /// Time since the apply began.
+    pub elapsed: Duration,
+    /// Time since the last result.
+    pub silence: Duration,
+    /// The first object without result; none while CRDs are waited for.
+    pub waiting_for: Option<&'e Object>,
 }
 
 /// The change that an apply made to an object.

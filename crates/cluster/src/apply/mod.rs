@@ -28,7 +28,7 @@ use super::unchanged::KnownObjects;
 pub(super) use adoption::{Adoption, is_adopted_by, was_applied_by};
 pub(super) use apply_object::{immutable_fields, is_being_deleted};
 use events::ApplyReport;
-pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
+pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplyProgress, ApplySummary, Event};
 pub(super) use kind_filter::KindFilter;
 use kind_filter::is_called;
 pub(super) use migration::fields_removed_by_migration;

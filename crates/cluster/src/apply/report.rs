@@ -1,11 +1,16 @@
 //! Results of objects, reported in the order in which objects are sent, whatever order the responses arrive in.
 
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
+use futures::future::{Either, select};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
+use tokio::time::{Instant, timeout_at};
 
-use super::events::{AppliedObject, ApplyChange, ApplyFailure, ApplyReport, ApplySummary, Event};
+use super::events::{
+    AppliedObject, ApplyChange, ApplyFailure, ApplyProgress, ApplyReport, ApplySummary, Event,
+};
 use crate::client::Cluster;
 use crate::conflict::ApplyConflict;
 use crate::crd_wait::is_established;
@@ -97,19 +102,71 @@ pub(super) struct Reporter<'a> {
     pub(super) summary: ApplySummary,
     /// CRDs that were not established.
     pub(super) failed_crds: FailedCrds,
+    finished: usize,
+    start: Instant,
+    last_result: Instant,
+    last_progress: Instant,
 }
+
+/// Interval of progress events.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
 impl<'a> Reporter<'a> {
     pub(super) fn new(plan: &'a ObjectPlan<'a>, order: Vec<usize>, report: ApplyReport<'a>) -> Self {
         let waiting = plan.targets.iter().map(|_| None).collect();
         let (warned, summary) = (FxHashSet::default(), ApplySummary::default());
-        let broken_crds = FailedCrds::default();
-        Self { plan, report, order, waiting, next: 0, warned, summary, failed_crds: broken_crds }
+        let start = Instant::now();
+        Self {
+            plan,
+            report,
+            order,
+            waiting,
+            next: 0,
+            warned,
+            summary,
+            failed_crds: FailedCrds::default(),
+            finished: 0,
+            start,
+            last_result: start,
+            last_progress: start,
+        }
+    }
+
+    /// Awaits requests, and reports progress meanwhile. Returns none if they are abandoned.
+    pub(super) async fn observe<T>(
+        &mut self,
+        requests: impl Future<Output = T>,
+        mut abandoned: Pin<&mut impl Future<Output = ()>>,
+    ) -> Option<T> {
+        let mut requests = pin!(requests);
+        loop {
+            let next = select(requests.as_mut(), abandoned.as_mut());
+            match timeout_at(self.last_progress + PROGRESS_INTERVAL, next).await {
+                Ok(Either::Left((done, _))) => return Some(done),
+                Ok(Either::Right(_)) => return None,
+                Err(_) => self.report_progress(),
+            }
+        }
+    }
+
+    fn report_progress(&mut self) {
+        self.last_progress = Instant::now();
+        let plan = self.plan;
+        let next = self.order.get(self.next).filter(|index| self.waiting[**index].is_none());
+        (self.report)(Event::Progress(ApplyProgress {
+            finished: self.finished,
+            all: self.order.len(),
+            elapsed: self.start.elapsed(),
+            silence: self.last_result.elapsed(),
+            waiting_for: next.map(|index| &plan.targets[*index].object),
+        }));
     }
 
     /// Records the outcome of an object that took some time.
     pub(super) fn record(&mut self, index: usize, outcome: ApplyOutcome, duration: Duration) {
         self.waiting[index] = Some((outcome, duration));
+        self.finished += 1;
+        self.last_result = Instant::now();
         while let Some(index) = self.order.get(self.next).copied()
             && let Some((outcome, duration)) = self.waiting[index].take()
         {

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use futures::future::{Either, select};
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 use tokio::time::{Instant, sleep};
@@ -83,7 +82,7 @@ impl ApplyRun<'_> {
     /// Sends the objects of a step, except those whose CRD failed.
     async fn step(&self, step: &ApplyStep, reporter: &mut Reporter<'_>) {
         let mut abandoned = pin!(self.abandoned());
-        select(pin!(self.list(&step.objects)), abandoned.as_mut()).await;
+        reporter.observe(self.list(&step.objects), abandoned.as_mut()).await;
         let broken = &reporter.failed_crds.clone();
         let outcomes = step.objects.iter().map(|&index| async move {
             let start = Instant::now();
@@ -91,8 +90,8 @@ impl ApplyRun<'_> {
         });
         let mut outcomes = unordered(outcomes, self.options.parallel);
         let mut left: FxHashSet<usize> = step.objects.iter().copied().collect();
-        while let Either::Left((Some((index, outcome, duration)), _)) =
-            select(outcomes.next(), abandoned.as_mut()).await
+        while let Some(Some((index, outcome, duration))) =
+            reporter.observe(outcomes.next(), abandoned.as_mut()).await
         {
             left.remove(&index);
             reporter.record(index, outcome, duration);
@@ -105,7 +104,7 @@ impl ApplyRun<'_> {
         let defines = step.phase == Phase::Crds && self.options.dry_run == DryRun::None;
         if defines
             && !self.is_finished()
-            && let Either::Left((broken, _)) = select(pin!(self.establish(step)), abandoned).await
+            && let Some(broken) = reporter.observe(self.establish(step), abandoned).await
         {
             reporter.fail_crds(self.plan, broken);
         }

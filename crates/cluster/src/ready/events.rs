@@ -2,21 +2,10 @@
 
 use std::time::SystemTime;
 
+use super::pod_problem::{PodProblem, WarningEvent};
 use crate::plan::Object;
 use crate::status::{ObjectStatus, Readiness};
 use smp_text::source::Span;
-
-/// The last event of type Warning about an object or the objects that belong to it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct WarningEvent {
-    /// The reason, such as `FailedScheduling`.
-    pub reason: String,
-    /// The message. May contain any text.
-    pub message: String,
-    /// The time of the last occurrence.
-    pub time: Option<SystemTime>,
-}
 
 /// The state of an object that is waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +23,8 @@ pub struct WaitedObject {
     pub warning: Option<WarningEvent>,
     /// Number of container restarts of its current Pods.
     pub restarts: u64,
-    /// Problems of its current Pods, such as `web-5d4: ImagePullBackOff: ...`.
-    pub problems: Vec<String>,
+    /// Problems of its current Pods.
+    pub problems: Vec<PodProblem>,
 }
 
 impl WaitedObject {

@@ -5,7 +5,9 @@
 
 mod collections;
 mod events;
+mod logs;
 mod options;
+mod pod_problem;
 mod related;
 mod tracker;
 
@@ -25,13 +27,14 @@ use super::status::{MissingStatus, READY, ReadyRule};
 use super::watch::{WatchEvent, watch_collections};
 use collections::WatchedCollections;
 use events::WaitReport;
-pub use events::{WaitEnd, WaitEvent, WaitResult, WaitedObject, WarningEvent};
+pub use events::{WaitEnd, WaitEvent, WaitResult, WaitedObject};
 pub use options::{FAILURE_GRACE, ReadinessLevel, WAIT_TIMEOUT, WaitOptions};
+pub use pod_problem::{ContainerExit, PodProblem, WarningEvent};
 use smp_merge::schema::{Gvk, Schema};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 use smp_text::yaml::Node;
-use tracker::{ReadinessTracker, TrackerOptions};
+use tracker::{FIRST_EVALUATION, ReadinessTracker, TrackerOptions};
 
 /// Waits until all objects are ready, one has failed, or the wait times out.
 ///
@@ -49,7 +52,9 @@ pub fn wait_until_ready(
 ) -> Result<WaitResult> {
     options.stop.iter().for_each(|stop| cluster.set_interrupt(stop));
     cluster.block_on(async {
-        let plan = ObjectPlan::resolve(cluster, resources).await?;
+        let limit = if options.timeout.is_zero() { FIRST_EVALUATION } else { options.timeout };
+        let until = Instant::now() + limit;
+        let plan = before(until, ObjectPlan::resolve(cluster, resources)).await??;
         plan.require_mappings(cluster)?;
         check_ready_rules(resources)?;
         let kinds = KindFilter::new(&options.kinds, &plan);
@@ -63,10 +68,26 @@ pub fn wait_until_ready(
             // Otherwise a later prune would treat a misspelt kind as ready.
             return Err(nothing_to_wait_for());
         }
-        let without = without_status(cluster, &targets, options.level).await;
+        let without = before(until, without_status(cluster, &targets, options.level)).await?;
         let outlook = WatchedCollections::new(&targets);
         let judge = ReadinessTracker::new(&targets, &outlook, &without, TrackerOptions::new(options), report);
-        Ok(watch_collections(cluster, &outlook.collections, |seen| judged(judge, seen)).await)
+        let mut result = watch_collections(cluster, &outlook.collections, |seen| judged(judge, seen)).await;
+        if result.end != WaitEnd::Interrupted {
+            logs::read_logs(cluster, resources, &mut result).await;
+        }
+        Ok(result)
+    })
+}
+
+/// Awaits requests that come before the first evaluation.
+///
+/// # Errors
+/// They take too long.
+async fn before<T>(until: Instant, requests: impl Future<Output = T>) -> Result<T> {
+    timeout_at(until, requests).await.map_err(|_| {
+        let message = "the wait timed out before the server had described its kinds";
+        Diagnostic::error(Code::NotReady, message)
+            .help("check the connection to the server, or use a longer --timeout")
     })
 }
 

@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use tokio::time::Instant;
 
-use super::events::WarningEvent;
-use crate::status::{conditions, has_condition, time};
+use super::pod_problem::{PodProblem, WarningEvent, containers, is_ready};
+use crate::status::time;
 use smp_text::yaml::{Node, Resolved};
 
 /// The known Pods, ReplicaSets and events of some namespaces, by UID.
@@ -26,14 +26,14 @@ struct Pod {
     owner: Option<SmolStr>,
     labels: FxHashMap<SmolStr, SmolStr>,
     restarts: u64,
-    problem: Option<ContainerProblem>,
+    problem: Option<CurrentProblem>,
 }
 
-/// A problem of a container.
+/// The problem of a Pod, and since when it keeps the Pod from becoming ready without intervention, if it does.
 #[derive(Debug, Clone)]
-struct ContainerProblem {
-    text: String,
-    since: Instant,
+struct CurrentProblem {
+    problem: PodProblem,
+    blocking_since: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -48,8 +48,8 @@ struct ReplicaSet {
 pub(super) struct RelatedState {
     pub(super) warning: Option<WarningEvent>,
     pub(super) restarts: u64,
-    pub(super) problems: Vec<String>,
-    /// The start of the oldest problem.
+    pub(super) problems: Vec<PodProblem>,
+    /// The start of the oldest problem that keeps a Pod from becoming ready.
     pub(super) problems_since: Option<Instant>,
 }
 
@@ -58,18 +58,6 @@ const REVISION: &str = "deployment.kubernetes.io/revision";
 const TEMPLATE_GENERATION: (&str, &str) =
     ("pod-template-generation", "deprecated.daemonset.template.generation");
 const REVISION_HASH: &str = "controller-revision-hash";
-
-/// Reasons of waiting containers that do not start without intervention.
-const PROBLEM_REASONS: [&str; 8] = [
-    "CrashLoopBackOff",
-    "CreateContainerConfigError",
-    "CreateContainerError",
-    "ErrImageNeverPull",
-    "ErrImagePull",
-    "ImagePullBackOff",
-    "InvalidImageName",
-    "RunContainerError",
-];
 
 fn text<'n>(node: &'n Node, path: &[&str]) -> Option<&'n str> {
     node.get_path(path).and_then(Node::as_str)
@@ -197,15 +185,15 @@ impl RelatedObjects {
         let mut members: Vec<(&SmolStr, &Pod)> = direct.chain(of_sets).copied().chain(itself).collect();
         members.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
         let about = std::iter::once(&own).chain(sets).chain(members.iter().map(|(uid, _)| *uid));
-        let problems = members.iter().filter_map(|(_, pod)| Some((pod, pod.problem.as_ref()?)));
+        let problems = members.iter().filter_map(|(_, pod)| pod.problem.as_ref());
         RelatedState {
             warning: about
                 .filter_map(|uid| self.warnings.get(uid))
                 .max_by_key(|warning| warning.time)
                 .cloned(),
             restarts: members.iter().map(|(_, pod)| pod.restarts).sum(),
-            problems_since: problems.clone().map(|(_, problem)| problem.since).min(),
-            problems: problems.map(|(pod, problem)| format!("{}: {}", pod.name, problem.text)).collect(),
+            problems_since: problems.clone().filter_map(|problem| problem.blocking_since).min(),
+            problems: problems.map(|problem| problem.problem.clone()).collect(),
         }
     }
 }
@@ -229,11 +217,6 @@ impl Pod {
     }
 }
 
-fn containers(pod: &Node) -> impl Iterator<Item = &Node> {
-    let lists = ["initContainerStatuses", "containerStatuses"];
-    lists.into_iter().filter_map(|list| pod.get_path(&["status", list])?.as_list()).flatten()
-}
-
 fn restarts(container: &Node) -> u64 {
     match container.get("restartCount").and_then(Node::resolve) {
         Some(Resolved::Int(count)) => u64::try_from(count).unwrap_or(0),
@@ -241,24 +224,15 @@ fn restarts(container: &Node) -> u64 {
     }
 }
 
-/// Returns the problem of the first container with one. Containers in a crash loop run in between, so a problem
-/// lasts until the Pod is ready.
-fn problem(pod: &Node, before: Option<ContainerProblem>, now: Instant) -> Option<ContainerProblem> {
-    let waiting = containers(pod).find_map(|container| {
-        let reason = text(container, &["state", "waiting", "reason"])?;
-        PROBLEM_REASONS.contains(&reason).then(|| (reason, text(container, &["state", "waiting", "message"])))
-    });
-    let since = before.as_ref().map_or(now, |problem| problem.since);
-    if let Some((reason, message)) = waiting {
-        let text = message.map_or_else(|| reason.to_string(), |message| format!("{reason}: {message}"));
-        return Some(ContainerProblem { text, since });
+/// Returns the problem of a Pod. Containers in a crash loop run in between, so a problem that keeps the Pod from becoming
+/// ready lasts until it is ready.
+fn problem(pod: &Node, before: Option<CurrentProblem>, now: Instant) -> Option<CurrentProblem> {
+    let since = before.as_ref().and_then(|problem| problem.blocking_since);
+    match PodProblem::of(pod) {
+        Some((problem, true)) => Some(CurrentProblem { problem, blocking_since: since.or(Some(now)) }),
+        _ if since.is_some() => before.filter(|_| !is_ready(pod)),
+        found => found.map(|(problem, _)| CurrentProblem { problem, blocking_since: None }),
     }
-    before.filter(|_| !is_ready(pod))
-}
-
-fn is_ready(pod: &Node) -> bool {
-    conditions(pod).is_ok_and(|conditions| has_condition(&conditions, "Ready", "True"))
-        || text(pod, &["status", "phase"]) == Some("Succeeded")
 }
 
 #[cfg(test)]
@@ -275,8 +249,8 @@ mod tests {
         companions.set_pod(&pod, Instant::now());
         let belongings = companions.states([("Pod", Some(&pod))].into_iter());
         assert_eq!(
-            (belongings[0].problems.as_slice(), belongings[0].restarts),
-            (&["p: ImagePullBackOff".into()][..], 2)
+            (belongings[0].problems[0].to_string(), belongings[0].restarts),
+            ("p: ImagePullBackOff".to_string(), 2)
         );
         assert!(belongings[0].problems_since.is_some());
     }

@@ -65,7 +65,7 @@ struct TrackedObject<'a> {
 }
 
 /// Maximum time for the first evaluation if the timeout is zero.
-const FIRST_EVALUATION: Duration = Duration::from_secs(30);
+pub(super) const FIRST_EVALUATION: Duration = Duration::from_secs(30);
 
 /// Interval of `Waiting` events.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);

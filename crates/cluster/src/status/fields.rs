@@ -76,7 +76,7 @@ pub(crate) struct StatusCondition<'n> {
     pub(crate) condition_type: &'n str,
     /// True, False or Unknown. Other values are ignored.
     pub(crate) status: &'n str,
-    pub(super) reason: &'n str,
+    pub(crate) reason: &'n str,
     pub(crate) message: &'n str,
     /// The observed generation, if given.
     pub(super) observed: Option<i64>,
