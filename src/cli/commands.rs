@@ -11,7 +11,7 @@ use clap::{
 
 use super::render::MessageArgs;
 #[cfg(feature = "cluster")]
-use super::{apply, applyset, delete, diff, wait};
+use super::{apply, applyset, delete, diff, drift, wait};
 use super::{
     blame, build, cache, check, create_patch, deps, help, inline_documents, lock, merge, patch, recover,
     schema, tree, version,
@@ -49,6 +49,9 @@ pub(super) enum Command {
     /// Show what applying an overlay would change in the cluster
     #[cfg(feature = "cluster")]
     Diff(diff::DiffArgs),
+    /// Show what others changed since the last apply
+    #[cfg(feature = "cluster")]
+    Drift(drift::DriftArgs),
     /// Wait until the objects of an overlay are ready
     #[cfg(feature = "cluster")]
     Wait(wait::WaitArgs),
@@ -162,6 +165,8 @@ fn find_command(name: &str) -> Option<(&'static str, Augment)> {
         "apply" => ("apply", apply::ApplyArgs::augment_args),
         #[cfg(feature = "cluster")]
         "diff" => ("diff", diff::DiffArgs::augment_args),
+        #[cfg(feature = "cluster")]
+        "drift" => ("drift", drift::DriftArgs::augment_args),
         #[cfg(feature = "cluster")]
         "wait" => ("wait", wait::WaitArgs::augment_args),
         #[cfg(feature = "cluster")]

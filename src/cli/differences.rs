@@ -91,7 +91,7 @@ pub(super) fn report_json(report: &DiffReport) -> Value {
 const MAX_VALUE: usize = 60;
 
 /// Formats a value on one line, truncated.
-fn short_value(value: Option<&Node>) -> String {
+pub(super) fn short_value(value: Option<&Node>) -> String {
     let Some(value) = value else { return "(none)".into() };
     let text = value.scalar_text().map_or_else(|| value.to_json_value().to_string(), ToString::to_string);
     let text = text.replace('\n', "\\n");

@@ -23,6 +23,8 @@ mod diff;
 #[cfg(feature = "cluster")]
 mod differences;
 mod document;
+#[cfg(feature = "cluster")]
+mod drift;
 mod format;
 mod git_driver;
 mod help;
@@ -109,6 +111,8 @@ fn execute(command: Command, sources: &SourceMap) -> Outcome {
         Command::Apply(args) => apply::run(&args, sources),
         #[cfg(feature = "cluster")]
         Command::Diff(args) => diff::run(&args, sources),
+        #[cfg(feature = "cluster")]
+        Command::Drift(args) => drift::run(&args, sources),
         #[cfg(feature = "cluster")]
         Command::Wait(args) => wait::run(&args, sources),
         #[cfg(feature = "cluster")]

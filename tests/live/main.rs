@@ -11,6 +11,7 @@ mod credentials;
 mod custom;
 mod deleting;
 mod directives;
+mod drift;
 #[path = "../../examples/fake_client.rs"]
 #[allow(dead_code, reason = "the program of the example is not run here")]
 mod fake_client;

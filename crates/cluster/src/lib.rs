@@ -25,6 +25,7 @@ mod dependents;
 mod deploy;
 mod diff;
 mod discovery;
+mod drift;
 mod errors;
 mod exec;
 mod external;
@@ -71,6 +72,7 @@ pub use delete::{
 };
 pub use deploy::{DeployEvent, DeployOptions, DeploySummary, LeftSet, deploy};
 pub use diff::{Danger, DiffOptions, DiffReport, LiveVersion, ObjectDiff, PlannedChange, diff, preview};
+pub use drift::{DriftState, FieldDrift, FieldWriter, ObjectDrift, drift};
 pub use external::run_external_diff;
 pub use k8s_openapi::jiff::Timestamp;
 pub use kubeconfig::ConnectOptions;

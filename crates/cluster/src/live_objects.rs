@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::client::Cluster;
 use super::json;
+use super::listing::{ListOptions, ListedObject, ListedObjects};
 use super::plan::{ObjectPlan, ObjectTarget};
 use super::request::{ApiRequest, in_order};
 use smp_overlay::resource::Resource;
@@ -20,9 +21,27 @@ use smp_text::yaml::Node;
 pub fn live_objects(cluster: &Cluster, resources: &[Resource], parallel: usize) -> Result<Vec<Option<Node>>> {
     cluster.block_on(async {
         let plan = ObjectPlan::resolve(cluster, resources).await?;
-        let read = plan.targets.iter().map(|target| live_object(cluster, target));
-        in_order(read, parallel).try_collect().await
+        live_nodes(cluster, &plan, parallel).await
     })
+}
+
+/// Reads the live object of each target, with list requests where one covers many.
+pub(super) async fn live_nodes(
+    cluster: &Cluster,
+    plan: &ObjectPlan<'_>,
+    parallel: usize,
+) -> Result<Vec<Option<Node>>> {
+    let targets: Vec<&ObjectTarget<'_>> = plan.targets.iter().collect();
+    let keep = |target: &ObjectTarget<'_>, item: Value| target.listed_item(item);
+    let listed = &ListedObjects::list(cluster, &targets, ListOptions::WHOLE, keep).await.unwrap_or_default();
+    let read = plan.targets.iter().map(|target| async move {
+        match listed.get(target) {
+            Some(ListedObject::Present(item)) => Ok(Some(Node::from(item))),
+            Some(ListedObject::Absent) => Ok(None),
+            None => live_object(cluster, target).await,
+        }
+    });
+    in_order(read, parallel).try_collect().await
 }
 
 async fn live_object(cluster: &Cluster, target: &ObjectTarget<'_>) -> Result<Option<Node>> {

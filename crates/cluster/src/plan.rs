@@ -112,6 +112,15 @@ impl ObjectTarget<'_> {
         node
     }
 
+    /// Adds the API version and kind to the object as an item of a list, which has none.
+    pub(super) fn listed_item(&self, mut item: Value) -> Value {
+        if let Some(fields) = item.as_object_mut() {
+            fields.insert("apiVersion".into(), self.object.gvk.api_version().as_str().into());
+            fields.insert("kind".into(), self.object.gvk.kind.as_str().into());
+        }
+        item
+    }
+
     /// Parses the object in a response. A response with another object is an error, since it could pass for an
     /// applied or unchanged one.
     pub(super) fn parse_response(&self, response: &[u8]) -> serde_json::Result<Node> {

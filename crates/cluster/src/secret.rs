@@ -14,6 +14,11 @@ pub(super) fn is_secret(gvk: &Gvk) -> bool {
     gvk.group.is_empty() && gvk.kind == "Secret"
 }
 
+/// Returns true for the fields of a Secret that contain its values.
+pub(super) fn is_secret_field(name: &str) -> bool {
+    ["data", "stringData"].contains(&name)
+}
+
 /// Masks the values of both versions of a Secret as `kubectl diff` does: `***`, or `*** (before)` and
 /// `*** (after)` where they differ. In addition, `stringData` and the last-applied annotation are masked.
 pub(super) fn mask(mut old: Option<&mut Node>, mut new: Option<&mut Node>) {

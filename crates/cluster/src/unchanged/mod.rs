@@ -81,12 +81,8 @@ impl KnownObjects {
 }
 
 impl KnownObject {
-    fn new(target: &ObjectTarget<'_>, mut object: Value, manager: Option<&str>) -> Self {
-        // Items of a list have no API version and kind.
-        if let Some(fields) = object.as_object_mut() {
-            fields.insert("apiVersion".into(), target.object.gvk.api_version().as_str().into());
-            fields.insert("kind".into(), target.object.gvk.kind.as_str().into());
-        }
+    fn new(target: &ObjectTarget<'_>, object: Value, manager: Option<&str>) -> Self {
+        let object = target.listed_item(object);
         let is_same = |manager| {
             let applied = json::decode(&target.body(manager).ok()?).ok()?;
             Some(is_unchanged(&applied, &object, manager))

@@ -1,0 +1,151 @@
+//! `kubectl smp drift`: what others changed since the last apply.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::differences::short_value;
+use super::format::ReportFormat;
+use super::live::{object_json, qualified_name};
+use super::objects::ObjectArgs;
+use super::report::{print_json, print_line};
+use super::{Failure, Outcome, diff, render};
+use smp_cluster::{Cluster, DriftState, FIELD_MANAGER, FieldDrift, FieldWriter, ObjectDrift, PARALLEL};
+use smp_text::diagnostic::{Code, Diagnostic, counted, plural};
+use smp_text::source::SourceMap;
+use smp_text::yaml::Node;
+
+/// Show what others changed since the last apply.
+///
+/// The exit status is 0 without drift, 1 with drift, and 2 for errors.
+#[derive(Debug, Args)]
+pub(super) struct DriftArgs {
+    #[command(flatten)]
+    objects: ObjectArgs,
+
+    /// Name of the field manager that applied the objects
+    #[arg(long, value_name = "NAME", default_value = FIELD_MANAGER)]
+    field_manager: String,
+
+    /// Output format
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = ReportFormat::Text)]
+    output: ReportFormat,
+
+    /// Maximum number of objects to read in parallel
+    #[arg(long, value_name = "N", default_value_t = PARALLEL, hide_short_help = true)]
+    concurrency: usize,
+}
+
+/// Shows the drift of all objects.
+pub(super) fn run(args: &DriftArgs, sources: &SourceMap) -> Outcome {
+    diff::with_error_status(show(args, sources), sources)
+}
+
+fn show(args: &DriftArgs, sources: &SourceMap) -> Outcome {
+    let resources = args.objects.load(sources)?;
+    let cluster = Cluster::connect(&args.objects.connect(sources))?;
+    let found = smp_cluster::drift(&cluster, &resources, &args.field_manager, args.concurrency)?;
+    match args.output {
+        ReportFormat::Json => {
+            let objects: Vec<Value> = found.iter().filter(|one| is_shown(one)).map(drift_json).collect();
+            print_json(&json!({"objects": objects}))?;
+        }
+        ReportFormat::Text => found.iter().filter(|one| is_shown(one)).try_for_each(print_drift)?,
+    }
+    let not_applied = found.iter().filter(|one| one.state == DriftState::NotApplied).count();
+    let drifted = found.iter().filter(|one| one.has_drifted()).count();
+    if not_applied > 0 {
+        render::print(&[unknown(not_applied, &args.field_manager)], sources);
+    }
+    render::print_note(&summary(&found, drifted, not_applied));
+    Ok(ExitCode::from(if not_applied > 0 { diff::ERROR } else { u8::from(drifted > 0) }))
+}
+
+fn unknown(count: usize, manager: &str) -> Diagnostic {
+    let (objects, are) = (counted(count, "object"), plural(count, "has", "have"));
+    let message =
+        format!("the drift of {objects} is unknown: the field manager `{manager}` owns no fields of them");
+    Diagnostic::error(Code::ClusterState, message)
+        .note(format!("{objects} {are} never been applied by it, or others took or removed all fields"))
+        .help("apply the objects, or name the field manager that applied them with --field-manager")
+}
+
+fn is_shown(one: &ObjectDrift) -> bool {
+    one.has_drifted() || one.state == DriftState::NotApplied
+}
+
+/// Formats the summary: `3 objects: 1 drifted, 2 unchanged`.
+fn summary(found: &[ObjectDrift], drifted: usize, not_applied: usize) -> String {
+    let missing = found.iter().filter(|one| one.state == DriftState::Missing).count();
+    let counts = [
+        (drifted - missing, "changed by others"),
+        (missing, "missing"),
+        (not_applied, "not applied"),
+        (found.len() - drifted - not_applied, "without drift"),
+    ];
+    let counts: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    format!("{}: {}", counted(found.len(), "object"), counts.join(", "))
+}
+
+fn print_drift(one: &ObjectDrift) -> Result<(), Failure> {
+    let name = qualified_name(&one.object);
+    match &one.state {
+        DriftState::Missing => return Ok(print_line(&format!("missing   {name}"))?),
+        DriftState::NotApplied => return Ok(print_line(&format!("unknown   {name}"))?),
+        _ => print_line(&format!("changed   {name}"))?,
+    }
+    for field in &one.fields {
+        let by = field.writer.as_ref().map(writer_text).unwrap_or_default();
+        let by = match (&field.live, by.as_str()) {
+            (Some(_), _) => by,
+            (None, "") => " (removed by others, or new in the manifest)".into(),
+            (None, by) => format!(" (removed by others, or new in the manifest; last write{by})"),
+        };
+        let (old, new) = (short_value(field.manifest.as_ref()), short_value(field.live.as_ref()));
+        print_line(&format!("  {}: {old} -> {new}{by}", field.path))?;
+    }
+    Ok(())
+}
+
+/// Formats a writer: ` by kubectl-edit at 2026-01-02T03:04:05Z`.
+fn writer_text(writer: &FieldWriter) -> String {
+    let subresource = match writer.subresource.as_str() {
+        "" => String::new(),
+        subresource => format!(" ({subresource})"),
+    };
+    // The server does not record the time of every write of a subresource.
+    let time = if writer.time.is_empty() { String::new() } else { format!(" at {}", writer.time) };
+    format!(" by {}{subresource}{time}", writer.manager)
+}
+
+fn drift_json(one: &ObjectDrift) -> Value {
+    let mut found = object_json(&one.object);
+    let (state, applied) = match &one.state {
+        DriftState::Missing => ("missing", None),
+        DriftState::Applied(time) => ("changed", Some(time.as_str())),
+        _ => ("unknown", None),
+    };
+    found["state"] = state.into();
+    found["appliedAt"] = json!(applied);
+    found["fields"] = one.fields.iter().map(field_json).collect();
+    found
+}
+
+fn field_json(field: &FieldDrift) -> Value {
+    let value = |node: &Option<Node>| node.as_ref().map(Node::to_json_value);
+    let writer = field.writer.as_ref().map(|writer| {
+        json!({
+            "manager": writer.manager, "operation": writer.operation, "subresource": writer.subresource,
+            "time": Some(writer.time.as_str()).filter(|time| !time.is_empty()),
+        })
+    });
+    json!({
+        "path": field.path.to_string(), "manifest": value(&field.manifest), "live": value(&field.live),
+        "writer": writer,
+    })
+}
