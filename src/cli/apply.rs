@@ -156,6 +156,11 @@ enum ValidateArg {
 }
 
 impl ApplyArgs {
+    /// Applies a revision of an ApplySet instead of a target.
+    pub(super) fn select_rollback(&mut self, parent: &str, revision: Option<u64>) {
+        self.prune.select_rollback(parent, revision);
+    }
+
     /// Returns the kinds to wait for if `--wait` is given; an empty slice means all kinds. `true` and
     /// `false` are accepted as for kubectl's `--wait`.
     fn kinds_to_wait_for(&self) -> Option<&[String]> {
@@ -271,13 +276,19 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
 
 /// Applies all objects and prints the status of each. Succeeds if all steps succeed.
 fn plan_and_apply(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
-    let options = args.deploy_options()?;
-    let mut resources = args.objects.load_validated(args.validation(sources).as_ref(), sources)?;
-    args.server_fields.strip(&mut resources);
+    let mut options = args.deploy_options()?;
     if matches!(args.dry_run, DryRunArg::Client) {
+        let mut resources = args.objects.load_validated(args.validation(sources).as_ref(), sources)?;
+        args.server_fields.strip(&mut resources);
         return show_only(args, resources, options, sources);
     }
-    let cluster = Cluster::connect(&args.objects.connect(sources))?;
+    let set = &args.prune.set;
+    let (cluster, mut resources, revision) =
+        set.load(&args.objects, args.validation(sources).as_ref(), sources)?;
+    args.server_fields.strip(&mut resources);
+    if let Some(set) = &mut options.set {
+        set.history.rollback_of = revision;
+    }
     let plan = Planner {
         args: &args.plan,
         cluster: &cluster,

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
+use super::apply::{self, ApplyArgs};
 use super::connect::ConnectArgs;
 use super::format::{ReportFormat, one_of};
 use super::objects::ObjectArgs;
@@ -38,6 +39,14 @@ enum ApplySetSubcommand {
     ///
     /// Only the ApplySet label of the objects changes.
     Adopt(Box<AdoptArgs>),
+    /// List the revisions of an ApplySet
+    ///
+    /// `apply --prune` records a revision each time that the manifests have changed.
+    History(SetViewArgs),
+    /// Apply an earlier revision of an ApplySet
+    ///
+    /// Takes the flags of `apply`. Objects that are not in the revision are pruned.
+    Rollback(Box<RollbackArgs>),
     /// Remove an ApplySet but keep its objects
     ///
     /// Only the ApplySet label of the objects is removed.
@@ -71,6 +80,21 @@ struct SetViewArgs {
 
     #[command(flatten)]
     connect: ConnectArgs,
+}
+
+#[derive(Debug, Args)]
+struct RollbackArgs {
+    /// Parent of the ApplySet in the namespace of --namespace: NAME (of a Secret) or
+    /// RESOURCE[.GROUP]/NAME
+    #[arg(value_name = "PARENT", value_parser = parent_name)]
+    parent: String,
+
+    /// Revision to apply [default: the one before the last]
+    #[arg(long, value_name = "N")]
+    to_revision: Option<u64>,
+
+    #[command(flatten)]
+    apply: ApplyArgs,
 }
 
 #[derive(Debug, Args)]
@@ -109,13 +133,61 @@ struct OrphanArgs {
     connect: ConnectArgs,
 }
 
-pub(super) fn run(args: &ApplySetCommand, sources: &SourceMap) -> Outcome {
-    match &args.command {
-        ApplySetSubcommand::List(args) => list(args, sources),
-        ApplySetSubcommand::View(args) => view(args, sources),
-        ApplySetSubcommand::Adopt(args) => adopt(args, sources),
-        ApplySetSubcommand::Orphan(args) => orphan(args, sources),
+pub(super) fn run(args: ApplySetCommand, sources: &SourceMap) -> Outcome {
+    match args.command {
+        ApplySetSubcommand::List(args) => list(&args, sources),
+        ApplySetSubcommand::View(args) => view(&args, sources),
+        ApplySetSubcommand::History(args) => history(&args, sources),
+        ApplySetSubcommand::Rollback(args) => rollback(*args, sources),
+        ApplySetSubcommand::Adopt(args) => adopt(&args, sources),
+        ApplySetSubcommand::Orphan(args) => orphan(&args, sources),
     }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct JsonRevision<'r> {
+    revision: u64,
+    time: &'r str,
+    objects: usize,
+    target: Option<&'r str>,
+    rollback_of: Option<u64>,
+}
+
+fn history(args: &SetViewArgs, sources: &SourceMap) -> Outcome {
+    let cluster = Cluster::connect(&args.connect.options(sources))?;
+    let revisions = smp_cluster::list_revisions(&cluster, &args.parent)?;
+    if args.output == ReportFormat::Json {
+        let json = revisions.iter().map(|revision| JsonRevision {
+            revision: revision.number,
+            time: &revision.time,
+            objects: revision.objects,
+            target: revision.target.as_deref(),
+            rollback_of: revision.rollback_of,
+        });
+        print_json(&json.collect::<Vec<_>>())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if revisions.is_empty() {
+        render::print_note("the ApplySet has no revisions");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut rows = vec![["REVISION", "APPLIED", "OBJECTS", "TARGET"].map(String::from)];
+    rows.extend(revisions.iter().map(|revision| {
+        let target = match (revision.rollback_of, &revision.target) {
+            (Some(number), _) => format!("revision {number}"),
+            (None, target) => target.clone().unwrap_or_default(),
+        };
+        [revision.number.to_string(), revision.time.clone(), revision.objects.to_string(), target]
+    }));
+    print_rows(&rows)
+}
+
+/// Applies an earlier revision as a run of its own.
+fn rollback(args: RollbackArgs, sources: &SourceMap) -> Outcome {
+    let RollbackArgs { parent, to_revision, mut apply } = args;
+    apply.select_rollback(&parent, to_revision);
+    apply::run(&apply, sources)
 }
 
 #[derive(Serialize)]

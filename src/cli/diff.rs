@@ -13,8 +13,8 @@ use super::prune::{self, SetArgs};
 use super::validation::ValidateArgs;
 use super::{Outcome, render, report};
 use smp_cluster::{
-    self, ApplyConflict, ApplySetEvent, ApplySetOptions, Cluster, DiffOptions, DiffReport, FIELD_MANAGER,
-    Object, ObjectDiff, PARALLEL, PlannedChange, ServerSideApplyOptions,
+    self, ApplyConflict, ApplySetEvent, ApplySetOptions, DiffOptions, DiffReport, FIELD_MANAGER, Object,
+    ObjectDiff, PARALLEL, PlannedChange, ServerSideApplyOptions,
 };
 use smp_inspect::check::IncompleteObjects;
 use smp_text::diagnostic::{Code, Diagnostic, counted};
@@ -112,9 +112,8 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     let set = args.set.options(&args.objects)?;
     // Objects are compared without further changes, so placeholders are findings.
     let validation = args.validate.validation(IncompleteObjects::Validate, sources);
-    let mut resources = args.objects.load_validated(validation.as_ref(), sources)?;
+    let (cluster, mut resources, _) = args.set.load(&args.objects, validation.as_ref(), sources)?;
     args.server_fields.strip(&mut resources);
-    let cluster = Cluster::connect(&args.objects.connect(sources))?;
     let options = args.diff_options(set.as_ref());
     let mut report = |event: ApplySetEvent<'_>| prune::print_event(&event, None, sources);
     let mut compared = smp_cluster::preview(&cluster, &mut resources, &options, set, &mut report)?;
@@ -131,7 +130,7 @@ pub(super) fn print(compared: &mut DiffReport, format: DiffFormat, sources: &Sou
     let changed = differences::print(compared, format)?;
     render::print(&compared.rejections, sources);
     render::print(&compared.problems, sources);
-    render::print_note(&summary(compared));
+    render::print_note(&summary(compared, format));
     Ok(match (compared.is_success(), changed) {
         (false, _) => ExitCode::from(ERROR),
         (true, true) => ExitCode::from(DIFFERENT),
@@ -140,7 +139,7 @@ pub(super) fn print(compared: &mut DiffReport, format: DiffFormat, sources: &Sou
 }
 
 /// Formats the summary: `3 objects: 1 would be created, 1 changed, 1 cannot be compared`.
-fn summary(compared: &DiffReport) -> String {
+fn summary(compared: &DiffReport, format: DiffFormat) -> String {
     let all = compared.objects.len() + compared.problems.len();
     let planned =
         |change: PlannedChange| compared.objects.iter().filter(|diff| diff.change == change).count();
@@ -148,6 +147,9 @@ fn summary(compared: &DiffReport) -> String {
         compared.conflicts.iter().map(|conflict| &conflict.object).collect();
     let is_unchanged = |diff: &&ObjectDiff| !diff.is_changed() && !conflicting.contains(&diff.object);
     let unchanged = compared.objects.iter().filter(is_unchanged).count();
+    // The other formats do not show dangers.
+    let has_danger = |diff: &&ObjectDiff| format == DiffFormat::Plan && !diff.dangers.is_empty();
+    let dangers = compared.objects.iter().filter(has_danger).count();
     let counts = [
         (planned(PlannedChange::Created), "would be created"),
         (planned(PlannedChange::Moved), "would be moved"),
@@ -160,7 +162,7 @@ fn summary(compared: &DiffReport) -> String {
         (compared.conflicts.len(), "in conflict"),
         (compared.rejections.len(), "would be rejected"),
         (compared.problems.len(), "cannot be compared"),
-        (compared.objects.iter().filter(|diff| !diff.dangers.is_empty()).count(), "with dangers"),
+        (dangers, "with dangers"),
     ];
     let parts: Vec<_> = counts
         .iter()

@@ -118,7 +118,7 @@ fn execute(command: Command, sources: &SourceMap) -> Outcome {
         #[cfg(feature = "cluster")]
         Command::Delete(args) => delete::run(&args, sources),
         #[cfg(feature = "cluster")]
-        Command::Applyset(args) => applyset::run(&args, sources),
+        Command::Applyset(args) => applyset::run(args, sources),
         Command::Merge(args) => merge::run(&args, sources),
         Command::Merge3(args) => merge::run_three_way(&args, sources),
         Command::Patch(args) => patch::run(&args, sources),

@@ -10,11 +10,13 @@ use super::objects::ObjectArgs;
 use super::progress::LiveLines;
 use super::report::print_line_deferring_errors;
 use super::repository::source_of;
+use super::validation::Validation;
 use super::{Failure, render};
 use smp_cluster::{
-    self, ApplySetEvent, ApplySetOptions, ApplySetTooling, Cascade, KeptObject, LeftSet, Object,
-    ObjectFailure, PruneLimit, PruneMode, PruneOptions, PruneSummary, RemainingObject,
+    self, ApplySetEvent, ApplySetOptions, ApplySetTooling, Cascade, Cluster, HistoryOptions, KeptObject,
+    LeftSet, Object, ObjectFailure, PruneLimit, PruneMode, PruneOptions, PruneSummary, RemainingObject,
 };
+use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, counted, plural};
 use smp_text::source::SourceMap;
 
@@ -80,6 +82,10 @@ pub(super) struct SetArgs {
     /// Owners are known by the marks of Helm, Argo CD and Flux, and by the ApplySet label.
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
     adopt: bool,
+
+    /// Revision of the ApplySet to use instead of a target; 0 is the one before the last
+    #[arg(long, value_name = "N", conflicts_with_all = ["targets", "filename", "kustomize"], hide_short_help = true)]
+    revision: Option<u64>,
 }
 
 /// Parses the maximum number of objects to prune.
@@ -104,11 +110,49 @@ pub(super) struct PruneArgs {
     #[arg(hide_short_help = true, long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     prune_dry_run: bool,
 
+    /// Number of revisions of the ApplySet to keep, for rollbacks; 0 records none
+    #[arg(long, value_name = "N", default_value_t = HistoryOptions::default().limit, hide_short_help = true)]
+    history: usize,
+
+    /// Also keep the values of Secrets in the history
+    #[arg(hide_short_help = true, long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    history_secrets: bool,
+
     #[command(flatten)]
-    set: SetArgs,
+    pub(super) set: SetArgs,
 }
 
 impl SetArgs {
+    /// Selects the ApplySet `parent` and a revision of it.
+    pub(super) fn select_revision(&mut self, parent: &str, revision: Option<u64>) {
+        self.applyset = Some(parent.to_string());
+        self.revision = revision;
+    }
+
+    /// Connects to the cluster, and builds the target or reads the objects of a revision. Also returns
+    /// the number of the revision.
+    pub(super) fn load(
+        &self,
+        objects: &ObjectArgs,
+        validation: Option<&Validation<'_>>,
+        sources: &SourceMap,
+    ) -> Result<(Cluster, Vec<Resource>, Option<u64>), Failure> {
+        let connect = || Cluster::connect(&objects.connect(sources));
+        let Some((parent, revision)) = self.applyset.as_deref().zip(self.revision) else {
+            let resources = objects.load_validated(validation, sources)?;
+            return Ok((connect()?, resources, None));
+        };
+        if validation.is_some() {
+            let message = "a revision cannot be validated locally: omit --validate, or use --validate=strict";
+            return Err(Failure::Usage(message.into()));
+        }
+        let cluster = connect()?;
+        let (found, resources) =
+            smp_cluster::read_revision(&cluster, parent, Some(revision).filter(|n| *n > 0))?;
+        render::print_note(&format!("revision {} of {}", found.number, found.time));
+        Ok((cluster, resources, Some(found.number)))
+    }
+
     /// Returns the options of the ApplySet if one is given.
     pub(super) fn options(&self, objects: &ObjectArgs) -> Result<Option<ApplySetOptions>, Failure> {
         let Some(parent) = self.applyset.as_ref() else {
@@ -117,6 +161,7 @@ impl SetArgs {
                 (self.prune_adopted, "prune-adopted"),
                 (self.prune_limit.is_some(), "prune-limit"),
                 (self.adopt, "adopt"),
+                (self.revision.is_some(), "revision"),
             ];
             let Some((_, flag)) = flags.iter().find(|(is_set, _)| *is_set) else { return Ok(None) };
             return Err(Failure::Usage(format!("`--{flag}` requires --applyset")));
@@ -142,6 +187,12 @@ impl PruneArgs {
         self.prune || self.prune_dry_run
     }
 
+    /// Prunes objects that are not in a revision of the ApplySet `parent`, which is applied.
+    pub(super) fn select_rollback(&mut self, parent: &str, revision: Option<u64>) {
+        self.prune = true;
+        self.set.select_revision(parent, Some(revision.unwrap_or_default()));
+    }
+
     /// Returns the options of the ApplySet to apply and prune if one is given.
     pub(super) fn options(
         &self,
@@ -161,6 +212,11 @@ impl PruneArgs {
             }
             _ => Ok(set.map(|set| ApplySetOptions {
                 prune: self.prune_options(&set, cascade),
+                history: HistoryOptions {
+                    limit: self.history,
+                    with_secrets: self.history_secrets,
+                    ..set.history
+                },
                 parallel,
                 ..set
             })),

@@ -89,6 +89,7 @@ const INTERNAL_LIMITS: &[(&str, &str)] = &[
     ("cli/live.rs", "MAX_LISTED"),       // names in a message
     ("cli/plan.rs", "MAX_DIFFERENCES"),  // notes of a message
     ("cli/progress.rs", "MAX_LINES"),    // lines of progress; the rest is counted
+    ("cluster/applyset/history/content.rs", "MAX_CONTENT"), // size of what this program wrote
     ("cluster/applyset/prune_limit.rs", "MAX_LISTED"), // names in a message
     ("cluster/contents.rs", "MAX_NAMED"), // names in a message
     ("cluster/errors.rs", "MAX_CHAIN"),  // detects cycles

@@ -17,6 +17,7 @@ mod drift;
 mod fake_client;
 mod fake_client_parity;
 mod faults;
+mod history;
 mod interrupted;
 mod last_applied;
 mod oracle;

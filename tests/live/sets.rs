@@ -329,7 +329,7 @@ fn members_are_listed_by_label_where_possible() {
     let sets = Sets::new();
     sets.smp("shop", &(maps(&["a", "b"]) + DEPLOYMENT), &[]).ended(0);
     let witness = Proxy::witness(&sets.rig);
-    sets.smp("shop", &maps(&["b"]), &["--server", &witness.url()]).ended(0);
+    sets.smp("shop", &maps(&["b"]), &["--history=0", "--server", &witness.url()]).ended(0);
     let asked = witness.take();
     let lists: BTreeSet<_> = asked.iter().filter(|request| request.contains("limit=")).collect();
     assert!(lists.iter().all(|request| request.contains("labelSelector=applyset")), "{lists:?}");

@@ -169,6 +169,9 @@ pub fn deploy(
     if !matches!(summary.waited, Some(Err(_))) {
         report_left_sets(cluster, &summary.applied, report);
     }
+    if let Some(set) = &set {
+        set.record_revision(resources, &mut |event| report(DeployEvent::Set(event)));
+    }
     summary.pruned = set.map(|set| set.prune(&mut |event| report(DeployEvent::Set(event))));
     Ok(summary)
 }

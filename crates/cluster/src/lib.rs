@@ -60,8 +60,9 @@ pub use apply::{
 };
 pub use applyset::{
     ApplySetEvent, ApplySetListing, ApplySetOptions, ApplySetRun, ApplySetSource, ApplySetTooling,
-    ApplySetView, GroupKind, KeptObject, NamespaceScope, OrphanedParent, PruneLimit, PruneMode, PruneOptions,
-    PruneSummary, adopt, check_parent_name, describe_applyset, list_applysets, orphan,
+    ApplySetView, GroupKind, HistoryOptions, KeptObject, NamespaceScope, OrphanedParent, PruneLimit,
+    PruneMode, PruneOptions, PruneSummary, Revision, adopt, check_parent_name, describe_applyset,
+    list_applysets, list_revisions, orphan, read_revision,
 };
 pub use cascade::Cascade;
 pub use client::Cluster;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use super::history::revision::HistoryOptions;
 use super::tooling::ApplySetTooling;
 use crate::apply::PARALLEL;
 use crate::cascade::Cascade;
@@ -23,6 +24,8 @@ pub struct ApplySetOptions {
     pub adopt: bool,
     /// The target of the run and its repository, if known. They are stored in the parent.
     pub source: Option<ApplySetSource>,
+    /// The history of the set.
+    pub history: HistoryOptions,
     /// Maximum number of parallel requests; at least one.
     pub parallel: usize,
 }
@@ -47,7 +50,16 @@ impl ApplySetOptions {
     #[must_use]
     pub fn new(parent: impl Into<String>) -> Self {
         let (tooling, prune) = (ApplySetTooling::default(), PruneOptions::default());
-        Self { parent: parent.into(), tooling, prune, adopt: false, source: None, parallel: PARALLEL }
+        let history = HistoryOptions::default();
+        Self {
+            parent: parent.into(),
+            tooling,
+            prune,
+            adopt: false,
+            source: None,
+            history,
+            parallel: PARALLEL,
+        }
     }
 }
 

@@ -31,6 +31,21 @@ pub(super) const TARGET: &str = "smp.kubectl.dev/target";
 /// The annotation of a parent with the repository of that target.
 pub(super) const REPOSITORY: &str = "smp.kubectl.dev/repository";
 
+/// The label of a stored revision with the ID of its set.
+pub(super) const HISTORY_OF: &str = "smp.kubectl.dev/history-of";
+
+/// The label of a stored revision with its number.
+pub(super) const REVISION: &str = "smp.kubectl.dev/revision";
+
+/// The annotations of a stored revision: time, number of objects, compressed size, number of Secrets, hash of the
+/// content, and the revision that was applied again.
+pub(super) const TIME: &str = "smp.kubectl.dev/applied-at";
+pub(super) const OBJECTS: &str = "smp.kubectl.dev/objects";
+pub(super) const SIZE: &str = "smp.kubectl.dev/size";
+pub(super) const CHUNKS: &str = "smp.kubectl.dev/chunks";
+pub(super) const DIGEST: &str = "smp.kubectl.dev/digest";
+pub(super) const ROLLBACK_OF: &str = "smp.kubectl.dev/rollback-of";
+
 /// Returns the ID of a parent's set. The namespace and the group may be empty.
 pub(super) fn set_id(name: &str, namespace: &str, kind: &str, group: &str) -> String {
     let hash = Sha256::digest(format!("{name}.{namespace}.{kind}.{group}"));

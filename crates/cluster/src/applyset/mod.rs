@@ -19,6 +19,7 @@
 
 mod adopt;
 mod events;
+mod history;
 pub(super) mod id;
 mod inventory;
 mod lock_record;
@@ -42,6 +43,7 @@ pub use events::{
     ApplySetEvent, ApplySetOptions, ApplySetSource, KeptObject, PruneLimit, PruneMode, PruneOptions,
     PruneSummary,
 };
+pub use history::{HistoryOptions, Revision, list_revisions, read_revision};
 pub use inventory::{
     ApplySetListing, ApplySetView, NamespaceScope, describe_applyset, find_parent_by_id, list_applysets,
 };

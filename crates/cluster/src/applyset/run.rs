@@ -6,6 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::events::{ApplySetEvent, ApplySetOptions, ApplySetSource, PruneMode, PruneSummary, SetReport};
+use super::history::record;
 use super::id::{GROUP_KINDS, PART_OF};
 use super::lock_record::SetStep;
 use super::members::{MemberQuery, SetCollection, SetMember, collections, members, removed_kinds};
@@ -270,6 +271,20 @@ impl<'c> ApplySetRun<'c> {
         if let Event::Applied(applied) = event {
             let uid = applied.live.get_path(&["metadata", "uid"]).and_then(Node::as_str);
             self.uids.extend(uid.map(str::to_string));
+        }
+    }
+
+    /// Records the applied resources in the history of the set. Problems are reported, and do not affect the run.
+    pub(crate) fn record_revision(&self, resources: &[Resource], report: SetReport<'_>) {
+        let Some(lock) = &self.lock else { return };
+        let parent = (&self.parent.parent_ref, lock.parent_uid());
+        match self.cluster.block_on(record(self.cluster, parent, &self.options, resources)) {
+            Ok(None) => {}
+            Ok(Some(reason)) => report(ApplySetEvent::Note(&format!("no revision was recorded: {reason}"))),
+            Err(problem) => {
+                let text = format!("no revision was recorded: {}", problem.message());
+                report(ApplySetEvent::Warning(&text));
+            }
         }
     }
 
