@@ -2,13 +2,17 @@
 
 use std::time::Duration;
 
+use futures::StreamExt as _;
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::Value;
+use smol_str::SmolStr;
 use tokio::time::Instant;
 
 use super::client::Cluster;
 use super::errors::invalid_response;
 use super::json;
-use super::mapping::crd_path;
-use super::request::ApiRequest;
+use super::mapping::{ResourceMapping, crd_path};
+use super::request::{ApiRequest, unordered};
 use super::status::{conditions, has_condition};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::Node;
@@ -44,29 +48,105 @@ pub(super) fn is_established(definition: &Node) -> bool {
 /// The first and the longest pause between requests.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
+/// Time after which the conditions of a CRD are read whose kind is not served yet.
+const CONDITIONS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The CRDs to wait for by name, with the versions of their kinds.
+pub(super) type AwaitedCrds = FxHashMap<SmolStr, Vec<ResourceMapping>>;
+
 impl Cluster {
-    /// Waits until a CRD is established.
-    pub(super) async fn wait_until_established(&self, name: &str, limit: Duration) -> Result<()> {
-        let request = ApiRequest::get(crd_path(name));
-        let (start, mut pause) = (Instant::now(), PAUSES.0);
+    /// Waits until CRDs are established. Returns those that are not, with the reason.
+    ///
+    /// Reads the discovery document of each group version, which is small and covers many CRDs. The CRDs themselves may
+    /// be large, and are only read if that takes long.
+    pub(super) async fn wait_until_established(
+        &self,
+        mut awaited: AwaitedCrds,
+        limit: Duration,
+    ) -> FxHashMap<SmolStr, Diagnostic> {
+        let (start, mut pause, mut failed) = (Instant::now(), PAUSES.0, FxHashMap::default());
+        let mut last_read = start;
         loop {
-            let definition = self.parse_response(json::parse_object, &self.get(&request).await?)?;
-            let crd_state = crd_state(&definition);
-            match crd_state.map_err(|error| invalid_response(&self.endpoint, &request.path, &error))? {
-                CrdState::Established => return Ok(()),
-                CrdState::NamesRejected(reason) => {
-                    let message = format!("the server does not accept the names of the CRD: {reason}");
-                    return Err(Diagnostic::error(Code::Remote, message));
-                }
-                CrdState::Waiting if start.elapsed() >= limit => {
-                    let message = format!("the CRD was not established within {limit:?}");
-                    return Err(Diagnostic::error(Code::Remote, message));
-                }
-                CrdState::Waiting => tokio::time::sleep(pause).await,
+            self.remove_served(&mut awaited).await;
+            let is_late = start.elapsed() >= limit;
+            if is_late || last_read.elapsed() >= CONDITIONS_INTERVAL {
+                last_read = Instant::now();
+                let late = is_late.then_some(limit);
+                failed.extend(self.failed_crds(&mut awaited, late).await);
             }
+            if awaited.is_empty() {
+                return failed;
+            }
+            tokio::time::sleep(pause).await;
             pause = (pause * 2).min(PAUSES.1);
         }
     }
+
+    /// Reads the conditions of CRDs. Removes those that are established or have failed, and returns the latter. `late`
+    /// is the time limit if it has passed.
+    async fn failed_crds(
+        &self,
+        awaited: &mut AwaitedCrds,
+        late: Option<Duration>,
+    ) -> Vec<(SmolStr, Diagnostic)> {
+        let states = awaited.keys().cloned().map(|name| async move {
+            let state = self.crd_state(&name).await;
+            (name, state)
+        });
+        let states: Vec<_> = unordered(states, PARALLEL_READS).collect().await;
+        let mut failed = Vec::new();
+        for (name, state) in states {
+            let reason = match (state, late) {
+                (Ok(CrdState::Waiting), None) => continue,
+                (Ok(CrdState::Established), _) => None,
+                (Ok(CrdState::Waiting), Some(limit)) => {
+                    Some(remote(format!("the CRD was not established within {limit:?}")))
+                }
+                (Ok(CrdState::NamesRejected(reason)), _) => {
+                    Some(remote(format!("the server does not accept the names of the CRD: {reason}")))
+                }
+                (Err(problem), _) => Some(problem),
+            };
+            awaited.remove(&name);
+            failed.extend(reason.map(|reason| (name, reason)));
+        }
+        failed
+    }
+
+    /// Removes the CRDs whose kind is served.
+    async fn remove_served(&self, awaited: &mut AwaitedCrds) {
+        let paths: FxHashSet<String> = awaited.values().flatten().map(discovery_path).collect();
+        let documents = paths.into_iter().map(|path| async move {
+            let document: Option<Value> =
+                self.find_json(&ApiRequest::object(path.as_str())).await.ok().flatten();
+            (path, document.unwrap_or_default())
+        });
+        let documents: FxHashMap<String, Value> = unordered(documents, PARALLEL_READS).collect().await;
+        let is_served = |mapping: &ResourceMapping| {
+            let document = documents.get(&discovery_path(mapping));
+            let resources = document.and_then(|document| document["resources"].as_array());
+            resources.into_iter().flatten().any(|one| one["name"] == mapping.plural.as_str())
+        };
+        awaited.retain(|_, versions| !versions.iter().any(is_served));
+    }
+
+    async fn crd_state(&self, name: &str) -> Result<CrdState> {
+        let request = ApiRequest::get(crd_path(name));
+        let definition = self.parse_response(json::parse_object, &self.get(&request).await?)?;
+        crd_state(&definition).map_err(|error| invalid_response(&self.endpoint, &request.path, &error))
+    }
+}
+
+fn remote(message: String) -> Diagnostic {
+    Diagnostic::error(Code::Remote, message)
+}
+
+/// Maximum number of parallel requests.
+const PARALLEL_READS: usize = 8;
+
+/// Returns the path of the discovery document of a kind's group version.
+fn discovery_path(mapping: &ResourceMapping) -> String {
+    format!("/apis/{}/{}", mapping.gvk.group, mapping.gvk.version)
 }
 
 #[cfg(test)]

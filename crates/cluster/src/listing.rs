@@ -14,7 +14,7 @@ use super::request::{ApiRequest, JSON, METADATA_LIST, unordered};
 use smp_text::diagnostic::Result;
 
 /// With at least this many objects in a collection, one list request replaces reading each.
-const LIST_THRESHOLD: usize = 8;
+const LIST_THRESHOLD: usize = 3;
 
 /// Maximum number of listed objects, or pages, for each requested object. Larger collections are read object by
 /// object.

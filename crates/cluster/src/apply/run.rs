@@ -18,6 +18,7 @@ use super::options::{DryRun, ServerSideApplyOptions};
 use super::report::{ApplyOutcome, FailedCrds, Reporter};
 use super::steps::ApplyStep;
 use crate::client::Cluster;
+use crate::crd_wait::AwaitedCrds;
 use crate::plan::{ObjectPlan, Phase};
 use crate::protection::ProtectedKind;
 use crate::request::unordered;
@@ -188,19 +189,17 @@ impl ApplyRun<'_> {
     async fn establish(&self, step: &ApplyStep) -> FailedCrds {
         let names: FxHashSet<&SmolStr> =
             step.objects.iter().map(|&index| &self.plan.targets[index].object.name).collect();
-        let crds = self.plan.crd_kinds.values().map(|(_, crd)| crd).filter(|crd| names.contains(crd));
         let established = lock(&self.established_crds).clone();
-        let crds: FxHashSet<SmolStr> = crds.filter(|crd| !established.contains(*crd)).cloned().collect();
+        let kinds = self.plan.crd_kinds.values();
+        let awaited = kinds.filter(|(_, crd)| names.contains(crd) && !established.contains(crd));
+        let mut crds = AwaitedCrds::default();
+        for (mapping, crd) in awaited {
+            crds.entry(crd.clone()).or_default().push(mapping.clone());
+        }
         if crds.is_empty() {
             return FailedCrds::default();
         }
-        let limit = self.options.crd_timeout;
-        let waits = crds.into_iter().map(|crd| async move {
-            let problem = self.cluster.wait_until_established(&crd, limit).await.err()?;
-            Some((crd, problem))
-        });
-        let waits = unordered(waits, self.options.parallel);
-        let broken = waits.filter_map(std::future::ready).collect().await;
+        let broken = self.cluster.wait_until_established(crds, self.options.crd_timeout).await;
         self.cluster.discovery.clear();
         broken
     }
