@@ -126,6 +126,8 @@ const INTERNAL_LIMITS: &[(&str, &str)] = &[
     ("text/gocompat/regexp.rs", "MAX_REPEAT"), // limit of Go
     ("text/source/secret_values.rs", "MAX_SHOWN_LENGTH"), // length of values that are not masked
     ("text/yaml/emit/text.rs", "MAX_SIMPLE_KEY"), // limit of YAML
+    ("text/yaml/events/fast/block.rs", "MAX_LEVELS"), // others go to the parser
+    ("text/yaml/events/fast/scalar.rs", "MAX_KEY"), // others go to the parser
     ("text/yaml/events/mod.rs", "MAX_ATTEMPTS"), // a different algorithm follows
     ("text/yaml/events/padding.rs", "MAX_WORK_FACTOR"), // a different algorithm follows
     ("text/yaml/node.rs", "MAX_LINEAR_SEARCH"), // selects the algorithm

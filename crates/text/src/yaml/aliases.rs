@@ -5,7 +5,8 @@ use std::ops::Range;
 use granit_parser::Event;
 use rustc_hash::FxHashMap;
 
-use super::events::{CommentEvents, EventOptions, EventPosition, read_events};
+use super::events::{CommentEvents, EventOptions, EventPosition, Receiver, read_events};
+use crate::diagnostic::Result;
 use crate::source::Reading;
 
 /// The anchors and aliases seen so far.
@@ -15,28 +16,31 @@ struct AliasState {
     found: FxHashMap<usize, Range<usize>>,
 }
 
-/// Returns the byte ranges of the scalars that aliases refer to, keyed by the byte at which each alias begins.
-/// Empty if the text is not YAML.
-pub fn resolve_scalar_aliases(text: &str) -> FxHashMap<usize, Range<usize>> {
-    let step = |aliases: &mut AliasState, event: Event<'_>, position: &EventPosition| {
+impl Receiver for AliasState {
+    fn event(&mut self, event: Event<'_>, position: &EventPosition) -> Result<()> {
         match event {
             Event::Scalar(_, _, anchor, _) if anchor != 0 => {
-                aliases.anchored.insert(anchor, position.range.clone());
+                self.anchored.insert(anchor, position.range.clone());
             }
             Event::MappingStart(_, anchor, _) | Event::SequenceStart(_, anchor, _) => {
-                aliases.anchored.remove(&anchor);
+                self.anchored.remove(&anchor);
             }
             Event::Alias(anchor) => {
-                let scalar = aliases.anchored.get(&anchor).cloned();
-                aliases.found.extend(scalar.map(|scalar| (position.range.start, scalar)));
+                let scalar = self.anchored.get(&anchor).cloned();
+                self.found.extend(scalar.map(|scalar| (position.range.start, scalar)));
             }
-            Event::DocumentEnd => aliases.anchored.clear(),
+            Event::DocumentEnd => self.anchored.clear(),
             _ => {}
         }
         Ok(())
-    };
+    }
+}
+
+/// Returns the byte ranges of the scalars that aliases refer to, keyed by the byte at which each alias begins.
+/// Empty if the text is not YAML.
+pub fn resolve_scalar_aliases(text: &str) -> FxHashMap<usize, Range<usize>> {
     let options = EventOptions::manifests(CommentEvents::Skipped, Reading::Kustomize);
-    let read = read_events(text, options, AliasState::default, step);
+    let read = read_events(text, options, AliasState::default);
     read.map(|aliases| aliases.found).unwrap_or_default()
 }
 

@@ -37,6 +37,8 @@ pub use embedded::add_embedded;
 pub use emit::to_kyaml_style;
 pub use emit::{PrintedLeaf, style_of_string, to_yaml_with_leaves, write_documents};
 pub use emit::{apply_round_trip_changes, to_documents, to_yaml};
+#[cfg(feature = "compare-readers")]
+pub use events::compare_readers;
 pub use json::to_json;
 pub use json::to_json_pretty;
 pub use meta::{Comments, Meta, Style, Tag};

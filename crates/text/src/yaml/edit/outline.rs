@@ -11,7 +11,9 @@ use smol_str::SmolStr;
 use super::lines::{after_blank_lines, line_end, line_start, next_line};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::Reading;
-use crate::yaml::events::{CommentEvents, EventError, EventOptions, EventPosition, bom_length, read_events};
+use crate::yaml::events::{
+    CommentEvents, EventError, EventOptions, EventPosition, Receiver, bom_length, read_events,
+};
 use crate::yaml::meta::{Style, Tag};
 use crate::yaml::parse::is_merge_tag;
 use crate::yaml::yaml_1_1::key_text;
@@ -117,12 +119,8 @@ impl ValueOutline {
 /// # Errors
 /// The text is not YAML.
 pub(super) fn outline(text: &str, reading: Reading) -> Result<Vec<DocumentOutline>> {
-    let step = |outline: &mut Outline<'_>, event: Event<'_>, position: &EventPosition| {
-        outline.event(event, position);
-        Ok(())
-    };
     let start = || Outline::new(text, reading);
-    let outline = read_events(text, EventOptions::manifests(CommentEvents::Skipped, reading), start, step);
+    let outline = read_events(text, EventOptions::manifests(CommentEvents::Skipped, reading), start);
     let mut documents = outline
         .map_err(|failure| match failure {
             EventError::Rejected(diagnostic) => diagnostic,
@@ -152,32 +150,6 @@ impl<'t> Outline<'t> {
         Self { text, reading, documents, events, content: bom_length(text), marked: false }
     }
 
-    fn event(&mut self, event: Event<'_>, position: &EventPosition) {
-        let at = position.range.clone();
-        match event {
-            Event::DocumentStart(explicit, _) => {
-                self.marked = explicit;
-                let previous = self.documents.last_mut();
-                let start = match &previous {
-                    None => 0,
-                    Some(last) if last.is_ended() => last.range.end,
-                    Some(_) => at.start,
-                };
-                self.content = if explicit { at.end } else { start.max(bom_length(self.text)) };
-                if let Some(last) = previous.filter(|last| !last.is_ended()) {
-                    last.range.end = start;
-                    last.content.end = start;
-                }
-            }
-            Event::DocumentEnd => {
-                let ended = !at.is_empty();
-                let end = if ended { next_line(self.text, at.end) } else { self.text.len() };
-                self.complete(self.content..if ended { at.start } else { end }, end);
-            }
-            other => self.events.extend(OutlineEvent::new(other, at)),
-        }
-    }
-
     /// Adds the document of the events so far, which ends at `end`.
     fn complete(&mut self, content: Range<usize>, end: usize) {
         let last = self.documents.last();
@@ -201,6 +173,35 @@ impl<'t> Outline<'t> {
             anchors,
             aliases,
         });
+    }
+}
+
+impl Receiver for Outline<'_> {
+    fn event(&mut self, event: Event<'_>, position: &EventPosition) -> Result<()> {
+        let at = position.range.clone();
+        match event {
+            Event::DocumentStart(explicit, _) => {
+                self.marked = explicit;
+                let previous = self.documents.last_mut();
+                let start = match &previous {
+                    None => 0,
+                    Some(last) if last.is_ended() => last.range.end,
+                    Some(_) => at.start,
+                };
+                self.content = if explicit { at.end } else { start.max(bom_length(self.text)) };
+                if let Some(last) = previous.filter(|last| !last.is_ended()) {
+                    last.range.end = start;
+                    last.content.end = start;
+                }
+            }
+            Event::DocumentEnd => {
+                let ended = !at.is_empty();
+                let end = if ended { next_line(self.text, at.end) } else { self.text.len() };
+                self.complete(self.content..if ended { at.start } else { end }, end);
+            }
+            other => self.events.extend(OutlineEvent::new(other, at)),
+        }
+        Ok(())
     }
 }
 

@@ -1,5 +1,7 @@
 //! Parses a text into events as libyaml would.
 //!
+//! `fast` reads nearly all texts. The rest of this module is for the others, which go to the parser of a crate.
+//!
 //! The parser is stricter than libyaml (and so than kubectl and kustomize) for some constructs, such as the
 //! indentation of continued lines of quoted scalars and flow collections. When the parser rejects one of them,
 //! the text is rewritten and parsed again (`rewrites`); positions refer to the original text. libyaml is
@@ -8,6 +10,8 @@
 //! treats a few tokens differently.
 
 mod error;
+mod event;
+mod fast;
 mod last_line;
 mod line_breaks;
 mod markers;
@@ -20,10 +24,11 @@ mod tests;
 mod tokens;
 
 pub(super) use error::EventError;
+pub(super) use event::{CommentEvents, EventOptions, EventPosition, Receiver};
+#[cfg(feature = "compare-readers")]
+pub use fast::compare_readers;
 pub(super) use last_line::FinalLineBreak;
 pub(super) use padding::{BOM, bom_length};
-
-use std::ops::Range;
 
 use granit_parser::{Event, Parser, ScalarStyle, ScanError};
 
@@ -42,59 +47,28 @@ use crate::yaml::json_stream::{is_json_like, starts_with_json};
 /// Maximum nesting depth of maps and lists. Code that walks trees by recursion relies on this limit.
 pub(super) const MAX_DEPTH: usize = 250;
 
-/// The position of an event.
-#[derive(Debug, Clone)]
-pub(super) struct EventPosition {
-    /// Byte range in the text.
-    pub range: Range<usize>,
-    /// First line, counted from 1.
-    pub first_line: usize,
-    /// Last line, counted from 1.
-    pub last_line: usize,
-}
-
-/// Handling of comments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CommentEvents {
-    Emitted,
-    Skipped,
-}
-
-/// Options of parsing a text into events.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct EventOptions {
-    pub comments: CommentEvents,
-    pub reading: Reading,
-    pub last_break: FinalLineBreak,
-}
-
-impl EventOptions {
-    /// Returns the options for manifests.
-    pub fn manifests(comments: CommentEvents, reading: Reading) -> Self {
-        Self { comments, reading, last_break: FinalLineBreak::for_manifests(reading) }
-    }
-}
-
-/// Passes the events of a text in order to `step`, with a state created by `start`.
+/// Passes the events of a text in order to a receiver created by `start`.
 ///
-/// A byte order mark is skipped. When a text is parsed again, a new state is created. In kubectl's reading,
+/// A byte order mark is skipped. When a text is parsed again, a new receiver is created. In kubectl's reading,
 /// JSON objects that follow each other are documents.
-/// The text is not YAML, or `step` fails.
-pub(super) fn read_events<S>(
+/// The text is not YAML, or the receiver fails.
+pub(super) fn read_events<S: Receiver>(
     text: &str,
     options: EventOptions,
     start: impl Fn() -> S,
-    step: impl Fn(&mut S, Event<'_>, &EventPosition) -> diagnostic::Result<()>,
 ) -> Result<S, EventError> {
+    if let Some(state) = fast::read_events(text, options, start()) {
+        return Ok(state);
+    }
     // kubectl does not parse JSON as YAML.
     let is_json = options.reading == Reading::Kubectl && is_json_like(text);
     let Some(broken) = LineBreakText::new(text).filter(|_| !is_json) else {
-        return EventReader { text, options }.read(start, step);
+        return EventReader { text, options }.read(start, S::event);
     };
     let restored = |state: &mut S, event: Event<'_>, position: &EventPosition| {
         let range =
             broken.original_position(position.range.start)..broken.original_position(position.range.end);
-        step(state, broken.restore(event), &EventPosition { range, ..position.clone() })
+        state.event(broken.restore(event), &EventPosition { range, ..position.clone() })
     };
     let reader = EventReader { text: &broken.text, options };
     reader.read(start, restored).map_err(|error| error.map_position(|at| broken.original_position(at)))

@@ -11,7 +11,7 @@ use super::options::ParseOptions;
 use super::tags::{check_tag, decode_binary, is_merge_tag, is_non_specific, resolve_tag};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{Reading, SourceId, Span};
-use crate::yaml::events::{EventPosition, MAX_DEPTH};
+use crate::yaml::events::{EventPosition, MAX_DEPTH, Receiver};
 use crate::yaml::meta::{Meta, Style, Tag};
 use crate::yaml::node::{Key, Map, Node, Value};
 use crate::yaml::tree_size::TreeSize;
@@ -31,7 +31,7 @@ struct Frame {
     /// Values of `<<`, each with the number of fields above it, until the map is complete.
     merges: Vec<(usize, Node)>,
     /// Positions of the keys so far, once there are many.
-    seen: FxHashMap<SmolStr, usize>,
+    seen: Option<Box<FxHashMap<SmolStr, usize>>>,
 }
 
 struct Anchored {
@@ -59,6 +59,24 @@ pub(super) struct TreeBuilder<'t> {
     document_complete: bool,
 }
 
+impl Receiver for TreeBuilder<'_> {
+    #[allow(clippy::inline_always, reason = "the fast reader knows the kind of event at each call")]
+    #[inline(always)]
+    fn event(&mut self, event: Event<'_>, position: &EventPosition) -> Result<()> {
+        match event {
+            Event::Scalar(text, style, 0, None) => self.add_untagged(&text, style, position),
+            Event::MappingStart(style, anchor, _) => {
+                self.open(Value::Map(Map::new()), style, anchor, position)
+            }
+            Event::SequenceStart(style, anchor, _) => {
+                self.open(Value::List(Vec::new()), style, anchor, position)
+            }
+            Event::MappingEnd | Event::SequenceEnd => self.close(position),
+            other => self.rare_event(other, position),
+        }
+    }
+}
+
 impl<'t> TreeBuilder<'t> {
     pub fn new(source: SourceId, text: &'t str, options: ParseOptions) -> Self {
         Self {
@@ -80,26 +98,19 @@ impl<'t> TreeBuilder<'t> {
         Span::new(self.source, position.range.start, position.range.end)
     }
 
-    pub fn event(&mut self, event: Event<'_>, position: &EventPosition) -> Result<()> {
-        if matches!(event, Event::Scalar(..) | Event::Alias(_) | Event::MappingEnd | Event::SequenceEnd)
-            && !position.range.is_empty()
-        {
-            self.last_line = position.last_line;
-        }
+    #[inline(never)]
+    fn rare_event(&mut self, event: Event<'_>, position: &EventPosition) -> Result<()> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
+                self.end_value(position);
                 let node = self.scalar(text, style, tag.as_deref(), position)?;
-                self.anchor(anchor, &node)?;
+                if anchor != 0 {
+                    self.anchor(anchor, &node)?;
+                }
                 self.add_node(node)?;
             }
-            Event::MappingStart(style, anchor, _) => {
-                self.open(Value::Map(Map::new()), style, anchor, position)?;
-            }
-            Event::SequenceStart(style, anchor, _) => {
-                self.open(Value::List(Vec::new()), style, anchor, position)?;
-            }
-            Event::MappingEnd | Event::SequenceEnd => self.close(position)?,
             Event::Alias(id) => {
+                self.end_value(position);
                 let node = self.alias(id, position)?;
                 self.add_node(node)?;
             }
@@ -122,6 +133,38 @@ impl<'t> TreeBuilder<'t> {
         Ok(())
     }
 
+    /// Notes the line on which a value ends.
+    fn end_value(&mut self, position: &EventPosition) {
+        if !position.range.is_empty() {
+            self.last_line = position.last_line;
+        }
+    }
+
+    /// Adds a scalar without anchor and tag.
+    #[inline(never)]
+    fn add_untagged(&mut self, text: &str, style: ScalarStyle, position: &EventPosition) -> Result<()> {
+        self.end_value(position);
+        let span = self.span(position);
+        let style = style_of_scalar(style);
+        let text = if style == Style::Plain && span.start == span.end { "" } else { text };
+        let node = Node { value: Value::Scalar(text.into()), meta: Meta { span, style, ..Meta::default() } };
+        let node = if self.options.reading == Reading::Kubectl { self.as_kubectl_reads(node) } else { node };
+        self.add_node(node)
+    }
+
+    /// Replaces the text and tag of a scalar by those with which it has kubectl's value.
+    fn as_kubectl_reads(&self, mut node: Node) -> Node {
+        let Value::Scalar(text) = node.value else { return node };
+        let tag = node.meta.tag;
+        let read;
+        (read, node.meta.tag) = to_core_schema(text.clone(), node.meta.style, tag);
+        if self.options.keep_comments && tag == Tag::None && node.meta.tag != tag {
+            node.meta.comments.get_or_insert_default().original_spelling = Some(text);
+        }
+        node.value = Value::Scalar(read);
+        node
+    }
+
     fn scalar(
         &mut self,
         text: Cow<'_, str>,
@@ -130,13 +173,7 @@ impl<'t> TreeBuilder<'t> {
         position: &EventPosition,
     ) -> Result<Node> {
         let at = self.span(position);
-        let style = match style {
-            ScalarStyle::Plain => Style::Plain,
-            ScalarStyle::SingleQuoted => Style::SingleQuoted,
-            ScalarStyle::DoubleQuoted => Style::DoubleQuoted,
-            ScalarStyle::Literal => Style::Literal,
-            ScalarStyle::Folded => Style::Folded,
-        };
+        let style = style_of_scalar(style);
         // The parser reports `~` for an empty value; the text itself counts.
         let nothing = style == Style::Plain && at.start == at.end;
         let mut text = if nothing { SmolStr::default() } else { SmolStr::new(text) };
@@ -154,18 +191,12 @@ impl<'t> TreeBuilder<'t> {
             Tag::Binary => text = decode_binary(&text).map_err(|error| error.at(at))?,
             _ => check_tag(&text, tag, self.options.reading).map_err(|error| error.at(at))?,
         }
-        let mut meta = Meta { span: at, style, tag, ..Meta::default() };
-        if self.options.reading == Reading::Kubectl {
-            let read;
-            (read, meta.tag) = to_core_schema(text.clone(), style, tag);
-            if self.options.keep_comments && tag == Tag::None && meta.tag != tag {
-                meta.comments.get_or_insert_default().original_spelling = Some(text);
-            }
-            text = read;
-        }
-        Ok(Node { value: Value::Scalar(text), meta })
+        let node =
+            Node { value: Value::Scalar(text), meta: Meta { span: at, style, tag, ..Meta::default() } };
+        Ok(if self.options.reading == Reading::Kubectl { self.as_kubectl_reads(node) } else { node })
     }
 
+    #[inline(never)]
     fn open(
         &mut self,
         value: Value,
@@ -183,11 +214,13 @@ impl<'t> TreeBuilder<'t> {
             add_head(&mut meta, &mut self.pending_comments);
         }
         let node = Node { value, meta };
-        self.stack.push(Frame { node, anchor, key: None, merges: Vec::new(), seen: FxHashMap::default() });
+        self.stack.push(Frame { node, anchor, key: None, merges: Vec::new(), seen: None });
         Ok(())
     }
 
+    #[inline(never)]
     fn close(&mut self, position: &EventPosition) -> Result<()> {
+        self.end_value(position);
         let Some(mut frame) = self.stack.pop() else { return Ok(()) };
         frame.node.meta.span.end = if frame.node.meta.style == Style::Flow {
             self.span(position).end
@@ -206,7 +239,7 @@ impl<'t> TreeBuilder<'t> {
             && !frame.merges.is_empty()
         {
             let own = map.len();
-            let mut merging = MergeTarget::new(map, frame.seen);
+            let mut merging = MergeTarget::new(map, frame.seen.map_or_else(FxHashMap::default, |seen| *seen));
             for (above, merge) in frame.merges {
                 match self.options.reading {
                     Reading::Kustomize => merging.add_as_kustomize(merge, 0..own)?,
@@ -214,7 +247,9 @@ impl<'t> TreeBuilder<'t> {
                 }
             }
         }
-        self.anchor(frame.anchor, &frame.node)?;
+        if frame.anchor != 0 {
+            self.anchor(frame.anchor, &frame.node)?;
+        }
         self.add_node(frame.node)
     }
 
@@ -260,12 +295,11 @@ impl<'t> TreeBuilder<'t> {
         }
     }
 
+    /// Keeps a copy of a node with an anchor.
     fn anchor(&mut self, anchor: usize, node: &Node) -> Result<()> {
-        if anchor != 0 {
-            let TreeSize { bytes, depth } = node.size();
-            self.count_copied(bytes, node.span())?;
-            self.anchors.insert(anchor, Anchored { node: node.clone(), bytes, depth });
-        }
+        let TreeSize { bytes, depth } = node.size();
+        self.count_copied(bytes, node.span())?;
+        self.anchors.insert(anchor, Anchored { node: node.clone(), bytes, depth });
         Ok(())
     }
 
@@ -346,6 +380,16 @@ impl<'t> TreeBuilder<'t> {
         if let Some(document) = self.documents.last_mut().filter(|_| !self.pending_comments.is_empty()) {
             document.meta.comments.get_or_insert_default().foot = std::mem::take(&mut self.pending_comments);
         }
+    }
+}
+
+fn style_of_scalar(style: ScalarStyle) -> Style {
+    match style {
+        ScalarStyle::Plain => Style::Plain,
+        ScalarStyle::SingleQuoted => Style::SingleQuoted,
+        ScalarStyle::DoubleQuoted => Style::DoubleQuoted,
+        ScalarStyle::Literal => Style::Literal,
+        ScalarStyle::Folded => Style::Folded,
     }
 }
 

@@ -58,7 +58,7 @@ const MIN_TABLE_SIZE: usize = 16;
 #[inline]
 pub(super) fn add_field(
     map: &mut Map,
-    seen: &mut FxHashMap<SmolStr, usize>,
+    seen: &mut Option<Box<FxHashMap<SmolStr, usize>>>,
     key: Key,
     value: Node,
     duplicates: DuplicateKeys,
@@ -67,9 +67,7 @@ pub(super) fn add_field(
     let twice = if position < MIN_TABLE_SIZE {
         map.position(&key.text)
     } else {
-        if seen.is_empty() {
-            seen.extend(positions(map));
-        }
+        let seen = seen.get_or_insert_with(|| Box::new(positions(map).collect()));
         match seen.entry(key.text.clone()) {
             Entry::Occupied(known) => Some(*known.get()),
             Entry::Vacant(new) => {

@@ -20,7 +20,7 @@ use granit_parser::Event;
 
 use self::builder::{TreeBuilder, too_deep};
 use super::directives::check_separators;
-use super::events::{CommentEvents, EventError, EventOptions, EventPosition, read_events};
+use super::events::{CommentEvents, EventError, EventOptions, EventPosition, Receiver, read_events};
 use super::node::Node;
 use super::secrets;
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -84,7 +84,7 @@ pub fn parse_with_duplicate_keys(
     let start = || TreeBuilder::new(id, text, options);
     let comments = if options.keep_comments { CommentEvents::Emitted } else { CommentEvents::Skipped };
     let events = EventOptions { comments, reading: options.reading, last_break: options.last_break() };
-    match read_events(text, events, start, TreeBuilder::event) {
+    match read_events(text, events, start) {
         Ok(builder) => Ok((builder.documents, builder.duplicate_keys)),
         Err(EventError::Rejected(diagnostic)) => Err(error_help::explain_error(diagnostic, id, text)),
         // The scanner counts levels, too, and has its own message for its limit.
@@ -114,16 +114,23 @@ pub fn may_be_secret(name: &Path, text: &str) -> bool {
 /// Returns the start of each comment of a text, in bytes and ascending; none if the text is not YAML. A `#`
 /// inside a value does not begin a comment.
 pub fn comment_positions(text: &str) -> Option<Vec<usize>> {
-    let note = |starts: &mut Vec<usize>, event: Event<'_>, position: &EventPosition| {
-        if matches!(event, Event::Comment(..)) {
-            starts.push(position.range.start);
-        }
-        Ok(())
-    };
     let options = EventOptions::manifests(CommentEvents::Emitted, Reading::default());
-    let mut starts = read_events(text, options, Vec::new, note).ok()?;
+    let CommentStarts(mut starts) = read_events(text, options, CommentStarts::default).ok()?;
     starts.sort_unstable();
     Some(starts)
+}
+
+/// The start of each comment.
+#[derive(Default)]
+struct CommentStarts(Vec<usize>);
+
+impl Receiver for CommentStarts {
+    fn event(&mut self, event: Event<'_>, position: &EventPosition) -> Result<()> {
+        if matches!(event, Event::Comment(..)) {
+            self.0.push(position.range.start);
+        }
+        Ok(())
+    }
 }
 
 fn syntax_error(id: SourceId, text: &str, message: &str, at: usize) -> Diagnostic {
