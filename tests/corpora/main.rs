@@ -11,6 +11,7 @@ mod merge_laws;
 mod mutations;
 mod package_laws;
 mod patch_laws;
+mod readers;
 #[cfg(feature = "cluster")]
 mod readiness;
 mod replay;
