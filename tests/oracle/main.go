@@ -1,5 +1,6 @@
 // Command oracle answers merge cases with the results of the reference implementations:
-// apimachinery's strategic merge patches, kyaml's two-way and three-way merges, kstatus' readiness.
+// apimachinery's strategic merge patches and managed fields, kyaml's two-way and three-way merges,
+// kstatus' readiness.
 //
 // It reads one JSON case per line from stdin and writes one JSON answer per line to
 // stdout, in the same order. It does not depend on the program under test.
@@ -16,7 +17,7 @@ import (
 
 // A request is one case. The operation decides which fields are used.
 type request struct {
-	// apply, two-way, three-way, merge2, merge3, status or measure
+	// apply, two-way, three-way, merge2, merge3, status, manage or measure
 	Operation string `json:"operation"`
 
 	// The texts of the objects by their role: JSON for patches, YAML for merges.
@@ -34,6 +35,9 @@ type request struct {
 
 	// How often to solve the case. Where the order of Go's maps decides, the answers differ.
 	Repeat int `json:"repeat"`
+
+	// To manage: the requests that write one object, in order.
+	Steps []step `json:"steps"`
 
 	// To measure: how many objects are patched.
 	Count int `json:"count"`
@@ -68,6 +72,8 @@ func solve(r *request) (a answer) {
 		result, err = mergeThree(r)
 	case "status":
 		result, err = readiness(r)
+	case "manage":
+		result, err = manage(r)
 	case "measure":
 		result, err = measure(r)
 	default:

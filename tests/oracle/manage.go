@@ -1,0 +1,340 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/kube-openapi/pkg/spec3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// A step is one request that writes an object, by one field manager.
+type step struct {
+	// apply, update or extract
+	Operation string `json:"operation"`
+
+	Object      json.RawMessage `json:"object"`
+	Manager     string          `json:"manager"`
+	Force       bool            `json:"force"`
+	Subresource string          `json:"subresource"`
+
+	// The fields that the strategy of the resource resets, as a field set.
+	Reset json.RawMessage `json:"reset"`
+
+	// The time of the request, in RFC 3339.
+	Time string `json:"time"`
+}
+
+// An outcome has the object after a step with the field sets of its managers in the order of their
+// text form, or the error. The body is that of a response to a conflict.
+type outcome struct {
+	Object map[string]any `json:"object,omitempty"`
+	Fields []string       `json:"fields,omitempty"`
+	Error  string         `json:"error,omitempty"`
+	Code   int32          `json:"code,omitempty"`
+	Body   string         `json:"body,omitempty"`
+}
+
+// Runs the steps one after the other. A failed step leaves the object unchanged.
+func manage(r *request) ([]byte, error) {
+	types, err := kindTypes()
+	if err != nil {
+		return nil, err
+	}
+	var live *unstructured.Unstructured
+	outcomes := []outcome{}
+	for _, s := range r.Steps {
+		var o outcome
+		after, err := s.run(types, live)
+		switch {
+		case err != nil:
+			o = failure(err)
+		case s.Operation == "extract":
+			o = outcome{Object: after.Object}
+		default:
+			live = after
+			if o, err = success(live); err != nil {
+				return nil, err
+			}
+		}
+		outcomes = append(outcomes, o)
+	}
+	return json.Marshal(outcomes)
+}
+
+func failure(err error) outcome {
+	o := outcome{Error: err.Error()}
+	status, ok := err.(apierrors.APIStatus)
+	if !ok {
+		return o
+	}
+	body := status.Status()
+	o.Code = body.Code
+	body.Kind, body.APIVersion = "Status", "v1"
+	var text bytes.Buffer
+	if err := json.NewEncoder(&text).Encode(body); err != nil {
+		return outcome{Error: err.Error()}
+	}
+	o.Body = text.String()
+	return o
+}
+
+func success(live *unstructured.Unstructured) (outcome, error) {
+	o := outcome{Object: live.DeepCopy().Object}
+	for _, entry := range live.GetManagedFields() {
+		set := fieldpath.Set{}
+		if err := set.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
+			return o, err
+		}
+		text, err := set.ToJSON()
+		if err != nil {
+			return o, err
+		}
+		o.Fields = append(o.Fields, string(text))
+	}
+	return o, nil
+}
+
+func (s *step) run(types *types, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	object := &unstructured.Unstructured{Object: map[string]any{}}
+	content, err := read(string(s.Object))
+	if err != nil {
+		return nil, err
+	}
+	object.Object = content
+	gvk := object.GroupVersionKind()
+	if s.Operation == "extract" {
+		return types.extract(live, s.Manager, s.Subresource)
+	}
+	if live == nil {
+		live = &unstructured.Unstructured{Object: map[string]any{}}
+		live.SetGroupVersionKind(gvk)
+	}
+	manager, err := types.manager(gvk, s.Subresource, s.Reset)
+	if err != nil {
+		return nil, err
+	}
+	// Both functions may change their arguments.
+	old := live.DeepCopy()
+	var after runtime.Object
+	if s.Operation == "apply" {
+		after, err = manager.Apply(live.DeepCopy(), object, s.Manager, s.Force)
+	} else {
+		after, err = manager.Update(live.DeepCopy(), object, s.Manager)
+	}
+	if err != nil {
+		return nil, err
+	}
+	result, ok := after.(*unstructured.Unstructured)
+	if !ok {
+		return nil, fmt.Errorf("the result is a %T", after)
+	}
+	return result, setTime(old, result, s.Time)
+}
+
+// Replaces the time of the entries that were just written. Steps are given times in the past.
+func setTime(old, result *unstructured.Unstructured, text string) error {
+	given, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return err
+	}
+	entries := result.GetManagedFields()
+	for i := range entries {
+		if written := entries[i].Time; written != nil && time.Since(written.Time) < 24*time.Hour {
+			entries[i].Time = &metav1.Time{Time: given}
+		}
+	}
+	if len(entries) > 0 {
+		keepTimes(old, result, entries)
+		result.SetManagedFields(entries)
+	}
+	return nil
+}
+
+// Restores the old times if nothing else has changed, as the API server does before it stores an object.
+func keepTimes(old, result *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry) {
+	before := old.GetManagedFields()
+	if len(before) != len(entries) || len(before) == 0 {
+		return
+	}
+	content := func(object *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry) string {
+		object = object.DeepCopy()
+		entries = append([]metav1.ManagedFieldsEntry{}, entries...)
+		for i := range entries {
+			entries[i].Time = nil
+		}
+		object.SetManagedFields(entries)
+		text, _ := json.Marshal(object.Object)
+		return string(text)
+	}
+	if content(old, before) != content(result, entries) {
+		return
+	}
+	for i := range entries {
+		entries[i].Time = before[i].Time
+	}
+}
+
+// Types has the kinds of the OpenAPI documents.
+type types struct {
+	converter managedfields.TypeConverter
+	known     map[schema.GroupVersionKind]bool
+	managers  map[string]*managedfields.FieldManager
+}
+
+// Reads the documents once, from the directory that the variable names.
+var kindTypes = sync.OnceValues(func() (*types, error) {
+	folder := os.Getenv("SMP_TEST_OPENAPI")
+	paths, err := filepath.Glob(filepath.Join(folder, "openapi-v3", "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("SMP_TEST_OPENAPI=%s has no documents", folder)
+	}
+	schemas := map[string]*spec.Schema{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		document := spec3.OpenAPI{}
+		if err := json.Unmarshal(text, &document); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if document.Components != nil {
+			for name, definition := range document.Components.Schemas {
+				schemas[name] = definition
+			}
+		}
+	}
+	converter, err := managedfields.NewTypeConverter(schemas, false)
+	if err != nil {
+		return nil, err
+	}
+	return &types{converter, kindsOf(schemas), map[string]*managedfields.FieldManager{}}, nil
+})
+
+func kindsOf(schemas map[string]*spec.Schema) map[schema.GroupVersionKind]bool {
+	known := map[schema.GroupVersionKind]bool{}
+	for _, definition := range schemas {
+		list, _ := definition.Extensions["x-kubernetes-group-version-kind"].([]any)
+		for _, entry := range list {
+			if entry, ok := entry.(map[string]any); ok {
+				group, _ := entry["group"].(string)
+				version, _ := entry["version"].(string)
+				kind, _ := entry["kind"].(string)
+				known[schema.GroupVersionKind{Group: group, Version: version, Kind: kind}] = true
+			}
+		}
+	}
+	return known
+}
+
+func (t *types) manager(gvk schema.GroupVersionKind, subresource string, reset []byte) (*managedfields.FieldManager, error) {
+	key := fmt.Sprint(gvk, subresource, string(reset))
+	if manager, ok := t.managers[key]; ok {
+		return manager, nil
+	}
+	filters := map[fieldpath.APIVersion]fieldpath.Filter{}
+	if len(reset) > 0 && string(reset) != "null" {
+		set := fieldpath.Set{}
+		if err := set.FromJSON(bytes.NewReader(reset)); err != nil {
+			return nil, err
+		}
+		filters[fieldpath.APIVersion(gvk.GroupVersion().String())] = fieldpath.NewExcludeSetFilter(&set)
+	}
+	relabel := relabelling{t.known, t.known[gvk]}
+	var manager *managedfields.FieldManager
+	var err error
+	if relabel.typed {
+		manager, err = managedfields.NewDefaultFieldManager(t.converter, relabel, relabel, relabel, gvk, gvk.GroupVersion(), subresource, filters)
+	} else {
+		deduced := managedfields.NewDeducedTypeConverter()
+		manager, err = managedfields.NewDefaultCRDFieldManager(deduced, relabel, relabel, relabel, gvk, gvk.GroupVersion(), subresource, filters)
+	}
+	if err == nil {
+		t.managers[key] = manager
+	}
+	return manager, err
+}
+
+// Extracts what a manager has applied. Of a kind without a type, nothing can be extracted.
+func (t *types) extract(live *unstructured.Unstructured, manager, subresource string) (*unstructured.Unstructured, error) {
+	if live == nil {
+		return nil, fmt.Errorf("there is no object")
+	}
+	typed, err := t.converter.ObjectToTyped(live, 0)
+	if err != nil {
+		return nil, err
+	}
+	into := &unstructured.Unstructured{Object: map[string]any{}}
+	for _, entry := range live.GetManagedFields() {
+		if entry.Manager != manager || entry.Operation != metav1.ManagedFieldsOperationApply || entry.Subresource != subresource {
+			continue
+		}
+		set := fieldpath.Set{}
+		if err := set.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
+			return nil, err
+		}
+		content, ok := typed.ExtractItems(set.Leaves()).AsValue().Unstructured().(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("nothing to extract")
+		}
+		into.Object = content
+		break
+	}
+	return into, nil
+}
+
+// Relabelling converts objects to another version by changing only the version, and has no defaults.
+type relabelling struct {
+	known map[schema.GroupVersionKind]bool
+	typed bool
+}
+
+func (r relabelling) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (runtime.Object, error) {
+	object := in.(*unstructured.Unstructured)
+	from := object.GroupVersionKind()
+	target, ok := to.KindForGroupVersionKinds([]schema.GroupVersionKind{from})
+	if !ok {
+		target = to.(schema.GroupVersion).WithKind(from.Kind)
+	}
+	if from == target {
+		return in, nil
+	}
+	if r.typed && !r.known[target] {
+		return nil, runtime.NewNotRegisteredErrForKind("tests", target)
+	}
+	object = object.DeepCopy()
+	object.SetGroupVersionKind(target)
+	return object, nil
+}
+
+func (relabelling) Convert(_, _, _ any) error {
+	return fmt.Errorf("unexpected conversion")
+}
+
+func (relabelling) ConvertFieldLabel(_ schema.GroupVersionKind, _, _ string) (string, string, error) {
+	return "", "", fmt.Errorf("unexpected conversion of a label")
+}
+
+func (relabelling) Default(runtime.Object) {}
+
+func (relabelling) New(kind schema.GroupVersionKind) (runtime.Object, error) {
+	object := &unstructured.Unstructured{Object: map[string]any{}}
+	object.SetGroupVersionKind(kind)
+	return object, nil
+}
