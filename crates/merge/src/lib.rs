@@ -34,6 +34,7 @@
 
 pub mod cause;
 pub mod diff;
+pub mod managed_fields;
 pub mod merge;
 pub mod patch;
 pub mod schema;

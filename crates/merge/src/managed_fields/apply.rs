@@ -1,0 +1,420 @@
+//! Requests as an API server handles them: server-side apply, and updates of any other kind.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value};
+
+use super::conflict::Conflicts;
+use super::field_set::FieldSet;
+use super::last_applied::{KUBECTL, allowed_conflicts, update_annotation};
+use super::managers::{ManagedFields, Manager, Operation, Ownership, entries_of, remove_entries};
+use super::options::Options;
+use super::path_element::Path;
+use super::removal::extracted;
+use super::time::Timestamp;
+use super::updater::{Merge, Updater};
+use super::validation::Duplicates;
+use super::versions::{Versions, check, go_gvk};
+use crate::schema::Gvk;
+use smp_text::diagnostic::{Code, Diagnostic, PatchRejection, Result};
+
+/// The maximum number of managers that update an object.
+const MAX_UPDATE_MANAGERS: usize = 10;
+
+/// The manager of the fields that an object had before its first server-side apply.
+const BEFORE_FIRST_APPLY: &str = "before-first-apply";
+
+/// Metadata that only servers set, and that nobody owns.
+static STRIPPED: LazyLock<FieldSet> = LazyLock::new(|| {
+    const METADATA: [&str; 9] = [
+        "name",
+        "namespace",
+        "creationTimestamp",
+        "selfLink",
+        "uid",
+        "clusterName",
+        "generation",
+        "managedFields",
+        "resourceVersion",
+    ];
+    let top = ["apiVersion", "kind", "metadata"].map(|name| Path::fields([name]));
+    top.into_iter().chain(METADATA.map(|name| Path::fields(["metadata", name]))).collect()
+});
+
+/// The result of an apply.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Applied {
+    /// The object after the apply, with its managed fields.
+    Object(Value),
+    /// Other managers own fields that the apply would change. Nothing is changed.
+    Conflicts(Conflicts),
+}
+
+impl Applied {
+    /// Returns the object.
+    ///
+    /// # Errors
+    /// Fails with [`Code::Conflict`] if there are conflicts.
+    pub fn into_object(self) -> Result<Value> {
+        match self {
+            Self::Object(object) => Ok(object),
+            Self::Conflicts(conflicts) => Err(conflicts.to_diagnostic()),
+        }
+    }
+}
+
+/// Applies an object as server-side apply does. Returns the object that the server would store, or the conflicts.
+///
+/// `live` is the object of the server, with its managed fields, or `None` if it does not exist. The result has the
+/// version of `applied`. Defaults are not filled in and values are not validated beyond their types.
+///
+/// ```
+/// use strategic_merge_patch::managed_fields::{Applied, Options, apply};
+/// use strategic_merge_patch::schema::Schema;
+/// use serde_json::json;
+///
+/// let schema = Schema::embedded();
+/// let options = Options::new(&schema).time("2026-01-31T12:00:00Z");
+/// let web = |spec| json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec});
+///
+/// let live = apply(None, &web(json!({"replicas": 1, "paused": true})), "deployer", &options)?.into_object()?;
+/// // A field that is no longer applied is removed.
+/// let live = apply(Some(&live), &web(json!({"replicas": 1})), "deployer", &options)?.into_object()?;
+/// assert_eq!(live["spec"], json!({"replicas": 1}));
+///
+/// // A field of another manager is a conflict, unless the apply is forced.
+/// let scaled = web(json!({"replicas": 3}));
+/// let Applied::Conflicts(conflicts) = apply(Some(&live), &scaled, "scaler", &options)? else { panic!("no conflict") };
+/// assert_eq!(conflicts.as_slice()[0].path.to_string(), ".spec.replicas");
+/// let live = apply(Some(&live), &scaled, "scaler", &options.clone().force(true))?.into_object()?;
+/// assert_eq!(live["spec"]["replicas"], 3);
+/// assert_eq!(live["metadata"]["managedFields"][0]["manager"], "scaler");
+/// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
+/// ```
+///
+/// # Errors
+/// Fails if `applied` lacks its kind, is of another kind than `live`, has managed fields, or does not match its type,
+/// and if `live` has malformed managed fields.
+pub fn apply(live: Option<&Value>, applied: &Value, manager: &str, options: &Options<'_>) -> Result<Applied> {
+    let gvk = kind_of(applied)?;
+    let live = live_object(live, &gvk, options)?;
+    let managed = ManagedFields::from_object(&live).map_err(|error| {
+        let message = format!("failed to decode managed fields: {}", error.message());
+        Diagnostic::error(error.code(), message).patch_rejection(PatchRejection::Merge)
+    })?;
+    let request = Request::new(&gvk, manager, options)?;
+    let (mut object, managed) = match request.apply_as_kubectl(&live, applied, managed)? {
+        Ok(done) => done,
+        Err(conflicts) => return Ok(Applied::Conflicts(conflicts)),
+    };
+    if manager == KUBECTL {
+        update_annotation(&mut object, applied);
+    }
+    managed.write_to(&mut object);
+    keep_times(&live, &mut object);
+    Ok(Applied::Object(object))
+}
+
+/// Returns the fields that an apply would take from other managers if it were forced. Returns none if the apply has no
+/// conflicts.
+///
+/// ```
+/// use strategic_merge_patch::managed_fields::{Options, apply, conflicts};
+/// use strategic_merge_patch::schema::Schema;
+/// use serde_json::json;
+///
+/// let schema = Schema::embedded();
+/// let options = Options::new(&schema);
+/// let settings = |value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": value}});
+/// let live = apply(None, &settings("1"), "ours", &options)?.into_object()?;
+/// assert!(conflicts(Some(&live), &settings("1"), "theirs", &options)?.is_empty());
+/// let found = conflicts(Some(&live), &settings("2"), "theirs", &options)?;
+/// assert_eq!(found.as_slice()[0].manager.name, "ours");
+/// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
+/// ```
+///
+/// # Errors
+/// Fails as [`apply`] does.
+pub fn conflicts(
+    live: Option<&Value>,
+    applied: &Value,
+    manager: &str,
+    options: &Options<'_>,
+) -> Result<Conflicts> {
+    match apply(live, applied, manager, &options.clone().force(false))? {
+        Applied::Object(_) => Ok(Conflicts::default()),
+        Applied::Conflicts(conflicts) => Ok(conflicts),
+    }
+}
+
+/// Returns an object with the managed fields that it has after a create, update or patch of another type.
+///
+/// `new` is the whole object to store, after patches. Its managed fields are those of the request: none for the ones
+/// of `live`, or an empty list to reset them. `live` is `None` for a create.
+///
+/// ```
+/// use strategic_merge_patch::managed_fields::{Options, apply, update};
+/// use strategic_merge_patch::schema::Schema;
+/// use serde_json::json;
+///
+/// let schema = Schema::embedded();
+/// let options = Options::new(&schema);
+/// let web = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {"replicas": 1, "paused": true}});
+/// let live = apply(None, &web, "deployer", &options)?.into_object()?;
+/// let mut new = live.clone();
+/// new["spec"]["replicas"] = json!(3);
+/// let live = update(Some(&live), &new, "autoscaler", &options)?;
+/// let fields = |i: usize| &live["metadata"]["managedFields"][i]["fieldsV1"];
+/// assert_eq!(fields(0), &json!({"f:spec": {"f:paused": {}}}));
+/// assert_eq!(fields(1), &json!({"f:spec": {"f:replicas": {}}}));
+/// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
+/// ```
+///
+/// # Errors
+/// Fails if one of the objects does not match its type. A server then stores the object without managed fields.
+pub fn update(live: Option<&Value>, new: &Value, manager: &str, options: &Options<'_>) -> Result<Value> {
+    let gvk = kind_of(new)?;
+    let live = live_object(live, &gvk, options)?;
+    let managed = managed_before_update(&live, new, options);
+    let mut object = new.clone();
+    remove_entries(&mut object);
+    let request = Request::new(&gvk, manager, options)?;
+    let is_create = text_at(&live, "/metadata/uid").is_empty();
+    // An object that has no managed fields gets some with the first apply.
+    if managed.is_empty() && !is_create {
+        return Ok(object);
+    }
+    request.update(&live, &object, managed, manager)?.write_to(&mut object);
+    keep_times(&live, &mut object);
+    Ok(object)
+}
+
+/// Returns the part of an object that a manager has applied, ready to be changed and applied again. Returns `None` if
+/// it has applied nothing.
+///
+/// As the `Extract` functions of client-go, this adds the kind, the name and the namespace.
+///
+/// ```
+/// use strategic_merge_patch::managed_fields::{Options, apply, extract};
+/// use strategic_merge_patch::schema::Schema;
+/// use serde_json::json;
+///
+/// let schema = Schema::embedded();
+/// let options = Options::new(&schema);
+/// let settings = |data| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": data});
+/// let live = apply(None, &settings(json!({"a": "1"})), "ours", &options)?.into_object()?;
+/// let live = apply(Some(&live), &settings(json!({"b": "2"})), "theirs", &options)?.into_object()?;
+///
+/// let mut ours = extract(&live, "ours", &options)?.expect("applied");
+/// assert_eq!(ours, settings(json!({"a": "1"})));
+/// ours["data"]["a"] = json!("3");
+/// let live = apply(Some(&live), &ours, "ours", &options)?.into_object()?;
+/// assert_eq!(live["data"], json!({"a": "3", "b": "2"}));
+/// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
+/// ```
+///
+/// # Errors
+/// Fails if the object lacks its kind, does not match its type, or has malformed managed fields.
+pub fn extract(object: &Value, manager: &str, options: &Options<'_>) -> Result<Option<Value>> {
+    let gvk = kind_of(object)?;
+    let versions = Versions::new(options, &gvk);
+    let ty = versions.own_type();
+    check(object, ty, Duplicates::Allowed, ["convert object", " to typed"])?;
+    let managed = ManagedFields::from_object(object)?;
+    let manager = Manager::new(manager, Operation::Apply, "", &options.subresource);
+    let Some(Ownership { fields, .. }) = managed.owned.get(&manager) else { return Ok(None) };
+    let Value::Object(mut found) = extracted(object, &fields.leaves(), ty) else { return Ok(None) };
+    for field in ["apiVersion", "kind"] {
+        found.extend(object.get(field).map(|value| (field.to_string(), value.clone())));
+    }
+    let metadata = found.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
+    for field in ["name", "namespace"] {
+        if let (Value::Object(metadata), Some(value)) = (&mut *metadata, object["metadata"].get(field)) {
+            metadata.insert(field.into(), value.clone());
+        }
+    }
+    Ok(Some(Value::Object(found)))
+}
+
+fn text_at<'v>(object: &'v Value, pointer: &str) -> &'v str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn kind_of(object: &Value) -> Result<Gvk> {
+    let missing = || Diagnostic::error(Code::MissingField, "the object has no apiVersion or kind");
+    Gvk::from_object(object).ok_or_else(|| missing().patch_rejection(PatchRejection::Malformed))
+}
+
+/// Returns the live object in the version of the request: for a new one, an object with nothing but its kind.
+fn live_object<'v>(live: Option<&'v Value>, gvk: &Gvk, options: &Options<'_>) -> Result<Cow<'v, Value>> {
+    let Some(live) = live else { return Ok(Cow::Owned(empty_object(gvk))) };
+    let own = kind_of(live)?;
+    let converted = Versions::new(options, gvk).convert(live, &gvk.api_version());
+    converted.filter(|_| own.kind == gvk.kind && own.group == gvk.group).ok_or_else(|| {
+        let message = format!("invalid object type: {}, the live object is {}", go_gvk(gvk), go_gvk(&own));
+        Diagnostic::error(Code::InvalidValue, message).patch_rejection(PatchRejection::Malformed)
+    })
+}
+
+fn empty_object(gvk: &Gvk) -> Value {
+    serde_json::json!({"apiVersion": gvk.api_version(), "kind": gvk.kind})
+}
+
+/// Returns the managed fields that an update starts from. Clients that do not know the field keep those of the live
+/// object, as do updates of subresources. Malformed ones count as none.
+fn managed_before_update(live: &Value, new: &Value, options: &Options<'_>) -> ManagedFields {
+    let of_live = || ManagedFields::from_object(live).unwrap_or_default();
+    if !options.subresource.is_empty() {
+        return of_live();
+    }
+    match entries_of(new).and_then(Value::as_array).map(Vec::as_slice) {
+        Some([]) => return ManagedFields::default(),
+        Some([Value::Object(entry)]) if entry.is_empty() => return ManagedFields::default(),
+        _ => {}
+    }
+    ManagedFields::from_object(new).ok().filter(|managed| !managed.is_empty()).unwrap_or_else(of_live)
+}
+
+/// Restores the times of the managed fields if nothing else has changed, as servers do to avoid needless writes.
+fn keep_times(live: &Value, object: &mut Value) {
+    let (Some(Value::Array(old)), Some(Value::Array(new))) = (entries_of(live), entries_of(object)) else {
+        return;
+    };
+    let without_time = |entry: &Value| {
+        let mut entry = entry.clone();
+        entry.as_object_mut().map(|fields| fields.remove("time"));
+        entry
+    };
+    if old.len() != new.len() || old.iter().zip(new).any(|(old, new)| without_time(old) != without_time(new))
+    {
+        return;
+    }
+    let old = old.clone();
+    let content = |object: &Value| {
+        let mut object = object.clone();
+        remove_entries(&mut object);
+        object
+    };
+    if content(live) == content(object) {
+        object["metadata"]["managedFields"] = Value::Array(old);
+    }
+}
+
+/// A request of a manager.
+struct Request<'o, 's> {
+    versions: Versions<'o, 's>,
+    gvk: &'o Gvk,
+    manager: &'o str,
+    options: &'o Options<'s>,
+    time: Option<Timestamp>,
+}
+
+/// The object and its managed fields after an apply, or the conflicts.
+type Outcome = std::result::Result<(Value, ManagedFields), Conflicts>;
+
+impl<'o, 's> Request<'o, 's> {
+    fn new(gvk: &'o Gvk, manager: &'o str, options: &'o Options<'s>) -> Result<Self> {
+        let time = options.time.as_deref().map(Timestamp::parse).transpose()?;
+        Ok(Self { versions: Versions::new(options, gvk), gvk, manager, options, time })
+    }
+
+    fn updater(&self) -> Updater<'_, 's> {
+        let api_version = self.gvk.api_version();
+        Updater { versions: &self.versions, api_version, reset_fields: &self.options.reset_fields }
+    }
+
+    fn identity(&self, name: &str, operation: Operation) -> Manager {
+        let name = if name.is_empty() { "unknown" } else { name };
+        Manager::new(name, operation, &self.gvk.api_version(), &self.options.subresource)
+    }
+
+    /// Applies without conflicts with client-side applies: where a field is as last applied by kubectl, kubectl may
+    /// change it whoever owns it.
+    fn apply_as_kubectl(&self, live: &Value, applied: &Value, managed: ManagedFields) -> Result<Outcome> {
+        let is_forced = self.options.is_forced;
+        let result = self.apply(live, applied, managed.clone(), is_forced)?;
+        let Err(found) = &result else { return Ok(result) };
+        if self.manager != KUBECTL {
+            return Ok(result);
+        }
+        let Some(allowed) = allowed_conflicts(live, self.gvk, self.versions.own_type()) else {
+            return Ok(result);
+        };
+        let rest = found.outside(&allowed);
+        if rest.is_empty() { self.apply(live, applied, managed, true) } else { Ok(Err(rest)) }
+    }
+
+    fn apply(
+        &self,
+        live: &Value,
+        applied: &Value,
+        managed: ManagedFields,
+        is_forced: bool,
+    ) -> Result<Outcome> {
+        let mut managed = managed;
+        if managed.is_empty() {
+            managed = self.update(&empty_object(self.gvk), live, managed, BEFORE_FIRST_APPLY)?;
+        }
+        if entries_of(applied).is_some_and(|entries| !entries.is_null()) {
+            let error = Diagnostic::error(Code::InvalidValue, "metadata.managedFields must be nil");
+            return Err(error.patch_rejection(PatchRejection::Malformed));
+        }
+        let ty = self.versions.own_type();
+        check(applied, ty, Duplicates::Rejected, ["create typed patch object", ""])?;
+        check(live, ty, Duplicates::Allowed, ["create typed live object", ""])?;
+        let manager = self.identity(self.manager, Operation::Apply);
+        let owned = std::mem::take(&mut managed.owned);
+        let (object, owned) = match self.updater().apply([live, applied], owned, &manager, is_forced)? {
+            Merge::Done(object, owned) => (object, owned),
+            Merge::Conflicts(conflicts) => return Ok(Err(conflicts)),
+        };
+        managed.owned = owned;
+        strip(&mut managed, &manager);
+        if object.is_some() {
+            self.set_time(&mut managed, manager);
+        }
+        let mut object = object.unwrap_or_else(|| live.clone());
+        remove_entries(&mut object);
+        Ok(Ok((object, managed)))
+    }
+
+    /// Returns the managed fields after `new` replaced `live`.
+    fn update(&self, live: &Value, new: &Value, managed: ManagedFields, name: &str) -> Result<ManagedFields> {
+        let ty = self.versions.own_type();
+        check(new, ty, Duplicates::Allowed, ["convert new object", " to smd typed"])?;
+        check(live, ty, Duplicates::Allowed, ["convert live object", " to smd typed"])?;
+        // What the request itself changes is kept apart until the end. No other manager lacks a version.
+        let request = Manager::new("request", Operation::Update, "", "");
+        let mut managed = managed;
+        let owned = std::mem::take(&mut managed.owned);
+        managed.owned = self.updater().update(live, new, owned, &request)?;
+        strip(&mut managed, &request);
+        if let Some(changed) = managed.owned.remove(&request) {
+            let manager = self.identity(name, Operation::Update);
+            let fields = match managed.owned.get(&manager) {
+                Some(before) => changed.fields.union(&before.fields),
+                None => changed.fields,
+            };
+            managed.owned.insert(manager.clone(), Ownership { fields, api_version: changed.api_version });
+            self.set_time(&mut managed, manager);
+        }
+        managed.merge_old_updates(MAX_UPDATE_MANAGERS);
+        Ok(managed)
+    }
+
+    fn set_time(&self, managed: &mut ManagedFields, manager: Manager) {
+        match self.time {
+            Some(time) => drop(managed.times.insert(manager, time)),
+            None => drop(managed.times.remove(&manager)),
+        }
+    }
+}
+
+fn strip(managed: &mut ManagedFields, manager: &Manager) {
+    let Some(ownership) = managed.owned.get_mut(manager) else { return };
+    ownership.fields = ownership.fields.difference(&STRIPPED);
+    if ownership.fields.is_empty() {
+        managed.owned.remove(manager);
+    }
+}

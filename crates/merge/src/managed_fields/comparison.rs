@@ -1,0 +1,173 @@
+//! The fields that differ between two versions of an object.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::field_set::{Entry, FieldSet};
+use super::json_value::equal;
+use super::path_element::PathElement;
+use super::types::{Fields, List, Part, Shape, Type, list_of, map_of};
+
+/// The fields that differ between two versions of an object.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Comparison {
+    pub(super) removed: FieldSet,
+    pub(super) modified: FieldSet,
+    pub(super) added: FieldSet,
+}
+
+impl Comparison {
+    /// Compares two objects of a type.
+    pub(super) fn new(old: &Value, new: &Value, ty: Type<'_>) -> Self {
+        compare(Some(old), Some(new), ty).below
+    }
+
+    /// Returns the differences without those in or below the paths of a set.
+    pub(super) fn without(self, ignored: &FieldSet) -> Self {
+        if ignored.is_empty() {
+            return self;
+        }
+        Self {
+            removed: self.removed.recursive_difference(ignored),
+            modified: self.modified.recursive_difference(ignored),
+            added: self.added.recursive_difference(ignored),
+        }
+    }
+
+    fn add(&mut self, element: &PathElement, node: Node) {
+        let Node { removed, modified, added, below } = node;
+        self.removed.add(Entry::new(element.clone(), removed, below.removed));
+        self.modified.add(Entry::new(element.clone(), modified, below.modified));
+        self.added.add(Entry::new(element.clone(), added, below.added));
+    }
+}
+
+/// The differences at a value and below it.
+#[derive(Debug, Default)]
+struct Node {
+    removed: bool,
+    modified: bool,
+    added: bool,
+    below: Comparison,
+}
+
+impl Node {
+    /// Compares two values as a whole.
+    fn leaf(old: Option<&Value>, new: Option<&Value>) -> Self {
+        let modified = old.zip(new).is_some_and(|(old, new)| !equal(old, new));
+        Self { modified, ..Self::default() }.with_presence(old, new)
+    }
+
+    /// Adds that the value itself is absent on one side.
+    fn with_presence(self, old: Option<&Value>, new: Option<&Value>) -> Self {
+        Self { removed: old.is_some() && new.is_none(), added: old.is_none() && new.is_some(), ..self }
+    }
+
+    fn and(self, other: Self) -> Self {
+        let [a, b] = [self.below, other.below];
+        let below = Comparison {
+            removed: a.removed.union(&b.removed),
+            modified: a.modified.union(&b.modified),
+            added: a.added.union(&b.added),
+        };
+        Self {
+            removed: self.removed || other.removed,
+            modified: self.modified || other.modified,
+            added: self.added || other.added,
+            below,
+        }
+    }
+}
+
+/// Compares two values, of which at most one is absent. If they have different alternatives of the type, the old
+/// value is compared by its own, too.
+fn compare(old: Option<&Value>, new: Option<&Value>, ty: Type<'_>) -> Node {
+    let shape = ty.shape();
+    let (before, after) = (shape.of_value(old), shape.of_value(new));
+    if new.is_none() {
+        compare_by(&before, old, new)
+    } else if old.is_none() || before.is_same(&after) {
+        compare_by(&after, old, new)
+    } else {
+        compare_by(&before, old, new).and(compare_by(&after, old, new))
+    }
+}
+
+fn compare_by(shape: &Shape<'_>, old: Option<&Value>, new: Option<&Value>) -> Node {
+    match shape.part() {
+        Part::Map(fields) => compare_maps(&fields, old, new).with_presence(old, new),
+        Part::List(list) => compare_lists(&list, old, new).with_presence(old, new),
+        Part::Scalar(_) | Part::None => Node::leaf(old, new),
+    }
+}
+
+fn compare_maps(fields: &Fields<'_>, old: Option<&Value>, new: Option<&Value>) -> Node {
+    let (before, after) = (map_of(old), map_of(new));
+    if fields.is_atomic
+        || (before.is_none_or(serde_json::Map::is_empty) && after.is_none_or(serde_json::Map::is_empty))
+    {
+        return Node::leaf(old, new);
+    }
+    let mut below = Comparison::default();
+    for (name, value) in before.into_iter().flatten() {
+        let other = after.and_then(|map| map.get(name));
+        below.add(&name.as_str().into(), compare(Some(value), other, fields.field(name)));
+    }
+    for (name, value) in after.into_iter().flatten() {
+        if before.is_none_or(|map| !map.contains_key(name)) {
+            below.add(&name.as_str().into(), compare(None, Some(value), fields.field(name)));
+        }
+    }
+    Node { below, ..Node::default() }
+}
+
+/// The entries with one element in both versions of a list.
+type Sides<'v> = [Vec<&'v Value>; 2];
+
+fn compare_lists(list: &List<'_>, old: Option<&Value>, new: Option<&Value>) -> Node {
+    let (before, after) = (list_of(old), list_of(new));
+    if list.is_atomic() || (before.is_none_or(<[_]>::is_empty) && after.is_none_or(<[_]>::is_empty)) {
+        return Node::leaf(old, new);
+    }
+    let mut entries: BTreeMap<PathElement, Sides<'_>> = BTreeMap::new();
+    for (side, values) in [before, after].into_iter().enumerate() {
+        for value in values.into_iter().flatten() {
+            if let Ok(element) = list.element_of(value) {
+                entries.entry(element).or_default()[side].push(value);
+            }
+        }
+    }
+    let mut below = Comparison::default();
+    for (element, sides) in &entries {
+        compare_entries(list, element, sides, &mut below);
+    }
+    Node { below, ..Node::default() }
+}
+
+/// Entries that share an element are compared as a whole.
+fn compare_entries(list: &List<'_>, element: &PathElement, sides: &Sides<'_>, below: &mut Comparison) {
+    let whole = || Entry::new(element.clone(), true, FieldSet::new());
+    match [sides[0].as_slice(), sides[1].as_slice()] {
+        [old @ ([] | [_]), new @ ([] | [_])] => {
+            below.add(element, compare(old.first().copied(), new.first().copied(), list.element));
+        }
+        [old @ [_, _, ..], new @ [_, _, ..]] => {
+            if old.len() != new.len() || !old.iter().zip(new).all(|(old, new)| equal(old, new)) {
+                below.modified.add(whole());
+            }
+        }
+        [[_, _, ..], new] => {
+            if let Some(new) = new.first() {
+                below.add(element, compare(None, Some(new), list.element));
+            }
+            below.removed.add(whole());
+        }
+        [old, _] => {
+            if let Some(old) = old.first() {
+                below.add(element, compare(Some(old), None, list.element));
+            }
+            below.added.add(whole());
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Options of applies and updates.
+
+use serde_json::Value;
+use smol_str::SmolStr;
+
+use super::field_set::FieldSet;
+use crate::schema::Schema;
+
+/// Converts an object to an API version of its group. Returns `None` if the version does not exist.
+pub type Converter<'s> = dyn Fn(&Value, &str) -> Option<Value> + 's;
+
+/// Options of applies and updates.
+///
+/// ```
+/// use strategic_merge_patch::managed_fields::Options;
+/// use strategic_merge_patch::schema::Schema;
+///
+/// let schema = Schema::embedded();
+/// let options = Options::new(&schema).time("2026-01-31T12:00:00Z").force(true);
+/// ```
+#[derive(Clone)]
+pub struct Options<'s> {
+    pub(super) schema: &'s Schema,
+    pub(super) time: Option<SmolStr>,
+    pub(super) is_forced: bool,
+    pub(super) subresource: SmolStr,
+    pub(super) reset_fields: FieldSet,
+    pub(super) converter: Option<&'s Converter<'s>>,
+}
+
+impl<'s> Options<'s> {
+    /// Creates options for objects of the kinds in a schema. Objects of other kinds are merged as custom resources
+    /// without a schema are: maps merge, lists are atomic.
+    #[must_use]
+    pub fn new(schema: &'s Schema) -> Self {
+        Self {
+            schema,
+            time: None,
+            is_forced: false,
+            subresource: SmolStr::default(),
+            reset_fields: FieldSet::new(),
+            converter: None,
+        }
+    }
+
+    /// Sets the time of the request, in RFC 3339. Without it, entries that change have no time.
+    #[must_use]
+    pub fn time(mut self, time: impl Into<SmolStr>) -> Self {
+        self.time = Some(time.into());
+        self
+    }
+
+    /// Sets whether an apply takes ownership of fields in conflict.
+    #[must_use]
+    pub fn force(mut self, is_forced: bool) -> Self {
+        self.is_forced = is_forced;
+        self
+    }
+
+    /// Sets the subresource of the request, such as `status`.
+    #[must_use]
+    pub fn subresource(mut self, subresource: impl Into<SmolStr>) -> Self {
+        self.subresource = subresource.into();
+        self
+    }
+
+    /// Sets the fields that the server resets in requests for this resource. Nobody owns them: `status` in requests
+    /// for the object itself, `spec` in those for its status.
+    #[must_use]
+    pub fn reset_fields(mut self, fields: FieldSet) -> Self {
+        self.reset_fields = fields;
+        self
+    }
+
+    /// Sets the conversion between the versions of a group. By default only `apiVersion` changes, and a version exists
+    /// if the schema has the kind in it.
+    #[must_use]
+    pub fn converter(mut self, converter: &'s Converter<'s>) -> Self {
+        self.converter = Some(converter);
+        self
+    }
+}

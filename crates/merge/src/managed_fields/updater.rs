@@ -1,0 +1,233 @@
+//! The core of server-side apply: which fields each manager owns after an object changed.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use smol_str::SmolStr;
+
+use super::comparison::Comparison;
+use super::conflict::Conflicts;
+use super::field_set::FieldSet;
+use super::json_value::equal;
+use super::managers::{Manager, Ownership};
+use super::merging::merged;
+use super::owned::{owned_fields, reconciled, with_declared_fields};
+use super::removal::without_fields;
+use super::types::Type;
+use super::versions::Versions;
+use smp_text::diagnostic::Result;
+
+/// What each manager owns.
+pub(super) type Owned = BTreeMap<Manager, Ownership>;
+
+/// The result of an apply.
+#[derive(Debug)]
+pub(super) enum Merge {
+    /// The merged object, or `None` if it is equal to the live one, and what each manager owns.
+    Done(Option<Value>, Owned),
+    /// The fields that other managers own.
+    Conflicts(Conflicts),
+}
+
+/// The result of a change.
+enum Change {
+    /// What each manager owns, and the differences in the version of the request.
+    Done(Owned, Comparison),
+    /// The fields that other managers own.
+    Conflicts(Conflicts),
+}
+
+/// The differences between two objects in one version.
+struct Changes {
+    comparison: Comparison,
+    /// The fields that were modified or added.
+    changed: FieldSet,
+}
+
+impl Changes {
+    fn new(comparison: Comparison) -> Self {
+        Self { changed: comparison.modified.union(&comparison.added), comparison }
+    }
+}
+
+/// Applies changes in one API version.
+pub(super) struct Updater<'u, 's> {
+    pub(super) versions: &'u Versions<'u, 's>,
+    pub(super) api_version: SmolStr,
+    /// The fields that requests do not own.
+    pub(super) reset_fields: &'u FieldSet,
+}
+
+impl<'s> Updater<'_, 's> {
+    fn own_type(&self) -> Type<'s> {
+        self.versions.own_type()
+    }
+
+    /// Returns what each manager owns after `new` replaced `live`.
+    pub(super) fn update(&self, live: &Value, new: &Value, owned: Owned, manager: &Manager) -> Result<Owned> {
+        let owned = self.reconcile(live, owned)?;
+        let Change::Done(mut owned, comparison) = self.change([live, new], owned, manager, true)? else {
+            return Ok(Owned::new());
+        };
+        let before = owned.remove(manager).map(|owned| owned.fields).unwrap_or_default();
+        let fields =
+            before.difference(&comparison.removed).union(&comparison.modified).union(&comparison.added);
+        let fields = fields.recursive_difference(self.reset_fields);
+        if !fields.is_empty() {
+            owned.insert(manager.clone(), Ownership { fields, api_version: self.api_version.clone() });
+        }
+        Ok(owned)
+    }
+
+    /// Merges `applied` into `live`, and removes what the manager applied before and nobody else owns.
+    pub(super) fn apply(
+        &self,
+        [live, applied]: [&Value; 2],
+        owned: Owned,
+        manager: &Manager,
+        is_forced: bool,
+    ) -> Result<Merge> {
+        let mut owned = self.reconcile(live, owned)?;
+        let ty = self.own_type();
+        let merged = merged(live, applied, ty);
+        let fields = owned_fields(applied, ty).recursive_difference(self.reset_fields);
+        let last = owned.insert(manager.clone(), Ownership { fields, api_version: self.api_version.clone() });
+        let new = match last {
+            Some(last) if !last.fields.is_empty() => self.prune(merged, &owned, &last)?,
+            _ => merged,
+        };
+        Ok(match self.change([live, &new], owned, manager, is_forced)? {
+            Change::Done(owned, _) => Merge::Done((!equal(live, &new)).then_some(new), owned),
+            Change::Conflicts(conflicts) => Merge::Conflicts(conflicts),
+        })
+    }
+
+    /// Takes the changed fields from their other owners, or returns the conflicts unless the change is forced.
+    fn change(
+        &self,
+        [live, new]: [&Value; 2],
+        mut owned: Owned,
+        manager: &Manager,
+        is_forced: bool,
+    ) -> Result<Change> {
+        let changes = self.changes(live, new, &owned, manager)?;
+        owned.retain(|other, ownership| other == manager || changes.contains_key(&ownership.api_version));
+        let mut taken: Vec<(Manager, FieldSet)> = Vec::new();
+        for (other, ownership) in owned.iter_mut().filter(|(other, _)| *other != manager) {
+            let Some(Changes { changed, comparison }) = changes.get(&ownership.api_version) else { continue };
+            let conflicts = ownership.fields.intersection(changed);
+            ownership.fields = ownership.fields.difference(&conflicts).difference(&comparison.removed);
+            if !conflicts.is_empty() {
+                taken.push((other.clone(), conflicts));
+            }
+        }
+        if !is_forced && !taken.is_empty() {
+            return Ok(Change::Conflicts(Conflicts::new(taken)));
+        }
+        owned.retain(|_, ownership| !ownership.fields.is_empty());
+        let own = changes.into_iter().find(|(version, _)| *version == self.api_version);
+        Ok(Change::Done(owned, own.map(|(_, changes)| changes.comparison).unwrap_or_default()))
+    }
+
+    /// Compares two objects in the version of the request and in those of all other managers that still exist.
+    fn changes(
+        &self,
+        live: &Value,
+        new: &Value,
+        owned: &Owned,
+        manager: &Manager,
+    ) -> Result<BTreeMap<SmolStr, Changes>> {
+        let own = Comparison::new(live, new, self.own_type()).without(self.reset_fields);
+        let mut found = BTreeMap::from([(self.api_version.clone(), Changes::new(own))]);
+        let others = owned.iter().filter(|(other, _)| *other != manager);
+        let versions: BTreeSet<&SmolStr> = others.map(|(_, ownership)| &ownership.api_version).collect();
+        for version in versions {
+            if found.contains_key(version) {
+                continue;
+            }
+            let Some((live, ty)) = self.versions.convert_for_manager(live, version)? else { continue };
+            if let Some((new, _)) = self.versions.convert_for_manager(new, version)? {
+                found.insert(version.clone(), Changes::new(Comparison::new(&live, &new, ty)));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Adapts what managers own to changes of the schema since then. Managers of versions that no longer exist own
+    /// nothing.
+    fn reconcile(&self, live: &Value, owned: Owned) -> Result<Owned> {
+        let mut found = Owned::new();
+        for (manager, mut ownership) in owned {
+            if let Some((_, ty)) = self.versions.convert_for_manager(live, &ownership.api_version)? {
+                if let Some(fields) = reconciled(&ownership.fields, ty) {
+                    ownership.fields = fields;
+                }
+                found.insert(manager, ownership);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Removes what a manager applied last from the merged object, unless it or another one owns it.
+    fn prune(&self, merged: Value, owned: &Owned, last: &Ownership) -> Result<Value> {
+        let Some((in_version, ty)) = self.versions.convert_for_manager(&merged, &last.api_version)? else {
+            return Ok(merged);
+        };
+        let last_fields = with_declared_fields(&last.fields, ty);
+        let pruned = without_fields(&in_version, &last_fields, ty);
+        let pruned = self.with_owned_fields(&in_version, pruned, owned, &last.api_version)?;
+        let pruned = self.with_fields_of_others(&in_version, &pruned, &last_fields, last)?;
+        let converted = self.versions.convert_for_manager(&pruned, &self.api_version)?;
+        Ok(converted.map(|(object, _)| object.into_owned()).unwrap_or(pruned))
+    }
+
+    /// Adds the fields again that any manager owns. Managers of the pruned version come first.
+    fn with_owned_fields(
+        &self,
+        merged: &Value,
+        pruned: Value,
+        owned: &Owned,
+        api_version: &SmolStr,
+    ) -> Result<Value> {
+        let mut by_version: BTreeMap<&SmolStr, FieldSet> = BTreeMap::new();
+        for ownership in owned.values() {
+            let fields = by_version.entry(&ownership.api_version).or_default();
+            *fields = fields.union(&ownership.fields);
+        }
+        let first = by_version.remove_entry(api_version);
+        let (mut merged, mut pruned) = (Cow::Borrowed(merged), pruned);
+        for (version, fields) in first.into_iter().chain(by_version) {
+            let Some((converted, ty)) = self.versions.convert_for_manager(&merged, version)? else {
+                continue;
+            };
+            let converted = converted.into_owned();
+            let Some((rest, _)) = self.versions.convert_for_manager(&pruned, version)? else {
+                merged = Cow::Owned(converted);
+                continue;
+            };
+            let all = with_declared_fields(&owned_fields(&converted, ty), ty);
+            let kept =
+                with_declared_fields(&owned_fields(&rest, ty), ty).union(&with_declared_fields(&fields, ty));
+            pruned = without_fields(&converted, &all.difference(&kept), ty);
+            merged = Cow::Owned(converted);
+        }
+        Ok(pruned)
+    }
+
+    /// Adds the fields again that the manager had not applied.
+    fn with_fields_of_others(
+        &self,
+        merged: &Value,
+        pruned: &Value,
+        last_fields: &FieldSet,
+        last: &Ownership,
+    ) -> Result<Value> {
+        let Some((pruned, ty)) = self.versions.convert_for_manager(pruned, &last.api_version)? else {
+            return Ok(merged.clone());
+        };
+        let kept = with_declared_fields(&owned_fields(&pruned, ty), ty);
+        let all = with_declared_fields(&owned_fields(merged, ty), ty);
+        Ok(without_fields(merged, &all.difference(&kept).intersection(last_fields), ty))
+    }
+}
