@@ -18,6 +18,7 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
 // A step is one request that writes an object, by one field manager.
@@ -45,6 +46,9 @@ type outcome struct {
 	Error  string         `json:"error,omitempty"`
 	Code   int32          `json:"code,omitempty"`
 	Body   string         `json:"body,omitempty"`
+
+	// The object is what a manager has applied.
+	Extracted bool `json:"extracted,omitempty"`
 }
 
 // Runs the steps one after the other. A failed step leaves the object unchanged.
@@ -62,7 +66,7 @@ func manage(r *request) ([]byte, error) {
 		case err != nil:
 			o = failure(err)
 		case s.Operation == "extract":
-			o = outcome{Object: after.Object}
+			o = outcome{Object: after.Object, Extracted: true}
 		default:
 			live = after
 			if o, err = success(live); err != nil {
@@ -141,6 +145,8 @@ func (s *step) run(types *types, live *unstructured.Unstructured) (*unstructured
 	if !ok {
 		return nil, fmt.Errorf("the result is a %T", after)
 	}
+	// The server responds in the version of the request.
+	result.SetGroupVersionKind(gvk)
 	return result, setTime(old, result, s.Time)
 }
 
@@ -276,9 +282,9 @@ func (t *types) extract(live *unstructured.Unstructured, manager, subresource st
 	if live == nil {
 		return nil, fmt.Errorf("there is no object")
 	}
-	typed, err := t.converter.ObjectToTyped(live, 0)
+	object, err := t.converter.ObjectToTyped(live, typed.AllowDuplicates)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("error converting obj to typed: %w", err)
 	}
 	into := &unstructured.Unstructured{Object: map[string]any{}}
 	for _, entry := range live.GetManagedFields() {
@@ -289,7 +295,7 @@ func (t *types) extract(live *unstructured.Unstructured, manager, subresource st
 		if err := set.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
 			return nil, err
 		}
-		content, ok := typed.ExtractItems(set.Leaves()).AsValue().Unstructured().(map[string]any)
+		content, ok := object.ExtractItems(set.Leaves()).AsValue().Unstructured().(map[string]any)
 		if !ok {
 			return nil, fmt.Errorf("nothing to extract")
 		}

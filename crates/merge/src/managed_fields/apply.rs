@@ -15,7 +15,7 @@ use super::removal::extracted;
 use super::time::Timestamp;
 use super::updater::{Merge, Updater};
 use super::validation::Duplicates;
-use super::versions::{Versions, check, go_gvk};
+use super::versions::{Versions, check, check_with, go_gvk};
 use crate::schema::Gvk;
 use smp_text::diagnostic::{Code, Diagnostic, PatchRejection, Result};
 
@@ -99,10 +99,8 @@ impl Applied {
 pub fn apply(live: Option<&Value>, applied: &Value, manager: &str, options: &Options<'_>) -> Result<Applied> {
     let gvk = kind_of(applied)?;
     let live = live_object(live, &gvk, options)?;
-    let managed = ManagedFields::from_object(&live).map_err(|error| {
-        let message = format!("failed to decode managed fields: {}", error.message());
-        Diagnostic::error(error.code(), message).patch_rejection(PatchRejection::Merge)
-    })?;
+    let managed = ManagedFields::from_object(&live);
+    let managed = managed.map_err(|error| failed("failed to decode managed fields", &error))?;
     let request = Request::new(&gvk, manager, options)?;
     let (mut object, managed) = match request.apply_as_kubectl(&live, applied, managed)? {
         Ok(done) => done,
@@ -220,7 +218,7 @@ pub fn extract(object: &Value, manager: &str, options: &Options<'_>) -> Result<O
     let gvk = kind_of(object)?;
     let versions = Versions::new(options, &gvk);
     let ty = versions.own_type();
-    check(object, ty, Duplicates::Allowed, ["convert object", " to typed"])?;
+    check_with(object, ty, Duplicates::Allowed, || "error converting obj to typed".into())?;
     let managed = ManagedFields::from_object(object)?;
     let manager = Manager::new(manager, Operation::Apply, "", &options.subresource);
     let Some(Ownership { fields, .. }) = managed.owned.get(&manager) else { return Ok(None) };
@@ -239,6 +237,16 @@ pub fn extract(object: &Value, manager: &str, options: &Options<'_>) -> Result<O
 
 fn text_at<'v>(object: &'v Value, pointer: &str) -> &'v str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Returns the error of a step with what the server failed to do.
+fn failed(action: &str, error: &Diagnostic) -> Diagnostic {
+    let found = Diagnostic::error(error.code(), format!("{action}: {}", error.message()));
+    let found = found.patch_rejection(PatchRejection::Merge);
+    match error.field_path() {
+        Some(path) => found.field(path),
+        None => found,
+    }
 }
 
 fn kind_of(object: &Value) -> Result<Gvk> {
@@ -354,7 +362,10 @@ impl<'o, 's> Request<'o, 's> {
     ) -> Result<Outcome> {
         let mut managed = managed;
         if managed.is_empty() {
-            managed = self.update(&empty_object(self.gvk), live, managed, BEFORE_FIRST_APPLY)?;
+            let empty = empty_object(self.gvk);
+            managed = self
+                .update(&empty, live, managed, BEFORE_FIRST_APPLY)
+                .map_err(|error| failed("failed to create manager for existing fields", &error))?;
         }
         if entries_of(applied).is_some_and(|entries| !entries.is_null()) {
             let error = Diagnostic::error(Code::InvalidValue, "metadata.managedFields must be nil");

@@ -17,12 +17,22 @@ pub(super) const KUBECTL: &str = "kubectl";
 /// The maximum size of all annotations in bytes, their names included.
 const MAX_ANNOTATIONS_SIZE: usize = 256 * 1024;
 
+/// Returns the annotations of an object. A null counts as an empty string, and a map with other values as absent.
 fn annotations(object: &Value) -> Option<&Map<String, Value>> {
-    object.get("metadata")?.get("annotations")?.as_object()
+    let annotations = object.get("metadata")?.get("annotations")?.as_object()?;
+    annotations.values().all(|value| value.is_string() || value.is_null()).then_some(annotations)
 }
 
 fn last_applied(object: &Value) -> Option<&str> {
     annotations(object)?.get(LAST_APPLIED)?.as_str().filter(|text| !text.is_empty())
+}
+
+/// Returns the annotations of an object to change them. Nulls become empty strings.
+fn annotations_mut(object: &mut Value) -> Option<&mut Map<String, Value>> {
+    annotations(object)?;
+    let annotations = object.get_mut("metadata")?.get_mut("annotations")?.as_object_mut()?;
+    annotations.values_mut().filter(|value| value.is_null()).for_each(|value| *value = "".into());
+    Some(annotations)
 }
 
 /// Returns the fields whose values are still those of the annotation. An apply by kubectl may change them, whoever owns
@@ -47,15 +57,13 @@ pub(super) fn update_annotation(object: &mut Value, applied: &Value) {
         return;
     }
     let mut applied = applied.clone();
-    if let Some(annotations) = applied.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
+    if let Some(annotations) = annotations_mut(&mut applied) {
         annotations.remove(LAST_APPLIED);
     }
     let mut text = String::new();
     write_json(&applied, &mut text);
     text.push('\n');
-    let Some(annotations) = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) else {
-        return;
-    };
+    let Some(annotations) = annotations_mut(object) else { return };
     annotations.insert(LAST_APPLIED.into(), text.into());
     let size: usize =
         annotations.iter().map(|(name, value)| name.len() + value.as_str().map_or(0, str::len)).sum();

@@ -10,6 +10,10 @@ use crate::schema::{Cursor, ListType, MapType, TypeKind};
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const RAW_EXTENSION: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
 
+/// Types of Kubernetes with a required key field that has no default in its documents, since Go omits empty ones.
+const WITHOUT_ZERO_DEFAULT: [&str; 3] =
+    [".FlowSchemaCondition", ".PriorityLevelConfigurationCondition", ".ServerStorageVersion"];
+
 /// The type of a value.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Type<'s> {
@@ -218,7 +222,8 @@ impl<'s> Type<'s> {
         if let Some(default) = cursor.key_default(key) {
             return serde_json::from_str(default).ok();
         }
-        if !cursor.is_required(key) || !cursor.type_name().is_some_and(|name| name.starts_with("io.k8s.")) {
+        let name = cursor.type_name().filter(|name| name.starts_with("io.k8s."))?;
+        if !cursor.is_required(key) || WITHOUT_ZERO_DEFAULT.iter().any(|end| name.ends_with(end)) {
             return None;
         }
         match cursor.declared(key)?.type_kind() {

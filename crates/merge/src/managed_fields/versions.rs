@@ -106,10 +106,19 @@ pub(super) fn check(
     duplicates: Duplicates,
     [action, to]: [&str; 2],
 ) -> Result<()> {
+    check_with(object, ty, duplicates, || format!("failed to {action} ({}){to}", described(object)))
+}
+
+/// Fails as [`check`] does, with another start of the message.
+pub(super) fn check_with(
+    object: &Value,
+    ty: Type<'_>,
+    duplicates: Duplicates,
+    failure: impl Fn() -> String,
+) -> Result<()> {
     let found = mismatches(object, ty, duplicates);
     if found.is_empty() {
         return Ok(());
     }
-    let message = format!("failed to {action} ({}){to}: {}", described(object), describe(&found));
-    Err(mismatch(&found, &message))
+    Err(mismatch(&found, &format!("{}: {}", failure(), describe(&found))))
 }

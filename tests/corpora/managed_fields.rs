@@ -1,0 +1,117 @@
+//! Random sequences of applies and updates, compared with the `managedfields` of apimachinery.
+//!
+//! `SMP_TEST_ORACLE` names the program that `tests/oracle/build` builds, `SMP_TEST_OPENAPI` the directory of the
+//! OpenAPI documents. `SMP_TEST_SEQUENCES` is the number of sequences (5,000), the same in each run;
+//! `SMP_TEST_SEQUENCES_SEED` is the first seed of others.
+
+#![allow(clippy::print_stderr, reason = "the test reports what it compared")]
+
+mod outcome;
+mod reference;
+mod sequence;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use kubectl_smp_testing::requirements::required_env;
+use kubectl_smp_testing::seeds;
+use outcome::Outcome;
+use rayon::prelude::*;
+use reference::Reference;
+use sequence::{Sequence, Step};
+use serde_json::Value;
+use smp_merge::schema::{Schema, compile, openapi};
+use smp_text::yaml::Node;
+
+/// The number of sequences per request.
+const BATCH: usize = 500;
+
+/// The number of disagreements that are printed.
+const SHOWN: usize = 3;
+
+/// The types of the reference.
+fn document_schema() -> Schema {
+    let folder = Path::new(&required_env("SMP_TEST_OPENAPI", "openapi")).join("openapi-v3");
+    let files = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let models = files.map(|path| {
+        let text = std::fs::read_to_string(&path).expect("readable");
+        let value: Value = serde_json::from_str(&text).expect("JSON");
+        openapi::read(&Node::from(&value)).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    });
+    let graph = compile::merge(models.collect::<Vec<_>>()).compile().expect("small");
+    let mut schema = Schema::empty();
+    schema.push_front("documents", Arc::new(graph));
+    schema
+}
+
+#[test]
+#[ignore = "needs the oracle and OpenAPI documents, see .ci/tools"]
+fn sequences_of_applies_and_updates_equal_the_reference() {
+    let documents = document_schema();
+    let kinds = sequence::kinds(&documents);
+    assert!(kinds.len() > 60, "{} kinds", kinds.len());
+    let embedded = Schema::embedded();
+    let mut reference = Reference::start();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut failures = Vec::new();
+    for seeds in seeds::seeds("SMP_TEST_SEQUENCES", 5_000).chunks(BATCH) {
+        let sequences: Vec<Sequence> =
+            seeds.par_iter().map(|seed| sequence::random(*seed, &kinds, &documents, &embedded)).collect();
+        let answers = reference.ask(&sequences.iter().map(|sequence| &*sequence.steps).collect::<Vec<_>>());
+        for (i, (sequence, theirs)) in sequences.iter().zip(&answers).enumerate() {
+            for ours in &sequence.outcomes {
+                *counts.entry(ours.name()).or_default() += 1;
+            }
+            if first_difference(&sequence.outcomes, theirs).is_some() {
+                failures.push((seeds[i], sequence.steps.clone()));
+            }
+        }
+    }
+    eprintln!("{counts:?}");
+    let shown: Vec<String> = failures
+        .iter()
+        .take(SHOWN)
+        .map(|(seed, steps)| report(*seed, steps, &embedded, &mut reference))
+        .collect();
+    let seeds: Vec<u64> = failures.iter().map(|(seed, _)| *seed).take(20).collect();
+    assert!(failures.is_empty(), "{} disagreements, seeds {seeds:?}\n{}", failures.len(), shown.join("\n"));
+    let count = |name: &str| counts.get(name).copied().unwrap_or_default();
+    assert!(count("object") > 3 * count("error") && count("conflict") * 30 > count("object"), "{counts:?}");
+}
+
+fn first_difference(ours: &[Outcome], theirs: &[Outcome]) -> Option<usize> {
+    (0..ours.len().max(theirs.len())).find(|&i| match (ours.get(i), theirs.get(i)) {
+        (Some(ours), Some(theirs)) => !ours.agrees(theirs),
+        _ => true,
+    })
+}
+
+/// The shortest sequence that still differs, and both results of its last step.
+fn report(seed: u64, steps: &[Step], schema: &Schema, reference: &mut Reference) -> String {
+    let mut steps = steps.to_vec();
+    let mut difference = |steps: &[Step]| {
+        let (ours, theirs) = (sequence::run(steps, schema), reference.ask(&[steps]).remove(0));
+        first_difference(&ours, &theirs).map(|i| (i, ours, theirs))
+    };
+    let mut i = 0;
+    while i < steps.len() {
+        let mut shorter = steps.clone();
+        shorter.remove(i);
+        match difference(&shorter) {
+            Some((last, ..)) => {
+                shorter.truncate(last + 1);
+                steps = shorter;
+            }
+            None => i += 1,
+        }
+    }
+    let Some((last, ours, theirs)) = difference(&steps) else { return format!("seed {seed}: unstable") };
+    let lines: Vec<String> = steps.iter().map(|step| step.request().to_string()).collect();
+    format!(
+        "seed {seed}, step {last}\n{}\nours:   {}\ntheirs: {}\n",
+        lines.join("\n"),
+        ours[last],
+        theirs[last]
+    )
+}
