@@ -15,7 +15,7 @@ use super::removal::extracted;
 use super::time::Timestamp;
 use super::updater::{Merge, Updater};
 use super::validation::Duplicates;
-use super::versions::{Versions, check, check_with, go_gvk};
+use super::versions::{Versions, check, check_with, described, failed, go_gvk};
 use crate::schema::Gvk;
 use smp_text::diagnostic::{Code, Diagnostic, PatchRejection, Result};
 
@@ -239,16 +239,6 @@ fn text_at<'v>(object: &'v Value, pointer: &str) -> &'v str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Returns the error of a step with what the server failed to do.
-fn failed(action: &str, error: &Diagnostic) -> Diagnostic {
-    let found = Diagnostic::error(error.code(), format!("{action}: {}", error.message()));
-    let found = found.patch_rejection(PatchRejection::Merge);
-    match error.field_path() {
-        Some(path) => found.field(path),
-        None => found,
-    }
-}
-
 fn kind_of(object: &Value) -> Result<Gvk> {
     let missing = || Diagnostic::error(Code::MissingField, "the object has no apiVersion or kind");
     Gvk::from_object(object).ok_or_else(|| missing().patch_rejection(PatchRejection::Malformed))
@@ -399,7 +389,9 @@ impl<'o, 's> Request<'o, 's> {
         let request = Manager::new("request", Operation::Update, "", "");
         let mut managed = managed;
         let owned = std::mem::take(&mut managed.owned);
-        managed.owned = self.updater().update(live, new, owned, &request)?;
+        let updated = self.updater().update(live, new, owned, &request);
+        let failure = || format!("failed to update ManagedFields ({})", described(new));
+        managed.owned = updated.map_err(|error| failed(&failure(), &error))?;
         strip(&mut managed, &request);
         if let Some(changed) = managed.owned.remove(&request) {
             let manager = self.identity(name, Operation::Update);

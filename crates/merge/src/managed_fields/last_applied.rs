@@ -59,6 +59,8 @@ pub(super) fn update_annotation(object: &mut Value, applied: &Value) {
     let mut applied = applied.clone();
     if let Some(annotations) = annotations_mut(&mut applied) {
         annotations.remove(LAST_APPLIED);
+    } else if let Some(metadata) = applied.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("annotations");
     }
     let mut text = String::new();
     write_json(&applied, &mut text);

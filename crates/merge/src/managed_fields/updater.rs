@@ -15,7 +15,7 @@ use super::merging::merged;
 use super::owned::{owned_fields, reconciled, with_declared_fields};
 use super::removal::without_fields;
 use super::types::Type;
-use super::versions::Versions;
+use super::versions::{Versions, failed};
 use smp_text::diagnostic::Result;
 
 /// What each manager owns.
@@ -94,7 +94,9 @@ impl<'s> Updater<'_, 's> {
         let fields = owned_fields(applied, ty).recursive_difference(self.reset_fields);
         let last = owned.insert(manager.clone(), Ownership { fields, api_version: self.api_version.clone() });
         let new = match last {
-            Some(last) if !last.fields.is_empty() => self.prune(merged, &owned, &last)?,
+            Some(last) if !last.fields.is_empty() => {
+                self.prune(merged, &owned, &last).map_err(|error| failed("failed to prune fields", &error))?
+            }
             _ => merged,
         };
         Ok(match self.change([live, &new], owned, manager, is_forced)? {
@@ -146,8 +148,14 @@ impl<'s> Updater<'_, 's> {
             if found.contains_key(version) {
                 continue;
             }
-            let Some((live, ty)) = self.versions.convert_for_manager(live, version)? else { continue };
-            if let Some((new, _)) = self.versions.convert_for_manager(new, version)? {
+            let Some((live, ty)) =
+                self.versions.convert_or_fail(live, version, "failed to convert old object")?
+            else {
+                continue;
+            };
+            if let Some((new, _)) =
+                self.versions.convert_or_fail(new, version, "failed to convert new object")?
+            {
                 found.insert(version.clone(), Changes::new(Comparison::new(&live, &new, ty)));
             }
         }
@@ -171,7 +179,12 @@ impl<'s> Updater<'_, 's> {
 
     /// Removes what a manager applied last from the merged object, unless it or another one owns it.
     fn prune(&self, merged: Value, owned: &Owned, last: &Ownership) -> Result<Value> {
-        let Some((in_version, ty)) = self.versions.convert_for_manager(&merged, &last.api_version)? else {
+        let Some((in_version, ty)) = self.versions.convert_or_fail(
+            &merged,
+            &last.api_version,
+            "failed to convert merged object to last applied version",
+        )?
+        else {
             return Ok(merged);
         };
         let last_fields = with_declared_fields(&last.fields, ty);
@@ -198,11 +211,13 @@ impl<'s> Updater<'_, 's> {
         let first = by_version.remove_entry(api_version);
         let (mut merged, mut pruned) = (Cow::Borrowed(merged), pruned);
         for (version, fields) in first.into_iter().chain(by_version) {
-            let Some((converted, ty)) = self.versions.convert_for_manager(&merged, version)? else {
-                continue;
+            let action = |object: &str| {
+                format!("failed add back owned items: failed to convert {object} object at version {version}")
             };
+            let converted = self.versions.convert_or_fail(&merged, version, &action("merged"))?;
+            let Some((converted, ty)) = converted else { continue };
             let converted = converted.into_owned();
-            let Some((rest, _)) = self.versions.convert_for_manager(&pruned, version)? else {
+            let Some((rest, _)) = self.versions.convert_or_fail(&pruned, version, &action("pruned"))? else {
                 merged = Cow::Owned(converted);
                 continue;
             };
@@ -223,7 +238,9 @@ impl<'s> Updater<'_, 's> {
         last_fields: &FieldSet,
         last: &Ownership,
     ) -> Result<Value> {
-        let Some((pruned, ty)) = self.versions.convert_for_manager(pruned, &last.api_version)? else {
+        let action =
+            "failed add back dangling items: failed to convert pruned object to last applied version";
+        let Some((pruned, ty)) = self.versions.convert_or_fail(pruned, &last.api_version, action)? else {
             return Ok(merged.clone());
         };
         let kept = with_declared_fields(&owned_fields(&pruned, ty), ty);

@@ -54,10 +54,20 @@ impl<'o, 's> Versions<'o, 's> {
     }
 
     /// Converts an object to the version of a manager, in which no list may have duplicates. Returns `None` if the
-    /// version does not exist.
+    /// version does not exist. `action` is what the server fails to do.
     ///
     /// # Errors
     /// Fails if the converted object does not match its type.
+    pub(super) fn convert_or_fail<'v>(
+        &self,
+        object: &'v Value,
+        api_version: &str,
+        action: &str,
+    ) -> Result<Option<(Cow<'v, Value>, Type<'s>)>> {
+        self.convert_for_manager(object, api_version).map_err(|error| failed(action, &error))
+    }
+
+    /// Converts as [`Versions::convert_or_fail`] does, with an error that only names the field.
     pub(super) fn convert_for_manager<'v>(
         &self,
         object: &'v Value,
@@ -76,7 +86,7 @@ impl<'o, 's> Versions<'o, 's> {
 }
 
 /// Returns an object's name and type as in the messages of API servers.
-fn described(object: &Value) -> String {
+pub(super) fn described(object: &Value) -> String {
     let text = |at: &str| object.pointer(at).and_then(Value::as_str).unwrap_or_default();
     let gvk = Gvk::from_manifest(text("/apiVersion"), text("/kind"));
     format!("{}/{}; {}", text("/metadata/namespace"), text("/metadata/name"), go_gvk(&gvk))
@@ -85,6 +95,16 @@ fn described(object: &Value) -> String {
 /// Returns a group, version and kind as Go formats it: `apps/v1, Kind=Deployment`.
 pub(super) fn go_gvk(gvk: &Gvk) -> String {
     format!("{}/{}, Kind={}", gvk.group, gvk.version, gvk.kind)
+}
+
+/// Returns the error of a step with what the server failed to do.
+pub(super) fn failed(action: &str, error: &Diagnostic) -> Diagnostic {
+    let found = Diagnostic::error(error.code(), format!("{action}: {}", error.message()));
+    let found = found.patch_rejection(PatchRejection::Merge);
+    match error.field_path() {
+        Some(path) => found.field(path),
+        None => found,
+    }
 }
 
 fn mismatch(found: &[Mismatch], message: &str) -> Diagnostic {
