@@ -295,11 +295,10 @@ func (t *types) extract(live *unstructured.Unstructured, manager, subresource st
 		if err := set.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
 			return nil, err
 		}
-		content, ok := object.ExtractItems(set.Leaves()).AsValue().Unstructured().(map[string]any)
-		if !ok {
-			return nil, fmt.Errorf("nothing to extract")
+		// Nothing is left if others have removed the fields.
+		if content, ok := object.ExtractItems(set.Leaves()).AsValue().Unstructured().(map[string]any); ok {
+			into.Object = content
 		}
-		into.Object = content
 		break
 	}
 	return into, nil

@@ -36,6 +36,8 @@ mod field_set;
 mod fields_v1;
 mod json_value;
 mod last_applied;
+#[cfg(test)]
+mod laws;
 mod managers;
 mod merging;
 mod options;

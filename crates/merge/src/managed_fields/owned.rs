@@ -39,7 +39,7 @@ fn in_map(value: &Value, fields: &Fields<'_>) -> FieldSet {
 fn in_list(value: &Value, list: &List<'_>) -> FieldSet {
     let entries = value.as_array().into_iter().flatten();
     let elements: Vec<(PathElement, &Value)> =
-        entries.filter_map(|entry| Some((list.element_of(entry).ok()?, entry))).collect();
+        entries.map(|entry| (list.any_element_of(entry), entry)).collect();
     let (mut seen, mut repeated) = (BTreeSet::new(), BTreeSet::new());
     for (element, _) in &elements {
         if !seen.insert(element) {

@@ -45,7 +45,7 @@ fn map_without(map: &Map<String, Value>, set: &FieldSet, fields: &Fields<'_>) ->
 fn list_without(entries: &[Value], set: &FieldSet, list: &List<'_>) -> Value {
     let mut rest = Vec::with_capacity(entries.len());
     for value in entries {
-        let entry = list.element_of(value).ok().and_then(|element| set.entry(&element));
+        let entry = set.entry(&list.any_element_of(value));
         if entry.is_some_and(|entry| entry.is_member) {
             continue;
         }
@@ -94,7 +94,7 @@ fn extracted_map(map: &Map<String, Value>, set: &FieldSet, fields: &Fields<'_>) 
 fn extracted_list(entries: &[Value], set: &FieldSet, list: &List<'_>) -> Value {
     let mut found = Vec::new();
     for value in entries {
-        let Some(entry) = list.element_of(value).ok().and_then(|element| set.entry(&element)) else {
+        let Some(entry) = set.entry(&list.any_element_of(value)) else {
             continue;
         };
         found.push(match below(Some(entry)) {

@@ -124,6 +124,12 @@ impl List<'_> {
         }
     }
 
+    /// Returns the path element of an entry of a merged list, which may have entries without keys: those that lost all
+    /// fields. They have an element without keys.
+    pub(super) fn any_element_of(&self, entry: &Value) -> PathElement {
+        self.element_of(entry).unwrap_or_else(|_| PathElement::Key(Vec::new()))
+    }
+
     fn keyed_element(&self, entry: &Value, keys: &[&str]) -> Result<PathElement, String> {
         let map = match entry {
             Value::Object(map) => map,

@@ -15,7 +15,7 @@ use super::merging::merged;
 use super::owned::{owned_fields, reconciled, with_declared_fields};
 use super::removal::without_fields;
 use super::types::Type;
-use super::versions::{Versions, failed};
+use super::versions::{Versions, check_entries, failed};
 use smp_text::diagnostic::Result;
 
 /// What each manager owns.
@@ -95,7 +95,10 @@ impl<'s> Updater<'_, 's> {
         let last = owned.insert(manager.clone(), Ownership { fields, api_version: self.api_version.clone() });
         let new = match last {
             Some(last) if !last.fields.is_empty() => {
-                self.prune(merged, &owned, &last).map_err(|error| failed("failed to prune fields", &error))?
+                let pruned = self.prune(merged, &owned, &last);
+                let pruned = pruned.map_err(|error| failed("failed to prune fields", &error))?;
+                check_entries(&pruned, ty)?;
+                pruned
             }
             _ => merged,
         };

@@ -114,6 +114,30 @@ fn list_mismatches(value: &Value, list: &List<'_>, duplicates: Duplicates) -> Ve
     found
 }
 
+/// Returns the entries of associative lists that cannot be identified. Merged objects have such entries if all fields of
+/// one were removed.
+pub(super) fn unidentified_entries(value: &Value, ty: Type<'_>) -> Vec<Mismatch> {
+    let mut found = Vec::new();
+    match (ty.part(value), value) {
+        (Part::Map(fields), Value::Object(map)) if !fields.is_atomic => {
+            for (name, value) in map {
+                let mismatches = unidentified_entries(value, fields.field(name));
+                found.extend(below(&PathElement::from(name.as_str()), mismatches));
+            }
+        }
+        (Part::List(list), Value::Array(entries)) if !list.is_atomic() => {
+            for (i, entry) in entries.iter().enumerate() {
+                match list.element_of(entry) {
+                    Ok(element) => found.extend(below(&element, unidentified_entries(entry, list.element))),
+                    Err(why) => found.push(Mismatch::new(format!("element {i}: {why}"))),
+                }
+            }
+        }
+        _ => {}
+    }
+    found
+}
+
 fn scalar_mismatch(value: &Value, scalar: Scalar) -> Option<String> {
     let is_valid = match scalar {
         Scalar::Numeric => value.is_number(),

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::options::Options;
 use super::types::Type;
-use super::validation::{Duplicates, Mismatch, describe, mismatches};
+use super::validation::{Duplicates, Mismatch, describe, mismatches, unidentified_entries};
 use crate::schema::Gvk;
 use smp_text::diagnostic::{Code, Diagnostic, PatchRejection, Result};
 
@@ -141,4 +141,13 @@ pub(super) fn check_with(
         return Ok(());
     }
     Err(mismatch(&found, &format!("{}: {}", failure(), describe(&found))))
+}
+
+/// Fails if an object has list entries that cannot be identified, so that it cannot be compared.
+pub(super) fn check_entries(object: &Value, ty: Type<'_>) -> Result<()> {
+    let found = unidentified_entries(object, ty);
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(mismatch(&found, &format!("failed to compare objects: {}", describe(&found))))
 }
