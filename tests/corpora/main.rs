@@ -7,6 +7,7 @@ mod check_corpus;
 mod differential;
 #[cfg(feature = "cli")]
 mod kustomize;
+mod managed_fields;
 mod merge_laws;
 mod mutations;
 mod package_laws;

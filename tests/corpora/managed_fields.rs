@@ -9,6 +9,7 @@
 mod outcome;
 mod reference;
 mod sequence;
+mod values;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -24,10 +24,12 @@
 //! # Ok::<(), strategic_merge_patch::diagnostic::Diagnostic>(())
 //! ```
 //!
+//! Server-side apply with ownership and conflicts is in [`managed_fields`].
+//!
 //! Modules: [`cause`] records the provenance of each value. [`schema`] describes how lists and maps merge.
 //! [`merge`] has one engine per set of rules, all built on `merge::align`. Start with `merge/mod.rs` and
 //! `merge/align.rs`. This crate must not depend on files, kustomizations or clusters. It is part of `kubectl-smp`:
-//! modules other than [`patch::json`], [`merge::json`], [`schema`] and [`diff`] have no stability guarantee.
+//! modules other than [`patch::json`], [`merge::json`], [`managed_fields`], [`schema`] and [`diff`] have no stability guarantee.
 
 // Table-driven tests are long.
 #![cfg_attr(test, allow(clippy::too_many_lines))]
