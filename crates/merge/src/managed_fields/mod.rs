@@ -56,3 +56,6 @@ pub use field_set::FieldSet;
 pub use managers::{ManagedFields, Manager, Operation};
 pub use options::{Converter, Options};
 pub use path_element::{Path, PathElement};
+
+#[cfg(test)]
+mod tests;
