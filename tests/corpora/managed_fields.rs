@@ -1,7 +1,7 @@
 //! Random sequences of applies and updates, compared with the `managedfields` of apimachinery.
 //!
 //! `SMP_TEST_ORACLE` names the program that `tests/oracle/build` builds, `SMP_TEST_OPENAPI` the directory of the
-//! OpenAPI documents. `SMP_TEST_SEQUENCES` is the number of sequences (5,000), the same in each run;
+//! OpenAPI documents, and `SMP_TEST_SHARED` one with CRDs, if it is set. `SMP_TEST_SEQUENCES` is the number of sequences (5,000), the same in each run;
 //! `SMP_TEST_SEQUENCES_SEED` is the first seed of others.
 
 #![allow(clippy::print_stderr, reason = "the test reports what it compared")]
@@ -23,7 +23,8 @@ use reference::Reference;
 use sequence::{Sequence, Step};
 use serde_json::Value;
 use smp_merge::schema::{Schema, compile, openapi};
-use smp_text::yaml::Node;
+use smp_text::source::SourceMap;
+use smp_text::yaml::{Node, ParseOptions, parse_one};
 
 /// The number of sequences per request.
 const BATCH: usize = 500;
@@ -46,13 +47,30 @@ fn document_schema() -> Schema {
     schema
 }
 
+/// Adds the types of the CRDs in `SMP_TEST_SHARED`, if it is set.
+fn with_custom_types(mut schema: Schema) -> Schema {
+    let Some(shared) = std::env::var_os("SMP_TEST_SHARED") else { return schema };
+    let files = std::fs::read_dir(Path::new(&shared).join("crds")).expect("a folder");
+    let models = files.map(|entry| {
+        let path = entry.expect("an entry").path();
+        let text = std::fs::read_to_string(&path).expect("readable");
+        let sources = SourceMap::default();
+        let node = parse_one(&sources, sources.add(&path, text), ParseOptions::default());
+        let node = node.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        openapi::read(&node).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    });
+    let graph = compile::merge(models.collect::<Vec<_>>()).compile().expect("small");
+    schema.push_front("CRDs", Arc::new(graph));
+    schema
+}
+
 #[test]
 #[ignore = "needs the oracle and OpenAPI documents, see .ci/tools"]
 fn sequences_of_applies_and_updates_equal_the_reference() {
-    let documents = document_schema();
+    let documents = with_custom_types(document_schema());
     let kinds = sequence::kinds(&documents);
     assert!(kinds.len() > 60, "{} kinds", kinds.len());
-    let embedded = Schema::embedded();
+    let embedded = with_custom_types(Schema::embedded());
     let mut reference = Reference::start();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut failures = Vec::new();

@@ -19,6 +19,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
+	"sigs.k8s.io/yaml"
 )
 
 // A step is one request that writes an object, by one field manager.
@@ -226,12 +227,87 @@ var kindTypes = sync.OnceValues(func() (*types, error) {
 			}
 		}
 	}
+	if err := addCustomTypes(schemas); err != nil {
+		return nil, err
+	}
 	converter, err := managedfields.NewTypeConverter(schemas, false)
 	if err != nil {
 		return nil, err
 	}
 	return &types{converter, kindsOf(schemas), map[string]*managedfields.FieldManager{}}, nil
 })
+
+const objectMeta = "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+
+// A definition has the parts of a CustomResourceDefinition that decide about types.
+type definition struct {
+	Spec struct {
+		Group string `json:"group"`
+		Names struct {
+			Kind string `json:"kind"`
+		} `json:"names"`
+		Versions []struct {
+			Name   string `json:"name"`
+			Schema struct {
+				OpenAPIV3Schema *spec.Schema `json:"openAPIV3Schema"`
+			} `json:"schema"`
+		} `json:"versions"`
+	} `json:"spec"`
+}
+
+// Adds the types of CustomResourceDefinitions, if there is a directory with some.
+func addCustomTypes(schemas map[string]*spec.Schema) error {
+	paths, err := filepath.Glob(filepath.Join(os.Getenv("SMP_TEST_SHARED"), "crds", "*.yaml"))
+	if err != nil || os.Getenv("SMP_TEST_SHARED") == "" {
+		return err
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		crd := definition{}
+		if err := yaml.Unmarshal(text, &crd); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		for _, version := range crd.Spec.Versions {
+			root := version.Schema.OpenAPIV3Schema
+			if root == nil {
+				continue
+			}
+			addObjectFields(root)
+			addEmbeddedFields(root)
+			kind := map[string]any{"group": crd.Spec.Group, "version": version.Name, "kind": crd.Spec.Names.Kind}
+			root.AddExtension("x-kubernetes-group-version-kind", []any{kind})
+			schemas[crd.Spec.Group+"."+version.Name+"."+crd.Spec.Names.Kind] = root
+		}
+	}
+	return nil
+}
+
+// Adds the fields that all objects have, as the API server does.
+func addObjectFields(object *spec.Schema) {
+	object.SetProperty("apiVersion", *spec.StringProperty())
+	object.SetProperty("kind", *spec.StringProperty())
+	object.SetProperty("metadata", *spec.RefSchema(objectMeta))
+}
+
+// Adds these fields to the objects within an object.
+func addEmbeddedFields(object *spec.Schema) {
+	if embedded, ok := object.Extensions.GetBool("x-kubernetes-embedded-resource"); ok && embedded {
+		addObjectFields(object)
+	}
+	for name, field := range object.Properties {
+		addEmbeddedFields(&field)
+		object.Properties[name] = field
+	}
+	if object.Items != nil && object.Items.Schema != nil {
+		addEmbeddedFields(object.Items.Schema)
+	}
+	if object.AdditionalProperties != nil && object.AdditionalProperties.Schema != nil {
+		addEmbeddedFields(object.AdditionalProperties.Schema)
+	}
+}
 
 func kindsOf(schemas map[string]*spec.Schema) map[schema.GroupVersionKind]bool {
 	known := map[schema.GroupVersionKind]bool{}
