@@ -238,7 +238,12 @@ impl ManagedFields {
             {
                 self.owned.insert(bucket.clone(), owned);
             }
-            self.move_into(&manager, bucket);
+            if manager == bucket {
+                // The server adds the merged entry to itself and removes it: what it had has no owner any more.
+                self.owned.remove(&manager);
+            } else {
+                self.move_into(&manager, bucket);
+            }
             count -= 1;
         }
     }

@@ -429,3 +429,45 @@ fn extraction_needs_an_entry_of_an_apply() {
     let want = deployment(&json!({"replicas": 1, "selector": {"matchLabels": {"a": "b"}}}));
     assert_eq!(extract(&live, "b", &options).expect("valid"), Some(want));
 }
+
+#[test]
+fn entries_that_lose_all_fields_are_handled_as_by_the_server() {
+    let hooks = |webhooks: &Value| {
+        let (version, kind) = ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration");
+        json!({"apiVersion": version, "kind": kind, "metadata": {"name": "h"}, "webhooks": webhooks})
+    };
+    // The entry without a name has the empty name, which keeps it, but none of its fields.
+    let first = json!([{"sideEffects": "None"}, {"name": "b"}]);
+    let live = applied(&[("a", hooks(&first)), ("a", hooks(&json!([{}])))]);
+    assert_eq!(live.get("webhooks"), Some(&json!(null)));
+
+    let schema = Schema::embedded();
+    let options = Options::new(&schema).force(true);
+    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}});
+    let with_ports = |ports: Value| {
+        let mut service = service.clone();
+        service["spec"] = json!({"ports": ports});
+        service
+    };
+    let live =
+        applied(&[("a", with_ports(json!([{"port": 0, "name": "n"}]))), ("b", with_ports(json!([{}])))]);
+    let after = apply(Some(&live), &service, "a", &options).expect("valid").into_object().expect("forced");
+    assert_eq!(after["spec"], json!({"ports": null}));
+}
+
+#[test]
+fn merged_updates_are_lost_if_another_entry_of_their_version_is_older() {
+    let entry = |manager: &str, field: &str, second: usize| {
+        json!({"manager": manager, "operation": "Update", "apiVersion": "v1", "time": format!("2026-01-01T00:00:{second:02}Z"),
+            "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {format!("f:{field}"): {}}}})
+    };
+    let mut live = settings(&json!({"new": "1", "kept": "1"}));
+    let names = (2..11).map(|i| entry(&format!("m{i:02}"), "kept", i));
+    let entries = [entry("oldest", "kept", 0), entry("ancient-changes", "new", 1)].into_iter().chain(names);
+    live["metadata"]["managedFields"] = entries.collect();
+    let mut new = live.clone();
+    new["data"]["x"] = json!("1");
+    let after = owners(&updated(Some(&live), &new, "m11", "2026-01-02T00:00:00Z"));
+    assert_eq!(after[0], "ancient-changes Update v1: .data.kept");
+    assert!(!after.iter().any(|entry| entry.contains(".data.new")), "{after:?}");
+}
