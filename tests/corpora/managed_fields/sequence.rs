@@ -177,9 +177,9 @@ impl Generator {
         let has_status = root.is_some_and(|root| root.has_field("status"));
         if has_status && self.values.dice.one_in(6) {
             step.subresource = "status";
-            step.reset = field_set(json!({"f:spec": {}}));
+            step.reset = field_set(&json!({"f:spec": {}}));
         } else if has_status && self.values.dice.one_in(2) {
-            step.reset = field_set(json!({"f:status": {}}));
+            step.reset = field_set(&json!({"f:status": {}}));
         }
         match live {
             Some(_) if root.is_some() && self.values.dice.one_in(12) => {
@@ -230,7 +230,7 @@ impl Generator {
         object["kind"] = gvk.kind.as_str().into();
         self.identify(&mut object);
         if self.values.dice.one_in(8) {
-            self.annotate(&mut object, live);
+            annotate(&mut object, live);
         }
         match self.values.dice.below(12) {
             0 => object["metadata"]["managedFields"] = json!([]),
@@ -255,20 +255,6 @@ impl Generator {
         if self.values.dice.one_in(2) {
             object["metadata"]["uid"] = "1".into();
         }
-    }
-
-    /// Sets the annotation of client-side apply to a part of an object.
-    fn annotate(&mut self, object: &mut Value, live: &Value) {
-        let mut before = live.clone();
-        if let Some(metadata) = before["metadata"].as_object_mut() {
-            metadata.remove("managedFields");
-            metadata.remove("annotations");
-        }
-        before["apiVersion"] = object["apiVersion"].clone();
-        if !object["metadata"]["annotations"].is_object() {
-            object["metadata"]["annotations"] = json!({});
-        }
-        object["metadata"]["annotations"][LAST_APPLIED] = before.to_string().into();
     }
 
     /// Returns managed fields as a client edits them.
@@ -310,6 +296,20 @@ impl Generator {
     }
 }
 
-fn field_set(fields: Value) -> FieldSet {
-    FieldSet::from_fields_v1(&fields).expect("valid")
+/// Sets the annotation of client-side apply to a part of an object.
+fn annotate(object: &mut Value, live: &Value) {
+    let mut before = live.clone();
+    if let Some(metadata) = before["metadata"].as_object_mut() {
+        metadata.remove("managedFields");
+        metadata.remove("annotations");
+    }
+    before["apiVersion"] = object["apiVersion"].clone();
+    if !object["metadata"]["annotations"].is_object() {
+        object["metadata"]["annotations"] = json!({});
+    }
+    object["metadata"]["annotations"][LAST_APPLIED] = before.to_string().into();
+}
+
+fn field_set(fields: &Value) -> FieldSet {
+    FieldSet::from_fields_v1(fields).expect("valid")
 }
