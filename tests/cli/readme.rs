@@ -111,6 +111,8 @@ const INTERNAL_LIMITS: &[(&str, &str)] = &[
     ("merge/merge/unmatched_deletions.rs", "MAX_NAMES"), // names that are compared for a suggestion
     ("merge/schema/write.rs", "MAX_REFERENCES"), // detects cycles
     ("overlay/overlay/build/nesting.rs", "MAX_SHALLOW_LEVELS"), // selects the thread
+    ("merge/managed_fields/apply.rs", "MAX_UPDATE_MANAGERS"), // limit of the API server
+    ("merge/managed_fields/last_applied.rs", "MAX_ANNOTATIONS_SIZE"), // limit of the API server
     ("overlay/overlay/function.rs", "MAX_VARIABLE"), // limit of the system
     ("overlay/overlay/kustomization.rs", "MAX_PROBLEMS"), // errors in one message
     ("overlay/overlay/nearby.rs", "MAX_DEPTH"), // search for a suggestion
