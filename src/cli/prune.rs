@@ -142,6 +142,10 @@ impl SetArgs {
             let resources = objects.load_validated(validation, sources)?;
             return Ok((connect()?, resources, None));
         };
+        if !objects.paths().is_empty() {
+            let message = "a revision of an ApplySet cannot be used with a target or --filename: it has its own objects";
+            return Err(Failure::Usage(message.into()));
+        }
         if validation.is_some() {
             let message = "a revision cannot be validated locally: omit --validate, or use --validate=strict";
             return Err(Failure::Usage(message.into()));

@@ -115,6 +115,8 @@ fn rollback_gives_the_objects_of_the_revision() {
     let both =
         rig.smp(&["diff", "--applyset=shop", "--revision=1", "-n", &rig.name, "-f", "set.yaml"]).ended(2);
     assert!(both.stderr.contains("cannot be used with"), "{both:?}");
+    let both = applyset(rig, &["rollback", "shop", "-f", "set.yaml"], 2);
+    assert!(both.stderr.contains("cannot be used with a target or --filename"), "{both:?}");
     let alone = rig.smp(&["diff", "--revision=1", "-n", &rig.name]).ended(2);
     assert!(alone.stderr.contains("`--revision` requires --applyset"), "{alone:?}");
 }
