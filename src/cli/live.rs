@@ -6,7 +6,7 @@ use serde_json::json;
 use super::format::Choices;
 use super::render;
 use smp_cluster::{Cascade, Object, RemainingObject};
-use smp_overlay::resource::Resource;
+use smp_overlay::resource::{Resource, strip_server_fields};
 use smp_text::diagnostic::{Diagnostic, counted, plural};
 
 /// The kind of dry run.
@@ -29,7 +29,7 @@ impl ServerFieldsArg {
     /// Removes the fields if that is enabled.
     pub(super) fn strip(&self, resources: &mut [Resource]) {
         if self.strip_server_fields {
-            let count = smp_cluster::strip_server_fields(resources);
+            let count = strip_server_fields(resources);
             render::print_note(&format!("removed server fields from {}", counted(count, "object")));
         }
     }

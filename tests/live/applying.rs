@@ -93,7 +93,8 @@ fn restored_backups_are_applied_without_server_fields() {
     rig.smp(&["apply", "-f", "maps.yaml"]).ended(0);
     let backup =
         rig.kubectl(&["-n", &rig.name, "get", "configmap", "c0", "-o", "yaml", "--show-managed-fields"]);
-    rig.file("backup.yaml", &backup);
+    let owners = "  ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: gone, uid: old}]\n";
+    rig.file("backup.yaml", &backup.replace("  name: c0\n", &["  name: c0\n", owners].concat()));
     rig.kubectl(&["-n", &rig.name, "delete", "configmap", "c0"]);
     rig.kubectl(&["-n", &rig.name, "create", "configmap", "c0", "--from-literal=i=new"]);
     for (command, status) in [("apply", 1), ("diff", 2)] {
@@ -106,7 +107,7 @@ fn restored_backups_are_applied_without_server_fields() {
     rig.smp(&[&["diff"], &flags[..]].concat()).ended(1);
     let ran = rig.smp(&[&["apply"], &flags[..]].concat()).ended(0);
     assert!(ran.stdout == "configmap/c0 configured\n" && ran.stderr.contains("from 1 object"), "{ran:?}");
-    assert_eq!(rig.live("configmap/c0", "{.data.i}"), "0");
+    assert_eq!(rig.live("configmap/c0", "{.data.i}{.metadata.ownerReferences}"), "0");
 }
 
 #[test]

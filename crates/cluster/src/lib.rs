@@ -87,5 +87,4 @@ pub use ready::{
     ContainerExit, FAILURE_GRACE, PodProblem, ReadinessLevel, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions,
     WaitResult, WaitedObject, WarningEvent, check_wait_kinds, wait_until_ready,
 };
-pub use server_fields::strip_server_fields;
 pub use status::{MissingStatus, ObjectStatus, READY, Readiness, object_status};

@@ -28,6 +28,7 @@ static OWN: &[&Rule] = &[
     &rules::replace_missing_field::RULE,
     &rules::changed_selector::RULE,
     &rules::ambiguous_scalar::RULE,
+    &rules::server_field::RULE,
     &rules::dangling_reference::RULE,
     &rules::dangling_key::RULE,
     &rules::dangling_port::RULE,

@@ -11,6 +11,7 @@ pub(super) mod ignored_document;
 pub(super) mod misspelled_directive;
 pub(super) mod no_effect;
 pub(super) mod replace_missing_field;
+pub(super) mod server_field;
 pub(super) mod similar_key;
 pub(super) mod unmatched_deletion;
 pub(super) mod unmatched_image;
