@@ -2,7 +2,7 @@
 
 use super::proxy::Proxy;
 use super::rig::{Ran, Rig, closed_address, config_maps};
-use super::{DEPLOYMENT, documents};
+use super::{CRD, DEPLOYMENT, GADGET, documents};
 
 fn map(name: &str, label: &str) -> String {
     format!(
@@ -453,6 +453,28 @@ fn unchanged_apply_of_2000_objects_sends_at_most_60_requests() {
     let requests = applied.proxy.take();
     assert_eq!(ran.stdout.matches(" unchanged").count(), 2000);
     assert!(requests.len() <= 60, "{requests:#?}");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn first_apply_sends_few_requests() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let kinds = (0..10).fold(config_maps(40), |text, i| {
+        let definition =
+            CRD.replace("gadget", &format!("gadget{i}")).replace("Gadget", &format!("Gadget{i}"));
+        let gadget = GADGET.replace("Gadget", &format!("Gadget{i}"));
+        documents(&[&text, &definition, &gadget, &DEPLOYMENT.replace("name: web", &format!("name: web{i}"))])
+    });
+    rig.file("all.yaml", &kinds);
+    let proxy = Proxy::witness(&rig);
+    let ran = rig.smp(&["apply", "-f", "all.yaml", "--server", &proxy.url()]).ended(0);
+    let requests = proxy.take();
+    assert_eq!(ran.stdout.lines().count(), 70, "{ran:?}");
+    assert!(requests.len() <= 70 * 6 / 5 + 30, "{} requests: {requests:#?}", requests.len());
+    for i in 0..10 {
+        rig.kubectl(&["delete", "crd", &format!("gadget{i}s.{}.example.com", rig.name), "--wait=false"]);
+    }
 }
 
 #[test]

@@ -228,7 +228,7 @@ fn crds_and_namespaces_are_applied_first() {
     };
     let crd = "customresourcedefinition.apiextensions.k8s.io/gadgets.NAME.example.com";
     let (gadget, namespace) = ("gadget.NAME.example.com/g", "namespace/NAME");
-    let sent = [namespace, crd, gadget, "deployment.apps/web"];
+    let sent = [namespace, crd, "deployment.apps/web", gadget];
     let written = [gadget, "deployment.apps/web", crd, namespace];
     let run = |args: &[&str]| rig.smp_with_stdin(&[args, &["-f", "-"]].concat(), &text).ended(0);
 

@@ -48,7 +48,8 @@ pub(super) fn is_established(definition: &Node) -> bool {
 /// The first and the longest pause between requests.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
-/// Time after which the conditions of a CRD are read whose kind is not served yet.
+/// Time after which the conditions of a CRD are first read whose kind is not served yet. Each later interval is four
+/// times as long: a server that is slow to serve kinds is also slow to send large CRDs.
 const CONDITIONS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The CRDs to wait for by name, with the versions of their kinds.
@@ -65,14 +66,14 @@ impl Cluster {
         limit: Duration,
     ) -> FxHashMap<SmolStr, Diagnostic> {
         let (start, mut pause, mut failed) = (Instant::now(), PAUSES.0, FxHashMap::default());
-        let mut last_read = start;
+        let (mut last_read, mut interval) = (start, CONDITIONS_INTERVAL);
         loop {
             self.remove_served(&mut awaited).await;
             let is_late = start.elapsed() >= limit;
-            if is_late || last_read.elapsed() >= CONDITIONS_INTERVAL {
-                last_read = Instant::now();
+            if is_late || last_read.elapsed() >= interval {
                 let late = is_late.then_some(limit);
                 failed.extend(self.failed_crds(&mut awaited, late).await);
+                (last_read, interval) = (Instant::now(), interval * 4);
             }
             if awaited.is_empty() {
                 return failed;

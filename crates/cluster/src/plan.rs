@@ -200,9 +200,12 @@ impl<'r> ObjectPlan<'r> {
             served: &|gvk| cluster.mapping(gvk),
         };
         let targets = planned(resources, &destination, &defined)?;
-        let is_namespace = |o: &&Object| o.gvk.group.is_empty() && o.gvk.kind == "Namespace";
-        let namespaces =
-            targets.iter().map(|t| &t.object).filter(is_namespace).map(|o| o.name.clone()).collect();
+        let namespaces = targets
+            .iter()
+            .map(|t| &t.object)
+            .filter(|o| o.gvk.is_namespace())
+            .map(|o| o.name.clone())
+            .collect();
         Ok(Self { targets, namespaces, crd_kinds: defined })
     }
 

@@ -98,7 +98,8 @@ pub(super) fn apply_members(
             unanswered_requests: unanswered,
             listed,
             changed_crds: Mutex::default(),
-            established_crds: Mutex::default(),
+            awaited_crds: Mutex::default(),
+            created_namespaces: Mutex::default(),
             sent,
         };
         let order = steps.iter().flat_map(|step| step.objects.iter().copied()).collect();

@@ -48,6 +48,10 @@ impl ApplyOutcome {
         matches!(self, Self::Applied { change: ApplyChange::Configured, .. })
     }
 
+    pub(super) fn is_created(&self) -> bool {
+        matches!(self, Self::Applied { change: ApplyChange::Created, .. })
+    }
+
     /// Returns true if the object is a CRD that the server has established already.
     pub(super) fn is_established(&self) -> bool {
         matches!(self, Self::Applied { object, .. } if is_established(object))

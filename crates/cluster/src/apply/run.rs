@@ -19,7 +19,8 @@ use super::report::{ApplyOutcome, FailedCrds, Reporter};
 use super::steps::ApplyStep;
 use crate::client::Cluster;
 use crate::crd_wait::AwaitedCrds;
-use crate::plan::{ObjectPlan, Phase};
+use crate::listing::ListedObject;
+use crate::plan::{Object, ObjectPlan, ObjectTarget};
 use crate::protection::ProtectedKind;
 use crate::request::unordered;
 use crate::unchanged::KnownObjects;
@@ -40,8 +41,10 @@ pub(super) struct ApplyRun<'a> {
     pub(super) listed: Mutex<KnownObjects>,
     /// The CRDs that a dry run would change.
     pub(super) changed_crds: Mutex<FxHashSet<SmolStr>>,
-    /// The CRDs that were established when the server answered.
-    pub(super) established_crds: Mutex<FxHashSet<SmolStr>>,
+    /// The CRDs that were sent and are not known to be established.
+    pub(super) awaited_crds: Mutex<FxHashSet<SmolStr>>,
+    /// The namespaces that this run has created, whose other objects are therefore absent.
+    pub(super) created_namespaces: Mutex<FxHashSet<SmolStr>>,
     /// The objects that were sent, whether or not the server responded.
     pub(super) sent: Mutex<FxHashSet<usize>>,
 }
@@ -66,7 +69,11 @@ impl ApplyRun<'_> {
         let mut wave = None;
         let mut is_blocked = false;
         for step in steps {
-            if wave.replace(step.wave) != Some(step.wave) {
+            let is_new_wave = wave.replace(step.wave) != Some(step.wave);
+            if is_new_wave || step.has_new_kinds {
+                self.establish(reporter).await;
+            }
+            if is_new_wave {
                 is_blocked = !reporter.summary.failures.is_empty();
             }
             if is_blocked {
@@ -77,6 +84,7 @@ impl ApplyRun<'_> {
                 self.step(step, reporter).await;
             }
         }
+        self.establish(reporter).await;
         std::mem::take(&mut reporter.summary)
     }
 
@@ -102,13 +110,6 @@ impl ApplyRun<'_> {
             let outcome = if is_sent { ApplyOutcome::Unknown } else { ApplyOutcome::Skipped };
             reporter.record(index, outcome, Duration::ZERO);
         }
-        let defines = step.phase == Phase::Crds && self.options.dry_run == DryRun::None;
-        if defines
-            && !self.is_finished()
-            && let Some(broken) = reporter.observe(self.establish(step), abandoned).await
-        {
-            reporter.fail_crds(self.plan, broken);
-        }
     }
 
     /// Resolves some time after an interrupt, when pending requests are abandoned.
@@ -128,7 +129,8 @@ impl ApplyRun<'_> {
     /// where errors are reported as well.
     async fn list(&self, due: &[usize]) {
         if !self.is_finished() {
-            let targets: Vec<_> = due.iter().map(|i| &self.plan.targets[*i]).collect();
+            let targets = due.iter().map(|i| &self.plan.targets[*i]);
+            let targets: Vec<_> = targets.filter(|target| !self.is_known_absent(target)).collect();
             let manager = Some(self.options.field_manager.as_str());
             let listed = KnownObjects::list_known(self.cluster, &targets, manager).await;
             *lock(&self.listed) = listed;
@@ -147,7 +149,8 @@ impl ApplyRun<'_> {
         }
         let target = &self.plan.targets[index];
         let crd = self.plan.crd_kinds.get(&target.object.gvk).map(|(_, crd)| crd);
-        let known = lock(&self.listed).take(target);
+        let is_absent = self.is_known_absent(target);
+        let known = if is_absent { Some(ListedObject::Absent) } else { lock(&self.listed).take(target) };
         let one = ObjectApply {
             cluster: self.cluster,
             options: self.options,
@@ -165,9 +168,7 @@ impl ApplyRun<'_> {
         }
         lock(&self.sent).insert(index);
         let (outcome, is_answered) = one.apply(&self.bodies[index], known).await;
-        if target.object.gvk.is_crd() {
-            self.note_crd(&target.object.name, &outcome);
-        }
+        self.note(&target.object, &outcome);
         if is_answered {
             self.unanswered_requests.store(0, Ordering::Relaxed);
         } else {
@@ -176,31 +177,42 @@ impl ApplyRun<'_> {
         outcome
     }
 
-    fn note_crd(&self, name: &SmolStr, outcome: &ApplyOutcome) {
-        if self.options.dry_run == DryRun::Server && outcome.is_configured() {
-            lock(&self.changed_crds).insert(name.clone());
-        }
-        if outcome.is_established() {
-            lock(&self.established_crds).insert(name.clone());
+    /// Remembers the consequences of an outcome for later objects.
+    fn note(&self, object: &Object, outcome: &ApplyOutcome) {
+        let is_real = self.options.dry_run == DryRun::None;
+        if object.gvk.is_crd() {
+            if is_real && !outcome.is_established() {
+                lock(&self.awaited_crds).insert(object.name.clone());
+            } else if !is_real && outcome.is_configured() {
+                lock(&self.changed_crds).insert(object.name.clone());
+            }
+        } else if is_real && object.gvk.is_namespace() && outcome.is_created() {
+            lock(&self.created_namespaces).insert(object.name.clone());
         }
     }
 
-    /// Waits for the CRDs of a step. Returns those that were not established.
-    async fn establish(&self, step: &ApplyStep) -> FailedCrds {
-        let names: FxHashSet<&SmolStr> =
-            step.objects.iter().map(|&index| &self.plan.targets[index].object.name).collect();
-        let established = lock(&self.established_crds).clone();
-        let kinds = self.plan.crd_kinds.values();
-        let awaited = kinds.filter(|(_, crd)| names.contains(crd) && !established.contains(crd));
+    /// Returns true if the object cannot exist: its namespace is new. The objects that controllers create in each
+    /// namespace may exist already.
+    fn is_known_absent(&self, target: &ObjectTarget<'_>) -> bool {
+        let Object { gvk, namespace, .. } = &target.object;
+        let is_created_by_controllers =
+            gvk.group.is_empty() && ["ConfigMap", "Secret", "ServiceAccount"].contains(&gvk.kind.as_str());
+        !is_created_by_controllers && lock(&self.created_namespaces).contains(namespace)
+    }
+
+    /// Waits until the CRDs that were sent are established. Reports those that are not.
+    async fn establish(&self, reporter: &mut Reporter<'_>) {
+        let names = std::mem::take(&mut *lock(&self.awaited_crds));
+        if names.is_empty() || self.is_finished() {
+            return;
+        }
         let mut crds = AwaitedCrds::default();
-        for (mapping, crd) in awaited {
+        for (mapping, crd) in self.plan.crd_kinds.values().filter(|(_, crd)| names.contains(crd)) {
             crds.entry(crd.clone()).or_default().push(mapping.clone());
         }
-        if crds.is_empty() {
-            return FailedCrds::default();
-        }
-        let broken = self.cluster.wait_until_established(crds, self.options.crd_timeout).await;
+        let waiting = self.cluster.wait_until_established(crds, self.options.crd_timeout);
+        let broken = reporter.observe(waiting, pin!(self.abandoned())).await;
         self.cluster.discovery.clear();
-        broken
+        reporter.fail_crds(self.plan, broken.unwrap_or_default());
     }
 }

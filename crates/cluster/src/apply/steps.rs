@@ -10,6 +10,9 @@ use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 pub(crate) struct ApplyStep {
     pub(crate) wave: i32,
     pub(crate) phase: Phase,
+    /// True if the objects are custom resources of CRDs in the same run. They are sent after the other objects of
+    /// their phase, which the server handles while it establishes the CRDs.
+    pub(crate) has_new_kinds: bool,
     pub(crate) objects: Vec<usize>,
 }
 
@@ -22,11 +25,14 @@ pub(crate) fn steps(plan: &ObjectPlan<'_>, annotations: &[String]) -> Result<Vec
     let waves = plan.targets.iter().map(|target| wave(target, annotations));
     let waves: Vec<i32> = waves.filter_map(|wave| problems.ok_or_add(wave)).collect();
     nothing_sent(problems)?;
-    let mut steps: BTreeMap<(i32, Phase), Vec<usize>> = BTreeMap::new();
+    let mut steps: BTreeMap<(i32, Phase, bool), Vec<usize>> = BTreeMap::new();
     for (index, (target, wave)) in plan.targets.iter().zip(waves).enumerate() {
-        steps.entry((wave, Phase::from_gvk(&target.object.gvk))).or_default().push(index);
+        let gvk = &target.object.gvk;
+        let key = (wave, Phase::from_gvk(gvk), plan.crd_kinds.contains_key(gvk));
+        steps.entry(key).or_default().push(index);
     }
-    Ok(steps.into_iter().map(|((wave, phase), objects)| ApplyStep { wave, phase, objects }).collect())
+    let step = |((wave, phase, has_new_kinds), objects)| ApplyStep { wave, phase, has_new_kinds, objects };
+    Ok(steps.into_iter().map(step).collect())
 }
 
 fn wave(target: &ObjectTarget<'_>, annotations: &[String]) -> Result<i32> {

@@ -39,7 +39,7 @@ async fn contents(
     target: &ObjectTarget<'_>,
     leaving: &DeletedObjects,
 ) -> Result<Option<ContentsResult>> {
-    let is_namespace = target.object.gvk.group.is_empty() && target.object.gvk.kind == "Namespace";
+    let is_namespace = target.object.gvk.is_namespace();
     if !is_namespace && !target.object.gvk.is_crd() {
         return Ok(None);
     }

@@ -95,15 +95,10 @@ pub fn deletion_order(
     Ok(order.map(|index| plan.targets[index].object.clone()).collect())
 }
 
-/// Returns the steps of an apply in reverse. Custom resources whose CRD is among the objects go before the others
-/// of their step, which may include the controller that removes their finalizers.
+/// Returns the steps of an apply in reverse. So custom resources whose CRD is among the objects go before the others of
+/// their phase, which may include the controller that removes their finalizers.
 fn deletion_steps(plan: &ObjectPlan<'_>, waves: &[String]) -> Result<Vec<ApplyStep>> {
-    let loses_kind = |index: &usize| plan.crd_kinds.contains_key(&plan.targets[*index].object.gvk);
-    let split = steps(plan, waves)?.into_iter().rev().flat_map(|step| {
-        let (first, then) = step.objects.into_iter().partition(loses_kind);
-        [first, then].map(|objects| ApplyStep { objects, wave: step.wave, phase: step.phase })
-    });
-    Ok(split.filter(|step| !step.objects.is_empty()).collect())
+    Ok(steps(plan, waves)?.into_iter().rev().collect())
 }
 
 /// A deletion of all objects.

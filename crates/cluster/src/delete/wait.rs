@@ -73,8 +73,8 @@ impl Deletions {
         for one in terminating {
             let (object, mapping) = (&one.object, &one.mapping);
             let index = *indices.entry((object.gvk.clone(), object.namespace.clone())).or_insert_with(|| {
-                let is_namespace = object.gvk.group.is_empty() && object.gvk.kind == "Namespace";
-                let content = if is_namespace { ObjectContent::Whole } else { ObjectContent::Metadata };
+                let content =
+                    if object.gvk.is_namespace() { ObjectContent::Whole } else { ObjectContent::Metadata };
                 let (mapping, namespace) = (mapping.clone(), object.namespace.clone());
                 let (name, names) = (Some(object.name.clone()), Vec::new());
                 all.collections.push(Collection {

@@ -48,6 +48,12 @@ impl Gvk {
         self.group == "apiextensions.k8s.io" && self.kind == "CustomResourceDefinition"
     }
 
+    /// Returns true if this is the kind Namespace.
+    #[must_use]
+    pub fn is_namespace(&self) -> bool {
+        self.group.is_empty() && self.kind == "Namespace"
+    }
+
     /// Returns the object's name as kubectl prints it: `deployment.apps/web`.
     #[must_use]
     pub fn object_name(&self, name: &str) -> String {
