@@ -10,7 +10,7 @@ use crate::mapping::ResourceMapping;
 use crate::plan::ObjectTarget;
 use crate::status::READY;
 use crate::watch::{Collection, ObjectContent};
-use smp_merge::schema::Gvk;
+use smp_merge::schema::{Gvk, Schema};
 
 /// The collections, and the objects to find in each.
 #[derive(Debug, Default)]
@@ -35,9 +35,10 @@ fn mapping(version: &str, kind: &str, plural: &str) -> ResourceMapping {
 
 impl WatchedCollections {
     pub(super) fn new(targets: &[&ObjectTarget<'_>]) -> Self {
-        let mut outlook = Self::default();
+        let (mut outlook, schema) = (Self::default(), Schema::embedded());
+        let is_always_ready = |target: &ObjectTarget<'_>| has_no_status(&schema, &target.object.gvk);
         for (position, target) in targets.iter().enumerate() {
-            outlook.add(position, target);
+            outlook.add(position, target, is_always_ready(target));
         }
         for target in targets.iter().filter(|target| !target.object.namespace.is_empty()) {
             let namespace = &target.object.namespace;
@@ -47,19 +48,21 @@ impl WatchedCollections {
                     outlook.add_companions(namespace, mapping("apps/v1", "ReplicaSet", "replicasets"), None);
                 }
             }
-            if !is_always_ready(&target.object.gvk) {
+            if !is_always_ready(target) {
                 outlook.add_companions(namespace, mapping("v1", "Event", "events"), Some("type=Warning"));
             }
         }
         outlook
     }
 
-    fn add(&mut self, position: usize, target: &ObjectTarget<'_>) {
+    fn add(&mut self, position: usize, target: &ObjectTarget<'_>, is_always_ready: bool) {
         let Some(mapping) = &target.mapping else { return };
         let (object, namespace) = (&target.object, target.object.namespace.clone());
-        let is_ready = is_always_ready(&object.gvk);
-        let content =
-            if is_ready { ObjectContent::MetadataUnlessAnnotated(READY) } else { ObjectContent::Whole };
+        let content = if is_always_ready {
+            ObjectContent::MetadataUnlessAnnotated(READY)
+        } else {
+            ObjectContent::Whole
+        };
         let Some(&index) = self.indices.get(&(object.gvk.clone(), namespace.clone())) else {
             let (mapping, name, names) =
                 (mapping.clone(), Some(object.name.clone()), vec![object.name.clone()]);
@@ -110,7 +113,29 @@ impl WatchedCollections {
     }
 }
 
-/// Returns true for kinds that are ready as soon as they exist, unless they have a rule.
-fn is_always_ready(gvk: &Gvk) -> bool {
-    gvk.group.is_empty() && matches!(gvk.kind.as_str(), "ConfigMap" | "Secret")
+/// Returns true for built-in kinds without status. They are ready as soon as they exist, unless they have a rule.
+fn has_no_status(schema: &Schema, gvk: &Gvk) -> bool {
+    schema.kind(gvk).is_some_and(|kind| !kind.has_field("status"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_without_status_are_ready_as_soon_as_they_exist() {
+        let schema = Schema::embedded();
+        for (version, kind, expected) in [
+            ("v1", "ConfigMap", true),
+            ("v1", "ServiceAccount", true),
+            ("rbac.authorization.k8s.io/v1", "ClusterRole", true),
+            ("storage.k8s.io/v1", "StorageClass", true),
+            ("v1", "Service", false),
+            ("apps/v1", "Deployment", false),
+            ("policy/v1", "PodDisruptionBudget", false),
+            ("example.com/v1", "Role", false),
+        ] {
+            assert_eq!(has_no_status(&schema, &Gvk::from_manifest(version, kind)), expected, "{kind}");
+        }
+    }
 }
