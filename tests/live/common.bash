@@ -28,7 +28,7 @@ running() {
 # kube-apiserver is slow.
 stop() {
     local name i
-    for name in kube-apiserver etcd; do
+    for name in kwok kube-controller-manager kube-apiserver etcd; do
         running "$name" || continue
         kill -KILL "$(<"$state/$name.pid")" 2>/dev/null || true
         for ((i = 0; i < 100; i++)); do

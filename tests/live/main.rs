@@ -32,6 +32,7 @@ mod requester;
 #[path = "../library/fake_client/requests.rs"]
 mod requests;
 mod rig;
+mod scenarios;
 mod schemas;
 mod sending;
 mod sets;

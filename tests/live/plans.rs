@@ -42,13 +42,28 @@ fn planned(ran: &Ran) -> BTreeMap<String, String> {
     objects.map(|one| (key(one), one["change"].as_str().expect("a change").to_string())).collect()
 }
 
+/// The action that an apply must report for each object of a JSON plan, except for kept ones.
+pub(super) fn expected_actions(plan: &Ran) -> BTreeMap<String, String> {
+    let words = [
+        ("created", "created"),
+        ("moved", "created"),
+        ("changed", "configured"),
+        ("replaced", "replaced"),
+        ("adopted", "adopted"),
+        ("pruned", "pruned"),
+    ];
+    let words = BTreeMap::from(words);
+    let changes = planned(plan).into_iter().filter(|(_, change)| change != "kept");
+    changes.map(|(key, change)| (key, words[change.as_str()].to_string())).collect()
+}
+
 fn key(object: &Value) -> String {
     let text = |field: &str| object[field].as_str().unwrap_or_default().to_string();
     format!("{}/{}/{}", text("kind"), text("namespace"), text("name"))
 }
 
 /// The action on each object of an apply, except for unchanged and kept ones.
-fn done(ran: &Ran) -> BTreeMap<String, String> {
+pub(super) fn done(ran: &Ran) -> BTreeMap<String, String> {
     let lines = ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     let actions = lines.map(|one| (key(&one), one["action"].as_str().expect("an action").to_string()));
     actions.filter(|(_, action)| !["unchanged", "kept"].contains(&action.as_str())).collect()
@@ -92,17 +107,7 @@ data: {a: b}
     ] {
         assert!(text.stdout.lines().any(|shown| shown == line), "{line}: {text:?}");
     }
-    let words = [
-        ("created", "created"),
-        ("moved", "created"),
-        ("changed", "configured"),
-        ("replaced", "replaced"),
-        ("adopted", "adopted"),
-        ("pruned", "pruned"),
-    ];
-    let words = BTreeMap::from(words);
-    let expected: BTreeMap<_, _> =
-        planned(&plan).into_iter().map(|(key, change)| (key, words[change.as_str()].to_string())).collect();
+    let expected = expected_actions(&plan);
     assert_eq!(expected.len(), 7, "{expected:?}");
     assert_eq!(done(&run(&["--results=json"]).ended(0)), expected);
     let again = run(&["--plan"]).ended(0);

@@ -112,7 +112,7 @@ pub(super) fn names(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(ToString::to_string).collect()
 }
 
-fn number(variable: &str, default: usize) -> usize {
+pub(super) fn number(variable: &str, default: usize) -> usize {
     env::var(variable).map_or(default, |text| text.parse().expect(variable))
 }
 

@@ -195,7 +195,8 @@ pub(super) fn member_of_other_set(target: &ObjectTarget<'_>, set: &str) -> Diagn
     };
     let help = format!("kubectl label{namespace} {} {PART_OF}-", target.object);
     let problem = problem.note(format!("its label {PART_OF} is {set}"));
-    problem.help(format!("apply it with that ApplySet, or remove the label: {help}"))
+    problem
+        .help(format!("apply it with that ApplySet, take it over with --adopt, or remove the label: {help}"))
 }
 
 fn owned_by_other_tool(target: &ObjectTarget<'_>, owner: &str) -> Diagnostic {
