@@ -36,7 +36,7 @@ pub use edit::{edit_text, is_unchanged, write_documents_in_source_style};
 pub use embedded::add_embedded;
 pub use emit::to_kyaml_style;
 pub use emit::{PrintedLeaf, style_of_string, to_yaml_with_leaves, write_documents};
-pub use emit::{apply_round_trip_changes, to_documents, to_yaml};
+pub use emit::{apply_round_trip_changes, to_document_parts, to_documents, to_yaml};
 #[cfg(feature = "compare-readers")]
 pub use events::compare_readers;
 pub use json::to_json;

@@ -217,6 +217,13 @@ impl Map {
     }
 }
 
+impl From<Vec<Entry>> for Map {
+    /// Takes fields with distinct keys.
+    fn from(entries: Vec<Entry>) -> Self {
+        Self { entries }
+    }
+}
+
 impl<K: Into<Key>> FromIterator<(K, Node)> for Map {
     /// Collects fields with distinct keys.
     fn from_iter<I: IntoIterator<Item = (K, Node)>>(fields: I) -> Self {

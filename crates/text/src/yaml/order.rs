@@ -44,15 +44,41 @@ pub(super) fn byte_order(map: &Map) -> OrderedFields<'_> {
 /// library may panic on such a comparison.
 pub(super) fn natural_order(map: &Map) -> OrderedFields<'_> {
     let entries = map.entries();
+    if entries.windows(2).all(|pair| precedes_by_letter(&pair[0].key.text, &pair[1].key.text)) {
+        return OrderedFields::AlreadySorted(entries.iter());
+    }
     let has_digit = |e: &Entry| e.key.text.bytes().any(|b| b.is_ascii_digit());
     let sorted = entries.is_sorted_by(|a, b| natural(&a.key.text, &b.key.text) == Ordering::Less);
     // Without digits the comparison is transitive, so comparing neighbours is enough.
     if sorted && (entries.len() < 3 || !entries.iter().any(has_digit)) {
         return OrderedFields::AlreadySorted(entries.iter());
     }
-    let mut sorted: Vec<&Entry> = entries.iter().collect();
-    sorted.sort_unstable_by(|a, b| a.key.text.cmp(&b.key.text));
-    OrderedFields::Sorted(merge_sort(sorted).into_iter())
+    let mut sorted: Vec<(u64, &Entry)> = entries.iter().map(|e| (first_bytes(&e.key.text), e)).collect();
+    sorted.sort_unstable_by(|(x, a), (y, b)| x.cmp(y).then_with(|| a.key.text.cmp(&b.key.text)));
+    let sorted: Vec<&Entry> = sorted.into_iter().map(|(_, entry)| entry).collect();
+    let is_natural = sorted.windows(2).all(|pair| precedes_by_letter(&pair[0].key.text, &pair[1].key.text));
+    OrderedFields::Sorted(if is_natural { sorted } else { merge_sort(sorted) }.into_iter())
+}
+
+/// Returns the first eight bytes as a number that is ordered like them.
+fn first_bytes(text: &str) -> u64 {
+    let bytes = text.as_bytes();
+    bytes.first_chunk().map_or_else(
+        || bytes.iter().rev().fold(0, |all, byte| all >> 8 | u64::from(*byte) << 56),
+        |first| u64::from_be_bytes(*first),
+    )
+}
+
+/// Returns true if `a` is before `b` because the first difference is two ASCII letters, or because `b` is longer.
+///
+/// In both orders, a list in which each name so precedes the next one is sorted: names that are further apart differ in
+/// two letters as well.
+fn precedes_by_letter(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    match a.iter().zip(b).find(|(x, y)| x != y) {
+        Some((x, y)) => x < y && x.is_ascii_alphabetic() && y.is_ascii_alphabetic(),
+        None => a.len() < b.len(),
+    }
 }
 
 /// Sorts bottom-up, doubling the length of the merged runs. Terminates for any comparison.

@@ -123,17 +123,26 @@ pub fn write_documents<'n>(documents: impl IntoIterator<Item = &'n Node>, out: &
 /// # Errors
 /// As [`to_yaml`].
 pub fn to_documents<'n>(documents: impl IntoIterator<Item = &'n Node>) -> Result<String> {
-    let written = |documents: &[&Node]| {
-        let mut out = String::new();
+    let mut parts = to_document_parts(documents)?;
+    if parts.len() <= 1 { Ok(parts.pop().unwrap_or_default()) } else { Ok(parts.concat()) }
+}
+
+/// Prints documents as [`to_documents`] does. The text is that of all parts together.
+///
+/// # Errors
+/// As [`to_yaml`].
+pub fn to_document_parts<'n>(documents: impl IntoIterator<Item = &'n Node>) -> Result<Vec<String>> {
+    let written = |(i, documents): (usize, &[&Node])| {
+        let mut out = String::from(if i == 0 { "" } else { SEPARATOR });
         write_documents(documents.iter().copied(), &mut out).map(|()| out)
     };
     let documents: Vec<&Node> = documents.into_iter().collect();
     if documents.len() <= CHUNK_SIZE {
-        return written(&documents);
+        return Ok(vec![written((0, &documents))?]);
     }
     // In order, so that the first error is reported.
-    let parts: Vec<Result<String>> = documents.par_chunks(CHUNK_SIZE).map(written).collect();
-    Ok(parts.into_iter().collect::<Result<Vec<_>>>()?.join(SEPARATOR))
+    let parts: Vec<Result<String>> = documents.par_chunks(CHUNK_SIZE).enumerate().map(written).collect();
+    parts.into_iter().collect()
 }
 
 /// The number of documents printed by one task. More documents are printed in parallel.

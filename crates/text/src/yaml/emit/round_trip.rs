@@ -53,7 +53,7 @@ fn reread_within(node: &mut Node, around: Style) {
                 *text = reread_folded(text).into();
                 node.meta.style = Style::Literal;
             }
-            if text.contains('\u{85}') {
+            if !text.is_ascii() && text.contains('\u{85}') {
                 *text = reread_next_lines(text).into();
             }
         }

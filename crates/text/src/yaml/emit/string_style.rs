@@ -86,6 +86,25 @@ impl StringTraits {
         Self { seen }
     }
 
+    /// Returns true for a word that no parser reads as anything else than a string. Nearly all strings are such words.
+    #[inline]
+    pub(super) fn is_word(self, text: &str) -> bool {
+        // The letters with which `true`, `no`, `null` and the like begin.
+        const TYPED: [bool; 256] = {
+            let (mut table, letters) = ([false; 256], b"tTfFnNyYoO");
+            let mut i = 0;
+            while i < letters.len() {
+                table[letters[i] as usize] = true;
+                i += 1;
+            }
+            table
+        };
+        self.seen == 0
+            && text.as_bytes().first().is_some_and(|&first| {
+                first.is_ascii_alphabetic() && (text.len() > "false".len() || !TYPED[usize::from(first)])
+            })
+    }
+
     fn has(self, class: u8) -> bool {
         self.seen & class != 0
     }

@@ -30,6 +30,10 @@ pub(super) fn indent(columns: usize, out: &mut String) {
 /// Writes a name that can precede a `:`. Returns false and writes nothing for other names.
 pub(super) fn write_simple_key(text: &str, span: Span, out: &mut String) -> Result<bool, PrintError> {
     let traits = StringTraits::scan(text);
+    if traits.is_word(text) && text.len() <= MAX_SIMPLE_KEY {
+        out.push_str(text);
+        return Ok(true);
+    }
     check(text, traits, span)?;
     if text.len() > MAX_SIMPLE_KEY || traits.has_break() {
         return Ok(false);
@@ -55,6 +59,11 @@ pub(super) fn write_simple_key(text: &str, span: Span, out: &mut String) -> Resu
 /// Writes a string and the end of its line. Further lines begin at `columns`.
 pub(super) fn write_string(text: &str, span: Span, columns: usize, out: &mut String) -> PrintResult {
     let traits = StringTraits::scan(text);
+    if traits.is_word(text) {
+        out.push_str(text);
+        out.push('\n');
+        return Ok(());
+    }
     check(text, traits, span)?;
     match traits.style(text) {
         StringStyle::Plain if !traits.has_space() => out.push_str(text),
@@ -132,7 +141,10 @@ fn ends_in_flow(text: &str) -> bool {
 
 /// Rejects characters that YAML forbids. `kustomize build` fails on them although they could be escaped.
 fn check(text: &str, traits: StringTraits, span: Span) -> PrintResult {
-    match first_forbidden(text).filter(|_| traits.has_forbidden()) {
+    if !traits.has_forbidden() {
+        return Ok(());
+    }
+    match first_forbidden(text) {
         Some(c) => Err(PrintError::forbidden(c, span)
             .help("remove the character, or print JSON (`-o json`), which can hold it")),
         None => Ok(()),
@@ -141,9 +153,19 @@ fn check(text: &str, traits: StringTraits, span: Span) -> PrintResult {
 
 /// Returns the first character of `text` for which go-yaml v2 fails to parse it.
 pub(in crate::yaml) fn first_forbidden(text: &str) -> Option<char> {
-    // The first UTF-8 bytes of these characters, which are rare.
-    let is_candidate = text.bytes().any(|byte| matches!(byte, 0x7F | 0xC2 | 0xEF));
-    if is_candidate { text.chars().find(|&c| is_forbidden(c)) } else { None }
+    if has_only_common_ascii(text) { None } else { text.chars().find(|&c| is_forbidden(c)) }
+}
+
+/// Returns true if all characters are ASCII and none is U+007F.
+fn has_only_common_ascii(text: &str) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH_BITS: u64 = ONES << 7;
+
+    // Adding one sets the high bit of 0x7F. Only bytes whose high bit is already set carry into the next one.
+    let high_bits = |word: u64| (word | word.wrapping_add(ONES)) & HIGH_BITS;
+    let (words, rest) = text.as_bytes().as_chunks();
+    let found = words.iter().fold(0, |found, word| found | high_bits(u64::from_le_bytes(*word)));
+    found == 0 && rest.iter().all(|byte| *byte < 0x7F)
 }
 
 /// The spaces at which a line may be folded.

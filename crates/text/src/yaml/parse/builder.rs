@@ -6,14 +6,14 @@ use granit_parser::{Event, Placement, ScalarStyle, StructureStyle};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-use super::fields::{DuplicateKey, MergeTarget, add_field, is_merge, parse_key};
+use super::fields::{DuplicateKey, MergeTarget, OpenMap, Positions, is_merge, parse_key};
 use super::options::ParseOptions;
 use super::tags::{check_tag, decode_binary, is_merge_tag, is_non_specific, resolve_tag};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{Reading, SourceId, Span};
 use crate::yaml::events::{EventPosition, MAX_DEPTH, Receiver};
 use crate::yaml::meta::{Meta, Style, Tag};
-use crate::yaml::node::{Key, Map, Node, Value};
+use crate::yaml::node::{Entry, Key, Map, Node, Value};
 use crate::yaml::tree_size::TreeSize;
 use crate::yaml::yaml_1_1::to_core_schema;
 
@@ -23,15 +23,20 @@ const MAX_COPIED: usize = 4 << 20;
 /// Additional memory for each byte of the text. A short field uses about thirty times the size of its text.
 const MAX_COPIED_FOR_BYTE: usize = 64;
 
-/// A map or list that is not complete.
+/// A map or list that is not complete. Its fields or entries are the last ones of the builder.
 struct Frame {
-    node: Node,
+    is_map: bool,
+    meta: Meta,
+    /// The position of its first field or entry.
+    first: usize,
     anchor: usize,
     key: Option<Key>,
+    /// A bit for each of its keys.
+    keys: u64,
     /// Values of `<<`, each with the number of fields above it, until the map is complete.
     merges: Vec<(usize, Node)>,
     /// Positions of the keys so far, once there are many.
-    seen: Option<Box<FxHashMap<SmolStr, usize>>>,
+    seen: Option<Box<Positions>>,
 }
 
 struct Anchored {
@@ -46,6 +51,10 @@ pub(super) struct TreeBuilder<'t> {
     text: &'t str,
     options: ParseOptions,
     stack: Vec<Frame>,
+    /// The fields of all incomplete maps, so that each complete map has exactly the memory that it needs.
+    fields: Vec<Entry>,
+    /// The entries of all incomplete lists.
+    entries: Vec<Node>,
     anchors: FxHashMap<usize, Anchored>,
     /// Memory used by the anchors and aliases so far, in bytes.
     copied: usize,
@@ -65,12 +74,8 @@ impl Receiver for TreeBuilder<'_> {
     fn event(&mut self, event: Event<'_>, position: &EventPosition) -> Result<()> {
         match event {
             Event::Scalar(text, style, 0, None) => self.add_untagged(&text, style, position),
-            Event::MappingStart(style, anchor, _) => {
-                self.open(Value::Map(Map::new()), style, anchor, position)
-            }
-            Event::SequenceStart(style, anchor, _) => {
-                self.open(Value::List(Vec::new()), style, anchor, position)
-            }
+            Event::MappingStart(style, anchor, _) => self.open(true, style, anchor, position),
+            Event::SequenceStart(style, anchor, _) => self.open(false, style, anchor, position),
             Event::MappingEnd | Event::SequenceEnd => self.close(position),
             other => self.rare_event(other, position),
         }
@@ -84,6 +89,8 @@ impl<'t> TreeBuilder<'t> {
             text,
             options,
             stack: Vec::new(),
+            fields: Vec::new(),
+            entries: Vec::new(),
             anchors: FxHashMap::default(),
             copied: 0,
             last_line: 0,
@@ -199,7 +206,7 @@ impl<'t> TreeBuilder<'t> {
     #[inline(never)]
     fn open(
         &mut self,
-        value: Value,
+        is_map: bool,
         style: StructureStyle,
         anchor: usize,
         position: &EventPosition,
@@ -210,47 +217,63 @@ impl<'t> TreeBuilder<'t> {
         let style = if style == StructureStyle::Flow { Style::Flow } else { Style::Block };
         let mut meta = Meta { span: self.span(position), style, ..Meta::default() };
         // A comment above a list entry that is a map or a list belongs to the entry.
-        if self.stack.last().is_some_and(|f| matches!(f.node.value, Value::List(_))) {
+        if self.stack.last().is_some_and(|frame| !frame.is_map) {
             add_head(&mut meta, &mut self.pending_comments);
         }
-        let node = Node { value, meta };
-        self.stack.push(Frame { node, anchor, key: None, merges: Vec::new(), seen: None });
+        let first = if is_map { self.fields.len() } else { self.entries.len() };
+        self.stack.push(Frame {
+            is_map,
+            meta,
+            first,
+            anchor,
+            key: None,
+            keys: 0,
+            merges: Vec::new(),
+            seen: None,
+        });
         Ok(())
     }
 
     #[inline(never)]
     fn close(&mut self, position: &EventPosition) -> Result<()> {
         self.end_value(position);
-        let Some(mut frame) = self.stack.pop() else { return Ok(()) };
-        frame.node.meta.span.end = if frame.node.meta.style == Style::Flow {
-            self.span(position).end
+        let Some(frame) = self.stack.pop() else { return Ok(()) };
+        let Frame { is_map, mut meta, first, anchor, merges, seen, .. } = frame;
+        let (value, end) = if is_map {
+            let fields: Vec<Entry> = self.fields.drain(first..).collect();
+            let end = fields.last().map(|e| e.value.meta.span.end.max(e.key.meta.span.end));
+            (Value::Map(self.merged(Map::from(fields), merges, seen)?), end)
         } else {
-            match &frame.node.value {
-                Value::Map(map) => {
-                    map.entries().last().map(|e| e.value.meta.span.end.max(e.key.meta.span.end))
-                }
-                Value::List(list) => list.last().map(|n| n.meta.span.end),
-                Value::Scalar(_) => None,
-            }
-            .unwrap_or(frame.node.meta.span.end)
-            .max(frame.node.meta.span.start)
+            let entries: Vec<Node> = self.entries.drain(first..).collect();
+            let end = entries.last().map(|n| n.meta.span.end);
+            (Value::List(entries), end)
         };
-        if let Value::Map(map) = &mut frame.node.value
-            && !frame.merges.is_empty()
-        {
-            let own = map.len();
-            let mut merging = MergeTarget::new(map, frame.seen.map_or_else(FxHashMap::default, |seen| *seen));
-            for (above, merge) in frame.merges {
-                match self.options.reading {
-                    Reading::Kustomize => merging.add_as_kustomize(merge, 0..own)?,
-                    Reading::Kubectl => merging.add(merge, above..own)?,
-                }
+        meta.span.end = match end {
+            _ if meta.style == Style::Flow => self.span(position).end,
+            Some(end) => end.max(meta.span.start),
+            None => meta.span.end.max(meta.span.start),
+        };
+        let node = Node { value, meta };
+        if anchor != 0 {
+            self.anchor(anchor, &node)?;
+        }
+        self.add_node(node)
+    }
+
+    /// Adds the values of `<<` to a complete map.
+    fn merged(&self, mut map: Map, merges: Vec<(usize, Node)>, seen: Option<Box<Positions>>) -> Result<Map> {
+        if merges.is_empty() {
+            return Ok(map);
+        }
+        let own = map.len();
+        let mut merging = MergeTarget::new(&mut map, seen.map_or_else(Positions::default, |seen| *seen));
+        for (above, merge) in merges {
+            match self.options.reading {
+                Reading::Kustomize => merging.add_as_kustomize(merge, 0..own)?,
+                Reading::Kubectl => merging.add(merge, above..own)?,
             }
         }
-        if frame.anchor != 0 {
-            self.anchor(frame.anchor, &frame.node)?;
-        }
-        self.add_node(frame.node)
+        Ok(map)
     }
 
     /// Adds a complete node to the open map or list, or to the documents.
@@ -260,38 +283,37 @@ impl<'t> TreeBuilder<'t> {
             self.documents.push(node);
             return Ok(());
         };
-        match &mut frame.node.value {
-            Value::List(list) => {
-                // Maps and lists got their comments when they began. Comments above now belong to what follows.
-                let begins = matches!(node.value, Value::Scalar(_)) || node.meta.is_aliased;
-                if begins && node.meta.comments.as_ref().is_none_or(|comments| comments.head.is_empty()) {
-                    add_head(&mut node.meta, &mut self.pending_comments);
-                }
-                list.push(node);
+        if !frame.is_map {
+            // Maps and lists got their comments when they began. Comments above now belong to what follows.
+            let begins = matches!(node.value, Value::Scalar(_)) || node.meta.is_aliased;
+            if begins && node.meta.comments.as_ref().is_none_or(|comments| comments.head.is_empty()) {
+                add_head(&mut node.meta, &mut self.pending_comments);
+            }
+            self.entries.push(node);
+            return Ok(());
+        }
+        match frame.key.take() {
+            None => {
+                let mut key = parse_key(node, self.options)?;
+                add_head(&mut key.meta, &mut self.pending_comments);
+                frame.key = Some(key);
                 Ok(())
             }
-            Value::Map(map) => match frame.key.take() {
-                None => {
-                    let mut key = parse_key(node, self.options)?;
-                    add_head(&mut key.meta, &mut self.pending_comments);
-                    frame.key = Some(key);
-                    Ok(())
+            Some(key) if is_merge(&key) => {
+                if self.options.reading == Reading::Kustomize && !frame.merges.is_empty() {
+                    return Err(
+                        Diagnostic::error(Code::DuplicateKey, "duplicate merge key `<<`").at(key.meta.span)
+                    );
                 }
-                Some(key) if is_merge(&key) => {
-                    if self.options.reading == Reading::Kustomize && !frame.merges.is_empty() {
-                        return Err(Diagnostic::error(Code::DuplicateKey, "duplicate merge key `<<`")
-                            .at(key.meta.span));
-                    }
-                    frame.merges.push((map.len(), node));
-                    Ok(())
-                }
-                Some(key) => {
-                    let twice = add_field(map, &mut frame.seen, key, node, self.options.duplicate_keys)?;
-                    self.duplicate_keys.extend(twice);
-                    Ok(())
-                }
-            },
-            Value::Scalar(_) => Ok(()),
+                frame.merges.push((self.fields.len() - frame.first, node));
+                Ok(())
+            }
+            Some(key) => {
+                let Frame { first, keys, seen, .. } = frame;
+                let map = OpenMap { fields: &mut self.fields, first: *first, keys, seen };
+                self.duplicate_keys.extend(map.add(key, node, self.options.duplicate_keys)?);
+                Ok(())
+            }
         }
     }
 
@@ -351,11 +373,10 @@ impl<'t> TreeBuilder<'t> {
         let meta = match self.stack.last_mut() {
             None => self.documents.last_mut().map(|d| &mut d.meta),
             Some(Frame { key: Some(key), .. }) => Some(&mut key.meta),
-            Some(frame) => match &mut frame.node.value {
-                Value::Map(map) => map.entries_mut().last_mut().map(|e| &mut e.value.meta),
-                Value::List(list) => list.last_mut().map(|n| &mut n.meta),
-                Value::Scalar(_) => None,
-            },
+            Some(frame) if frame.is_map => {
+                self.fields[frame.first..].last_mut().map(|entry| &mut entry.value.meta)
+            }
+            Some(frame) => self.entries[frame.first..].last_mut().map(|node| &mut node.meta),
         };
         let Some(meta) = meta else { return false };
         meta.comments.get_or_insert_default().line = Some(text.clone());

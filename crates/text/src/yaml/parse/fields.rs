@@ -55,43 +55,80 @@ pub(super) fn parse_key(mut node: Node, options: ParseOptions) -> Result<Key> {
 /// Maps with at least this many fields use a hash table to find duplicate keys.
 const MIN_TABLE_SIZE: usize = 16;
 
+/// The positions of the fields of a map.
+pub(super) type Positions = FxHashMap<SmolStr, usize>;
+
+/// Returns the bit of a key in a set of 64. Most keys of a small map have different bits.
 #[inline]
-pub(super) fn add_field(
-    map: &mut Map,
-    seen: &mut Option<Box<FxHashMap<SmolStr, usize>>>,
-    key: Key,
-    value: Node,
-    duplicates: DuplicateKeys,
-) -> Result<Option<DuplicateKey>> {
-    let position = map.len();
-    let twice = if position < MIN_TABLE_SIZE {
-        map.position(&key.text)
-    } else {
-        let seen = seen.get_or_insert_with(|| Box::new(positions(map).collect()));
-        match seen.entry(key.text.clone()) {
-            Entry::Occupied(known) => Some(*known.get()),
-            Entry::Vacant(new) => {
-                new.insert(position);
-                None
-            }
-        }
-    };
-    let Some(first) = twice else {
-        map.push(key, value);
-        return Ok(None);
-    };
-    let entry = &mut map.entries_mut()[first];
-    let repeated = DuplicateKey { first: entry.key.meta.span, second: key.meta.span, name: key.text };
-    match duplicates {
-        DuplicateKeys::LastWins => entry.value = value,
-        DuplicateKeys::FirstWins => {}
-        DuplicateKeys::Deny => return Err(repeated.duplicate_key_error()),
-    }
-    Ok(Some(repeated))
+fn key_bit(key: &str) -> u64 {
+    let bytes = key.as_bytes();
+    let at = |i: usize| bytes.get(i).copied().map_or(0, usize::from);
+    let hash = bytes.len() + 5 * at(0) + 3 * at(bytes.len() / 2) + 7 * at(bytes.len().wrapping_sub(1));
+    1 << (hash % 64)
 }
 
-fn positions(map: &Map) -> impl Iterator<Item = (SmolStr, usize)> {
-    map.entries().iter().enumerate().map(|(i, entry)| (entry.key.text.clone(), i))
+/// The fields so far of a map, which are the last ones of a list.
+pub(super) struct OpenMap<'b> {
+    pub fields: &'b mut Vec<node::Entry>,
+    /// The position of its first field.
+    pub first: usize,
+    /// The bits of the keys, see [`key_bit`].
+    pub keys: &'b mut u64,
+    /// The positions of the fields, once there are many.
+    pub seen: &'b mut Option<Box<Positions>>,
+}
+
+impl OpenMap<'_> {
+    /// Adds a field. Returns the key if it is repeated, unless that is an error.
+    #[inline]
+    pub fn add(self, key: Key, value: Node, duplicates: DuplicateKeys) -> Result<Option<DuplicateKey>> {
+        let bit = key_bit(&key.text);
+        let is_new = *self.keys & bit == 0;
+        *self.keys |= bit;
+        if is_new && self.fields.len() - self.first < MIN_TABLE_SIZE {
+            self.fields.push(node::Entry { key, value });
+            return Ok(None);
+        }
+        self.add_unless_repeated(key, value, duplicates)
+    }
+
+    fn add_unless_repeated(
+        self,
+        key: Key,
+        value: Node,
+        duplicates: DuplicateKeys,
+    ) -> Result<Option<DuplicateKey>> {
+        let Self { fields, first, seen, .. } = self;
+        let own = &mut fields[first..];
+        let position = own.len();
+        let twice = if position < MIN_TABLE_SIZE {
+            own.iter().position(|entry| entry.key.text == key.text)
+        } else {
+            let seen = seen.get_or_insert_with(|| Box::new(positions(own).collect()));
+            match seen.entry(key.text.clone()) {
+                Entry::Occupied(known) => Some(*known.get()),
+                Entry::Vacant(new) => {
+                    new.insert(position);
+                    None
+                }
+            }
+        };
+        let Some(entry) = twice.and_then(|twice| own.get_mut(twice)) else {
+            fields.push(node::Entry { key, value });
+            return Ok(None);
+        };
+        let repeated = DuplicateKey { first: entry.key.meta.span, second: key.meta.span, name: key.text };
+        match duplicates {
+            DuplicateKeys::LastWins => entry.value = value,
+            DuplicateKeys::FirstWins => {}
+            DuplicateKeys::Deny => return Err(repeated.duplicate_key_error()),
+        }
+        Ok(Some(repeated))
+    }
+}
+
+fn positions(fields: &[node::Entry]) -> impl Iterator<Item = (SmolStr, usize)> {
+    fields.iter().enumerate().map(|(i, entry)| (entry.key.text.clone(), i))
 }
 
 /// A key that occurs twice in one map.
@@ -123,13 +160,13 @@ impl DuplicateKey {
 pub(super) struct MergeTarget<'m> {
     map: &'m mut Map,
     /// Positions of its fields.
-    positions: FxHashMap<SmolStr, usize>,
+    positions: Positions,
 }
 
 impl<'m> MergeTarget<'m> {
     /// Creates the state for a map. `seen` has the positions of its fields, or is empty.
-    pub(super) fn new(map: &'m mut Map, seen: FxHashMap<SmolStr, usize>) -> Self {
-        let positions = if seen.is_empty() { positions(map).collect() } else { seen };
+    pub(super) fn new(map: &'m mut Map, seen: Positions) -> Self {
+        let positions = if seen.is_empty() { positions(map.entries()).collect() } else { seen };
         Self { map, positions }
     }
 

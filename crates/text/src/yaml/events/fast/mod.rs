@@ -47,29 +47,46 @@ pub(super) fn read_events<R: Receiver>(text: &str, options: EventOptions, receiv
     BlockReader::new(text, options, receiver).read()
 }
 
-/// Returns false if a text may contain characters that the parser treats in a special way.
+/// Returns false if a text may contain characters that the parser treats in a special way: control characters, additional
+/// line breaks, byte order marks and characters that YAML does not allow.
 fn has_only_common_characters(text: &str) -> bool {
-    const BLOCK: usize = 64;
-
-    let (blocks, rest) = text.as_bytes().as_chunks::<BLOCK>();
-    let (mut has_control, mut has_long) = (has_control(rest), !rest.is_ascii());
-    for block in blocks {
-        has_control |= self::has_control(block);
-        has_long |= !block.is_ascii();
-    }
-    !has_control && (!has_long || text.chars().all(is_common))
+    let classes = classes(text.as_bytes());
+    classes & CONTROL == 0 && (classes & LONG == 0 || !has_rare_character(text.as_bytes()))
 }
 
-/// Returns true if one of the bytes is a control character other than a line feed.
-fn has_control(bytes: &[u8]) -> bool {
+/// A control character other than a line feed.
+const CONTROL: u8 = 1;
+/// A part of a character that is not ASCII.
+const LONG: u8 = 1 << 7;
+
+/// Returns the classes of the bytes of a text.
+fn classes(bytes: &[u8]) -> u8 {
+    const BLOCK: usize = 32;
+
     // Without branches, so that the compiler uses vector instructions.
-    bytes.iter().fold(0, |found, byte| {
-        found | u8::from(*byte < b' ') & u8::from(*byte != b'\n') | u8::from(*byte == 0x7f)
-    }) != 0
+    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
+    let mut seen = [0; BLOCK];
+    for block in blocks {
+        for (seen, byte) in seen.iter_mut().zip(block) {
+            *seen |= class(*byte);
+        }
+    }
+    seen.iter().copied().chain(rest.iter().map(|byte| class(*byte))).fold(0, |all, class| all | class)
 }
 
-/// Returns false for control characters, additional line breaks, byte order marks and characters that YAML does not
-/// allow.
-fn is_common(c: char) -> bool {
-    !matches!(c, '\u{80}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+fn class(byte: u8) -> u8 {
+    u8::from(byte < b' ') & u8::from(byte != b'\n') | u8::from(byte == 0x7f) | byte & LONG
+}
+
+/// Returns true for U+0080 to U+009F, U+2028, U+2029, U+FEFF, U+FFFE and U+FFFF.
+fn has_rare_character(bytes: &[u8]) -> bool {
+    memchr::memchr3_iter(0xC2, 0xE2, 0xEF, bytes).any(|at| {
+        matches!(
+            bytes[at..],
+            [0xC2, 0x80..=0x9F, ..]
+                | [0xE2, 0x80, 0xA8 | 0xA9, ..]
+                | [0xEF, 0xBB, 0xBF, ..]
+                | [0xEF, 0xBF, 0xBE | 0xBF, ..]
+        )
+    })
 }
