@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 
 use super::writer::{Cause, LocationKeeping, Writer};
 use smp_text::source::Span;
-use smp_text::yaml::{Entry, Node, Value};
+use smp_text::yaml::{Entry, Meta, Node, Value};
 
 /// One write of a leaf: a scalar, or an empty map or list.
 #[derive(Debug, Clone)]
@@ -103,7 +103,8 @@ fn place(node: &Node, writer: &Writer) -> Span {
 }
 
 pub(super) fn new_write(node: &Node, at: Span, writer: &Arc<Writer>) -> Write {
-    let mut value = node.clone();
-    value.meta.comments = None;
+    let Meta { span, style, tag, is_aliased, shared_group, comments: _ } = node.meta;
+    let meta = Meta { span, style, tag, is_aliased, shared_group, comments: None };
+    let value = Node { value: node.value.clone(), meta };
     Write { at, by: Cause::new(writer, node.span()), value }
 }

@@ -1,7 +1,8 @@
 //! Schema lookup: an ordered list of graphs; the first graph that has a kind is used.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
+use rustc_hash::FxHashMap;
 use serde_json::Value;
 use smol_str::SmolStr;
 
@@ -35,7 +36,11 @@ pub struct Schema {
     graphs: Vec<NamedGraph>,
     /// A graph that is used first, for scopes only.
     scopes: Option<Arc<TypeGraph>>,
+    known_scopes: KnownScopes,
 }
+
+/// The scopes that were looked up in the same graphs before. Builds look up that of each resource several times.
+type KnownScopes = Arc<RwLock<FxHashMap<Gvk, Option<Scope>>>>;
 
 #[derive(Debug, Clone)]
 struct NamedGraph {
@@ -63,20 +68,21 @@ impl Schema {
     /// Returns the embedded types: Kubernetes 1.37 and the kinds that were removed since 1.21.
     #[must_use]
     pub fn embedded() -> Self {
-        Self { graphs: vec![NamedGraph::new(EMBEDDED, embedded::kubernetes())], scopes: None }
+        Self { graphs: vec![NamedGraph::new(EMBEDDED, embedded::kubernetes())], ..Self::default() }
     }
 
     /// Returns the types that `kustomize build` 5.8 embeds: Kubernetes 1.21.2 and some kinds of kustomize.
     #[must_use]
     pub fn kustomize() -> Self {
-        Self { graphs: vec![NamedGraph::new("kustomize", embedded::kustomize())], scopes: None }
+        Self { graphs: vec![NamedGraph::new("kustomize", embedded::kustomize())], ..Self::default() }
     }
 
     /// Returns a schema with `graph` instead of the types that kustomize embeds, as for a kustomization with its
     /// own `openapi` document. Scopes are still those of kustomize.
     #[must_use]
     pub fn kustomize_with(name: impl Into<SmolStr>, graph: Arc<TypeGraph>) -> Self {
-        Self { graphs: vec![NamedGraph::new(name, graph)], scopes: Some(embedded::kustomize()) }
+        let graphs = vec![NamedGraph::new(name, graph)];
+        Self { graphs, scopes: Some(embedded::kustomize()), ..Self::default() }
     }
 
     /// Returns this schema with the kinds of CustomResourceDefinitions added, which take precedence.
@@ -121,30 +127,37 @@ impl Schema {
     /// Uses kustomize's table of namespaced kinds instead of the embedded one.
     #[must_use]
     pub fn with_kustomize_scopes(mut self) -> Self {
-        self.graphs.iter_mut().filter(|named| named.name == EMBEDDED).for_each(|named| named.scopes = false);
+        let graphs = self.graphs_mut();
+        graphs.iter_mut().filter(|named| named.name == EMBEDDED).for_each(|named| named.scopes = false);
         self.scopes = Some(embedded::kustomize());
         self
     }
 
+    /// Returns the graphs for changes.
+    fn graphs_mut(&mut self) -> &mut Vec<NamedGraph> {
+        self.known_scopes = KnownScopes::default();
+        &mut self.graphs
+    }
+
     /// Adds a graph that takes precedence over all others.
     pub fn push_front(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
-        self.graphs.insert(0, NamedGraph::new(name, graph));
+        self.graphs_mut().insert(0, NamedGraph::new(name, graph));
     }
 
     /// Adds a graph that is used when no other has the kind.
     pub fn push_back(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
-        self.graphs.push(NamedGraph::new(name, graph));
+        self.graphs_mut().push(NamedGraph::new(name, graph));
     }
 
     /// Adds a graph that takes precedence for types, but is never used for scopes.
     pub fn push_types(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
-        self.graphs.insert(0, NamedGraph { scopes: false, ..NamedGraph::new(name, graph) });
+        self.graphs_mut().insert(0, NamedGraph { scopes: false, ..NamedGraph::new(name, graph) });
     }
 
     /// Adds a graph as [`Schema::push_types`] does, with a note for every merge that uses its types.
     pub fn push_noted_types(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>, note: Diagnostic) {
         let noted = NamedGraph { scopes: false, note: Some(note), ..NamedGraph::new(name, graph) };
-        self.graphs.insert(0, noted);
+        self.graphs_mut().insert(0, noted);
     }
 
     /// Returns the note for merges of a kind, if the source of its type has one.
@@ -173,8 +186,13 @@ impl Schema {
     /// Returns the scope of a kind, from the first graph that knows it.
     #[must_use]
     pub fn scope(&self, gvk: &Gvk) -> Option<Scope> {
+        if let Some(known) = self.known_scopes.read().unwrap_or_else(PoisonError::into_inner).get(gvk) {
+            return *known;
+        }
         let graphs = self.graphs.iter().filter(|named| named.scopes).map(|named| &named.graph);
-        self.scopes.iter().chain(graphs).find_map(|graph| graph.scope(gvk))
+        let scope = self.scopes.iter().chain(graphs).find_map(|graph| graph.scope(gvk));
+        self.known_scopes.write().unwrap_or_else(PoisonError::into_inner).insert(gvk.clone(), scope);
+        scope
     }
 
     /// Returns the definition of that name, such as `io.k8s.api.core.v1.PodSpec`.
