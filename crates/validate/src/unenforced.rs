@@ -1,25 +1,41 @@
 //! Fields of built-in kinds that are required, or have an enumeration, in the schema but not in the API server.
 
+use std::sync::LazyLock;
+
 use smp_merge::schema::Cursor;
 
 /// Returns true if the API server accepts an object of this type without the field.
 pub(super) fn is_optional(cursor: Cursor<'_>, field: &str) -> bool {
-    is_listed(FREE, cursor, field)
+    is_listed(&FREE_FIELDS, cursor, field)
 }
 
 /// Returns true if the API server accepts an empty string in an enumeration instead of an absent value.
 pub(super) fn accepts_empty_string(cursor: Cursor<'_>, field: &str) -> bool {
-    is_listed(EMPTY_FREE, cursor, field)
+    is_listed(&EMPTY_FREE_FIELDS, cursor, field)
 }
 
-/// Returns true if a list contains the field of the type. The list names types by their last components, each
-/// followed by its fields.
-fn is_listed(list: &str, cursor: Cursor<'_>, field: &str) -> bool {
-    let name = cursor.type_name().unwrap_or_default();
-    let is_end = |end| name.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
-    list.split(';')
-        .map(str::split_ascii_whitespace)
-        .any(|mut words| words.next().is_some_and(is_end) && words.any(|listed| listed == field))
+/// Fields, each with the last components of the name of its type.
+type Fields = LazyLock<Vec<(&'static str, &'static str)>>;
+
+static EMPTY_FREE_FIELDS: Fields = LazyLock::new(|| fields(EMPTY_FREE));
+static FREE_FIELDS: Fields = LazyLock::new(|| fields(FREE));
+
+/// Returns the fields of a list, which names types by their last components, each followed by its fields.
+fn fields(list: &'static str) -> Vec<(&'static str, &'static str)> {
+    let of_type = |part: &'static str| {
+        let mut words = part.split_ascii_whitespace();
+        let end = words.next().unwrap_or_default();
+        words.map(move |field| (field, end))
+    };
+    list.split(';').flat_map(of_type).collect()
+}
+
+fn is_listed(list: &[(&str, &str)], cursor: Cursor<'_>, field: &str) -> bool {
+    let is_of_type = |end| {
+        let name = cursor.type_name().unwrap_or_default();
+        name.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    list.iter().any(|(listed, end)| *listed == field && is_of_type(*end))
 }
 
 /// The types and fields, most of them with a default.

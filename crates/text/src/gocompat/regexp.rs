@@ -5,8 +5,10 @@
 //! Source: <https://pkg.go.dev/regexp/syntax>.
 
 use std::fmt::{self, Write as _};
+use std::sync::{LazyLock, PoisonError, RwLock};
 
 use regex::{Regex, RegexBuilder};
+use rustc_hash::FxHashMap;
 
 /// The maximum repetition count in Go.
 const MAX_REPEAT: u32 = 1000;
@@ -23,6 +25,11 @@ const NAMED_CLASSES: [&str; 14] = [
 /// Returns the reason if Go rejects the pattern. Also rejects a repetition directly after flags, as in `a(?i)*`,
 /// which Go applies to the expression before the flags.
 pub fn compile(pattern: &str) -> Result<Regex, String> {
+    static KNOWN: Known<Result<Regex, String>> = Known::new();
+    KNOWN.get(pattern, compile_new)
+}
+
+fn compile_new(pattern: &str) -> Result<Regex, String> {
     Regex::new(&translation(pattern)?).map_err(|error| match error {
         regex::Error::CompiledTooBig(_) => "the expression is too large".to_string(),
         error => reason(&error),
@@ -31,6 +38,35 @@ pub fn compile(pattern: &str) -> Result<Regex, String> {
 
 /// Returns the reason why Go rejects a pattern; none if it is valid. The pattern is not compiled, which can be slow.
 pub fn rejection_reason(pattern: &str) -> Option<String> {
+    static KNOWN: Known<Option<String>> = Known::new();
+    KNOWN.get(pattern, new_rejection_reason)
+}
+
+/// The results for the patterns so far: definitions of resources repeat a few patterns many times.
+struct Known<T>(LazyLock<RwLock<FxHashMap<Box<str>, T>>>);
+
+impl<T: Clone> Known<T> {
+    /// The maximum number of patterns.
+    const MAX: usize = 1024;
+
+    const fn new() -> Self {
+        Self(LazyLock::new(RwLock::default))
+    }
+
+    fn get(&self, pattern: &str, find: fn(&str) -> T) -> T {
+        if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(pattern) {
+            return known.clone();
+        }
+        let found = find(pattern);
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < Self::MAX {
+            known.insert(pattern.into(), found.clone());
+        }
+        found
+    }
+}
+
+fn new_rejection_reason(pattern: &str) -> Option<String> {
     let translated = match translation(pattern) {
         Ok(translated) => translated,
         Err(why) => return Some(why.into()),

@@ -82,7 +82,18 @@ fn entry_named<'n>(list: &'n [Node], step: &str) -> Result<Option<&'n Node>, Opt
 
 /// Returns true if one letter must be added, removed, replaced or swapped with its neighbour.
 pub fn differ_by_one(a: &str, b: &str) -> bool {
-    a.len().abs_diff(b.len()) <= 4 && distance(a, b) == 1
+    a.len().abs_diff(b.len()) <= 4 && may_differ_by_one(a, b) && distance(a, b) == 1
+}
+
+/// Returns false for most short ASCII texts that differ by more, without comparing each letter with each other.
+fn may_differ_by_one(a: &str, b: &str) -> bool {
+    if !a.is_ascii() || !b.is_ascii() || a.len() > 64 {
+        return true;
+    }
+    let same = |pairs: &mut dyn Iterator<Item = (u8, u8)>| pairs.take_while(|(x, y)| x == y).count();
+    let start = same(&mut a.bytes().zip(b.bytes()));
+    let end = same(&mut a.bytes().rev().zip(b.bytes().rev()));
+    a.len().abs_diff(b.len()) <= 1 && start + end + 2 >= a.len().min(b.len())
 }
 
 /// Counts the letters that must be added, removed, replaced or swapped with their neighbour.
