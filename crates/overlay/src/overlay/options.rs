@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::function::FunctionOptions;
 use super::helm::HelmOptions;
 use super::outline::BuildOutline;
-use crate::resource::{Resource, ResourceSet};
+use crate::resource::{CHUNK_SIZE, Resource, ResourceSet, is_worth_threads};
 use crate::schema_chain::SchemaChain;
 use smp_files::{DiskTree, FileTree};
 use smp_merge::merge::{Exceptions, PatchRules, Rules};
@@ -196,6 +198,14 @@ impl Built {
     /// Checks that all resources can be printed, so that every command accepts the same targets regardless of its
     /// output.
     pub(super) fn check_printable(&self, format: PrintFormat) -> Result<()> {
-        self.resources.iter().try_for_each(|resource| resource.check_printable(format))
+        let check = |resources: &[Resource]| {
+            resources.iter().try_for_each(|resource| resource.check_printable(format))
+        };
+        let resources = self.resources.as_slice();
+        if !is_worth_threads(resources.len()) {
+            return check(resources);
+        }
+        let checked: Vec<Result<()>> = resources.par_chunks(CHUNK_SIZE).map(check).collect();
+        checked.into_iter().collect()
     }
 }

@@ -39,5 +39,6 @@ pub(crate) use origin::Origin;
 pub use selector::{LabelSelector, Pattern, Selector};
 pub use server_fields::strip_server_fields;
 pub use set::ResourceSet;
+pub(crate) use set::{CHUNK_SIZE, is_worth_threads};
 pub(crate) use shared::unlink_scalars;
 pub use similar::{SimilarNames, SimilarResource, SimilarResources, Suggestions, WrongPart};

@@ -3,6 +3,7 @@
 use std::mem;
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::changes::SetChanges;
@@ -87,6 +88,22 @@ impl ResourceSet {
             changes.mark_all();
         }
         &mut self.resources
+    }
+
+    /// Changes each resource that is not empty, in parallel if there are many.
+    ///
+    /// # Errors
+    /// Returns the error of the first resource for which `change` fails. Resources after it may be changed or not.
+    pub fn change_each(&mut self, change: impl Fn(&mut Resource) -> Result<()> + Sync) -> Result<()> {
+        let change_all = |resources: &mut [Resource]| {
+            resources.iter_mut().filter(|resource| !resource.is_empty()).try_for_each(&change)
+        };
+        let resources = self.resources_mut();
+        if !is_worth_threads(resources.len()) {
+            return change_all(resources);
+        }
+        let changed: Vec<Result<()>> = resources.par_chunks_mut(CHUNK_SIZE).map(change_all).collect();
+        changed.into_iter().collect()
     }
 
     /// Returns the number of bytes copied into the resources.
@@ -372,6 +389,15 @@ impl ResourceSet {
             .label(second.node().span().at_start(), label("second resource", second))
             .label(first.node().span().at_start(), label("first resource", first))
     }
+}
+
+/// The number of resources that one task changes.
+pub(crate) const CHUNK_SIZE: usize = 64;
+
+/// Returns true if a step on this number of resources is faster in parallel. Within a task it is not: other targets
+/// keep all processors busy.
+pub(crate) fn is_worth_threads(resources: usize) -> bool {
+    resources >= 4 * CHUNK_SIZE && rayon::current_thread_index().is_none()
 }
 
 impl<'s> IntoIterator for &'s ResourceSet {

@@ -1,6 +1,6 @@
 //! The images transformer: new names, tags and digests of container images.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use regex::Regex;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -88,8 +88,10 @@ pub fn images(
             set.len(),
         )?;
     }
-    let resources = set.resources_mut().iter_mut();
-    for resource in resources.filter(|r| !r.is_empty() && r.id().gvk.kind != DEFINITION) {
+    set.change_each(|resource| {
+        if resource.id().gvk.kind == DEFINITION {
+            return Ok(());
+        }
         let has_containers = has_containers(resource.node());
         let mut has_fields = false;
         specs.visit(resource, Create::Never, &mut |_| {
@@ -97,19 +99,22 @@ pub fn images(
             Ok(())
         })?;
         if !has_containers && !has_fields {
-            continue;
+            return Ok(());
         }
         for change in &changes {
             if has_containers {
                 in_containers(resource.node_mut(), change).map_err(|d| d.resource(resource.id()))?;
             }
-            specs.visit(resource, Create::Never, &mut |field| change.apply(field))?;
+            if has_fields {
+                specs.visit(resource, Create::Never, &mut |field| change.apply(field))?;
+            }
         }
         resource.sync(schema);
-    }
+        Ok(())
+    })?;
     let matched: FxHashSet<*const Image> = changes
         .iter()
-        .filter(|change| change.has_matched.get())
+        .filter(|change| change.has_matched.load(Ordering::Relaxed))
         .map(|change| std::ptr::from_ref(change.image))
         .collect();
     let unmatched: Vec<&Image> =
@@ -249,7 +254,7 @@ struct ImageChange<'i> {
     image: &'i Image,
     name: ImageName,
     /// True if the entry has matched an image.
-    has_matched: Cell<bool>,
+    has_matched: AtomicBool,
 }
 
 /// The image name that an entry matches.
@@ -299,7 +304,7 @@ impl<'i> ImageChange<'i> {
     }
 
     fn with_name(image: &'i Image, name: ImageName) -> Self {
-        Self { image, name, has_matched: Cell::new(false) }
+        Self { image, name, has_matched: AtomicBool::new(false) }
     }
 
     fn apply(&self, field: &mut Node) -> Result<()> {
@@ -310,7 +315,7 @@ impl<'i> ImageChange<'i> {
         if !self.name.matches(text) {
             return Ok(());
         }
-        self.has_matched.set(true);
+        self.has_matched.store(true, Ordering::Relaxed);
         let new = self.changed_image(text);
         set_scalar(field, Spanned::new(new.as_str(), self.image.location()), Tag::Undecided)
     }

@@ -64,7 +64,7 @@ pub fn labels(
         return Ok(());
     }
     set.count_copies(pairs.iter().map(|(key, value)| key.len() + value.len()).sum(), set.len())?;
-    for resource in set.resources_mut().iter_mut().filter(|r| !r.is_empty()) {
+    set.change_each(|resource| {
         // Labels of a single field, as in most kinds, need not be shared.
         let first =
             specs.has_several(&resource.id().gvk).then(|| resource.reserve_shared(pairs.len())).flatten();
@@ -79,8 +79,8 @@ pub fn labels(
             resource.link_shared(first, &counts);
         }
         resource.sync(schema);
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 #[cfg(test)]

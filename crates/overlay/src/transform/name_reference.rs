@@ -1,8 +1,10 @@
 //! The name reference transformer: references by name follow changed names and namespaces.
 
+use rayon::prelude::*;
+
 use super::field_spec::NameReferences;
 use super::references::{CandidateLocations, Candidates, UpdatedReferences, update_references};
-use crate::resource::ResourceSet;
+use crate::resource::{CHUNK_SIZE, Resource, ResourceSet, is_worth_threads};
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
@@ -26,9 +28,7 @@ pub fn name_references(set: &mut ResourceSet, references: &NameReferences, schem
     let mut nodes: Vec<Node> =
         resources.iter_mut().map(|r| std::mem::replace(r.node_mut(), Node::null())).collect();
     let candidates = Candidates::new(resources, locations);
-    let updates = resources.iter().zip(&mut nodes);
-    let updates = updates.map(|(resource, node)| update_references(&candidates, resource, node, references));
-    let updated: Result<Vec<UpdatedReferences>> = updates.collect();
+    let updated = update_all(&candidates, resources, &mut nodes, references);
     for (resource, node) in resources.iter_mut().zip(nodes) {
         *resource.node_mut() = node;
     }
@@ -48,6 +48,24 @@ pub fn name_references(set: &mut ResourceSet, references: &NameReferences, schem
     }
     set.set_copied(copied);
     Ok(())
+}
+
+/// Updates the references of all resources in their manifests, in parallel if there are many.
+fn update_all<'r>(
+    candidates: &Candidates<'r>,
+    resources: &'r [Resource],
+    nodes: &mut [Node],
+    references: &NameReferences,
+) -> Result<Vec<UpdatedReferences>> {
+    let update = |(resource, node)| update_references(candidates, resource, node, references);
+    if !is_worth_threads(resources.len()) {
+        return resources.iter().zip(nodes).map(update).collect();
+    }
+    let chunks = resources.par_chunks(CHUNK_SIZE).zip(nodes.par_chunks_mut(CHUNK_SIZE));
+    let updated: Vec<Result<Vec<UpdatedReferences>>> =
+        chunks.map(|(resources, nodes)| resources.iter().zip(nodes).map(update).collect()).collect();
+    let updated: Result<Vec<Vec<UpdatedReferences>>> = updated.into_iter().collect();
+    Ok(updated?.into_iter().flatten().collect())
 }
 
 #[cfg(test)]

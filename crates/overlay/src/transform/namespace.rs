@@ -52,11 +52,14 @@ pub fn namespace(
     }
     set.count_copies(config.namespace.len(), set.len())?;
     let fields = NamespaceSpecs::new(specs);
-    for resource in set.resources_mut().iter_mut().filter(|r| !r.is_empty() && !r.from_helm) {
-        resource.store_previous_id();
-        set_in_resource(resource, config, &fields)?;
-        resource.sync(schema);
-    }
+    set.change_each(|resource| {
+        if !resource.from_helm {
+            resource.store_previous_id();
+            set_in_resource(resource, config, &fields)?;
+            resource.sync(schema);
+        }
+        Ok(())
+    })?;
     check_duplicate_ids(set)
 }
 

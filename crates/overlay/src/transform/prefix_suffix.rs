@@ -71,10 +71,10 @@ fn add(
         return Ok(());
     }
     set.count_copies(affix.len(), set.len())?;
-    for resource in set.resources_mut().iter_mut().filter(|r| !r.is_empty()) {
+    set.change_each(|resource| {
         let original = resource.original_id().gvk.clone();
         if keeps_its_name(&original) {
-            continue;
+            return Ok(());
         }
         // Specs are applied one by one, since each spec for the name creates a former id.
         for (i, spec) in specs.as_slice().iter().enumerate().filter(|(_, s)| s.selects(&original)) {
@@ -91,8 +91,8 @@ fn add(
             specs.visit_one(i, resource, Create::Scalar(Tag::Str), &mut set)?;
             resource.sync(schema);
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 #[cfg(test)]

@@ -38,13 +38,15 @@ pub(super) fn finish(
         resources.record(&writer);
     }
     resources.remove_for(&["metadata", "annotations", LOCAL], is_local);
-    for resource in resources.resources_mut() {
+    resources.change_each(|resource| {
         clean_annotations(resource);
-    }
+        Ok(())
+    })?;
     tracker.finish(&mut resources);
-    for resource in resources.resources_mut() {
+    resources.change_each(|resource| {
         yaml::apply_round_trip_changes(resource.node_mut());
-    }
+        Ok(())
+    })?;
     resources.record(&computed(if tracker.is_active() { "buildMetadata" } else { "cleanup" }));
     Ok(WithWarnings { value: resources, warnings: unused.into_iter().collect() })
 }

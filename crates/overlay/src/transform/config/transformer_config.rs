@@ -26,7 +26,7 @@ macro_rules! transformer_config {
             #[must_use]
             pub fn builtin() -> Self {
                 static BUILTIN: LazyLock<TransformerConfig> =
-                    LazyLock::new(|| TransformerConfig { $($field: $type::builtin($builtin),)* });
+                    LazyLock::new(|| TransformerConfig { $($field: $type::builtin(|| $builtin),)* });
                 BUILTIN.clone()
             }
 

@@ -2,6 +2,7 @@
 //!
 //! This module does not depend on the values that transformers write.
 
+use std::cmp::Ordering;
 use std::slice;
 use std::sync::{Arc, OnceLock};
 
@@ -27,12 +28,20 @@ pub type NameReferences = SpecList<NameBackReference>;
 #[derive(Debug, Clone, Default)]
 pub struct SpecList<S>(Arc<Specs<S>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Specs<S> {
-    list: Vec<S>,
-    /// True for a built-in list of kustomize. Its merge with itself needs no computation.
-    builtin: bool,
+    /// The entries. Those of a built-in list are created at their first use.
+    list: OnceLock<Vec<S>>,
+    /// For a built-in list of kustomize, a function that creates its entries in any order. Its merge with itself needs no
+    /// computation.
+    builtin: Option<fn() -> Vec<S>>,
     fields: OnceLock<FieldIndex>,
+}
+
+impl<S> Default for Specs<S> {
+    fn default() -> Self {
+        Self { list: OnceLock::from(Vec::new()), builtin: None, fields: OnceLock::new() }
+    }
 }
 
 /// An entry of a [`SpecList`].
@@ -80,7 +89,7 @@ impl ListedSpec for NameBackReference {
 
 impl<S> From<Vec<S>> for SpecList<S> {
     fn from(list: Vec<S>) -> Self {
-        Self(Arc::new(Specs { list, builtin: false, fields: OnceLock::new() }))
+        Self(Arc::new(Specs { list: OnceLock::from(list), ..Specs::default() }))
     }
 }
 
@@ -90,25 +99,31 @@ impl<'de, S: Deserialize<'de>> Deserialize<'de> for SpecList<S> {
     }
 }
 
-impl<S> SpecList<S> {
+impl<S: ListedSpec> SpecList<S> {
     /// Returns the entries in order.
     #[must_use]
     pub fn as_slice(&self) -> &[S] {
-        &self.0.list
+        self.0.list.get_or_init(|| {
+            let mut list = self.0.builtin.map(|create| create()).unwrap_or_default();
+            list.sort_by(order);
+            list
+        })
     }
 
     /// Returns true if the list has no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.list.is_empty()
+        self.as_slice().is_empty()
     }
-}
 
-impl<S: ListedSpec> SpecList<S> {
-    /// Creates a built-in list of kustomize. Such a list has no conflicts with itself.
-    pub(in crate::transform) fn builtin(list: Vec<S>) -> Self {
-        let list = Self::from(list).sorted().as_slice().to_vec();
-        Self(Arc::new(Specs { list, builtin: true, fields: OnceLock::new() }))
+    /// Creates a built-in list of kustomize from a function that returns its entries. Such a list has no conflicts with
+    /// itself.
+    pub(in crate::transform) fn builtin(create: fn() -> Vec<S>) -> Self {
+        Self(Arc::new(Specs { list: OnceLock::new(), builtin: Some(create), fields: OnceLock::new() }))
+    }
+
+    fn is_builtin(&self) -> bool {
+        self.0.builtin.is_some()
     }
 
     /// Returns these entries and the new ones of `other`.
@@ -116,10 +131,11 @@ impl<S: ListedSpec> SpecList<S> {
     /// # Errors
     /// Two specs of one field disagree about `create`.
     pub fn merge(&self, other: &Self) -> Result<Self> {
-        if other.is_empty() || (self.0.builtin && Arc::ptr_eq(&self.0, &other.0)) {
+        if (self.is_builtin() && Arc::ptr_eq(&self.0, &other.0)) || (!other.is_builtin() && other.is_empty())
+        {
             return Ok(self.clone());
         }
-        if self.is_empty() && other.0.builtin {
+        if other.is_builtin() && !self.is_builtin() && self.is_empty() {
             return Ok(other.clone());
         }
         S::merge(self.as_slice(), other.as_slice()).map(Self::from)
@@ -136,28 +152,31 @@ impl<S: ListedSpec> SpecList<S> {
     /// Sorts the list in kustomize's order of kinds, which is the order of merged lists.
     #[must_use]
     pub fn sorted(self) -> Self {
-        let order = |a: &S, b: &S| compare_kinds(a.sort_key(), b.sort_key());
-        if self.0.builtin || self.0.list.is_sorted_by(|a, b| order(a, b).is_le()) {
+        if self.is_builtin() || self.as_slice().is_sorted_by(|a, b| order(a, b).is_le()) {
             return self;
         }
-        let mut list = self.0.list.clone();
+        let mut list = self.as_slice().to_vec();
         list.sort_by(order);
         list.into()
     }
 
     /// Returns the positions, in order, of the fields that may apply to a kind.
     pub(super) fn positions(&self, kind: &str) -> impl Iterator<Item = usize> {
-        let fields = self.0.fields.get_or_init(|| FieldIndex::new(&self.0.list));
+        let fields = self.index();
         let own = fields.by_kind.get(kind).map_or(&[][..], Vec::as_slice);
         merge_ascending(own, &fields.of_any_kind)
     }
 
     /// Returns the field at a position among all fields of the list.
     pub(super) fn field(&self, position: usize) -> Option<SpecField<'_, S>> {
-        let fields = self.0.fields.get_or_init(|| FieldIndex::new(&self.0.list));
-        let (entry, spec, path) = fields.all.get(position)?;
-        let entry = self.0.list.get(*entry)?;
-        Some(SpecField { entry, spec: entry.fields().get(*spec)?, path })
+        let (entry, spec, path) = self.index().all.get(position)?;
+        let entry = self.as_slice().get(*entry)?;
+        let spec = entry.fields().get(*spec)?;
+        Some(SpecField { entry, spec, path: path.get_or_init(|| SpecPath::new(&spec.path)) })
+    }
+
+    fn index(&self) -> &FieldIndex {
+        self.0.fields.get_or_init(|| FieldIndex::new(self.as_slice()))
     }
 
     /// Returns the fields that apply to a group, version and kind, in order.
@@ -168,6 +187,11 @@ impl<S: ListedSpec> SpecList<S> {
         let fields = self.positions(&gvk.kind).filter_map(|i| self.field(i));
         fields.filter(|field| field.spec.selects(gvk))
     }
+}
+
+/// Compares entries in kustomize's order of kinds.
+fn order<S: ListedSpec>(a: &S, b: &S) -> Ordering {
+    compare_kinds(a.sort_key(), b.sort_key())
 }
 
 /// A field of an entry of a list.
@@ -181,11 +205,11 @@ pub(in crate::transform) struct SpecField<'c, S> {
     pub path: &'c SpecPath,
 }
 
-/// An index of all fields of a list, in order and by kind. Each field has the position of its entry and its
-/// position in the entry.
+/// An index of all fields of a list, in order and by kind. Each field has the position of its entry, its position in
+/// the entry, and its path, which is parsed at its first use.
 #[derive(Debug)]
 struct FieldIndex {
-    all: Vec<(usize, usize, SpecPath)>,
+    all: Vec<(usize, usize, OnceLock<SpecPath>)>,
     by_kind: FxHashMap<SmolStr, Vec<usize>>,
     of_any_kind: Vec<usize>,
 }
@@ -196,7 +220,7 @@ impl FieldIndex {
         let (by_kind, of_any_kind) = index_by_kind(specs().map(|s| &s.kind));
         let mut all = Vec::with_capacity(specs().count());
         for (i, entry) in list.iter().enumerate() {
-            all.extend(entry.fields().iter().enumerate().map(|(j, s)| (i, j, SpecPath::new(&s.path))));
+            all.extend((0..entry.fields().len()).map(|j| (i, j, OnceLock::new())));
         }
         Self { all, by_kind, of_any_kind }
     }

@@ -3,7 +3,7 @@
 //! This module knows former names, namespaces, prefixes and suffixes. It does not depend on the fields that
 //! contain the names.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -73,7 +73,7 @@ pub(in crate::transform) struct Candidates<'r> {
     /// By former name and current effective namespace.
     by_namespace: FxHashMap<(&'r str, &'r str), Vec<usize>>,
     /// Built when the first reference with a namespace is resolved.
-    first: OnceCell<FirstNamespaces<'r>>,
+    first: OnceLock<FirstNamespaces<'r>>,
 }
 
 /// The original effective namespaces of all resources.
@@ -128,7 +128,7 @@ impl<'r> Candidates<'r> {
                 }
             }
         }
-        Self { resources, locations, by_name, by_namespace, first: OnceCell::new() }
+        Self { resources, locations, by_name, by_namespace, first: OnceLock::new() }
     }
 
     /// Returns the locations of a candidate.
