@@ -132,6 +132,24 @@ fn read_all(folder: &Path) -> Vec<(String, String)> {
         .collect()
 }
 
+/// A text with the constructs of a case of yaml-test-suite, in our words: the ID of the case, true if YAML 1.2 allows the
+/// text, true if the fast reader reads it, and the text.
+type Construct = (String, bool, bool, String);
+
+#[test]
+fn constructs_of_yaml_are_read_as_by_the_parser_or_left_to_it() {
+    let lines = include_str!("../cases/readers/constructs.jsonl").lines();
+    let constructs: Vec<Construct> =
+        lines.map(|line| serde_json::from_str(line).expect("a construct")).collect();
+    assert_eq!(constructs.len(), 402);
+    for (id, is_valid, is_read, text) in constructs {
+        let read = compare_readers(&text).unwrap_or_else(|problem| panic!("{id}: {problem}\n{text:?}"));
+        assert_eq!(read, is_read, "{id}: {text:?}");
+        // libyaml accepts lines in brackets that are not indented.
+        assert!(is_valid || !read || id == "9C9N", "{id} is not YAML: {text:?}");
+    }
+}
+
 #[test]
 fn random_texts_are_read_as_by_the_parser() {
     let mut texts: Vec<String> = TEXTS.map(str::to_owned).to_vec();
