@@ -91,12 +91,15 @@ impl<W: Write> ResourceWriter<W> {
                 self.out.write_all(names.as_bytes())?;
             }
             OutputFormat::Yaml => {
-                let text = yaml::to_documents(resources.into_iter().map(Resource::node))?;
-                if self.has_output && !text.is_empty() {
+                let parts = yaml::to_document_parts(resources.into_iter().map(Resource::node))?;
+                let is_empty = parts.iter().all(String::is_empty);
+                if self.has_output && !is_empty {
                     self.out.write_all(b"---\n")?;
                 }
-                self.has_output |= !text.is_empty();
-                self.out.write_all(text.as_bytes())?;
+                self.has_output |= !is_empty;
+                for part in parts {
+                    self.out.write_all(part.as_bytes())?;
+                }
             }
         }
         Ok(())
