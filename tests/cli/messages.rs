@@ -44,13 +44,15 @@ fn home() -> TempDir {
 fn page() -> String {
     let mut page = r#"# Messages
 
-Every message on stderr has a code, such as `warning[unmatched-patch]`. Codes are stable: a later version may have more
-of them, and means the same by those that there are.
+Every message on stderr has a code, such as `warning[unmatched-patch]`. Codes are stable: later versions may add codes, but they
+do not change the meaning of existing ones.
 
-`--message-format json` has one object a line: `code`, `severity`, `message`, `target`, `places`, `resource`, `field`, `help`,
-`notes` where there are some, and `fix`. `fix` is null, or the change that most likely mends what is wrong, such as the
-name that was meant: `{"file", "line", "column", "end_line", "end_column", "replacement"}`. What stands from
-line and column up to the end, which is the first character behind it, is replaced; all count from 1.
+`--message-format json` prints one JSON object per line. Its fields are `code`, `severity`, `message`, `target`, `locations`,
+`resource`, `field`, `help`, `fix`, and `notes` if there are any.
+
+`fix` is the suggested edit, such as the correct name, or null. It has the fields `file`, `line`, `column`, `end_line`, `end_column`
+and `replacement`. Replace the text from `line` and `column` up to, but not including, `end_line` and `end_column`. Lines and columns
+start at 1.
 "#
         .to_string();
     for code in Code::ALL {

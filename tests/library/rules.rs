@@ -85,15 +85,15 @@ fn contents() -> String {
     let mut page = "\
 # Rules
 
-What `kubectl smp check` looks for. `kubectl smp check --explain CODE` shows these pages.
+The rules of `kubectl smp check`. `kubectl smp check --explain CODE` shows these pages.
 "
     .to_string();
     for group in RuleGroup::ALL {
         page.extend(["\n## ", group.title(), "\n\n"]);
         if group == RuleGroup::RejectedByServer {
             page.push_str(
-                "An API server rejects such objects when it validates fields strictly, or the next release will. A \
-                 finding in a base is reported only if all targets that use the base have it.\n\n",
+                "The API server rejects these objects with strict field validation, now or in the next release. A finding \
+                 in a base is reported only if all targets that use the base have it.\n\n",
             );
         }
         page.push_str("| code | severity | |\n|---|---|---|\n");

@@ -99,7 +99,7 @@ fn member_with_a_finalizer_stays_in_the_set_and_keeps_its_namespace() {
         let ran = shelf.apply(&outer, &[]).ended(0);
         assert!(!ran.stdout.contains("pruned"), "{time}: {ran:?}");
         for part in [
-            &format!("warning[apply-set]: configmap/fin in {inner} is being deleted and still exists"),
+            &format!("warning[applyset]: configmap/fin in {inner} is being deleted and still exists"),
             "blocked by finalizer example.com/hold, set by kubectl-patch",
             "the object stays a member of the ApplySet",
             &format!("namespace/{inner} is not pruned: it still contains configmap/fin"),

@@ -126,7 +126,7 @@ spec: {replicas: 2}
     let want = |file: &str| {
         let reported = [
             "unknown-kind FILE:2",
-            "duplicate-key FILE:11",
+            "duplicate-merge-key FILE:11",
             "missing-required FILE:16",
             "missing-required FILE:16",
         ];

@@ -168,5 +168,5 @@ spec: {{a: c}}
         "{large:?}"
     );
     let ahead = of_pattern("^(?!x)");
-    assert!(ahead.iter().any(|reported| reported.starts_with("definition-schema: ")), "{ahead:?}");
+    assert!(ahead.iter().any(|reported| reported.starts_with("crd-schema: ")), "{ahead:?}");
 }

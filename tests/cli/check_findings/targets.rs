@@ -49,7 +49,7 @@ patches:
     for args in [&["prod"] as &[&str], &["prod", "dev", "base"], &["-R", "."]] {
         let (reported, status) = check_findings(home, args);
         let double: Vec<_> =
-            reported.iter().filter(|reported| reported.starts_with("duplicate-key ")).collect();
+            reported.iter().filter(|reported| reported.starts_with("duplicate-merge-key ")).collect();
         assert_eq!((double.len(), status), (1, Some(1)), "{args:?}: {reported:?}");
         assert_eq!(
             reported.len(),

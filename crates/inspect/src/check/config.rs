@@ -107,6 +107,7 @@ struct ControllerEntry {
     kind: Spanned<String>,
     #[serde(alias = "makes")]
     creates: Spanned<String>,
+    #[serde(rename = "name-path", alias = "name")]
     name: String,
 }
 
@@ -220,16 +221,18 @@ mod tests {
     #[test]
     fn former_keys_and_codes_are_accepted() {
         let texts = [
-            "check: {require-why: true, ignore: [{code: yaml-surprise, why: later}], controllers: [{kind: A, makes: B}]}",
+            "check: {require-why: true, ignore: [{code: yaml-surprise, why: later}], \
+             controllers: [{kind: A, makes: B, name: spec.n}]}",
             "check: {require-reason: true, ignore: [{code: ambiguous-scalar, reason: later}], \
-             controllers: [{kind: A, creates: B}]}",
+             controllers: [{kind: A, creates: B, name-path: spec.n}]}",
         ];
         for text in texts {
             let tree = MemoryTree::new([(".smp.yaml", text)]).expect("a tree");
             let file = Path::new(".smp.yaml");
             let config = CheckConfig::read(&tree, file, file, &SourceMap::default()).expect("valid");
             assert_eq!(Some(config.ignored[0].code), code_by_name("ambiguous-scalar"), "{text}");
-            assert_eq!(config.external.controllers.len(), 1, "{text}");
+            let names = config.external.controllers.iter().map(|created| created.name.as_deref());
+            assert_eq!(names.collect::<Vec<_>>(), [Some("spec.n")], "{text}");
         }
     }
 }

@@ -51,10 +51,25 @@ pub fn code_by_name(name: &str) -> Option<Code> {
 }
 
 /// The former names of codes, which suppressions, configurations and baselines may still use.
-const RENAMED: [(&str, &str); 6] = [
+const RENAMED: [(&str, &str); 21] = [
     ("absent-deletion", "unmatched-deletion"),
     ("adding-replace", "replace-missing-field"),
+    ("apply-set", "applyset"),
+    ("budget", "disruption-budget"),
+    ("combination", "schema-combination"),
     ("component-alone", "standalone-component"),
+    ("definition-name", "crd-name"),
+    ("definition-schema", "crd-schema"),
+    ("definition-versions", "crd-versions"),
+    ("failed", "system"),
+    ("handler", "probe-handler"),
+    ("host", "ingress-host"),
+    ("limit-order", "limit-range-order"),
+    ("locked", "lock-file"),
+    ("number", "number-range"),
+    ("privilege", "security-context"),
+    ("requirement", "selector-requirement"),
+    ("spread", "topology-spread"),
     ("taken-along", "cascading-deletion"),
     ("unused-silence", "unused-suppression"),
     ("yaml-surprise", "ambiguous-scalar"),

@@ -2,7 +2,7 @@ use super::prelude::*;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "budget",
+        name: "disruption-budget",
         meaning: "A PodDisruptionBudget has both `minAvailable` and `maxUnavailable`.",
         remedy: "Keep only one of these fields. In a patch, set the other one to `null`.",
     },

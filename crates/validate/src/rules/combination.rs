@@ -2,7 +2,7 @@ use super::prelude::*;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "combination",
+        name: "schema-combination",
         meaning: "A value of a custom resource does not satisfy `allOf`, `anyOf`, `oneOf` or `not` of its schema.",
         remedy: "Compare the value with the alternatives in the CustomResourceDefinition. Often exactly one of several fields must be set.",
     },

@@ -2,7 +2,7 @@ use super::prelude::*;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "definition-name",
+        name: "crd-name",
         meaning: "The name of a CustomResourceDefinition or APIService does not match its `spec`.",
         remedy: "Name a CustomResourceDefinition `PLURAL.GROUP`, and an APIService `VERSION.GROUP`.",
     },

@@ -4,7 +4,7 @@ use smp_text::source::Span;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "definition-schema",
+        name: "crd-schema",
         meaning: "The schema of a CustomResourceDefinition is not structural.",
         remedy: "Set the type of each field, and use only keywords that the API server supports.",
     },

@@ -2,7 +2,7 @@ use super::prelude::*;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "definition-versions",
+        name: "crd-versions",
         meaning: "A CustomResourceDefinition does not have exactly one storage version.",
         remedy: "Set `storage: true` in exactly one version.",
     },

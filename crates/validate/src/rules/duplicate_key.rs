@@ -3,13 +3,13 @@ use smp_text::diagnostic::Code;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "duplicate-key",
+        name: "duplicate-merge-key",
         meaning: "Two entries of a list have the same merge key, or a set contains a value twice.",
         remedy: "",
     },
-    shared_code: Some(Code::DuplicateKey),
+    shared_code: Some(Code::DuplicateMergeKey),
     why: "The API server rejects duplicates in most of these lists. It accepts them in others, such as `env`, where \
-          the last entry wins and server-side apply fails; these are warnings.",
+          the last entry is used and server-side apply fails; such duplicates are reported as warnings.",
     suppress: "The duplicate is in `env`, is intended, and the object is never applied server-side.",
     documentation: "https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy",
     example: container!(

@@ -2,7 +2,7 @@ use super::prelude::*;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "handler",
+        name: "probe-handler",
         meaning: "A probe or lifecycle hook has no handler or several handlers, or is not allowed in its container.",
         remedy: "Use exactly one of `exec`, `httpGet`, `tcpSocket` and `grpc`. Remove probes from init containers without `restartPolicy: Always`.",
     },

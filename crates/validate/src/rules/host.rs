@@ -5,7 +5,7 @@ use crate::names::{is_dns_subdomain, is_wildcard_subdomain};
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "host",
+        name: "ingress-host",
         meaning: "A host of an Ingress is not a DNS name.",
         remedy: "Use a lowercase host name such as `shop.example.com` or `*.example.com`, without scheme and port.",
     },

@@ -3,7 +3,7 @@ use crate::quantity::Quantity;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "limit-order",
+        name: "limit-range-order",
         meaning: "The values of a LimitRange are not in ascending order.",
         remedy: "Use values in the order `min` <= `defaultRequest` <= `default` <= `max`.",
     },

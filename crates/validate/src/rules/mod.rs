@@ -104,7 +104,7 @@ pub static VALIDATION_RULES: &[&ValidationRule] = registry! {
 pub static CEL: &ValidationRule = &cel::RULE;
 /// The rule `data-key`.
 pub static DATA_KEY: &ValidationRule = &data_key::RULE;
-/// The rule `duplicate-key`.
+/// The rule `duplicate-merge-key`.
 pub static DUPLICATE_KEY: &ValidationRule = &duplicate_key::RULE;
 /// The rule `image`.
 pub static IMAGE: &ValidationRule = &image::RULE;

@@ -3,7 +3,7 @@ use smp_text::yaml::Resolved;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "number",
+        name: "number-range",
         meaning: "A number is outside of the range of its field.",
         remedy: "Use a number in the range in the message.",
     },

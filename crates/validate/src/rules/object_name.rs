@@ -8,7 +8,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         remedy: "Use lowercase letters, digits and `-`. Most kinds also allow `.`.",
     },
     why: "Names are part of URLs, and of DNS names for some kinds. Services, Namespaces and StatefulSets allow 63 \
-          characters, CronJobs 52, and most other kinds 253. Prefixes and suffixes of overlays count, too.",
+          characters, CronJobs 52, and most other kinds 253. This includes prefixes and suffixes of overlays.",
     suppress: "The manifest is a template whose name is generated.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
     example: "\

@@ -3,7 +3,7 @@ use crate::rule::is_relative_path;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "privilege",
+        name: "security-context",
         meaning: "Fields of a security context contradict each other.",
         remedy: "Remove one of the contradicting fields. Add `localhostProfile` to a seccomp profile of type `Localhost`.",
     },

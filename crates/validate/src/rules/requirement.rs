@@ -3,7 +3,7 @@ use crate::rule::quoted;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "requirement",
+        name: "selector-requirement",
         meaning: "A selector requirement has an unknown operator, or values that do not match the operator.",
         remedy: "Use one or more values with `In` and `NotIn`, one value with `Gt` and `Lt`, and none with `Exists` and `DoesNotExist`.",
     },

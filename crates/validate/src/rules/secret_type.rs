@@ -6,7 +6,7 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "secret-type",
-        meaning: "A Secret lacks a key that its type requires, or the value has the wrong format.",
+        meaning: "A Secret has no value for a key that its type requires, or the value has the wrong format.",
         remedy: "Add the key, or change the type to `Opaque`.",
     },
     why: "Ingress controllers, the kubelet and other consumers look up fixed keys: `tls.crt` and `tls.key`, \

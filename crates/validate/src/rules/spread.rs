@@ -2,7 +2,7 @@ use super::prelude::*;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "spread",
+        name: "topology-spread",
         meaning: "A topology spread constraint has `minDomains` without `whenUnsatisfiable: DoNotSchedule`.",
         remedy: "Use `whenUnsatisfiable: DoNotSchedule`, or remove `minDomains`.",
     },

@@ -21,7 +21,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     scope: RuleScope::Overlays,
     why: "`0777`, `1.10`, `12e3`, `1_000` and `True` are numbers and a boolean, and reach the server as `511`, \
           `1.1`, `12000`, `1000` and `true`. kubectl reads `yes`, `on` and the like as booleans (YAML 1.1), but \
-          kustomize reads them as strings (YAML 1.2). In a field of type string these are errors. Two cases are \
+          kustomize reads them as strings (YAML 1.2). In a field of type string, they are reported as errors. Two cases are \
           warnings: a date, which kustomize prints in another format, and a key such as `on` or `n`, which kubectl \
           reads as `true` or `false`.",
     suppress: "The converted value is the intended one.",

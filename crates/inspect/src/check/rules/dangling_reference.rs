@@ -22,7 +22,7 @@ pub(in crate::check) static RULE: Rule = Rule {
         remedy: "Correct the name or the namespace. Declare objects that are created elsewhere under \
                  `check.external` in `.smp.yaml`, and objects that a controller creates under `check.controllers`.",
     }),
-    name: "Misspelled reference",
+    name: "Reference to a missing object that resembles an existing one",
     group: RuleGroup::DanglingReference,
     severity: Severity::Warning,
     default: RuleDefault::Enabled,
@@ -30,7 +30,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     why: "Pods wait forever for a ConfigMap, Secret, ServiceAccount or PersistentVolumeClaim that does not exist, \
           and a HorizontalPodAutoscaler with a wrong target does not scale. A reference is reported if the build \
           has an object with a similar name, or one with the same name in another namespace. For `scaleTargetRef`, \
-          a workload with the same name and another kind counts, too. Former names, before prefixes, suffixes and \
+          a workload with the same name and another kind is also compared. Former names, before prefixes, suffixes and \
           hashes were applied, are also compared, because kustomize does not update a misspelled reference. \
           References that resemble nothing in the build, and those into other namespaces, are reported by \
           `external-reference`.",

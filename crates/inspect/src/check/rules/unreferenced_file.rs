@@ -18,7 +18,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     severity: Severity::Warning,
     default: RuleDefault::Disabled,
     scope: RuleScope::Target,
-    why: "The file looks as if it were deployed, but it is not. It counts as referenced if any source of the run \
+    why: "The file looks as if it were deployed, but it is not. It is treated as referenced if any source of the run \
           mentions it, even in a comment, or if a kustomization in a parent directory does. The rule is disabled by \
           default because some repositories keep examples, and manifests to apply by hand, next to a kustomization. \
           Chart templates, values files, tool configuration and the directories of targets that do not build are \

@@ -20,7 +20,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     default: RuleDefault::Enabled,
     scope: RuleScope::Entry,
     why: "Nothing outside of the build can refer to the object, because the hash suffix of its name changes with \
-          the content. Either the generator is left over, or a workload lacks its settings. Objects that may be \
+          the content. Either the generator is left over, or a workload does not use its settings. Objects that may be \
           found in another way are not reported: those with labels of their own or without a hash suffix, those \
           that something refers to by the name without the hash, and the sources of replacements and variables. \
           Builds that consist of generated objects only are not checked.",
