@@ -55,7 +55,7 @@ pub(super) struct ApplyArgs {
     dry_run: DryRunArg,
 
     /// Take ownership of fields that other managers own
-    #[arg(long, hide_default_value = true, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    #[arg(long, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     force_conflicts: bool,
 
     /// Create the namespaces of the objects and of the ApplySet if they do not exist
@@ -66,10 +66,11 @@ pub(super) struct ApplyArgs {
     #[arg(hide_short_help = true, long, value_name = "NAME", default_value = FIELD_MANAGER)]
     field_manager: String,
 
-    /// Server-side validation of unknown and duplicate fields
+    /// Validation of the objects
     ///
-    /// `local` is `strict`, and also validates all objects first: nothing is sent if one of them is
-    /// invalid.
+    /// `strict`, `warn` and `ignore`: the server rejects, reports or ignores unknown and duplicate fields.
+    /// `local`: like `strict`, but all objects are first validated locally, and nothing is sent if one of
+    /// them is invalid.
     #[arg(hide_short_help = true, long, value_enum, value_name = "MODE", default_value = "strict", num_args = 0..=1, require_equals = true, default_missing_value = "strict")]
     validate: ValidateArg,
 
@@ -89,21 +90,21 @@ pub(super) struct ApplyArgs {
     #[arg(long, value_name = "KIND", value_delimiter = ',', hide_short_help = true)]
     replace_immutable: Vec<String>,
 
-    /// Kinds to recreate even if they contain objects or data, which are deleted
+    /// Kinds of objects to recreate even if they contain other objects or data, which are deleted
     ///
     /// Possible kinds: Namespace, CustomResourceDefinition, PersistentVolumeClaim and PersistentVolume.
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = protected_kind, requires = "replace_immutable", hide_short_help = true)]
     replace_nonempty: Vec<String>,
 
-    /// Also honor the wave annotations of another tool
+    /// Also honor the wave annotations of another tool, besides smp.kubectl.dev/wave
     #[arg(long, value_enum, value_name = "TOOL", hide_short_help = true)]
     waves: Option<WavesOf>,
 
-    /// Output format of the applied objects
+    /// Print the applied objects in this format
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     output: Option<OutputFormat>,
 
-    /// Format of the results on standard output; `json` prints a JSON object per line
+    /// Format of the result of each object; `json` prints a JSON object per line
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ReportFormat::Text, conflicts_with = "output", hide_short_help = true)]
     results: ReportFormat,
 

@@ -33,7 +33,7 @@ enum ApplySetSubcommand {
     List(SetListArgs),
     /// Show the members of an ApplySet
     ///
-    /// Also reports kinds and namespaces that the parent names and the cluster does not have.
+    /// Also reports kinds and namespaces that the parent lists but that do not exist in the cluster.
     View(SetViewArgs),
     /// Add existing objects to an ApplySet without applying them
     ///
@@ -45,7 +45,8 @@ enum ApplySetSubcommand {
     History(SetViewArgs),
     /// Apply an earlier revision of an ApplySet
     ///
-    /// Takes the flags of `apply`. Objects that are not in the revision are pruned.
+    /// Takes the flags of `apply`, except those that select objects or the ApplySet. Objects that are not
+    /// in the revision are pruned.
     Rollback(Box<RollbackArgs>),
     /// Remove an ApplySet but keep its objects
     ///
@@ -69,7 +70,7 @@ struct SetListArgs {
 
 #[derive(Debug, Args)]
 struct SetViewArgs {
-    /// Parent of the ApplySet in the namespace of --namespace: NAME (of a Secret) or
+    /// Parent of the ApplySet in the current namespace (--namespace): NAME (of a Secret) or
     /// RESOURCE[.GROUP]/NAME
     #[arg(value_name = "PARENT", value_parser = parent_name)]
     parent: String,
@@ -84,12 +85,12 @@ struct SetViewArgs {
 
 #[derive(Debug, Args)]
 struct RollbackArgs {
-    /// Parent of the ApplySet in the namespace of --namespace: NAME (of a Secret) or
+    /// Parent of the ApplySet in the current namespace (--namespace): NAME (of a Secret) or
     /// RESOURCE[.GROUP]/NAME
     #[arg(value_name = "PARENT", value_parser = parent_name)]
     parent: String,
 
-    /// Revision to apply [default: the one before the last]
+    /// Revision to apply [default: the previous revision]
     #[arg(long, value_name = "N")]
     to_revision: Option<u64>,
 
@@ -99,7 +100,7 @@ struct RollbackArgs {
 
 #[derive(Debug, Args)]
 struct AdoptArgs {
-    /// Parent of the ApplySet in the namespace of --namespace: NAME (of a Secret) or
+    /// Parent of the ApplySet in the current namespace (--namespace): NAME (of a Secret) or
     /// RESOURCE[.GROUP]/NAME
     ///
     /// The parent is created if it does not exist.
@@ -116,7 +117,7 @@ struct AdoptArgs {
 
 #[derive(Debug, Args)]
 struct OrphanArgs {
-    /// Parent of the ApplySet in the namespace of --namespace: NAME (of a Secret) or
+    /// Parent of the ApplySet in the current namespace (--namespace): NAME (of a Secret) or
     /// RESOURCE[.GROUP]/NAME
     #[arg(value_name = "PARENT", value_parser = parent_name)]
     parent: String,

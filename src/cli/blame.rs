@@ -36,7 +36,7 @@ pub(super) struct BlameArgs {
     #[arg(value_name = "KIND/NAME[:FIELD.PATH]")]
     object: Option<String>,
 
-    /// Directory to build, instead of TARGET (as in kubectl)
+    /// Directory to build; alternative to TARGET, as in kubectl
     #[arg(short = 'k', long, value_name = "DIR")]
     kustomize: Option<PathBuf>,
 

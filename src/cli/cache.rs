@@ -54,7 +54,7 @@ enum CacheSubcommand {
     List(CacheListArgs),
     /// Remove all cache entries that are not in use
     Clear,
-    /// Remove unused, damaged and excess cache entries
+    /// Remove old and damaged entries, and limit the cache size
     ///
     /// Removes entries that were not used for 30 days, damaged entries, and the oldest files beyond 1
     /// GiB.

@@ -81,7 +81,9 @@ pub(super) struct CheckArgs {
     #[arg(long, alias = "kubernetes", value_name = "VERSION")]
     kubernetes_version: Option<KubernetesVersion>,
 
-    /// Directory with additional admission policies (those of the build are always evaluated)
+    /// Also evaluate the admission policies in this directory
+    ///
+    /// Policies among the resources of the build are always evaluated.
     #[arg(long, value_name = "DIR")]
     policies: Option<PathBuf>,
 

@@ -17,7 +17,7 @@ use super::{
     schema, tree, version,
 };
 
-/// Build, lint, merge and apply kustomize overlays, with the provenance of every value.
+/// Build, lint, merge and apply kustomize overlays, with the provenance (file and line) of every value.
 #[derive(Debug, Parser)]
 #[command(name = "kubectl smp", bin_name = "kubectl smp", version, max_term_width = 100)]
 pub(super) struct Args {
@@ -30,26 +30,43 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Build kustomizations and plain overlay directories, like `kustomize build`
+    /// Build kustomizations and directories of manifests, like `kustomize build`
     #[command(visible_alias = "render")]
     Build(build::BuildArgs),
     /// Show where each value of an overlay comes from
+    ///
+    /// A single argument is the TARGET. To select a resource in the current directory, write
+    /// `blame . deploy/web`.
     #[command(visible_alias = "why")]
     Blame(blame::BlameArgs),
     /// Lint overlays for likely mistakes
     #[command(visible_alias = "lint")]
     Check(check::CheckArgs),
     /// Show the bases, patches and generators of an overlay
+    ///
+    /// Builds the overlay and lists its files, bases, components, patches, generators and transformers,
+    /// and the objects that each of them created or changed. Objects are listed with their final names.
+    /// A directory that is used several times is expanded only once.
     Tree(tree::TreeArgs),
     /// List the files and remote references that a build reads
+    ///
+    /// Builds each target and records every file and directory that the build reads: kustomizations,
+    /// manifests, patches, files of generators, charts, schemas, the lock file, and the commits of remote
+    /// bases. Helm and functions read files directly. A chart, the executable of a function and the mounts
+    /// of a container are listed as a whole; other files that a function reads are not detected.
     Deps(deps::DepsArgs),
     /// Build an overlay and apply it to the cluster server-side
     #[cfg(feature = "cluster")]
     Apply(apply::ApplyArgs),
     /// Show what applying an overlay would change in the cluster
+    ///
+    /// The exit status is 0 without differences, 1 with differences, and greater than 1 for errors.
+    /// KUBECTL_EXTERNAL_DIFF names a program that shows the differences, like for `kubectl diff`.
     #[cfg(feature = "cluster")]
     Diff(diff::DiffArgs),
-    /// Show what others changed since the last apply
+    /// Show what other field managers changed since the last apply
+    ///
+    /// The exit status is 0 without drift, 1 with drift, and 2 for errors.
     #[cfg(feature = "cluster")]
     Drift(drift::DriftArgs),
     /// Wait until the objects of an overlay are ready
@@ -61,7 +78,7 @@ pub(super) enum Command {
     /// List, inspect and change ApplySets
     #[cfg(feature = "cluster")]
     Applyset(applyset::ApplySetCommand),
-    /// Merge manifests over others, keeping comments and layout
+    /// Merge manifests into other manifests, keeping comments and layout
     ///
     /// The exit status is 3 if files were changed in place and there were conflicts.
     Merge(merge::MergeArgs),
@@ -75,12 +92,22 @@ pub(super) enum Command {
     /// `resources` and other lists of paths are merged as sets. With --type=merge, lists are replaced.
     Patch(patch::PatchArgs),
     /// Create a patch from two or three manifests
+    ///
+    /// The patch is verified before it is printed: applied to the original, it must give the modified
+    /// manifest.
     CreatePatch(create_patch::CreatePatchArgs),
     /// Finish or roll back an interrupted write
     Recover(recover::RecoverArgs),
-    /// Inspect, fetch, compile and lint merge schemas
+    /// Inspect, fetch, compile and lint schemas
+    ///
+    /// The schema of a kind, from OpenAPI or a CRD, says how its lists and maps merge.
     Schema(schema::SchemaCommand),
     /// Pin remote references in a lock file
+    ///
+    /// Builds the targets without a lock file and writes the commit of each branch and tag, and the
+    /// checksum of each remote file. The lock file of a target is the nearest smp.lock in its directory
+    /// and the parent directories. If there is none, it is created in the directory of the target. A
+    /// lock file is written from scratch: name all targets that share it in one command.
     Lock(lock::LockCommand),
     /// Inspect and clear the cache
     Cache(cache::CacheCommand),

@@ -25,9 +25,6 @@ use smp_text::source::SourceMap;
 use smp_text::yaml::{self, Node};
 
 /// Create a patch from two or three manifests.
-///
-/// The patch is verified before it is printed: applied to the original, it must give the modified
-/// manifest.
 #[derive(Debug, Args)]
 pub(super) struct CreatePatchArgs {
     /// File with the original or last-applied manifest; the live object with --from-last-applied
@@ -40,15 +37,15 @@ pub(super) struct CreatePatchArgs {
 
     /// File with the live object, to create a three-way patch for it
     ///
-    /// The patch removes fields that ORIGINAL has and MODIFIED does not. If ORIGINAL and MODIFIED
-    /// differ in a field that was changed to another value in the live object, this is a conflict: an
-    /// error without --overwrite. Null in ORIGINAL or MODIFIED counts as absent.
+    /// The patch removes fields that ORIGINAL has and MODIFIED does not have. A field that was changed in
+    /// MODIFIED and in the live object, to different values, is a conflict: the command fails unless
+    /// --overwrite is given. Null in ORIGINAL or MODIFIED is treated as absent.
     #[arg(long, value_name = "FILE")]
     current: Option<PathBuf>,
 
-    /// Take the last-applied manifest from the annotation of ORIGINAL, the live object
+    /// Read the last-applied manifest from the annotation of ORIGINAL
     ///
-    /// The patch also updates the annotation.
+    /// ORIGINAL is the live object. The patch also updates the annotation.
     #[arg(long, conflicts_with = "current")]
     from_last_applied: bool,
 
@@ -60,14 +57,15 @@ pub(super) struct CreatePatchArgs {
     #[arg(long = "type", value_name = "TYPE", value_parser = patch_type(), default_value = "strategic")]
     patch_type: PatchType,
 
-    /// Merge rules by which the strategic patch will be applied [default: apiserver]
+    /// Rules by which the receiver merges the patch [default: apiserver]
     #[arg(long, value_enum)]
     dialect: Option<CreateDialect>,
 
-    /// Write `$patchMergeKey` with all merge keys where the default key is not unique
+    /// Write a `$patchMergeKey` directive for lists whose merge key is not unique
     ///
-    /// Example: `port,protocol` for the ports of a Service. No released API server supports
-    /// `$patchMergeKey`; `kubectl smp` does. `--dialect overlay` always writes it.
+    /// Example: the merge key of a Service's ports is `port`, which is not unique. The directive names
+    /// `port` and `protocol` instead. No released API server supports `$patchMergeKey`; `kubectl smp`
+    /// does. `--dialect overlay` always writes it.
     #[arg(long)]
     recommended_keys: bool,
 
@@ -78,7 +76,7 @@ pub(super) struct CreatePatchArgs {
     #[command(flatten)]
     schema: SchemaArgs,
 
-    /// Schema definition for documents without a known kind
+    /// OpenAPI definition for documents without a known kind, such as io.k8s.api.core.v1.PodSpec
     #[arg(long, value_name = "NAME")]
     schema_type: Option<String>,
 }

@@ -20,12 +20,6 @@ use smp_text::diagnostic::{Diagnostic, quoted_path, read_error};
 use smp_text::source::SourceMap;
 
 /// List the files and remote references that a build reads.
-///
-/// Each target is built, and every file and directory that the build reads is recorded:
-/// kustomizations, manifests, patches, files of generators, charts, schemas, the lock file, and the
-/// commits of remote bases. Helm and functions read files themselves: a chart, the executable of a
-/// function and the mounts of a container are listed as a whole; other files that a function reads
-/// are not recorded.
 #[derive(Debug, Args)]
 pub(super) struct DepsArgs {
     #[command(flatten)]
@@ -35,7 +29,7 @@ pub(super) struct DepsArgs {
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value = "text")]
     output: DepsFormat,
 
-    /// Target of the make rule, instead of TARGET; requires --output=make
+    /// Name of the make target [default: the argument TARGET]; requires --output=make
     #[arg(long, value_name = "NAME")]
     rule_target: Option<String>,
 
@@ -45,7 +39,7 @@ pub(super) struct DepsArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum DepsFormat {
-    /// One path per line, sorted; directories whose entries the build lists end with a slash
+    /// One path per line, sorted; a directory whose entries are listed by the build ends with a slash
     #[value(alias = "lines")]
     Text,
     /// JSON array with one element per target, including missing files that the build looked for

@@ -21,9 +21,6 @@ use smp_text::diagnostic::{Code, Diagnostic, counted};
 use smp_text::source::SourceMap;
 
 /// Show what applying an overlay would change in the cluster.
-///
-/// The exit status is 0 without differences, 1 with differences, and greater than 1 for errors.
-/// KUBECTL_EXTERNAL_DIFF names a program that shows the differences, as for `kubectl diff`.
 #[derive(Debug, Args)]
 pub(super) struct DiffArgs {
     #[command(flatten)]
@@ -34,7 +31,7 @@ pub(super) struct DiffArgs {
     field_manager: String,
 
     /// Do not report conflicts with other field managers
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    #[arg(long, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     force_conflicts: bool,
 
     /// Kinds that would be deleted and recreated when an immutable field changes
@@ -50,11 +47,11 @@ pub(super) struct DiffArgs {
     output: DiffFormat,
 
     /// Show the values of Secrets
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    #[arg(long, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     show_secrets: bool,
 
     /// Include managed fields in the output
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    #[arg(long, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     show_managed_fields: bool,
 
     /// Maximum number of objects to compare in parallel

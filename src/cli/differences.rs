@@ -24,7 +24,7 @@ pub(super) enum DiffFormat {
     Fields,
     /// The path of each changed field
     Paths,
-    /// The change of each object, its dangers, and short values of changed fields
+    /// The change of each object, its dangers (risks), and the changed fields with shortened values
     Plan,
     /// A JSON object with all changes and conflicts
     Json,

@@ -1,4 +1,4 @@
-//! `kubectl smp drift`: what others changed since the last apply.
+//! `kubectl smp drift`: what other field managers changed since the last apply.
 
 use std::process::ExitCode;
 
@@ -16,9 +16,7 @@ use smp_text::diagnostic::{Code, Diagnostic, counted, plural};
 use smp_text::source::SourceMap;
 use smp_text::yaml::Node;
 
-/// Show what others changed since the last apply.
-///
-/// The exit status is 0 without drift, 1 with drift, and 2 for errors.
+/// Show what other field managers changed since the last apply.
 #[derive(Debug, Args)]
 pub(super) struct DriftArgs {
     #[command(flatten)]

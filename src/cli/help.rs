@@ -10,13 +10,45 @@ use super::target::{SchemaArgs, TargetArgs};
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Build and lint", &["build", "check", "blame", "tree", "deps", "lock", "cache"]),
     ("Merge and patch", &["merge", "merge3", "patch", "create-patch", "recover"]),
-    ("Cluster", &["apply", "diff", "wait", "delete", "applyset"]),
+    ("Cluster", &["apply", "diff", "drift", "wait", "delete", "applyset"]),
     ("Schemas", &["schema"]),
     ("Other", &["options", "version"]),
 ];
 
 /// The examples of each command: paragraphs whose first line is the name of the command.
 const EXAMPLES: &str = include_str!("examples.txt");
+
+/// Has the flags of `apply`, but applies recorded manifests instead of a build.
+const ROLLBACK: &str = "applyset rollback";
+
+/// The heading of the flags of `apply` that `diff` only previews.
+const PREVIEWED: &str = "ApplySet options (show what `apply` with these flags would do)";
+
+/// Flags of a group that have no effect on a command, or that it rejects.
+const HIDDEN: [(&str, &[&str]); 2] = [
+    (
+        ROLLBACK,
+        &[
+            "targets",
+            "kustomize",
+            "recursive",
+            "leaves",
+            "filename",
+            "selector",
+            "applyset",
+            "revision",
+            "prune",
+            "prune_dry_run",
+            "base",
+            "dialect",
+            "load_restrictor",
+            "reorder",
+            "lock_file",
+            "locked",
+        ],
+    ),
+    ("schema fetch", &["schema", "offline"]),
+];
 
 /// Adds the help output to the program and its commands.
 pub(super) fn with_help(command: Command) -> Command {
@@ -40,11 +72,14 @@ fn with_command_help(command: Command, words: &str) -> Command {
     let (build, schema) = (ids::<TargetArgs>(), ids::<SchemaArgs>());
     let has_all = |ids: &[Id]| ids.iter().all(|id| command.get_arguments().any(|arg| arg.get_id() == id));
     let (is_build, has_schema) = (has_all(&build), has_all(&schema));
+    let (builds_nothing, applyset) = (words == ROLLBACK, applyset_flags());
+    let hidden = HIDDEN.iter().find(|(name, _)| *name == words).map_or(&[][..], |(_, ids)| *ids);
     let command = command.mut_args(|arg| match arg.get_id() {
-        id if inherited.contains(id) => arg.hide(true),
-        id if kustomize.contains(id) => arg.hide_short_help(true),
-        id if is_build && build.contains(id) => arg.help_heading("Build options"),
+        id if inherited.contains(id) || hidden.contains(&id.as_str()) => arg.hide(true),
+        id if kustomize.contains(id) => arg.hide_short_help(true).hide(builds_nothing),
+        id if is_build && !builds_nothing && build.contains(id) => arg.help_heading("Build options"),
         id if has_schema && schema.contains(id) => arg.help_heading("Schema options"),
+        id if words == "diff" && applyset.contains(id) => arg.help_heading(PREVIEWED),
         // clap would list a flag after a flattened group under the heading of that group.
         _ => arg.help_heading(None::<&str>),
     });
@@ -111,6 +146,16 @@ fn cluster_flags() -> Vec<Id> {
 
 #[cfg(not(feature = "cluster"))]
 fn cluster_flags() -> Vec<Id> {
+    Vec::new()
+}
+
+#[cfg(feature = "cluster")]
+fn applyset_flags() -> Vec<Id> {
+    ids::<super::prune::SetArgs>()
+}
+
+#[cfg(not(feature = "cluster"))]
+fn applyset_flags() -> Vec<Id> {
     Vec::new()
 }
 

@@ -37,7 +37,7 @@ pub(super) struct KustomizeArgs {
     #[arg(long)]
     enable_exec: bool,
 
-    /// Environment variable for functions; NAME passes the current value to containers
+    /// Environment variable for functions; NAME without a value passes the current one to containers
     #[arg(short, long, value_name = "NAME=VALUE")]
     env: Vec<String>,
 

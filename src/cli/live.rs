@@ -20,7 +20,7 @@ pub(super) enum DryRunArg {
 /// Handling of fields that only servers set.
 #[derive(Debug, Args)]
 pub(super) struct ServerFieldsArg {
-    /// Remove metadata that only servers set, such as uid and resourceVersion, from manifests
+    /// Remove metadata that only servers set, such as uid and resourceVersion, from the manifests
     #[arg(hide_short_help = true, long)]
     strip_server_fields: bool,
 }

@@ -27,17 +27,14 @@ use smp_text::source::SourceMap;
 use smp_text::yaml;
 
 /// Pin remote references in a lock file.
-///
-/// Builds the targets without a lock file and writes the commit of each branch and tag, and the
-/// checksum of each remote file. The lock file of a target is the nearest smp.lock in its directory
-/// and the parent directories. If there is none, it is created in the directory of the target. A
-/// lock file is written from scratch: name all targets that share it in one command.
 #[derive(Debug, Args)]
 pub(super) struct LockCommand {
     #[command(flatten)]
     select: SelectArgs,
 
-    /// Also pin the current schemas of custom resources from this source
+    /// Also pin the schemas of custom resources that this source has
+    ///
+    /// `--schema` only selects the source that this build uses to merge.
     #[cfg(feature = "cluster")]
     #[arg(long, value_enum, value_name = "SOURCE")]
     schemas: Option<SchemasFrom>,

@@ -15,10 +15,10 @@ use smp_text::diagnostic::Severity;
 use smp_text::diagnostic::counted;
 use smp_text::source::{Reading, SourceMap};
 
-/// Merge manifests over others, keeping comments and layout.
+/// Merge manifests into other manifests, keeping comments and layout.
 #[derive(Debug, Args)]
 pub(super) struct MergeArgs {
-    /// File or directory with the values that win, or - for standard input
+    /// File or directory whose values take precedence, or - for standard input
     #[arg(value_name = "SRC")]
     source: PathBuf,
 
@@ -98,22 +98,22 @@ struct CommonArgs {
 
 #[derive(Debug, Args)]
 struct RuleArgs {
-    /// Merge rules
+    /// Rules for merging lists and maps
     #[arg(long, value_enum, default_value_t = MergeDialect::Auto)]
     dialect: MergeDialect,
 
     /// Position of new list entries
     ///
-    /// By default, `merge3` inserts an entry after the entry that it follows in its own version.
-    /// `merge` and `--dialect kyaml` append it to the list.
+    /// By default, `merge3` inserts a new entry after the same neighbor as in the version that added it.
+    /// `merge` and `--dialect kyaml` append new entries to the list.
     #[arg(long, value_enum, value_name = "ORDER")]
     list_order: Option<OrderArg>,
 
-    /// Merge keys to infer for lists without a schema; `none` replaces such lists
+    /// Merge keys to try for lists without a schema (`none`: replace them)
     ///
-    /// The first key that all entries have with distinct values is used. Without KEYS, and by default
-    /// except with `--dialect kyaml`, the keys are mountPath, devicePath, ip, type, topologyKey, name
-    /// and containerPort.
+    /// The first of the keys that all entries have, with distinct values, is used. The default keys are
+    /// mountPath, devicePath, ip, type, topologyKey, name and containerPort; with `--dialect kyaml`, the
+    /// default is `none`. The flag without KEYS selects the default keys.
     #[arg(
         long,
         value_name = "KEYS",
@@ -160,7 +160,7 @@ impl RuleArgs {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum MergeDialect {
-    /// Merge by the schema and keep the changes of both sides; conflicts are reported
+    /// Merge using the schema, and report conflicts
     Auto,
     /// Exactly like merge2 and merge3 of kyaml (used by kustomize and kpt), including lost changes
     Kyaml,
@@ -180,7 +180,7 @@ enum OnConflict {
     Updated,
     /// Keep the value of dest
     Dest,
-    /// Fail and write nothing
+    /// If there is a conflict, fail and write nothing
     Fail,
     /// Preview: report changes and conflicts, write nothing, and fail if there are conflicts
     Report,
@@ -190,7 +190,7 @@ enum OnConflict {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum NullArg {
-    /// Null is a value; it clears a field that both sides changed differently
+    /// Null is a value like any other, but in a conflict it clears the field
     Keep,
     /// Null in the updated version or dest clears the field
     Clear,

@@ -26,9 +26,10 @@ pub(super) struct ObjectArgs {
     #[command(flatten)]
     select: SelectArgs,
 
-    /// File, directory or URL with manifests, or - for standard input (repeatable; nothing is built)
+    /// File, directory or URL with manifests, or - for standard input; repeatable
     ///
-    /// With --recursive, subdirectories are searched, too.
+    /// The manifests are used as they are, without a build. With --recursive, subdirectories are also
+    /// searched.
     #[arg(short, long, value_name = "FILE", value_delimiter = ',', conflicts_with_all = ["targets", "kustomize", "leaves"])]
     filename: Vec<PathBuf>,
 

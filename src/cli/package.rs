@@ -41,11 +41,13 @@ pub(super) struct WriteArgs {
     #[arg(long)]
     in_place: bool,
 
-    /// Format of the report, printed to stderr if the result goes to stdout
+    /// Format of the list of changes and conflicts
+    ///
+    /// The list is printed to stderr if the result goes to stdout.
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ReportFormat::Text)]
     report: ReportFormat,
 
-    /// Exit with status 3 if there were conflicts, also without --in-place
+    /// Exit with status 3 if there were conflicts, even without --in-place
     #[arg(long)]
     exit_code: bool,
 }

@@ -46,7 +46,7 @@ pub(super) struct PatchArgs {
     #[arg(long = "type", value_name = "TYPE", value_parser = patch_type(), default_value = "strategic")]
     patch_type: PatchType,
 
-    /// Merge rules of strategic merge patches [default: apiserver]
+    /// Rules for strategic merge patches [default: apiserver]
     #[arg(long, value_enum)]
     dialect: Option<PatchDialect>,
 
@@ -82,7 +82,7 @@ pub(super) struct PatchArgs {
     #[command(flatten)]
     schema: SchemaArgs,
 
-    /// Schema definition for documents without a known kind
+    /// OpenAPI definition for documents without a known kind, such as io.k8s.api.core.v1.PodSpec
     #[arg(long, value_name = "NAME")]
     schema_type: Option<String>,
 }
@@ -99,7 +99,7 @@ pub(super) fn patch_type() -> impl TypedValueParser<Value = PatchType> {
 enum PatchDialect {
     /// Like the API server
     Apiserver,
-    /// By list type and list map keys of the schema
+    /// Use the list types and list map keys in the schema
     Overlay,
     /// Like kustomize
     Kustomize,

@@ -37,7 +37,9 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["confirm", "from_plan", "dry_run", "results"], hide_short_help = true)]
     plan_file: Option<PathBuf>,
 
-    /// Apply only if the saved plan is still what would happen; requires the same target and flags
+    /// Apply a saved plan; fail if anything has changed since it was saved
+    ///
+    /// The target and the flags must be the same as for --plan-file.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["confirm", "dry_run"], hide_short_help = true)]
     from_plan: Option<PathBuf>,
 }

@@ -27,7 +27,7 @@ pub(super) struct ProgressArg {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ProgressMode {
-    /// Lines that are redrawn on a terminal, otherwise none
+    /// Live progress on a terminal; elsewhere none
     Auto,
     /// A line at least every 10 seconds
     Plain,

@@ -24,10 +24,10 @@ use smp_text::source::SourceMap;
 pub(super) const TOOLS: Choices<ApplySetTooling> = &[
     (
         "kubectl",
-        "kubectl/v1.36: both kubectl and kubectl-smp can change the ApplySet",
+        "Write `kubectl/v1.36`; kubectl and kubectl-smp can change the ApplySet",
         ApplySetTooling::Kubectl,
     ),
-    ("smp", "kubectl-smp and its version: kubectl refuses to change the ApplySet", ApplySetTooling::Smp),
+    ("smp", "Write the version of kubectl-smp; kubectl refuses to change the ApplySet", ApplySetTooling::Smp),
 ];
 
 /// Parses the parent of an ApplySet.
@@ -51,7 +51,7 @@ fn one_line(problem: &Diagnostic) -> String {
 pub(super) struct SetArgs {
     /// Parent of the ApplySet: [RESOURCE[.GROUP]/]NAME (a Secret by default)
     ///
-    /// The parent is in the namespace of --namespace. It is created if it does not exist.
+    /// The parent is in the current namespace (--namespace). `apply` creates it if it does not exist.
     #[arg(long, value_name = "PARENT", value_parser = parent_name)]
     applyset: Option<String>,
 
@@ -59,31 +59,32 @@ pub(super) struct SetArgs {
     #[arg(long, value_parser = one_of(TOOLS), value_name = "TOOL", default_value = "kubectl", hide_short_help = true)]
     applyset_tooling: ApplySetTooling,
 
-    /// Kinds to prune even if they still contain objects or data
+    /// Kinds of objects to prune even if they still contain other objects or data
     ///
     /// Possible kinds: Namespace, CustomResourceDefinition, PersistentVolumeClaim and PersistentVolume.
     #[arg(long, alias = "prune-holding", value_name = "KIND", value_delimiter = ',', value_parser = protected_kind, hide_short_help = true)]
     prune_nonempty: Vec<String>,
 
-    /// Also prune adopted objects, which existed before they joined the ApplySet
+    /// Also prune objects that something else created before they joined the ApplySet
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
     prune_adopted: bool,
 
     /// Maximum number of objects to prune, such as 5 or 20%
     ///
-    /// By default, a run stops before anything is sent if it would prune more than three objects and more
-    /// than half of the ApplySet, several objects that are all of their kind, or anything although the
-    /// ApplySet was last applied from another target of a Git repository.
+    /// By default, the command fails before anything is sent if it would prune more than three objects
+    /// that are more than half of the ApplySet, several objects of a kind of which none would be left, or
+    /// any object if the ApplySet was last applied from another target in a Git repository.
     #[arg(long, value_name = "N|P%", value_parser = prune_limit, hide_short_help = true)]
     prune_limit: Option<PruneLimit>,
 
-    /// Take over objects that another tool or ApplySet owns
+    /// Accept objects that another tool or ApplySet manages: take them over
     ///
-    /// Owners are known by the marks of Helm, Argo CD and Flux, and by the ApplySet label.
+    /// Owners are detected by the labels and annotations of Helm, Argo CD and Flux, and by the ApplySet
+    /// label.
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
     adopt: bool,
 
-    /// Revision of the ApplySet to use instead of a target; 0 is the one before the last
+    /// Revision of the ApplySet to use instead of a target; 0 is the previous revision
     #[arg(long, value_name = "N", conflicts_with_all = ["targets", "filename", "kustomize"], hide_short_help = true)]
     revision: Option<u64>,
 }
@@ -100,10 +101,10 @@ fn prune_limit(text: &str) -> Result<PruneLimit, String> {
 /// The prune flags.
 #[derive(Debug, Args)]
 pub(super) struct PruneArgs {
-    /// Delete objects of the ApplySet that are no longer applied
+    /// Delete ApplySet members that are no longer applied
     ///
     /// Nothing is deleted unless all objects were applied.
-    #[arg(long, hide_default_value = true, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    #[arg(long, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     prune: bool,
 
     /// Only preview the pruning; all objects are applied

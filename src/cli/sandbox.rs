@@ -16,8 +16,8 @@ use smp_overlay::schema_chain::cache::SchemaCache;
 pub(super) struct SandboxArgs {
     /// Restrict file access to the files of the targets (Linux only)
     ///
-    /// `auto` uses a sandbox for remote targets, unless programs may run or the schema comes from a
-    /// cluster.
+    /// `auto` uses a sandbox for remote targets, unless Helm, functions or plugins are enabled or
+    /// `--schema cluster` is given. `--sandbox` without a value means `on`.
     #[arg(
         long,
         value_enum,

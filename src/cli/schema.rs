@@ -1,4 +1,4 @@
-//! `kubectl smp schema`: inspect, fetch, compile and lint merge schemas.
+//! `kubectl smp schema`: inspect, fetch, compile and lint schemas.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use smp_text::source::SourceMap;
 #[cfg(feature = "cluster")]
 use smp_text::yaml::did_you_mean;
 
-/// Inspect, fetch, compile and lint merge schemas.
+/// Inspect, fetch, compile and lint schemas.
 #[derive(Debug, Args)]
 pub(super) struct SchemaCommand {
     #[command(subcommand)]
@@ -31,7 +31,7 @@ pub(super) struct SchemaCommand {
 enum SchemaSubcommand {
     /// List known kinds and the source of each schema
     List(ListArgs),
-    /// Show the merge schema of a kind or field
+    /// Show the schema of a kind or field
     ///
     /// Prints the type, list type, merge keys, patch strategy and the source of the schema.
     Show(ShowArgs),
@@ -42,9 +42,12 @@ enum SchemaSubcommand {
     Fetch(FetchArgs),
     /// Compile OpenAPI documents and CRDs into a schema file
     ///
-    /// Use the file with --schema FILE. Definitions of earlier documents win over later ones.
+    /// Use the file with --schema FILE. If several documents have a definition, the first one is used.
     Compile(CompileArgs),
-    /// Lint the merge directives of OpenAPI documents and CRDs
+    /// Lint the list types and merge keys in schemas
+    ///
+    /// Checks `x-kubernetes-list-type`, `x-kubernetes-list-map-keys`, and the patch strategies and merge
+    /// keys of OpenAPI documents and CRDs.
     Lint(LintArgs),
 }
 

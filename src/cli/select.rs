@@ -26,21 +26,23 @@ pub(super) struct SelectArgs {
 #[derive(Debug, Args)]
 struct SelectFlags {
     /// Directories, kustomization files or manifests to build, or - for manifests on standard input
+    ///
+    /// A directory without a kustomization (a plain directory) is merged over its base.
     #[arg(value_name = "TARGET")]
     targets: Vec<PathBuf>,
 
-    /// Directory to build, same as TARGET (as in kubectl)
+    /// Directory to build; alternative to TARGET, as in kubectl
     #[arg(short = 'k', long, value_name = "DIR")]
     kustomize: Vec<PathBuf>,
 
     /// Build all targets in the directories and their subdirectories
     ///
-    /// A target is a directory with a kustomization that is not a Component, or with manifests and a
-    /// base.
+    /// A target is a directory with a kustomization (except Components), or a directory with manifests
+    /// and a base.
     #[arg(short = 'R', long)]
     recursive: bool,
 
-    /// Only build targets that no other target uses; requires --recursive
+    /// Only build top-level targets, which no other target uses; requires --recursive
     #[arg(long, requires = "recursive", hide_short_help = true)]
     leaves: bool,
 }

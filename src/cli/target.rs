@@ -27,11 +27,13 @@ use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 /// The build flags.
 #[derive(Debug, Args)]
 pub(super) struct TargetArgs {
-    /// Base of a plain overlay directory (repeatable; later bases are merged over earlier ones)
+    /// Base of a plain directory, which has no kustomization (repeatable; a later base takes precedence)
+    ///
+    /// The default is base/ in the parent directory, else base/ in the directory above.
     #[arg(long, value_name = "DIR")]
     base: Vec<PathBuf>,
 
-    /// Merge rules
+    /// Rules for merging lists and maps
     #[arg(long, value_enum, default_value_t = DialectArg::Auto)]
     dialect: DialectArg,
 
@@ -46,7 +48,7 @@ pub(super) struct TargetArgs {
     )]
     restrict_loads: bool,
 
-    /// Resource order: sorted by kind (legacy) or as loaded (none)
+    /// Order of resources: by kind (legacy, the default) or as loaded (none); sortOptions take precedence
     #[arg(long, value_parser = one_of(ORDERS), value_name = "ORDER", hide_short_help = true)]
     reorder: Option<Reorder>,
 
@@ -68,7 +70,11 @@ pub(super) struct TargetArgs {
 /// The schema flags.
 #[derive(Debug, Clone, Args)]
 pub(super) struct SchemaArgs {
-    /// Source of merge schemas: auto, embedded, cache, cluster, or a file
+    /// Source of schemas: auto, embedded, cache, cluster, or a file
+    ///
+    /// `embedded`: Kubernetes 1.21 to 1.37. `cache`: schemas that were fetched earlier. `cluster`: the API
+    /// server. A file: an OpenAPI document, CRDs, or the output of `schema compile`. `auto`: the first
+    /// source that knows the kind; kustomizations use neither the cluster nor the cache.
     #[arg(long, value_name = "SOURCE", default_value = "auto")]
     pub schema: SchemaChoice,
 
@@ -243,9 +249,9 @@ fn read_schema_file(path: &Path, tree: &dyn FileTree, sources: &SourceMap) -> Re
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum DialectArg {
-    /// `overlay` for plain directories; kustomize's rules with documented exceptions for kustomizations
+    /// Kustomizations: like kustomize, with documented exceptions; plain directories: `overlay`
     Auto,
-    /// By list type and list map keys of the schema; for plain directories
+    /// Use the list types and list map keys in the schema; only for plain directories
     Overlay,
     /// Exactly like kustomize, bug for bug
     Kustomize,

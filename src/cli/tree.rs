@@ -14,10 +14,6 @@ use smp_overlay::overlay::Histories;
 use smp_text::source::SourceMap;
 
 /// Show the bases, patches and generators of an overlay.
-///
-/// Builds the overlay and lists its files, bases, components, patches, generators and transformers,
-/// and the objects that each of them created or changed. Objects are listed with their final names.
-/// A directory that is used several times is expanded only once.
 #[derive(Debug, Args)]
 pub(super) struct TreeArgs {
     /// Directory, kustomization file or manifest to build, or - for manifests on standard input
@@ -34,7 +30,7 @@ pub(super) struct TreeArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum TreeFormat {
-    /// Lines that are indented below their parent
+    /// Indented tree
     Text,
     /// JSON object with nested `children`
     Json,

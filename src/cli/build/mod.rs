@@ -1,4 +1,4 @@
-//! `kubectl smp build`: build kustomizations and plain overlays.
+//! `kubectl smp build`: build kustomizations and plain directories.
 
 mod directory;
 mod output;
@@ -19,7 +19,7 @@ use smp_overlay::overlay::{Builder, Built};
 use smp_text::diagnostic::Diagnostic;
 use smp_text::source::SourceMap;
 
-/// Build kustomizations and plain overlay directories, like `kustomize build`.
+/// Build kustomizations and directories of manifests, like `kustomize build`.
 #[derive(Debug, Args)]
 pub(super) struct BuildArgs {
     #[command(flatten)]
