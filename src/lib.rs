@@ -524,7 +524,7 @@ pub mod check {
 ///     ("app/map.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {mode: dev}}"),
 ///     ("app/patch.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {mode: prod}}"),
 /// ])?;
-/// let options = BuildOptions { histories: Histories::Kept, ..BuildOptions::default().tree(Arc::new(tree)) };
+/// let options = BuildOptions { histories: Histories::Enabled, ..BuildOptions::default().tree(Arc::new(tree)) };
 /// let builder = Builder::new(options)?;
 /// let built = builder.build(Path::new("app"))?;
 /// let renderer = MessageRenderer::new(builder.sources(), MessageFormat::Short);

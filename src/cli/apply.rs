@@ -452,7 +452,7 @@ fn show_only(
             prune::print_event(&event, args.printed_pruned_status(status), sources);
         })?;
     }
-    render::print_note(&format!("{} (dry run): nothing was sent", counted(planned.len(), "object")));
+    render::print_note(&format!("dry run: {}, nothing was sent", counted(planned.len(), "object")));
     Ok(ExitCode::SUCCESS)
 }
 

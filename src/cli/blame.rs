@@ -93,12 +93,17 @@ impl BlameArgs {
 /// Prints the origin of values.
 pub(super) fn run(args: &BlameArgs, sources: &SourceMap) -> Outcome {
     let (target, wanted) = args.target_and_object()?;
-    let builder =
-        args.target.builder(Histories::Kept, sources, std::slice::from_ref(&target), ClusterUse::Optional)?;
+    let builder = args.target.builder(
+        Histories::Enabled,
+        sources,
+        std::slice::from_ref(&target),
+        ClusterUse::Optional,
+    )?;
     let built = Selection::single(&target, args.target.bases())?.build(&builder, &target)?;
     render::print_or_reject(&built.warnings, sources)?;
     let renderer = render::location_renderer(sources);
     if wanted.is_none() && !args.is_live() {
+        // Neither a selection nor live state needs the reports of all resources at once.
         return print_all(args, built, sources, &renderer);
     }
     let mut all = blame(&built, sources, &renderer);
@@ -106,7 +111,7 @@ pub(super) fn run(args: &BlameArgs, sources: &SourceMap) -> Outcome {
         return run_for_object(wanted, args, &built, all, sources);
     }
     add_live_state(args, &built, &mut all, sources)?;
-    all.hide_copies(sources);
+    all.mask_secret_values(sources);
     // The program is about to exit: dropping a large set would only take time.
     std::mem::forget(built);
     print_blame(args, &all)
@@ -131,7 +136,7 @@ fn run_for_object(
         return match all.resources.first() {
             Some(first) if is_deleted && !args.removed => Err(deleted(object, first).into()),
             _ => {
-                all.hide_copies(sources);
+                all.mask_secret_values(sources);
                 print_blame(args, &all)
             }
         };
@@ -141,7 +146,7 @@ fn run_for_object(
     if all.resources.is_empty() {
         return Err(missing.into());
     }
-    all.hide_copies(sources);
+    all.mask_secret_values(sources);
     if args.output == BlameFormat::Json {
         return print_blame(args, &all);
     }

@@ -146,7 +146,8 @@ fn build_report(
     let [select, ignore] = [&args.rules, &args.ignore].map(|names| names.iter().map(String::as_str));
     let selected = RuleSelection::new(select, ignore).map_err(|problem| usage(&problem))?;
     let known = KnownFindings::new(args.baseline.as_deref(), args.update_baseline)?;
-    let builder = args.target.builder(Histories::Kept, sources, &selection.targets, ClusterUse::Optional)?;
+    let builder =
+        args.target.builder(Histories::Enabled, sources, &selection.targets, ClusterUse::Optional)?;
     let options = KubernetesVersion::options(args.kubernetes_version);
     let policies = args.policies.as_deref().map(|path| read_policies(path, sources)).transpose();
     let policies = policies.map_err(Failure::UsageAt)?;

@@ -193,7 +193,7 @@ pub(super) fn run(args: &CreatePatchArgs, sources: &SourceMap) -> Outcome {
 fn explain_missing_annotation(error: Diagnostic) -> Diagnostic {
     match error.code() {
         Code::MissingField => error.help(
-            "the object was not created by kubectl apply: pass the last-applied manifest as ORIGINAL, and this one as \
+            "the object has no copy of the manifest of its last `kubectl apply`: pass the last-applied manifest as ORIGINAL, and this one as \
              --current",
         ),
         _ => error,
@@ -214,7 +214,7 @@ fn with_alternatives(
         let is_alternative =
             !options.three_way.overwrite && create_verified(sides, patch_type, kind, &overwriting).is_ok();
         return if is_alternative {
-            error.help("use --overwrite to undo the change of the live object, or copy it to the manifest")
+            error.help("use --overwrite to undo the change in the cluster, or copy the value of the cluster to the manifest")
         } else {
             error
         };

@@ -153,7 +153,7 @@ fn print_dry_run(args: &DeleteArgs, resources: &[Resource], sources: &SourceMap)
             render::print(&[problem.help("use --dry-run=server to list them")], sources);
         }
     }
-    render::print_note(&format!("{} (dry run): nothing was deleted", counted(resources.len(), "object")));
+    render::print_note(&format!("dry run: {}, nothing was deleted", counted(resources.len(), "object")));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -158,7 +158,7 @@ impl ObjectArgs {
             }
         }
         if filter.validation.is_some() {
-            let builder = self.target.builder(Histories::Dropped, sources, &[], ClusterUse::Required)?;
+            let builder = self.target.builder(Histories::Disabled, sources, &[], ClusterUse::Required)?;
             let found = filter.validate(&builder, Path::new("."), &resources)?;
             render::print_or_reject(&found, sources)?;
         }

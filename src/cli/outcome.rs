@@ -80,7 +80,7 @@ pub(super) fn report(failure: &Failure, sources: &SourceMap) -> ExitCode {
             render::print(&[Diagnostic::error(Code::Io, message)], sources);
         }
         Failure::Other(error) => {
-            render::print(&[Diagnostic::error(Code::Failed, format!("{error:#}"))], sources);
+            render::print(&[Diagnostic::error(Code::SystemResource, format!("{error:#}"))], sources);
         }
     }
     ExitCode::FAILURE

@@ -250,8 +250,8 @@ fn with_flag_help(error: Diagnostic, patch_type: PatchType) -> Diagnostic {
 fn with_own_flag_help(error: Diagnostic, patch_type: PatchType) -> Diagnostic {
     match error.code() {
         Code::NoSchema => error.help(
-            "use --type=merge, which works for any kind, --dialect=overlay, or --schema FILE (with --schema-type \
-             for documents without a kind)",
+            "use --type=merge, which works for any kind; to patch without a server, use --dialect=overlay or --schema \
+             FILE, with --schema-type for documents without a kind",
         ),
         Code::WrongType if patch_type != PatchType::Json && error.resource_name().is_none() => {
             error.help("use --type=json for a JSON patch (a list of operations)")

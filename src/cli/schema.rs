@@ -313,7 +313,7 @@ fn model(path: &Path, sources: &SourceMap) -> Result<Model> {
 fn findings_of(path: &Path, sources: &SourceMap) -> Result<Vec<Diagnostic>> {
     let bytes = read_bytes(path)?;
     if is_compiled(&bytes) {
-        let message = format!("cannot lint the compiled schema {}", path.display());
+        let message = format!("cannot lint `{}`: it is a compiled schema", path.display());
         return Err(Diagnostic::error(Code::InvalidValue, message)
             .help("lint the documents that it was compiled from"));
     }

@@ -156,7 +156,7 @@ fn check_bases(bases: &[PathBuf], target: &Path) -> std::result::Result<(), Fail
         return Ok(());
     }
     Err(Failure::Usage(format!(
-        "`--base` cannot be used with a kustomization ({}), which lists its bases under `resources`: remove the \
+        "`--base` cannot be used with the kustomization `{}`, which lists its bases under `resources`: remove the \
          flag, or add the base there",
         target.display()
     )))

@@ -24,7 +24,7 @@ use smp_text::diagnostic::Code;
 use smp_text::diagnostic::{Diagnostic, read_error};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 
-/// The build flags.
+/// The flags of all commands that build targets.
 #[derive(Debug, Args)]
 pub(super) struct TargetArgs {
     /// Base of a plain directory, which has no kustomization (repeatable; a later base takes precedence)
@@ -341,7 +341,7 @@ impl TargetArgs {
             && let Some(target) = targets.iter().find(|target| has_kustomization(target))
         {
             let message = format!(
-                "`--dialect overlay` cannot be used with a kustomization ({}): remove the flag, or use \
+                "`--dialect overlay` cannot be used with the kustomization `{}`: remove the flag, or use \
                  --dialect=kustomize",
                 target.display()
             );
@@ -415,7 +415,7 @@ impl TargetArgs {
             locked: self.locked,
             helm: self.kustomize.helm(),
             functions: self.kustomize.functions(),
-            histories: Histories::Dropped,
+            histories: Histories::Disabled,
         }
     }
 }

@@ -43,7 +43,7 @@ enum TreeFormat {
 /// Prints the parts of a target.
 pub(super) fn run(args: &TreeArgs, sources: &SourceMap) -> Outcome {
     let builder = args.target.builder(
-        Histories::Kept,
+        Histories::Enabled,
         sources,
         std::slice::from_ref(&args.path),
         ClusterUse::Optional,

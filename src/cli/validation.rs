@@ -201,7 +201,7 @@ impl<'s> Validation<'s> {
 
 /// Returns whether builds record the origin of values, which validation needs for source locations.
 pub(super) fn histories_for(validation: Option<&Validation<'_>>) -> Histories {
-    if validation.is_some() { Histories::Kept } else { Histories::Dropped }
+    if validation.is_some() { Histories::Enabled } else { Histories::Disabled }
 }
 
 /// Returns the note that a resource of an unknown kind is not validated.

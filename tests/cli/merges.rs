@@ -137,7 +137,7 @@ spec:
        |
        = resource: ScaledObject.keda.sh web
        = field: spec.triggers
-       = help: provide a schema with the merge keys of this list, or enable key inference
+       = help: provide a schema with the merge keys of this list, or infer the keys (`--infer-keys`)
     dest.yaml: ScaledObject.keda.sh web: changed spec.triggers
     0 added, 1 changed, 0 removed, 1 conflict
     ");

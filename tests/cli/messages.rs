@@ -44,7 +44,7 @@ fn home() -> TempDir {
 fn page() -> String {
     let mut page = r#"# Messages
 
-Every message on stderr has a code, such as `warning[unmatched-patch]`. Codes are stable: later versions may add codes, but they
+Every problem has a code, such as `warning[unmatched-patch]`. Codes are stable: later versions may add codes, but they
 do not change the meaning of existing ones.
 
 `--message-format json` prints one JSON object per line. Its fields are `code`, `severity`, `message`, `target`, `locations`,

@@ -173,7 +173,7 @@ fn invalid_manifest_does_not_stop_the_merge() {
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     let reported = text(&output.stderr);
     insta::assert_snapshot!(reported, @r"
-    warning[syntax]: dest/bad.yaml is merged by lines: unclosed bracket '['
+    warning[syntax]: dest/bad.yaml does not parse (the `[` is not closed), so it is merged line by line
     warning: 2 warnings
     ");
     let dest = |name: &str| fs::read_to_string(sides.path().join("dest").join(name)).ok();
@@ -183,11 +183,13 @@ fn invalid_manifest_does_not_stop_the_merge() {
     let output = run(sides.path(), &["merge", "updated/web.yaml", "dest/bad.yaml"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     insta::assert_snapshot!(text(&output.stderr), @r"
-    error[syntax]: unclosed bracket '['
+    error[syntax]: the `[` is not closed
      --> dest/bad.yaml:1:4
       |
     1 | a: [
       |    ^
+      |
+      = help: add `]`
     ");
 }
 

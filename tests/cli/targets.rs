@@ -137,7 +137,7 @@ fn manifest_beside_a_kustomization_is_rejected() {
     insta::assert_snapshot!(reported, @r"
     error[invalid-value]: cannot build app/a.yaml on its own: its directory has a kustomization
      |
-     = help: build app/kustomization.yaml, or pass the file on stdin with `-`
+     = help: build the directory `app`, or pass the file on stdin with `-`
     ");
 }
 
@@ -183,11 +183,13 @@ data: {b: c}
     ");
     let reported = stderr(&run(home.path(), &["build", "-"], "kind: ["));
     insta::assert_snapshot!(reported, @r"
-    error[syntax]: unclosed bracket '['
+    error[syntax]: the `[` is not closed
      --> <stdin>:1:7
       |
     1 | kind: [
       |       ^
+      |
+      = help: add `]`
     ");
     assert_eq!(run(home.path(), &["build", "-", "-"], "").status.code(), Some(2));
     insta::assert_snapshot!(stdout(&run(home.path(), &["build", "-", "-o", "json"], &cm("m", "v"))), @r#"
@@ -285,7 +287,7 @@ fn search_without_targets_is_an_error() {
     insta::assert_snapshot!(stderr(&run(home.path(), &["build", "-R", "loose"], "")), @r"
     error[no-match]: no targets found in loose
      |
-     = help: a target has a kustomization file, or manifests and a directory `base` next to it or its parent
+     = help: a target is a directory with a kustomization.yaml, or with manifests whose base is ../base or ../../base
     ");
     insta::assert_snapshot!(stderr(&run(home.path(), &["build", "-R", "nope"], "")), @r"
     error[io]: nope: no such file or directory

@@ -268,10 +268,10 @@ fn failed_write_changes_nothing() {
         Command::new("bash").args(["-c", script, PROGRAM]).current_dir(&home).output().expect("bash");
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
     insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @r"
-    error[io]: cannot write out/many/v1_configmap_large.yaml: File too large (os error 27)
+    error[io]: cannot write out/many/v1_configmap_large.yaml: the file would exceed the size limit of the process
      |
      = note: no file was changed
-     = help: use another file
+     = help: raise the limit (`ulimit -f`)
     ");
     assert_eq!(listing(home.path()), before);
 }

@@ -19,7 +19,7 @@ fn codes_of(example: ExampleFiles) -> Vec<&'static str> {
     let files = example.into_iter().map(|(path, text)| (format!("app/{path}"), text.into_bytes()));
     let tree = Arc::new(MemoryTree::new(files).expect("files"));
     let mut options = BuildOptions::default().tree(tree.clone());
-    options.histories = Histories::Kept;
+    options.histories = Histories::Enabled;
     let builder = Builder::new(options).expect("a builder");
     let target = Path::new("app");
     let built = match builder.build(target) {
@@ -86,6 +86,13 @@ fn contents() -> String {
 # Rules
 
 The rules of `kubectl smp check`. `kubectl smp check --explain CODE` shows these pages.
+
+A finding is about the manifests as they are built. Suppress it, with a reason, if a program changes the object after
+the build and before the API server validates it: it fills in a placeholder, decrypts a value, or is a mutating admission
+webhook for the kind of the object. A webhook that changes Pods does not help a workload, whose template the API server
+validates before any Pod exists. If the cluster knows more than the schemas of the build, because its Kubernetes release
+or a CRD is newer, use `--kubernetes-version` or `--schema` instead. A page has a section \"When to suppress\" only if
+its rule has a case of its own.
 "
     .to_string();
     for group in RuleGroup::ALL {

@@ -233,7 +233,7 @@ fn crds_and_namespaces_are_applied_first() {
     let written = [gadget, "deployment.apps/web", crd, namespace];
     let run = |args: &[&str]| rig.smp_with_stdin(&[args, &["-f", "-"]].concat(), &text).ended(0);
 
-    let none_sent = "note: 4 objects (dry run): nothing was sent\n";
+    let none_sent = "note: dry run: 4 objects, nothing was sent\n";
     let ran = run(&["apply", "--dry-run=client"]);
     assert_eq!((ran.stdout, ran.stderr), (names(written, "serverside-applied (dry run)"), none_sent.into()));
     let ran = run(&["apply", "--dry-run=server"]);

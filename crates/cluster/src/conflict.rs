@@ -41,7 +41,7 @@ const NON_APPLY_MANAGERS: [&str; 6] = [
 ];
 
 impl ApplyConflict {
-    /// Parses the conflict of a server's error response. Returns none if the error is no field manager conflict.
+    /// Parses the conflict of a server's error response. Returns `None` if the error is no field manager conflict.
     pub(super) fn from_error(object: &Object, api_error: &ApiError) -> Option<Self> {
         let causes = api_error.details.iter().flat_map(|details| &details.causes);
         let causes = causes.filter(|cause| cause.reason == "FieldManagerConflict");
@@ -50,13 +50,13 @@ impl ApplyConflict {
         found.then(|| Self { object: object.clone(), fields })
     }
 
-    /// Removes the fields of some managers. Returns none if no fields remain.
+    /// Removes the fields of some managers. Returns `None` if no fields remain.
     pub(super) fn without(mut self, managers: &[&str]) -> Option<Self> {
         self.fields.retain(|field| !managers.contains(&field.manager.as_str()));
         (!self.fields.is_empty()).then_some(self)
     }
 
-    /// Removes the last-applied annotation, which no manager sets on purpose. Returns none if no fields remain.
+    /// Removes the last-applied annotation, whose value no one wants to keep. Returns `None` if no fields remain.
     pub(super) fn without_last_applied(mut self) -> Option<Self> {
         let path = format!("metadata.annotations.{LAST_APPLIED}");
         self.fields.retain(|field| field.path != path);
@@ -85,7 +85,7 @@ impl ApplyConflict {
         })
     }
 
-    /// `2 fields are owned by "hpa"`
+    /// Describes the conflict in one line, such as "2 fields are owned by `hpa`".
     pub(super) fn summary(&self) -> String {
         let (count, managers) = (self.fields.len(), self.managers());
         let fields = if count == 1 { "1 field is".into() } else { format!("{count} fields are") };

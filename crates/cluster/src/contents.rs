@@ -26,7 +26,7 @@ pub(super) fn content_key(gvk: &Gvk, namespace: &str, name: &str) -> ContentKey 
     (gvk.group.clone(), gvk.kind.clone(), namespace.into(), name.into())
 }
 
-/// Objects that are deleted anyway, including all dependents.
+/// Objects that this run deletes itself, including all dependents.
 #[derive(Debug, Default)]
 pub(super) struct DeletedObjects {
     /// UIDs.
@@ -53,7 +53,7 @@ impl Contents {
         self.0.is_empty()
     }
 
-    /// `configmap/a, configmap/b, pod/c and 2 more`
+    /// Names the first objects, such as `configmap/a, configmap/b, pod/c and 2 more`.
     pub(super) fn summary(&self) -> String {
         let named: Vec<_> = self.0.iter().take(MAX_NAMED).map(|content| content.name.as_str()).collect();
         let more = match self.0.len().saturating_sub(MAX_NAMED) {
@@ -64,21 +64,21 @@ impl Contents {
     }
 }
 
-/// Returns the objects in a namespace that are not deleted anyway.
+/// Returns the objects in a namespace that this run does not delete itself.
 ///
 /// # Errors
 /// The server does not respond, or the response is invalid.
 pub(super) async fn namespace_contents(
     cluster: &Cluster,
     name: &str,
-    leaving: &DeletedObjects,
+    deleted: &DeletedObjects,
 ) -> Result<ContentsResult> {
     cluster.discover_all().await?;
     if let Some(reason) = cluster.discovery_failure() {
         return Ok(Err(format!("cannot list what it still contains: {reason}")));
     }
     let mut contents = Vec::new();
-    match unserved(cluster, name, leaving).await? {
+    match unserved(cluster, name, deleted).await? {
         Ok(found) => contents.extend(found),
         Err(reason) => return Ok(Err(reason)),
     }
@@ -105,11 +105,12 @@ pub(super) async fn namespace_contents(
             // Objects of resources without list requests are not stored.
             Err(api_error) if api_error.http == 405 => {}
             // The CRD was just deleted with its objects.
-            Err(api_error) if api_error.http == 404 && is_gone(cluster, &mapping, &api_error).await => {}
+            Err(api_error)
+                if api_error.http == 404 && wait_until_gone(cluster, &mapping, &api_error).await => {}
             Err(api_error) => return Ok(Err(cannot_list(&mapping.gvk, &api_error.message))),
         }
     }
-    Ok(remaining(contents, leaving))
+    Ok(remaining(contents, deleted))
 }
 
 /// Returns true once the server no longer serves the kind, or its CRD is being deleted.
@@ -117,7 +118,7 @@ pub(super) async fn namespace_contents(
 /// Discovery of a busy server lists a kind for seconds after its CRD is gone. During that time a list request
 /// fails with a 404 that is not a `Status`; a proxy could have sent it. In that case the CRD must be absent as
 /// well.
-async fn is_gone(cluster: &Cluster, mapping: &ResourceMapping, api_error: &ApiError) -> bool {
+async fn wait_until_gone(cluster: &Cluster, mapping: &ResourceMapping, api_error: &ApiError) -> bool {
     let definition = ApiRequest::object(mapping.crd_path());
     for _ in 0..GONE_ATTEMPTS {
         let is_absent = match cluster.find_json::<Value>(&definition).await {
@@ -138,25 +139,25 @@ fn has_deletion_time(object: &Value) -> bool {
     object.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null())
 }
 
-/// Returns the objects of a CRD that are not deleted anyway. `definition` is the whole CRD.
+/// Returns the objects of a CRD that this run does not delete itself. `definition` is the whole CRD.
 ///
 /// # Errors
 /// The server does not respond, or the response is invalid.
 pub(super) async fn definition_contents(
     cluster: &Cluster,
     definition: &Value,
-    leaving: &DeletedObjects,
+    deleted: &DeletedObjects,
 ) -> Result<ContentsResult> {
     // Without a namespace in the path, all namespaces are listed.
-    Ok(listed_by(cluster, definition, "").await?.and_then(|contents| remaining(contents, leaving)))
+    Ok(listed_by(cluster, definition, "").await?.and_then(|contents| remaining(contents, deleted)))
 }
 
 /// Objects of a list, or the reason why they cannot be listed.
 type ListResult = std::result::Result<Vec<ContainedObject>, String>;
 
-/// Returns the objects in a namespace whose CRDs are missing from discovery, because they are not served or not
-/// yet. Their objects are stored nevertheless and are deleted with the namespace.
-async fn unserved(cluster: &Cluster, namespace: &str, leaving: &DeletedObjects) -> Result<ListResult> {
+/// Returns the objects in a namespace whose CRDs are missing from discovery, because they are not served
+/// (yet). Their objects are stored nevertheless and are deleted with the namespace.
+async fn unserved(cluster: &Cluster, namespace: &str, deleted: &DeletedObjects) -> Result<ListResult> {
     let definitions = match list_metadata(cluster, CRDS, "").await? {
         Ok(definitions) => definitions,
         // A server without CRD support has none.
@@ -170,7 +171,7 @@ async fn unserved(cluster: &Cluster, namespace: &str, leaving: &DeletedObjects) 
     for metadata in definitions.iter().filter_map(|definition| definition.get("metadata")) {
         let text = |field: &str| metadata.get(field).and_then(Value::as_str).unwrap_or_default();
         let is_served = text("name").split_once('.').is_some_and(|parts| served.contains(&parts));
-        if is_served || leaving.uids.contains(text("uid")) {
+        if is_served || deleted.uids.contains(text("uid")) {
             continue;
         }
         match unserved_by(cluster, text("name"), namespace).await? {
@@ -302,11 +303,11 @@ fn is_in_every_namespace(gvk: &Gvk, name: &str, metadata: &Value) -> bool {
     }
 }
 
-/// Returns the objects that remain after `leaving` objects and all their dependents are gone.
-fn remaining(mut contents: Vec<ContainedObject>, leaving: &DeletedObjects) -> ContentsResult {
-    let mut gone = leaving.uids.clone();
-    // An object may be served by several API groups, and be in `leaving` under one of them.
-    let named = contents.iter().filter(|content| leaving.names.contains(&content.key));
+/// Returns the objects that remain after `deleted` objects and all their dependents are gone.
+fn remaining(mut contents: Vec<ContainedObject>, deleted: &DeletedObjects) -> ContentsResult {
+    let mut gone = deleted.uids.clone();
+    // An object may be served by several API groups, and be in `deleted` under one of them.
+    let named = contents.iter().filter(|content| deleted.names.contains(&content.key));
     gone.extend(named.map(|content| content.uid.clone()));
     contents.sort_by(|a, b| a.name.cmp(&b.name));
     let mut seen = FxHashSet::default();
@@ -356,15 +357,15 @@ mod tests {
                 &json!({"name": "held", "uid": "held", "deletionTimestamp": "now", "finalizers": ["a/b"]}),
             ),
         ];
-        let left = |leaving: &DeletedObjects| match remaining(contents.clone(), leaving) {
+        let left = |deleted: &DeletedObjects| match remaining(contents.clone(), deleted) {
             Ok(left) => (left.len(), left.summary()),
             Err(why) => panic!("{why}"),
         };
         let uids = FxHashSet::from_iter(["deployment".to_string()]);
-        let mut leaving = DeletedObjects { uids, ..DeletedObjects::default() };
-        assert_eq!(left(&leaving), (3, "configmap/mine, pod/other, secret/held".into()));
-        leaving.names.insert(content_key(&Gvk::from_manifest("v1", "ConfigMap"), "", "mine"));
-        assert_eq!(left(&leaving), (2, "pod/other, secret/held".into()));
+        let mut deleted = DeletedObjects { uids, ..DeletedObjects::default() };
+        assert_eq!(left(&deleted), (3, "configmap/mine, pod/other, secret/held".into()));
+        deleted.names.insert(content_key(&Gvk::from_manifest("v1", "ConfigMap"), "", "mine"));
+        assert_eq!(left(&deleted), (2, "pod/other, secret/held".into()));
         assert_eq!(left(&DeletedObjects::default()).1, "configmap/mine, pod/other, pod/pod and 2 more");
     }
 }

@@ -28,7 +28,7 @@ pub fn builder(tree: Arc<dyn FileTree>, sources: &SourceMap) -> Option<Builder> 
     options.offline = true;
     options.cache = Some("/nonexistent".into());
     options.lock = LockSource::Ignore;
-    options.histories = Histories::Kept;
+    options.histories = Histories::Enabled;
     let chain = |used| {
         let hermetic = used == ChainPurpose::Kustomizations;
         SchemaChain::new(

@@ -77,6 +77,9 @@ impl Expression {
         let why = |problem| match problem {
             NotCompiled::TooLarge => "the expression is too long or nested too deeply".to_string(),
             NotCompiled::Unsupported => "the expression uses an unsupported feature".into(),
+            NotCompiled::Invalid { first, .. } if first.starts_with("Syntax error") => {
+                "its expression is not valid CEL".into()
+            }
             NotCompiled::Invalid { first, .. } => format!("invalid expression: {first}"),
         };
         Self { text: text.to_string(), program: TimedProgram::compile(text, LIMIT).map_err(why) }

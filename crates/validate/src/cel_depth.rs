@@ -29,10 +29,13 @@ struct Depth {
     now: usize,
     /// The depth at which the operands in the current brackets start.
     base: usize,
+    /// The values of `base` of the enclosing brackets.
     outer: Vec<usize>,
 }
 
 impl Depth {
+    /// Adds the levels that the token at an offset can add to the syntax tree: two for an operator with nested
+    /// operands (its own and that of the operand), and one for each other operator and each access to a field.
     fn token(&mut self, byte: u8, bytes: &[u8], at: usize) {
         match byte {
             b'(' | b'[' | b'{' => {
@@ -46,8 +49,8 @@ impl Depth {
                 self.base += 2;
                 self.now = self.base;
             }
-            // The operands of `&&` and `||` form a balanced tree.
             b',' => self.now = self.base,
+            // The operands of `&&` and `||` form a balanced tree, so they do not nest in each other.
             b'&' | b'|' if at > 0 && bytes[at - 1] == byte => self.now = self.base + 2,
             b'.' | b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'=' | b'!' => self.now += 1,
             b'n' if is_in_operator(bytes, at) => self.now += 1,

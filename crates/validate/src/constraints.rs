@@ -120,18 +120,18 @@ impl CompiledConstraints {
         if own.min_length.is_some() || own.max_length.is_some() {
             let length = text.chars().count() as u64;
             if let Some(least) = own.min_length.filter(|least| length < *least) {
-                report((&rules::bounds::RULE, format!("this must have at least {least} characters")));
+                report((&rules::schema_limits::RULE, format!("this must have at least {least} characters")));
             }
             if let Some(most) = own.max_length.filter(|most| length > *most) {
-                report((&rules::bounds::RULE, format!("this must have at most {most} characters")));
+                report((&rules::schema_limits::RULE, format!("this must have at most {most} characters")));
             }
         }
         if self.pattern.as_ref().is_some_and(|pattern| !pattern.is_match(text)) {
             let pattern = own.pattern.as_deref().unwrap_or_default();
-            report((&rules::pattern::RULE, format!("this must match the pattern `{pattern}`")));
+            report((&rules::schema_pattern::RULE, format!("this must match the pattern `{pattern}`")));
         }
         if let Some(format) = own.format.as_deref().filter(|format| !has_format(format, text)) {
-            report((&rules::format::RULE, format!("this must have the format `{format}`")));
+            report((&rules::value_format::RULE, format!("this must have the format `{format}`")));
         }
     }
 
@@ -139,7 +139,10 @@ impl CompiledConstraints {
         let own = &self.own;
         if own.format.as_deref() == Some("int32") && integer(value).is_some_and(|n| i32::try_from(n).is_err())
         {
-            report((&rules::bounds::RULE, "integer is out of range: this must be a 32-bit integer".into()));
+            report((
+                &rules::schema_limits::RULE,
+                "integer is out of range: this must be a 32-bit integer".into(),
+            ));
         }
         if let Some(least) = &own.minimum {
             let order = compare(value, least);
@@ -147,7 +150,7 @@ impl CompiledConstraints {
                 || (own.exclusive_minimum && order == Some(std::cmp::Ordering::Equal))
             {
                 let word = if own.exclusive_minimum { "more than" } else { "at least" };
-                report((&rules::bounds::RULE, format!("this must be {word} {least}")));
+                report((&rules::schema_limits::RULE, format!("this must be {word} {least}")));
             }
         }
         if let Some(most) = &own.maximum {
@@ -156,11 +159,11 @@ impl CompiledConstraints {
                 || (own.exclusive_maximum && order == Some(std::cmp::Ordering::Equal))
             {
                 let word = if own.exclusive_maximum { "less than" } else { "at most" };
-                report((&rules::bounds::RULE, format!("this must be {word} {most}")));
+                report((&rules::schema_limits::RULE, format!("this must be {word} {most}")));
             }
         }
         if let Some(step) = own.multiple_of.as_ref().filter(|step| !is_multiple(value, step)) {
-            report((&rules::bounds::RULE, format!("this must be a multiple of {step}")));
+            report((&rules::schema_limits::RULE, format!("this must be a multiple of {step}")));
         }
     }
 
@@ -179,10 +182,10 @@ impl CompiledConstraints {
         };
         let count = count as u64;
         if let Some(least) = least.filter(|least| count < *least) {
-            report((&rules::bounds::RULE, format!("this must have at least {least} {what}")));
+            report((&rules::schema_limits::RULE, format!("this must have at least {least} {what}")));
         }
         if let Some(most) = most.filter(|most| count > *most) {
-            report((&rules::bounds::RULE, format!("this must have at most {most} {what}")));
+            report((&rules::schema_limits::RULE, format!("this must have at most {most} {what}")));
         }
     }
 
@@ -190,7 +193,7 @@ impl CompiledConstraints {
         if self.has_invalid_alternative() {
             return None;
         }
-        let violation = |text: &str| Some((&rules::combination::RULE, text.to_string()));
+        let violation = |text: &str| Some((&rules::schema_combination::RULE, text.to_string()));
         if !self.all_of.iter().all(|part| part.matches(node)) {
             return violation("this must match all schemas in `allOf`");
         }

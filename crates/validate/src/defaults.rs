@@ -1,12 +1,15 @@
-//! The defaults of a CRD, which a server sets before it validates a custom resource.
+//! Nulls and defaults of a custom resource, which a server removes and sets before it validates the object.
 
 use smp_merge::schema::{Cursor, TypeKind};
+use smp_text::source::Span;
 use smp_text::yaml::{Node, Value};
 
-/// Returns the object with the defaults of its schema at all existing levels.
+/// Returns the object as the server validates it: without null fields that the schema does not allow, and with the
+/// defaults at all existing levels.
 pub(super) fn filled(node: &Node, cursor: Cursor<'_>) -> Node {
     let mut filled = node.clone();
-    fill(&mut filled, cursor);
+    let removes_nulls = !cursor.constraints().keeps_nulls;
+    fill(&mut filled, cursor, removes_nulls);
     filled
 }
 
@@ -15,36 +18,57 @@ fn is_metadata(cursor: Cursor<'_>) -> bool {
     cursor.type_name().is_some()
 }
 
-fn fill(node: &mut Node, cursor: Cursor<'_>) {
+/// Returns the default as a node at the location of the value or map that lacks it.
+fn default_node(cursor: Cursor<'_>, at: Span) -> Node {
+    Node::from(&cursor.constraints().default.unwrap_or_default()).with_span(at)
+}
+
+/// Replaces null by the default, unless the schema allows null.
+fn replace_null(value: &mut Node, cursor: Cursor<'_>) {
+    if value.is_null() && cursor.is_known() && cursor.has_default() && !cursor.constraints().nullable {
+        *value = default_node(cursor, value.meta.span);
+    }
+}
+
+fn fill(node: &mut Node, cursor: Cursor<'_>, removes_nulls: bool) {
+    let at = node.meta.span;
     match &mut node.value {
-        Value::List(list) if cursor.type_kind() == TypeKind::Array => {
+        Value::List(list) if cursor.type_kind() == TypeKind::Array && cursor.element().is_known() => {
             let element = cursor.element();
-            list.iter_mut().filter(|_| element.is_known()).for_each(|entry| fill(entry, element));
+            for entry in list {
+                replace_null(entry, element);
+                fill(entry, element, removes_nulls);
+            }
         }
         Value::Scalar(_) | Value::List(_) => {}
         Value::Map(map) => {
-            // Null is replaced by the default, unless the field is nullable.
-            let stays = |name: &str, value: &Node| {
-                !value.is_null()
-                    || cursor
-                        .declared(name)
-                        .is_none_or(|field| !field.has_default() || field.constraints().nullable)
-            };
-            map.entries_mut().retain(|entry| stays(&entry.key.text, &entry.value));
+            let field = |name: &str| cursor.declared(name).unwrap_or_else(|| cursor.additional());
+            if removes_nulls {
+                map.entries_mut().retain(|entry| !is_removed(&entry.value, field(&entry.key.text)));
+            }
             for (name, field) in cursor.fields().filter(|(_, field)| field.has_default()) {
                 if !map.contains_key(name) {
-                    let default = field.constraints().default.unwrap_or_default();
-                    map.push(name, Node::from(&default).with_span(node.meta.span));
+                    map.push(name, default_node(field, at));
                 }
             }
             for (name, value) in map.iter_mut() {
-                let below = cursor.declared(name).unwrap_or_else(|| cursor.additional());
-                if below.is_known() && !is_metadata(below) {
-                    fill(value, below);
+                let field = field(name);
+                if field.is_known() && !is_metadata(field) {
+                    replace_null(value, field);
+                    fill(value, field, removes_nulls);
                 }
             }
         }
     }
+}
+
+/// Returns true if the server removes the value of a field: null where the schema allows no null and has no default.
+fn is_removed(value: &Node, field: Cursor<'_>) -> bool {
+    value.is_null()
+        && field.is_known()
+        && !is_metadata(field)
+        && !field.has_default()
+        && !field.constraints().nullable
 }
 
 #[cfg(test)]
@@ -66,6 +90,9 @@ mod tests {
                         "parts": {"type": "array", "default": [{"a": 1}], "items": {"type": "object", "properties": {
                             "a": {"type": "integer"}, "b": {"type": "string", "default": "x"}}}},
                         "maybe": {"type": "string", "nullable": true, "default": "w"},
+                        "removed": {"type": "string"},
+                        "map": {"type": "object", "additionalProperties": {"type": "string"}},
+                        "list": {"type": "array", "items": {"type": "string"}},
                     }},
                 }}}}]},
         });
@@ -80,6 +107,10 @@ mod tests {
             (
                 "{spec: {size: null, maybe: null, parts: []}}",
                 "{spec: {maybe: null, parts: [], empty: '', size: 3}}",
+            ),
+            (
+                "{spec: {size: 1, maybe: a, parts: [], empty: a, removed: null, map: {a: null}, list: [null]}}",
+                "{spec: {size: 1, maybe: a, parts: [], empty: a, map: {}, list: [null]}}",
             ),
         ];
         for (before, after) in table {

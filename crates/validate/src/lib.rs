@@ -72,8 +72,8 @@ pub use rules::VALIDATION_RULES;
 // Rules that `check` and `package` treat specially.
 #[doc(hidden)]
 pub use rules::{
-    CEL, DATA_KEY, DUPLICATE_KEY, IMAGE, MISSING_REQUIRED, NULL_VALUE, PATTERN, UNKNOWN_FIELD, UNKNOWN_KIND,
-    WRONG_TYPE,
+    CEL, DATA_KEY, DUPLICATE_KEY, IMAGE, MISSING_REQUIRED, NULL_VALUE, SCHEMA_PATTERN, UNKNOWN_FIELD,
+    UNKNOWN_KIND, WRONG_TYPE,
 };
 pub use violation::Violation;
 pub use walk::type_violations;

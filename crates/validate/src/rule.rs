@@ -41,8 +41,8 @@ pub struct ValidationRule {
     pub shared_code: Option<Code>,
     /// The consequences of a violation, and what the rule checks: a paragraph of Markdown.
     pub why: &'static str,
-    /// The cases in which it is reasonable to suppress a finding: Markdown.
-    pub suppress: &'static str,
+    /// A case, particular to the rule, in which it is reasonable to suppress a finding: Markdown.
+    pub suppress: Option<&'static str>,
     /// The page of the Kubernetes documentation.
     pub documentation: &'static str,
     /// A manifest that violates the rule.
@@ -81,7 +81,7 @@ impl ValidationRule {
         text: RuleText { name: "", meaning: "", remedy: "" },
         shared_code: None,
         why: "",
-        suppress: "",
+        suppress: None,
         documentation: "",
         example: "",
         fix: ("", ""),

@@ -3,7 +3,7 @@
 use super::formats::{is_base64, is_micro_time, is_time};
 use super::quantity::Quantity;
 use super::rule::ValidationRule;
-use super::rules::{format, wrong_type};
+use super::rules::{value_format, wrong_type};
 use smp_merge::schema::{Cursor, TypeKind};
 use smp_text::gocompat::time::parse_duration;
 use smp_text::yaml::Resolved;
@@ -36,7 +36,7 @@ pub(super) fn decode(
     if let Some(special) = special(cursor) {
         return match (special, value) {
             ("api.resource.Quantity", Resolved::Str(text)) => {
-                check(Quantity::parse(text).is_some(), &format::RULE, QUANTITY)
+                check(Quantity::parse(text).is_some(), &value_format::RULE, QUANTITY)
             }
             ("api.resource.Quantity", _) => check(is_number(value), &wrong_type::RULE, QUANTITY),
             ("util.intstr.IntOrString", _) => int_or_string(value),
@@ -45,7 +45,7 @@ pub(super) fn decode(
                 time(value, is_micro_time, "a time such as `2024-05-01T10:20:30.000000Z`")
             }
             ("apis.meta.v1.Duration", value) => match text_of(value) {
-                Some(text) => check(is_go_duration(text), &format::RULE, "a duration such as `1h30m`"),
+                Some(text) => check(is_go_duration(text), &value_format::RULE, "a duration such as `1h30m`"),
                 None => Err((&wrong_type::RULE, "a string")),
             },
             _ => plain(value, cursor.type_kind(), format),
@@ -70,7 +70,7 @@ pub(super) fn text_of(value: Resolved<'_>) -> Option<&str> {
 fn time(value: Resolved<'_>, form: fn(&str) -> bool, expected: &'static str) -> Result<(), RejectedScalar> {
     match text_of(value) {
         Some(text) if form(text) => Ok(()),
-        Some(_) => Err((&format::RULE, expected)),
+        Some(_) => Err((&value_format::RULE, expected)),
         None => Err((&wrong_type::RULE, "a string")),
     }
 }
@@ -101,7 +101,7 @@ fn plain(value: Resolved<'_>, kind: TypeKind, format: Option<&str>) -> Result<()
         TypeKind::Object => wrong("a map"),
         TypeKind::Array => wrong("a list"),
         TypeKind::String => match text_of(value) {
-            Some(text) if format == Some("byte") && !is_base64(text) => Err((&format::RULE, "base64")),
+            Some(text) if format == Some("byte") && !is_base64(text) => Err((&value_format::RULE, "base64")),
             Some(_) => Ok(()),
             None => wrong("a string"),
         },

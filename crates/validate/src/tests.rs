@@ -25,6 +25,9 @@ pub(super) fn schema() -> Schema {
                             "oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
                         "any": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
                         "closed": {"type": "object"},
+                        "list": {"type": "array", "items": {"type": "string"}},
+                        "map": {"type": "object", "additionalProperties": {"type": "string"}},
+                        "choice": {"type": "string", "nullable": true, "enum": ["a"]},
                     }},
             }}}}]},
     });
@@ -71,7 +74,7 @@ fn crds_add_constraints_for_custom_resources() {
     let options = ValidateOptions::default();
     let rules = |text: &str| found(text, &options).iter().map(|v| v.rule.code()).collect::<Vec<_>>();
     assert_eq!(rules(&thing("spec: {size: 1, closed: {a: 1}}")), ["unknown-field"]);
-    assert_eq!(rules(&thing("spec: {size: 1}").replace("web", "far-too-long")), ["bounds"]);
+    assert_eq!(rules(&thing("spec: {size: 1}").replace("web", "far-too-long")), ["schema-limits"]);
     assert_eq!(rules(&thing("spec: {}"))[0], "missing-required");
     let five = found(&thing("spec: {size: 5}"), &options);
     assert_eq!(five.len(), 1, "{five:?}");
@@ -83,11 +86,69 @@ fn crds_add_constraints_for_custom_resources() {
 }
 
 #[test]
+fn nulls_are_validated_as_the_api_server_leaves_them() {
+    let options = ValidateOptions::default();
+    let codes = |text: &str| found(text, &options).iter().map(|v| v.rule.code()).collect::<Vec<_>>();
+    // Removed before validation.
+    assert_eq!(
+        codes(&thing("spec: {size: 1, name: null, map: {a: null}, list: null, closed: null}")),
+        [""; 0]
+    );
+    assert_eq!(codes(&thing("spec: {size: 1, list: [null]}")), ["null-value"]);
+    assert!(codes(&thing("spec: null")).is_empty(), "the CRD does not require a spec");
+    // For Go structs a null entry is one without fields, and a null string is empty.
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [null]}}";
+    assert!(codes(pod).contains(&"missing-required"), "{:?}", codes(pod));
+    assert_eq!(codes(&container("args: [null], env: [{name: A, value: null}]")), [""; 0]);
+}
+
+#[test]
+fn kinds_that_preserve_unknown_fields_keep_nulls() {
+    for (version, preserves) in [("v1", "preserveUnknownFields: true, "), ("v1beta1", "")] {
+        let crd = format!(
+            "{{apiVersion: apiextensions.k8s.io/{version}, kind: CustomResourceDefinition, spec: {{{preserves}group: \
+             example.com, names: {{kind: Old, plural: olds}}, scope: Namespaced, versions: [{{name: v1, schema: \
+             {{openAPIV3Schema: {{type: object, properties: {{spec: {{type: object, properties: {{a: {{type: \
+             string}}}}}}}}}}}}}}]}}}}"
+        );
+        let crd = crd.parse::<Node>().expect("a definition").to_json_value();
+        let schema = Schema::embedded().with_crds(&[crd]).expect("a definition");
+        let codes = |spec: &str| {
+            let text =
+                format!("{{apiVersion: example.com/v1, kind: Old, metadata: {{name: a}}, spec: {spec}}}");
+            let node: Node = text.parse().expect("YAML");
+            let found = validate(&node, &schema, &ValidateOptions::default());
+            found.iter().map(|violation| violation.rule.code()).collect::<Vec<_>>()
+        };
+        assert_eq!(codes("{a: b, unknown: {c: 1}}"), [""; 0]);
+        assert_eq!(codes("{a: null}"), ["null-value"]);
+    }
+}
+
+#[test]
+fn spaces_around_an_image_are_only_rejected_in_pods() {
+    let severity = |text: &str| {
+        let found = found(text, &ValidateOptions::default());
+        found.iter().map(|violation| (violation.rule.code(), violation.severity)).collect::<Vec<_>>()
+    };
+    let pod = "containers: [{name: c, image: 'i '}]";
+    assert_eq!(
+        severity(&format!("{{apiVersion: v1, kind: Pod, metadata: {{name: a}}, spec: {{{pod}}}}}")),
+        [("image", Severity::Error)]
+    );
+    let deployment = format!(
+        "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: a}}, spec: {{selector: {{matchLabels: {{a: b}}}}, \
+         template: {{metadata: {{labels: {{a: b}}}}, spec: {{{pod}}}}}}}}}"
+    );
+    assert_eq!(severity(&deployment), [("image", Severity::Warning)]);
+}
+
+#[test]
 fn patterns_that_cannot_be_compiled_are_notes() {
     for field in ["large: abc", "not_large: abc"] {
         let found = found(&thing(&format!("spec: {{size: 1, {field}}}")), &ValidateOptions::default());
         let [note] = found.as_slice() else { panic!("{field}: {found:?}") };
-        assert_eq!((note.rule, note.severity), (PATTERN, Severity::Note));
+        assert_eq!((note.rule, note.severity), (SCHEMA_PATTERN, Severity::Note));
         assert!(note.message.contains("was not checked: ") && note.help.is_some() && !note.at.is_none());
         assert!(!note.message.contains("abc"), "it quotes no value");
     }

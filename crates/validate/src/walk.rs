@@ -1,6 +1,8 @@
 //! The traversal of an object by its schema: unknown fields, types, required fields, constraints, duplicate
 //! entries.
 
+use std::sync::LazyLock;
+
 use rustc_hash::FxHashMap;
 
 use super::constraints::{CompiledConstraints, duplicate_entries};
@@ -17,6 +19,9 @@ use smp_text::diagnostic::Severity;
 use smp_text::path::{FieldPath, PathValue};
 use smp_text::source::Span;
 use smp_text::yaml::{Entry, Map, Node, Value, did_you_mean};
+
+/// The value that the API server decodes a null entry of a list of objects to.
+static EMPTY_OBJECT: LazyLock<Map> = LazyLock::new(Map::default);
 
 /// The maximum number of unknown fields of an object for which a suggestion is searched.
 const MOST_LOOKED_UP: usize = 20;
@@ -134,17 +139,31 @@ impl<'n> SchemaWalk<'n> {
         self.report(&rules::wrong_type::RULE, node.span(), message).help = help;
     }
 
-    /// Reports null in a custom resource. For built-in kinds null counts as absent.
-    fn null(&mut self, node: &Node, cursor: Cursor<'n>) {
-        let typed = cursor.type_kind() != TypeKind::Any && !cursor.preserves_unknown_fields();
-        if self.decoding != Decoding::Structural || self.in_status || !typed {
-            return;
-        }
-        let text = cursor.constraints_text();
-        if text.is_none_or(|text| !self.options.compiled_constraints(text).own.nullable) {
-            let message = format!("this must be {}, but is null", expected(cursor));
-            self.report(&rules::null_value::RULE, node.span(), message).help =
-                Some("remove the field, or set a value".into());
+    /// Validates null. The API server has already removed null fields, and set the defaults, so in custom resources
+    /// only entries of lists, nullable fields and everything in kinds that preserve unknown fields are left.
+    fn null(&mut self, node: &'n Node, cursor: Cursor<'n>) {
+        let is_entry = matches!(self.steps.last(), Some(WalkStep::Entry { .. }));
+        let kind = cursor.type_kind();
+        match self.decoding {
+            _ if self.in_status => {}
+            // The Go struct of the entry keeps its zero value.
+            Decoding::BuiltIn if is_entry && kind == TypeKind::Object => {
+                self.map(node, &EMPTY_OBJECT, cursor);
+            }
+            Decoding::Structural => {
+                let has_type = !matches!(kind, TypeKind::Any | TypeKind::IntOrString);
+                let text = cursor.constraints_text();
+                let demands = text.map(|text| self.options.compiled_constraints(text));
+                if has_type && demands.as_ref().is_none_or(|demands| !demands.own.nullable) {
+                    let message = format!("this must be {}, but is null", expected(cursor));
+                    let thing = if is_entry { "entry" } else { "field" };
+                    self.report(&rules::null_value::RULE, node.span(), message).help =
+                        Some(format!("remove the {thing}, or set a value"));
+                } else if let Some((rule, message)) = demands.and_then(|demands| demands.enumeration(node)) {
+                    self.report(rule, node.span(), message);
+                }
+            }
+            Decoding::BuiltIn | Decoding::Types => {}
         }
     }
 
@@ -202,7 +221,7 @@ impl<'n> SchemaWalk<'n> {
         for (pattern, why) in &demands.invalid_patterns {
             let message = format!("pattern `{pattern}` was not checked: {why}");
             if self.found.iter().all(|violation| violation.message != message) {
-                let violation = self.report(&rules::pattern::RULE, node.span(), message);
+                let violation = self.report(&rules::schema_pattern::RULE, node.span(), message);
                 violation.severity = Severity::Note;
                 violation.help = Some("check the value manually, or use a server-side dry run".into());
             }
@@ -374,6 +393,12 @@ impl<'n> SchemaWalk<'n> {
             rules::check_type(name, Subject { node, map, object: self.object, is_object: is_whole });
         let before = self.found.len();
         self.violations(violations);
+        // Spaces around an image are only rejected when the Pod of a workload is created.
+        if name == "Container" && self.object.get("kind").and_then(Node::as_str) != Some("Pod") {
+            let of_image =
+                self.found[before..].iter_mut().filter(|violation| violation.rule == &rules::image::RULE);
+            of_image.for_each(|violation| violation.severity = Severity::Warning);
+        }
         // A CronJob is accepted with any metadata of its jobs, but the jobs are rejected. Metric selectors are not
         // validated.
         if let [.., WalkStep::Field { name: "jobTemplate", .. }, WalkStep::Field { name: "metadata", .. }]

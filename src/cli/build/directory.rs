@@ -152,7 +152,8 @@ impl OutputDirectory {
             let first = &self.files[first];
             let path = self.path.join(&file.path);
             let message = format!("two resources would be written to {}", path.display());
-            let of = |file: &OutputFile| format!("{} of {}", file.resource, file.target.display());
+            let of =
+                |file: &OutputFile| format!("{} of the target `{}`", file.resource, file.target.display());
             return Err(Diagnostic::error(Code::Ambiguous, message)
                 .note(format!("they are {} and {}", of(first), of(&file)))
                 .help("print them instead, or write them to one file with --output FILE"));

@@ -173,5 +173,5 @@ impl<'s> Proof<'s> {
 
 /// Prints that there is nothing to fix.
 pub(super) fn print_nothing_fixed() {
-    render::print_conclusion(Severity::Note, "no fixable findings");
+    render::print_conclusion(Severity::Note, "no finding has a fix");
 }

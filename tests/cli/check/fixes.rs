@@ -80,14 +80,14 @@ patches:
     insta::assert_snapshot!(diagnostics, @r"
     note: json/kustomization.yaml: `vars` cannot be replaced automatically; use `replacements`
     note: json/kustomization.yaml: `patchesJson6902` was not replaced, because the output might change
-    note: no fixable findings
+    note: no finding has a fix
     error: 3 findings in 1 target: 1 error, 2 warnings
     ");
     assert_eq!(read("json/kustomization.yaml"), json);
     let fine = run(home, &["check", "fine", "--fix"]);
     let diagnostics = String::from_utf8_lossy(&fine.stderr);
     insta::assert_snapshot!(diagnostics, @r"
-    note: no fixable findings
+    note: no finding has a fix
     note: no findings in 1 target
     ");
     assert!(fine.status.success(), "{diagnostics}");

@@ -223,9 +223,9 @@ spec:
     assert_eq!(reported("cluster-admin", POD), [""; 0]);
     assert_eq!(reported("views", POD), [""; 0], "a plural is another word");
     assert_eq!(reported("system:something-else", POD), [""; 0]);
-    assert_eq!(reported("cluser-admin", POD), ["dangling-reference binding.yaml:7"]);
-    assert_eq!(reported("system:auth-delegatr", POD), ["dangling-reference binding.yaml:7"]);
-    assert_eq!(reported("view", &pod), ["dangling-reference pod.yaml:5"]);
+    assert_eq!(reported("cluser-admin", POD), ["misspelled-reference binding.yaml:7"]);
+    assert_eq!(reported("system:auth-delegatr", POD), ["misspelled-reference binding.yaml:7"]);
+    assert_eq!(reported("view", &pod), ["misspelled-reference pod.yaml:5"]);
 }
 
 #[cfg(unix)]

@@ -182,7 +182,7 @@ fn duplicate_resources_are_reported() {
     assert_eq!(all, [""; 0]);
     let output = program::run_with_stdin(program::command(home, &["check", "-o", "short", "-"]), &twice);
     insta::assert_snapshot!(stdout(&output), @r"
-    <stdin>:8:1: error[duplicate-resource]: duplicate resource id: Pod web
+    <stdin>:8:1: error[duplicate-resource]: two resources have the same group, kind, namespace and name: Pod web
     <stdin>:13:12: error[container-without-image]: container `web` has no image
     <stdin>:13:17: error[unknown-field]: unknown field `imag`
     ");
@@ -382,15 +382,15 @@ check:
     };
     assert_eq!(
         declared("  - {kind: ConfigMap, name: 'web-conf??'}\n"),
-        ["dangling-reference all.yaml:6", "unused-suppression .smp.yaml:3"]
+        ["misspelled-reference all.yaml:6", "unused-suppression .smp.yaml:3"]
     );
     assert_eq!(
         declared("  - {kind: ConfigMap, name: 'web-?confg'}\n"),
-        ["dangling-reference all.yaml:6", "unused-suppression .smp.yaml:3"]
+        ["misspelled-reference all.yaml:6", "unused-suppression .smp.yaml:3"]
     );
     assert_eq!(
         declared("  - {kind: ConfigMap, name: 'web-co?g'}\n"),
-        ["dangling-reference all.yaml:6", "unused-suppression .smp.yaml:3"]
+        ["misspelled-reference all.yaml:6", "unused-suppression .smp.yaml:3"]
     );
     assert_eq!(declared("  - {kind: ConfigMap, name: 'web-co?fg'}\n"), [""; 0]);
     assert_eq!(

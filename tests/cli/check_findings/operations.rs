@@ -307,7 +307,7 @@ patches:
       ::: base/web.yaml:20:19
        |
     20 |   selector: {app: web}
-       |                   --- affects this value
+       |                   --- this value no longer fits
        |
       ::: b/labels.yaml:8:14
        |
@@ -327,7 +327,7 @@ patches:
      ::: base/web.yaml:5:33
       |
     5 |   selector: {matchLabels: {app: web}}
-      |                                 --- affects this value
+      |                                 --- this value no longer fits
       |
       = resource: Deployment.apps web
       = field: spec.selector.matchLabels.app

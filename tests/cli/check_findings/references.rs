@@ -70,7 +70,7 @@ spec:
 "
         )
     };
-    let want = ["dangling-reference: StatefulSet `web` is not in the build"];
+    let want = ["misspelled-reference: StatefulSet `web` is not in the build"];
     assert_eq!(findings_of(&scaler("StatefulSet", "web")), want);
     assert_eq!(findings_of(&scaler("StatefulSet", "api")), [""; 0]);
     let set = |name| {
@@ -93,7 +93,10 @@ spec: {{selector: {{app: db}}, ports: [{{port: 1}}]}}
 "
         )
     };
-    assert_eq!(findings_of(&set("data-dbb")), ["dangling-reference: Service `data-dbb` is not in the build"]);
+    assert_eq!(
+        findings_of(&set("data-dbb")),
+        ["misspelled-reference: Service `data-dbb` is not in the build"]
+    );
     assert_eq!(findings_of(&set("data-db")), [""; 0]);
     // A dashboard found by a sidecar through its label needs no reference.
     let mount = POD.replace(
@@ -238,7 +241,7 @@ fn misspelled_references_are_reported_despite_renames() {
             let renamings = if right == "web-user" && i < 10 { &RENAMINGS[3..] } else { &RENAMINGS };
             let numbers = 0..renamings.len();
             let want: Vec<_> =
-                numbers.map(|n| format!("dangling-reference {n}/all.yaml:{}", i + 1)).collect();
+                numbers.map(|n| format!("misspelled-reference {n}/all.yaml:{}", i + 1)).collect();
             assert_eq!(findings_after_renames(&lines.join("\n"), renamings), want, "{changed}");
         }
     }
@@ -301,7 +304,7 @@ configMapGenerator:
         POD.replace("{name: web, image: nginx}", &both)
     };
     for (name, want) in
-        [("web-envs", &["dangling-reference all.yaml:6"][..]), ("web-env", &[]), ("other", &[])]
+        [("web-envs", &["misspelled-reference all.yaml:6"][..]), ("web-env", &[]), ("other", &[])]
     {
         let home = temp_dir(&[("kustomization.yaml", kustomization), ("all.yaml", &pod(name))]);
         assert_eq!(check_findings(home.path(), &["."]).0, want, "{name}");

@@ -122,7 +122,8 @@ base/kustomization.yaml
       |                         ^^^^^^^^
       |
       = target: overlays/prod
-      = help: looked for overlays/prod/web.yaml
+      = note: the path leads to overlays/prod/web.yaml
+      = help: paths are relative to the directory of the kustomization file
     error: 1 of 2 targets failed: overlays/prod
     ");
     let alone = run(home.path(), &["deps", "overlays/prod"]);

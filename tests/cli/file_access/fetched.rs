@@ -183,7 +183,7 @@ fn no_base_is_searched_above_a_fetched_repository() {
         std::fs::write(repository.join("base/secret.yaml"), map(super::SECRET)).expect("written");
     }
     let message = workspace.rejected(&["build", &url]);
-    assert!(message.contains("no base found for the plain directory"), "{message}");
+    assert!(message.contains("so it is merged over a base, and none was found"), "{message}");
 }
 
 /// A fake helm that records the directory it pulls charts to, and creates them.

@@ -34,8 +34,8 @@ fn symlinks_out_of_a_kustomization_are_rejected() {
         workspace.link("app/l.yaml", "../out/secret.yaml");
         workspace.link("app/d", "/out");
         let message = workspace.rejected(&["build", "app"]);
-        assert!(message.contains(&format!("`{named}` is not in or below app")), "{text}: {message}");
-        assert!(message.contains("it resolves to out/secret.yaml"), "{text}: {message}");
+        assert!(message.contains(&format!("`{named}` is not in or below `app`")), "{text}: {message}");
+        assert!(message.contains("it resolves to `out/secret.yaml`"), "{text}: {message}");
     }
 }
 
@@ -47,7 +47,7 @@ fn symlinks_out_of_plain_directories_are_rejected() {
             let workspace = Workspace::new(&[("base/a.yaml", &map("a")), ("over/b.yaml", &map("b"))]);
             workspace.link(&format!("{directory}/{link}"), target);
             let message = workspace.rejected(&["build", target_directory]);
-            let want = format!("`{directory}/{link}` is not in or below {directory}");
+            let want = format!("`{directory}/{link}` is not in or below `{directory}`");
             assert!(message.contains(&want), "{message}");
             let given = ["build", "over", "--base", "base"];
             assert!(workspace.rejected(&given).contains(&want), "a base that is given");
@@ -133,7 +133,7 @@ fn unreadable_kustomization_is_an_error() {
         let outside = workspace();
         outside.link(&path, "../out/secret.yaml");
         let message = outside.rejected(&["build", "app"]);
-        assert!(message.contains(&format!("`{path}` is not in or below app")), "{message}");
+        assert!(message.contains(&format!("`{path}` is not in or below `app`")), "{message}");
         let lost = workspace();
         lost.link(&path, "nowhere");
         assert!(
@@ -345,7 +345,7 @@ fn detected_bases_must_be_inside_the_repository() {
                 let reported = outcome.messages + &outcome.output;
                 assert!(!outcome.succeeded && !reported.contains(SECRET), "{command} {flags:?}: {reported}");
                 assert!(
-                    reported.contains(&format!("`{base}` is not in or below repo")),
+                    reported.contains(&format!("`{base}` leads out of `repo`")),
                     "{command} {flags:?}: {reported}"
                 );
                 assert!(reported.contains("--base .docker"), "{reported}");
@@ -353,7 +353,7 @@ fn detected_bases_must_be_inside_the_repository() {
         }
         let all = workspace.run(&["check", "-R", "repo"]);
         assert!(
-            !all.succeeded && all.output.contains(&format!("`{base}` is not in or below repo")),
+            !all.succeeded && all.output.contains(&format!("`{base}` leads out of `repo`")),
             "{} {}",
             all.output,
             all.messages
@@ -378,9 +378,9 @@ fn detected_bases_without_a_repository_must_be_inside_the_directory() {
     workspace.link("app/base", "/.docker");
     let message = workspace.rejected(&["build", "app/over"]);
     insta::assert_snapshot!(message, @r"
-    error[outside-root]: `app/base` is not in or below app
+    error[outside-root]: `app/base` leads out of `app`: it is a symlink to `.docker`
      |
-     = note: it resolves to .docker and was found as the base of app/over
+     = note: it was found as the base of `app/over`
      = help: if it is the intended base, pass --base .docker
     ");
 }
@@ -391,7 +391,7 @@ fn no_base_is_detected_beside_a_repository() {
     workspace.repository("repo");
     let message = workspace.rejected(&["build", "repo"]);
     insta::assert_snapshot!(message, @r"
-    error[missing-field]: no base found for the plain directory repo
+    error[missing-field]: `repo` has no kustomization.yaml, so it is merged over a base, and none was found
      |
      = note: looked for a directory `base` next to it and next to its parent
      = help: pass the base with --base DIR, or add a kustomization.yaml

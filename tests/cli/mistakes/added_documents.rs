@@ -111,7 +111,7 @@ fn unmatched_document_suggests_a_resource() {
         let reported = reported(home.path(), &["build", name]);
         assert_contains_all(
             &reported,
-            &["warning[added-document]: resource is not in the base and is added", want],
+            &["warning[added-document]: this resource is not in the base, so it is added", want],
         );
         assert_contains_all(&reported, &[&format!("--> {name}/a.yaml:1:1"), "::: base/"]);
     }
@@ -120,7 +120,7 @@ fn unmatched_document_suggests_a_resource() {
     }
     let reported = rejected(home.path(), &["build", "half"]);
     insta::assert_snapshot!(reported, @r"
-    error[added-document]: resource is not in the base and cannot be added: missing `spec.selector`, `spec.template`
+    error[added-document]: this resource is not in the base, and cannot be added because it lacks `spec.selector`, `spec.template`
      --> half/a.yaml:1:1
       |
     1 | apiVersion: apps/v1
@@ -135,7 +135,7 @@ fn unmatched_document_suggests_a_resource() {
       = help: did you mean Deployment `web`?
     ");
     insta::assert_snapshot!(&rejected(home.path(), &["build", "bare"]), @r"
-    error[added-document]: resource is not in the base and cannot be added: missing `spec`
+    error[added-document]: this resource is not in the base, and cannot be added because it lacks `spec`
      --> bare/a.yaml:1:1
       |
     1 | apiVersion: apps/v1
@@ -172,7 +172,7 @@ spec: {{replicas: 3}}
         ("custom/x.yaml", &half("fleet.example.com/v1", "web")),
         ("whole/x.yaml", &DEPLOYMENT.replace("name: web\n  namespace", "name: web-canary\n  namespace")),
     ]);
-    let lacks = "resource is not in the base and cannot be added: missing `spec.selector`, `spec.template`";
+    let lacks = "this resource is not in the base, and cannot be added because it lacks `spec.selector`, `spec.template`";
     let table = [
         ("longer", "did you mean Deployment `web`?"),
         ("other", "add the missing fields, or use the name of a resource in the base"),
@@ -187,7 +187,7 @@ spec: {{replicas: 3}}
         );
     }
     insta::assert_snapshot!(&reported(home.path(), &["build", "custom"]), @r"
-    warning[added-document]: resource is not in the base and is added
+    warning[added-document]: this resource is not in the base, so it is added
      --> custom/x.yaml:1:1
       |
     1 | apiVersion: fleet.example.com/v1
@@ -262,7 +262,7 @@ metadata: {name: x}
     }
     let told_half = rejected(home.path(), &["build", "half"]);
     insta::assert_snapshot!(told_half, @r"
-    error[added-document]: resource is not in the base and cannot be added: missing `spec.selector`, `spec.template`
+    error[added-document]: this resource is not in the base, and cannot be added because it lacks `spec.selector`, `spec.template`
      --> half/a.yaml:1:1
       |
     1 | apiVersion: apps/v1

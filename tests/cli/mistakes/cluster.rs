@@ -177,7 +177,7 @@ patches: [{path: p.yaml}]
     );
     let findings_of = rejected(home.path(), &["apply", "prod", "--dry-run=client"]);
     insta::assert_snapshot!(findings_of, @r"
-    error[no-schema]: this list was replaced: no schema defines how its entries merge
+    error[no-schema]: this list is replaced: no schema defines how its entries merge
      --> prod/w.yaml:4:14
       |
     4 | spec: {list: [{name: a, x: 1}]}
@@ -203,7 +203,7 @@ patches: [{path: p.yaml}]
     // A kustomization requests the list merge of kustomize explicitly.
     let app = ["apply", "app", "--dry-run=client", "--load-restrictor=LoadRestrictionsNone"];
     insta::assert_snapshot!(&reported(home.path(), &app), @r"
-    warning[no-schema]: this list was replaced: no schema defines how its entries merge
+    warning[no-schema]: this list is replaced: no schema defines how its entries merge
      --> app/p.yaml:4:14
       |
     4 | spec: {list: [{name: a, x: 1}]}
@@ -212,7 +212,7 @@ patches: [{path: p.yaml}]
       = resource: Widget.example.com w
       = field: spec.list
       = help: provide a schema, or name its merge keys with `$patchMergeKey`
-    note: 1 object (dry run): nothing was sent
+    note: dry run: 1 object, nothing was sent
     ");
 }
 

@@ -222,7 +222,7 @@ fn base_flag_with_a_kustomization_is_a_usage_error() {
         assert_contains_all(
             &reported,
             &[
-                "`--base` cannot be used with a kustomization",
+                "`--base` cannot be used with the kustomization",
                 "lists its bases under `resources`: remove the flag",
             ],
         );
@@ -277,7 +277,11 @@ configurations: [config.yaml]
                 let reported = rejected(home.path(), args);
                 assert_contains_all(
                     &reported,
-                    &["duplicate resource id: ConfigMap a", "a.yaml:1:1", "b.yaml:1:1"],
+                    &[
+                        "two resources have the same group, kind, namespace and name: ConfigMap a",
+                        "a.yaml:1:1",
+                        "b.yaml:1:1",
+                    ],
                 );
             }
             rejected(home.path(), &["build", "over"]);

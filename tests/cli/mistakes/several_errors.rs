@@ -36,14 +36,15 @@ data: [1]
     2 | patches: [{path: x.yaml}, {path: y.yaml}, {path: z.yaml}]
       |                  ^^^^^^
       |
-      = help: did you mean `a.yaml`? looked for patched/x.yaml
+      = note: the path leads to patched/x.yaml
+      = help: did you mean `a.yaml`?
     error[no-match]: patch target matches no resource: ConfigMap nobody
      --> patched/y.yaml:4:9
       |
     4 |   name: nobody
       |         ^^^^^^
       |
-      = help: the patch needs kind, name and namespace of a resource, or a `target`
+      = help: no resource of this kustomization and its bases has this kind and name, which are compared before namePrefix, nameSuffix and namespace of this kustomization apply
     error[wrong-type]: a list cannot be merged with a map
      --> patched/z.yaml:4:7
       |
@@ -135,28 +136,32 @@ replicas:
     1 | resources: [nope.yaml, a.yaml]
       |             ^^^^^^^^^
       |
-      = help: looked for app/nope.yaml
+      = note: the path leads to app/nope.yaml
+      = help: paths are relative to the directory of the kustomization file
     error[io]: `../nothing` cannot be read: no such file or directory
      --> app/kustomization.yaml:7:14
       |
     7 | components: [../nothing]
       |              ^^^^^^^^^^
       |
-      = help: looked for nothing
+      = note: the path leads to nothing
+      = help: paths are relative to the directory of the kustomization file
     error[io]: `p.yaml` cannot be read: no such file or directory
      --> app/kustomization.yaml:9:9
       |
     9 | - path: p.yaml
       |         ^^^^^^
       |
-      = help: did you mean `a.yaml`? looked for app/p.yaml
+      = note: the path leads to app/p.yaml
+      = help: did you mean `a.yaml`?
     error[io]: `gone.txt` cannot be read: no such file or directory
       --> app/kustomization.yaml:11:21
        |
     11 | - {name: c, files: [gone.txt]}
        |                     ^^^^^^^^
        |
-       = help: looked for app/gone.txt
+       = note: the path leads to app/gone.txt
+       = help: paths are relative to the directory of the kustomization file
     warning[deprecated-field]: `bases` is deprecated
      --> app/kustomization.yaml:2:1
       |

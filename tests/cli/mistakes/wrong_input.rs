@@ -239,8 +239,9 @@ resources: [{list}]
     2 | resources: ['aaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'aaaaaaaaaaaaaaaaaaaaa...
       |             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
       |
+      = note: the path leads to app/aaaaaaaaaaaaaaaaaaaaaaaaaaaaa
       = note: and 499 more: app/kustomization.yaml:2:46, app/kustomization.yaml:2:79, app/kustomization.yaml:2:112, ...
-      = help: looked for app/aaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+      = help: paths are relative to the directory of the kustomization file
     ");
     assert!(
         reported.lines().all(|line| line.len() < 400),

@@ -119,7 +119,10 @@ fn other_files_are_merged() {
     assert_eq!(out("config/crd/patches/p.yaml"), both);
     let reported = text(&output.stderr);
     for name in ["t.yaml", "config/crd/patches/p.yaml"] {
-        assert!(reported.contains(&format!("dest/{name} is merged by lines: ")), "{reported}");
+        assert!(
+            reported.contains(&format!("dest/{name} ")) && reported.contains("so it is merged line by line"),
+            "{reported}"
+        );
     }
     assert_eq!(merge3(&directory, &["--output-dir", "out"]).status.code(), Some(1), "it is not empty now");
 }

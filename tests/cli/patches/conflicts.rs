@@ -163,7 +163,7 @@ fn null_and_empty_fields_are_not_conflicts() {
         ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml", "--dialect", "overlay"];
     let diagnostics = fail(files.path(), &create);
     insta::assert_snapshot!(diagnostics, @r"
-    error[conflict]: changed in the cluster since the last apply, and the manifest has a different value
+    error[conflict]: the cluster and the manifest both changed this field since the last apply
      --> new.yaml:7:13
       |
     7 |   selector: {matchLabels: {app: web}}
@@ -175,7 +175,7 @@ fn null_and_empty_fields_are_not_conflicts() {
       |             ------------------------------------ value in the cluster
       |
       = field: spec.selector
-      = help: use --overwrite to undo the change of the live object, or copy it to the manifest
+      = help: use --overwrite to undo the change in the cluster, or copy the value of the cluster to the manifest
     ");
     let got = apply_patch_type(&files, "live.yaml", &[&create[..5], &["--overwrite"]].concat(), TYPES[3]);
     assert_eq!(got["metadata"], want["metadata"]);
@@ -217,7 +217,7 @@ fn conflicts_name_the_overwrite_flag() {
     for of in TYPES {
         let diagnostics = fail(files.path(), &[&create[..], of].concat());
         assert!(
-            diagnostics.contains("use --overwrite to undo the change of the live object"),
+            diagnostics.contains("use --overwrite to undo the change in the cluster"),
             "{of:?}: {diagnostics}"
         );
     }

@@ -75,7 +75,7 @@ spec:
     for (manifest, patch, location) in table {
         let reported = diagnostics(manifest, &["--dialect", "kustomize", "-p", patch]);
         assert_eq!(
-            reported.contains("kustomize drops this entry"),
+            reported.contains("kustomize confuses entries of this list and drops this one"),
             location.is_some(),
             "{patch}: {reported}"
         );
@@ -125,7 +125,7 @@ fn values_that_are_not_secret_are_shown() {
     assert!(!reported.contains("***"), "{reported}");
     let reported = rejected(CONFIG, &["-p", r#"{"data": {"f": "marked", "$patch": "x"}}"#]);
     insta::assert_snapshot!(reported, @r#"
-    error[directive]: `$patch` cannot be a string
+    error[directive]: the value of `$patch` is unknown
      --> --patch:1:36
       |
     1 | {"data": {"f": "marked", "$patch": "x"}}

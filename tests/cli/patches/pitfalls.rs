@@ -25,7 +25,7 @@ fn entries_lost_by_kustomize_are_reported() {
     assert_eq!(diagnostics, "", "all keys tell them apart");
     let diagnostics = patch("{spec: {ports: [{port: 53, nodePort: 30053}]}}");
     insta::assert_snapshot!(diagnostics, @r"
-    warning[ambiguous]: kustomize does not apply the patch to this entry
+    warning[ambiguous]: kustomize confuses entries of this list and does not apply the patch to this one
      --> dns.yaml:7:5
       |
     7 |   - {name: a, port: 53, protocol: TCP}
@@ -33,7 +33,7 @@ fn entries_lost_by_kustomize_are_reported() {
       |
       = resource: Service dns
       = field: spec.ports[port=53,protocol=TCP]
-      = help: set all merge keys on each entry of the list, or use --dialect overlay or apiserver
+      = help: kustomize identifies entries by fewer merge keys if an entry lacks one: set all merge keys on each entry of the list and the patch, each combination once, or use --dialect overlay or apiserver
     ");
     let twice = SERVICE.replace("UDP", "TCP");
     fs::write(files.path().join("dns.yaml"), twice).expect("written");
@@ -54,7 +54,7 @@ fn entries_lost_by_kustomize_are_reported() {
       = field: spec.ports[port=53,protocol=TCP]
       = note: kustomize merges this list anyway and may drop entries
       = help: remove one of them, or change its key
-    warning[ambiguous]: kustomize drops this entry
+    warning[ambiguous]: kustomize confuses entries of this list and drops this one
      --> dns.yaml:7:5
       |
     7 |   - {name: a, port: 53, protocol: TCP}
@@ -62,12 +62,12 @@ fn entries_lost_by_kustomize_are_reported() {
       |
       = resource: Service dns
       = field: spec.ports[port=53,protocol=TCP]
-      = help: set all merge keys on each entry of the list, or use --dialect overlay or apiserver
+      = help: kustomize identifies entries by fewer merge keys if an entry lacks one: set all merge keys on each entry of the list and the patch, each combination once, or use --dialect overlay or apiserver
     warning: 2 warnings
     ");
     let diagnostics = patch("{spec: {ports: [{$patchMergeKey: [port, protocol], port: 54, protocol: TCP}]}}");
     insta::assert_snapshot!(diagnostics, @r"
-    warning[ambiguous]: kustomize drops this entry
+    warning[ambiguous]: kustomize confuses entries of this list and drops this one
      --> dns.yaml:7:5
       |
     7 |   - {name: a, port: 53, protocol: TCP}
@@ -75,7 +75,7 @@ fn entries_lost_by_kustomize_are_reported() {
       |
       = resource: Service dns
       = field: spec.ports[port=53,protocol=TCP]
-      = help: set all merge keys on each entry of the list, or use --dialect overlay or apiserver
+      = help: kustomize identifies entries by fewer merge keys if an entry lacks one: set all merge keys on each entry of the list and the patch, each combination once, or use --dialect overlay or apiserver
     warning[directive]: kustomize does not support `$patchMergeKey` and treats it as an ordinary field
      --> --patch:1:34
       |
@@ -141,7 +141,8 @@ spec:
             files.path(),
             &["patch", "-f", "thing.yaml", "--schema=types.yaml", "--dialect", "kustomize", "-p", &patch],
         );
-        let reported = diagnostics.matches("kustomize drops this entry").count();
+        let reported =
+            diagnostics.matches("kustomize confuses entries of this list and drops this one").count();
         assert_eq!(reported, lost.len(), "{list}{entry}: {diagnostics}");
         for location in lost {
             assert!(diagnostics.contains(location), "{location}: {diagnostics}");
@@ -253,9 +254,8 @@ metadata: {name: b}
     let diagnostics =
         fail(files.path(), &["patch", "-f", "two.yaml", "--all", "-p", "{spec: {paused: true}}"]);
     for (kind, location) in [("A", "two.yaml:1:1"), ("B", "two.yaml:5:1")] {
-        let rejected = format!(
-            "does not support strategic merge patches for e.io/v1 {kind}, which is not built in: 415"
-        );
+        let rejected =
+            format!("strategic merge patches do not work for e.io/v1 {kind}, which is not built in");
         assert!(diagnostics.contains(&rejected) && diagnostics.contains(location), "{diagnostics}");
     }
     assert_eq!(diagnostics.matches("help: use --type=merge").count(), 2, "{diagnostics}");
@@ -540,7 +540,7 @@ metadata: {name: a}
     let (_, diagnostics) =
         succeed(files.path(), &["patch", "-f", "a.yaml", "-p", "{stringData: {$patch: hunter2}}"]);
     insta::assert_snapshot!(diagnostics, @r"
-    warning[directive]: `$patch` has no counterpart in the live object: the API server drops this map
+    warning[directive]: the live object has nothing here for `$patch` to change: the API server drops this map
      --> --patch:1:14
       |
     1 |              ***

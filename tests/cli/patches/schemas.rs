@@ -142,7 +142,7 @@ fn strategic_patch_of_a_custom_resource_is_rejected_as_by_the_server() {
     let args = ["patch", "-f", "d", "-p", "{kind: Thing, spec: {l: [{id: 2, x: 2}]}}"];
     let diagnostics = fail(files.path(), &args);
     insta::assert_snapshot!(diagnostics, @r"
-    error[no-schema]: the API server does not support strategic merge patches for example.com/v1 Thing, which is not built in: 415 Unsupported Media Type
+    error[no-schema]: strategic merge patches do not work for example.com/v1 Thing, which is not built in: the API server would answer 415
      --> d/a.yaml:1:1
       |
     1 | apiVersion: example.com/v1
@@ -150,7 +150,7 @@ fn strategic_patch_of_a_custom_resource_is_rejected_as_by_the_server() {
       |
       = resource: Thing.example.com a
       = note: target: example.com/v1 Thing a in a.yaml
-      = help: use --type=merge, which works for any kind, --dialect=overlay, or --schema FILE (with --schema-type for documents without a kind)
+      = help: use --type=merge, which works for any kind; to patch without a server, use --dialect=overlay or --schema FILE, with --schema-type for documents without a kind
     ");
     let with = |more: &[&str]| succeed(files.path(), &[&args, more].concat()).0;
     assert!(with(&["--type", "merge"]).contains("l: [{id: 2, x: 2}]"));
@@ -160,13 +160,13 @@ fn strategic_patch_of_a_custom_resource_is_rejected_as_by_the_server() {
     let create = ["create-patch", "d/a.yaml", "b.yaml"];
     fs::write(files.path().join("b.yaml"), CUSTOM.replace("{id: 2}", "{id: 2, x: 2}")).expect("written");
     insta::assert_snapshot!(fail(files.path(),&create), @r"
-    error[no-schema]: the API server does not support strategic merge patches for example.com/v1 Thing, which is not built in: 415 Unsupported Media Type
+    error[no-schema]: strategic merge patches do not work for example.com/v1 Thing, which is not built in: the API server would answer 415
      --> b.yaml:1:1
       |
     1 | apiVersion: example.com/v1
       | ^
       |
-      = help: use --type=merge, which works for any kind, --dialect=overlay, or --schema FILE (with --schema-type for documents without a kind)
+      = help: use --type=merge, which works for any kind; to patch without a server, use --dialect=overlay or --schema FILE, with --schema-type for documents without a kind
     ");
     let (patch, diagnostics) = succeed(files.path(), &[&create[..], &["--dialect", "overlay"]].concat());
     assert_eq!(
@@ -181,7 +181,7 @@ spec:
 "
     );
     insta::assert_snapshot!(diagnostics, @r"
-    warning[no-schema]: this list was replaced: no schema defines how its entries merge
+    warning[no-schema]: this list is replaced: no schema defines how its entries merge
      --> b.yaml:6:6
       |
     6 |   l: [{id: 1, x: 1}, {id: 2, x: 2}]

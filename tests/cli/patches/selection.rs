@@ -119,6 +119,7 @@ fn patch_with_a_namespace_does_not_move_manifests() {
     1 | {kind: ConfigMap, metadata: {name: c, namespace: test}, data: {a: new}}
       |                                                  ^^^^
       |
+      = note: the input has these manifests:
       = note: v1 ConfigMap c in none.yaml
       = note: v1 ConfigMap c in prod.yaml
       = help: remove the namespace from the patch, or select the manifest by kind or name to set `namespace: test`
@@ -228,10 +229,11 @@ fn unmatched_patch_suggests_resources() {
     1 | {kind: Kustomization}
       | ^
       |
-      = note: kustomizations and documents without a kind are only patched when selected by kind, name or labels, or with all manifests
+      = note: kustomizations and documents without a kind are only patched if --kind, --name, -l or --all selects them
+      = note: the input has these manifests:
       = note: apps/v1 Deployment db in db.yaml
       = note: apps/v1 Deployment web in web.yaml
-      = help: a manifest must have the apiVersion, kind and name of the patch, where the patch sets them
+      = help: set apiVersion, kind and name in the patch to those of one of the manifests
     ");
     insta::assert_snapshot!(patch("{}", &["-l", "tier=none"]), @r"
     error[no-match]: selection matches no manifest
@@ -240,6 +242,7 @@ fn unmatched_patch_suggests_resources() {
     1 | {}
       | ^
       |
+      = note: the input has these manifests:
       = note: a document without a kind in kustomization.yaml
       = note: a document without a kind in values.yaml
       = note: kustomize.config.k8s.io/v1beta1 Kustomization in overlay/kustomization.yaml

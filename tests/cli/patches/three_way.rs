@@ -54,7 +54,7 @@ fn concurrent_changes_are_overwritten_only_with_the_flag() {
         let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];
         let diagnostics = fail(files.path(), &[&create[..], of].concat());
         assert!(
-            diagnostics.contains("changed in the cluster since the last apply")
+            diagnostics.contains("both changed this field since the last apply")
                 && diagnostics.contains("field: spec.paused"),
             "{of:?}: {diagnostics}"
         );
@@ -207,7 +207,7 @@ fn compiled_schemas_are_accepted_as_sources() {
     let output = run(files.path(), &["schema", "lint", "one"]);
     assert!(!output.status.success());
     insta::assert_snapshot!(String::from_utf8(output.stderr).expect("text"), @r"
-    error[invalid-value]: cannot lint the compiled schema one
+    error[invalid-value]: cannot lint `one`: it is a compiled schema
      |
      = help: lint the documents that it was compiled from
     ");

@@ -248,10 +248,11 @@ metadata: {{name: web{namespace}}}
     1 | {metadata: {name: other}}
       | ^
       |
+      = note: the input has these manifests:
       = note: apps/v1 Deployment web in a.yaml
       = note: apps/v1 Deployment web in b.yaml
       = note: apps/v1 Deployment web in none.yaml
-      = help: a manifest must have the apiVersion, kind and name of the patch, where the patch sets them
+      = help: set apiVersion, kind and name in the patch to those of one of the manifests
     ");
 }
 

@@ -140,6 +140,7 @@ spec: {replicas: {a: 1}, nope: {}}
     1 | {spec: {paused: true}}
       | ^
       |
+      = note: the input has these manifests:
       = note: a document without a kind in kustomization.yaml
       = note: a document without a kind in values.yaml
       = note: kustomize.config.k8s.io/v1beta1 Kustomization in overlay/kustomization.yaml
@@ -156,6 +157,7 @@ spec: {replicas: {a: 1}, nope: {}}
     1 | {spec: {paused: true}}
       | ^
       |
+      = note: the input has these manifests:
       = note: a document without a kind in kustomization.yaml
       = note: a document without a kind in values.yaml
       = note: kustomize.config.k8s.io/v1beta1 Kustomization in overlay/kustomization.yaml
@@ -202,7 +204,7 @@ fn element_order_errors_name_merge_keys() {
       |                                                         ^
       |
       = resource: Deployment.apps web
-      = field: spec.template.spec.containers[0]
+      = field: spec.template.spec.$setElementOrder/containers[0]
       = note: target: apps/v1 Deployment web in web.yaml
     ");
     insta::assert_snapshot!(patch("[{image: x}]"), @r"
@@ -213,7 +215,7 @@ fn element_order_errors_name_merge_keys() {
       |                                                         ^^^^^^^^^^
       |
       = resource: Deployment.apps web
-      = field: spec.template.spec.containers[0]
+      = field: spec.template.spec.$setElementOrder/containers[0]
       = note: target: apps/v1 Deployment web in web.yaml
       = help: entries of this list are merged by `name`: set a value for each of them
     ");

@@ -194,7 +194,7 @@ fn failed_build_prints_no_tree() {
     1 | resources: [missing.yaml]
       |             ^^^^^^^^^^^^
       |
-      = help: looked for missing.yaml
+      = help: paths are relative to the directory of the kustomization file
     ");
     assert_eq!(run(home.path(), &["tree", ".", "-o", "yaml"]).status.code(), Some(2));
 }

@@ -191,7 +191,7 @@ fn file_size_limit_leaves_no_partial_files() {
         Command::new("sh").args(["-c", &script]).current_dir(home.path()).output().expect("a shell")
     };
     for (line, message) in [
-        ("build many -o out.yaml", "out.yaml: File too large"),
+        ("build many -o out.yaml", "out.yaml: the file would exceed the size limit of the process"),
         ("build many >printed.yaml", "cannot write to standard output: File too large"),
     ] {
         let output = limited(line);

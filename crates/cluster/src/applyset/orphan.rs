@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::events::{ApplySetEvent, ApplySetOptions, SetReport};
-use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, NAMESPACES, PART_OF, TOOLING};
+use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, NAMESPACES, PART_OF, REPOSITORY, TARGET, TOOLING};
 use super::inventory::not_an_applyset;
 use super::lock_record::{LOCK_ANNOTATION, SetStep};
 use super::members::{MemberQuery, SetMember, collections, members, removed_kinds};
@@ -44,41 +44,42 @@ pub fn orphan(
         let parent_ref = ParentRef::resolve(cluster, &options.parent).await?;
         let parent = SetParent { parent_ref, tooling: options.tooling };
         let live = parent.read(cluster).await?.ok_or_else(|| not_an_applyset(&parent.parent_ref.object()))?;
-        refuse_unserved(cluster, &parent, &live.state.scope).await?;
-        let mut hold =
+        check_kinds_are_served(cluster, &parent, &live.state.scope).await?;
+        let mut lock =
             SetLock::acquire(cluster, &parent, SetStep::Pruning, &SetScope::default(), report).await?;
-        let failures = match unlabelled(cluster, &parent, &mut hold, options, report).await {
+        let failures = match remove_labels(cluster, &parent, &mut lock, options, report).await {
             Ok(failures) => failures,
             Err(problem) => {
-                drop(hold.release_unchanged().await);
+                drop(lock.release_unchanged().await);
                 return Err(problem);
             }
         };
         match parent_becomes {
-            _ if !failures.is_empty() => hold.release_unchanged().await.map(drop)?,
-            OrphanedParent::Kept => hold.release(&SetScope::default()).await.map(drop)?,
-            OrphanedParent::Removed => remove(cluster, &parent, &hold, report).await?,
+            _ if !failures.is_empty() => lock.release_unchanged().await.map(drop)?,
+            OrphanedParent::Kept => lock.release(&SetScope::default()).await.map(drop)?,
+            OrphanedParent::Removed => remove_parent(cluster, &parent, &lock, report).await?,
         }
         Ok(failures)
     })
 }
 
-async fn unlabelled(
+/// Removes the label from all members. Returns the objects that could not be changed.
+async fn remove_labels(
     cluster: &Cluster,
     parent: &SetParent,
-    hold: &mut SetLock<'_>,
+    lock: &mut SetLock<'_>,
     options: &ApplySetOptions,
     report: SetReport<'_>,
 ) -> Result<Vec<ObjectFailure>> {
-    let kinds = hold.scope().kinds.iter();
+    let kinds = lock.scope().kinds.iter();
     let mappings: Vec<ResourceMapping> =
         kinds.filter_map(|kind| cluster.mapping_of(&kind.group, &kind.kind)).collect();
     let id = parent.parent_ref.id();
-    let searched = collections(&mappings, hold.scope());
+    let searched = collections(&mappings, lock.scope());
     let found = members(cluster, &searched, MemberQuery::OfSet(&id), options.parallel).await?;
     let mut failures = Vec::new();
     for member in &found {
-        hold.renew_if_due().await?;
+        lock.renew_if_due().await?;
         match remove_label(cluster, member, &id, options.tooling.field_manager()).await {
             Ok(()) => report(ApplySetEvent::Orphaned(&member.object)),
             Err(problem) => {
@@ -93,7 +94,7 @@ async fn unlabelled(
 
 /// Returns an error if members may be of a kind that is currently not served: they would keep the label of a
 /// dissolved set.
-async fn refuse_unserved(cluster: &Cluster, parent: &SetParent, scope: &SetScope) -> Result<()> {
+async fn check_kinds_are_served(cluster: &Cluster, parent: &SetParent, scope: &SetScope) -> Result<()> {
     let mut lost = Vec::new();
     for kind in &scope.kinds {
         if cluster.mapping_of(&kind.group, &kind.kind).is_none()
@@ -142,43 +143,45 @@ async fn remove_label(cluster: &Cluster, member: &SetMember, id: &str, manager: 
 }
 
 /// Deletes the parent. A parent with other uses only loses its ApplySet label and annotations.
-async fn remove(
+async fn remove_parent(
     cluster: &Cluster,
     parent: &SetParent,
-    hold: &SetLock<'_>,
+    lock: &SetLock<'_>,
     report: SetReport<'_>,
 ) -> Result<()> {
     let path = parent.parent_ref.path();
     let object: Option<Value> = cluster.find_json(&ApiRequest::object(path.as_str())).await?;
     let Some(object) = object else { return Ok(()) };
-    if object.pointer("/metadata/uid").and_then(Value::as_str) != Some(hold.parent_uid()) {
+    if object.pointer("/metadata/uid").and_then(Value::as_str) != Some(lock.parent_uid()) {
         return Err(Diagnostic::error(
             Code::Conflict,
             "the parent of the ApplySet was deleted and recreated meanwhile",
         ));
     }
-    let holds = |field: &str| object.get(field).and_then(Value::as_object).is_some_and(|map| !map.is_empty());
+    let has_entries =
+        |field: &str| object.get(field).and_then(Value::as_object).is_some_and(|map| !map.is_empty());
     let version = &object["metadata"]["resourceVersion"];
-    let request = if parent.parent_ref.is_built_in() && !holds("data") && !holds("binaryData") {
-        let preconditions = json!({"uid": hold.parent_uid(), "resourceVersion": version});
+    let request = if parent.parent_ref.is_built_in() && !has_entries("data") && !has_entries("binaryData") {
+        let preconditions = json!({"uid": lock.parent_uid(), "resourceVersion": version});
         ApiRequest::delete(path, json!({"preconditions": preconditions}))
     } else {
         let text =
             format!("{} is kept, but is no longer the parent of an ApplySet", parent.parent_ref.object());
         report(ApplySetEvent::Warning(&text));
-        clear_parent(parent, hold, version)
+        clear_parent(parent, lock, version)
     };
     let help = "retry: the members have already left the set";
     cluster.find(&request).await.map(drop).map_err(|problem| problem.help(help))
 }
 
 /// Returns the request that removes the ApplySet label and annotations from the parent.
-fn clear_parent(parent: &SetParent, hold: &SetLock<'_>, version: &Value) -> ApiRequest {
+fn clear_parent(parent: &SetParent, lock: &SetLock<'_>, version: &Value) -> ApiRequest {
     let nothing = Value::Null;
     let body = json!({"metadata": {
-        "uid": hold.parent_uid(), "resourceVersion": version, "labels": {ID: nothing},
+        "uid": lock.parent_uid(), "resourceVersion": version, "labels": {ID: nothing},
         "annotations": {
             TOOLING: nothing, GROUP_KINDS: nothing, GROUP_RESOURCES: nothing, NAMESPACES: nothing, LOCK_ANNOTATION: nothing,
+            TARGET: nothing, REPOSITORY: nothing,
         },
     }});
     patch_request(&parent.parent_ref.path(), parent.tooling.field_manager(), &body, MERGE_PATCH)

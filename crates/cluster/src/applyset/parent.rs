@@ -130,7 +130,7 @@ impl SetParent {
     async fn after_conflict(&self, cluster: &Cluster, intended: &ParentState) -> Result<ParentWrite> {
         let now = self.read(cluster).await?;
         let own = self.parent_ref.namespace.as_str();
-        let said = |state: &ParentState| {
+        let annotations_of = |state: &ParentState| {
             (
                 state.scope.kinds_annotation(),
                 state.scope.namespaces_annotation(own),
@@ -138,7 +138,7 @@ impl SetParent {
                 state.source.clone(),
             )
         };
-        let is_done = now.filter(|now| said(&now.state) == said(intended));
+        let is_done = now.filter(|now| annotations_of(&now.state) == annotations_of(intended));
         Ok(is_done.map_or(ParentWrite::Changed, ParentWrite::Done))
     }
 
@@ -278,6 +278,6 @@ impl SetParent {
 }
 
 /// Returns a label or annotation of an object.
-fn metadata_entry<'v>(object: &'v Value, metadata_entry: &str, key: &str) -> Option<&'v str> {
-    object.get("metadata")?.get(metadata_entry)?.get(key)?.as_str()
+fn metadata_entry<'v>(object: &'v Value, section: &str, key: &str) -> Option<&'v str> {
+    object.get("metadata")?.get(section)?.get(key)?.as_str()
 }

@@ -10,7 +10,7 @@ use super::scope::GroupKind;
 use crate::plan::Object;
 use smp_text::diagnostic::{Code, Diagnostic, counted};
 
-/// The number of objects that may always be pruned, unless they are all of a kind.
+/// The number of objects that may always be pruned, unless no object of their kind would remain.
 const FEW: usize = 3;
 
 /// Maximum number of objects that the error names.
@@ -28,7 +28,7 @@ pub(super) struct PruneCandidates<'m> {
 impl PruneCandidates<'_> {
     /// Returns the error if the limit is exceeded. `other_source` is the target that the set was last applied from, if
     /// it is another one than `source`.
-    pub(super) fn exceeding(
+    pub(super) fn limit_error(
         &self,
         limit: PruneLimit,
         source: Option<&ApplySetSource>,
@@ -37,23 +37,23 @@ impl PruneCandidates<'_> {
         let count = self.pruned.len();
         let reason = match limit {
             _ if count == 0 => None,
-            PruneLimit::Objects(most) => (count > most).then(|| format!("more than {most}")),
-            PruneLimit::Percent(most) => {
-                (count * 100 > most * self.members).then(|| format!("more than {most} %"))
+            PruneLimit::Objects(limit) => (count > limit).then(|| format!(": more than {limit}")),
+            PruneLimit::Percent(limit) => {
+                (count * 100 > limit * self.members).then(|| format!(": more than {limit} %"))
             }
             PruneLimit::Cautious => match (other_source, source) {
                 (Some(other), Some(own)) => {
-                    Some(format!("and the set was last applied from {other}, not {own}"))
+                    Some(format!(". The set was last applied from {other}, not {own}"))
                 }
-                _ if count > FEW && count * 2 > self.members => Some("more than half".into()),
-                _ => self.whole_kind(),
+                _ if count > FEW && count * 2 > self.members => Some(": more than half".into()),
+                _ => self.whole_kind_reason(),
             },
         };
         reason.map(|reason| self.error(&reason))
     }
 
-    /// Returns the text for a kind of which several objects, and all, would be pruned.
-    fn whole_kind(&self) -> Option<String> {
+    /// Returns a text if all objects of a kind, two or more, would be pruned.
+    fn whole_kind_reason(&self) -> Option<String> {
         let mut counts: FxHashMap<GroupKind, usize> = FxHashMap::default();
         for member in &self.pruned {
             *counts.entry(member.group_kind()).or_default() += 1;
@@ -64,13 +64,14 @@ impl PruneCandidates<'_> {
             .map(|(kind, _)| kind.to_string())
             .collect();
         whole.sort_unstable();
-        Some(format!("all of the kind {}", whole.first()?))
+        Some(format!(": all objects of the kind {}", whole.first()?))
     }
 
+    /// Creates the error. The reason continues the sentence.
     fn error(&self, reason: &str) -> Diagnostic {
         let count = self.pruned.len();
         let message = format!(
-            "{count} of the {} in the ApplySet would be pruned: {reason}",
+            "{count} of the {} in the ApplySet would be pruned{reason}",
             counted(self.members, "object")
         );
         let names = self.pruned.iter().map(|member| &member.object).take(MAX_LISTED).map(name);

@@ -241,7 +241,7 @@ impl<'c> ApplySetRun<'c> {
         let candidates =
             PruneCandidates { pruned: pruned.collect(), members: all, applied_kinds: &self.new_scope.kinds };
         let own = self.options.source.as_ref();
-        candidates.exceeding(prune.limit, own, source.filter(|other| own.is_some_and(|own| own != *other)))
+        candidates.limit_error(prune.limit, own, source.filter(|other| own.is_some_and(|own| own != *other)))
     }
 
     /// Returns an error if an object that would be pruned together with its contents contains objects of the run.

@@ -24,7 +24,7 @@ pub(super) struct SetLock<'c> {
     renewed: Instant,
 }
 
-/// Reports whether this run still has the lock.
+/// The state of the lock of this run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LockState {
     Held,
@@ -79,7 +79,7 @@ impl<'c> SetLock<'c> {
         self.scope().difference(&self.scope_at_start)
     }
 
-    /// Sets the target that the set was applied from, which the release writes to the parent.
+    /// Stores the target of this run. `release` writes it to the parent.
     pub(super) fn set_source(&mut self, source: Option<ApplySetSource>) {
         self.new_source = source;
     }
@@ -168,7 +168,8 @@ pub(super) async fn extend_scope(cluster: &Cluster, parent: &SetParent, scope: &
     Err(busy())
 }
 
-/// Returns the parent once no other run prunes. A killed run does not renew its lock.
+/// Returns the parent once no other run prunes. A lock that was not renewed for `LOCK_TIMEOUT` is ignored, because a
+/// killed run does not renew it.
 async fn until_free(
     cluster: &Cluster,
     parent: &SetParent,

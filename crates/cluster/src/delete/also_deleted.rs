@@ -1,4 +1,4 @@
-//! Objects outside the run that are deleted with its namespaces and CRDs.
+//! Objects that are not in the manifests, but are deleted with a namespace or CRD that is.
 
 use serde_json::Value;
 
@@ -18,17 +18,17 @@ pub(super) async fn also_deleted<'p>(
 ) -> Vec<AlsoDeleted> {
     let planned = plan.targets.iter().map(|target| &target.object);
     let names = planned.map(|object| content_key(&object.gvk, &object.namespace, &object.name)).collect();
-    let leaving = DeletedObjects { names, ..DeletedObjects::default() };
+    let deleted = DeletedObjects { names, ..DeletedObjects::default() };
     let mut all = Vec::new();
     for target in targets {
-        let (count, what) = match contents(cluster, target, &leaving).await {
+        let (count, description) = match contents(cluster, target, &deleted).await {
             Ok(None) => continue,
-            Ok(Some(Ok(held))) if held.is_empty() => continue,
-            Ok(Some(Ok(held))) => (Some(held.len()), held.summary()),
-            Ok(Some(Err(why))) => (None, why),
+            Ok(Some(Ok(contents))) if contents.is_empty() => continue,
+            Ok(Some(Ok(contents))) => (Some(contents.len()), contents.summary()),
+            Ok(Some(Err(reason))) => (None, reason),
             Err(problem) => (None, problem.message().to_string()),
         };
-        all.push(AlsoDeleted { object: target.object.clone(), count, description: what });
+        all.push(AlsoDeleted { object: target.object.clone(), count, description });
     }
     all
 }
@@ -37,7 +37,7 @@ pub(super) async fn also_deleted<'p>(
 async fn contents(
     cluster: &Cluster,
     target: &ObjectTarget<'_>,
-    leaving: &DeletedObjects,
+    deleted: &DeletedObjects,
 ) -> Result<Option<ContentsResult>> {
     let is_namespace = target.object.gvk.is_namespace();
     if !is_namespace && !target.object.gvk.is_crd() {
@@ -46,8 +46,8 @@ async fn contents(
     let Some(path) = target.served_path() else { return Ok(None) };
     let Some(response) = cluster.find(&ApiRequest::object(path)).await? else { return Ok(None) };
     if is_namespace {
-        return namespace_contents(cluster, &target.object.name, leaving).await.map(Some);
+        return namespace_contents(cluster, &target.object.name, deleted).await.map(Some);
     }
     let definition: Value = cluster.parse_response(json::decode, &response)?;
-    definition_contents(cluster, &definition, leaving).await.map(Some)
+    definition_contents(cluster, &definition, deleted).await.map(Some)
 }

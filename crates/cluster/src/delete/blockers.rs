@@ -25,7 +25,7 @@ fn texts<'n>(object: &'n Node, path: &[&str]) -> impl Iterator<Item = &'n str> {
     object.get_path(path).and_then(Node::as_list).into_iter().flatten().filter_map(Node::as_str)
 }
 
-/// `finalizer example.com/hold, set by holder`
+/// Describes a finalizer, such as `finalizer example.com/hold, set by holder`.
 fn finalizer(object: &Node, name: &str) -> String {
     if let Some((_, until)) = KNOWN.iter().find(|(known, _)| *known == name) {
         return format!("finalizer {name}, {until}");

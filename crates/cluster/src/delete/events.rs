@@ -17,7 +17,7 @@ pub enum DeleteEvent<'e> {
     Waiting(&'e [RemainingObject]),
     /// Objects that are not in the manifests will be deleted with one that is about to be deleted.
     AlsoDeletes(&'e AlsoDeleted),
-    /// A warning, for example that waiting takes longer.
+    /// A warning, for example that an object is still there after a minute.
     Warning(&'e str),
 }
 

@@ -45,9 +45,10 @@ pub struct DeleteOptions {
     pub dry_run: DryRun,
     /// Maximum number of parallel requests; at least one.
     pub parallel: usize,
-    /// Annotations with the wave of an object, in order of precedence.
+    /// The annotations with the wave of an object, a number that orders objects, in order of precedence. Objects with a
+    /// higher number are deleted first.
     pub waves: Vec<String>,
-    /// Interrupt: pending requests may still finish, and nothing else is sent.
+    /// Set to true to interrupt the deletion: pending requests may still finish, and nothing else is sent.
     pub stop: Option<Arc<AtomicBool>>,
 }
 

@@ -27,7 +27,9 @@ impl Predecessors {
     /// predecessors.
     pub(super) async fn load(cluster: &Cluster, plan: &ObjectPlan<'_>) -> Result<Self> {
         let mut collections: FxHashMap<String, Vec<&ObjectTarget<'_>>> = FxHashMap::default();
-        for target in plan.targets.iter().filter(|target| target.served && stem(target).is_some()) {
+        for target in
+            plan.targets.iter().filter(|target| target.served && name_without_hash(target).is_some())
+        {
             if let Some(mapping) = &target.mapping {
                 collections.entry(mapping.collection(&target.object.namespace)).or_default().push(target);
             }
@@ -53,7 +55,7 @@ impl Predecessors {
         self.0.get(object)
     }
 
-    /// Records the newest object of each name without hash that is not itself in the manifests.
+    /// For each name without its hash, records the newest live object that is not in the manifests.
     fn take_newest(&mut self, items: Vec<Node>, targets: &[&ObjectTarget<'_>]) {
         let applied: FxHashSet<&str> = targets.iter().map(|target| target.object.name.as_str()).collect();
         let mut newest: FxHashMap<SmolStr, (String, Node)> = FxHashMap::default();
@@ -68,7 +70,9 @@ impl Predecessors {
             }
         }
         for target in targets {
-            let Some((_, item)) = stem(target).and_then(|stem| newest.get(stem)) else { continue };
+            let Some((_, item)) = name_without_hash(target).and_then(|name| newest.get(name)) else {
+                continue;
+            };
             let mut item = item.clone();
             // Items of a list have no API version and kind.
             if let Some(map) = item.as_map_mut() {
@@ -80,8 +84,8 @@ impl Predecessors {
     }
 }
 
-/// Returns the name without the hash suffix, if the object has one that matches its content.
-fn stem<'t>(target: &'t ObjectTarget<'_>) -> Option<&'t str> {
+/// Returns the name without the hash suffix, if the object is generated or the suffix is the hash of its content.
+fn name_without_hash<'t>(target: &'t ObjectTarget<'_>) -> Option<&'t str> {
     let stem = without_hash(&target.object.name)?;
     let is_generated = target.resource.generated.is_some_and(|generated| generated.name_hash);
     let hash = &target.object.name[stem.len() + 1..];

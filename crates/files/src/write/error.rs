@@ -15,6 +15,9 @@ pub(super) fn write_error(path: &Path, error: &io::Error) -> Diagnostic {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             (error.to_string(), "free disk space, or use a file on another disk")
         }
+        io::ErrorKind::FileTooLarge => {
+            ("the file would exceed the size limit of the process".into(), "raise the limit (`ulimit -f`)")
+        }
         _ => (error.to_string(), "use another file"),
     };
     Diagnostic::error(Code::Io, format!("cannot write {shown}: {why}")).help(help)

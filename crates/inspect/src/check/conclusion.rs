@@ -13,7 +13,7 @@ use super::findings::{CheckReport, main_location};
 use super::local_files::{LocalFiles, RunSources};
 use super::registry::{RULES, rule_by_code};
 use super::rule::{Finder, Rule, RuleScope};
-use super::rules::{self, dangling_reference, external_reference, unreferenced_file, unused_suppression};
+use super::rules::{self, external_reference, misspelled_reference, unreferenced_file, unused_suppression};
 use super::selection::RuleSelection;
 use super::suppression::SuppressionComments;
 use super::target::CheckedTarget;
@@ -124,10 +124,11 @@ pub fn check_target(
     let locations = target.built.resources.writers().iter().flat_map(|writer| locations_of(writer));
     let entries = locations.filter_map(|span| file_location(span, target.sources)).collect();
     let files = files_of(target);
-    let checks_names =
-        [&dangling_reference::RULE, &external_reference::RULE].iter().any(|rule| selection.is_enabled(rule));
+    let checks_names = [&misspelled_reference::RULE, &external_reference::RULE]
+        .iter()
+        .any(|rule| selection.is_enabled(rule));
     let externals =
-        if checks_names { dangling_reference::used_externals(target) } else { FxHashSet::default() };
+        if checks_names { misspelled_reference::used_externals(target) } else { FxHashSet::default() };
     let empty = TargetFindings::empty(target.path, config, Some(selection.clone()));
     TargetFindings { findings, entries, files, externals, ..empty }
 }
@@ -327,7 +328,7 @@ impl Suppressions {
         found.extend(
             unused.map(|entry| report(entry.at, "this entry suppresses no finding", "remove the entry")),
         );
-        if used.is_enabled(dangling_reference::RULE.code) {
+        if used.is_enabled(misspelled_reference::RULE.code) {
             let externals = configs.iter().flat_map(|config| &config.external.external);
             let unused = externals.filter(|external| !used.externals.contains(&external.at));
             let message = "no unresolved reference matches this external object";

@@ -21,8 +21,9 @@ pub struct Rule {
     pub scope: RuleScope,
     /// Why the mistake matters in production, and what the rule looks at: Markdown.
     pub why: &'static str,
-    /// The cases in which it is reasonable to suppress a finding: Markdown.
-    pub suppress: &'static str,
+    /// A case, particular to the rule, in which it is reasonable to suppress a finding: Markdown. The general cases
+    /// are in the introduction of the rules.
+    pub suppress: Option<&'static str>,
     /// The page of the Kubernetes or kustomize documentation that describes the field.
     pub documentation: &'static str,
     /// Files in which the rule finds something.
@@ -48,22 +49,43 @@ impl Rule {
             RuleDefault::Disabled => "disabled by default",
         };
 
-        // The title of a validation rule is the meaning of its code.
-        let meaning = Some(self.code.meaning()).filter(|meaning| *meaning != self.name);
-        let meaning = meaning.map(|meaning| format!("{meaning}\n\n")).unwrap_or_default();
+        let (bad, good) = (self.bad_example(), self.good_example());
+        let rejected = match (self.group, self.severity) {
+            (RuleGroup::RejectedByServer, Severity::Error) => " · rejected by the API server",
+            _ => "",
+        };
+        let suppress =
+            self.suppress.map(|text| format!("## When to suppress\n\n{text}\n\n")).unwrap_or_default();
         format!(
-            "# {}\n\n{meaning}`{}`, {}, {standing}\n\n{}\n\n## Bad example\n\n{}\n## Good example\n\n{}\n## How to fix\n\n{}\n\n\
-             ## When to suppress\n\n{}\n\nSee the [documentation]({}).\n",
+            "# {}\n\n{}Code `{}` · severity {} · {standing}{rejected}\n\n{}\n\n## Bad example\n\n{}\n## Good example\n\n{}\n\
+             ## How to fix\n\n{}\n\n{suppress}See the [documentation]({}).\n",
             self.title(),
+            self.meaning(),
             self.code,
             self.severity.name(),
             self.why,
-            shown(&self.bad_example()),
-            shown(&self.good_example()),
-            self.code.remedy(),
-            self.suppress,
+            shown(&bad),
+            shown(&changed_files(&bad, &good)),
+            self.remedy(),
             self.documentation,
         )
+    }
+
+    /// Returns the meaning as a paragraph, unless the title already says it.
+    fn meaning(&self) -> String {
+        match self.finder {
+            Finder::Validation(_) => String::new(),
+            _ if self.code.meaning() == self.name => String::new(),
+            _ => format!("{}\n\n", self.code.meaning()),
+        }
+    }
+
+    /// Returns the way to fix it. Codes that validation rules share with other messages have a general one.
+    fn remedy(&self) -> &'static str {
+        match self.finder {
+            Finder::Validation(rule) => rule.text.remedy,
+            _ => self.code.remedy(),
+        }
     }
 
     /// Returns the files, by path, of the bad example.
@@ -93,10 +115,38 @@ fn manifest(of: &ValidationRule, object: String) -> ExampleFiles {
     [kustomization].into_iter().chain(definition).chain([("object.yaml", object)]).collect()
 }
 
+/// Returns the files of the good example that differ from those of the bad one, or all if a file is only in one of
+/// them.
+fn changed_files(bad: &ExampleFiles, good: &ExampleFiles) -> ExampleFiles {
+    let has_same_paths = bad.iter().map(|(path, _)| path).eq(good.iter().map(|(path, _)| path));
+    good.iter().filter(|file| !has_same_paths || !bad.contains(file)).cloned().collect()
+}
+
+/// Returns the files as Markdown. A kustomization that only lists the one other file is omitted.
 fn shown(example: &[(&str, String)]) -> String {
-    let file = |(path, text): &(&str, String)| format!("```yaml\n# {path}\n{text}```\n");
+    let example = match example {
+        [("kustomization.yaml", text), (path, _)] if *text == format!("resources: [{path}]\n") => {
+            &example[1..]
+        }
+        _ => example,
+    };
+    let file = |(path, text): &(&str, String)| {
+        let lines: String = text.lines().map(|line| format!("{}\n", abridged(line))).collect();
+        format!("```yaml\n# {path}\n{lines}```\n")
+    };
     example.iter().map(file).collect::<Vec<_>>().join("\n")
 }
+
+/// Returns the start of a line that is too long to read.
+fn abridged(line: &str) -> String {
+    match line.char_indices().nth(LONGEST_LINE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_string(),
+    }
+}
+
+/// The number of characters up to which pages show a line of an example.
+const LONGEST_LINE: usize = 200;
 
 /// Files as pairs of path and text.
 pub type ExampleFiles = Vec<(&'static str, String)>;

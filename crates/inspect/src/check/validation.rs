@@ -8,7 +8,7 @@ use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Diagnostic, Severity};
 use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{Node, Value};
-use smp_validate::{PATTERN, UNKNOWN_KIND, ValidateOptions, Violation, validate};
+use smp_validate::{SCHEMA_PATTERN, UNKNOWN_KIND, ValidateOptions, Violation, validate};
 
 /// The API version of the configurations of kustomize's built-in plugins. Some directories contain nothing else.
 const PLUGINS: &str = "builtin";
@@ -100,7 +100,7 @@ fn is_collection(node: &Node, at: Span) -> bool {
 pub(super) fn dedup_pattern_notes(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut seen = FxHashSet::default();
     found.retain(|diagnostic| {
-        let is_pattern = diagnostic.code() == PATTERN.diagnostic_code();
+        let is_pattern = diagnostic.code() == SCHEMA_PATTERN.diagnostic_code();
         let is_note = is_pattern && diagnostic.severity() == Severity::Note;
         !is_note || seen.insert(diagnostic.message().to_string())
     });

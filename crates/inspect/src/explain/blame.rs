@@ -139,7 +139,7 @@ impl<'b> Blamer<'b> {
         map: impl Fn(Option<&Node>, ResourceBlame) -> T + Sync,
     ) -> Vec<T> {
         self.each(|node, mut resource| {
-            resource.hide_copies(self.sources);
+            resource.mask_secret_values(self.sources);
             map(node.map(|node| without_copies(node, self.sources)).as_deref(), resource)
         })
     }
@@ -165,13 +165,13 @@ fn hide_former(resource: &mut ResourceBlame, secrets: &SecretLocations) {
 impl Blame {
     /// Masks the names and values that were copied out of Secrets. The resources cannot be found by these names, nor
     /// compared with live objects, after that.
-    pub fn hide_copies(&mut self, sources: &SourceMap) {
-        self.resources.iter_mut().for_each(|resource| resource.hide_copies(sources));
+    pub fn mask_secret_values(&mut self, sources: &SourceMap) {
+        self.resources.iter_mut().for_each(|resource| resource.mask_secret_values(sources));
     }
 }
 
 impl ResourceBlame {
-    fn hide_copies(&mut self, sources: &SourceMap) {
+    fn mask_secret_values(&mut self, sources: &SourceMap) {
         if !sources.has_hidden_values() {
             return;
         }

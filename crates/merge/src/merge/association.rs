@@ -255,7 +255,7 @@ pub(crate) fn replaced_unknown_list(
     span: Span,
     at: &Trail<'_>,
 ) -> Option<Diagnostic> {
-    let message = "this list was replaced: no schema defines how its entries merge";
+    let message = "this list is replaced: no schema defines how its entries merge";
     let help = "provide a schema, or name its merge keys with `$patchMergeKey`";
     let changes = !old.is_empty() && old != new;
     changes.then(|| Diagnostic::warning(Code::NoSchema, message).field(at.path()).at(span).help(help))

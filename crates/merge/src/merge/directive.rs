@@ -60,11 +60,12 @@ pub fn action(map: &Map, at: &Trail<'_>) -> Result<Option<Action>> {
             // An unrelated value may be a secret, so it is not printed.
             let word =
                 node.as_str().filter(|text| *text == "remove" || nearest_name(text, &ACTIONS).is_some());
-            let value = word.unwrap_or(node.type_name());
-            Err(at
-                .error(Code::Directive, format!("`$patch` cannot be {value}"))
-                .at(node.span())
-                .help("use `delete`, `replace` or `merge`"))
+            let message = match word {
+                Some(word) => format!("`{word}` is not a value of `$patch`"),
+                None if node.as_str().is_some() => "the value of `$patch` is unknown".into(),
+                None => format!("the value of `$patch` must be a string, not {}", node.type_name()),
+            };
+            Err(at.error(Code::Directive, message).at(node.span()).help("use `delete`, `replace` or `merge`"))
         }
     }
 }
@@ -221,9 +222,9 @@ mod tests {
         assert_eq!(action(&Map::new(), &root), Ok(None));
         assert_eq!(action(&map(Node::string("delete")), &root), Ok(Some(Action::Delete)));
         for (node, message) in [
-            (Node::string("remove"), "`$patch` cannot be remove"),
-            (Node::null(), "`$patch` cannot be null"),
-            (Node::list(Vec::new()), "`$patch` cannot be a list"),
+            (Node::string("remove"), "`remove` is not a value of `$patch`"),
+            (Node::null(), "the value of `$patch` must be a string, not null"),
+            (Node::list(Vec::new()), "the value of `$patch` must be a string, not a list"),
         ] {
             let error = action(&map(node), &root).expect_err(message);
             assert_eq!((error.code(), error.message()), (Code::Directive, message));

@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::association::{patch_merge_keys, recommended_keys};
-use super::directive::{PATCH, is_delete, patch_merge_key_names};
+use super::directive::{PATCH, SET_ELEMENT_ORDER, is_delete, patch_merge_key_names};
 use super::entry_match::unidentified_entry_error;
 use super::identity::{Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey};
 use super::order::{Rank, permuted, server_order};
@@ -85,7 +85,7 @@ impl OrderKeys {
             let required = required_keys.into_iter().map(|key| (key, KeyRule::Required));
             let keys = MergeKeys::new(required, NullKey::Absent, KeyComparison::Data);
             for (position, entry) in order.iter().enumerate() {
-                identify(Some(&keys), entry, at, position)?;
+                identify_item(Some(&keys), entry, at, position)?;
             }
         }
         Ok(Self::new(Vec::new(), mentioned(order).map(SmolStr::from)))
@@ -102,7 +102,13 @@ impl OrderKeys {
         Self { default: keys(needed.clone()), keys: keys(needed.into_iter().chain(more).collect()) }
     }
 
-    fn positions(&self, list: &[Node], at: &Trail<'_>) -> Result<FxHashMap<Identity, usize>> {
+    /// Returns the position of each identity in a list or in the order of one.
+    fn positions(
+        &self,
+        list: &[Node],
+        identify: Identify,
+        at: &Trail<'_>,
+    ) -> Result<FxHashMap<Identity, usize>> {
         let mut positions = FxHashMap::default();
         for (position, entry) in list.iter().enumerate() {
             positions.entry(identify(self.keys.as_ref(), entry, at, position)?).or_insert(position);
@@ -115,7 +121,7 @@ impl OrderKeys {
     /// # Errors
     /// Entries without their keys.
     pub(crate) fn ranked(&self, nodes: Vec<Node>, live: &[Node], at: &Trail<'_>) -> Result<RankedList> {
-        let positions = self.positions(live, at)?;
+        let positions = self.positions(live, identify, at)?;
         let mut ranked = RankedList::from_patch(nodes);
         for (position, (entry, rank)) in ranked.nodes.iter().zip(&mut ranked.ranks).enumerate() {
             let identity = identify(self.keys.as_ref(), entry, at, position)?;
@@ -136,7 +142,7 @@ impl OrderKeys {
         order: &[Node],
         at: &Trail<'_>,
     ) -> Result<Vec<Node>> {
-        let positions = self.positions(order, at)?;
+        let positions = self.positions(order, identify_item, at)?;
         let rank = |(position, (entry, live)): (usize, (&Node, &Option<usize>))| {
             let identity = identify(self.keys.as_ref(), entry, at, position)?;
             Ok(Rank { patch: positions.get(&identity).copied(), live: *live, last: is_delete(entry) })
@@ -159,7 +165,7 @@ impl OrderKeys {
         if order.is_empty() || patch.is_empty() {
             return Ok(());
         }
-        let identify = |entry, position| identify(self.default.as_ref(), entry, at, position);
+        let default = self.default.as_ref();
         let mut items = order.iter().enumerate();
         for (position, entry) in patch.iter().enumerate() {
             let mut found = false;
@@ -168,9 +174,9 @@ impl OrderKeys {
                 // the order.
                 found = items.len() > 0 || action.as_str() == Some("delete");
             } else {
-                let identity = identify(entry, position)?;
+                let identity = identify(default, entry, at, position)?;
                 while !found && let Some((index, item)) = items.next() {
-                    found = identify(item, index)? == identity;
+                    found = identify_item(default, item, at, index)? == identity;
                 }
             }
             if !found {
@@ -194,6 +200,22 @@ impl OrderKeys {
 /// Returns the fields of the items of an order.
 fn mentioned(order: &[Node]) -> impl Iterator<Item = &str> {
     order.iter().filter_map(Node::as_map).flat_map(Map::iter).map(|(name, _)| name)
+}
+
+/// A function that identifies the entry at a position of a list, or of the order of the list.
+type Identify = fn(Option<&MergeKeys>, &Node, &Trail<'_>, usize) -> Result<Identity>;
+
+/// Returns the identity of the item at a position of the order of a list. Errors name the field of the order.
+fn identify_item(
+    keys: Option<&MergeKeys>,
+    item: &Node,
+    list: &Trail<'_>,
+    position: usize,
+) -> Result<Identity> {
+    identify(keys, item, list, position).or_else(|error| {
+        let Some(name) = list.field_name() else { return Err(error) };
+        identify(keys, item, &list.sibling(&format!("{SET_ELEMENT_ORDER}/{name}")), position)
+    })
 }
 
 /// Returns the identity of the entry at a position of a list.

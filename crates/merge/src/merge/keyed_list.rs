@@ -22,7 +22,7 @@ pub(crate) struct KeyedList<'k> {
     /// The number of deleted live entries.
     pub(crate) deleted_count: usize,
     /// The match conditions of the entries of the patch.
-    pub(crate) matches: Vec<EntryMatch>,
+    pub(crate) conditions: Vec<EntryMatch>,
     /// An index of the live entries for each key pattern in use, starting with the list's own keys. Matches
     /// refer to the entries as they were before the merge.
     indexes: Vec<(KeyPattern, Index)>,
@@ -42,9 +42,9 @@ impl<'k> KeyedList<'k> {
         at: &Trail<'_>,
     ) -> Result<Self> {
         let read = |(i, entry): (usize, &Node)| keys.entry_match(entry, &at.index(i));
-        let wanted: Vec<EntryMatch> = patch.iter().enumerate().map(read).collect::<Result<_>>()?;
+        let conditions: Vec<EntryMatch> = patch.iter().enumerate().map(read).collect::<Result<_>>()?;
         let mut indexes = vec![(KeyPattern::Own, Index::default())];
-        for (pattern, _) in wanted.iter().flat_map(|wanted| &wanted.identities) {
+        for (pattern, _) in conditions.iter().flat_map(|condition| &condition.identities) {
             if indexes.iter().all(|(known, _)| known != pattern) {
                 indexes.push((pattern.clone(), Index::default()));
             }
@@ -54,15 +54,16 @@ impl<'k> KeyedList<'k> {
                 index.push(keys.identify(entry, pattern));
             }
         }
-        let (touched, entries): (Vec<_>, Vec<_>) = live.into_iter().map(|entry| (None, Some(entry))).unzip();
+        let (matched_by, entries): (Vec<_>, Vec<_>) =
+            live.into_iter().map(|entry| (None, Some(entry))).unzip();
         Ok(Self {
             keys,
             live_count: entries.len(),
             entries,
             deleted_count: 0,
-            matches: wanted,
+            conditions,
             indexes,
-            matched_by: touched,
+            matched_by,
         })
     }
 
@@ -70,7 +71,7 @@ impl<'k> KeyedList<'k> {
     /// with the entry of the patch.
     ///
     /// # Errors
-    /// Those of `merge`; several matches; two entries of the patch for one match, except for the API server.
+    /// Those of `merge`; several matches; two entries of the patch for one match, which only the API server accepts.
     pub(crate) fn merge(
         &mut self,
         patch: &[Node],
@@ -79,7 +80,7 @@ impl<'k> KeyedList<'k> {
     ) -> Result<()> {
         self.delete(patch, at)?;
         for (i, entry) in patch.iter().enumerate() {
-            if self.matches[i].is_deletion {
+            if self.conditions[i].is_deletion {
                 continue;
             }
             let slot = self.find(i, entry, at)?;
@@ -95,13 +96,15 @@ impl<'k> KeyedList<'k> {
     /// # Errors
     /// With kustomize's rules, several matches of an entry without `$patchMergeKey`.
     pub(crate) fn delete(&mut self, patch: &[Node], at: &Trail<'_>) -> Result<()> {
-        let Self { keys, entries, matches: wanted, indexes, .. } = self;
-        for (i, wanted) in wanted.iter().enumerate().filter(|(_, wanted)| wanted.is_deletion) {
-            let found =
-                wanted.identities.iter().map(|by| matching_slots(indexes, entries, by).collect::<Vec<_>>());
+        let Self { keys, entries, conditions, indexes, .. } = self;
+        for (i, condition) in conditions.iter().enumerate().filter(|(_, condition)| condition.is_deletion) {
+            let found = condition
+                .identities
+                .iter()
+                .map(|by| matching_slots(indexes, entries, by).collect::<Vec<_>>());
             let Some(found) = found.into_iter().find(|found| !found.is_empty()) else { continue };
-            if found.len() > 1 && !wanted.by_patch_merge_key && keys.rules().is_kustomize() {
-                return Err(ambiguous(&found, entries, (wanted, &patch[i], keys), &at.index(i)));
+            if found.len() > 1 && !condition.by_patch_merge_key && keys.rules().is_kustomize() {
+                return Err(ambiguous(&found, entries, (condition, &patch[i], keys), &at.index(i)));
             }
             self.deleted_count += found.len();
             for slot in found {
@@ -116,17 +119,17 @@ impl<'k> KeyedList<'k> {
     /// # Errors
     /// Several matches; a match that another entry of the patch has already used.
     pub(crate) fn find(&mut self, i: usize, entry: &Node, at: &Trail<'_>) -> Result<Option<usize>> {
-        let Self { keys, entries, matches: wanted, indexes, .. } = self;
-        let wanted = &wanted[i];
+        let Self { keys, entries, conditions, indexes, .. } = self;
+        let condition = &conditions[i];
         let mut found = None;
-        for by in &wanted.identities {
+        for by in &condition.identities {
             let mut matches = matching_slots(indexes, entries, by);
             found = matches.next();
-            let is_only = wanted.multiple_matches == MultipleMatches::First || matches.next().is_none();
+            let is_only = condition.multiple_matches == MultipleMatches::First || matches.next().is_none();
             drop(matches);
             if !is_only {
                 let all: Vec<usize> = matching_slots(indexes, entries, by).collect();
-                return Err(ambiguous(&all, entries, (wanted, entry, keys), &at.index(i)));
+                return Err(ambiguous(&all, entries, (condition, entry, keys), &at.index(i)));
             }
             if found.is_some() {
                 break;
@@ -136,7 +139,7 @@ impl<'k> KeyedList<'k> {
             Some(first) if self.keys.rules() != Rules::Patch(PatchRules::Apiserver) => {
                 let message = format!("two entries of the patch match the same entry: [{first}] and [{i}]");
                 let help = match self.keys.unused_keys(entry) {
-                    Some(_) if !wanted.by_patch_merge_key => {
+                    Some(_) if !condition.by_patch_merge_key => {
                         "combine the two entries, or name more keys under `$patchMergeKey` to distinguish them"
                     }
                     _ => "combine the two entries",
@@ -147,9 +150,9 @@ impl<'k> KeyedList<'k> {
         }
     }
 
-    /// Records that an entry of the patch matched a slot.
-    pub(crate) fn mark_matched(&mut self, slot: usize, i: usize) {
-        self.matched_by[slot].get_or_insert(i);
+    /// Records that an entry of the patch, given by its position, matched a slot.
+    pub(crate) fn mark_matched(&mut self, slot: usize, patch_index: usize) {
+        self.matched_by[slot].get_or_insert(patch_index);
     }
 
     fn put(&mut self, slot: Option<usize>, entry: Node, i: usize) {
@@ -167,7 +170,7 @@ impl<'k> KeyedList<'k> {
 
     /// Returns the identity of the entry in a slot before the merge.
     pub(crate) fn identity(&self, slot: usize) -> Option<&Identity> {
-        self.indexes.first().and_then(|(_, index)| index.names[slot].as_ref())
+        self.indexes.first().and_then(|(_, index)| index.identities[slot].as_ref())
     }
 
     /// Returns the entries in order, with the new ones at the end.
@@ -187,27 +190,28 @@ fn matching_slots(
 }
 
 /// The help for ambiguous entries if no more keys can distinguish them.
-const DIFFER: &str = "entries of this list must have unique keys: remove or change the other entries first";
+const UNIQUE_KEYS_HELP: &str =
+    "entries of this list must have unique keys: remove or change the other entries first";
 
 fn ambiguous(
     slots: &[usize],
     entries: &[Option<Node>],
-    (wanted, entry, keys): (&EntryMatch, &Node, &ListKeys<'_>),
+    (condition, entry, keys): (&EntryMatch, &Node, &ListKeys<'_>),
     at: &Trail<'_>,
 ) -> Diagnostic {
     let positions: Vec<String> = slots.iter().map(|slot| format!("[{slot}]")).collect();
     let message =
         format!("this entry of the patch matches {} entries: {}", slots.len(), positions.join(", "));
-    let help = match wanted.identities.as_slice() {
-        _ if wanted.by_patch_merge_key => keys.unused_keys(entry).map_or_else(
-            || DIFFER.to_string(),
+    let help = match condition.identities.as_slice() {
+        _ if condition.by_patch_merge_key => keys.unused_keys(entry).map_or_else(
+            || UNIQUE_KEYS_HELP.to_string(),
             |all| {
                 format!(
                     "name more keys under `$patchMergeKey`, such as `[{all}]`, so that only one entry matches"
                 )
             },
         ),
-        [(KeyPattern::Own, _)] => DIFFER.to_string(),
+        [(KeyPattern::Own, _)] => UNIQUE_KEYS_HELP.to_string(),
         _ => "set more keys in this entry, or name them under `$patchMergeKey`".to_string(),
     };
     let error = at.error(Code::Ambiguous, message).at(entry.span()).help(help);
@@ -221,7 +225,7 @@ const END: u32 = u32::MAX;
 #[derive(Debug, Default)]
 struct Index {
     /// The identity of each slot, if any.
-    names: Vec<Option<Identity>>,
+    identities: Vec<Option<Identity>>,
     /// For long lists: the slots of each identity in order, as a chain through `next`.
     chains: FxHashMap<Identity, Chain>,
     next: Vec<u32>,
@@ -235,43 +239,43 @@ struct Chain {
 
 impl Index {
     /// Adds a slot.
-    fn push(&mut self, name: Option<Identity>) {
-        self.names.push(name);
-        while self.names.len() > PAIRWISE_LIMIT && self.next.len() < self.names.len() {
+    fn push(&mut self, identity: Option<Identity>) {
+        self.identities.push(identity);
+        while self.identities.len() > PAIRWISE_LIMIT && self.next.len() < self.identities.len() {
             self.link(self.next.len());
         }
     }
 
     fn link(&mut self, slot: usize) {
         self.next.push(END);
-        let (Some(name), Ok(position)) = (&self.names[slot], u32::try_from(slot)) else { return };
-        match self.chains.get_mut(name) {
+        let (Some(identity), Ok(position)) = (&self.identities[slot], u32::try_from(slot)) else { return };
+        match self.chains.get_mut(identity) {
             Some(chain) => {
                 self.next[chain.last as usize] = position;
                 chain.last = position;
             }
-            None => drop(self.chains.insert(name.clone(), Chain { first: position, last: position })),
+            None => drop(self.chains.insert(identity.clone(), Chain { first: position, last: position })),
         }
     }
 
     /// Returns the remaining slots with that identity, in order.
     ///
     /// Deleted slots at the front of a chain are dropped, so that repeated look-ups stay cheap.
-    fn find(&mut self, name: &Identity, alive: impl Fn(usize) -> bool) -> impl Iterator<Item = usize> {
-        let mut at = END as usize;
+    fn find(&mut self, identity: &Identity, alive: impl Fn(usize) -> bool) -> impl Iterator<Item = usize> {
+        let mut next_slot = END as usize;
         if self.next.is_empty() {
-            at = 0;
-        } else if let Some(chain) = self.chains.get_mut(name) {
+            next_slot = 0;
+        } else if let Some(chain) = self.chains.get_mut(identity) {
             while !alive(chain.first as usize) && chain.first != chain.last {
                 chain.first = self.next[chain.first as usize];
             }
-            at = chain.first as usize;
+            next_slot = chain.first as usize;
         }
         std::iter::from_fn(move || {
-            let slot = at;
-            let found = self.names.get(slot)?;
-            at = self.next.get(slot).map_or(slot + 1, |&next| next as usize);
-            Some((slot, found.as_ref() == Some(name)))
+            let slot = next_slot;
+            let found = self.identities.get(slot)?;
+            next_slot = self.next.get(slot).map_or(slot + 1, |&next| next as usize);
+            Some((slot, found.as_ref() == Some(identity)))
         })
         .filter_map(move |(slot, fits)| (fits && alive(slot)).then_some(slot))
     }

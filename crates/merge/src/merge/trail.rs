@@ -37,6 +37,22 @@ impl<'t> Trail<'t> {
         Self { parent: Some(self), element: TrailElement::Field(name) }
     }
 
+    /// Returns the name of the current field, if this is one.
+    pub(crate) fn field_name(&self) -> Option<&'t str> {
+        match self.element {
+            TrailElement::Field(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Returns another field of the map that contains the current one.
+    pub(crate) fn sibling<'s>(&self, name: &'s str) -> Trail<'s>
+    where
+        't: 's,
+    {
+        Trail { parent: self.parent, element: TrailElement::Field(name) }
+    }
+
     /// Returns an entry of the current list by its position.
     #[must_use]
     pub fn index(&'t self, index: usize) -> Self {

@@ -102,10 +102,7 @@ pub(super) fn conflict_error(ours: &Node, theirs: Option<&Node>, at: &Trail<'_>)
     let is_gone = |node: &Node| node.is_null() || is_delete(node);
     let ours_is = if is_gone(ours) { "last applied here, now removed" } else { "value in the manifest" };
     let error = at
-        .error(
-            Code::Conflict,
-            "changed in the cluster since the last apply, and the manifest has a different value",
-        )
+        .error(Code::Conflict, "the cluster and the manifest both changed this field since the last apply")
         .label(ours.span(), ours_is);
     let error = match theirs.filter(|theirs| !is_gone(theirs)) {
         Some(theirs) => error.label(theirs.span(), "value in the cluster"),

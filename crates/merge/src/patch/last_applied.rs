@@ -18,7 +18,7 @@ pub fn last_applied(live: &Node) -> Result<Node> {
     let Some(annotation) = annotation.filter(|node| !node.is_null()) else {
         let message = format!("the object has no annotation `{LAST_APPLIED}`");
         return Err(Diagnostic::error(Code::MissingField, message).at(live.span().at_start()).help(
-            "the object was not created by kubectl apply: provide the last applied configuration as a file",
+            "the object has no copy of the manifest of its last `kubectl apply`: provide the last applied configuration as a file",
         ));
     };
     let json: Option<Json> = annotation.as_str().and_then(|text| serde_json::from_str(text).ok());

@@ -27,7 +27,7 @@ pub fn check_strategic_support(object: &Node) -> Result<()> {
         )
     } else {
         let message = format!(
-            "the API server does not support strategic merge patches for {gvk}, which is not built in: 415 Unsupported Media Type"
+            "strategic merge patches do not work for {gvk}, which is not built in: the API server would answer 415"
         );
         Diagnostic::error(Code::NoSchema, message)
             .help("use a JSON merge patch, which the server supports, or the overlay rules")

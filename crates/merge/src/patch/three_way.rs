@@ -2,7 +2,7 @@
 //! the desired and the live object.
 
 use super::conflict::check_maps;
-use super::create::{CreationRules, PatchPart, ServerDiff, diff};
+use super::create::{CreationRules, PatchPart, ServerPatchOptions, diff};
 use super::inputs::{PatchInputs, ThreeWayOptions};
 use crate::merge::Trail;
 use crate::merge::apiserver::join_patches;
@@ -45,8 +45,8 @@ pub(super) fn create_three_way_by(
     let PatchInputs { original, modified, .. } = *sides;
     let current = sides.input();
     let original = if original.is_null() { &nothing } else { original };
-    let changes = diff(current, modified, kind, ServerDiff { part: PatchPart::Changes, rules })?;
-    let deletions = diff(original, modified, kind, ServerDiff { part: PatchPart::Deletions, rules })?;
+    let changes = diff(current, modified, kind, ServerPatchOptions { part: PatchPart::Changes, rules })?;
+    let deletions = diff(original, modified, kind, ServerPatchOptions { part: PatchPart::Deletions, rules })?;
     let patch = join_patches(deletions, &changes, kind, &root)?;
     if options.same_identity {
         check_patch_identity(&patch, &root)?;
@@ -64,7 +64,7 @@ pub(super) fn create_three_way_by(
 pub(super) fn check_conflicts(patch: &Map, original: &Node, current: &Node, kind: Cursor<'_>) -> Result<()> {
     let nothing = Node::map(Map::new());
     let original = if original.is_null() { &nothing } else { original };
-    let others = ServerDiff { part: PatchPart::Unordered, rules: CreationRules::Server };
+    let others = ServerPatchOptions { part: PatchPart::Unordered, rules: CreationRules::Server };
     let others = diff(original, current, kind, others)?;
     check_maps(patch, &others, kind, &Trail::root())
 }
@@ -232,7 +232,7 @@ definitions:
         let keep = ThreeWayOptions::default().overwrite(false);
         let conflict = |field: &str| {
             format!(
-                "Conflict: {field}: changed in the cluster since the last apply, and the manifest has a different value"
+                "Conflict: {field}: the cluster and the manifest both changed this field since the last apply"
             )
         };
         let table = [

@@ -1,7 +1,7 @@
 //! Creates patches that are verified by applying them.
 
 use super::apply::{ApplyOptions, apply};
-use super::create::{CreationRules, PatchPart, ServerDiff, create_by, diff};
+use super::create::{CreationRules, PatchPart, ServerPatchOptions, create_by, diff};
 use super::equality::{Difference, PatchedEquality};
 use super::expected::{AtomicMaps, ExpectedResult, OthersChanges};
 use super::inputs::{CreateOptions, PatchInputs, ThreeWayOptions};
@@ -193,7 +193,7 @@ impl Verification<'_> {
     /// the order of unsorted scalars. In one of two entries with the same merge key, that would change the first
     /// entry.
     fn verify_differences(&self) -> Result<WithWarnings<Node>> {
-        let how = ServerDiff { part: PatchPart::Differences, rules: self.creation };
+        let how = ServerPatchOptions { part: PatchPart::Differences, rules: self.creation };
         let patch = diff(self.inputs.input(), self.expected, self.kind, how)?;
         self.verify(Node::map(patch))
     }
@@ -299,7 +299,7 @@ fn unsupported_difference(difference: &Difference, form: PatchForm) -> Diagnosti
     let error = unsupported(form)
         .at(difference.span)
         .field(difference.path.clone())
-        .note("the created patch yields a different value here");
+        .note("the closest patch gives a different value here");
     if difference.equal_keys {
         error.note("entries of this list have the same merge key, so the patch cannot distinguish them")
     } else {

@@ -114,6 +114,9 @@ pub struct Constraints {
     /// `additionalProperties: true`: any field is allowed.
     #[serde(skip_serializing_if = "is_false")]
     pub free_fields: bool,
+    /// `spec.preserveUnknownFields` of a CRD, only at the root of an object: null fields are kept and validated.
+    #[serde(skip_serializing_if = "is_false")]
+    pub keeps_nulls: bool,
     /// `default`, of any type, which the API server fills in. Read from CRDs only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,

@@ -27,7 +27,7 @@ impl Model {
 
     /// Imports a definition and everything it refers to from a compiled graph, unless already present.
     ///
-    /// Returns a reference to it. Custom resources get their `metadata` this way.
+    /// Returns a reference to it.
     pub fn import(&mut self, cursor: Cursor<'_>) -> TypeDef {
         let mut pending = Vec::new();
         let root = import_reference(cursor, &mut pending);
@@ -41,9 +41,9 @@ impl Model {
         root
     }
 
-    /// Imports from a compiled graph all definitions that are referred to but missing. Definitions in both are
-    /// replaced by those of the graph.
-    pub fn complete_from(&mut self, graph: &TypeGraph) {
+    /// Imports the definitions of a compiled graph that this model refers to. They also replace definitions of the same
+    /// name, because the graph is complete and a document may have only a part of a definition.
+    pub fn replace_from(&mut self, graph: &TypeGraph) {
         let roots = self.kinds.values().filter_map(|kind| kind.root.as_ref());
         let referred = references(self.definitions.values().chain(roots));
         let names: BTreeSet<SmolStr> = self.definitions.keys().cloned().chain(referred).collect();

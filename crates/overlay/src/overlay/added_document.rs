@@ -29,11 +29,11 @@ pub(super) fn check_added(
         problem.resource(id).help(known.suggestion(id))
     };
     if missing_fields.is_empty() {
-        let message = "resource is not in the base and is added";
+        let message = "this resource is not in the base, so it is added";
         return Ok(meant.map(|known| suggest(Diagnostic::warning(Code::AddedDocument, message), known)));
     }
     let message = format!(
-        "resource is not in the base and cannot be added: missing {}",
+        "this resource is not in the base, and cannot be added because it lacks {}",
         missing_fields.iter().map(|field| format!("`{field}`")).collect::<Vec<_>>().join(", ")
     );
     let error = Diagnostic::error(Code::AddedDocument, message);

@@ -320,9 +320,12 @@ impl Builder {
                     "cannot build {} on its own: its directory has a kustomization",
                     target.display()
                 );
-                let shown = reader.shown(&kustomization);
-                Err(Diagnostic::error(Code::InvalidValue, message)
-                    .help(format!("build {}, or pass the file on stdin with `-`", shown.display())))
+                let directory = kustomization.parent().unwrap_or(&kustomization);
+                let shown = reader.shown(directory);
+                Err(Diagnostic::error(Code::InvalidValue, message).help(format!(
+                    "build the directory `{}`, or pass the file on stdin with `-`",
+                    shown.display()
+                )))
             }
         }
     }

@@ -401,7 +401,10 @@ fn empty_stream_error() -> Diagnostic {
 
 fn no_base_error(root: &Root) -> Diagnostic {
     let shown = root.shown();
-    let message = format!("no base found for the plain directory {}", shown.display());
+    let message = format!(
+        "`{}` has no kustomization.yaml, so it is merged over a base, and none was found",
+        shown.display()
+    );
     Diagnostic::error(Code::MissingField, message)
         .note("looked for a directory `base` next to it and next to its parent")
         .help("pass the base with --base DIR, or add a kustomization.yaml")
@@ -435,8 +438,11 @@ fn without_directives(patch: &Resource, rules: Rules, schema: &Schema) -> Result
 }
 
 fn duplicate_error(second: &Resource, first: Option<&Resource>) -> Diagnostic {
-    let mut diagnostic = Diagnostic::error(Code::DuplicateResource, "duplicate resource in the base")
-        .label(second.node().span().at_start(), "second definition");
+    let mut diagnostic = Diagnostic::error(
+        Code::DuplicateResource,
+        "two resources of the base have the same group, kind, namespace and name",
+    )
+    .label(second.node().span().at_start(), "second definition");
     if let Some(first) = first {
         diagnostic = diagnostic.label(first.node().span().at_start(), "first definition");
     }

@@ -5,7 +5,7 @@
 //! user enabled it.
 
 mod container;
-mod legacy;
+mod exec_plugin;
 mod options;
 mod protocol;
 mod spec;
@@ -170,8 +170,8 @@ impl Functions {
                 .options
                 .plugin_home
                 .clone()
-                .or_else(|| legacy::plugin_home(|name| std::env::var_os(name)));
-            return legacy::find_plugin(gvk, home.as_deref()).map(Plugin::Executable);
+                .or_else(|| exec_plugin::plugin_home(|name| std::env::var_os(name)));
+            return exec_plugin::find_plugin(gvk, home.as_deref()).map(Plugin::Executable);
         };
         if !spec.container.image.is_empty() {
             return Ok(Plugin::Container(spec.container));
@@ -215,7 +215,7 @@ impl Functions {
 /// # Errors
 /// The configuration is malformed.
 pub(super) fn arguments_file(config: &Node) -> Result<Option<Spanned<String>>> {
-    legacy::arguments_file(config)
+    exec_plugin::arguments_file(config)
 }
 
 /// Rejects directories in which a function must not run. The root directory would expose the whole system.
@@ -256,7 +256,7 @@ fn run_plugin<'n>(
     };
     let file = TemporaryFile::with_content("kust-plugin-config-", text.as_bytes()).map_err(unwritten)?;
     let mut command = Command::new(path);
-    command.arg(file.path()).args(legacy::arguments(config, site.files)?);
+    command.arg(file.path()).args(exec_plugin::arguments(config, site.files)?);
     command.current_dir(site.root.path());
     let root = site.root.path().to_string_lossy().into_owned();
     for (name, value) in [("KUSTOMIZE_PLUGIN_CONFIG_STRING", text), ("KUSTOMIZE_PLUGIN_CONFIG_ROOT", root)] {

@@ -32,7 +32,7 @@ impl Files for DataFiles<'_> {
     }
 
     fn source_of(&self, path: &str, content: &[u8]) -> Option<SourceId> {
-        if self.histories == Histories::Dropped {
+        if self.histories == Histories::Disabled {
             return None;
         }
         let sources = self.root.reader().sources();

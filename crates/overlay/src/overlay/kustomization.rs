@@ -151,7 +151,9 @@ impl Kustomization {
             None if node.is_null() => &empty,
             None => {
                 let message = format!("a kustomization must be a map, not {}", node.type_name());
-                return Err(Diagnostic::error(Code::WrongType, message).at(at));
+                return Err(Diagnostic::error(Code::WrongType, message)
+                    .at(at)
+                    .help("put the entries below a field such as `resources:`"));
             }
         };
         let mut problems = Problems::default();

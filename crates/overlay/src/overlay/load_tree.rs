@@ -154,7 +154,7 @@ impl Loading<'_> {
     /// Starts with a directory: reads its kustomization.
     fn open(root: Root, role: Role, at: Span) -> Result<OpenTree> {
         let Some(file) = root.kustomization_file()? else {
-            let message = format!("{} has no kustomization file", root.shown().display());
+            let message = format!("`{}` has no kustomization file", root.shown().display());
             let error = Diagnostic::error(Code::Io, message)
                 .at(at)
                 .help("add a kustomization.yaml, or list the files of the directory one by one");
@@ -384,7 +384,7 @@ fn check_role(kustomization: &Kustomization, role: Role, at: Span, root: &Root) 
         (Role::Kustomization, true) if at.is_none() => Ok(()),
         (Role::Kustomization, true) => Err(Diagnostic::error(
             Code::InvalidValue,
-            format!("{} is a Component and cannot be listed under `resources`", shown.display()),
+            format!("`{}` is a Component and cannot be listed under `resources`", shown.display()),
         )
         .at(at)
         .help("move the entry to `components`")),

@@ -19,7 +19,7 @@ use smp_text::yaml::{self, PrintFormat};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuildRules {
     /// The exceptions from kustomize's merge rules in kustomizations. They avoid cases in which kustomize loses
-    /// data.
+    /// data; [`Exceptions`] lists them.
     pub kustomizations: Exceptions,
     /// The rules in plain directories.
     pub directories: Rules,
@@ -56,11 +56,11 @@ pub enum LockSource {
 /// Selects whether each resource keeps the history of its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Histories {
-    /// Histories are not kept.
+    /// Histories are not recorded.
     #[default]
-    Dropped,
-    /// Histories are kept, as `explain::blame` and `explain::build_tree` need them.
-    Kept,
+    Disabled,
+    /// Histories are recorded, as `explain::blame` and `explain::build_tree` need them.
+    Enabled,
 }
 
 /// The options of a build. The defaults are those of `kubectl smp build` without flags: read from disk, and run
@@ -117,7 +117,7 @@ impl Default for BuildOptions {
             locked: false,
             helm: HelmOptions::default(),
             functions: FunctionOptions::default(),
-            histories: Histories::Dropped,
+            histories: Histories::Disabled,
         }
     }
 }
@@ -174,7 +174,7 @@ pub enum ChainPurpose {
 /// Makes a chain of schema sources.
 pub type MakeChain = Box<dyn Fn(ChainPurpose) -> Result<SchemaChain> + Send + Sync>;
 
-/// A built overlay.
+/// The result of a build.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Built {

@@ -292,7 +292,7 @@ impl Root {
     fn enter_checkout(&self, checkout: Checkout, at: Span) -> Result<Self> {
         let directory = self.reader.directory_of(&checkout).map_err(|d| d.at(at))?;
         if self.visited_paths().any(|visited| **visited == *directory.path()) {
-            let message = format!("cycle detected: {} is already being built", checkout.spec.shown());
+            let message = format!("cycle: `{}` includes itself", checkout.spec.shown());
             return Err(Diagnostic::error(Code::Cycle, message)
                 .at(at)
                 .help("remove the entry: a kustomization cannot contain itself"));
@@ -367,26 +367,38 @@ impl Root {
             if is_outside_error(&error) {
                 return self.outside_repository_error(Path::new(path)).at(at);
             }
-            let shown = self.reader.shown(&clean_path(&self.path().join(path)));
-            if is_inline_content(path) {
-                let message = "expected the path of a file, found inline content";
-                return Diagnostic::error(Code::InvalidValue, message).at(at);
-            }
-            let error = read_error(format_args!("`{path}`"), &error).at(at);
-            match self.nearest_path(path) {
-                Some(meant) => {
-                    // The scalar may contain more than the path, so the fix keeps its style.
-                    let written = self.reader.sources().text_at(at);
-                    let style = written.and_then(|written| literal_style(&written, path));
-                    let error = error.help(format!("did you mean `{meant}`? looked for {}", shown.display()));
-                    match style {
-                        Some(style) => error.fix(at, replacement_text(style, &meant)),
-                        None => error,
-                    }
-                }
-                None => error.help(format!("looked for {}", shown.display())),
-            }
+            self.unreadable_path_error(path, &error, at)
         })
+    }
+
+    /// Returns the error for a path that cannot be read, with the path that was probably meant.
+    fn unreadable_path_error(&self, path: &str, error: &std::io::Error, at: Span) -> Diagnostic {
+        if is_inline_content(path) {
+            let message = "expected the path of a file, found inline content";
+            return Diagnostic::error(Code::InvalidValue, message).at(at);
+        }
+        let shown = self.reader.shown(&clean_path(&self.path().join(path)));
+        let error = read_error(format_args!("`{path}`"), error).at(at);
+        let error = if shown == Path::new(path) {
+            error
+        } else {
+            error.note(format!("the path leads to {}", shown.display()))
+        };
+        let Some(meant) = self.nearest_path(path) else {
+            return error.help(if path.contains(" - ") {
+                "the path looks like two list entries: align their dashes"
+            } else {
+                "paths are relative to the directory of the kustomization file"
+            });
+        };
+        // The scalar may contain more than the path, so the fix keeps its style.
+        let written = self.reader.sources().text_at(at);
+        let style = written.and_then(|written| literal_style(&written, path));
+        let error = error.help(format!("did you mean `{meant}`?"));
+        match style {
+            Some(style) => error.fix(at, replacement_text(style, &meant)),
+            None => error,
+        }
     }
 
     /// Returns the path that was probably meant: the first missing segment is replaced by a similar existing
@@ -444,8 +456,11 @@ impl Root {
             ReadFailure::Outside(real) => self.outside_root_error(&shown, &real),
             ReadFailure::Io(error) => read_error(shown.display(), &error),
         })?;
-        let named =
-            |d: Diagnostic| Diagnostic::error(d.code(), format!("{}: {}", shown.display(), d.message()));
+        let named = |d: Diagnostic| {
+            Diagnostic::error(d.code(), format!("{}: {}", shown.display(), d.message())).help(
+                "save the file as UTF-8; binary files can only be part of a ConfigMap or Secret generator",
+            )
+        };
         let text = yaml::decode(bytes).map_err(named)?;
         Ok(self.reader.sources.add(shown, text))
     }

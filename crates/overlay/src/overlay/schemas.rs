@@ -358,7 +358,7 @@ pub(super) fn schema_from_openapi(
         }
         BuiltInSchema::Kept => {
             let built_in = Schema::kustomize();
-            built_in.graphs().for_each(|(_, graph)| model.complete_from(graph));
+            built_in.graphs().for_each(|(_, graph)| model.replace_from(graph));
             let mut schema = with_crds(built_in, before);
             schema.push_types("openapi", Arc::new(model.compile()?));
             schema

@@ -76,7 +76,7 @@ impl TargetSearch {
         if targets.is_empty() {
             let message = format!("no targets found in {}", directory.display());
             return Err(Diagnostic::error(Code::NoMatch, message).help(
-                "a target has a kustomization file, or manifests and a directory `base` next to it or its parent",
+                "a target is a directory with a kustomization.yaml, or with manifests whose base is ../base or ../../base",
             ));
         }
         Ok(targets)

@@ -120,9 +120,9 @@ impl PackageConflict {
             diagnostic = diagnostic.resource(resource);
         }
         match self.kind {
-            ConflictKind::UnknownList => {
-                diagnostic.help("provide a schema with the merge keys of this list, or enable key inference")
-            }
+            ConflictKind::UnknownList => diagnostic.help(
+                "provide a schema with the merge keys of this list, or infer the keys (`--infer-keys`)",
+            ),
             _ => diagnostic,
         }
     }

@@ -202,14 +202,17 @@ impl TargetedPatch {
 impl LostEntry {
     fn warning(&self, is_left: bool) -> Diagnostic {
         let message = if is_left {
-            "kustomize does not apply the patch to this entry"
+            "kustomize confuses entries of this list and does not apply the patch to this one"
         } else {
-            "kustomize drops this entry"
+            "kustomize confuses entries of this list and drops this one"
         };
         Diagnostic::warning(Code::Ambiguous, message)
             .field(&self.path)
             .at(self.span)
-            .help("set all merge keys on each entry of the list, or use --dialect overlay or apiserver")
+            .help(
+                "kustomize identifies entries by fewer merge keys if an entry lacks one: set all merge keys on each entry \
+                 of the list and the patch, each combination once, or use --dialect overlay or apiserver",
+            )
     }
 }
 

@@ -89,19 +89,26 @@ enum PlainReason {
 struct Unmerged<'p> {
     path: &'p Path,
     code: Code,
-    why: &'p str,
+    /// The reason, as the predicate of a sentence about the file.
+    why: String,
 }
 
 fn unmerged(package: &Package, form: Layout, kinship: Relation) -> BTreeMap<&Path, Unmerged<'_>> {
     let unread = package.others().iter().filter_map(|file| {
-        let why = file.problem.as_ref()?.message();
+        let why = format!("does not parse ({})", file.problem.as_ref()?.message());
         Some((form.path(&file.relative), Unmerged { path: &file.path, code: Code::Syntax, why }))
     });
     let read = package.files().iter().filter_map(|file| {
         let (code, why) = match plain_reason(file, form, kinship)? {
-            PlainReason::DuplicateResources => (Code::DuplicateResource, "it contains a duplicate resource"),
-            PlainReason::TooManyUnnamed => (Code::Ambiguous, "it contains too many documents without a name"),
-            PlainReason::PartOfDefinition => (Code::MissingField, file.definition_problem()?.message()),
+            PlainReason::DuplicateResources => {
+                (Code::DuplicateResource, "contains a duplicate resource".into())
+            }
+            PlainReason::TooManyUnnamed => {
+                (Code::Ambiguous, "contains too many documents without a name".into())
+            }
+            PlainReason::PartOfDefinition => {
+                (Code::MissingField, format!("is incomplete ({})", file.definition_problem()?.message()))
+            }
             PlainReason::NoKind => return None,
         };
         Some((form.path(&file.relative), Unmerged { path: &file.path, code, why }))
@@ -109,12 +116,12 @@ fn unmerged(package: &Package, form: Layout, kinship: Relation) -> BTreeMap<&Pat
     unread.chain(read).collect()
 }
 
-/// Warns of manifest files that are merged by lines, once each. Dest, the last package, comes first.
+/// Warns of manifest files that are merged line by line, once each. Dest, the last package, comes first.
 pub(super) fn line_merge_warnings(packages: &[&Package], form: Layout) -> Vec<Diagnostic> {
     let mut warnings: BTreeMap<&Path, Diagnostic> = BTreeMap::new();
     for package in packages.iter().rev() {
         for (relative, Unmerged { path, code, why }) in unmerged(package, form, Relation::Descendant) {
-            let message = format!("{} is merged by lines: {why}", path.display());
+            let message = format!("{} {why}, so it is merged line by line", path.display());
             warnings.entry(relative).or_insert_with(|| Diagnostic::warning(code, message));
         }
     }
@@ -132,7 +139,7 @@ pub(super) fn replacement_warnings([source, dest]: [&Package; 2], form: Layout) 
         source.is_some() && dest.is_some() && source != dest
     });
     let warnings = unmerged_files.into_values().map(|Unmerged { path, code, why }| {
-        let message = format!("{} is replaced by the source's file and not merged: {why}", path.display());
+        let message = format!("{} {why}, so the source's file replaces it", path.display());
         Diagnostic::warning(code, message)
     });
     warnings.collect()

@@ -189,8 +189,7 @@ impl<'p> PatchCandidates<'p> {
             (0..self.manifests.len()).filter(|i| is_for(i)).any(|i| self.selected.binary_search(&i).is_err());
         let error = if passed_over && !has_selection {
             error.note(
-                "kustomizations and documents without a kind are only patched when selected by kind, name or labels, or \
-                 with all manifests",
+                "kustomizations and documents without a kind are only patched if --kind, --name, -l or --all selects them",
             )
         } else {
             error
@@ -265,13 +264,13 @@ impl<'p> PatchCandidates<'p> {
         near.sort_by_key(|manifest| std::cmp::Reverse(target.similarity(manifest.node)));
         let show =
             |manifest: &&Manifest<'_>| format!("{} in {}", manifest.display_name(), manifest.path.display());
+        let error = if near.is_empty() { error } else { error.note("the input has these manifests:") };
         let mut error = near.iter().take(MAX_LISTED).map(show).fold(error, Diagnostic::note);
         if near.len() > MAX_LISTED {
             error = error.note(format!("and {} more", near.len() - MAX_LISTED));
         }
         let help = nearest(&near, target).unwrap_or_else(|| {
-            "a manifest must have the apiVersion, kind and name of the patch, where the patch sets them"
-                .into()
+            "set apiVersion, kind and name in the patch to those of one of the manifests".into()
         });
         error.help(help)
     }

@@ -177,11 +177,11 @@ fn lists_without_a_schema_are_reported() {
     let schema = Schema::embedded();
     let merged = merge2_packages(&b, &a, &schema, &kyaml()).expect("merged");
     let warnings: Vec<_> = merged.warnings.iter().map(ToString::to_string).collect();
-    let message = "this list was replaced: no schema defines how its entries merge";
+    let message = "this list is replaced: no schema defines how its entries merge";
     assert_eq!(warnings, [format!("Thing.example.com x: spec: {message}")]);
 
     let merged = merge3_packages(&a, &b, &c, &schema, &kyaml()).expect("merged");
-    let help = "provide a schema with the merge keys of this list, or enable key inference";
+    let help = "provide a schema with the merge keys of this list, or infer the keys (`--infer-keys`)";
     assert_eq!(merged.conflicts[0].diagnostic(ConflictOutput::Resolved).help_text(), Some(help));
 
     let inferred = MergeOptions::kyaml(ListOrder::Append, InferKeys::name());

@@ -53,7 +53,9 @@ impl ResourceSet {
         match (before.next(), before.next()) {
             (Some(one), None) => Ok(one),
             (None, _) => {
-                let message = format!("no resource to merge with or replace: {id}");
+                let message = format!(
+                    "`behavior: merge` and `behavior: replace` need an existing resource: {id} does not exist"
+                );
                 Err(Diagnostic::error(Code::NoMatch, message)
                     .at(at)
                     .help("use `behavior: create`, or generate the resource in a base"))

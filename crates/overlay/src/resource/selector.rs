@@ -34,7 +34,7 @@ impl Pattern {
         let regex = regexp::compile(&format!("^(?:{pattern})$")).map_err(|why| {
             Diagnostic::error(Code::InvalidValue, format!("`{pattern}` is not a valid regular expression"))
                 .note(why)
-                .help("the pattern must match the whole name; use `.*` to match any text")
+                .help("escape characters that are meant literally, as in `\\(`; the pattern must match the whole name")
         })?;
         Ok(Self(Some(Matcher::Regex(Box::new(regex)))))
     }

@@ -385,9 +385,12 @@ impl ResourceSet {
             }
             if original == *id { which.to_string() } else { format!("{which}, originally {original}") }
         };
-        Diagnostic::error(Code::DuplicateResource, format!("duplicate resource id: {id}"))
-            .label(second.node().span().at_start(), label("second resource", second))
-            .label(first.node().span().at_start(), label("first resource", first))
+        Diagnostic::error(
+            Code::DuplicateResource,
+            format!("two resources have the same group, kind, namespace and name: {id}"),
+        )
+        .label(second.node().span().at_start(), label("second resource", second))
+        .label(first.node().span().at_start(), label("first resource", first))
     }
 }
 

@@ -191,7 +191,10 @@ fn check_duplicate_ids(set: &ResourceSet) -> Result<()> {
     let Some(duplicates) = set.equal_ids() else { return Ok(()) };
     let [first, second] = duplicates.map(|i| &set.as_slice()[i]);
     let former = |r: &Resource| r.previous.last().map_or_else(|| r.id().to_string(), ToString::to_string);
-    let message = format!("the namespace transformer produces a duplicate resource id: {}", second.id());
+    let message = format!(
+        "the namespace transformer gives two resources the same group, kind, namespace and name: {}",
+        second.id()
+    );
     let error = Diagnostic::error(Code::DuplicateResource, message)
         .label(second.node().span().at_start(), format!("originally {}", former(second)))
         .label(first.node().span().at_start(), format!("originally {}", former(first)));

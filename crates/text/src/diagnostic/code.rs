@@ -5,7 +5,7 @@ use std::fmt;
 /// The name, meaning and remedy of a lint rule's findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RuleText {
-    /// The name in messages, such as `dangling-reference`.
+    /// The name in messages, such as `misspelled-reference`.
     pub name: &'static str,
     /// The meaning, in one sentence.
     pub meaning: &'static str,
@@ -56,7 +56,7 @@ codes! {
     DuplicateKey "duplicate-key" "A map has the same key twice."
         "Remove one of the two. Parsers disagree about which one is used, so this is an error. In kustomizations and their patches it is a warning, and the value is the one that kustomize uses without a message: the last one in a kustomization file and in a JSON patch, the first one in a strategic merge patch."
     IgnoredDocument "ignored-document" "A kustomization file has a second document, which is ignored."
-        "Move its fields into the first document, or remove it. kustomize does not report this."
+        "Move the fields of the second document into the first one, or remove the second one. kustomize does not report this."
     LimitExceeded "limit-exceeded" "A limit on depth, size or alias expansion was exceeded."
         "The limits are far above what manifests need. A file that exceeds one is damaged or malicious."
     WrongType "wrong-type" "A value has the wrong type for its field."
@@ -77,10 +77,10 @@ codes! {
         "Move the file into the directory, or turn its directory into a base. `--load-restrictor LoadRestrictionsNone` disables the check for local builds."
     Cycle "cycle" "Kustomizations include each other in a cycle."
         "Remove one of the entries."
-    DuplicateResource "duplicate-resource" "Two resources have the same ID."
+    DuplicateResource "duplicate-resource" "Two resources have the same group, kind, namespace and name."
         "Remove one of the two, or turn the second one into a patch."
     NoMatch "no-match" "A reference, selector or path matches nothing."
-        "Correct the kind, name, namespace or path. They are compared with the resources at that step of the build."
+        "Correct the kind, name, namespace or path. They are compared before later steps of the build add prefixes, suffixes and hashes."
     AddedDocument "added-document" "A document of a plain directory matches no resource in the base. It would be added, but it resembles a resource of the base or is incomplete."
         "Correct the kind, name or namespace. To add a new resource, set all fields that its schema requires."
     StandaloneComponent "standalone-component" "A Component is built on its own, without the resources that it should change."
@@ -106,7 +106,7 @@ codes! {
     DuplicateMergeKey "duplicate-merge-key" "Two entries of a list have the same merge key, or a set contains a value twice."
         "Remove one of the two."
     Directive "directive" "A directive (`$patch`, ...) is invalid or misplaced."
-        "Directives are `$patch`, `$patchMergeKey`, `$retainKeys`, `$setElementOrder` and `$deleteFromPrimitiveList`. They only work in patches."
+        "Directives are `$patch`, `$retainKeys`, `$setElementOrder` and `$deleteFromPrimitiveList` of kubectl, and `$patchMergeKey` of a proposed extension of strategic merge patches (see [Merge keys](merge-keys.md)). They only work in patches."
     Conflict "conflict" "Both sides changed the same field to different values."
         "Choose the correct value. `merge3 --on-conflict` resolves all conflicts in one way. `apply --force-conflicts` takes ownership of fields from other field managers."
     TestFailed "test-failed" "A `test` operation of a JSON patch failed: the value differs."
@@ -123,17 +123,17 @@ codes! {
         "The notes show its output. Run the command manually to see more."
     ServerWarning "server-warning" "The API server completed the request with a warning, for example about a deprecated version."
         "The message quotes the server."
-    ClusterState "cluster-state" "The state of the cluster limits or changes the result: objects that cannot be read, checks that are skipped, or objects that are being deleted."
-        "No request was rejected. The message explains the limitation."
+    ClusterState "cluster-state" "The result is incomplete: an object could not be read, a check was skipped, or an object is being deleted."
+        "No request was rejected. The message names the part that is missing. Permission to read the objects, or another run once the deletion is complete, gives the whole result."
     NotReady "not-ready" "An object cannot become ready, did not become ready in time, or still exists after its deletion."
         "The notes show its state in the cluster: its Pods, the last warning event, its finalizers. `--timeout` sets a longer timeout."
-    ApplySet "applyset" "An ApplySet needs attention, for example because an object is not pruned while it contains other objects."
+    ApplySet "applyset" "An object of an ApplySet was not pruned, or the ApplySet itself cannot be used as it is."
         "The help explains how to prune the object. Until then it remains in the ApplySet, and the next apply checks it again."
     CascadingDeletion "cascading-deletion" "Deleting a namespace or CRD also deletes objects that are not in the manifests."
         "`delete --dry-run=server` lists these objects and deletes nothing. Keep the namespace or CRD, or move the objects that are still needed."
     Usage "usage" "The command line is invalid."
         "See `kubectl smp COMMAND -h`."
-    Failed "system" "A system resource, such as a thread, is not available."
+    SystemResource "system" "A system resource, such as a thread, is not available."
         "Try again when more resources are free."
     SchemaSource "schema-source" "The source of a kind's schema. Reported with `--verbose` and in JSON, and always for a lock file in a parent directory of the target."
         "No action is needed. `--schema` selects another source, and `kubectl smp lock --schemas cluster` pins the schemas."

@@ -8,7 +8,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "The storage provisioner selects and binds volumes by access mode, so a claim with invalid modes is never \
           created and its Pods stay pending.",
-    suppress: "A provisioner-specific tool rewrites the modes before the claim is applied.",
     documentation: "https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes",
     example: "\
 apiVersion: v1

@@ -11,7 +11,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         remedy: "Use an IPv4 or IPv6 address, or a CIDR such as `10.0.0.0/8`.",
     },
     why: "The API server parses these fields as addresses. Host names are not resolved.",
-    suppress: "The address is a placeholder for a tool that fills it in later.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/",
     example: pod!("hostAliases: [{ip: 10.0.0.300, hostnames: [db]}]"),
     fix: ("10.0.0.300", "10.0.0.30"),

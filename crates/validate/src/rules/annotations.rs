@@ -34,11 +34,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "annotations",
         meaning: "The annotations of an object are larger than 256 KiB in total.",
-        remedy: "Move large texts to a ConfigMap or out of the cluster. Use `kubectl apply --server-side`, which does not store a copy of the object in an annotation.",
+        remedy: "Move large texts to the `data` of a ConfigMap, or out of the cluster. Use `kubectl apply \
+          --server-side`, which does not store a copy of the object in an annotation.",
     },
     why: "The limit applies to all keys and values together, including the `last-applied-configuration` of \
           client-side `kubectl apply`. Large CustomResourceDefinitions and dashboards often exceed it.",
-    suppress: "A transformer removes the annotations after the build.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/annotations/",
     example: annotated!("a" "b" "c" "d" "e" "f"),
     fix: (keys!("b" "c" "d" "e" "f"), ""),

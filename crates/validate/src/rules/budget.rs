@@ -8,7 +8,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "The two limits can contradict each other. A typical cause is an overlay that sets one field while its \
           base sets the other, which leaves the workload without protection during node drains.",
-    suppress: "A later transformer removes one of the fields.",
     documentation: "https://kubernetes.io/docs/tasks/run-application/configure-pdb/",
     example: "\
 apiVersion: policy/v1

@@ -7,9 +7,9 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         remedy: "Change the values that the expression refers to. If the expression does not compile, fix it.",
     },
     why: "Expressions in `x-kubernetes-validations`, and in each ValidatingAdmissionPolicy of the build, are \
-          evaluated as for the creation of the object. The message is the one of the rule. An expression that \
-          depends on the cluster is reported as a warning.",
-    suppress: "The policy of the build is not bound in the cluster to which the object is deployed.",
+          evaluated as if the object were created. The finding has the message of the CEL rule. An \
+          expression that depends on the cluster is reported as a warning.",
+    suppress: Some("The policy of the build is not bound in the cluster to which the object is deployed."),
     documentation: "https://kubernetes.io/docs/reference/using-api/cel/",
     example: "\
 apiVersion: example.com/v1
@@ -30,7 +30,7 @@ spec: {least: 3, most: 2}
     ..ValidationRule::DEFAULT
 };
 
-const EXPRESSION: StringFormat = (is_expression, "a CEL expression");
+const EXPRESSION: StringFormat = (is_expression, "a valid CEL expression");
 
 #[cfg(feature = "cel")]
 use crate::cel::may_be_expression as is_expression;

@@ -10,7 +10,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "Services of type `ExternalName` have no cluster IP, and only Services of type `ClusterIP` can be \
           headless. The value `None` is case-sensitive.",
-    suppress: "Another tool replaces `clusterIP` before the Service is created.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/service/#headless-services",
     example: "\
 apiVersion: v1

@@ -10,7 +10,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "Logs, `kubectl exec` and the Pod status identify containers by name, so a name must be unique across both \
           lists.",
-    suppress: "A generator renames the containers after the build.",
     documentation: "https://kubernetes.io/docs/concepts/workloads/pods/init-containers/",
     example: pod!("initContainers: [{name: web, image: busybox}]"),
     fix: ("initContainers: [{name: web", "initContainers: [{name: prepare"),

@@ -7,9 +7,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "A key of a ConfigMap or Secret is invalid, or is in both `data` and `binaryData`.",
         remedy: "Use letters, digits, `-`, `_` and `.`, and each key in one of the two fields only.",
     },
-    why: "Keys become file names when the object is mounted. The whole ConfigMap or Secret is missing in the \
-          cluster if one key is invalid.",
-    suppress: "The key is a placeholder that another program replaces.",
+    why: "Keys become file names when the object is mounted.",
     documentation: "https://kubernetes.io/docs/concepts/configuration/configmap/#configmap-object",
     example: "\
 apiVersion: v1

@@ -7,8 +7,8 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         remedy: "Name a CustomResourceDefinition `PLURAL.GROUP`, and an APIService `VERSION.GROUP`.",
     },
     why: "The required name guarantees that each plural is defined only once per group. A common cause is a \
-          `namePrefix` or `nameSuffix` that also applies to CRDs.",
-    suppress: "Another tool restores the name before the CRD is applied.",
+          patch or a script that renames the plural or the group, but not the object. `namePrefix` and \
+          `nameSuffix` do not apply to CRDs and APIServices.",
     documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#create-a-customresourcedefinition",
     example: "\
 apiVersion: apiextensions.k8s.io/v1

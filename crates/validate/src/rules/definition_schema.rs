@@ -10,7 +10,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "The API server prunes unknown fields and validates objects by this schema, so it must know the type of \
           each field. Without the CRD, every custom resource of its kind fails.",
-    suppress: "A generator such as controller-gen completes the schema later.",
     documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema",
     example: "\
 apiVersion: apiextensions.k8s.io/v1

@@ -8,7 +8,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "The API server stores all objects in this version. A patch that adds a new version often forgets to \
           change the flag of the old one.",
-    suppress: "The versions are completed by a patch outside of the build.",
     documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/",
     example: "\
 apiVersion: apiextensions.k8s.io/v1

@@ -21,13 +21,15 @@ ports: [{port: 80}]
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "deprecated-api",
-        meaning: "The API version is deprecated and will be removed in a later Kubernetes release.",
-        remedy: "Migrate to the version in the help before you upgrade the cluster.",
+        meaning: "The API version is deprecated, and a later Kubernetes release may remove it.",
+        remedy: "Migrate to the version that the message names before you upgrade the cluster.",
     },
-    why: "The server still accepts the version and returns a warning. After the upgrade that removes it, \
-          deployments fail.",
-    suppress: "The cluster is so old that it does not serve the replacement yet. Prefer `--kubernetes-version` with the \
+    why: "The server still accepts the version and returns a warning. After an upgrade to a release that no \
+          longer serves it, deployments fail. `v1` Endpoints are deprecated, but will not be removed.",
+    suppress: Some(
+        "The cluster is so old that it does not serve the replacement yet. Prefer `--kubernetes-version` with the \
                release of that cluster.",
+    ),
     documentation: "https://kubernetes.io/docs/reference/using-api/deprecation-policy/",
     example: DEPRECATED,
     fix: (DEPRECATED, CURRENT),

@@ -6,9 +6,8 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "The DNS settings of a Pod are incomplete or have too many entries.",
         remedy: "With `dnsPolicy: None`, add name servers to `dnsConfig`. Use at most 3 name servers and 32 search domains.",
     },
-    why: "`dnsPolicy: None` disables the cluster DNS. Without name servers of its own, the Pod could not resolve \
-          any name.",
-    suppress: "An admission webhook injects the DNS configuration.",
+    why: "`dnsPolicy: None` disables the cluster DNS, so the API server rejects a Pod that has no name \
+          servers of its own.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#pod-dns-config",
     example: pod!("dnsPolicy: None"),
     fix: ("None\n", "None\n  dnsConfig: {nameservers: [10.0.0.53]}\n"),

@@ -9,8 +9,8 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "Fields such as `imagePullPolicy` and `pathType` accept a fixed set of values. Usually only the case \
           differs.",
-    suppress: "A newer Kubernetes release accepts the value, and the schema of the build is older.",
-    documentation: "https://kubernetes.io/docs/reference/using-api/api-concepts/",
+    suppress: Some("A newer Kubernetes release accepts the value, and the schema of the build is older."),
+    documentation: "https://kubernetes.io/docs/concepts/containers/images/#image-pull-policy",
     example: container!("imagePullPolicy: always"),
     fix: ("always", "Always"),
     checks: &[

@@ -7,8 +7,8 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "The name of an environment variable is empty, or contains `=` or a character that is not printable.",
         remedy: "Use printable ASCII characters without `=`.",
     },
-    why: "The container runtime passes variables as `NAME=value`, so such a name cannot be represented.",
-    suppress: "A template engine replaces the name.",
+    why: "The container runtime passes variables as `NAME=value`, so a name with `=` cannot be passed. The \
+          API server rejects it and other characters that are not printable ASCII.",
     documentation: "https://kubernetes.io/docs/tasks/inject-data-application/define-environment-variable-container/",
     example: container!("env: [{name: \"MODE=A\", value: prod}]"),
     fix: ("\"MODE=A\"", "MODE_A"),

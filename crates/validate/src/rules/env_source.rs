@@ -9,7 +9,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "A strategic merge patch that sets `value` keeps the `valueFrom` of the base, so the variable has two \
           sources. `fieldRef` supports only some fields of a Pod.",
-    suppress: "An operator interprets the field in its own way.",
     documentation: "https://kubernetes.io/docs/tasks/inject-data-application/environment-variable-expose-pod-information/",
     example: container!(
         "env:

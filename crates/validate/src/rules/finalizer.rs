@@ -4,12 +4,13 @@ use crate::names::is_qualified_name;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "finalizer",
-        meaning: "A finalizer is not a qualified name.",
+        meaning: "A finalizer has no domain, or is not a qualified name.",
         remedy: "Use a name with a domain, such as `example.com/cleanup`.",
     },
-    why: "A finalizer belongs to the controller that is identified by its domain. Only the finalizers of Kubernetes \
-          itself have no domain. An object with an unknown finalizer can never be deleted.",
-    suppress: "The finalizer is only a marker for a tool that removes it before deployment.",
+    why: "The domain of a finalizer identifies the controller that removes it. Only the finalizers of \
+          Kubernetes itself have no domain. The API server accepts some other names without one and rejects \
+          the rest. An object with a finalizer that no controller knows stays after its deletion until \
+          someone removes the finalizer.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/finalizers/",
     example: "\
 apiVersion: v1

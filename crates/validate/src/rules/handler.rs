@@ -8,7 +8,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "The kubelet runs exactly one action for each probe or hook. A patch that replaces `httpGet` by `exec` \
           must set `httpGet` to null, because a strategic merge keeps both.",
-    suppress: "A webhook adds the handler when the Pod is created.",
     documentation: "https://kubernetes.io/docs/tasks/configure-pod-container/configure-liveness-readiness-startup-probes/",
     example: container!("livenessProbe: {periodSeconds: 5}"),
     fix: ("5", "5, tcpSocket: {port: 80}"),

@@ -11,7 +11,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "Two containers of a Pod cannot listen on the same port of the node. With `hostNetwork: true` containers \
           listen on the node directly, so both fields must agree.",
-    suppress: "The network mode is decided by an admission webhook.",
     documentation: "https://kubernetes.io/docs/concepts/workloads/pods/#pod-networking",
     example: container!(
         "ports: [{containerPort: 80, hostPort: 8080}]

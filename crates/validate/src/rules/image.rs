@@ -6,9 +6,10 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "A container has no image, or the image has leading or trailing spaces.",
         remedy: "Set `image`, without leading or trailing spaces.",
     },
-    why: "A Pod without an image never starts. In the template of a workload the API server accepts a missing \
-          `image`, but only because a controller or webhook may add it.",
-    suppress: "An operator or admission webhook sets the image.",
+    why: "The API server rejects every container without an image, in Pods and in the templates of \
+          workloads. It rejects leading or trailing spaces in Pods only: a workload with them is accepted \
+          (the finding is a warning), but its Pods cannot be created. `check` reports a missing image as \
+          `container-without-image`.",
     documentation: "https://kubernetes.io/docs/concepts/containers/images/",
     example: "\
 apiVersion: v1

@@ -4,11 +4,12 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "ingress-backend",
         meaning: "An Ingress has no backend, or a backend is incomplete.",
-        remedy: "Add a `service` with a port, or a `resource`, to each path.",
+        remedy: "Add `rules` or a `defaultBackend`. Each backend needs either a `service` with the name or number \
+          of a port, or a `resource`.",
     },
-    why: "The Ingress controller routes requests to one port of one Service. An incomplete backend makes all routes \
-          of the Ingress unavailable.",
-    suppress: "The controller adds a default backend, and the Ingress only requests a certificate or an address.",
+    why: "The API server rejects the Ingress, so a new version of it does not reach the cluster. This also \
+          holds for an Ingress that only requests a certificate or an address: a controller cannot add the \
+          backend later.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/ingress/#the-ingress-resource",
     example: "\
 apiVersion: networking.k8s.io/v1
@@ -16,8 +17,13 @@ kind: Ingress
 metadata: {name: web}
 spec:
   ingressClassName: external
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {ports: [{port: 80}]}
 ",
-    fix: ("external\n", "external\n  defaultBackend: {resource: {kind: Widget, name: web}}\n"),
+    fix: ("external\n", "external\n  defaultBackend: {service: {name: web, port: {number: 80}}}\n"),
     may_be_partial: true,
     checks: &[
         ("IngressSpec", Check::Type(ingress)),

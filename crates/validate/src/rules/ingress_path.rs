@@ -4,12 +4,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "ingress-path",
         meaning: "A path of an Ingress is not a normalized absolute path, or its `pathType` is empty.",
-        remedy: "Start the path with `/`, and remove `//`, `/./`, `/../` and `%2f`.",
+        remedy: "Start the path with `/`, and remove `//`, `/./`, `/../` and `%2f`. Set `pathType`. For a regular \
+          expression, use `pathType: ImplementationSpecific`.",
     },
-    why: "Paths of type `Exact` and `Prefix` are compared element by element. A path that is not normalized would \
-          never match a request.",
-    suppress: "The path is a regular expression for a specific controller. Use `pathType: ImplementationSpecific` \
-               for it.",
+    why: "The API server rejects such paths. `Exact` compares the whole path of a request, and `Prefix` \
+          compares it element by element; neither would match a path that is not normalized.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/ingress/#path-types",
     example: "\
 apiVersion: networking.k8s.io/v1
@@ -20,7 +19,12 @@ spec:
   - host: shop.example.com
     http:
       paths:
-      - {path: cart, pathType: Prefix, backend: {resource: {kind: Widget, name: web}}}
+      - {path: cart, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {ports: [{port: 80}]}
 ",
     fix: ("cart", "/cart"),
     checks: &[("HTTPIngressPath", Check::Type(path))],

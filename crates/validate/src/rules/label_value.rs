@@ -9,7 +9,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "Label values are indexed for selectors, so they are short and must start and end with an alphanumeric \
           character. Git branch names and timestamps are typical offenders.",
-    suppress: "The value is a placeholder, such as a version that the release pipeline inserts.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set",
     example: "\
 apiVersion: v1

@@ -9,7 +9,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "With contradicting defaults, no container without explicit resources could be created in the namespace. \
           Limits of type `Pod` have no defaults.",
-    suppress: "The values are patched per cluster after the build.",
     documentation: "https://kubernetes.io/docs/concepts/policy/limit-range/",
     example: "\
 apiVersion: v1

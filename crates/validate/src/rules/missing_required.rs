@@ -6,9 +6,8 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "A required field is missing or empty.",
         remedy: "Add the field in the base or in each overlay.",
     },
-    why: "The API server has no default for these fields and rejects the object. A base may omit a field that all \
-          of its overlays set.",
-    suppress: "A field is set by a tool that runs after the build.",
+    why: "The API server has no default for these fields and rejects the object. A base that lacks a field \
+          is not reported if all of its overlays set the field.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/#required-fields",
     example: container!("ports: [{name: http}]"),
     fix: ("http", "http, containerPort: 80"),

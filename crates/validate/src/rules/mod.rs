@@ -7,11 +7,10 @@
 mod access_modes;
 mod address;
 mod annotations;
-pub(super) mod bounds;
+mod autoscaler_metric;
 mod budget;
 pub(super) mod cel;
 mod cluster_ip;
-pub(super) mod combination;
 mod container_name;
 mod data_key;
 mod definition_name;
@@ -19,36 +18,31 @@ mod definition_schema;
 mod definition_versions;
 pub(super) mod deprecated_api;
 mod dns;
+mod dns_label;
 pub(super) mod duplicate_key;
 pub(super) mod enumeration;
 mod env_name;
 mod env_source;
-mod field_name;
 mod finalizer;
-pub(super) mod format;
 mod handler;
-mod host;
 mod host_port;
-mod image;
+pub(super) mod image;
 mod ingress_backend;
+mod ingress_host;
 mod ingress_path;
 mod job;
 mod label_value;
 mod limit_order;
-mod metric;
 pub(super) mod missing_required;
-mod mount_path;
+mod multiple_controllers;
 mod network_peer;
 pub(super) mod null_value;
-mod number;
+mod number_range;
 mod object_name;
-mod owner;
-pub(super) mod pattern;
 mod policy_rule;
 mod port;
 mod port_name;
 mod prelude;
-mod privilege;
 mod qualified_name;
 mod quantity;
 mod reference_name;
@@ -60,7 +54,11 @@ mod resource_name;
 mod restart_policy;
 mod role_ref;
 mod schedule;
+pub(super) mod schema_combination;
+pub(super) mod schema_limits;
+pub(super) mod schema_pattern;
 mod secret_type;
+mod security_context;
 mod selector_mismatch;
 mod service_ports;
 mod service_type;
@@ -71,7 +69,9 @@ mod subject;
 mod toleration;
 pub(super) mod unknown_field;
 pub(super) mod unknown_kind;
+pub(super) mod value_format;
 mod volume_mount;
+mod volume_path;
 mod volume_source;
 mod webhook;
 pub(super) mod wrong_type;
@@ -90,12 +90,12 @@ macro_rules! registry {
 
 /// All rules, in the order of their documentation.
 pub static VALIDATION_RULES: &[&ValidationRule] = registry! {
-    unknown_field wrong_type missing_required enumeration format null_value duplicate_key pattern bounds
-    combination cel unknown_kind removed_api deprecated_api object_name field_name reference_name
-    qualified_name label_value finalizer owner annotations image port port_name host_port number quantity
-    resource_name request_over_limit address dns env_name env_source container_name handler privilege
-    volume_source volume_mount mount_path toleration spread requirement selector_mismatch strategy job
-    restart_policy schedule replicas metric budget service_ports service_type cluster_ip host ingress_path
+    unknown_field wrong_type missing_required enumeration value_format null_value duplicate_key schema_pattern schema_limits
+    schema_combination cel unknown_kind removed_api deprecated_api object_name dns_label reference_name
+    qualified_name label_value finalizer multiple_controllers annotations image port port_name host_port number_range quantity
+    resource_name request_over_limit address dns env_name env_source container_name handler security_context
+    volume_source volume_mount volume_path toleration spread requirement selector_mismatch strategy job
+    restart_policy schedule replicas autoscaler_metric budget service_ports service_type cluster_ip ingress_host ingress_path
     ingress_backend network_peer policy_rule role_ref subject webhook definition_name definition_schema
     definition_versions data_key secret_type access_modes storage_request limit_order
 };
@@ -112,8 +112,8 @@ pub static IMAGE: &ValidationRule = &image::RULE;
 pub static MISSING_REQUIRED: &ValidationRule = &missing_required::RULE;
 /// The rule `null-value`.
 pub static NULL_VALUE: &ValidationRule = &null_value::RULE;
-/// The rule `pattern`.
-pub static PATTERN: &ValidationRule = &pattern::RULE;
+/// The rule `schema-pattern`.
+pub static SCHEMA_PATTERN: &ValidationRule = &schema_pattern::RULE;
 /// The rule `unknown-field`.
 pub static UNKNOWN_FIELD: &ValidationRule = &unknown_field::RULE;
 /// The rule `unknown-kind`.

@@ -11,7 +11,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "A peer selects either addresses or Pods. Without the policy, all traffic is allowed, or none if another \
           policy denies it by default.",
-    suppress: "The CIDR is a placeholder for the one of the cluster.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/network-policies/",
     example: "\
 apiVersion: networking.k8s.io/v1

@@ -3,20 +3,21 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "null-value",
-        meaning: "A field of a custom resource is null, and its schema does not allow null.",
-        remedy: "Remove the field, or set a value. If null is meant, add `nullable: true` to the schema.",
+        meaning: "An entry of a list in a custom resource is null, and the schema does not allow null.",
+        remedy: "Remove the entry, or set a value. If null is meant, add `nullable: true` to the schema.",
     },
-    why: "For built-in kinds null means that a field is absent. In a custom resource null is a value, and the API \
-          server rejects it unless the schema allows it. Helm charts and patches often leave such nulls behind.",
-    suppress: "The CRD in the cluster is more permissive than the one in the build.",
+    why: "The API server removes null fields that the schema does not allow, or replaces them by their \
+          default. It does neither for entries of lists without a default, and rejects the object. In a kind \
+          with `preserveUnknownFields: true`, null fields are rejected, too. An empty dash in a list (`- `) \
+          is null.",
     documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#defaulting-and-nullable",
     example: "\
 apiVersion: example.com/v1
 kind: Widget
 metadata: {name: web}
-spec: {size: null}
+spec: {sizes: [1, null]}
 ",
     fix: ("null", "3"),
-    custom_schema: "{type: object, properties: {size: {type: integer}}}",
+    custom_schema: "{type: object, properties: {sizes: {type: array, items: {type: integer}}}}",
     ..ValidationRule::DEFAULT
 };

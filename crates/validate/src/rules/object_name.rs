@@ -9,7 +9,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "Names are part of URLs, and of DNS names for some kinds. Services, Namespaces and StatefulSets allow 63 \
           characters, CronJobs 52, and most other kinds 253. This includes prefixes and suffixes of overlays.",
-    suppress: "The manifest is a template whose name is generated.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
     example: "\
 apiVersion: v1

@@ -8,7 +8,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "An incomplete rule would grant nothing, so requests fail with 403. Only a ClusterRole may contain \
           `nonResourceURLs`.",
-    suppress: "The rules of an aggregated ClusterRole are filled in by its controller.",
     documentation: "https://kubernetes.io/docs/reference/access-authn-authz/rbac/",
     example: "\
 apiVersion: rbac.authorization.k8s.io/v1

@@ -8,7 +8,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         remedy: "Use a number between 1 and 65535. For `nodePort` use the range of the cluster, by default 30000 to 32767.",
     },
     why: "One invalid port prevents the whole container, Service or NetworkPolicy from being created.",
-    suppress: "The cluster was started with another `--service-node-port-range`.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/service/#field-spec-ports",
     example: container!("ports: [{containerPort: 80800}]"),
     fix: ("80800", "8080"),

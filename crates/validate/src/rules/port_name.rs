@@ -11,7 +11,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "Services, probes and NetworkPolicies refer to ports by these names, which follow the rules of IANA \
           service names. The limit of 15 characters is easy to exceed.",
-    suppress: "A tool shortens the names when it renders the manifests.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/service/#field-spec-ports",
     example: container!("ports: [{name: Web_Port, containerPort: 80}]"),
     fix: ("Web_Port", "web-port"),

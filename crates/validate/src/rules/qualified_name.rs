@@ -10,7 +10,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "A key has at most 63 characters, starts and ends with an alphanumeric character, and may have a DNS \
           subdomain and `/` in front. Keys with spaces or two slashes are typical mistakes.",
-    suppress: "A key is only meaningful to a tool that removes it before deployment.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set",
     example: "\
 apiVersion: v1

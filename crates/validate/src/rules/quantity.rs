@@ -9,7 +9,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "`500m` is half a CPU, but devices and object counts cannot be divided. The workload or quota is not \
           created.",
-    suppress: "The quantity is computed by a tool after the build.",
     documentation: "https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/",
     example: container!("resources: {limits: {memory: -1Gi}}"),
     fix: ("-1Gi", "1Gi"),

@@ -9,7 +9,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "The reference can never be resolved. For a Secret, ServiceAccount or PriorityClass the Pod would not \
           start.",
-    suppress: "A deployment tool substitutes the name of the referenced object.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names",
     example: pod!("priorityClassName: Very_High"),
     fix: ("Very_High", "very-high"),

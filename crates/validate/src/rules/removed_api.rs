@@ -8,7 +8,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "A server of that release answers `no matches for kind`, and the deployment fails. `--kubernetes-version` selects \
           the release to check; the default is the newest known one.",
-    suppress: "The manifest is only for old clusters. Prefer `--kubernetes-version` with their release.",
     documentation: "https://kubernetes.io/docs/reference/using-api/deprecation-guide/",
     example: "\
 apiVersion: policy/v1beta1

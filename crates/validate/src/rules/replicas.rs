@@ -8,7 +8,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "A typical cause is an overlay that changes only one of the two fields. The autoscaler is rejected, and \
           the workload keeps a fixed size.",
-    suppress: "An external autoscaler overwrites both fields.",
     documentation: "https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/",
     example: "\
 apiVersion: autoscaling/v2

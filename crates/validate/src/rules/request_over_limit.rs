@@ -11,7 +11,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "Overlays that lower the limit often forget the request of the base. Devices and huge pages cannot be \
           overcommitted, so both values must be equal.",
-    suppress: "A vertical autoscaler or webhook adjusts the resources.",
     documentation: "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#requests-and-limits",
     example: container!("resources: {requests: {cpu: 1}, limits: {cpu: 500m}}"),
     fix: ("cpu: 1", "cpu: 250m"),

@@ -9,7 +9,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "An operator without its values cannot be evaluated, so Pods could be neither selected nor scheduled by \
           it.",
-    suppress: "Values are inserted per environment by a later tool.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#set-based-requirement",
     example: pod!(
         "affinity:

@@ -9,7 +9,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "Names without a domain are reserved for Kubernetes, so a misspelled `memroy` or a bare `gpu` is not an \
           extended resource.",
-    suppress: "A new Kubernetes release added the resource.",
     documentation: "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
     example: container!("resources: {limits: {gpu: 1}}"),
     fix: ("gpu:", "nvidia.com/gpu:"),

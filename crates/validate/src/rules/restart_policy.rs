@@ -8,7 +8,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "The default `Always` would restart the Pods of a Job forever, so a Job must set the field. Other \
           workloads would lose Pods that exit.",
-    suppress: "A mutating webhook sets the restart policy.",
     documentation: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy",
     example: "\
 apiVersion: batch/v1

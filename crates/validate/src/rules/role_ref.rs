@@ -9,7 +9,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "A binding with an invalid reference grants nothing. A ClusterRoleBinding can only bind a ClusterRole, and \
           `apiGroup` must not contain a version.",
-    suppress: "The role reference is a placeholder for a generated role.",
     documentation: "https://kubernetes.io/docs/reference/access-authn-authz/rbac/#rolebinding-and-clusterrolebinding",
     example: "\
 apiVersion: rbac.authorization.k8s.io/v1

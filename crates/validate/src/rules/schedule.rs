@@ -8,7 +8,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "The fields are minute, hour, day of month, month and day of week. Six fields with seconds, as in Quartz, \
           are not supported.",
-    suppress: "The schedule is a placeholder that is different for each environment.",
     documentation: "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/#schedule-syntax",
     example: "\
 apiVersion: batch/v1

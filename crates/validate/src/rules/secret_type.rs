@@ -11,7 +11,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "Ingress controllers, the kubelet and other consumers look up fixed keys: `tls.crt` and `tls.key`, \
           `.dockerconfigjson`, `username`. Registry credentials must be JSON.",
-    suppress: "An operator such as External Secrets fills in the data.",
     documentation: "https://kubernetes.io/docs/concepts/configuration/secret/#secret-types",
     example: "\
 apiVersion: v1

@@ -9,7 +9,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "The workload would create Pods endlessly without finding them. The selectors of most workloads are \
           immutable, so a wrong one can only be fixed by recreating the workload.",
-    suppress: "A webhook adds labels to the template on creation.",
     documentation: "https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#selector",
     example: "\
 apiVersion: apps/v1

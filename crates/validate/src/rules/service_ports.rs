@@ -11,7 +11,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "EndpointSlices and Ingresses distinguish the ports of a Service by name. A patch that appends a second \
           port to an unnamed first one causes this.",
-    suppress: "A mesh or operator completes the ports.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/service/#multi-port-services",
     example: "\
 apiVersion: v1

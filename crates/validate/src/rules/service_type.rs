@@ -9,7 +9,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "`nodePort` requires type `NodePort` or `LoadBalancer`, and `externalName` type `ExternalName`. A patch \
           that changes only `type` leaves the fields of the old type behind.",
-    suppress: "The type is changed by an overlay outside of the build.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/service/#publishing-services-service-types",
     example: "\
 apiVersion: v1

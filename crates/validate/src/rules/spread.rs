@@ -8,7 +8,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "`minDomains` only influences Pods that are not scheduled if the constraint is violated. With \
           `ScheduleAnyway` the constraint would be silently weaker than intended.",
-    suppress: "A policy engine rewrites the constraint before the Pod is created.",
     documentation: "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/",
     example: pod!(
         "topologySpreadConstraints:

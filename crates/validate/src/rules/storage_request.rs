@@ -9,7 +9,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "Claims are bound to volumes by size, so a claim without one is never created and its Pods stay in \
           `Pending`.",
-    suppress: "The size is set per environment by another tool.",
     documentation: "https://kubernetes.io/docs/concepts/storage/persistent-volumes/#persistentvolumeclaims",
     example: "\
 apiVersion: v1

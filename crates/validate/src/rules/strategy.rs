@@ -10,7 +10,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "A strategic merge patch that only changes `type` keeps `rollingUpdate` of the base. If neither extra nor \
           missing Pods are allowed, a rollout could never proceed.",
-    suppress: "A progressive delivery controller manages the strategy.",
     documentation: "https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#strategy",
     example: "\
 apiVersion: apps/v1

@@ -9,7 +9,9 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "Without a complete subject nobody gets the permissions. A ClusterRoleBinding has no namespace of its own \
           from which that of a ServiceAccount could be derived.",
-    suppress: "kustomize's namespace transformer of an overlay outside of the build adds the namespace.",
+    suppress: Some(
+        "kustomize's namespace transformer of an overlay outside of the build adds the namespace.",
+    ),
     documentation: "https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-subjects",
     example: "\
 apiVersion: rbac.authorization.k8s.io/v1

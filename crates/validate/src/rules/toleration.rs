@@ -8,7 +8,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "A contradictory toleration could match no taint, so the Pod would never be scheduled to the intended \
           nodes.",
-    suppress: "An admission plugin completes the toleration.",
     documentation: "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
     example: pod!("tolerations: [{key: gpu, operator: Exists, value: large}]"),
     fix: ("Exists, value: large", "Exists"),

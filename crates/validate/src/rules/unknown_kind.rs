@@ -8,7 +8,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "The deployment fails with `no matches for kind`. Only the groups of Kubernetes itself are checked. Kinds \
           of other groups come from CustomResourceDefinitions.",
-    suppress: "The kind is new in a Kubernetes release that is not supported here yet.",
+    suppress: Some("The kind is new in a Kubernetes release that is not supported here yet."),
     documentation: "https://kubernetes.io/docs/reference/using-api/#api-groups",
     example: "\
 apiVersion: v1

@@ -10,7 +10,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "The Pod cannot be created. Mounts refer to `volumes` of the same Pod, or to `volumeClaimTemplates` of a \
           StatefulSet.",
-    suppress: "A sidecar injector adds the volume.",
     documentation: "https://kubernetes.io/docs/concepts/storage/volumes/",
     example: container!(
         "volumeMounts: [{name: date, mountPath: /data}]

@@ -8,7 +8,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "The sources are different fields of a volume, so a strategic merge patch with a new source keeps the old \
           one next to it.",
-    suppress: "An admission webhook removes one of the sources.",
     documentation: "https://kubernetes.io/docs/concepts/storage/volumes/",
     example: pod!(
         "volumes:

@@ -9,7 +9,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "An incomplete webhook is not registered, so its policy is not enforced. Webhook names must have a domain, \
           URLs must use `https`, and `sideEffects` and `admissionReviewVersions` are required.",
-    suppress: "An operator fills in the client configuration, for example cert-manager's CA injector.",
     documentation: "https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/",
     example: "\
 apiVersion: admissionregistration.k8s.io/v1

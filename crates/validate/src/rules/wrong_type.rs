@@ -5,13 +5,12 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "wrong-type",
         meaning: "A value does not have the type of its field.",
-        remedy: "",
+        remedy: "Quote numbers, booleans and dates that are meant as strings, and remove the quotes from numbers.",
     },
     shared_code: Some(Code::WrongType),
     why: "YAML parses unquoted numbers, booleans and dates as such, and the API server does not convert them. For \
           example, `retries: 3` in a ConfigMap is not a string.",
-    suppress: "A value is replaced by a tool before it reaches the API server.",
-    documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/",
+    documentation: "https://kubernetes.io/docs/concepts/configuration/configmap/#configmap-object",
     example: "\
 apiVersion: v1
 kind: ConfigMap

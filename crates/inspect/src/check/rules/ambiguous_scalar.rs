@@ -24,7 +24,7 @@ pub(in crate::check) static RULE: Rule = Rule {
           kustomize reads them as strings (YAML 1.2). In a field of type string, they are reported as errors. Two cases are \
           warnings: a date, which kustomize prints in another format, and a key such as `on` or `n`, which kubectl \
           reads as `true` or `false`.",
-    suppress: "The converted value is the intended one.",
+    suppress: Some("The converted value is the intended one."),
     documentation: "https://yaml.org/spec/1.2.2/",
     bad: &[
         ("kustomization.yaml", "resources: [map.yaml]\n"),

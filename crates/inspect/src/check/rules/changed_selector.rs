@@ -20,7 +20,9 @@ pub(in crate::check) static RULE: Rule = Rule {
           `labels` with `includeSelectors`, adds a label to a workload that is already running, the next apply \
           fails. So does every later change of the label. The rule is disabled by default because many overlays \
           have used these fields since their first deployment.",
-    suppress: "The workload has never been deployed without the label, or is recreated on every deployment.",
+    suppress: Some(
+        "The workload has never been deployed without the label, or is recreated on every deployment.",
+    ),
     documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/labels/",
     bad: &[
         (

@@ -14,16 +14,19 @@ pub(in crate::check) static RULE: Rule = Rule {
         meaning: "A container has no image.",
         remedy: "Add the image. If a patch was meant to change an existing container, correct the container name in the patch.",
     }),
-    name: "Container without an image",
+    name: "A container has no image.",
     group: RuleGroup::UnintendedResult,
     severity: Severity::Error,
     default: RuleDefault::Enabled,
     scope: RuleScope::BuildableOverlays,
-    why: "The API server rejects a container without an image. Usually a patch misspells a container name: instead \
-          of changing the container, it appends a new one that has only the fields of the patch. An operator may \
-          fill in the image of a custom resource, as OpenShift does for a DeploymentConfig. In custom resources \
-          only containers that come from another file, such as a patch, are reported.",
-    suppress: "A mutating admission webhook fills in the image, as sidecar injectors do.",
+    why: "The API server rejects the object. Usually a patch misspells a container name: instead of changing the \
+          container, it appends a new one that has only the fields of the patch. An operator may fill in the image \
+          of a custom resource, as OpenShift does for a DeploymentConfig. So a container of a custom resource is only \
+          reported if it comes from another file than the custom resource itself, such as a patch. See also `image`, \
+          which `build --validate` reports.",
+    suppress: Some(
+        "A mutating admission webhook fills in the image of a Pod, as sidecar injectors do. It cannot do so in a workload.",
+    ),
     documentation: "https://kubernetes.io/docs/concepts/containers/images/",
     bad: &[
         (

@@ -22,7 +22,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     why: "The kubelet does not start a container whose `configMapKeyRef`, `secretKeyRef` or volume item names a \
           missing key, unless the reference is `optional`. The Pod remains in `CreateContainerConfigError` or \
           `ContainerCreating`. Only ConfigMaps and Secrets of the build are checked.",
-    suppress: "A controller adds the key to the object in the cluster.",
+    suppress: Some("A controller adds the key to the object in the cluster."),
     documentation: "https://kubernetes.io/docs/tasks/configure-pod-container/configure-pod-configmap/",
     bad: &[
         ("kustomization.yaml", "resources: [pod.yaml, map.yaml]\n"),

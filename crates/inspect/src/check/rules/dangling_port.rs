@@ -21,12 +21,12 @@ pub(in crate::check) static RULE: Rule = Rule {
     default: RuleDefault::Enabled,
     scope: RuleScope::BuildableOverlays,
     why: "A probe with an unknown port name fails, so the container is restarted or never becomes ready. A Service \
-          whose `targetPort` matches no container port has no endpoints, and an Ingress with an unknown Service \
+          whose named `targetPort` matches no container port has no endpoints, and an Ingress with an unknown Service \
           port returns errors. Probes and lifecycle handlers are checked against their own container, `targetPort` \
           against the selected Pods, and Ingress backends against their Service. A Service is reported only if none \
-          of the selected workloads has the port. Only Pods and built-in workload kinds without injected containers \
-          are checked.",
-    suppress: "A container that is injected in the cluster, such as a sidecar, has the port.",
+          of the selected workloads has the port. Only Pods and built-in workload kinds are checked. A workload \
+          with an annotation or label about injection, such as `sidecar.istio.io/inject`, is not.",
+    suppress: Some("A container that is injected in the cluster, such as a sidecar, has the port."),
     documentation: "https://kubernetes.io/docs/concepts/services-networking/service/",
     bad: &[("kustomization.yaml", "resources: [pod.yaml]\n"), ("pod.yaml", BAD)],
     good: &[("kustomization.yaml", "resources: [pod.yaml]\n"), ("pod.yaml", GOOD)],

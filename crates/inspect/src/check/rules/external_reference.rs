@@ -1,6 +1,6 @@
 //! Rule: a reference resembles nothing in the build.
 
-use super::dangling_reference::missing;
+use super::misspelled_reference::missing;
 use crate::check::causes::Causes;
 use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use crate::check::target::CheckedTarget;
@@ -20,8 +20,10 @@ pub(in crate::check) static RULE: Rule = Rule {
     why: "A Pod does not start until the ConfigMaps, Secrets and claims that it uses exist. The rule is disabled by \
           default because Secrets in particular are often created outside of the build. If all external objects are \
           declared under `check.external`, it reports every reference that cannot be resolved.",
-    suppress: "The object is created once, by hand or by another repository, and is not worth a declaration under \
+    suppress: Some(
+        "The object is created once, by hand or by another repository, and is not worth a declaration under \
                `check.external`.",
+    ),
     documentation: "https://kubernetes.io/docs/concepts/configuration/secret/",
     bad: &[
         ("kustomization.yaml", "resources: [pod.yaml]\n"),

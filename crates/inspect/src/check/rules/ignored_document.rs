@@ -12,7 +12,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     scope: RuleScope::Target,
     why: "kustomize reads only the first document of a kustomization file. Resources, patches or images after a \
           `---` are silently not deployed.",
-    suppress: "Another program reads the second document.",
+    suppress: Some("Another program reads the second document."),
     documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/",
     bad: &[("kustomization.yaml", "resources: [map.yaml]\n---\nnamePrefix: dev-\n"), ("map.yaml", MAP)],
     good: &[("kustomization.yaml", "resources: [map.yaml]\nnamePrefix: dev-\n"), ("map.yaml", MAP)],

@@ -23,7 +23,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     why: "The valid directives of strategic merge patches are `$patch`, `$patchMergeKey`, `$retainKeys`, \
           `$setElementOrder/FIELD` and `$deleteFromPrimitiveList/FIELD`. Anything else is merged as an ordinary \
           field: nothing is deleted or replaced, and the API server rejects or drops the unknown field.",
-    suppress: "A custom resource has a field with this name.",
+    suppress: Some("A custom resource has a field with this name."),
     documentation: "https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/",
     bad: &[
         (

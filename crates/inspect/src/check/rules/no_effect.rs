@@ -21,11 +21,13 @@ pub(in crate::check) static RULE: Rule = Rule {
     default: RuleDefault::Enabled,
     scope: RuleScope::Entry,
     why: "A patch, or an entry of `images`, `replicas`, `replacements`, `labels`, `commonLabels` or \
-          `commonAnnotations`, matches its target but writes values that are already there. Readers believe that \
-          the entry decides the value. When the base changes, the entry silently starts to override it. An entry of \
+          `commonAnnotations`, matches its target but writes values that are already there. It looks as if the \
+          entry decided the value. When the base changes, the entry silently starts to override it. An entry of \
           a base or component is reported only if it has no effect in any checked target. JSON patches with a \
           `test` operation are never reported, because the test is a guard.",
-    suppress: "The entry pins a value on purpose, so that a later change of the base does not take effect.",
+    suppress: Some(
+        "The entry pins a value on purpose, so that a later change of the base does not take effect.",
+    ),
     documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/patches/",
     bad: &[
         (

@@ -12,7 +12,9 @@ pub(in crate::check) static RULE: Rule = Rule {
     scope: RuleScope::Target,
     why: "RFC 6902 requires the target of `op: replace` to exist. kustomize and the API server add the field \
           instead, so a misspelled path creates a new field and leaves the intended one unchanged.",
-    suppress: "The patch is meant to set the field whether or not it exists. `op: add` says that more clearly.",
+    suppress: Some(
+        "The patch is meant to set the field whether or not it exists. `op: add` says that more clearly.",
+    ),
     documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/patches/",
     bad: &[
         (

@@ -19,7 +19,9 @@ pub(in crate::check) static RULE: Rule = Rule {
           rejects an object with another `uid` or `resourceVersion`, and server-side apply rejects `managedFields`. \
           An entry of `ownerReferences` whose `uid` does not exist is worse: the object is created, and the garbage \
           collector deletes it. In manifests without other such fields, `ownerReferences` are not reported.",
-    suppress: "The manifest is only used to recreate the object in the cluster that it is from, while its owner still exists.",
+    suppress: Some(
+        "The manifest is only used to recreate the object in the cluster that it is from, while its owner still exists.",
+    ),
     documentation: "https://kubernetes.io/docs/concepts/architecture/garbage-collection/",
     bad: &[
         ("kustomization.yaml", "resources: [map.yaml]\n"),

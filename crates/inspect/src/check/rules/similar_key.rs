@@ -22,7 +22,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     why: "Strategic merge patches match list entries by `name`. A misspelled name matches nothing, so the patch \
           appends a new entry: two containers run instead of one changed container, or an environment variable \
           keeps its old value.",
-    suppress: "Both entries are intended, such as `task` and `tasks`.",
+    suppress: Some("Both entries are intended, such as `task` and `tasks`."),
     documentation: "https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/",
     bad: &[
         (

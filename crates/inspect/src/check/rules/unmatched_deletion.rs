@@ -13,7 +13,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     why: "A strategic merge patch sets a field to null, or deletes a list entry with `$patch: delete`, but the \
           target has no such field or entry. Usually the name is misspelled, so the field that was meant to be \
           removed is still deployed.",
-    suppress: "The patch is shared by several overlays, and only some of their bases have the field.",
+    suppress: Some("The patch is shared by several overlays, and only some of their bases have the field."),
     documentation: "https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/",
     bad: &[
         (

@@ -13,8 +13,10 @@ pub(in crate::check) static RULE: Rule = Rule {
     why: "The tag or digest in the entry is not deployed, because no container uses an image with that name. `name` \
           must equal the image name in the manifests, including the registry and without the tag. An entry of a \
           base or component is reported only if it matches nothing in any checked target.",
-    suppress: "A tool such as an image updater maintains the list, and some of its images are not deployed by every \
+    suppress: Some(
+        "A tool such as an image updater maintains the list, and some of its images are not deployed by every \
                target.",
+    ),
     documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/images/",
     bad: &[
         ("kustomization.yaml", "resources: [pod.yaml]\nimages:\n- name: ngnix\n  newTag: \"1.29\"\n"),

@@ -13,7 +13,9 @@ pub(in crate::check) static RULE: Rule = Rule {
     why: "kustomize silently skips a patch whose `target` selects no resource, and a patch that is empty, so the \
           change is never deployed. `target` uses the names at the time the patch is applied: with the prefixes and \
           suffixes of its bases, but without those of this kustomization.",
-    suppress: "The patch is shared, and only some of the kustomizations that use it have a matching resource.",
+    suppress: Some(
+        "The patch is shared, and only some of the kustomizations that use it have a matching resource.",
+    ),
     documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/patches/",
     bad: &[
         (

@@ -12,7 +12,9 @@ pub(in crate::check) static RULE: Rule = Rule {
     scope: RuleScope::Entry,
     why: "If `select` matches no resource, or the field does not exist, the replacement writes nothing and the \
           placeholder value in the manifest is deployed.",
-    suppress: "The replacement is shared, and only some of the kustomizations that use it have a matching target.",
+    suppress: Some(
+        "The replacement is shared, and only some of the kustomizations that use it have a matching target.",
+    ),
     documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/replacements/",
     bad: &[
         (

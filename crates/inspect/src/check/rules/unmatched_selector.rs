@@ -26,7 +26,7 @@ pub(in crate::check) static RULE: Rule = Rule {
           similar value, or the same value under another key. Selectors that resemble no workload are assumed to \
           select Pods from elsewhere. Labels that controllers or leader election set on running Pods, such as \
           `statefulset.kubernetes.io/pod-name`, are ignored.",
-    suppress: "The Pods are created outside of the build, or a controller labels them.",
+    suppress: Some("The Pods are created outside of the build, or a controller labels them."),
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/",
     bad: &[
         ("kustomization.yaml", "resources: [pod.yaml, service.yaml]\n"),

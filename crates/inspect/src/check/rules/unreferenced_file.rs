@@ -23,7 +23,7 @@ pub(in crate::check) static RULE: Rule = Rule {
           default because some repositories keep examples, and manifests to apply by hand, next to a kustomization. \
           Chart templates, values files, tool configuration and the directories of targets that do not build are \
           not checked.",
-    suppress: "The file is an example, or is applied by hand.",
+    suppress: Some("The file is an example, or is applied by hand."),
     documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/resources/",
     bad: &[
         ("kustomization.yaml", "resources: [map.yaml]\n"),

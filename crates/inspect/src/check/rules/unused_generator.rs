@@ -24,7 +24,7 @@ pub(in crate::check) static RULE: Rule = Rule {
           found in another way are not reported: those with labels of their own or without a hash suffix, those \
           that something refers to by the name without the hash, and the sources of replacements and variables. \
           Builds that consist of generated objects only are not checked.",
-    suppress: "A program finds the object at run time, for example by a name prefix.",
+    suppress: Some("A program finds the object at run time, for example by a name prefix."),
     documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/configmapgenerator/",
     bad: &[
         (

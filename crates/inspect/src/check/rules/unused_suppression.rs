@@ -16,7 +16,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     scope: RuleScope::Target,
     why: "A suppression that is no longer needed hides the next finding on its line, which nobody has reviewed. `# \
           smp:ignore CODE REASON` applies to its own line, or to the line below if it stands alone on a line.",
-    suppress: "Not useful: remove the suppression instead.",
+    suppress: None,
     documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/",
     bad: &[
         ("kustomization.yaml", "resources:\n- map.yaml # smp:ignore unmatched-image pinned elsewhere\n"),

@@ -13,7 +13,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     why: "`$(NAME)` occurs in none of the fields in which kustomize substitutes variables. Often there is a \
           reference, but in a field that no `varReference` configuration lists: the text `$(NAME)` itself is \
           deployed.",
-    suppress: "An overlay adds the `varReference` configuration or the field that uses the variable.",
+    suppress: Some("An overlay adds the `varReference` configuration or the field that uses the variable."),
     documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/vars/",
     bad: &[
         (

@@ -103,7 +103,8 @@ fn directive_without_counterpart(
     // An unknown action may be a secret, so it is not printed.
     let known = matches!(action, "delete" | "replace" | "merge");
     let directive = if known { format!("`{PATCH}: {action}`") } else { format!("`{PATCH}`") };
-    let message = format!("{directive} has no counterpart in the live object: the API server {becomes}");
+    let message =
+        format!("the live object has nothing here for {directive} to change: the API server {becomes}");
     Some(warning(message, node, at).help("remove the directive if the value is new"))
 }
 

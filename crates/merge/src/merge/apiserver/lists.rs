@@ -31,10 +31,10 @@ pub(super) fn list_keys(list: Cursor<'_>) -> Option<ListKeys<'_>> {
 /// # Errors
 /// An entry without its merge key.
 pub(super) fn ranked(list: KeyedList<'_>, keys: &ListKeys<'_>, at: &Trail<'_>) -> Result<RankedList> {
-    let by_slot = list.matches.iter().any(|wanted| wanted.by_patch_merge_key);
+    let by_slot = list.conditions.iter().any(|condition| condition.by_patch_merge_key);
     let mut in_patch: FxHashMap<&Identity, usize> = FxHashMap::default();
     for (position, wanted) in
-        list.matches.iter().enumerate().filter(|(_, w)| !w.is_deletion && !w.by_patch_merge_key)
+        list.conditions.iter().enumerate().filter(|(_, c)| !c.is_deletion && !c.by_patch_merge_key)
     {
         if let [(_, identity)] = wanted.identities.as_slice() {
             in_patch.entry(identity).or_insert(position);

@@ -39,7 +39,11 @@ fn patch_directives_in_maps_delete_and_replace() {
             "{child: {$patch: merge, value: b}}",
             "Directive: child: `$patch: merge` is not allowed in a map",
         ),
-        ("{child: {name: a}}", "{child: {$patch: remove}}", "Directive: child: `$patch` cannot be remove"),
+        (
+            "{child: {name: a}}",
+            "{child: {$patch: remove}}",
+            "Directive: child: `remove` is not a value of `$patch`",
+        ),
         ("{name: a}", "{$patch: delete}", "deleted"),
         ("{name: a}", "{$patch: replace}", "{}"),
         ("{child: {}}", "{child: null}", "{}"),

@@ -555,11 +555,11 @@ fn two_way_merge_warns_about_replaced_lists() {
     let scalars = merged("{l: [a]}", "{l: [b]}", &MergeOptions::lossless());
     assert_eq!(warnings(&scalars), [""; 0], "a list of scalars is replaced by rule");
     let unknown = merged("{l: [{x: a}]}", "{l: [{x: b}]}", &MergeOptions::lossless());
-    assert_eq!(warnings(&unknown), ["l: this list was replaced: no schema defines how its entries merge"]);
+    assert_eq!(warnings(&unknown), ["l: this list is replaced: no schema defines how its entries merge"]);
     let ports = |list: &str| SERVICE.replace("VALUE", &format!("ports: {list}"));
     let alike =
         merged(&ports("[{port: 1}, {port: 2}]"), &ports("[{port: 1}, {port: 1}]"), &MergeOptions::lossless());
-    let message = "spec.ports: this list was replaced: it has entries with equal or missing merge keys";
+    let message = "spec.ports: this list is replaced: it has entries with equal or missing merge keys";
     assert_eq!(warnings(&alike), [message]);
     let directive = merged("{a: {x: 1}}", "{a: {$patch: delete}}", &MergeOptions::lossless());
     assert_eq!(warnings(&directive), ["a: `$patch` is an ordinary field when versions are merged"]);

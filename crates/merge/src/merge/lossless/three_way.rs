@@ -98,7 +98,7 @@ impl<'s> VersionMerge<'s> {
         let comparison = match self.compare(versions, at) {
             Comparison::Resolved(node) if self.options.nulls == NullPolicy::Clear => {
                 let value_type = value_type.or_own_kind(&versions.by_version(), self.schema);
-                return self.without_cleared_fields(versions, node, value_type, at);
+                return self.remove_cleared_fields(versions, node, value_type, at);
             }
             Comparison::Resolved(node) => return node,
             comparison => comparison,
@@ -150,8 +150,10 @@ impl<'s> VersionMerge<'s> {
         }
     }
 
-    /// Returns a resolved value without the fields that are null in the updated version or in dest.
-    fn without_cleared_fields(
+    /// Removes the fields that are null in the updated version or in dest from a value that `compare` resolved without
+    /// looking into it. If both versions have the value, and one of them has a null, the value is merged again field by
+    /// field or entry by entry, because the merge of a field removes its nulls.
+    fn remove_cleared_fields(
         &mut self,
         versions: Versions<'_>,
         resolved: Option<Node>,
@@ -160,7 +162,7 @@ impl<'s> VersionMerge<'s> {
     ) -> Option<Node> {
         let Versions { original, updated, dest } = versions;
         if original != updated && updated != dest && original != dest {
-            // A conflict in which nulls were already considered.
+            // Both sides differ: `compare` has already treated null as the absence of the value.
             return resolved;
         }
         let (Some(updated), Some(dest)) = (updated, dest) else {

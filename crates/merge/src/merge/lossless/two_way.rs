@@ -157,7 +157,7 @@ fn meta_of([dest, source]: [Option<&Node>; 2]) -> Meta {
 
 /// Returns the warning for a list that was replaced because entries have equal or missing keys.
 fn replaced_ambiguous(old: &[Node], new: &Node, at: &Trail<'_>) -> Option<Diagnostic> {
-    let message = "this list was replaced: it has entries with equal or missing merge keys";
+    let message = "this list is replaced: it has entries with equal or missing merge keys";
     let warning = || Diagnostic::warning(Code::Ambiguous, message).field(at.path()).at(new.span());
     (!old.is_empty()).then(|| warning().help("set unique merge keys in all entries of both lists"))
 }

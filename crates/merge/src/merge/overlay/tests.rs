@@ -50,7 +50,11 @@ fn patch_directives_in_maps_delete_and_replace() {
         ("{child: {name: a}}", "{child: {$patch: replace, value: b}}", "{child: {value: b}}"),
         ("{}", "{child: {$patch: replace, value: b}}", "{child: {value: b}}"),
         ("{child: {name: a}}", "{child: {$patch: merge, value: b}}", "{child: {name: a, value: b}}"),
-        ("{child: {name: a}}", "{child: {$patch: remove}}", "Directive: child: `$patch` cannot be remove"),
+        (
+            "{child: {name: a}}",
+            "{child: {$patch: remove}}",
+            "Directive: child: `remove` is not a value of `$patch`",
+        ),
         ("{name: a}", "{$patch: delete}", "deleted"),
         ("{name: a}", "{$patch: replace}", "{}"),
         ("{name: a}", "{$patch: merge, name: null}", "{}"),

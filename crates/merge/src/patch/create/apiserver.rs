@@ -15,31 +15,31 @@ use smp_text::yaml::{Entry, Key, Map, Node, Value};
 
 /// Options for creating a patch for the API server.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::patch) struct ServerDiff {
+pub(in crate::patch) struct ServerPatchOptions {
     /// The differences that the patch includes.
     pub part: PatchPart,
-    /// The lists whose entries have `$patchMergeKey`.
+    /// The rules that decide which lists get `$patchMergeKey`.
     pub rules: CreationRules,
 }
 
 /// Returns the patch between two objects of a kind, limited to some of the differences.
 ///
 /// # Errors
-/// Fails as [`create`](super::create) does.
+/// A field that changes is not in the schema, a list lacks its merge key, or an entry lacks its key.
 pub(in crate::patch) fn diff(
     original: &Node,
     modified: &Node,
     kind: Cursor<'_>,
-    how: ServerDiff,
+    options: ServerPatchOptions,
 ) -> Result<Map> {
     let root = Trail::root();
     check_known(kind, &root)?;
-    how.maps(map_of(original)?, map_of(modified)?, kind, PatchStrategy::default(), &root)
+    options.diff_maps(map_of(original)?, map_of(modified)?, kind, PatchStrategy::default(), &root)
 }
 
-impl ServerDiff {
+impl ServerPatchOptions {
     /// Returns the patch between two maps, by the patch strategy of the field or list that contains them.
-    fn maps(
+    fn diff_maps(
         self,
         original: &Map,
         modified: &Map,
@@ -54,11 +54,11 @@ impl ServerDiff {
         for row in align::fields([modified, original]) {
             match row {
                 [Some(after), Some(before)] => {
-                    self.field(&before.value, after, cursor, &mut patch, &at.field(&after.key.text))?;
+                    self.diff_field(&before.value, after, cursor, &mut patch, &at.field(&after.key.text))?;
                 }
                 [Some(after), None] if self.part.has_changes() => {
                     let cursor = cursor.field(&after.key.text);
-                    patch.push(plain(&after.key), whole_value(&after.value, cursor, self.rules));
+                    patch.push(without_comments(&after.key), whole_value(&after.value, cursor, self.rules));
                 }
                 [None, Some(before)] => {
                     loses |= !before.value.is_null();
@@ -78,8 +78,9 @@ impl ServerDiff {
         Ok(patch)
     }
 
-    /// Compares a field that both have.
-    fn field(
+    /// Adds the change of a field that both objects have to the patch. Fails if the field changes and is not in the
+    /// schema.
+    fn diff_field(
         self,
         before: &Node,
         entry: &Entry,
@@ -92,20 +93,21 @@ impl ServerDiff {
             return Ok(());
         }
         if name == PATCH {
-            return directive(before, entry, patch, at);
+            return diff_directive(before, entry, patch, at);
         }
-        let cursor = match (&before.value, &after.value) {
+        // The schema of the field, or the error if it has none.
+        let declared = match (&before.value, &after.value) {
             (Value::Map(_), Value::Map(_)) => declared_field(parent, name, after, at),
             (Value::List(_), Value::List(_)) => declared_list(parent, name, after, at),
             _ => {
                 if self.part.has_changes() && changed(before, after) {
-                    patch.push(plain(&entry.key), after.clone());
+                    patch.push(without_comments(&entry.key), after.clone());
                 }
                 return Ok(());
             }
         };
-        match cursor {
-            Ok(cursor) => self.both(before, entry, cursor, patch, at),
+        match declared {
+            Ok(cursor) => self.diff_nested(before, entry, cursor, patch, at),
             // A field that is missing in the schema is allowed if it does not change.
             Err(_) if before == after => Ok(()),
             Err(error) => Err(error),
@@ -113,7 +115,7 @@ impl ServerDiff {
     }
 
     /// Compares a field that is a map in both, or a list in both.
-    fn both(
+    fn diff_nested(
         self,
         before: &Node,
         entry: &Entry,
@@ -125,26 +127,30 @@ impl ServerDiff {
         let strategy = strategy(cursor, at)?;
         let replaced = match (&before.value, &after.value) {
             (Value::Map(a), Value::Map(b)) if !strategy.replace => {
-                let inner = self.maps(a, b, cursor, strategy, at)?;
+                let inner = self.diff_maps(a, b, cursor, strategy, at)?;
                 if !inner.is_empty() {
-                    patch.push(plain(&entry.key), Node::map(inner).with_span(after.span().at_start()));
+                    patch.push(
+                        without_comments(&entry.key),
+                        Node::map(inner).with_span(after.span().at_start()),
+                    );
                 }
                 return Ok(());
             }
             (Value::List(a), Value::List(b)) if strategy.merge => {
-                self.lists(a, b, cursor, at)?.put_into(patch, &entry.key.text, after);
+                self.diff_lists(a, b, cursor, at)?.put_into(patch, &entry.key.text, after);
                 return Ok(());
             }
             // A map with strategy `replace` is sent even if it did not change.
             _ => after.as_map().is_some() || before != after,
         };
         if self.part.has_changes() && replaced {
-            patch.push(plain(&entry.key), after.clone());
+            patch.push(without_comments(&entry.key), after.clone());
         }
         Ok(())
     }
 
-    fn lists(
+    /// Returns the patch between two lists whose entries merge.
+    fn diff_lists(
         self,
         original: &[Node],
         modified: &[Node],
@@ -166,11 +172,11 @@ impl ServerDiff {
         })?;
         let (element, strategy) = (element(cursor), cursor.patch_strategy());
         let diff = EntryDiff { keys, part: self.part, rules: self.rules, element };
-        diff.diff(original, modified, at, |a, b, at| self.maps(a, b, element, strategy, at))
+        diff.diff(original, modified, at, |a, b, at| self.diff_maps(a, b, element, strategy, at))
     }
 }
 
-/// Returns true if a scalar has another value or type. To JSON, `1` and `1.5` are of two types.
+/// Returns true if a scalar has another value or type. To the API server, `1` is an integer and `1.5` another type.
 fn changed(before: &Node, after: &Node) -> bool {
     match (KeyValue::from_node(before), KeyValue::from_node(after)) {
         (Some(a), Some(b)) => a != b,
@@ -179,14 +185,14 @@ fn changed(before: &Node, after: &Node) -> bool {
 }
 
 /// Returns a key without the comments above it.
-fn plain(key: &Key) -> Key {
+fn without_comments(key: &Key) -> Key {
     let mut key = key.clone();
     key.meta.comments = None;
     key
 }
 
-/// Handles `$patch` in both objects, which only patches have.
-fn directive(before: &Node, entry: &Entry, patch: &mut Map, at: &Trail<'_>) -> Result<()> {
+/// Compares `$patch` in both objects as kubectl does, although only patches should have it.
+fn diff_directive(before: &Node, entry: &Entry, patch: &mut Map, at: &Trail<'_>) -> Result<()> {
     let wrong = |node: &Node| {
         at.error(Code::Directive, format!("`$patch` must be a string, not {}", node.type_name()))
             .at(node.span())
@@ -194,7 +200,7 @@ fn directive(before: &Node, entry: &Entry, patch: &mut Map, at: &Trail<'_>) -> R
     let old = before.as_str().ok_or_else(|| wrong(before))?;
     let new = entry.value.as_str().ok_or_else(|| wrong(&entry.value))?;
     if old != new {
-        patch.push(plain(&entry.key), entry.value.clone());
+        patch.push(without_comments(&entry.key), entry.value.clone());
     }
     Ok(())
 }

@@ -19,10 +19,10 @@ use smp_text::yaml::{Entry, Map, Node, Value};
 pub(in crate::patch) enum CreationRules {
     /// The API server's rules. Only lists with recommended merge keys have `$patchMergeKey`.
     Server,
-    /// As `Server`, and lists that require several list map keys have it, too.
+    /// As `Server`, and lists that require several list map keys also have `$patchMergeKey`.
     ServerWithRecommendedKeys,
-    /// Overlay rules. Lists with recommended merge keys have `$patchMergeKey`, and so do lists with several list
-    /// map keys unless these are the patch merge key.
+    /// Overlay rules. Lists with recommended merge keys have `$patchMergeKey`. Lists with several list map keys also
+    /// have it, if the patch merge key is another one.
     Overlay,
 }
 
@@ -53,13 +53,13 @@ impl CreationKeys {
         } else {
             return Some(Self { keys, directive: None });
         };
-        let lacking = if default.is_empty() { KeyRule::Required } else { KeyRule::Optional };
+        let rule_if_not_default = if default.is_empty() { KeyRule::Required } else { KeyRule::Optional };
         let rule = |name: &SmolStr| match rules {
             _ if default.contains(name) => KeyRule::Required,
             CreationRules::Overlay => {
-                default_rule(list.element(), name, KeyComparison::Data).unwrap_or(lacking.clone())
+                default_rule(list.element(), name, KeyComparison::Data).unwrap_or(rule_if_not_default.clone())
             }
-            _ => lacking.clone(),
+            _ => rule_if_not_default.clone(),
         };
         // With several required keys, null is not a valid value.
         let null = if default.len() > 1 { NullKey::Rejected } else { null };
@@ -98,7 +98,7 @@ impl CreationKeys {
     }
 
     /// Returns true if an entry loses a key that has a default. A patch of the entry cannot express that, because
-    /// a null key matches the first entry that has it. The entry is deleted and added again.
+    /// a null key matches the first entry whose key is null. The entry is deleted and added again.
     pub(super) fn loses_key(&self, before: &Node, after: &Node) -> bool {
         let lost = |key: &SmolStr| before.get(key).is_some() && after.get(key).is_none();
         self.directive.is_some() && self.names().iter().any(lost)
@@ -110,7 +110,7 @@ impl CreationKeys {
     }
 
     /// Returns a new entry for the patch.
-    pub(super) fn added(&self, entry: &Node, element: Cursor<'_>, rules: CreationRules) -> Node {
+    pub(super) fn addition(&self, entry: &Node, element: Cursor<'_>, rules: CreationRules) -> Node {
         let mut added = whole_value(entry, element, rules);
         if let Some(map) = added.as_map_mut() {
             self.add_directive(map);
@@ -119,7 +119,7 @@ impl CreationKeys {
     }
 
     /// Returns the deletion of an entry.
-    pub(super) fn deleted(&self, entry: &Node) -> Node {
+    pub(super) fn deletion(&self, entry: &Node) -> Node {
         let mut gone = self.key_fields(entry);
         prepend(&mut gone, PATCH, Node::string("delete"));
         self.add_directive(&mut gone);
@@ -129,7 +129,7 @@ impl CreationKeys {
     }
 
     /// Returns a change of an entry.
-    pub(super) fn changed(&self, entry: &Node, by: Map) -> Node {
+    pub(super) fn change(&self, entry: &Node, by: Map) -> Node {
         let mut out = self.key_fields(entry);
         let keys = out.len();
         let is_new = |field: &Entry| out.entries()[..keys].iter().all(|key| key.key.text != field.key.text);
@@ -140,7 +140,7 @@ impl CreationKeys {
     }
 
     /// Returns a change of an entry that gets or loses a key, identified by its old keys.
-    pub(super) fn rekeyed(names: Vec<SmolStr>, entry: &Node, by: Map) -> Node {
+    pub(super) fn key_change(names: Vec<SmolStr>, entry: &Node, by: Map) -> Node {
         let value = |name: &SmolStr| entry.get(name).or(by.get(name)).cloned();
         let mut out: Map = names.iter().filter_map(|name| Some((name.clone(), value(name)?))).collect();
         out.entries_mut().extend(by.into_iter().filter(|field| !names.contains(&field.key.text)));
@@ -182,7 +182,7 @@ pub(super) fn whole_value(node: &Node, cursor: Cursor<'_>, rules: CreationRules)
 pub(super) fn whole_entries(list: &[Node], cursor: Cursor<'_>, rules: CreationRules) -> Vec<Node> {
     let keys = CreationKeys::for_list(cursor, rules);
     let entry = |entry| match &keys {
-        Some(keys) => keys.added(entry, cursor.element(), rules),
+        Some(keys) => keys.addition(entry, cursor.element(), rules),
         None => whole_value(entry, cursor.element(), rules),
     };
     list.iter().map(entry).collect()

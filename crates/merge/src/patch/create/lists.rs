@@ -49,7 +49,7 @@ impl EntryDiff<'_> {
         for (before, after, names) in self.rekeyed(&mut pairs, [original, modified]) {
             let (Some(a), Some(b)) = (before.node.as_map(), after.node.as_map()) else { continue };
             let changes = inner(a, b, &at.entry(after.node, self.keys.names(), 0))?;
-            merge.push((&after.identity, CreationKeys::rekeyed(names, after.node, changes)));
+            merge.push((&after.identity, CreationKeys::key_change(names, after.node, changes)));
         }
         for (before, after) in pairs {
             match (before, after) {
@@ -57,15 +57,15 @@ impl EntryDiff<'_> {
                     let (Some(a), Some(b)) = (before.node.as_map(), after.node.as_map()) else { continue };
                     let changes = inner(a, b, &at.entry(after.node, self.keys.names(), 0))?;
                     if !changes.is_empty() {
-                        merge.push((&after.identity, self.keys.changed(after.node, changes)));
+                        merge.push((&after.identity, self.keys.change(after.node, changes)));
                     }
                 }
                 (None, Some(after)) if self.part.has_changes() => {
-                    let added = self.keys.added(after.node, self.element, self.rules);
+                    let added = self.keys.addition(after.node, self.element, self.rules);
                     merge.push((&after.identity, added));
                 }
                 (Some(before), None) if self.part.has_deletions() => {
-                    delete.push(self.keys.deleted(before.node));
+                    delete.push(self.keys.deletion(before.node));
                 }
                 _ => {}
             }

@@ -13,7 +13,7 @@ mod rekeyed;
 #[cfg(test)]
 mod tests;
 
-pub(super) use apiserver::{ServerDiff, diff};
+pub(super) use apiserver::{ServerPatchOptions, diff};
 pub(super) use keys::CreationRules;
 pub(super) use parts::PatchPart;
 
@@ -60,6 +60,6 @@ pub(super) fn create_by(
     let part = PatchPart::Everything;
     Ok(Node::map(match rules {
         CreationRules::Overlay => overlay::diff(original, modified, kind)?,
-        _ => diff(original, modified, kind, ServerDiff { part, rules })?,
+        _ => diff(original, modified, kind, ServerPatchOptions { part, rules })?,
     }))
 }

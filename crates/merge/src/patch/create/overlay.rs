@@ -95,9 +95,9 @@ fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<Lis
                 patch.entries.extend(entries);
             }
             (Some(keys), Some(new), None) => {
-                patch.entries.push(keys.added(new, cursor.element(), CreationRules::Overlay));
+                patch.entries.push(keys.addition(new, cursor.element(), CreationRules::Overlay));
             }
-            (Some(keys), None, Some(old)) => patch.entries.push(keys.deleted(old)),
+            (Some(keys), None, Some(old)) => patch.entries.push(keys.deletion(old)),
             (None, Some(new), None) => patch.entries.push(new.clone()),
             (None, None, Some(old)) => patch.delete.push(old.clone()),
             _ => {}
@@ -136,9 +136,9 @@ fn diff_keyed(
     if let (Some(a), Some(b), false) = (old.as_map(), new.as_map(), is_same || is_atomic(element))
         && let Some(names) = rekeyed.named_keys(keys, [old, new])
     {
-        return vec![CreationKeys::rekeyed(names, new, diff_maps(a, b, element, list.patch_strategy()))];
+        return vec![CreationKeys::key_change(names, new, diff_maps(a, b, element, list.patch_strategy()))];
     }
-    vec![keys.deleted(old), keys.added(new, element, CreationRules::Overlay)]
+    vec![keys.deletion(old), keys.addition(new, element, CreationRules::Overlay)]
 }
 
 fn diff_entry(before: &Node, after: &Node, keys: &CreationKeys, list: Cursor<'_>) -> Option<Node> {
@@ -147,7 +147,7 @@ fn diff_entry(before: &Node, after: &Node, keys: &CreationKeys, list: Cursor<'_>
         return None;
     }
     let (Some(a), Some(b), false) = (before.as_map(), after.as_map(), is_atomic(element)) else {
-        return Some(keys.added(after, element, CreationRules::Overlay));
+        return Some(keys.addition(after, element, CreationRules::Overlay));
     };
-    Some(keys.changed(after, diff_maps(a, b, element, list.patch_strategy())))
+    Some(keys.change(after, diff_maps(a, b, element, list.patch_strategy())))
 }

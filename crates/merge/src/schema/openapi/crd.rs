@@ -12,7 +12,7 @@ use crate::schema::embedded::{self, is_built_in};
 use crate::schema::model::{KindDef, Model, TypeDef};
 use crate::schema::{Gvk, Scope};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
-use smp_text::yaml::{Map, Node};
+use smp_text::yaml::{Map, Node, Resolved};
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
@@ -36,8 +36,12 @@ pub fn read_crd(node: &Node) -> Result<Model> {
         let mut def = KindDef { root: None, scope, names };
         if let Some(schema) = version.schema {
             let name = type_name(&gvk);
-            let definition = read_object(schema, &mut model)?;
-            model.definitions.insert(name.clone(), definition);
+            let mut root = read_object(schema, &mut model)?;
+            if definition.preserves_unknown_fields {
+                preserve_unknown_fields(&mut root);
+                root.constraints.get_or_insert_default().keeps_nulls = true;
+            }
+            model.definitions.insert(name.clone(), root);
             def.root = Some(TypeDef::reference_to(name));
         }
         model.kinds.insert(gvk, def);
@@ -72,6 +76,8 @@ struct DefinedKinds<'n> {
     /// The plural, the singular and the short names.
     names: Vec<SmolStr>,
     versions: Vec<Version<'n>>,
+    /// `preserveUnknownFields`, which only `v1beta1` could set and has as default.
+    preserves_unknown_fields: bool,
 }
 
 impl<'n> DefinedKinds<'n> {
@@ -84,6 +90,13 @@ impl<'n> DefinedKinds<'n> {
             scope: scope(spec.map)?,
             names: other_names(names.map)?,
             versions: versions(&spec)?,
+            preserves_unknown_fields: match spec.map.get("preserveUnknownFields").map(Node::resolve) {
+                Some(Some(Resolved::Bool(preserves))) => preserves,
+                _ => {
+                    let version = node.get("apiVersion").and_then(Node::as_str);
+                    version == Some("apiextensions.k8s.io/v1beta1")
+                }
+            },
         })
     }
 
@@ -165,6 +178,13 @@ fn read_object(schema: &Node, model: &mut Model) -> Result<TypeDef> {
     add_object_fields(&mut def, metadata.as_ref());
     add_embedded_object_fields(&mut def, metadata.as_ref());
     Ok(def)
+}
+
+/// Marks all parts of a schema as preserving undeclared fields.
+fn preserve_unknown_fields(def: &mut TypeDef) {
+    def.preserve_unknown_fields = true;
+    let children = def.fields.values_mut().chain(def.element.as_deref_mut());
+    children.chain(def.additional.as_deref_mut()).for_each(preserve_unknown_fields);
 }
 
 fn add_object_fields(def: &mut TypeDef, metadata: Option<&TypeDef>) {

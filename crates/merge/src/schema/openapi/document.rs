@@ -17,7 +17,12 @@ const GVK: &str = "x-kubernetes-group-version-kind";
 /// Kinds are the definitions with `x-kubernetes-group-version-kind`. Scopes and plurals come from the paths, or
 /// from a `resources` list as in kustomize's own bundle.
 pub fn read_document(node: &Node) -> Result<Model> {
-    let map = node.as_map().ok_or_else(|| wrong_type(node, "document", "a map"))?;
+    let map = node.as_map().ok_or_else(|| {
+        let message = format!("this is no schema: it must be a map, not {}", node.type_name());
+        Diagnostic::error(Code::WrongType, message)
+            .at(node.span())
+            .help("pass an OpenAPI document, a JSON Schema with definitions, or a CustomResourceDefinition")
+    })?;
     let mut model = Model::default();
     for (name, definition) in definitions(node, map)?.into_iter().flat_map(Map::iter) {
         add_definition(&mut model, name, definition)?;

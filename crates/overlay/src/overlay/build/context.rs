@@ -31,7 +31,7 @@ pub(in crate::overlay) struct BuildContext<'b> {
 impl BuildContext<'_> {
     /// Returns true if resources keep the histories of their values.
     pub(in crate::overlay) fn keeps_histories(&self) -> bool {
-        self.options.histories == Histories::Kept
+        self.options.histories == Histories::Enabled
     }
 }
 

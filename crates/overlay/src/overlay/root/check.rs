@@ -23,18 +23,19 @@ impl Root {
         let shown = |path: &Path| self.reader.shown(path).display().to_string();
         let mut names: Vec<_> = self.visited_paths().map(|path| shown(path)).collect();
         names.reverse();
+        let real_name = shown(real);
         let message = if **visited == *real {
-            format!("cycle detected: `{path}` is {}, which is already being built", shown(real))
+            format!("cycle: `{real_name}` includes itself through `{path}`")
         } else {
-            let visited = shown(visited);
             format!(
-                "cycle detected: `{path}` is {}, which contains {visited}, which is already being built",
-                shown(real)
+                "cycle: `{path}` is `{real_name}`, which contains `{}`, the directory being built",
+                shown(visited)
             )
         };
+        names.push(real_name);
         Err(Diagnostic::error(Code::Cycle, message)
             .at(at)
-            .note(format!("included through: {}", names.join(" -> ")))
+            .note(format!("the cycle is {}", names.join(" -> ")))
             .help("a kustomization cannot contain itself; move shared resources to a separate directory"))
     }
 
@@ -62,14 +63,14 @@ impl Root {
             return Ok(Some(base));
         }
         let (shown, real) = (self.reader.shown(path), base.shown());
-        let message =
-            format!("`{}` is not in or below {}", shown.display(), self.reader.shown(limit).display());
+        let message = format!(
+            "`{}` leads out of `{}`: it is a symlink to `{}`",
+            shown.display(),
+            self.reader.shown(limit).display(),
+            real.display()
+        );
         Err(Diagnostic::error(Code::OutsideRoot, message)
-            .note(format!(
-                "it resolves to {} and was found as the base of {}",
-                real.display(),
-                self.shown().display()
-            ))
+            .note(format!("it was found as the base of `{}`", self.shown().display()))
             .help(format!("if it is the intended base, pass --base {}", real.display())))
     }
 
@@ -120,14 +121,14 @@ impl Root {
     /// Returns the error for a path to a file outside of the root.
     pub(super) fn outside_root_error(&self, path: &Path, real: &Path) -> Diagnostic {
         let (real, root) = (self.reader.shown(real), self.shown());
-        let message = format!("`{}` is not in or below {}", path.display(), root.display());
-        Diagnostic::error(Code::OutsideRoot, message).note(format!("it resolves to {}", real.display())).help(
-            if self.checkout.is_none() {
+        let message = format!("`{}` is not in or below `{}`", path.display(), root.display());
+        Diagnostic::error(Code::OutsideRoot, message)
+            .note(format!("it resolves to `{}`", real.display()))
+            .help(if self.checkout.is_none() {
                 "move the file, or allow it with --load-restrictor=LoadRestrictionsNone"
             } else {
                 "a remote kustomization can only read files in its own directory"
-            },
-        )
+            })
     }
 
     /// Returns the error for a path that leaves the repository.

@@ -26,13 +26,13 @@ impl Similarity {
 }
 
 /// Features of a manifest besides its name: field paths, and paths of scalars with their values.
-struct ManifestTraits(FxHashSet<String>);
+struct ManifestFeatures(FxHashSet<String>);
 
-impl ManifestTraits {
+impl ManifestFeatures {
     fn from_node(node: &Node) -> Self {
-        let mut traits = FxHashSet::default();
-        collect(node, &mut String::new(), &mut traits);
-        Self(traits)
+        let mut features = FxHashSet::default();
+        collect(node, &mut String::new(), &mut features);
+        Self(features)
     }
 
     fn similarity(&self, other: &Self) -> Similarity {
@@ -43,66 +43,64 @@ impl ManifestTraits {
 }
 
 /// Identity fields, which say nothing about the content.
-const NAMES: [&str; 4] = [".apiVersion", ".kind", ".metadata.name", ".metadata.namespace"];
+const IDENTITY_FIELDS: [&str; 4] = [".apiVersion", ".kind", ".metadata.name", ".metadata.namespace"];
 
-fn collect(node: &Node, path: &mut String, traits: &mut FxHashSet<String>) {
-    if NAMES.contains(&path.as_str()) {
+fn collect(node: &Node, path: &mut String, features: &mut FxHashSet<String>) {
+    if IDENTITY_FIELDS.contains(&path.as_str()) {
         return;
     }
     let length = path.len();
     match &node.value {
-        Value::Scalar(text) => drop(traits.insert(format!("{path}={text}"))),
+        Value::Scalar(text) => drop(features.insert(format!("{path}={text}"))),
         Value::Map(map) => {
             for (key, value) in map.iter() {
                 path.push('.');
                 path.push_str(key);
                 if path != ".metadata" {
-                    traits.insert(path.clone());
+                    features.insert(path.clone());
                 }
-                collect(value, path, traits);
+                collect(value, path, features);
                 path.truncate(length);
             }
         }
         Value::List(list) => {
             path.push_str("[]");
             for entry in list {
-                collect(entry, path, traits);
+                collect(entry, path, features);
             }
             path.truncate(length);
         }
     }
 }
 
-/// Similarity of a manifest to another one.
+/// Compares the content of two manifests.
 pub(super) fn similarity(node: &Node, other: &Node) -> Similarity {
-    ManifestTraits::from_node(node).similarity(&ManifestTraits::from_node(other))
+    ManifestFeatures::from_node(node).similarity(&ManifestFeatures::from_node(other))
 }
 
-/// The kinds of manifests that are paired by content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kinds {
-    /// All have the same kind.
-    Same,
-    /// The kinds are unknown.
-    Unknown,
-}
-
-/// Finds the counterpart of each manifest by content. An equal manifest wins; then, within one kind, the only
-/// remaining one; else the one that is more similar than all others.
-pub(super) fn pair_by_content(manifests: &[&Node], others: &[&Node], of_kind: Kinds) -> Vec<Option<usize>> {
+/// Finds the counterpart of each manifest by content:
+///
+/// 1. an equal manifest;
+/// 2. if all manifests have the same kind, the only one that is left;
+/// 3. the one that is more similar than all others.
+pub(super) fn pair_by_content(
+    manifests: &[&Node],
+    others: &[&Node],
+    is_same_kind: bool,
+) -> Vec<Option<usize>> {
     let mut pairs = pair_equal(manifests, others);
     let taken: FxHashSet<usize> = pairs.iter().flatten().copied().collect();
     let left: Vec<usize> = (0..manifests.len()).filter(|i| pairs[*i].is_none()).collect();
     let free: Vec<usize> = (0..others.len()).filter(|i| !taken.contains(i)).collect();
     if let ([one], [other]) = (left.as_slice(), free.as_slice())
-        && of_kind == Kinds::Same
+        && is_same_kind
     {
         pairs[*one] = Some(*other);
     } else if left.len() <= MAX_COMPARED && free.len() <= MAX_COMPARED {
-        let traits = |all: &[&Node], which: &[usize]| -> Vec<_> {
-            which.iter().map(|i| ManifestTraits::from_node(all[*i])).collect()
+        let features = |all: &[&Node], which: &[usize]| -> Vec<_> {
+            which.iter().map(|i| ManifestFeatures::from_node(all[*i])).collect()
         };
-        for (one, other) in best_matches(&traits(manifests, &left), &traits(others, &free)) {
+        for (one, other) in best_matches(&features(manifests, &left), &features(others, &free)) {
             pairs[left[one]] = Some(free[other]);
         }
     }
@@ -121,10 +119,10 @@ fn pair_equal(manifests: &[&Node], others: &[&Node]) -> Vec<Option<usize>> {
 }
 
 /// Returns the pairs in which each side is the unique best match of the other.
-fn best_matches(manifests: &[ManifestTraits], others: &[ManifestTraits]) -> Vec<(usize, usize)> {
+fn best_matches(manifests: &[ManifestFeatures], others: &[ManifestFeatures]) -> Vec<(usize, usize)> {
     let shared: Vec<Vec<usize>> = manifests
         .iter()
-        .map(|traits| others.iter().map(|other| traits.similarity(other).shared).collect())
+        .map(|features| others.iter().map(|other| features.similarity(other).shared).collect())
         .collect();
     let row = |i: usize| shared[i].iter().copied();
     let column = |j: usize| shared.iter().map(move |row| row[j]);

@@ -14,7 +14,7 @@ use std::path::Path;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::affix::{AffixPair, AffixPairs, Evidence, NumberedName, pair_by_affix};
-use self::content::{Kinds, pair_by_content, similarity};
+use self::content::{pair_by_content, similarity};
 use self::upstream::upstream_identity;
 use super::manifest::{GroupKindName, Manifest, ManifestKey};
 use super::read::Package;
@@ -249,7 +249,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
             }
         }
         for ((_, names), of_sides) in files {
-            let of_kind = if names.kind.is_empty() { Kinds::Unknown } else { Kinds::Same };
+            let of_kind = if names.kind.is_empty() { false } else { true };
             let mut rows: Vec<Matched<N>> = Vec::new();
             for side in (0..N).rev() {
                 let nodes: Vec<&Node> = of_sides[side].iter().map(|i| self.sides[side][*i].node).collect();
@@ -303,30 +303,34 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         open
     }
 
-    /// Joins rows by their recorded upstream identity.
+    /// Joins each manifest that only a side has with the row of its upstream identity: the group, kind, namespace and
+    /// name that kpt recorded in it (`internal.kpt.dev/upstream-identifier`). Ambiguous identities join nothing.
     fn match_by_upstream_identity(&mut self, side: usize) {
-        let open = self.unmatched(side);
-        if open.is_resolved() {
+        let unmatched = self.unmatched(side);
+        if unmatched.is_resolved() {
             return;
         }
-        let mut known: FxHashMap<GroupKindName, Vec<usize>> = FxHashMap::default();
-        for row in open.missing {
-            let manifests = self.rows[row].iter().zip(self.sides).filter_map(|(at, side)| side.get((*at)?));
-            let said = manifests.flat_map(|m| [m.identity(), upstream_identity(m.node)]).flatten();
-            for identity in said.collect::<FxHashSet<_>>() {
-                known.entry(identity).or_default().push(row);
+        let mut rows_by_identity: FxHashMap<GroupKindName, Vec<usize>> = FxHashMap::default();
+        for row in unmatched.missing {
+            let versions =
+                self.rows[row].iter().zip(self.sides).filter_map(|(at, manifests)| manifests.get((*at)?));
+            let identities = versions.flat_map(|m| [m.identity(), upstream_identity(m.node)]).flatten();
+            for identity in identities.collect::<FxHashSet<_>>() {
+                rows_by_identity.entry(identity).or_default().push(row);
             }
         }
-        let mut claims: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
-        for alone in open.only_here {
-            let said = self.manifest(alone).and_then(|manifest| upstream_identity(manifest.node));
-            if let Some([row]) = said.and_then(|said| known.get(&said)).map(Vec::as_slice) {
-                claims.entry(*row).or_default().push(alone);
+        // For each row, the manifests that name it.
+        let mut candidates: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        for added in unmatched.only_here {
+            let identity = self.manifest(added).and_then(|manifest| upstream_identity(manifest.node));
+            let rows = identity.and_then(|identity| rows_by_identity.get(&identity));
+            if let Some([row]) = rows.map(Vec::as_slice) {
+                candidates.entry(*row).or_default().push(added);
             }
         }
-        for (row, claimed) in claims {
-            if let [alone] = claimed.as_slice() {
-                self.join(*alone, row);
+        for (row, added) in candidates {
+            if let [added] = added.as_slice() {
+                self.join(*added, row);
             }
         }
     }
@@ -418,7 +422,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
 }
 
 fn ambiguous_match(new: &Manifest<'_>, there: &[&Manifest<'_>]) -> Diagnostic {
-    let message = "resource is added: several resources of dest could match it";
+    let message = "several resources in the destination may be this one, so it is added as a new one";
     let mut warning = Diagnostic::warning(Code::Ambiguous, message).resource(new);
     warning = warning.label(new.node.span().at_start(), "added resource");
     for manifest in there {

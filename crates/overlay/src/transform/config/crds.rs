@@ -69,7 +69,7 @@ impl<'d> DefinitionReader<'d> {
         let Some(properties) = self.definitions.get(type_name).and_then(properties) else { return Ok(()) };
         for (name, property) in properties.iter() {
             path.push(name);
-            self.property(property, path)?;
+            self.read_extensions(property, path)?;
             if let Some(reference) = property.get("$ref").and_then(Node::as_str) {
                 self.read(reference, path)?;
             }
@@ -78,7 +78,8 @@ impl<'d> DefinitionReader<'d> {
         Ok(())
     }
 
-    fn property(&mut self, property: &Node, path: &[&str]) -> Result<()> {
+    /// Adds the field specs of the extensions of a property.
+    fn read_extensions(&mut self, property: &Node, path: &[&str]) -> Result<()> {
         let extension = |name: &str| property.get(name).and_then(Node::as_str);
         let config = &mut self.config;
         let field = FieldSpec { kind: self.kind.clone(), ..FieldSpec::for_all_kinds(&path.join("/")) };

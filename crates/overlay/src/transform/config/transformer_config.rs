@@ -30,7 +30,7 @@ macro_rules! transformer_config {
                 BUILTIN.clone()
             }
 
-            /// Merges these specs with the new ones of `other`, sorted.
+            /// Adds the specs of `other` that are not here yet. The result is sorted.
             ///
             /// # Errors
             /// Two specs of one field disagree about `create`.
@@ -56,9 +56,9 @@ transformer_config! {
     namespace: FieldSpecs = "namespace", defaults::namespace();
     /// Labels and selectors.
     common_labels: FieldSpecs = "commonLabels", defaults::common_labels();
-    /// Fields that all entries of `labels` set, in addition to `metadata.labels`.
+    /// Further fields into which each entry of `labels` is written, besides `metadata.labels`.
     labels: FieldSpecs = "labels", Vec::new();
-    /// Labels, including those of pod templates.
+    /// Fields into which `labels` with `includeTemplates` are written: `metadata.labels` of objects and Pod templates.
     template_labels: FieldSpecs = "templateLabels", defaults::template_labels();
     /// Labels of volume claim templates.
     volume_claim_template_labels: FieldSpecs = "volumeClaimTemplateLabels", defaults::volume_claim_template_labels();
@@ -103,7 +103,7 @@ mod tests {
         from_node_with(&nodes(text)[0], DecodeOptions::transformer_config()).expect("a configuration")
     }
 
-    /// Returns all lists of field specs.
+    /// Returns all lists of field specs, so all lists except `name_reference`.
     fn lists(c: &TransformerConfig) -> [&FieldSpecs; 11] {
         [
             &c.name_prefix,

@@ -79,7 +79,9 @@ fn no_match(set: &ResourceSet, id: &ResId, at: Span, likely: &Suggestions<'_>) -
             }
         }),
         None => error.help(likely.suggestion(set, id).unwrap_or_else(|| {
-            "the patch needs kind, name and namespace of a resource, or a `target`".into()
+            "no resource of this kustomization and its bases has this kind and name, which are compared before namePrefix, \
+             nameSuffix and namespace of this kustomization apply"
+                .into()
         })),
     }
 }
@@ -91,7 +93,8 @@ fn no_match(set: &ResourceSet, id: &ResId, at: Span, likely: &Suggestions<'_>) -
 pub(super) fn check_ids(set: &ResourceSet) -> Result<()> {
     let Some(duplicates) = set.equal_ids() else { return Ok(()) };
     let [first, second] = duplicates.map(|i| &set.as_slice()[i]);
-    let message = format!("the patch produces a duplicate resource id: {}", second.id());
+    let message =
+        format!("the patch gives two resources the same group, kind, namespace and name: {}", second.id());
     Err(Diagnostic::error(Code::DuplicateResource, message)
         .label(second.node().span().at_start(), "second resource")
         .label(first.node().span().at_start(), "first resource")

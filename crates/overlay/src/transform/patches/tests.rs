@@ -264,7 +264,7 @@ fn lists_replaced_without_a_schema_are_warned_of() {
         let (set, warnings) = run(&format!("[{first}, {second}]"), patches);
         assert!(set.is_ok(), "{after}");
         assert_eq!(warnings.len(), want, "{after}: {warnings:?}");
-        let message = "this list was replaced: no schema defines how its entries merge";
+        let message = "this list is replaced: no schema defines how its entries merge";
         assert!(warnings.iter().all(|warning| warning == message), "{warnings:?}");
     }
 }

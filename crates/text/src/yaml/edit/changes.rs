@@ -1,4 +1,4 @@
-//! Computes which elements of a map or list are kept, removed and added. This module does not know text.
+//! Computes which elements of a map or list are kept, removed and added. It works on nodes only, not on text.
 
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
 
@@ -24,8 +24,8 @@ pub(super) struct CollectionChanges<'n, T> {
 }
 
 impl<'n, T> CollectionChanges<'n, T> {
-    /// Aligns the elements after the change with those before it. `kept` marks the elements that are kept
-    /// although they are not listed in `elements`.
+    /// Aligns the elements after the change with those before it. `kept` also keeps elements that `elements` does not
+    /// list.
     pub fn new(kept: Vec<bool>, elements: impl Iterator<Item = Element<'n, T>>) -> Self {
         let mut changes = Self { kept, prepended: Vec::new(), inserted_after: Vec::new() };
         let (mut last, mut new) = (None, Vec::new());
@@ -33,17 +33,18 @@ impl<'n, T> CollectionChanges<'n, T> {
             match element {
                 Element::New(element) => new.push(element),
                 Element::Kept(i) => {
-                    changes.add(last, &mut new);
+                    changes.flush_new(last, &mut new);
                     changes.kept[i] = true;
                     last = Some(i);
                 }
             }
         }
-        changes.add(last, &mut new);
+        changes.flush_new(last, &mut new);
         changes
     }
 
-    fn add(&mut self, last: Option<usize>, new: &mut Vec<&'n T>) {
+    /// Records the new elements after the last kept one.
+    fn flush_new(&mut self, last: Option<usize>, new: &mut Vec<&'n T>) {
         if !new.is_empty() {
             let new = std::mem::take(new);
             match last {
@@ -65,8 +66,8 @@ impl<'n, T> CollectionChanges<'n, T> {
 /// Finds for each entry after the change the corresponding entry before it: the one with the same location,
 /// else an equal one, else one with the same first field, else the one between the same neighbours.
 pub(super) fn match_entries(before: &[Node], after: &[Node]) -> Vec<Option<usize>> {
-    let (sources, free) = (vec![None; after.len()], vec![true; before.len()]);
-    let mut pairs = EntryPairs { before, after, sources, is_unpaired: free };
+    let (sources, unpaired) = (vec![None; after.len()], vec![true; before.len()]);
+    let mut pairs = EntryPairs { before, after, sources, unpaired };
     let location = |n: &Node| Some((n.span().source, n.span().start)).filter(|_| !n.span().is_none());
     pairs.pair(location, location, |_, _| true);
     if pairs.sources.iter().any(Option::is_none) {
@@ -90,7 +91,7 @@ struct EntryPairs<'n> {
     /// For each entry after the change, its position before.
     sources: Vec<Option<usize>>,
     /// For each entry before the change, whether it has no pair yet.
-    is_unpaired: Vec<bool>,
+    unpaired: Vec<bool>,
 }
 
 impl EntryPairs<'_> {
@@ -102,7 +103,7 @@ impl EntryPairs<'_> {
         same: impl Fn(&Node, &Node) -> bool,
     ) {
         let mut table: FxHashMap<K, Vec<usize>> = FxHashMap::default();
-        for (i, node) in self.before.iter().enumerate().rev().filter(|(i, _)| self.is_unpaired[*i]) {
+        for (i, node) in self.before.iter().enumerate().rev().filter(|(i, _)| self.unpaired[*i]) {
             if let Some(key) = of_before(node) {
                 table.entry(key).or_default().push(i);
             }
@@ -111,13 +112,13 @@ impl EntryPairs<'_> {
             let Some(positions) = of_after(node).and_then(|key| table.get_mut(&key)) else { continue };
             if let Some(i) = positions.pop_if(|i| same(&self.before[*i], node)) {
                 *source = Some(i);
-                self.is_unpaired[i] = false;
+                self.unpaired[i] = false;
             }
         }
     }
 
-    /// Pairs the remaining entries between two pairs if their number is the same on both sides: these entries
-    /// have new values. Maps whose first fields differ are different entries and are not paired.
+    /// Between two paired entries, pairs the unpaired ones one by one if both sides have the same number: these have
+    /// new values. Maps whose first fields differ are different entries and are not paired.
     fn fill_gaps(&mut self) {
         let (before, after) = (self.before, self.after);
         if !self.sources.iter().flatten().is_sorted() {
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn new_elements_stand_behind_those_before_them() {
+    fn new_elements_follow_their_predecessors() {
         let new = ["x", "y", "z"];
         let elements = [
             Element::New(&new[0]),

@@ -1,4 +1,4 @@
-//! Edits of maps and lists in brackets.
+//! Edits of maps and lists in style.
 
 use super::changes::{CollectionChanges, Element, match_entries};
 use super::flow_writer::FlowWriter;
@@ -9,7 +9,7 @@ use super::value::{Editor, PositionKind, ValuePosition};
 use crate::yaml::meta::Style;
 use crate::yaml::node::{Map, Node};
 
-/// A field or entry between brackets.
+/// A field or entry between style.
 struct FlowChunk {
     start: usize,
     end: usize,
@@ -30,7 +30,7 @@ impl FlowChunk {
     }
 }
 
-/// The comments of a list in brackets.
+/// The comments of a list in style.
 struct FlowComments<'t> {
     /// Comments after the opening bracket, and after each entry.
     trailing: Vec<Option<&'t str>>,
@@ -76,12 +76,12 @@ impl<'a> Editor<'a> {
             |f: &FieldOutline| ValuePosition { start: f.value_start, column: 0, kind: PositionKind::Flow };
         let Some(changes) = self.edit_map_fields(fields, before, after, position) else { return false };
         let quoted = before.entries().iter().all(|e| e.key.meta.style == Style::DoubleQuoted);
-        let brackets = self.brackets(&chunks, FlowWriter { is_quoted: quoted, ..self.new_brackets() });
+        let style = self.style_of(&chunks, FlowWriter { is_quoted: quoted, ..self.default_style() });
         let lead = self.lead(&chunks);
-        self.flow_changes(&chunks, &brackets, &changes, |e| brackets.field(&e.key, &e.value, lead))
+        self.flow_changes(&chunks, &style, &changes, |e| style.field(&e.key, &e.value, lead))
     }
 
-    /// Edits a list in brackets. Returns false if it must be rewritten.
+    /// Edits a list in style. Returns false if it must be rewritten.
     pub(super) fn edit_flow_list(
         &mut self,
         part: &ValueOutline,
@@ -97,7 +97,7 @@ impl<'a> Editor<'a> {
         let sources = match_entries(before, after);
         let quoted = before.iter().all(|n| n.as_str().is_none() || n.meta.style == Style::DoubleQuoted)
             && before.iter().any(|n| n.as_str().is_some());
-        let brackets = self.brackets(&chunks, FlowWriter { is_quoted: quoted, ..self.new_brackets() });
+        let style = self.style_of(&chunks, FlowWriter { is_quoted: quoted, ..self.default_style() });
         let lead = self.lead(&chunks);
         let position =
             |i: usize| ValuePosition { start: entries[i].start, column: 0, kind: PositionKind::Flow };
@@ -109,7 +109,7 @@ impl<'a> Editor<'a> {
                     let FlowChunk { start, end, .. } = chunks.list[i];
                     apply_edits(&self.text[start..end], start, own)
                 }
-                None => brackets.write(node, lead),
+                None => style.write(node, lead),
             });
             let pieces: Vec<_> = pieces.collect();
             if let Some(comments) = FlowComments::collect(self.text, part, &chunks.list) {
@@ -117,25 +117,25 @@ impl<'a> Editor<'a> {
                 self.rewrite(part, &chunks, &comments, &rows);
                 return true;
             }
-            return self.replace_entries(&chunks, &brackets, &pieces);
+            return self.replace_entries(&chunks, &style, &pieces);
         }
         for (node, i) in after.iter().zip(&sources).filter_map(|(node, source)| source.map(|i| (node, i))) {
             self.edit_value(position(i), &entries[i].value, &before[i], node);
         }
         let elements = after.iter().zip(&sources).map(|(n, s)| s.map_or(Element::New(n), Element::Kept));
         let changes = CollectionChanges::new(vec![false; before.len()], elements);
-        self.flow_changes(&chunks, &brackets, &changes, |n| brackets.write(n, lead))
+        self.flow_changes(&chunks, &style, &changes, |n| style.write(n, lead))
     }
 
     /// Replaces the existing entries by other ones, in place.
-    fn replace_entries(&mut self, chunks: &FlowChunks, brackets: &FlowWriter, pieces: &[String]) -> bool {
+    fn replace_entries(&mut self, chunks: &FlowChunks, style: &FlowWriter, pieces: &[String]) -> bool {
         for (chunk, piece) in chunks.list.iter().zip(pieces) {
             self.replace(chunk.start, chunk.end, piece.as_str());
         }
         let count = chunks.list.len();
         let slot = |(i, piece)| if i < count { Element::Kept(i) } else { Element::New(piece) };
         let changes = CollectionChanges::new(vec![false; count], pieces.iter().enumerate().map(slot));
-        self.flow_changes(chunks, brackets, &changes, String::clone)
+        self.flow_changes(chunks, style, &changes, String::clone)
     }
 
     fn flow_chunks(&self, chunks: impl Iterator<Item = FlowChunk>) -> FlowChunks {
@@ -146,8 +146,8 @@ impl<'a> Editor<'a> {
                 && (is_blank(trailing) || trailing.starts_with('#'))
         };
         let list: Vec<_> = chunks.collect();
-        let lined = !list.is_empty() && list.iter().all(has_own_line);
-        FlowChunks { list, has_own_lines: lined }
+        let has_own_lines = !list.is_empty() && list.iter().all(has_own_line);
+        FlowChunks { list, has_own_lines }
     }
 
     /// Returns the indentation of entries on their own lines.
@@ -158,28 +158,28 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Returns the bracket style for documents that do not show one.
-    fn new_brackets(&self) -> FlowWriter {
+    /// Returns the style of brackets for documents without style.
+    fn default_style(&self) -> FlowWriter {
         FlowWriter::new(self.layout().reading)
     }
 
     /// Returns the style of new entries among these chunks: the JSON style of the document, or else `own`.
-    fn brackets(&self, chunks: &FlowChunks, own: FlowWriter) -> FlowWriter {
-        let brackets = self.style.json.clone().unwrap_or(own);
-        if chunks.has_own_lines { brackets } else { FlowWriter { step: None, ..brackets } }
+    fn style_of(&self, chunks: &FlowChunks, own: FlowWriter) -> FlowWriter {
+        let style = self.style.json.clone().unwrap_or(own);
+        if chunks.has_own_lines { style } else { FlowWriter { step: None, ..style } }
     }
 
-    /// Rewrites a value between brackets.
+    /// Rewrites a value between style.
     pub(super) fn rewrite_flow_value(&mut self, position: ValuePosition, part: &ValueOutline, after: &Node) {
         let quoted = self.text[part.content..].starts_with('"');
-        let mut brackets =
-            self.style.json.clone().unwrap_or(FlowWriter { is_quoted: quoted, ..self.new_brackets() });
-        let lead = if brackets.step.is_some() { self.indentation(part.start) } else { "" };
+        let mut style =
+            self.style.json.clone().unwrap_or(FlowWriter { is_quoted: quoted, ..self.default_style() });
+        let lead = if style.step.is_some() { self.indentation(part.start) } else { "" };
         // A value that shares its line with other text is written on one line.
-        if brackets.step.is_some() && lead.is_empty() {
-            brackets.step = None;
+        if style.step.is_some() && lead.is_empty() {
+            style.step = None;
         }
-        let text = brackets.write(after, lead);
+        let text = style.write(after, lead);
         if !part.is_absent() {
             return self.replace(part.start, part.end, text);
         }
@@ -191,28 +191,28 @@ impl<'a> Editor<'a> {
     fn flow_changes<T>(
         &mut self,
         chunks: &FlowChunks,
-        brackets: &FlowWriter,
+        style: &FlowWriter,
         changes: &CollectionChanges<T>,
         write: impl Fn(&T) -> String,
     ) -> bool {
         let (Some(first), Some(last)) = (changes.first_kept(), changes.last_kept()) else { return false };
-        let FlowChunks { list: chunks, has_own_lines: lined } = chunks;
-        if *lined {
-            self.lined_changes(chunks, last, changes, write);
+        let FlowChunks { list: chunks, has_own_lines } = chunks;
+        if *has_own_lines {
+            self.changes_on_own_lines(chunks, last, changes, write);
             return true;
         }
         for new in &changes.prepended {
             let at = chunks[first].start;
-            self.replace(at, at, format!("{}{}", write(new), brackets.separator()));
+            self.replace(at, at, format!("{}{}", write(new), style.separator()));
         }
         for (i, new) in &changes.inserted_after {
             for new in new {
-                let text = format!("{}{}", brackets.separator(), write(new));
+                let text = format!("{}{}", style.separator(), write(new));
                 self.replace(chunks[*i].end, chunks[*i].end, text);
             }
         }
         for i in (0..last).filter(|i| !changes.kept[*i]) {
-            let end = self.begin_in_flow(chunks, i + 1);
+            let end = self.entry_start(chunks, i + 1);
             // The next entry has comments above it, which stay on their own lines.
             let is_below = end < line_start(self.text, chunks[i + 1].start);
             self.replace(
@@ -222,13 +222,13 @@ impl<'a> Editor<'a> {
             );
         }
         if last + 1 < chunks.len() {
-            self.remove_behind(&chunks[last], &chunks[chunks.len() - 1]);
+            self.remove_after(&chunks[last], &chunks[chunks.len() - 1]);
         }
         true
     }
 
     /// Removes everything after an entry up to the end of the last one, except for the comment after the entry.
-    fn remove_behind(&mut self, kept: &FlowChunk, last: &FlowChunk) {
+    fn remove_after(&mut self, kept: &FlowChunk, last: &FlowChunk) {
         let line = line_end(self.text, kept.end_with_comma());
         if line >= last.end || !self.text[kept.end_with_comma()..line].trim_start().starts_with('#') {
             return self.replace(kept.end, last.end, "");
@@ -279,7 +279,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Removes and inserts entries that have their own lines.
-    fn lined_changes<T>(
+    fn changes_on_own_lines<T>(
         &mut self,
         chunks: &[FlowChunk],
         last: usize,
@@ -288,17 +288,17 @@ impl<'a> Editor<'a> {
     ) {
         let lead = self.indentation(chunks[0].start);
         if let Some(first) = changes.first_kept() {
-            let at = self.begin_in_flow(chunks, first);
+            let at = self.entry_start(chunks, first);
             for new in &changes.prepended {
                 self.replace(at, at, format!("{lead}{},\n", write(new)));
             }
         }
         for i in (0..chunks.len()).filter(|i| !changes.kept[*i]) {
-            let start = self.begin_in_flow(chunks, i);
+            let start = self.entry_start(chunks, i);
             self.replace(start, next_line(self.text, chunks[i].end_with_comma()), "");
         }
         let trailing_comma = chunks.last().is_some_and(|c| c.comma.is_some());
-        let mut comma = (chunks[last].comma, trailing_comma);
+        let mut last_comma = chunks[last].comma;
         for (i, new) in &changes.inserted_after {
             let at = next_line(self.text, chunks[*i].end_with_comma());
             if chunks[*i].comma.is_none() {
@@ -309,16 +309,16 @@ impl<'a> Editor<'a> {
                 self.replace(at, at, format!("{lead}{}{}\n", write(node), if ends { "" } else { "," }));
             }
             if *i == last {
-                comma.0 = None;
+                last_comma = None;
             }
         }
-        if let (Some(comma), false) = comma {
+        if let (Some(comma), false) = (last_comma, trailing_comma) {
             self.replace(comma, comma + 1, "");
         }
     }
 
     /// Returns the start of an entry's line, including the comments above it.
-    fn begin_in_flow(&self, chunks: &[FlowChunk], i: usize) -> usize {
+    fn entry_start(&self, chunks: &[FlowChunk], i: usize) -> usize {
         let floor =
             i.checked_sub(1).map_or(0, |before| next_line(self.text, chunks[before].end_with_comma()));
         comments_above(self.text, line_start(self.text, chunks[i].start), floor)

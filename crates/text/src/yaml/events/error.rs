@@ -1,6 +1,6 @@
 //! Errors of parsing a text into events.
 
-use granit_parser::ErrorKind;
+use granit_parser::{ErrorKind, ScanError};
 
 use crate::diagnostic::Diagnostic;
 
@@ -32,6 +32,36 @@ impl EventError {
     /// Creates an error for text that only libyaml rejects.
     pub(super) fn rejected_by_libyaml(message: &str, at: usize) -> Self {
         Self::Syntax { quirk: None, message: message.to_string(), at }
+    }
+}
+
+/// The message for an alias without an anchor.
+pub(in crate::yaml) const UNKNOWN_ANCHOR: &str = "the alias has no anchor before it";
+/// The message for a second `key: value` in the value of a key, or with another indentation.
+pub(in crate::yaml) const MISPLACED_KEY: &str = "a `key: value` is not allowed here";
+/// The message for a list or map in brackets that is not closed. The position may be that of the text behind it.
+pub(in crate::yaml) const UNCLOSED_BRACKET: &str =
+    "a list or map in brackets is not closed, or lacks a comma between two entries";
+/// The message for a text in quotes that is not closed. The position may be that of the text behind it.
+pub(in crate::yaml) const UNCLOSED_QUOTE: &str =
+    "a text in quotes is not closed, or its next line is not indented";
+
+/// Returns the message for an error of the parser.
+pub(super) fn message_of(error: &ScanError) -> String {
+    match error.kind() {
+        ErrorKind::UnknownAnchor => UNKNOWN_ANCHOR.into(),
+        ErrorKind::MappingValueNotAllowed => MISPLACED_KEY.into(),
+        ErrorKind::TabInBlockIndentation | ErrorKind::TabInIndentation => {
+            "a tab is used as indentation".into()
+        }
+        ErrorKind::InvalidColonPlacement
+        | ErrorKind::UnclosedFlowCollection { .. }
+        | ErrorKind::UnexpectedEofFlowSequence
+        | ErrorKind::UnexpectedEofFlowMapping
+        | ErrorKind::ExpectedFlowSequenceSeparator
+        | ErrorKind::ExpectedFlowMappingSeparator => UNCLOSED_BRACKET.into(),
+        ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => UNCLOSED_QUOTE.into(),
+        _ => error.info().clone(),
     }
 }
 

@@ -23,7 +23,7 @@ mod tabs;
 mod tests;
 mod tokens;
 
-pub(super) use error::EventError;
+pub(super) use error::{EventError, MISPLACED_KEY, UNCLOSED_BRACKET, UNCLOSED_QUOTE, UNKNOWN_ANCHOR};
 pub(super) use event::{CommentEvents, EventOptions, EventPosition, Receiver};
 #[cfg(feature = "compare-readers")]
 pub use fast::compare_readers;
@@ -216,7 +216,7 @@ fn check_tag_end(text: &str, event: &Event<'_>, at: usize) -> Result<(), EventEr
 
 fn syntax_error(error: &ScanError, shown: &ParserInput<'_>) -> EventError {
     let at = shown.original_position(error.marker().byte_offset().unwrap_or_default());
-    EventError::Syntax { quirk: Quirk::from_error(error.kind()), message: error.info().clone(), at }
+    EventError::Syntax { quirk: Quirk::from_error(error.kind()), message: error::message_of(error), at }
 }
 
 fn options(comments: CommentEvents) -> granit_parser::Options {

@@ -72,8 +72,8 @@ fn positions_refer_to_the_original_text() {
         assert_eq!(&text[span.start as usize..span.end as usize], want);
     }
     assert_eq!(read("a: 'x\ny'\nb: 'x\n y'\nb: 1\n"), "duplicate key `b` 5:1");
-    assert!(read("a: 'x\ny\n---\nz'\n").starts_with("invalid indentation"));
-    assert_eq!(read("a: 'x\ny'\nb: {\n"), "unclosed bracket '{' 3:4");
+    assert!(read("a: 'x\ny\n---\nz'\n").starts_with("the `'` is not closed"));
+    assert_eq!(read("a: 'x\ny'\nb: {\n"), "the `{` is not closed 3:4");
 }
 
 #[test]

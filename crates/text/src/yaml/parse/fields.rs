@@ -236,7 +236,7 @@ fn maps_of(merge: Node) -> Result<Vec<Fields>> {
     let wrong = || {
         Diagnostic::error(Code::WrongType, "the value of `<<` must be a map or a list of maps")
             .at(span)
-            .help("point the alias at a map")
+            .help("use an alias of a map, such as `<<: *defaults`")
     };
     match merge.value {
         Value::Map(one) => Ok(vec![one.into_iter().collect()]),

@@ -9,6 +9,7 @@ mod options;
 mod tags;
 #[cfg(test)]
 mod tests;
+mod unclosed;
 
 pub use fields::DuplicateKey;
 pub use options::{DuplicateKeys, ParseOptions};
@@ -20,7 +21,10 @@ use granit_parser::Event;
 
 use self::builder::{TreeBuilder, too_deep};
 use super::directives::check_separators;
-use super::events::{CommentEvents, EventError, EventOptions, EventPosition, Receiver, read_events};
+use super::events::{
+    CommentEvents, EventError, EventOptions, EventPosition, MISPLACED_KEY, Receiver, UNCLOSED_BRACKET,
+    UNCLOSED_QUOTE, UNKNOWN_ANCHOR, read_events,
+};
 use super::node::Node;
 use super::secrets;
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -50,7 +54,7 @@ pub fn decode(bytes: Vec<u8>) -> Result<String> {
             let byte = error.as_bytes().get(at).copied().unwrap_or_default();
             Diagnostic::error(
                 Code::Syntax,
-                format!("the text is not valid UTF-8: byte 0x{byte:02x} on line {line} (offset {at})"),
+                format!("the text is not valid UTF-8: byte 0x{byte:02x} on line {line}"),
             )
             .help("save the file as UTF-8")
         }),
@@ -134,13 +138,36 @@ impl Receiver for CommentStarts {
 }
 
 fn syntax_error(id: SourceId, text: &str, message: &str, at: usize) -> Diagnostic {
+    let unclosed = match message {
+        UNCLOSED_BRACKET => unclosed::unclosed_bracket(text, at),
+        UNCLOSED_QUOTE => unclosed::unclosed_quote(text, at),
+        _ => None,
+    };
+    if let Some(start) = unclosed
+        && let Some(opening) = text[start..].chars().next()
+    {
+        let closing = match opening {
+            '[' => ']',
+            '{' => '}',
+            quote => quote,
+        };
+        return Diagnostic::error(Code::Syntax, format!("the `{opening}` is not closed"))
+            .at(Span::new(id, start, start + 1))
+            .help(format!("add `{closing}`"));
+    }
     let diagnostic = Diagnostic::error(Code::Syntax, message).at(Span::new(id, at, at));
     let line_start = text.get(..at).and_then(|t| t.rfind('\n')).map_or(0, |i| i + 1);
     let line = text.get(line_start..).and_then(|t| t.lines().next()).unwrap_or_default();
     if line.chars().take_while(|c| c.is_whitespace()).any(|c| c == '\t') {
         return diagnostic.help("indent with spaces: YAML does not allow tabs in the indentation");
     }
-    diagnostic
+    match message {
+        MISPLACED_KEY => diagnostic.help("align the keys of a map, and quote a value that contains `: `"),
+        UNKNOWN_ANCHOR => {
+            diagnostic.help("put the anchor (`&name`) before it, or quote a value that begins with `*`")
+        }
+        _ => diagnostic,
+    }
 }
 
 /// Parses the only document of a text; null if it has none.

@@ -71,13 +71,13 @@ impl KeyedLists<'_> {
         let used_keys = used_keys(&[list.as_slice(), &*theirs], keys);
         let mut dest = KeyedList::new(std::mem::take(list), theirs, keys, trail)?;
         keys.check_distinct(theirs.iter(), trail)?;
-        if !dest.matches.iter().any(|wanted| wanted.by_patch_merge_key) {
+        if !dest.conditions.iter().any(|condition| condition.by_patch_merge_key) {
             keys.check_distinct(dest.entries.iter().flatten(), trail)?;
         }
         dest.delete(theirs, trail)?;
         let mut results = Vec::with_capacity(theirs.len());
         for (i, entry) in theirs.iter_mut().enumerate() {
-            if dest.matches[i].is_deletion {
+            if dest.conditions[i].is_deletion {
                 continue;
             }
             let name = keys.identify(entry, &KeyPattern::Own);

@@ -3,13 +3,13 @@ use crate::names::{is_dns_1035_label, is_dns_label};
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "field-name",
+        name: "dns-label",
         meaning: "The name of a container, volume or other part of an object is not a DNS label.",
-        remedy: "Use lowercase letters, digits and `-`, at most 63 characters.",
+        remedy: "Use the form that the message names: mostly lowercase letters, digits and `-`, at most 63 \
+          characters.",
     },
-    why: "These names become host names or parts of the names of other objects. Underscores and capital letters are \
-          the usual mistakes.",
-    suppress: "The name contains a placeholder that is replaced before the object is applied.",
+    why: "Some of these names become host names or parts of the names of \
+          other objects. Underscores and capital letters are the usual mistakes.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names",
     example: "\
 apiVersion: v1

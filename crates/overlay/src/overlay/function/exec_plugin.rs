@@ -1,4 +1,4 @@
-//! Plugins in the user's plugin directory: legacy executables and Go plugins.
+//! Plugins in the user's plugin directory: exec plugins and Go plugins.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub(super) fn plugin_home(variable: impl Fn(&str) -> Option<OsString>) -> Option
     candidates.into_iter().flatten().find(|path| DiskTree.contains(path))
 }
 
-/// Returns the executable of a plugin: `HOME/GROUP/VERSION/LOWERCASE_KIND/KIND`.
+/// Returns the executable of a plugin: `PLUGIN_HOME/GROUP/VERSION/LOWERCASE_KIND/KIND`.
 ///
 /// # Errors
 /// The plugin does not exist, is not executable, or is a Go plugin.
@@ -105,7 +105,7 @@ pub(super) fn arguments_file(config: &Node) -> Result<Option<Spanned<String>>> {
     Ok(Some(given.args_from_file).filter(|path| !path.is_empty()).map(|path| Spanned::new(path, at)))
 }
 
-/// Splits a line into words like a shell, up to `#`. Returns `None` if a quote is not closed.
+/// Splits a line into words like a shell, up to `#`, but drops empty words. Returns `None` if a quote is not closed.
 fn words(line: &str) -> Option<Vec<String>> {
     let (mut words, mut word) = (Vec::new(), String::new());
     let (mut quote, mut escaped) = (None, false);

@@ -9,9 +9,8 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "A host of an Ingress is not a DNS name.",
         remedy: "Use a lowercase host name such as `shop.example.com` or `*.example.com`, without scheme and port.",
     },
-    why: "The Ingress controller compares the host with the `Host` header of requests. IP addresses, ports and \
-          capital letters never match.",
-    suppress: "The host is filled in per cluster by another program.",
+    why: "The API server rejects IP addresses, ports and capital letters in the host of a rule. The Ingress \
+          controller compares the host with the `Host` header of requests.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/ingress/#hostname-wildcards",
     example: "\
 apiVersion: networking.k8s.io/v1
@@ -22,7 +21,12 @@ spec:
   - host: Shop.example.com
     http:
       paths:
-      - {path: /, pathType: Prefix, backend: {resource: {kind: Widget, name: web}}}
+      - {path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {ports: [{port: 80}]}
 ",
     fix: ("Shop.example.com", "shop.example.com"),
     checks: &[

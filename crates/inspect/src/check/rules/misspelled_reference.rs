@@ -17,7 +17,7 @@ use smp_text::yaml::{Node, nearest_name};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
-        name: "dangling-reference",
+        name: "misspelled-reference",
         meaning: "A reference names an object that is not in the build, but a similar one is.",
         remedy: "Correct the name or the namespace. Declare objects that are created elsewhere under \
                  `check.external` in `.smp.yaml`, and objects that a controller creates under `check.controllers`.",
@@ -30,12 +30,15 @@ pub(in crate::check) static RULE: Rule = Rule {
     why: "Pods wait forever for a ConfigMap, Secret, ServiceAccount or PersistentVolumeClaim that does not exist, \
           and a HorizontalPodAutoscaler with a wrong target does not scale. A reference is reported if the build \
           has an object with a similar name, or one with the same name in another namespace. For `scaleTargetRef`, \
-          a workload with the same name and another kind is also compared. Former names, before prefixes, suffixes and \
-          hashes were applied, are also compared, because kustomize does not update a misspelled reference. \
+          a workload with the same name and another kind is also compared. The reference is \
+          also compared with names before prefixes, suffixes and hashes were added, because kustomize does not update a \
+          misspelled reference. \
           References that resemble nothing in the build, and those into other namespaces, are reported by \
           `external-reference`.",
-    suppress: "The object really exists under this name outside of the build. Declare it under `check.external` \
+    suppress: Some(
+        "The object really exists under this name outside of the build. Declare it under `check.external` \
                instead of suppressing each finding.",
+    ),
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
     bad: &[
         ("kustomization.yaml", "resources: [pod.yaml, map.yaml]\n"),

@@ -2,13 +2,12 @@ use super::prelude::*;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "metric",
+        name: "autoscaler-metric",
         meaning: "A metric of a HorizontalPodAutoscaler does not match its type.",
         remedy: "Add the field that corresponds to `type`, with a target that has exactly one value.",
     },
-    why: "The autoscaler compares each metric with one target value: `averageUtilization`, `averageValue` or \
-          `value`. With an invalid metric the workload is not scaled at all.",
-    suppress: "An add-on such as KEDA rewrites the metrics.",
+    why: "The API server rejects the HorizontalPodAutoscaler. It compares each metric with one target value: \
+          `averageUtilization`, `averageValue` or `value`.",
     documentation: "https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale-walkthrough/",
     example: "\
 apiVersion: autoscaling/v2

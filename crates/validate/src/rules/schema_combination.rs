@@ -6,9 +6,9 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "A value of a custom resource does not satisfy `allOf`, `anyOf`, `oneOf` or `not` of its schema.",
         remedy: "Compare the value with the alternatives in the CustomResourceDefinition. Often exactly one of several fields must be set.",
     },
-    why: "A CRD author uses these keywords for fields that exclude or require each other. An overlay that adds one \
-          alternative to the one in the base violates them.",
-    suppress: "The installed CRD has other alternatives than the one in the build.",
+    why: "A CRD author uses these keywords for fields that exclude or require each other. With `oneOf`, an \
+          overlay that sets another alternative than its base must remove that of the base, for example by \
+          setting it to null.",
     documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema",
     example: "\
 apiVersion: example.com/v1

@@ -4,13 +4,12 @@ use crate::rule::is_relative_path;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "security-context",
-        meaning: "Fields of a security context contradict each other.",
+        meaning: "Fields of a security context contradict each other, or one that they require is missing.",
         remedy: "Remove one of the contradicting fields. Add `localhostProfile` to a seccomp profile of type `Localhost`.",
     },
     why: "A privileged container, or one with `CAP_SYS_ADMIN`, can always gain more privileges, so \
           `allowPrivilegeEscalation: false` would be ineffective. Hardening patches on top of a privileged base \
           cause this.",
-    suppress: "A policy engine mutates the security context.",
     documentation: "https://kubernetes.io/docs/tasks/configure-pod-container/security-context/",
     example: container!("securityContext: {privileged: true, allowPrivilegeEscalation: false}"),
     fix: ("true", "false"),

@@ -3,12 +3,13 @@ use crate::rule::is_relative_path;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "mount-path",
-        meaning: "A path inside a volume is absolute or contains `..`.",
+        name: "volume-path",
+        meaning: "A path inside a volume is absolute, or a path of a volume contains `..`.",
         remedy: "Use a relative path without `..`, such as `conf/web.conf`.",
     },
-    why: "Such a path could refer to files outside of the volume, such as those of the node.",
-    suppress: "The path is replaced at deployment time.",
+    why: "The API server rejects `subPath`, `items[].path` and `hostPath` with `..`, and the first two if \
+          they are absolute. Such a path could refer to files outside of the volume, such as those of the \
+          node.",
     documentation: "https://kubernetes.io/docs/concepts/storage/volumes/#using-subpath",
     example: container!(
         "volumeMounts:

@@ -2,13 +2,12 @@ use super::prelude::*;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "bounds",
+        name: "schema-limits",
         meaning: "A value of a custom resource is outside of the limits of its schema.",
         remedy: "Change the value so that it is within the limit in the message.",
     },
     why: "The CustomResourceDefinition limits numbers, lengths of strings and counts of entries with keywords such \
           as `maximum` and `maxLength`. The operator relies on these limits.",
-    suppress: "The CRD in the cluster is newer than the one in the build and has a wider limit.",
     documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation",
     example: "\
 apiVersion: example.com/v1

@@ -5,12 +5,12 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "number-range",
         meaning: "A number is outside of the range of its field.",
-        remedy: "Use a number in the range in the message.",
+        remedy: "Use a number within the range that the message names.",
     },
-    why: "Counts and durations must not be negative, and file modes, weights, timeouts and user ids have narrower \
-          limits. A file mode without a leading zero, such as `644`, is a frequent mistake.",
-    suppress: "The number is replaced by a pipeline.",
-    documentation: "https://kubernetes.io/docs/reference/kubernetes-api/",
+    why: "Counts and durations must not be negative, and file modes, \
+          weights, timeouts and user IDs have narrower limits. A file mode without a leading zero, such as \
+          `644`, is a frequent mistake.",
+    documentation: "https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#lifecycle",
     example: pod!("terminationGracePeriodSeconds: -30"),
     fix: ("-30", "30"),
     checks: &[

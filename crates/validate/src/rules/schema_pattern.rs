@@ -2,13 +2,12 @@ use super::prelude::*;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "pattern",
+        name: "schema-pattern",
         meaning: "A string of a custom resource does not match the pattern of its schema.",
         remedy: "Change the value so that it matches the regular expression in the message.",
     },
     why: "The operator depends on the form that the `pattern` of the CustomResourceDefinition describes. The \
           pattern is a regular expression in Go syntax and may match anywhere in the value unless it is anchored.",
-    suppress: "The value contains a placeholder that does not match the pattern.",
     documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation",
     example: "\
 apiVersion: example.com/v1

@@ -3,13 +3,13 @@ use crate::formats::is_time;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "format",
+        name: "value-format",
         meaning: "A string does not have the required format: a time, a duration, base64 or an IP address.",
         remedy: "Use the format that the message names.",
     },
     why: "The API server cannot decode such a value and rejects the whole object. A frequent mistake is plain text \
           under `data` of a Secret, which must be base64; plain text belongs under `stringData`.",
-    suppress: "The value is encrypted and is decrypted before it is applied.",
+    suppress: Some("The value is encrypted, for example with SOPS, and is decrypted before it is applied."),
     documentation: "https://kubernetes.io/docs/concepts/configuration/secret/#restriction-names-data",
     example: "\
 apiVersion: v1

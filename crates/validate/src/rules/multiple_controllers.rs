@@ -2,12 +2,11 @@ use super::prelude::*;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "owner",
+        name: "multiple-controllers",
         meaning: "More than one owner reference is the controller.",
         remedy: "Set `controller: true` in at most one owner reference.",
     },
     why: "Two controllers that manage the same object would undo each other's changes and could delete it.",
-    suppress: "A controller adopts the object and rewrites the references.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/",
     example: "\
 apiVersion: v1
