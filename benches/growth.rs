@@ -446,7 +446,7 @@ fn run(command: Command, files: Files) -> Box<dyn Fn()> {
 fn builder(tree: Arc<MemoryTree>, sources: &SourceMap, histories: bool, targets: Targets) -> Builder {
     let mut options = BuildOptions::default().tree(tree);
     options.offline = true;
-    options.histories = if histories { Histories::Kept } else { Histories::Dropped };
+    options.histories = if histories { Histories::Enabled } else { Histories::Disabled };
     let chain = |used| {
         let hermetic = used == ChainPurpose::Kustomizations;
         SchemaChain::new(
