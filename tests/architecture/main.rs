@@ -14,7 +14,10 @@ use std::path::{Path, PathBuf};
 /// other.
 const ORDER: &[(&str, &[&[&str]])] = &[
     ("text", &[&["source"], &["diagnostic"], &["gocompat"], &["yaml"], &["path"]]),
-    ("merge", &[&["cause"], &["schema"], &["merge"], &["diff"], &["patch"], &["managed_fields"]]),
+    (
+        "merge",
+        &[&["cause"], &["schema"], &["defaults"], &["merge"], &["diff"], &["patch"], &["managed_fields"]],
+    ),
     ("overlay", &[&["schema_chain"], &["resource"], &["transform"], &["overlay", "package"]]),
     ("inspect", &[&["explain"], &["check"]]),
 ];

@@ -6,19 +6,16 @@
 
 use std::sync::LazyLock;
 
-use serde_json::Value;
-
 use super::client::Cluster;
-use super::field_set::difference;
 use super::live_objects::live_nodes;
-use super::managed_fields::{applied_fields, entries_of, is_own, own_entry, text};
 use super::plan::{Object, ObjectPlan, ObjectTarget};
 use super::secret::{is_secret, is_secret_field};
 use smp_merge::diff::{Change, compare};
+use smp_merge::managed_fields::{FieldSet, ManagedFields, Manager, Owner};
 use smp_merge::schema::{Cursor, Schema};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::Result;
-use smp_text::path::{FieldPath, PathElement, PathValue};
+use smp_text::path::{FieldPath, PathElement};
 use smp_text::yaml::Node;
 
 static EMBEDDED: LazyLock<Schema> = LazyLock::new(Schema::embedded);
@@ -105,13 +102,13 @@ fn of_object(target: &ObjectTarget<'_>, live: Option<Node>, manager: &str) -> Ob
     let Some(live) = live else {
         return ObjectDrift { object, state: DriftState::Missing, fields: Vec::new() };
     };
-    let json = live.to_json_value();
-    let Some(own) = own_entry(&json, manager) else {
+    let managed = ManagedFields::from_object(&live.to_json_value()).unwrap_or_default();
+    let Some(own) = managed.applied(manager) else {
         return ObjectDrift { object, state: DriftState::NotApplied, fields: Vec::new() };
     };
-    let applied = text(own, "time").to_string();
+    let applied = own.time.unwrap_or_default();
     let kind = EMBEDDED.kind(&object.gvk).unwrap_or(Cursor::unknown());
-    let mut fields = changed_fields(&target.manifest(manager), &live, kind, (manager, &applied));
+    let mut fields = changed_fields(&target.manifest(manager), &live, kind, (&managed, manager, &applied));
     if is_secret(&object.gvk) {
         fields.iter_mut().for_each(mask);
     }
@@ -123,33 +120,38 @@ fn changed_fields(
     manifest: &Node,
     live: &Node,
     kind: Cursor<'_>,
-    (manager, applied): (&str, &str),
+    (managed, manager, applied): (&ManagedFields, &str, &str),
 ) -> Vec<FieldDrift> {
-    let json = &live.to_json_value();
-    let own = applied_fields(json, manager);
-    let entries = entries_of(json).into_iter().flatten();
-    let others = entries.filter(|entry| !is_own(entry, manager) && text(entry, "subresource") != "status");
-    let mut others: Vec<(FieldWriter, &Value)> =
-        others.map(|entry| (FieldWriter::of(entry), &entry["fieldsV1"])).collect();
+    let own_manager = Manager::applier(manager);
+    let own = managed.owner(&own_manager).map(|owner| owner.fields.clone()).unwrap_or_default();
+    let others = managed.sorted().into_iter();
+    let others =
+        others.filter(|owner| *owner.manager != own_manager && owner.manager.subresource != "status");
+    let mut others: Vec<(FieldWriter, &FieldSet)> =
+        others.map(|owner| (FieldWriter::of(&owner), owner.fields)).collect();
     others.sort_by(|(a, _), (b, _)| a.cmp(b));
     let mut found = Vec::new();
     for (writer, fields) in &others {
         let mut walk = DriftWalk { writer, is_later: writer.time.as_str() > applied, found: &mut found };
-        walk.fields(&difference(fields, own), Some(manifest), live, &mut FieldPath::root());
+        walk.fields(
+            &fields.difference_below_leaves(&own).leaves(),
+            Some(manifest),
+            live,
+            &mut FieldPath::root(),
+        );
     }
     let last = others.last().map(|(writer, _)| writer).filter(|writer| writer.time.as_str() >= applied);
-    found.extend(removed_fields(own, manifest, live, kind, last));
+    found.extend(removed_fields(&own, manifest, live, kind, last));
     found
 }
 
 impl FieldWriter {
-    fn of(entry: &Value) -> Self {
-        let field = |name| text(entry, name).to_string();
+    fn of(owner: &Owner<'_>) -> Self {
         Self {
-            time: field("time"),
-            manager: field("manager"),
-            operation: field("operation"),
-            subresource: field("subresource"),
+            time: owner.time.clone().unwrap_or_default(),
+            manager: owner.manager.name.to_string(),
+            operation: owner.manager.operation.name().to_string(),
+            subresource: owner.manager.subresource.to_string(),
         }
     }
 }
@@ -163,14 +165,12 @@ struct DriftWalk<'w> {
 }
 
 impl DriftWalk<'_> {
-    fn fields(&mut self, fields: &Value, manifest: Option<&Node>, live: &Node, path: &mut FieldPath) {
-        let Some(fields) = fields.as_object() else { return };
-        for (key, below) in fields.iter().filter(|(key, _)| *key != ".") {
-            let Some(element) = element(key) else { continue };
+    fn fields(&mut self, fields: &FieldSet, manifest: Option<&Node>, live: &Node, path: &mut FieldPath) {
+        for (element, is_leaf, below) in fields.iter() {
+            let Some(element) = element.to_path_element() else { continue };
             let Some(value) = element.find(live) else { continue };
             let own = manifest.and_then(|manifest| element.find(manifest));
             path.push(element);
-            let is_leaf = below.as_object().is_none_or(|below| below.keys().all(|key| key == "."));
             if is_leaf {
                 self.field(own, value, path);
             } else {
@@ -200,7 +200,7 @@ impl DriftWalk<'_> {
 /// empty values of those that it owns. They were removed by others, who need not own a field for that, or are new in
 /// the manifest.
 fn removed_fields(
-    own: &Value,
+    own: &FieldSet,
     manifest: &Node,
     live: &Node,
     kind: Cursor<'_>,
@@ -224,14 +224,15 @@ fn removed_fields(
 }
 
 /// Returns true if a field set contains a path, or a field that contains it.
-fn is_owned(fields: &Value, path: &[PathElement]) -> bool {
+fn is_owned(fields: &FieldSet, path: &[PathElement]) -> bool {
     let Some((first, rest)) = path.split_first() else { return true };
-    let Some(fields) = fields.as_object() else { return false };
-    if fields.keys().all(|key| key == ".") {
+    if fields.is_empty() {
         return true;
     }
-    let below = fields.iter().find(|(key, _)| element(key).is_some_and(|own| is_same(&own, first)));
-    below.is_some_and(|(_, below)| is_owned(below, rest))
+    let is_first = |element: &smp_merge::managed_fields::PathElement| {
+        element.to_path_element().is_some_and(|own| is_same(&own, first))
+    };
+    fields.iter().find(|(element, ..)| is_first(element)).is_some_and(|(_, _, below)| is_owned(below, rest))
 }
 
 /// Compares elements regardless of the order of their keys.
@@ -242,25 +243,6 @@ fn is_same(a: &PathElement, b: &PathElement) -> bool {
         }
         _ => a == b,
     }
-}
-
-/// Parses a key of a field set.
-fn element(key: &str) -> Option<PathElement> {
-    let (form, text) = key.split_once(':')?;
-    let json = || serde_json::from_str::<Value>(text).ok();
-    Some(match form {
-        "f" => PathElement::Field(text.into()),
-        "k" => {
-            let keys = json()?;
-            let keys = keys.as_object()?.iter();
-            let keys =
-                keys.map(|(name, value)| Some((name.into(), PathValue::from_node(&Node::from(value))?)));
-            PathElement::Key(keys.collect::<Option<_>>()?)
-        }
-        "v" => PathElement::Value(PathValue::from_node(&Node::from(&json()?))?),
-        "i" => PathElement::Index(text.parse().ok()?),
-        _ => return None,
-    })
 }
 
 fn mask(drift: &mut FieldDrift) {
@@ -274,13 +256,15 @@ fn mask(drift: &mut FieldDrift) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn found(manifest: &str, live: &Value) -> Vec<String> {
         let (manifest, node): (Node, Node) = (manifest.parse().expect("YAML"), Node::from(live));
         let applied = "2026-01-02T00:00:00Z";
         let text = |node: Option<Node>| node.map_or("-".into(), |node| node.to_json_value().to_string());
-        let fields = changed_fields(&manifest, &node, Cursor::unknown(), ("smp", applied)).into_iter();
+        let managed = ManagedFields::from_object(live).expect("valid");
+        let fields =
+            changed_fields(&manifest, &node, Cursor::unknown(), (&managed, "smp", applied)).into_iter();
         fields
             .map(|field| {
                 let by = field.writer.map(|writer| writer.manager).unwrap_or_default();
@@ -291,7 +275,7 @@ mod tests {
 
     fn object(others: &[Value]) -> Value {
         let own = json!({"manager": "smp", "operation": "Apply", "time": "2026-01-02T00:00:00Z",
-            "fieldsV1": {"f:spec": {"f:kept": {}, "f:list": {"k:{\"name\":\"a\"}": {".": {}, "f:name": {}}}}}});
+            "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:kept": {}, "f:list": {"k:{\"name\":\"a\"}": {".": {}, "f:name": {}}}}}});
         let entries: Vec<Value> = std::iter::once(own).chain(others.iter().cloned()).collect();
         json!({
             "metadata": {"labels": {"team": "x"}, "managedFields": entries},
@@ -304,7 +288,7 @@ mod tests {
     #[test]
     fn fields_that_others_took_or_added_have_drifted() {
         let later = json!({"manager": "kubectl", "operation": "Update", "time": "2026-01-03T00:00:00Z",
-            "fieldsV1": {"f:metadata": {"f:labels": {"f:team": {}}}, "f:spec": {"f:replicas": {},
+            "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:metadata": {"f:labels": {"f:team": {}}}, "f:spec": {"f:replicas": {},
                 "f:list": {"k:{\"name\":\"a\"}": {"f:image": {}}}}}});
         let want = [
             "metadata.labels.team - \"x\" kubectl",
@@ -318,31 +302,16 @@ mod tests {
     #[test]
     fn earlier_writes_are_drift_only_in_fields_of_the_manifest() {
         let earlier = json!({"manager": "kubectl", "operation": "Update", "time": "2026-01-01T00:00:00Z",
-            "fieldsV1": {"f:metadata": {"f:labels": {"f:team": {}}}, "f:spec": {"f:replicas": {}}}});
+            "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:metadata": {"f:labels": {"f:team": {}}}, "f:spec": {"f:replicas": {}}}});
         let removed = "spec.removed \"x\" - ";
         assert_eq!(found(MANIFEST, &object(&[earlier])), ["spec.replicas 2 5 kubectl", removed]);
         let status = json!({"manager": "c", "operation": "Update", "subresource": "status",
-            "time": "2026-01-03T00:00:00Z", "fieldsV1": {"f:spec": {"f:replicas": {}}}});
+            "time": "2026-01-03T00:00:00Z", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:replicas": {}}}});
         assert_eq!(found(MANIFEST, &object(&[status])), [removed]);
         assert_eq!(
             found("{spec: {kept: 2, replicas: 2}}", &object(&[])),
             [""; 0],
             "the manifest has changed instead"
         );
-    }
-
-    #[test]
-    fn keys_of_field_sets_are_parsed() {
-        for (key, text) in [
-            ("f:a.b", "[\"a.b\"]"),
-            ("k:{\"name\":\"a\",\"port\":80}", "[name=a,port=80]"),
-            ("v:\"x\"", "[=x]"),
-            ("i:3", "[3]"),
-        ] {
-            assert_eq!(element(key).map(|element| element.to_string()).as_deref(), Some(text));
-        }
-        for invalid in ["", ".", "k:", "k:[]", "k:{\"a\":[]}", "v:{", "i:x", "z:a"] {
-            assert_eq!(element(invalid), None, "{invalid}");
-        }
     }
 }

@@ -31,13 +31,11 @@ mod exec;
 mod external;
 #[cfg(test)]
 mod fake;
-mod field_set;
 mod json;
 mod kubeconfig;
 mod listing;
 mod live_objects;
 mod locked_schemas;
-mod managed_fields;
 mod mapping;
 mod openapi;
 mod plan;

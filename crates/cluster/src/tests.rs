@@ -479,7 +479,7 @@ fn applied_client_side(is_migrated: bool) -> Reply {
     let (manager, operation) = if is_migrated { ("kubectl-smp", "Apply") } else { ("kubectl", "Update") };
     ok(format!(
         r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"c0","uid":"u","resourceVersion":"7","managedFields":[
-        {{"manager":"{manager}","operation":"{operation}","apiVersion":"v1","fieldsV1":{{"f:metadata":{{"f:annotations":
+        {{"manager":"{manager}","operation":"{operation}","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{{"f:metadata":{{"f:annotations":
         {{"f:kubectl.kubernetes.io/last-applied-configuration":{{}}}}}}}}}}]}}}}"#
     ))
 }

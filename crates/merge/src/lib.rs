@@ -24,7 +24,8 @@
 //! # Ok::<(), strategic_merge_patch::diagnostic::Diagnostic>(())
 //! ```
 //!
-//! Server-side apply with ownership and conflicts is in [`managed_fields`].
+//! Server-side apply with ownership and conflicts is in [`managed_fields`], the defaults of the API server in
+//! [`defaults`].
 //!
 //! Modules: [`cause`] records the provenance of each value. [`schema`] describes how lists and maps merge.
 //! [`merge`] has one engine per set of rules, all built on `merge::align`. Start with `merge/mod.rs` and
@@ -35,6 +36,7 @@
 #![cfg_attr(test, allow(clippy::too_many_lines))]
 
 pub mod cause;
+pub mod defaults;
 pub mod diff;
 pub mod managed_fields;
 pub mod merge;

@@ -12,11 +12,11 @@ const CORE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{},"v
     {"resource":"secrets","scope":"Namespaced","responseKind":{"kind":"Secret"}}]}]}]}"#;
 /// Objects with managed fields.
 const MANAGED: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","namespace":"managed","managedFields":[
-    {"manager":"first","time":"2026-01-01T00:00:00Z","fieldsV1":{"f:data":{"f:a":{},"f:b":{}}}},
-    {"manager":"later","time":"2026-02-01T00:00:00Z","fieldsV1":{"f:data":{"f:b":{},"f:own":{}}}}]},
+    {"manager":"first","operation":"Update","apiVersion":"v1","time":"2026-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:a":{},"f:b":{}}}},
+    {"manager":"later","operation":"Update","apiVersion":"v1","time":"2026-02-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:b":{},"f:own":{}}}}]},
     "data":{"a":"1","b":"other","own":"x"}}"#;
 const HELD: &str = r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"held","namespace":"managed","managedFields":[
-    {"manager":"first","time":"2026-01-01T00:00:00Z","fieldsV1":{"f:data":{"f:a":{},"f:b":{}}}}]},
+    {"manager":"first","operation":"Update","apiVersion":"v1","time":"2026-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:a":{},"f:b":{}}}}]},
     "data":{"a":"c2VjcmV0","b":"b3RoZXI="}}"#;
 const NONE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[]}"#;
 

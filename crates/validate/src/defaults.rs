@@ -1,74 +1,40 @@
 //! Nulls and defaults of a custom resource, which a server removes and sets before it validates the object.
 
-use smp_merge::schema::{Cursor, TypeKind};
-use smp_text::source::Span;
+use smp_merge::defaults::fill_value;
+use smp_merge::schema::Cursor;
 use smp_text::yaml::{Node, Value};
 
 /// Returns the object as the server validates it: without null fields that the schema does not allow, and with the
-/// defaults at all existing levels.
+/// defaults at all existing levels. Added values have the location of the map or value that lacks them.
 pub(super) fn filled(node: &Node, cursor: Cursor<'_>) -> Node {
+    let mut with_defaults = node.to_json_value();
+    fill_value(&mut with_defaults, cursor);
     let mut filled = node.clone();
-    let removes_nulls = !cursor.constraints().keeps_nulls;
-    fill(&mut filled, cursor, removes_nulls);
+    update(&mut filled, &with_defaults);
     filled
 }
 
-/// Returns true for the metadata of an object, which has the defaults of Kubernetes.
-fn is_metadata(cursor: Cursor<'_>) -> bool {
-    cursor.type_name().is_some()
-}
-
-/// Returns the default as a node at the location of the value or map that lacks it.
-fn default_node(cursor: Cursor<'_>, at: Span) -> Node {
-    Node::from(&cursor.constraints().default.unwrap_or_default()).with_span(at)
-}
-
-/// Replaces null by the default, unless the schema allows null.
-fn replace_null(value: &mut Node, cursor: Cursor<'_>) {
-    if value.is_null() && cursor.is_known() && cursor.has_default() && !cursor.constraints().nullable {
-        *value = default_node(cursor, value.meta.span);
-    }
-}
-
-fn fill(node: &mut Node, cursor: Cursor<'_>, removes_nulls: bool) {
-    let at = node.meta.span;
-    match &mut node.value {
-        Value::List(list) if cursor.type_kind() == TypeKind::Array && cursor.element().is_known() => {
-            let element = cursor.element();
-            for entry in list {
-                replace_null(entry, element);
-                fill(entry, element, removes_nulls);
-            }
+/// Removes and adds the fields in which a node differs from a JSON value.
+fn update(node: &mut Node, filled: &serde_json::Value) {
+    let span = node.meta.span;
+    match (&mut node.value, filled) {
+        (Value::List(list), serde_json::Value::Array(entries)) => {
+            list.iter_mut().zip(entries).for_each(|(entry, filled)| update(entry, filled));
         }
-        Value::Scalar(_) | Value::List(_) => {}
-        Value::Map(map) => {
-            let field = |name: &str| cursor.declared(name).unwrap_or_else(|| cursor.additional());
-            if removes_nulls {
-                map.entries_mut().retain(|entry| !is_removed(&entry.value, field(&entry.key.text)));
-            }
-            for (name, field) in cursor.fields().filter(|(_, field)| field.has_default()) {
-                if !map.contains_key(name) {
-                    map.push(name, default_node(field, at));
-                }
-            }
+        (Value::Map(map), serde_json::Value::Object(fields)) => {
+            map.entries_mut().retain(|entry| fields.contains_key(entry.key.text.as_str()));
             for (name, value) in map.iter_mut() {
-                let field = field(name);
-                if field.is_known() && !is_metadata(field) {
-                    replace_null(value, field);
-                    fill(value, field, removes_nulls);
+                update(value, &fields[name]);
+            }
+            for (name, value) in fields {
+                if !map.contains_key(name) {
+                    map.push(name.as_str(), Node::from(value).with_span(span));
                 }
             }
         }
+        (_, filled) if node.is_null() && !filled.is_null() => *node = Node::from(filled).with_span(span),
+        _ => {}
     }
-}
-
-/// Returns true if the server removes the value of a field: null where the schema allows no null and has no default.
-fn is_removed(value: &Node, field: Cursor<'_>) -> bool {
-    value.is_null()
-        && field.is_known()
-        && !is_metadata(field)
-        && !field.has_default()
-        && !field.constraints().nullable
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 
 use super::request::{APPLY, patch_request};
-use crate::managed_fields::{client_side_appliers, own_entry};
 use crate::plan::{Object, ObjectTarget};
 use crate::request::ApiRequest;
+use smp_merge::managed_fields::ManagedFields;
 
 /// The annotation of an adopted object with the ID of the set that adopted it.
 const ADOPTED_BY: &str = "smp.kubectl.dev/adopted-by";
@@ -50,6 +50,7 @@ pub(crate) fn is_adopted_by(metadata: &Value, set: &str) -> bool {
 
 /// Returns true if one of the managers, or `kubectl apply` client-side, applied the object.
 pub(crate) fn was_applied_by(object: &Value, managers: &[&str]) -> bool {
-    managers.iter().any(|manager| own_entry(object, manager).is_some())
-        || !client_side_appliers(object).is_empty()
+    let managed = ManagedFields::from_object(object).unwrap_or_default();
+    managers.iter().any(|manager| managed.applied(manager).is_some())
+        || !managed.client_side_appliers().is_empty()
 }

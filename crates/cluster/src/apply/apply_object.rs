@@ -22,13 +22,13 @@ use crate::dependents::{Dependents, adopts_pods};
 use crate::errors::{ApiError, invalid_response};
 use crate::json;
 use crate::listing::ListedObject;
-use crate::managed_fields::client_side_appliers;
 use crate::plan::{Object, ObjectTarget};
 use crate::protection::ProtectedKind;
 use crate::request::{ApiRequest, ApiResponse, JSON_PATCH};
 use crate::secret::mask_values;
 use crate::server_fields::with_server_fields_help;
 use crate::unchanged::KnownObject;
+use smp_merge::managed_fields::ManagedFields;
 use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::yaml::Node;
 
@@ -266,7 +266,8 @@ impl ObjectApply<'_> {
         before: &PreviousObject,
     ) -> bool {
         let PreviousObject::Present(object) = before else { return false };
-        let appliers = client_side_appliers(object);
+        let managed = ManagedFields::from_object(object).unwrap_or_default();
+        let appliers = managed.client_side_appliers();
         let Some(conflict) = ApplyConflict::from_error(&self.target.object, api_error) else { return false };
         let Some(conflict) = conflict.without_last_applied() else { return true };
         if appliers.is_empty() {

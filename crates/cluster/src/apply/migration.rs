@@ -8,9 +8,8 @@
 use serde_json::{Value, json};
 
 use super::options::LastApplied;
-use crate::field_set::{difference, union};
-use crate::managed_fields::{client_side_appliers, entries_of, is_own, is_update, name, text};
 use crate::plan::KUBECTL;
+use smp_merge::managed_fields::{FieldSet, ManagedFields, Manager, Path};
 use smp_merge::patch::LAST_APPLIED;
 use smp_text::path::push_step;
 
@@ -18,9 +17,9 @@ use smp_text::path::push_step;
 /// appliers. The patch fails if the object has changed meanwhile.
 pub(super) fn migration(object: &Value, manager: &str, last_applied: LastApplied) -> Option<Value> {
     let metadata = object.get("metadata")?;
-    let move_entries = migrated_entries(object, manager)?;
+    let moved = migrated(object, manager)?;
     let mut operations = vec![
-        json!({"op": "replace", "path": "/metadata/managedFields", "value": move_entries}),
+        json!({"op": "replace", "path": "/metadata/managedFields", "value": moved.to_value()}),
         // Replaced rather than tested: the server then reports a conflict instead of a bad request.
         json!({"op": "replace", "path": "/metadata/resourceVersion", "value": metadata.get("resourceVersion")?}),
     ];
@@ -33,30 +32,31 @@ pub(super) fn migration(object: &Value, manager: &str, last_applied: LastApplied
     Some(Value::Array(operations))
 }
 
-/// Returns the fields that a migration removes, as managed fields: those that `manager` takes over, does not
-/// apply, and nobody else owns.
+/// Returns the fields that a migration removes: those that `manager` takes over, does not apply, and nobody else owns.
 ///
-/// `object` is the live object, `applied` the field set of `manager` after the apply.
-pub(crate) fn fields_removed_by_migration(object: &Value, manager: &str, applied: &Value) -> Option<Value> {
-    let entries = migrated_entries(object, manager)?;
-    let own = entries.iter().find(|entry| is_own(entry, manager))?;
-    let mut fields = difference(&field_set(own), applied);
-    for other in entries.iter().filter(|entry| !is_own(entry, manager)) {
-        fields = difference(&fields, &field_set(other));
-    }
+/// `object` is the live object, `applied` the object after the apply.
+pub(crate) fn fields_removed_by_migration(
+    object: &Value,
+    manager: &str,
+    applied: &Value,
+) -> Option<FieldSet> {
+    let moved = migrated(object, manager)?;
+    let applied = ManagedFields::from_object(applied).unwrap_or_default();
+    let applied = applied.applied(manager).map(|owner| owner.fields.clone()).unwrap_or_default();
+    let own = Manager::applier(manager);
+    let others = moved.iter().filter(|(other, _)| **other != own);
+    let kept = others.fold(applied, |all, (_, fields)| all.union(fields));
+    let mut removed = moved.owner(&own)?.fields.difference_below_leaves(&kept).difference(&kept.parents());
     if manager == KUBECTL {
-        fields = difference(&fields, &annotation());
+        removed = removed.difference(&[annotation()].into_iter().collect());
     }
-    (fields != json!({})).then_some(fields)
+    (!removed.is_empty()).then_some(removed)
 }
 
 /// Returns the managed fields after a migration, or none if nothing moves.
-fn migrated_entries(object: &Value, manager: &str) -> Option<Vec<Value>> {
-    let entries = entries_of(object)?;
-    let appliers = client_side_appliers(object);
-    let move_entries =
-        appliers.iter().fold(entries.clone(), |entries, applier| move_entries(entries, applier, manager));
-    (move_entries != *entries).then_some(move_entries)
+fn migrated(object: &Value, manager: &str) -> Option<ManagedFields> {
+    let mut managed = ManagedFields::from_object(object).ok()?;
+    managed.migrate_to(manager).then_some(managed)
 }
 
 /// Field manager that owns the annotation where it is kept: a separate one, so that applying kubectl's own fields
@@ -66,7 +66,7 @@ pub(super) const ANNOTATION_MANAGER: &str = "kubectl-last-applied";
 /// Returns the object with nothing but the annotation, if it is kept and has no such owner yet.
 pub(super) fn annotation_to_keep(object: &Value, manager: &str) -> Option<Value> {
     let value = object.pointer("/metadata/annotations")?.get(LAST_APPLIED)?;
-    let is_kept = entries_of(object)?.iter().any(|entry| is_own(entry, ANNOTATION_MANAGER));
+    let is_kept = ManagedFields::from_object(object).ok()?.applied(ANNOTATION_MANAGER).is_some();
     let (metadata, annotations) = (object.get("metadata")?, json!({LAST_APPLIED: value}));
     let mut kept = json!({"name": metadata.get("name")?, "annotations": annotations});
     if let Some(namespace) = metadata.get("namespace") {
@@ -77,35 +77,9 @@ pub(super) fn annotation_to_keep(object: &Value, manager: &str) -> Option<Value>
     (manager == KUBECTL && !is_kept).then_some(whole)
 }
 
-/// The annotation as a field set.
-fn annotation() -> Value {
-    json!({"f:metadata": {"f:annotations": {format!("f:{LAST_APPLIED}"): {}}}})
-}
-
-fn field_set(entry: &Value) -> Value {
-    entry.get("fieldsV1").cloned().unwrap_or_else(|| json!({}))
-}
-
-/// Moves the entries of one client-side applier to the applying manager.
-fn move_entries(mut entries: Vec<Value>, applier: &str, manager: &str) -> Vec<Value> {
-    let is_old = |e: &Value| name(e) == applier && is_update(e);
-    let target = entries.iter().position(|entry| is_own(entry, manager)).or_else(|| {
-        // The newest entry comes first.
-        let index = entries.iter().position(is_old)?;
-        entries[index]["operation"] = json!("Apply");
-        entries[index]["manager"] = json!(manager);
-        Some(index)
-    });
-    let Some(target) = target else { return entries };
-    // Field sets of other API versions may have other field paths.
-    let version = text(&entries[target], "apiVersion").to_string();
-    let same_version = entries.iter().find(|entry| is_old(entry) && text(entry, "apiVersion") == version);
-    if let Some(old) = same_version.map(field_set) {
-        let joined = union(&field_set(&entries[target]), &old);
-        entries[target]["fieldsV1"] = joined;
-    }
-    entries.retain(|entry| !is_old(entry));
-    entries
+/// The path of the annotation.
+fn annotation() -> Path {
+    Path::fields(["metadata", "annotations", LAST_APPLIED])
 }
 
 #[cfg(test)]
@@ -115,7 +89,8 @@ mod tests {
     const DROPPED: LastApplied = LastApplied::Remove;
 
     fn entry(manager: &str, operation: &str, fields: &Value) -> Value {
-        json!({"manager": manager, "operation": operation, "apiVersion": "apps/v1", "fieldsV1": fields})
+        json!({"manager": manager, "operation": operation, "apiVersion": "apps/v1", "fieldsType": "FieldsV1",
+            "fieldsV1": fields})
     }
 
     fn annotated(mut fields: Value) -> Value {
@@ -159,7 +134,7 @@ mod tests {
         ];
         assert_eq!(migration(&object(&others), "kubectl-smp", DROPPED), None);
         assert_eq!(migration(&json!({}), "kubectl-smp", DROPPED), None);
-        assert_eq!(fields_removed_by_migration(&object(&others), "kubectl-smp", &json!({})), None);
+        assert_eq!(fields_removed_by_migration(&object(&others), "kubectl-smp", &object(&[])), None);
     }
 
     #[test]
@@ -167,9 +142,9 @@ mod tests {
         let old = json!({"f:spec": {"f:replicas": {}, "f:paused": {}, "f:x": {".": {}, "f:y": {}}}});
         let old = entry("kubectl-client-side-apply", "Update", &annotated(old));
         let scaler = entry("scaler", "Update", &json!({"f:spec": {"f:replicas": {}}}));
-        let applied = json!({"f:spec": {"f:x": {"f:z": {}}}});
-        let left =
-            fields_removed_by_migration(&object(&[old, scaler]), "kubectl-smp", &applied).expect("some");
-        assert_eq!(left["f:spec"], json!({"f:paused": {}, "f:x": {".": {}, "f:y": {}}}));
+        let applied = entry("kubectl-smp", "Apply", &json!({"f:spec": {"f:x": {"f:z": {}}}}));
+        let live = object(&[old, scaler]);
+        let left = fields_removed_by_migration(&live, "kubectl-smp", &object(&[applied])).expect("some");
+        assert_eq!(left.with_prefix(&"spec".into()).to_string(), ".paused\n.x.y");
     }
 }

@@ -10,10 +10,10 @@ use crate::client::Cluster;
 use crate::errors::invalid_response;
 use crate::json;
 use crate::listing::ListedObject;
-use crate::managed_fields::{applied_fields, client_side_appliers, own_entry};
 use crate::mapping::encode_segment;
 use crate::request::ApiRequest;
 use crate::unchanged::KnownObject;
+use smp_merge::managed_fields::ManagedFields;
 
 /// The live object before an apply.
 #[derive(Debug, Clone)]
@@ -28,7 +28,8 @@ pub(crate) enum PreviousObject {
 impl PreviousObject {
     /// Returns true if a client-side applier still owns fields that have not been migrated.
     pub(super) fn has_client_side_appliers(&self) -> bool {
-        matches!(self, Self::Present(object) if !client_side_appliers(object).is_empty())
+        let Self::Present(object) = self else { return false };
+        ManagedFields::from_object(object).is_ok_and(|managed| !managed.client_side_appliers().is_empty())
     }
 
     /// Converts an object of a list response.
@@ -73,11 +74,7 @@ impl PreviousObject {
     pub(super) fn change(&self, after: &Value, manager: &str, dry_run: DryRun) -> ApplyChange {
         let same = |before: &Value| match dry_run {
             DryRun::Server => {
-                let part = if applied_fields(after, manager).get("f:status").is_none() {
-                    &["status"][..]
-                } else {
-                    &[]
-                };
+                let part: &[&str] = if owns_status(after, manager) { &[] } else { &["status"] };
                 without_bookkeeping(before, part) == without_bookkeeping(after, part)
             }
             DryRun::None => {
@@ -119,13 +116,21 @@ fn applyset_id(object: &Value) -> Option<&str> {
 /// An apply that changes anything gives the manager's managed fields entry the current time, so no other entry is
 /// newer. Times are whole seconds: if both wrote within the same second, this returns false.
 fn only_others_wrote(before: &Value, after: &Value, manager: &str) -> bool {
-    let own = own_entry(after, manager);
-    let is_same = own.is_some() && own == own_entry(before, manager);
-    let time = |entry: &Value| entry.get("time").and_then(Value::as_str).map(str::to_string);
-    let entries = after.pointer("/metadata/managedFields").and_then(Value::as_array);
-    let others = entries.into_iter().flatten().filter(|entry| Some(*entry) != own);
-    let newest = others.filter_map(time).max();
-    is_same && own.and_then(time).zip(newest).is_some_and(|(own, newest)| own < newest)
+    let [before, after] =
+        [before, after].map(|object| ManagedFields::from_object(object).unwrap_or_default());
+    let Some(own) = after.applied(manager).filter(|own| before.applied(manager).as_ref() == Some(own)) else {
+        return false;
+    };
+    let others = after.sorted().into_iter().filter(|owner| *owner != own);
+    let newest = others.filter_map(|owner| owner.time).max();
+    own.time.zip(newest).is_some_and(|(own, newest)| own < newest)
+}
+
+fn owns_status(object: &Value, manager: &str) -> bool {
+    let managed = ManagedFields::from_object(object).unwrap_or_default();
+    managed
+        .applied(manager)
+        .is_some_and(|own| own.fields.iter().any(|(element, ..)| *element == "status".into()))
 }
 
 /// Returns the object without managed fields, resource version, generation and the given fields: a dry run does
@@ -197,7 +202,8 @@ mod tests {
     fn applied_object(version: &str, applied: &str, status: &str) -> Value {
         let entry = |manager: &str, operation: &str, second: &str, fields: Value| {
             let time = format!("2026-01-01T00:00:{second}Z");
-            json!({"manager": manager, "operation": operation, "time": time, "fieldsV1": fields})
+            json!({"manager": manager, "operation": operation, "apiVersion": "v1", "time": time,
+                "fieldsType": "FieldsV1", "fieldsV1": fields})
         };
         let own = entry("m", "Apply", applied, json!({"f:spec": {}}));
         let mut controller = entry("c", "Update", status, json!({"f:status": {}}));

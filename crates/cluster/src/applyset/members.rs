@@ -12,6 +12,7 @@ use crate::listing::list_metadata;
 use crate::mapping::{CRDS, ResourceMapping};
 use crate::plan::Object;
 use crate::request::in_order;
+use smp_merge::managed_fields::{FieldSet, ManagedFields, Operation, Path};
 use smp_merge::patch::LAST_APPLIED;
 use smp_text::diagnostic::Result;
 
@@ -50,16 +51,15 @@ impl SetMember {
 
     /// Returns true if the object was applied as a member, so its label is not a copy.
     pub(super) fn was_applied(&self) -> bool {
-        let entries = self.metadata.get("managedFields").and_then(Value::as_array).into_iter().flatten();
-        let owns = |entry: &Value, map: &str, name: &str| {
-            let fields = entry.get("fieldsV1").and_then(|all| all.get("f:metadata")?.get(map));
-            fields.is_some_and(|fields| fields.get(format!("f:{name}")).is_some())
+        let entries = self.metadata.get("managedFields").unwrap_or(&Value::Null);
+        let Ok(managed) = ManagedFields::from_value(entries) else { return false };
+        let owns = |fields: &FieldSet, map: &str, name: &str| {
+            fields.contains(&Path::fields(["metadata", map, name]))
         };
-        let mut appliers = entries.filter(|entry| {
-            let is_apply = entry.get("operation").and_then(Value::as_str) == Some("Apply");
-            (is_apply && owns(entry, "f:labels", PART_OF)) || owns(entry, "f:annotations", LAST_APPLIED)
-        });
-        appliers.next().is_some()
+        managed.iter().any(|(manager, fields)| {
+            let is_apply = manager.operation == Operation::Apply;
+            (is_apply && owns(fields, "labels", PART_OF)) || owns(fields, "annotations", LAST_APPLIED)
+        })
     }
 
     /// The ID of its set.

@@ -1,5 +1,6 @@
 //! Finalizers and namespace contents that block the deletion of an object.
 
+use smp_merge::managed_fields::{ManagedFields, Path, PathElement};
 use smp_text::yaml::Node;
 
 /// Finalizers that Kubernetes itself sets, and when they are removed.
@@ -30,13 +31,9 @@ fn finalizer(object: &Node, name: &str) -> String {
     if let Some((_, until)) = KNOWN.iter().find(|(known, _)| *known == name) {
         return format!("finalizer {name}, {until}");
     }
-    let managers = object.get_path(&["metadata", "managedFields"]).and_then(Node::as_list);
-    let entry = format!("v:{}", serde_json::Value::from(name));
-    let owns = |manager: &&Node| {
-        manager.get_path(&["fieldsV1", "f:metadata", "f:finalizers", entry.as_str()]).is_some()
-    };
-    let owners = managers.into_iter().flatten().filter(owns);
-    let owners: Vec<&str> = owners.filter_map(|manager| manager.get("manager")?.as_str()).collect();
+    let managed = ManagedFields::from_object(&object.to_json_value()).unwrap_or_default();
+    let path = Path::fields(["metadata", "finalizers"]).join(PathElement::value(&name.into()));
+    let owners: Vec<&str> = managed.owners(&path).into_iter().map(|manager| manager.name.as_str()).collect();
     let by = if owners.is_empty() { "an unknown manager".to_string() } else { owners.join(", ") };
     format!("finalizer {name}, set by {by}")
 }
@@ -58,8 +55,8 @@ mod tests {
     #[test]
     fn finalizers_are_reported_with_their_manager() {
         let object: Node = "{metadata: {finalizers: [example.com/hold, foregroundDeletion, lost], managedFields: [\
-             {manager: other, fieldsV1: {'f:metadata': {'f:labels': {}}}}, \
-             {manager: holder, fieldsV1: {'f:metadata': {'f:finalizers': {'v:\"example.com/hold\"': {}}}}}]}, \
+             {manager: other, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {'f:metadata': {'f:labels': {}}}}, \
+             {manager: holder, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {'f:metadata': {'f:finalizers': {'v:\"example.com/hold\"': {}}}}}]}, \
              spec: {finalizers: [kubernetes]}, status: {conditions: [\
              {type: NamespaceContentRemaining, status: 'True', message: 2 Pods}, \
              {type: NamespaceDeletionContentFailure, status: 'False', message: no}]}}"

@@ -156,7 +156,7 @@ impl ObjectComparison<'_> {
         api_error: &ApiError,
     ) -> std::result::Result<Compared, CompareError> {
         let uid = live.get_path(&["metadata", "uid"]).and_then(Node::as_str).unwrap_or_default().to_string();
-        let merged = self.merged_locally(live.clone(), &EMBEDDED).map_err(|problem| self.stop(problem))?;
+        let merged = self.merged_locally(&live, &EMBEDDED).map_err(|problem| self.stop(problem))?;
         let mut diff = self.tidy(Some(live), merged);
         let (mut notes, mut rejection) = (Vec::new(), None);
         let object = &self.target.object;

@@ -1,16 +1,14 @@
 //! Local comparison of custom resources whose CRD changes in the same run: the server still has the old schema and
 //! rejects, for example, a field that the new one adds.
 
-use serde_json::{Map, Value, json};
 use smol_str::SmolStr;
 
 use super::compare::{ChangingCrds, Compared, ObjectComparison};
 use crate::errors::ApiError;
-use crate::field_set::{difference, remove};
-use crate::managed_fields::applied_fields;
 use crate::plan::ObjectTarget;
-use smp_merge::merge::{PatchRules, apply};
-use smp_merge::schema::{Cursor, Schema};
+use smp_merge::defaults;
+use smp_merge::managed_fields::{Options, apply};
+use smp_merge::schema::Schema;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
@@ -48,7 +46,7 @@ impl<'a> ObjectComparison<'a> {
     /// The CRD or the live object is invalid, or the manifest cannot be merged.
     pub(super) fn compare_with_crd(&self, live: Option<Node>, crd: &ObjectTarget<'_>) -> Result<Compared> {
         let object = &self.target.object;
-        let merged = match live.clone() {
+        let merged = match &live {
             None => self.target.manifest(&self.run.options.apply.field_manager),
             Some(live) => {
                 let schema = Schema::empty().with_crds(&[crd.resource.node().to_json_value()])?;
@@ -68,75 +66,16 @@ impl<'a> ObjectComparison<'a> {
         })
     }
 
-    /// Returns the live object with the manifest merged into it by a schema.
+    /// Returns the live object as an apply by a schema would change it, with the defaults of the schema.
     ///
     /// # Errors
-    /// The manifest cannot be merged.
-    pub(super) fn merged_locally(&self, mut live: Node, schema: &Schema) -> Result<Node> {
+    /// The manifest or the live object does not match the schema.
+    pub(super) fn merged_locally(&self, live: &Node, schema: &Schema) -> Result<Node> {
         let manager = &self.run.options.apply.field_manager;
-        let manifest = self.target.manifest(manager);
-        let left = fields_to_remove(&live.to_json_value(), &manifest, manager);
-        remove(&mut live, &left);
-        let kind = schema.kind(&self.target.object.gvk).unwrap_or(Cursor::unknown());
-        Ok(apply(live, &manifest, kind, schema, PatchRules::Overlay)?.node.unwrap_or(manifest))
-    }
-}
-
-/// Returns the fields that the manager applied before, no longer applies, and nobody else owns.
-fn fields_to_remove(live: &Value, manifest: &Node, manager: &str) -> Value {
-    let own = applied_fields(live, manager);
-    let entries = live.pointer("/metadata/managedFields").and_then(Value::as_array).into_iter().flatten();
-    let others = entries.map(|entry| &entry["fieldsV1"]).filter(|fields| *fields != own);
-    others.fold(missing_fields(own, Some(manifest)), |rest, other| difference(&rest, other))
-}
-
-/// Returns the fields of a set that a value does not have.
-fn missing_fields(fields: &Value, value: Option<&Node>) -> Value {
-    let Some(value) = value else { return fields.clone() };
-    let mut missing = Map::new();
-    for (key, below) in fields.as_object().into_iter().flatten() {
-        let part = match key.split_once(':') {
-            Some(("f", name)) => value.get(name),
-            Some((kind, key)) => entry_of(value, kind, key),
-            None => continue,
-        };
-        let is_leaf = below.as_object().is_none_or(Map::is_empty);
-        let rest = missing_fields(below, part);
-        if part.is_none() || (!is_leaf && rest != json!({})) {
-            missing.insert(key.clone(), rest);
-        }
-    }
-    Value::Object(missing)
-}
-
-/// Returns the list entry that a key of a field set denotes.
-fn entry_of<'n>(list: &'n Node, kind: &str, key: &str) -> Option<&'n Node> {
-    let key: Value = serde_json::from_str(key).ok()?;
-    let mut entries = list.as_list()?.iter();
-    match (kind, key.as_object()) {
-        ("k", Some(keys)) => entries.find(|entry| {
-            keys.iter().all(|(name, value)| entry.get(name).is_some_and(|own| own.to_json_value() == *value))
-        }),
-        ("v", _) => entries.find(|entry| entry.to_json_value() == key),
-        _ => entries.nth(usize::try_from(key.as_u64()?).ok()?),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_own_fields_that_left_the_manifest_are_removed() {
-        let own = json!({"f:spec": {"f:a": {}, "f:b": {}, "f:c": {}, "f:tags": {"v:\"x\"": {}, "v:\"y\"": {}},
-            "f:ports": {"k:{\"name\":\"p\"}": {".": {}, "f:name": {}}, "k:{\"name\":\"q\"}": {".": {}, "f:name": {}}}}});
-        let live = json!({"metadata": {"managedFields": [
-            {"manager": "m", "operation": "Apply", "fieldsV1": own},
-            {"manager": "other", "operation": "Update", "fieldsV1": {"f:spec": {"f:c": {}}}},
-        ]}});
-        let manifest = "{spec: {a: 1, tags: [x], ports: [{name: q}]}}".parse().expect("YAML");
-        let want = json!({"f:spec": {"f:b": {}, "f:tags": {"v:\"y\"": {}},
-            "f:ports": {"k:{\"name\":\"p\"}": {".": {}, "f:name": {}}}}});
-        assert_eq!(fields_to_remove(&live, &manifest, "m"), want);
+        let manifest = self.target.manifest(manager).to_json_value();
+        let options = Options::new(schema).force(true);
+        let mut merged = apply(Some(&live.to_json_value()), &manifest, manager, &options)?.into_object()?;
+        defaults::fill(&mut merged, schema);
+        Ok(Node::from(&merged))
     }
 }

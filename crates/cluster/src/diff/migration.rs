@@ -5,18 +5,18 @@ use serde_json::Value;
 use super::report::DiffOptions;
 use crate::apply::fields_removed_by_migration;
 use crate::conflict::ApplyConflict;
-use crate::managed_fields::{applied_fields, client_side_appliers};
+use crate::json;
 use crate::request::ApiResponse;
-use crate::{field_set, json};
+use smp_merge::managed_fields::{FieldSet, ManagedFields};
 use smp_merge::patch::LAST_APPLIED;
 use smp_text::yaml::Node;
 
 /// An object that was applied client-side. Applying takes ownership of the fields of client-side appliers, which a
 /// dry run cannot do.
 pub(super) struct PendingMigration {
-    live: Value,
+    managed: ManagedFields,
     /// The fields that the migration removes.
-    left: Option<Value>,
+    left: Option<FieldSet>,
 }
 
 impl PendingMigration {
@@ -24,24 +24,24 @@ impl PendingMigration {
         memchr::memmem::find(live, LAST_APPLIED.as_bytes())?;
         let live = json::decode::<Value>(live).ok()?;
         let merged = json::decode::<Value>(&merged.body).ok()?;
-        if client_side_appliers(&live).is_empty() {
+        let managed = ManagedFields::from_object(&live).ok()?;
+        if managed.client_side_appliers().is_empty() {
             return None;
         }
-        let manager = options.apply.field_manager.as_str();
-        let left = fields_removed_by_migration(&live, manager, applied_fields(&merged, manager));
-        Some(Self { live, left })
+        let left = fields_removed_by_migration(&live, &options.apply.field_manager, &merged);
+        Some(Self { managed, left })
     }
 
     /// Removes the fields that the migration takes over from a conflict.
     pub(super) fn without_migrated(&self, conflict: ApplyConflict) -> Option<ApplyConflict> {
-        conflict.without(&client_side_appliers(&self.live))
+        conflict.without(&self.managed.client_side_appliers())
     }
 
     /// Returns the object of a dry run without the fields that the migration removes.
-    pub(super) fn apply(&self, mut object: Node) -> Node {
-        if let Some(left) = &self.left {
-            field_set::remove(&mut object, left);
-        }
-        object
+    pub(super) fn apply(&self, object: Node) -> Node {
+        let Some(left) = &self.left else { return object };
+        let mut value = object.to_json_value();
+        left.remove_from(&mut value);
+        Node::from(&value)
     }
 }

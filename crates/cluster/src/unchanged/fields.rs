@@ -1,117 +1,27 @@
 //! Detection of objects that an apply leaves unchanged, without a dry run.
 //!
-//! Server-side apply changes nothing if the manager already owns exactly the applied fields and they have the same
-//! values. Any doubtful case needs a dry run: values in another notation, defaults in entries of atomic lists,
-//! reordered entries, owned fields that are no longer applied.
+//! An apply changes nothing if computing it gives the live object, managed fields and times included. Any doubtful case
+//! needs a dry run: values in another notation, defaults in entries of atomic lists, reordered entries, owned fields
+//! that are no longer applied, types that the server has in another version.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-use serde_json::{Map, Value};
+use std::sync::LazyLock;
 
-use crate::managed_fields::{client_side_appliers, own_entry};
+use serde_json::Value;
 
-/// Returns true if `manager` owns exactly the fields of the applied object in the live one, with the same values.
-/// Both objects have the same kind, version, namespace and name.
+use smp_merge::managed_fields::{Applied, ManagedFields, Options, apply};
+use smp_merge::schema::Schema;
+
+static EMBEDDED: LazyLock<Schema> = LazyLock::new(Schema::embedded);
+
+/// Returns true if applying an object of a built-in kind does not change the live one. Both objects have the same
+/// kind, version, namespace and name.
 pub(super) fn is_unchanged(applied: &Value, live: &Value, manager: &str) -> bool {
-    let Some(own) = own_entry(live, manager).filter(|_| client_side_appliers(live).is_empty()) else {
+    let Ok(managed) = ManagedFields::from_object(live) else { return false };
+    if managed.applied(manager).is_none() || !managed.client_side_appliers().is_empty() {
         return false;
-    };
-    let is_same_version = own.get("apiVersion") == applied.get("apiVersion");
-    let owned = || owned_part(live, &own["fieldsV1"]);
-    is_same_version && without_identity(applied).is_some_and(|applied| owned() == Some(applied))
-}
-
-/// Returns the object without `apiVersion`, `kind`, name and namespace, which no field manager owns.
-fn without_identity(object: &Value) -> Option<Value> {
-    let mut object = object.clone();
-    let fields = object.as_object_mut()?;
-    fields.remove("apiVersion");
-    fields.remove("kind");
-    let metadata = fields.get_mut("metadata")?.as_object_mut()?;
-    metadata.remove("name");
-    metadata.remove("namespace");
-    if metadata.is_empty() {
-        fields.remove("metadata");
     }
-    Some(object)
-}
-
-/// Returns the part of a live value that is in a field set. Returns none if a field of the set is missing or a
-/// list entry is ambiguous.
-fn owned_part(live: &Value, fields: &Value) -> Option<Value> {
-    let fields = fields.as_object()?;
-    match live {
-        _ if fields.is_empty() => Some(live.clone()),
-        Value::Object(live) => {
-            let field = |(name, fields): (&String, &Value)| {
-                let name = name.strip_prefix("f:")?;
-                Some((name.to_string(), owned_part(live.get(name)?, fields)?))
-            };
-            fields.iter().map(field).collect::<Option<Map<_, _>>>().map(Value::Object)
-        }
-        Value::Array(live) => owned_entries(live, fields).map(Value::Array),
-        _ => None,
-    }
-}
-
-/// Same as [`owned_part`] for the entries of an associative list, in their order.
-fn owned_entries(live: &[Value], fields: &Map<String, Value>) -> Option<Vec<Value>> {
-    let mut owned = OwnedEntries::parse(fields)?;
-    let (mut part, mut seen) = (Vec::new(), FxHashSet::default());
-    for entry in live {
-        let text = owned.key(entry)?.to_string();
-        if let Some(fields) = owned.fields.remove(&text) {
-            part.push(owned_entry(entry, fields)?);
-        }
-        if !seen.insert(text) {
-            return None;
-        }
-    }
-    owned.fields.is_empty().then_some(part)
-}
-
-fn owned_entry(live: &Value, fields: &Value) -> Option<Value> {
-    if !live.is_object() {
-        return owned_part(live, fields);
-    }
-    let mut below = fields.as_object()?.clone();
-    // The key `.` means that the entry itself is owned. An entry without fields below it is replaced as a whole.
-    below.remove(".").filter(|_| !below.is_empty())?;
-    owned_part(live, &Value::Object(below))
-}
-
-/// The owned entries of a list.
-struct OwnedEntries<'f> {
-    /// Field sets by key or value, as normalized JSON.
-    fields: FxHashMap<String, &'f Value>,
-    /// Names of the key fields; none for sets of values.
-    keys: Option<Vec<String>>,
-}
-
-impl<'f> OwnedEntries<'f> {
-    fn parse(fields: &'f Map<String, Value>) -> Option<Self> {
-        let (mut by_key, mut keys) = (FxHashMap::default(), None);
-        for (text, below) in fields {
-            let (kind, key) = text.split_once(':')?;
-            let key: Value = serde_json::from_str(key).ok()?;
-            let names = match kind {
-                "k" => Some(key.as_object()?.keys().cloned().collect::<Vec<_>>()),
-                "v" => None,
-                _ => return None,
-            };
-            if keys.get_or_insert_with(|| names.clone()) != &names {
-                return None;
-            }
-            by_key.insert(key.to_string(), below);
-        }
-        Some(Self { fields: by_key, keys: keys? })
-    }
-
-    /// Returns the key of a live entry, or none if a key field is missing.
-    fn key(&self, entry: &Value) -> Option<Value> {
-        let Some(keys) = &self.keys else { return Some(entry.clone()) };
-        let key = keys.iter().map(|name| Some((name.clone(), entry.get(name)?.clone())));
-        key.collect::<Option<Map<_, _>>>().map(Value::Object)
-    }
+    let result = apply(Some(live), applied, manager, &Options::new(&EMBEDDED));
+    matches!(result, Ok(Applied::Object(object)) if object == *live)
 }
 
 #[cfg(test)]
@@ -127,11 +37,10 @@ mod tests {
             "apiVersion": "apps/v1", "kind": "Deployment",
             "metadata": {"name": "web", "namespace": "shop", "labels": {"app": "web"}, "finalizers": ["a/b", "c/d"]},
             "spec": {
-                "replicas": 2, "selector": {"matchLabels": {"app": "web"}},
-                "containers": [
+                "replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": {"spec": {"containers": [
                     {"name": "main", "ports": [{"containerPort": 53, "protocol": "UDP"}, {"containerPort": 53}]},
                     {"name": "side", "args": ["-v"]},
-                ],
+                ]}},
             },
         })
     }
@@ -144,20 +53,18 @@ mod tests {
         let side = json!({".": {}, "f:name": {}, "f:args": {}});
         let fields = json!({
             "f:metadata": {"f:labels": {"f:app": {}}, "f:finalizers": {r#"v:"a/b""#: {}, r#"v:"c/d""#: {}}},
-            "f:spec": {"f:replicas": {}, "f:selector": {},
-                "f:containers": {r#"k:{"name":"main"}"#: main, r#"k:{"name":"side"}"#: side}},
+            "f:spec": {"f:replicas": {}, "f:selector": {}, "f:template": {"f:spec": {
+                "f:containers": {r#"k:{"name":"main"}"#: main, r#"k:{"name":"side"}"#: side}}}},
         });
-        let entry =
-            json!({"manager": MANAGER, "operation": "Apply", "apiVersion": "apps/v1", "fieldsV1": fields});
+        let entry = json!({"manager": MANAGER, "operation": "Apply", "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": fields});
         let mut live = applied();
         live["metadata"]["managedFields"] = json!([entry]);
         live["metadata"]["labels"]["other"] = json!("1");
         live["metadata"]["finalizers"] = json!(["a/b", "x/y", "c/d"]);
         live["spec"]["paused"] = json!(false);
-        live["spec"]["containers"][0]["ports"][1]["protocol"] = json!("TCP");
-        live["spec"]["containers"] = json!([
-            {"name": "injected"}, live["spec"]["containers"][0], live["spec"]["containers"][1]
-        ]);
+        live["spec"]["template"]["spec"]["containers"][0]["ports"][1]["protocol"] = json!("TCP");
+        let containers = &mut live["spec"]["template"]["spec"]["containers"];
+        *containers = json!([{"name": "injected"}, containers[0], containers[1]]);
         live["status"] = json!({"replicas": 2});
         live
     }
@@ -170,10 +77,9 @@ mod tests {
 
     #[test]
     fn changed_manifest_is_not_unchanged() {
-        let changes: [(&str, Value); 14] = [
+        let changes: [(&str, Value); 13] = [
             ("/apiVersion", json!("apps/v1beta1")),
             ("/spec/replicas", json!(3)),
-            ("/spec/replicas", json!(2.0)),
             ("/spec/replicas", json!(null)),
             ("/spec/selector/matchLabels", json!({"app": "web", "tier": "x"})),
             ("/metadata/labels", json!({})),
@@ -181,20 +87,20 @@ mod tests {
             ("/metadata/finalizers", json!(["c/d", "a/b"])),
             ("/metadata/finalizers", json!(["a/b"])),
             ("/metadata/finalizers", json!(["a/b", "x/y", "c/d"])),
-            ("/spec/containers/1/args", json!(["-v", "-v"])),
-            ("/spec/containers/1/args", json!([])),
+            ("/spec/template/spec/containers/1/args", json!(["-v", "-v"])),
+            ("/spec/template/spec/containers/1/args", json!([])),
             (
-                "/spec/containers/0/ports",
+                "/spec/template/spec/containers/0/ports",
                 json!([{"containerPort": 53}, {"containerPort": 53, "protocol": "UDP"}]),
             ),
-            ("/spec/containers", json!([{"name": "side", "args": ["-v"]}])),
+            ("/spec/template/spec/containers", json!([{"name": "side", "args": ["-v"]}])),
         ];
         for (pointer, value) in changes {
             let mut applied = applied();
             *applied.pointer_mut(pointer).expect(pointer) = value.clone();
             assert!(!is_unchanged(&applied, &live(), MANAGER), "{pointer} {value}");
         }
-        for pointer in ["/metadata/labels", "/spec", "/spec/containers/0", "/metadata"] {
+        for pointer in ["/metadata/labels", "/spec", "/spec/template/spec/containers/0", "/metadata"] {
             let mut applied = applied();
             applied.pointer_mut(pointer).expect(pointer)["new"] = json!("x");
             assert!(!is_unchanged(&applied, &live(), MANAGER), "{pointer}");
@@ -212,8 +118,8 @@ mod tests {
             ("/metadata/labels/app", json!("other")),
             ("/metadata/finalizers", json!(["a/b"])),
             ("/metadata/finalizers", json!(["a/b", "c/d", "c/d"])),
-            ("/spec/containers/1/ports/0/protocol", json!("SCTP")),
-            ("/spec/containers/0/name", json!("main")),
+            ("/spec/template/spec/containers/1/ports/0/protocol", json!("SCTP")),
+            ("/spec/template/spec/containers/0/name", json!("main")),
             ("/metadata/managedFields", json!([])),
             ("/metadata/managedFields/0/operation", json!("Update")),
         ];
@@ -225,8 +131,7 @@ mod tests {
         let mut live = live();
         let annotation = "f:kubectl.kubernetes.io/last-applied-configuration";
         let fields = json!({"f:metadata": {"f:annotations": {annotation: {}}}});
-        let old =
-            json!({"manager": "kubectl", "operation": "Update", "apiVersion": "v1", "fieldsV1": fields});
+        let old = json!({"manager": "kubectl", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields});
         live["metadata"]["managedFields"].as_array_mut().expect("a list").push(old);
         assert!(!is_unchanged(&applied(), &live, MANAGER), "its fields will be migrated");
     }

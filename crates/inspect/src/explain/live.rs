@@ -3,16 +3,17 @@
 //! Uses the managed fields of the live object, which contain the keys of its lists. Needs neither a schema nor a
 //! cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use super::blame::{BlamedField, ResourceBlame};
 use super::live_field::{LiveField, LiveOnlyField, LiveState};
 use super::secret::{HIDDEN, is_secret_pointer};
+use smp_merge::managed_fields::{FieldSet, ManagedFields, PathElement};
 use smp_merge::schema::is_built_in_group;
 use smp_text::path::with_step;
 use smp_text::yaml::{Map, Node, Resolved, Value};
@@ -28,7 +29,8 @@ pub fn add_live(resource: &mut ResourceBlame, live: Option<&Node>) {
         return;
     };
     resource.live = LiveState::Present;
-    let owners = managers_of(live);
+    let managed = ManagedFields::from_object(&live.to_json_value()).unwrap_or_default();
+    let owners = managers_of(&managed);
     let mut walk = LiveWalk { fields: FxHashMap::default(), unbuilt: Vec::new() };
     let all = owners.iter().map(|(name, fields)| OwnedPart { manager: name, fields, is_whole: false });
     walk.value(Some(node), live, &all.collect::<Vec<_>>(), &mut PointerPair::default());
@@ -87,46 +89,34 @@ fn mask(fields: &mut [BlamedField], unbuilt: &mut [LiveOnlyField]) {
     }
 }
 
-/// Returns the managers of an object with their managed fields, most recent first. Managers of the status
-/// subresource are left out.
-fn managers_of(live: &Node) -> Vec<(SmolStr, &Node)> {
-    let entries = live.get_path(&["metadata", "managedFields"]).and_then(Node::as_list);
-    let text =
-        |entry: &Node, field: &str| entry.get(field).and_then(Node::as_str).unwrap_or_default().to_string();
-    let entries = entries.into_iter().flatten().filter(|entry| text(entry, "subresource") != "status");
-    let mut all: Vec<(String, SmolStr, &Node)> = entries
-        .filter_map(|entry| {
-            Some((text(entry, "time"), text(entry, "manager").into(), entry.get("fieldsV1")?))
-        })
-        .collect();
+/// Returns the managers of an object with their fields, most recent first. Managers of the status subresource are left
+/// out.
+fn managers_of(managed: &ManagedFields) -> Vec<(SmolStr, &FieldSet)> {
+    let owners = managed.sorted().into_iter();
+    let mut owners: Vec<_> = owners.filter(|owner| owner.manager.subresource != "status").collect();
     // All times are in UTC and in the same format.
-    all.sort_by(|(a, ..), (b, ..)| b.cmp(a));
-    all.into_iter().map(|(_, name, fields)| (name, fields)).collect()
+    owners.sort_by(|a, b| b.time.cmp(&a.time));
+    owners.into_iter().map(|owner| (owner.manager.name.clone(), owner.fields)).collect()
 }
 
 /// The part of a value that a manager owns.
 #[derive(Clone, Copy)]
 struct OwnedPart<'l> {
     manager: &'l SmolStr,
-    /// The managed fields below the value.
-    fields: &'l Node,
+    /// The fields below the value.
+    fields: &'l FieldSet,
     /// True if the manager owns the whole value.
     is_whole: bool,
 }
 
 impl<'l> OwnedPart<'l> {
-    /// Returns the part below a child, given by its name in managed fields.
-    fn below(self, name: &str) -> Option<Self> {
+    /// Returns the part below an element.
+    fn below(self, element: &PathElement) -> Option<Self> {
         if self.is_whole {
             return Some(self);
         }
-        let fields = self.fields.get(name)?;
-        Some(Self { fields, is_whole: fields.as_map().is_none_or(Map::is_empty), ..self })
-    }
-
-    /// Returns the names of the children in the managed fields.
-    fn names(self) -> impl Iterator<Item = &'l str> {
-        self.fields.as_map().into_iter().flat_map(Map::iter).map(|(name, _)| name)
+        let (_, fields) = self.fields.get(element)?;
+        Some(Self { fields, is_whole: fields.is_empty(), ..self })
     }
 }
 
@@ -140,7 +130,7 @@ struct PointerPair {
 /// The naming of list entries in managed fields.
 enum EntryNaming {
     /// By the values of the list map keys.
-    Keys(Vec<String>),
+    Keys(Vec<SmolStr>),
     /// By value, in a set.
     Values,
     /// By position.
@@ -181,7 +171,7 @@ impl LiveWalk {
             if noise {
                 continue;
             }
-            let inner = inner(owners, &format!("f:{name}"));
+            let inner = inner(owners, &name.into());
             let built = built.and_then(|built| built.get(name));
             self.below(built.map(|built| (built, name)), (value, name), &inner, at);
         }
@@ -190,9 +180,9 @@ impl LiveWalk {
     fn list(&mut self, built: &[Node], live: &[Node], owners: &[OwnedPart<'_>], at: &mut PointerPair) {
         let naming = naming(owners);
         let name = |position: usize, entry: &Node| naming.name(position, entry);
-        let names: FxHashMap<String, usize> =
+        let names: BTreeMap<PathElement, usize> =
             built.iter().enumerate().filter_map(|(i, entry)| Some((name(i, entry)?, i))).collect();
-        let mut taken = FxHashSet::default();
+        let mut taken = BTreeSet::new();
         for (i, value) in live.iter().enumerate() {
             let own = name(i, value);
             let same = own.as_ref().and_then(|own| names.get(own).copied());
@@ -255,8 +245,8 @@ fn is_same(built: &Node, live: &Node, pointer: &str) -> bool {
         || (is_amount() && texts().is_some_and(|(built, live)| is_same_quantity(built, live)))
 }
 
-fn inner<'l>(owners: &[OwnedPart<'l>], name: &str) -> Vec<OwnedPart<'l>> {
-    owners.iter().filter_map(|owner| owner.below(name)).collect()
+fn inner<'l>(owners: &[OwnedPart<'l>], element: &PathElement) -> Vec<OwnedPart<'l>> {
+    owners.iter().filter_map(|owner| owner.below(element)).collect()
 }
 
 fn managers(owners: &[OwnedPart<'_>]) -> Vec<SmolStr> {
@@ -271,29 +261,27 @@ fn managers(owners: &[OwnedPart<'_>]) -> Vec<SmolStr> {
 
 /// Returns the naming of the entries of a list, taken from its owners.
 fn naming(owners: &[OwnedPart<'_>]) -> EntryNaming {
-    let mut names = owners.iter().filter(|owner| !owner.is_whole).flat_map(|owner| owner.names());
-    let keys_of = |name: &str| {
-        let keys: serde_json::Map<String, serde_json::Value> =
-            serde_json::from_str(name.strip_prefix("k:")?).ok()?;
-        Some(keys.keys().cloned().collect())
+    let elements = owners.iter().filter(|owner| !owner.is_whole).flat_map(|owner| owner.fields.iter());
+    let naming = |(element, ..): (&PathElement, _, _)| match element {
+        PathElement::Key(keys) => {
+            Some(EntryNaming::Keys(keys.iter().map(|(name, _)| name.clone()).collect()))
+        }
+        PathElement::Value(_) => Some(EntryNaming::Values),
+        PathElement::Field(_) | PathElement::Index(_) => None,
     };
-    match names.find(|name| name.starts_with("k:") || name.starts_with("v:")) {
-        Some(name) => keys_of(name).map_or(EntryNaming::Values, EntryNaming::Keys),
-        None => EntryNaming::Positions,
-    }
+    elements.filter_map(naming).next().unwrap_or(EntryNaming::Positions)
 }
 
 impl EntryNaming {
-    /// Returns the name of an entry in managed fields; none if it lacks a key.
-    fn name(&self, position: usize, entry: &Node) -> Option<String> {
+    /// Returns the path element of an entry; none if it lacks a key.
+    fn name(&self, position: usize, entry: &Node) -> Option<PathElement> {
         match self {
             Self::Keys(keys) => {
-                let value = |key: &String| Some((key.clone(), entry.get(key)?.to_json_value()));
-                let values: BTreeMap<_, _> = keys.iter().map(value).collect::<Option<_>>()?;
-                Some(format!("k:{}", serde_json::to_string(&values).ok()?))
+                let value = |key: &SmolStr| Some((key.clone(), entry.get(key)?.to_json_value()));
+                Some(PathElement::key(keys.iter().map(value).collect::<Option<Vec<_>>>()?))
             }
-            Self::Values => Some(format!("v:{}", entry.to_json_value())),
-            Self::Positions => Some(format!("i:{position}")),
+            Self::Values => Some(PathElement::value(&entry.to_json_value())),
+            Self::Positions => i64::try_from(position).ok().map(PathElement::Index),
         }
     }
 
@@ -327,16 +315,16 @@ metadata:
   uid: u
   labels: {app: web, team: x}
   managedFields:
-  - {manager: first, time: "2026-01-01T00:00:00Z", fieldsV1: {
+  - {manager: first, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, time: "2026-01-01T00:00:00Z", fieldsV1: {
       "f:metadata": {"f:labels": {"f:app": {}}},
       "f:spec": {"f:replicas": {}, "f:atomic": {}, "f:ports": {
         'k:{"port":80,"protocol":"TCP"}': {".": {}, "f:port": {}, "f:name": {}},
         'k:{"port":9,"protocol":"UDP"}': {".": {}, "f:port": {}}},
         "f:words": {'v:"a"': {}}}}}
-  - {manager: later, time: "2026-02-01T00:00:00Z", fieldsV1: {
+  - {manager: later, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, time: "2026-02-01T00:00:00Z", fieldsV1: {
       "f:metadata": {"f:labels": {"f:team": {}, "f:app": {}}}}}
-  - {manager: scaler, time: "2026-03-01T00:00:00Z", subresource: scale, fieldsV1: {"f:spec": {"f:replicas": {}}}}
-  - {manager: status, time: "2026-04-01T00:00:00Z", subresource: status, fieldsV1: {"f:spec": {"f:replicas": {}}}}
+  - {manager: scaler, operation: Update, apiVersion: v1, fieldsType: FieldsV1, time: "2026-03-01T00:00:00Z", subresource: scale, fieldsV1: {"f:spec": {"f:replicas": {}}}}
+  - {manager: status, operation: Update, apiVersion: v1, fieldsType: FieldsV1, time: "2026-04-01T00:00:00Z", subresource: status, fieldsV1: {"f:spec": {"f:replicas": {}}}}
 spec:
   replicas: 5
   defaulted: d
@@ -444,7 +432,7 @@ status: {ready: true}
             }
         };
         values(&mut secret);
-        let live = "{apiVersion: v1, kind: Secret, metadata: {name: web, managedFields: [{manager: m,
+        let live = "{apiVersion: v1, kind: Secret, metadata: {name: web, managedFields: [{manager: m, operation: Apply, apiVersion: v1, fieldsType: FieldsV1,
             fieldsV1: {'f:data': {'f:a': {}, 'f:b': {}}}}]}, data: {a: eA==, b: eQ==}}";
         add_live(&mut secret, Some(&live.parse::<Node>().expect("YAML")));
         assert_eq!(lines(&secret)[3..], ["/stringData/a \"***\" m", "/stringData/b !\"*** (before)\" m"]);
@@ -456,7 +444,7 @@ status: {ready: true}
 
     #[test]
     fn secret_values_are_hidden() {
-        let live = "{apiVersion: v1, kind: Secret, metadata: {name: web, managedFields: [{manager: m,
+        let live = "{apiVersion: v1, kind: Secret, metadata: {name: web, managedFields: [{manager: m, operation: Apply, apiVersion: v1, fieldsType: FieldsV1,
             fieldsV1: {'f:data': {'f:a': {}, 'f:b': {}, 'f:c': {}}}}]}, data: {a: eA==, b: eQ==, c: eg==}}";
         let built = "{apiVersion: v1, kind: Secret, metadata: {name: web}, data: {a: eA==, b: bmV3}}";
         let found = lines(&with_live(built, Some(live)));

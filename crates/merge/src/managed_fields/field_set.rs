@@ -131,6 +131,13 @@ impl FieldSet {
         self.entry(element).map(|entry| entry.children.clone()).unwrap_or_default()
     }
 
+    /// Returns true if the path of an element is in the set, and the paths below it. Returns `None` if it is not in the
+    /// set and has no paths below it.
+    #[must_use]
+    pub fn get(&self, element: &PathElement) -> Option<(bool, &Self)> {
+        self.entry(element).map(|entry| (entry.is_member, &entry.children))
+    }
+
     /// Returns true if the set has no paths.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -193,6 +200,22 @@ impl FieldSet {
         })
     }
 
+    /// Returns the paths that are not in `other` and have no parent among its leaves: what is left if the owner of
+    /// `other` owns its leaves as a whole.
+    ///
+    /// ```
+    /// use strategic_merge_patch::managed_fields::{FieldSet, Path};
+    ///
+    /// let paths = [Path::fields(["list"]), Path::fields(["list", "a"]), Path::fields(["map", "b"])];
+    /// let other: FieldSet = [Path::fields(["list"]), Path::fields(["list", "c"]), Path::fields(["map"])].into_iter().collect();
+    /// let set: FieldSet = paths.into_iter().collect();
+    /// assert_eq!(set.difference_below_leaves(&other).to_string(), ".list.a");
+    /// ```
+    #[must_use]
+    pub fn difference_below_leaves(&self, other: &Self) -> Self {
+        self.difference(other).recursive_difference(&other.leaves())
+    }
+
     /// Returns the paths without other paths below them.
     ///
     /// ```
@@ -208,6 +231,22 @@ impl FieldSet {
             Entry::new(entry.element.clone(), is_leaf, entry.children.leaves())
         };
         Self::from_entries(self.entries.iter().map(leaf).collect())
+    }
+
+    /// Returns the paths that lead to those of the set.
+    ///
+    /// ```
+    /// use strategic_merge_patch::managed_fields::{FieldSet, Path};
+    ///
+    /// let set: FieldSet = [Path::fields(["a", "b"]), Path::fields(["c"])].into_iter().collect();
+    /// assert_eq!(set.parents().to_string(), ".a");
+    /// ```
+    #[must_use]
+    pub fn parents(&self) -> Self {
+        let parent = |entry: &Entry| {
+            Entry::new(entry.element.clone(), !entry.children.is_empty(), entry.children.parents())
+        };
+        Self::from_entries(self.entries.iter().map(parent).collect())
     }
 
     /// Returns all paths. The paths that end at a level come before those that lead below it.

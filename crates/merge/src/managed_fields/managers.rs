@@ -46,6 +46,12 @@ pub struct Manager {
 }
 
 impl Manager {
+    /// Returns the manager of this name that applies objects themselves, server-side.
+    #[must_use]
+    pub fn applier(name: &str) -> Self {
+        Self::new(name, Operation::Apply, "", "")
+    }
+
     pub(super) fn new(name: &str, operation: Operation, api_version: &str, subresource: &str) -> Self {
         let api_version = if operation == Operation::Apply { "" } else { api_version };
         let (name, api_version, subresource) = (name.into(), api_version.into(), subresource.into());
@@ -70,6 +76,19 @@ impl Manager {
         out.push('}');
         out
     }
+}
+
+/// What one manager owns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner<'m> {
+    /// The manager.
+    pub manager: &'m Manager,
+    /// The API version of the paths.
+    pub api_version: &'m str,
+    /// The fields that it owns.
+    pub fields: &'m FieldSet,
+    /// The time at which it last changed what it owns, in RFC 3339.
+    pub time: Option<String>,
 }
 
 /// What a manager owns, in the paths of one API version.
@@ -162,11 +181,6 @@ impl ManagedFields {
     /// Returns the list of entries as API servers write and sort it.
     #[must_use]
     pub fn to_value(&self) -> Value {
-        let mut entries: Vec<(&Manager, &Ownership)> = self.owned.iter().collect();
-        entries.sort_by_cached_key(|(manager, owned)| {
-            let (name, version) = (manager.name.clone(), owned.api_version.clone());
-            (manager.operation, self.seconds(manager), name, version, manager.subresource.clone())
-        });
         let value = |(manager, owned): (&Manager, &Ownership)| {
             let mut entry = json!({
                 "apiVersion": owned.api_version, "fieldsType": "FieldsV1", "fieldsV1": owned.fields.to_fields_v1(),
@@ -183,7 +197,50 @@ impl ManagedFields {
             }
             entry
         };
-        Value::Array(entries.into_iter().map(value).collect())
+        Value::Array(self.sorted_entries().into_iter().map(value).collect())
+    }
+
+    fn sorted_entries(&self) -> Vec<(&Manager, &Ownership)> {
+        let mut entries: Vec<(&Manager, &Ownership)> = self.owned.iter().collect();
+        entries.sort_by_cached_key(|(manager, owned)| {
+            let (name, version) = (manager.name.clone(), owned.api_version.clone());
+            (manager.operation, self.seconds(manager), name, version, manager.subresource.clone())
+        });
+        entries
+    }
+
+    /// Returns what a manager owns.
+    #[must_use]
+    pub fn owner(&self, manager: &Manager) -> Option<Owner<'_>> {
+        let (manager, owned) = self.owned.get_key_value(manager)?;
+        Some(self.describe(manager, owned))
+    }
+
+    /// Returns what the manager of this name applied to the object itself.
+    #[must_use]
+    pub fn applied(&self, name: &str) -> Option<Owner<'_>> {
+        self.owner(&Manager::applier(name))
+    }
+
+    /// Returns what each manager owns, in the order in which API servers write it.
+    #[must_use]
+    pub fn sorted(&self) -> Vec<Owner<'_>> {
+        self.sorted_entries().into_iter().map(|(manager, owned)| self.describe(manager, owned)).collect()
+    }
+
+    fn describe<'m>(&self, manager: &'m Manager, owned: &'m Ownership) -> Owner<'m> {
+        Owner { manager, api_version: &owned.api_version, fields: &owned.fields, time: self.time(manager) }
+    }
+
+    /// Sets what a manager owns, in the paths of an API version. The time stays.
+    pub fn insert(&mut self, manager: Manager, api_version: &str, fields: FieldSet) {
+        self.owned.insert(manager, Ownership { fields, api_version: api_version.into() });
+    }
+
+    /// Removes a manager. Returns true if it was there.
+    pub fn remove(&mut self, manager: &Manager) -> bool {
+        self.times.remove(manager);
+        self.owned.remove(manager).is_some()
     }
 
     /// Returns the managers with the fields that they own, in no particular order.

@@ -38,6 +38,7 @@ mod json_value;
 mod last_applied;
 #[cfg(test)]
 mod laws;
+mod located;
 mod managers;
 mod merging;
 mod options;
@@ -53,7 +54,7 @@ mod versions;
 pub use apply::{Applied, apply, conflicts, extract, update};
 pub use conflict::{Conflict, Conflicts};
 pub use field_set::FieldSet;
-pub use managers::{ManagedFields, Manager, Operation};
+pub use managers::{ManagedFields, Manager, Operation, Owner};
 pub use options::{Converter, Options};
 pub use path_element::{Path, PathElement};
 

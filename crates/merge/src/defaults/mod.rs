@@ -1,0 +1,118 @@
+//! The defaults that API servers fill in: those of CRDs, and the static and conditional ones of built-in kinds.
+//!
+//! Works on JSON values. Knows neither what servers allocate, such as addresses, nor what admission adds.
+
+mod rules;
+mod table;
+
+use serde_json::Value;
+
+use crate::schema::{Cursor, Gvk, Schema, TypeKind};
+use table::{FieldDefaults, TABLE};
+
+/// The maximum depth of values with defaults. Deeper ones are rejected by all readers.
+const MAX_DEPTH: usize = 200;
+
+/// Types whose fields have no defaults, although their types have some elsewhere.
+const WITHOUT_DEFAULTS: [&str; 4] = [
+    "io.k8s.api.storage.v1.VolumeAttachmentSource",
+    "io.k8s.api.storage.v1alpha1.VolumeAttachmentSource",
+    "io.k8s.api.storage.v1beta1.VolumeAttachmentSource",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
+];
+
+/// Fills in the defaults of an object, as an API server does before it validates and stores it. Objects of unknown
+/// kinds stay unchanged.
+///
+/// For built-in kinds this includes the empty values that servers always write, such as `status: {}`. The defaults
+/// are those of Kubernetes 1.36. Requests of whole Pods that are derived from those of their containers are not
+/// computed.
+///
+/// ```
+/// use strategic_merge_patch::{defaults, schema::Schema};
+/// use serde_json::json;
+///
+/// let mut service = json!({"apiVersion": "v1", "kind": "Service", "spec": {"ports": [{"port": 80}]}});
+/// defaults::fill(&mut service, &Schema::embedded());
+/// assert_eq!(service["spec"]["ports"], json!([{"port": 80, "protocol": "TCP", "targetPort": 80}]));
+/// assert_eq!(service["spec"]["type"], "ClusterIP");
+/// ```
+pub fn fill(object: &mut Value, schema: &Schema) {
+    let Some(gvk) = Gvk::from_object(object) else { return };
+    if let Some(cursor) = schema.kind(&gvk) {
+        fill_value(object, cursor);
+    }
+}
+
+/// Fills in the defaults of a value of a type.
+pub fn fill_value(value: &mut Value, cursor: Cursor<'_>) {
+    Filler { depth: 0 }.fill(value, cursor, None);
+}
+
+struct Filler {
+    depth: usize,
+}
+
+impl Filler {
+    /// Fills a value. `place` has the defaults of the field that has it.
+    fn fill(&mut self, value: &mut Value, cursor: Cursor<'_>, place: Option<&FieldDefaults>) {
+        if self.depth >= MAX_DEPTH {
+            return;
+        }
+        self.depth += 1;
+        match value {
+            Value::Array(list) if cursor.type_kind() == TypeKind::Array => {
+                let element = cursor.element();
+                for entry in list.iter_mut().filter(|_| element.is_known()) {
+                    self.fill(entry, element, None);
+                }
+            }
+            Value::Object(_) => self.fill_map(value, cursor, place),
+            _ => {}
+        }
+        self.depth -= 1;
+    }
+
+    fn fill_map(&mut self, value: &mut Value, cursor: Cursor<'_>, place: Option<&FieldDefaults>) {
+        let name = cursor.type_name();
+        if name.is_some_and(|name| WITHOUT_DEFAULTS.contains(&name)) {
+            return;
+        }
+        if let Some(name) = name {
+            rules::before(value, name);
+        }
+        let Value::Object(map) = value else { return };
+        let own = name.and_then(|name| TABLE.get(name));
+        let skipped = rules::skipped(map, name.unwrap_or_default());
+        for defaults in place.into_iter().chain(own) {
+            defaults.fill(map, skipped);
+        }
+        fill_declared(map, cursor);
+        for (field, value) in map.iter_mut().filter(|(_, value)| value.is_object() || value.is_array()) {
+            let below = cursor.declared(field).unwrap_or_else(|| cursor.additional());
+            if below.is_known() {
+                let place = own.and_then(|own| own.places.get(field.as_str()));
+                self.fill(value, below, place);
+            }
+        }
+        if let Some(name) = name {
+            rules::after(value, name);
+        }
+    }
+}
+
+/// Fills in the defaults of a CRD. Null is replaced by the default, unless the field is nullable.
+fn fill_declared(map: &mut serde_json::Map<String, Value>, cursor: Cursor<'_>) {
+    for (name, field) in cursor.fields().filter(|(_, field)| field.has_default()) {
+        let is_absent = match map.get(name) {
+            None => true,
+            Some(value) => value.is_null() && !field.constraints().nullable,
+        };
+        if is_absent {
+            map.insert(name.into(), field.constraints().default.unwrap_or_default());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

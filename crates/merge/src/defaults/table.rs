@@ -1,0 +1,68 @@
+//! The static defaults of built-in kinds by the types of their fields.
+//!
+//! `kubernetes.json` is what the defaulting functions of kube-apiserver set in objects with empty structs, as
+//! `tests/live/defaults` writes it.
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// The defaults of each type.
+pub(super) static TABLE: LazyLock<FxHashMap<String, FieldDefaults>> = LazyLock::new(read);
+
+/// The defaults of the fields of a type.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct FieldDefaults {
+    fields: FxHashMap<String, Value>,
+    /// The fields whose zero value counts as absent.
+    #[serde(default)]
+    zero: Vec<String>,
+    /// Further defaults of the types of some fields, which these types do not have elsewhere.
+    #[serde(skip)]
+    pub(super) places: FxHashMap<String, FieldDefaults>,
+}
+
+/// Reads the table. A test reads it, too, so that an invalid one cannot remain.
+fn read() -> FxHashMap<String, FieldDefaults> {
+    let text = include_str!("kubernetes.json");
+    let mut all: FxHashMap<String, FieldDefaults> = serde_json::from_str(text).unwrap_or_default();
+    // Types have names in upper case; `Job.spec` is a field of a type.
+    let is_place = |name: &str| {
+        name.rsplit('.').next().is_some_and(|last| last.starts_with(|c: char| c.is_ascii_lowercase()))
+    };
+    let places: Vec<String> = all.keys().filter(|name| is_place(name)).cloned().collect();
+    for place in places {
+        let Some((owner, field)) = place.rsplit_once('.') else { continue };
+        if let Some(defaults) = all.remove(&place) {
+            all.entry(owner.into()).or_default().places.insert(field.into(), defaults);
+        }
+    }
+    all
+}
+
+impl FieldDefaults {
+    /// Adds the fields that are absent, null or zero, apart from some.
+    pub(super) fn fill(&self, map: &mut Map<String, Value>, skipped: &[&str]) {
+        for (name, default) in self.fields.iter().filter(|(name, _)| !skipped.contains(&name.as_str())) {
+            let is_absent = match map.get(name) {
+                None | Some(Value::Null) => true,
+                Some(value) => is_zero(value) && self.zero.contains(name),
+            };
+            if is_absent {
+                map.insert(name.clone(), default.clone());
+            }
+        }
+    }
+}
+
+/// Returns true for the zero values of Go's strings and numbers.
+pub(super) fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        _ => false,
+    }
+}
