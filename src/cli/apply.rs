@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 use super::connect::{ServerSideArg, duration};
 use super::differences::DiffFormat;
 use super::format::{OutputFormat, ReportFormat, ResourceWriter, one_of};
-use super::live::{CASCADES, DryRunArg, ServerFieldsArg, list_names};
+use super::live::{CASCADES, DryRunArg, DumpArg, ServerFieldsArg, list_names, taken_fields};
 use super::objects::ObjectArgs;
 use super::plan::{NextStep, PlanArgs, Planner};
 use super::progress::{LiveLines, ProgressArg};
@@ -23,11 +23,11 @@ use super::results::{self, AppliedOutput, ResultFormat};
 use super::signals::{stop_at_first_signal, stop_at_second_signal};
 use super::validation::{KubernetesVersion, Validation};
 use super::wait::{WaitFlags, WaitOutput, reject_without_wait};
-use super::{Failure, Outcome, diff, render, signals};
+use super::{Failure, Outcome, diff, offline, render, signals};
 use smp_cluster::{
     self, ApplyChange, ApplySetOptions, ApplySetRun, ApplySummary, Cascade, Cluster, DeployEvent,
-    DeployOptions, DeploySummary, DryRun, FIELD_MANAGER, FieldValidation, Object, PARALLEL, PruneMode,
-    PruneSummary, ServerSideApplyOptions,
+    DeployOptions, DeploySummary, DiffOptions, DryRun, FIELD_MANAGER, FieldValidation, Object, PARALLEL,
+    PruneMode, PruneSummary, ServerSideApplyOptions,
 };
 use smp_inspect::check::IncompleteObjects;
 use smp_merge::schema::Schema;
@@ -40,7 +40,7 @@ use smp_text::source::SourceMap;
 #[derive(Debug, Args)]
 pub(super) struct ApplyArgs {
     #[command(flatten)]
-    objects: ObjectArgs,
+    pub(super) objects: ObjectArgs,
 
     /// Preview only: `client` sends nothing, `server` sends dry-run requests
     #[arg(
@@ -57,6 +57,13 @@ pub(super) struct ApplyArgs {
     /// Take ownership of fields that other managers own
     #[arg(long, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     force_conflicts: bool,
+
+    /// Take ownership of fields of these managers, if an object has conflicts with no others
+    #[arg(long, value_name = "MANAGER", value_delimiter = ',', hide_short_help = true)]
+    force_conflicts_with: Vec<String>,
+
+    #[command(flatten)]
+    pub(super) dump: DumpArg,
 
     /// Create the namespaces of the objects and of the ApplySet if they do not exist
     #[arg(long)]
@@ -102,15 +109,15 @@ pub(super) struct ApplyArgs {
 
     /// Print the applied objects in this format
     #[arg(short, long, value_enum, value_name = "FORMAT")]
-    output: Option<OutputFormat>,
+    pub(super) output: Option<OutputFormat>,
 
     /// Format of the result of each object; `json` prints a JSON object per line
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ReportFormat::Text, conflicts_with = "output", hide_short_help = true)]
-    results: ReportFormat,
+    pub(super) results: ReportFormat,
 
     /// Include managed fields in the output
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
-    show_managed_fields: bool,
+    pub(super) show_managed_fields: bool,
 
     /// Wait until the applied objects are ready, or only those of the given kinds
     #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
@@ -173,7 +180,7 @@ impl ApplyArgs {
         }
     }
 
-    fn result_format(&self) -> ResultFormat {
+    pub(super) fn result_format(&self) -> ResultFormat {
         let Self { output, results, dry_run, show_managed_fields, .. } = *self;
         ResultFormat { output, results, dry_run, show_managed_fields }
     }
@@ -186,6 +193,11 @@ impl ApplyArgs {
         }
         if self.cascade.is_some() && !self.prune.prunes() && self.replace_immutable.is_empty() {
             let message = "--cascade requires --prune or --replace-immutable: nothing else deletes objects";
+            return Err(Failure::Usage(message.into()));
+        }
+        if !self.dump.live.is_empty() && (self.dry_run != DryRunArg::Client || self.prune.set.has_applyset())
+        {
+            let message = "`--live` requires `--dry-run=client`, and cannot be used with an ApplySet";
             return Err(Failure::Usage(message.into()));
         }
         self.plan.check()?;
@@ -246,6 +258,7 @@ impl ApplyArgs {
         ServerSideApplyOptions {
             field_manager: self.field_manager.clone(),
             force_conflicts: self.force_conflicts,
+            force_conflicts_with: self.force_conflicts_with.clone(),
             dry_run: match self.dry_run {
                 DryRunArg::None | DryRunArg::Client => DryRun::None,
                 DryRunArg::Server => DryRun::Server,
@@ -281,6 +294,9 @@ fn plan_and_apply(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     if matches!(args.dry_run, DryRunArg::Client) {
         let mut resources = args.objects.load_validated(args.validation(sources).as_ref(), sources)?;
         args.server_fields.strip(&mut resources);
+        if !args.dump.live.is_empty() {
+            return offline::apply(args, &resources, &options.apply, sources);
+        }
         return show_only(args, resources, options, sources);
     }
     let set = &args.prune.set;
@@ -301,6 +317,7 @@ fn plan_and_apply(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     if let NextStep::Exit(status) = plan.decide()? {
         return Ok(status);
     }
+    list_taken(&cluster, &resources, &options.apply)?;
     let mut output = DeployOutput::new(args, &options, sources);
     let mut report = |event: DeployEvent<'_>| output.report(&event);
     let deployed = smp_cluster::deploy(&cluster, &mut resources, &options, &mut report);
@@ -309,6 +326,23 @@ fn plan_and_apply(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
         args.objects.forget_schemas(cluster.id());
     }
     output.finish(deployed, resources.len())
+}
+
+/// Lists the fields that the apply takes from other managers, before anything is sent.
+fn list_taken(
+    cluster: &Cluster,
+    resources: &[Resource],
+    apply: &ServerSideApplyOptions,
+) -> Result<(), Failure> {
+    if !apply.force_conflicts && apply.force_conflicts_with.is_empty() {
+        return Ok(());
+    }
+    let options = DiffOptions { apply: apply.clone(), ..DiffOptions::default() };
+    let preview = smp_cluster::diff(cluster, resources, &options).map_err(Failure::from_server)?;
+    for line in preview.taken.iter().flat_map(taken_fields) {
+        render::print_note(&line);
+    }
+    Ok(())
 }
 
 /// Prints the progress and the result of all steps.

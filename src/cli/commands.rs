@@ -11,7 +11,7 @@ use clap::{
 
 use super::render::MessageArgs;
 #[cfg(feature = "cluster")]
-use super::{apply, applyset, delete, diff, drift, wait};
+use super::{apply, applyset, delete, diff, drift, owners, wait};
 use super::{
     blame, build, cache, check, create_patch, deps, help, inline_documents, lock, merge, patch, recover,
     schema, tree, version,
@@ -69,6 +69,9 @@ pub(super) enum Command {
     /// The exit status is 0 without drift, 1 with drift, and 2 for errors.
     #[cfg(feature = "cluster")]
     Drift(drift::DriftArgs),
+    /// Show who owns the fields of live objects, and change it
+    #[cfg(feature = "cluster")]
+    Owners(owners::OwnersArgs),
     /// Wait until the objects of an overlay are ready
     #[cfg(feature = "cluster")]
     Wait(wait::WaitArgs),
@@ -194,6 +197,8 @@ fn find_command(name: &str) -> Option<(&'static str, Augment)> {
         "diff" => ("diff", diff::DiffArgs::augment_args),
         #[cfg(feature = "cluster")]
         "drift" => ("drift", drift::DriftArgs::augment_args),
+        #[cfg(feature = "cluster")]
+        "owners" => ("owners", owners::OwnersArgs::augment_args),
         #[cfg(feature = "cluster")]
         "wait" => ("wait", wait::WaitArgs::augment_args),
         #[cfg(feature = "cluster")]

@@ -7,11 +7,11 @@ use rustc_hash::FxHashSet;
 
 use super::connect::ServerSideArg;
 use super::differences::{self, DiffFormat};
-use super::live::ServerFieldsArg;
+use super::live::{DumpArg, ServerFieldsArg, taken_fields};
 use super::objects::ObjectArgs;
 use super::prune::{self, SetArgs};
-use super::validation::ValidateArgs;
-use super::{Outcome, render, report};
+use super::validation::{ValidateArgs, Validation};
+use super::{Failure, Outcome, render, report};
 use smp_cluster::{
     self, ApplyConflict, ApplySetEvent, ApplySetOptions, DiffOptions, DiffReport, FIELD_MANAGER, Object,
     ObjectDiff, PARALLEL, PlannedChange, ServerSideApplyOptions,
@@ -33,6 +33,13 @@ pub(super) struct DiffArgs {
     /// Do not report conflicts with other field managers
     #[arg(long, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     force_conflicts: bool,
+
+    /// Report conflicts with these field managers as fields that would be taken (as for apply)
+    #[arg(long, value_name = "MANAGER", value_delimiter = ',', hide_short_help = true)]
+    force_conflicts_with: Vec<String>,
+
+    #[command(flatten)]
+    dump: DumpArg,
 
     /// Kinds that would be deleted and recreated when an immutable field changes
     #[arg(long, value_name = "KIND", value_delimiter = ',', hide_short_help = true)]
@@ -76,6 +83,7 @@ impl DiffArgs {
         let apply = ServerSideApplyOptions {
             field_manager: self.field_manager.clone(),
             force_conflicts: self.force_conflicts,
+            force_conflicts_with: self.force_conflicts_with.clone(),
             replace_immutable: self.replace_immutable.clone(),
             replace_nonempty: self.replace_nonempty.clone(),
             last_applied: set.map(|set| set.tooling.last_applied()).unwrap_or_default(),
@@ -109,11 +117,34 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     let set = args.set.options(&args.objects)?;
     // Objects are compared without further changes, so placeholders are findings.
     let validation = args.validate.validation(IncompleteObjects::Validate, sources);
+    if !args.dump.live.is_empty() {
+        return compare_with_dump(args, set.is_some(), validation.as_ref(), sources);
+    }
     let (cluster, mut resources, _) = args.set.load(&args.objects, validation.as_ref(), sources)?;
     args.server_fields.strip(&mut resources);
     let options = args.diff_options(set.as_ref());
     let mut report = |event: ApplySetEvent<'_>| prune::print_event(&event, None, sources);
     let mut compared = smp_cluster::preview(&cluster, &mut resources, &options, set, &mut report)?;
+    print(&mut compared, args.output, sources)
+}
+
+/// Compares with the objects of a dump.
+fn compare_with_dump(
+    args: &DiffArgs,
+    has_set: bool,
+    validation: Option<&Validation<'_>>,
+    sources: &SourceMap,
+) -> Outcome {
+    if has_set {
+        let message = "`--live` cannot be used with `--applyset`, whose members are in a cluster";
+        return Err(Failure::Usage(message.into()));
+    }
+    let mut resources = args.objects.load_validated(validation, sources)?;
+    args.server_fields.strip(&mut resources);
+    let dump = args.objects.dump(&args.dump.live, sources)?;
+    let (connect, schema) = (args.objects.connect(sources), args.objects.schema_without_cluster(sources)?);
+    let options = args.diff_options(None);
+    let mut compared = smp_cluster::diff_offline(&resources, &dump, &connect, schema, &options)?;
     print(&mut compared, args.output, sources)
 }
 
@@ -123,6 +154,9 @@ pub(super) fn print(compared: &mut DiffReport, format: DiffFormat, sources: &Sou
     let remarks = compared.notes.iter().map(|text| Diagnostic::warning(Code::ClusterState, text));
     render::print(&server_warnings.chain(remarks).collect::<Vec<_>>(), sources);
     render::print(&compared.conflicts.iter().map(ApplyConflict::error).collect::<Vec<_>>(), sources);
+    for line in compared.taken.iter().flat_map(taken_fields) {
+        render::print_note(&line);
+    }
     compared.objects.sort_by_cached_key(|diff| diff.object.file_name());
     let changed = differences::print(compared, format)?;
     render::print(&compared.rejections, sources);

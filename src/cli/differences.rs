@@ -102,7 +102,10 @@ pub(super) fn short_value(value: Option<&Node>) -> String {
 }
 
 fn conflict_json(conflict: &FieldConflict) -> Value {
-    json!({"path": conflict.path, "manager": conflict.manager, "detail": conflict.detail})
+    json!({
+        "path": conflict.path, "manager": conflict.manager, "detail": conflict.detail, "time": conflict.time,
+        "value": conflict.value.as_ref().map(Node::to_json_value),
+    })
 }
 
 /// The changes of one object.

@@ -1,11 +1,14 @@
 //! Flags and messages that the commands on live objects share.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
+use super::differences::short_value;
 use super::format::Choices;
 use super::render;
-use smp_cluster::{Cascade, Object, RemainingObject};
+use smp_cluster::{ApplyConflict, Cascade, FieldConflict, Object, RemainingObject};
 use smp_overlay::resource::{Resource, strip_server_fields};
 use smp_text::diagnostic::{Diagnostic, counted, plural};
 
@@ -15,6 +18,28 @@ pub(super) enum DryRunArg {
     None,
     Client,
     Server,
+}
+
+/// A dump of live objects, instead of a cluster.
+#[derive(Debug, Args)]
+pub(super) struct DumpArg {
+    /// File or directory with live objects, such as the output of `kubectl get -o yaml --show-managed-fields`, or -
+    ///
+    /// No cluster is used (repeatable).
+    #[arg(hide_short_help = true, long, value_name = "FILE", value_delimiter = ',')]
+    pub(super) live: Vec<PathBuf>,
+}
+
+/// Returns a line for each field that is taken from another manager, with what is lost.
+pub(super) fn taken_fields(conflict: &ApplyConflict) -> Vec<String> {
+    let line = |field: &FieldConflict| {
+        let time = field.time.as_ref().map(|time| format!(", written at {time}")).unwrap_or_default();
+        let value =
+            field.value.as_ref().map(|value| format!(": its value {} is lost", short_value(Some(value))));
+        let object = qualified_name(&conflict.object);
+        format!("{object}: takes {} from `{}`{time}{}", field.path, field.manager, value.unwrap_or_default())
+    };
+    conflict.fields.iter().map(line).collect()
 }
 
 /// Handling of fields that only servers set.

@@ -36,7 +36,11 @@ mod lock;
 mod merge;
 #[cfg(feature = "cluster")]
 mod objects;
+#[cfg(feature = "cluster")]
+mod offline;
 mod outcome;
+#[cfg(feature = "cluster")]
+mod owners;
 mod package;
 mod patch;
 #[cfg(feature = "cluster")]
@@ -113,6 +117,8 @@ fn execute(command: Command, sources: &SourceMap) -> Outcome {
         Command::Diff(args) => diff::run(&args, sources),
         #[cfg(feature = "cluster")]
         Command::Drift(args) => drift::run(&args, sources),
+        #[cfg(feature = "cluster")]
+        Command::Owners(args) => owners::run(&args, sources),
         #[cfg(feature = "cluster")]
         Command::Wait(args) => wait::run(&args, sources),
         #[cfg(feature = "cluster")]

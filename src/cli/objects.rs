@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::document::stdin_bytes;
 use super::select::{SelectArgs, is_stream, with_target};
-use super::target::{ClusterUse, TargetArgs, has_kustomization};
+use super::target::{ClusterUse, SchemaArgs, TargetArgs, has_kustomization};
 use super::validation::{Validation, histories_for};
 use super::{Failure, render};
 use smp_cluster::ConnectOptions;
@@ -145,17 +145,11 @@ impl ObjectArgs {
     ) -> std::result::Result<Vec<Resource>, Failure> {
         let schema = Schema::embedded();
         let mut resources = Vec::new();
-        let inputs = self.filename.iter().map(|path| self.inputs(path)).collect::<Result<Vec<_>>>()?;
-        let remotes = Remotes::new(None, self.target.schema.offline);
-        for input in inputs.concat() {
-            let id = read(&input, &remotes, sources)?;
-            let documents = parse_documents(sources, id, ParseOptions::kubectl())?;
-            let documents = flatten_lists(documents.into_iter().map(with_kinds_of_items).collect())?;
-            for node in documents {
-                let resource = Resource::new(node, &schema)?;
-                resource.check_printable(PrintFormat::Json)?;
-                resources.push(resource);
-            }
+        let depth = if self.select.is_recursive() { usize::MAX } else { 1 };
+        for node in read_manifests(&self.filename, depth, self.target.schema.offline, sources)? {
+            let resource = Resource::new(node, &schema)?;
+            resource.check_printable(PrintFormat::Json)?;
+            resources.push(resource);
         }
         if filter.validation.is_some() {
             let builder = self.target.builder(Histories::Disabled, sources, &[], ClusterUse::Required)?;
@@ -165,37 +159,74 @@ impl ObjectArgs {
         Ok(resources)
     }
 
-    /// Returns the inputs of a path. For a directory these are its manifest files, sorted.
-    fn inputs(&self, path: &Path) -> Result<Vec<Input>> {
-        if path == Path::new("-") {
-            return Ok(vec![Input::Stdin]);
-        }
-        if let Some(url) = path.to_str().filter(|text| is_remote_file(text)) {
-            return Ok(vec![Input::Url(url.into())]);
-        }
-        if !DiskTree.is_directory(path) {
-            return Ok(vec![Input::Named(path.to_path_buf())]);
-        }
-        let max_depth = if self.select.is_recursive() { usize::MAX } else { 1 };
-        let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Keep, max_depth };
-        let mut files = Vec::new();
-        for walked in TreeWalk::new(&DiskTree, path, options) {
-            let walked = walked.map_err(|error| read_error(path.display(), &error))?;
-            let extension = walked.path.extension().and_then(|e| e.to_str());
-            if !matches!(extension, Some("json" | "yaml" | "yml")) {
-                continue;
-            }
-            match walked.kind {
-                FileKind::File => files.push(Input::InDirectory(path.join(walked.path))),
-                FileKind::Other => {
-                    let message = format!("{} is {SPECIAL_FILE}", path.join(walked.path).display());
-                    return Err(Diagnostic::error(Code::Io, message).help("remove it from the directory"));
-                }
-                FileKind::Directory | FileKind::Link => {}
-            }
-        }
-        Ok(files)
+    /// Returns the built-in types and those of `--schema FILE`, for commands without a cluster.
+    pub(super) fn schema_without_cluster(&self, sources: &SourceMap) -> Result<Schema> {
+        schema_without_cluster(&self.target.schema, sources)
     }
+
+    /// Reads a dump of live objects.
+    pub(super) fn dump(&self, paths: &[PathBuf], sources: &SourceMap) -> Result<Vec<serde_json::Value>> {
+        let nodes = read_manifests(paths, usize::MAX, self.target.schema.offline, sources)?;
+        Ok(nodes.iter().map(Node::to_json_value).collect())
+    }
+}
+
+/// Returns the built-in types and those of `--schema FILE`.
+pub(super) fn schema_without_cluster(args: &SchemaArgs, sources: &SourceMap) -> Result<Schema> {
+    let mut schema = Schema::embedded();
+    if let Some(graph) = args.file(sources)? {
+        schema.push_front("file", graph);
+    }
+    Ok(schema)
+}
+
+/// Reads the objects in manifests. Lists are flattened.
+pub(super) fn read_manifests(
+    paths: &[PathBuf],
+    depth: usize,
+    offline: bool,
+    sources: &SourceMap,
+) -> Result<Vec<Node>> {
+    let remotes = Remotes::new(None, offline);
+    let inputs = paths.iter().map(|path| inputs_of(path, depth)).collect::<Result<Vec<_>>>()?;
+    let mut nodes = Vec::new();
+    for input in inputs.concat() {
+        let id = read(&input, &remotes, sources)?;
+        let documents = parse_documents(sources, id, ParseOptions::kubectl())?;
+        nodes.extend(flatten_lists(documents.into_iter().map(with_kinds_of_items).collect())?);
+    }
+    Ok(nodes)
+}
+
+/// Returns the inputs of a path. For a directory these are its manifest files, sorted.
+fn inputs_of(path: &Path, max_depth: usize) -> Result<Vec<Input>> {
+    if path == Path::new("-") {
+        return Ok(vec![Input::Stdin]);
+    }
+    if let Some(url) = path.to_str().filter(|text| is_remote_file(text)) {
+        return Ok(vec![Input::Url(url.into())]);
+    }
+    if !DiskTree.is_directory(path) {
+        return Ok(vec![Input::Named(path.to_path_buf())]);
+    }
+    let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Keep, max_depth };
+    let mut files = Vec::new();
+    for walked in TreeWalk::new(&DiskTree, path, options) {
+        let walked = walked.map_err(|error| read_error(path.display(), &error))?;
+        let extension = walked.path.extension().and_then(|e| e.to_str());
+        if !matches!(extension, Some("json" | "yaml" | "yml")) {
+            continue;
+        }
+        match walked.kind {
+            FileKind::File => files.push(Input::InDirectory(path.join(walked.path))),
+            FileKind::Other => {
+                let message = format!("{} is {SPECIAL_FILE}", path.join(walked.path).display());
+                return Err(Diagnostic::error(Code::Io, message).help("remove it from the directory"));
+            }
+            FileKind::Directory | FileKind::Link => {}
+        }
+    }
+    Ok(files)
 }
 
 /// Returns true for a plain overlay, whose lists are merged by schema only. In kustomizations,

@@ -333,6 +333,7 @@ fn settings(options: &DeployOptions) -> BTreeMap<String, String> {
     let mut all = vec![
         ("--field-manager", apply.field_manager.clone()),
         ("--force-conflicts", apply.force_conflicts.to_string()),
+        ("--force-conflicts-with", apply.force_conflicts_with.join(",")),
         ("--create-namespace", apply.create_namespaces.to_string()),
         ("--validate", format!("{:?}", apply.field_validation).to_lowercase()),
         ("--replace-immutable", apply.replace_immutable.join(",")),

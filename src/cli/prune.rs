@@ -130,6 +130,11 @@ impl SetArgs {
         self.revision = revision;
     }
 
+    /// Returns true if an ApplySet is given.
+    pub(super) fn has_applyset(&self) -> bool {
+        self.applyset.is_some()
+    }
+
     /// Connects to the cluster, and builds the target or reads the objects of a revision. Also returns
     /// the number of the revision.
     pub(super) fn load(

@@ -247,7 +247,12 @@ fn action(change: ApplyChange) -> &'static str {
 pub(super) fn planned_line(resource: &Resource, change: ApplyChange) -> String {
     let id = resource.id();
     let object = Object { gvk: id.gvk.clone(), namespace: id.namespace.clone(), name: id.name.clone() };
-    ObjectResult { dry_run: true, ..ObjectResult::new(&object, action(change)) }.to_line()
+    dry_run_line(&object, change)
+}
+
+/// Returns the result of an object in a dry run without a server.
+pub(super) fn dry_run_line(object: &Object, change: ApplyChange) -> String {
+    ObjectResult { dry_run: true, ..ObjectResult::new(object, action(change)) }.to_line()
 }
 
 /// Prints the result of a pruned or kept object.

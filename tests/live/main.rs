@@ -21,6 +21,7 @@ mod history;
 mod interrupted;
 mod last_applied;
 mod oracle;
+mod ownership;
 mod permissions;
 mod plans;
 mod proxy;

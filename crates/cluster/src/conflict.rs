@@ -1,12 +1,18 @@
 //! Server-side apply conflicts: fields that another field manager owns.
 
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+
 use super::errors::{ApiError, ErrorCause};
 use super::plan::Object;
+use super::secret::{is_secret, is_secret_field};
+use smp_merge::managed_fields::{Conflict, Conflicts, ManagedFields};
 use smp_merge::patch::LAST_APPLIED;
 use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::yaml::Node;
 
 /// A server-side apply conflict: other field managers own fields that would change.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ApplyConflict {
     /// The object.
@@ -16,7 +22,7 @@ pub struct ApplyConflict {
 }
 
 /// One conflicting field and its owner.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct FieldConflict {
     /// The field path as the server writes it, without the leading dot:
@@ -27,6 +33,10 @@ pub struct FieldConflict {
     /// API version, subresource and time of the manager's last write, such as `using apps/v1 at
     /// 2026-01-02T03:04:05Z`. May be empty.
     pub detail: String,
+    /// The time of the manager's last write, in RFC 3339, if the live object is known.
+    pub time: Option<String>,
+    /// The live value, if the live object is known. Values of Secrets are masked.
+    pub value: Option<Node>,
 }
 
 /// Field managers of kubectl commands that do not apply server-side. They own fields of objects that were created
@@ -48,6 +58,49 @@ impl ApplyConflict {
         let fields: Vec<_> = causes.map(FieldConflict::read).collect();
         let found = api_error.http == 409 && !fields.is_empty();
         found.then(|| Self { object: object.clone(), fields })
+    }
+
+    /// Converts the conflicts of an apply that was computed locally.
+    pub(super) fn from_conflicts(object: &Object, conflicts: &Conflicts) -> Self {
+        let cause = |conflict: &Conflict| ErrorCause {
+            reason: String::new(),
+            message: conflict.message(),
+            field: conflict.path.to_string(),
+        };
+        let fields = conflicts.as_slice().iter().map(|conflict| FieldConflict::read(&cause(conflict)));
+        Self { object: object.clone(), fields: fields.collect() }
+    }
+
+    /// Adds the live values that would be lost, and when they were written.
+    pub(super) fn with_live(mut self, live: &Value) -> Self {
+        let managed = ManagedFields::from_object(live).unwrap_or_default();
+        for owner in managed.sorted() {
+            let is_own = |field: &&mut FieldConflict| field.manager == owner.manager.name.as_str();
+            let mut fields: FxHashMap<String, &mut FieldConflict> =
+                self.fields.iter_mut().filter(is_own).map(|field| (field.path.clone(), field)).collect();
+            if fields.is_empty() {
+                continue;
+            }
+            for path in owner.fields.paths() {
+                let text = path.to_string();
+                let Some(field) = fields.remove(text.strip_prefix('.').unwrap_or(&text)) else { continue };
+                let value = path.0.iter().try_fold(live, |value, element| element.find(value));
+                let is_hidden = is_secret(&self.object.gvk)
+                    && path
+                        .0
+                        .first()
+                        .is_some_and(|first| is_secret_field(first.to_string().trim_start_matches('.')));
+                field.value =
+                    value.map(|value| if is_hidden { Node::string("***") } else { Node::from(value) });
+                field.time.clone_from(&owner.time);
+            }
+        }
+        self
+    }
+
+    /// Returns true if all fields belong to some of these managers.
+    pub(super) fn is_only_with(&self, managers: &[String]) -> bool {
+        self.fields.iter().all(|field| managers.contains(&field.manager))
     }
 
     /// Removes the fields of some managers. Returns `None` if no fields remain.
@@ -116,7 +169,7 @@ impl FieldConflict {
             _ => (rest.to_string(), ""),
         };
         let path = cause.field.strip_prefix('.').unwrap_or(&cause.field).to_string();
-        Self { path, manager, detail: detail.trim().to_string() }
+        Self { path, manager, detail: detail.trim().to_string(), time: None, value: None }
     }
 }
 

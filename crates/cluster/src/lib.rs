@@ -38,6 +38,7 @@ mod live_objects;
 mod locked_schemas;
 mod mapping;
 mod openapi;
+mod owners;
 mod plan;
 mod protection;
 mod proxy;
@@ -70,7 +71,10 @@ pub use delete::{
     RemainingObject, delete, deletion_order,
 };
 pub use deploy::{DeployEvent, DeployOptions, DeploySummary, LeftSet, deploy};
-pub use diff::{Danger, DiffOptions, DiffReport, LiveVersion, ObjectDiff, PlannedChange, diff, preview};
+pub use diff::{
+    Danger, DiffOptions, DiffReport, LiveVersion, ObjectDiff, OfflineApply, OfflineReport, PlannedChange,
+    apply_offline, diff, diff_offline, preview,
+};
 pub use drift::{DriftState, FieldDrift, FieldWriter, ObjectDrift, drift};
 pub use external::run_external_diff;
 pub use k8s_openapi::jiff::Timestamp;
@@ -79,6 +83,7 @@ pub use live_objects::{cluster_uid, live_objects};
 pub use locked_schemas::locked_schemas;
 pub use mapping::ResourceMapping;
 pub use openapi::{FetchSource, LiveSchema};
+pub use owners::{read_object, send_steps};
 pub use plan::{Object, ObjectFailure, manifests_without_server};
 pub use protection::check_protected_kind;
 pub use ready::{

@@ -9,7 +9,7 @@
 
 mod mutation;
 mod objects;
-mod validator;
+pub(crate) mod validator;
 
 use std::collections::BTreeMap;
 use std::env;

@@ -30,35 +30,50 @@ impl fmt::Display for Verdict {
     }
 }
 
+/// A proxy that sends requests with the credentials of the kubeconfig.
+pub struct KubectlProxy {
+    process: Child,
+    pub address: String,
+}
+
+impl KubectlProxy {
+    pub fn start(rig: &Rig) -> Self {
+        let mut command = Command::new("kubectl");
+        command.arg("--kubeconfig").arg(rig.kubeconfig()).args(["proxy", "--port=0"]);
+        let mut process = command.stdout(Stdio::piped()).spawn().expect("kubectl on the PATH");
+        let mut line = String::new();
+        let stdout = process.stdout.take().expect("a pipe");
+        BufReader::new(stdout).read_line(&mut line).expect("a line");
+        Self { process, address: line.trim().rsplit(' ').next().expect("an address").to_string() }
+    }
+}
+
+impl Drop for KubectlProxy {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
 /// Requests verdicts from the server.
 pub struct Validator<'r> {
     rig: &'r Rig,
-    proxy: Child,
-    address: String,
+    proxy: KubectlProxy,
     definitions: Definitions,
     schema: Schema,
 }
 
 impl Drop for Validator<'_> {
     fn drop(&mut self) {
-        let _ = self.proxy.kill();
-        let _ = self.proxy.wait();
         self.definitions.delete(self.rig);
     }
 }
 
 impl<'r> Validator<'r> {
     pub fn new(rig: &'r Rig) -> Self {
-        let mut command = Command::new("kubectl");
-        command.arg("--kubeconfig").arg(rig.kubeconfig()).args(["proxy", "--port=0"]);
-        let mut proxy = command.stdout(Stdio::piped()).spawn().expect("kubectl on the PATH");
-        let mut line = String::new();
-        let stdout = proxy.stdout.take().expect("a pipe");
-        BufReader::new(stdout).read_line(&mut line).expect("a line");
-        let address = line.trim().rsplit(' ').next().expect("an address").to_string();
         let definitions = Definitions::load(&rig.name);
         let schema = Schema::embedded().with_crds(definitions.all()).expect("definitions");
-        let asked = Self { rig, proxy, address, definitions, schema };
+        let asked = Self { rig, proxy: KubectlProxy::start(rig), definitions, schema };
         asked.definitions.create(rig);
         asked
     }
@@ -84,7 +99,7 @@ impl<'r> Validator<'r> {
             let start = |part: &&[&'o Value]| {
                 let part = part.to_vec();
                 scope.spawn(move || {
-                    let mut connection = Connection::open(&self.address);
+                    let mut connection = Connection::open(&self.proxy.address);
                     part.iter().map(|object| self.verdict(&mut connection, object)).collect::<Vec<_>>()
                 })
             };
@@ -123,29 +138,35 @@ impl<'r> Validator<'r> {
 }
 
 /// A persistent connection.
-struct Connection {
+pub struct Connection {
     address: String,
     stream: BufReader<TcpStream>,
 }
 
 impl Connection {
-    fn open(address: &str) -> Self {
+    pub fn open(address: &str) -> Self {
         let stream = BufReader::new(TcpStream::connect(address).expect("the proxy"));
         stream.get_ref().set_nodelay(true).expect("a socket");
         Self { address: address.into(), stream }
     }
 
     fn post(&mut self, path: &str, body: &str) -> (u16, String) {
-        if let Some(answer) = self.try_post(path, body) {
+        if let Some(answer) = self.send("POST", path, "application/json", body) {
             return answer;
         }
         *self = Self::open(&self.address);
-        self.try_post(path, body).expect("an answer")
+        self.send("POST", path, "application/json", body).expect("an answer")
     }
 
-    fn try_post(&mut self, path: &str, body: &str) -> Option<(u16, String)> {
+    pub fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        content_type: &str,
+        body: &str,
+    ) -> Option<(u16, String)> {
         let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {content_type}\r\nAccept: application/json\r\n\
              Content-Length: {}\r\n\r\n",
             body.len()
         );

@@ -62,6 +62,9 @@ const MISSING_NAMESPACE: &str = "namespace does not exist yet";
 const MISSING_CRD: &str = "CustomResourceDefinition does not exist yet";
 const CHANGING_CRD: &str = "CustomResourceDefinition changes in the same run";
 
+/// Maximum attempts to take fields of an object that others change meanwhile.
+const TAKE_ATTEMPTS: usize = 5;
+
 /// Maximum attempts of a migration when others change the object meanwhile.
 const MIGRATION_ATTEMPTS: usize = 5;
 
@@ -112,6 +115,12 @@ impl ObjectApply<'_> {
                 if self.is_resolved_by_migration(first, &api_error, &before).await =>
             {
                 self.send(&self.request(first, Force::Yes).ok_or_else(unknown)?).await
+            }
+            sent => sent,
+        };
+        let sent = match sent {
+            Err(ApplyError::Rejected(api_error)) if self.may_take(&api_error) => {
+                self.send_taking(&path, first, api_error, &before).await
             }
             sent => sent,
         };
@@ -277,6 +286,39 @@ impl ObjectApply<'_> {
             None => true,
             Some(rest) => kubectl_can_take(self.cluster, self.target, body, &rest).await,
         }
+    }
+
+    /// Returns true if all fields of a conflict belong to managers whose fields may be taken.
+    fn may_take(&self, api_error: &ApiError) -> bool {
+        let conflict = ApplyConflict::from_error(&self.target.object, api_error);
+        !self.options.force_conflicts && conflict.is_some_and(|conflict| self.options.takes(&conflict))
+    }
+
+    /// Applies again and takes the fields in conflict, as long as the object is the one whose conflicts were found.
+    /// If it has changed since, starts again without force, so that no fields of other managers are taken.
+    async fn send_taking(
+        &self,
+        path: &str,
+        body: &[u8],
+        conflict: ApiError,
+        before: &PreviousObject,
+    ) -> Result<ApiResponse, ApplyError> {
+        let mut before = before.clone();
+        for _ in 0..TAKE_ATTEMPTS {
+            let forced = before.resource_version().and_then(|version| with_resource_version(body, version));
+            let Some(request) = forced.and_then(|body| self.request(&body, Force::Yes)) else { break };
+            match self.send(&request).await {
+                Err(ApplyError::Rejected(api_error)) if api_error.http == 409 => {}
+                sent => return sent,
+            }
+            before = PreviousObject::read(self.cluster, path, self.options.dry_run).await?;
+            let Some(request) = self.request(body, Force::No) else { break };
+            match self.send(&request).await {
+                Err(ApplyError::Rejected(api_error)) if self.may_take(&api_error) => {}
+                sent => return sent,
+            }
+        }
+        Err(ApplyError::Rejected(conflict))
     }
 
     async fn send_once(&self, request: &ApiRequest) -> Result<ApiResponse, ApplyError> {
@@ -450,6 +492,13 @@ impl ObjectApply<'_> {
             left_set: None,
         }
     }
+}
+
+/// Adds a resource version to a request body: the server rejects the request if the object has another one.
+fn with_resource_version(body: &[u8], version: &str) -> Option<Vec<u8>> {
+    let mut object: Value = json::decode(body).ok()?;
+    object.get_mut("metadata")?.as_object_mut()?.insert("resourceVersion".into(), version.into());
+    Some(object.to_string().into_bytes())
 }
 
 /// Adds a note for each immutable field that would change, and a help.

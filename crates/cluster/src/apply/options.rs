@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::cascade::Cascade;
+use crate::conflict::ApplyConflict;
 
 /// Dry run mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -71,6 +72,8 @@ pub struct ServerSideApplyOptions {
     pub field_manager: String,
     /// Take ownership of fields that other managers own.
     pub force_conflicts: bool,
+    /// Take ownership of fields that these managers own, if all conflicts of an object are with them.
+    pub force_conflicts_with: Vec<String>,
     /// Dry run mode.
     pub dry_run: DryRun,
     /// Handling of unknown fields.
@@ -101,11 +104,20 @@ pub struct ServerSideApplyOptions {
     pub stop_now: Option<Arc<AtomicBool>>,
 }
 
+impl ServerSideApplyOptions {
+    /// Returns true if an apply takes the fields of a conflict.
+    #[must_use]
+    pub fn takes(&self, conflict: &ApplyConflict) -> bool {
+        self.force_conflicts || conflict.is_only_with(&self.force_conflicts_with)
+    }
+}
+
 impl Default for ServerSideApplyOptions {
     fn default() -> Self {
         Self {
             field_manager: FIELD_MANAGER.into(),
             force_conflicts: false,
+            force_conflicts_with: Vec::new(),
             dry_run: DryRun::None,
             field_validation: FieldValidation::Strict,
             parallel: PARALLEL,

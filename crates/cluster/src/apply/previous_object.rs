@@ -32,6 +32,12 @@ impl PreviousObject {
         ManagedFields::from_object(object).is_ok_and(|managed| !managed.client_side_appliers().is_empty())
     }
 
+    /// Returns the resource version of the object, if it exists.
+    pub(super) fn resource_version(&self) -> Option<&str> {
+        let Self::Present(object) = self else { return None };
+        object.pointer("/metadata/resourceVersion")?.as_str()
+    }
+
     /// Converts an object of a list response.
     pub(super) fn from_listed(object: &ListedObject<KnownObject>) -> Self {
         match object {

@@ -278,6 +278,10 @@ impl ObjectComparison<'_> {
                 (response.map_or(Ok(moved), |response| read(&response.body))?, conflict)
             }
         };
+        let conflict = match (conflict, live.and_then(|live| json::decode::<Value>(live).ok())) {
+            (Some(conflict), Some(live)) => Some(conflict.with_live(&live)),
+            (conflict, _) => conflict,
+        };
         let live = live.map(read).transpose()?;
         let warning = self.target.warning(&self.run.options.apply.field_manager);
         let remarks =
@@ -375,7 +379,7 @@ impl ObjectComparison<'_> {
         self.run.plan.namespaces.contains(&self.target.object.namespace)
     }
 
-    pub(super) fn tidy(&self, mut live: Option<Node>, mut merged: Node) -> ObjectDiff {
+    pub(super) fn tidy(&self, mut live: Option<Node>, merged: Node) -> ObjectDiff {
         let mut predecessor = None;
         if live.is_none()
             && let Some(former) = self.run.predecessors.get(&self.target.object)
@@ -383,22 +387,33 @@ impl ObjectComparison<'_> {
             predecessor = former.get_path(&["metadata", "name"]).and_then(Node::as_str).map(str::to_string);
             live = Some(former.clone());
         }
-        let shown = Shown {
-            status: self.target.resource.node().get("status").is_some(),
-            managed_fields: self.run.options.show_managed_fields,
-        };
-        let version = live.as_ref().and_then(LiveVersion::of);
-        for node in live.iter_mut().chain([&mut merged]) {
-            strip(node, shown);
-        }
-        let digest = self.run.options.digests.then(|| digest(live.as_ref(), Some(&merged)));
-        if !self.run.options.show_secrets && secret::is_secret(&self.target.object.gvk) {
-            secret::mask(live.as_mut(), Some(&mut merged));
-        }
-        let diff = ObjectDiff::new(self.target.object.clone(), live, Some(merged));
+        let diff = tidied(self.target, live, merged, self.run.options);
         let change = if predecessor.is_some() { PlannedChange::Renamed } else { diff.change };
-        ObjectDiff { predecessor, change, version, digest, ..diff }
+        ObjectDiff { predecessor, change, ..diff }
     }
+}
+
+/// Returns the diff of two versions of an object as it is shown.
+pub(super) fn tidied(
+    target: &ObjectTarget<'_>,
+    mut live: Option<Node>,
+    mut merged: Node,
+    options: &DiffOptions,
+) -> ObjectDiff {
+    let shown = Shown {
+        status: target.resource.node().get("status").is_some(),
+        managed_fields: options.show_managed_fields,
+    };
+    let version = live.as_ref().and_then(LiveVersion::of);
+    for node in live.iter_mut().chain([&mut merged]) {
+        strip(node, shown);
+    }
+    let digest = options.digests.then(|| digest(live.as_ref(), Some(&merged)));
+    if !options.show_secrets && secret::is_secret(&target.object.gvk) {
+        secret::mask(live.as_mut(), Some(&mut merged));
+    }
+    let diff = ObjectDiff::new(target.object.clone(), live, Some(merged));
+    ObjectDiff { version, digest, ..diff }
 }
 
 /// The resource version of an object.

@@ -3,6 +3,7 @@
 mod compare;
 mod local;
 mod migration;
+mod offline;
 mod predecessor;
 mod report;
 mod set;
@@ -24,6 +25,7 @@ use super::protection::ProtectedKind;
 use super::request::in_order;
 use super::unchanged::KnownObjects;
 use compare::{ChangingCrds, CompareError, Compared, DiffRun, ObjectComparison, new_namespace};
+pub use offline::{OfflineApply, OfflineReport, apply_offline, diff_offline};
 use predecessor::Predecessors;
 pub use report::{Danger, DiffOptions, LiveVersion, ObjectDiff, PlannedChange};
 pub use set::preview;
@@ -168,7 +170,7 @@ impl DiffReport {
 
     fn add(&mut self, mut compared: Compared, options: &DiffOptions) {
         match compared.conflict {
-            Some(taken) if options.apply.force_conflicts => {
+            Some(taken) if options.apply.takes(&taken) => {
                 compared.diff.dangers.push((Danger::Ownership, taken.summary()));
                 self.taken.push(taken);
             }

@@ -109,7 +109,7 @@ struct OwnedPart<'l> {
     is_whole: bool,
 }
 
-impl<'l> OwnedPart<'l> {
+impl OwnedPart<'_> {
     /// Returns the part below an element.
     fn below(self, element: &PathElement) -> Option<Self> {
         if self.is_whole {
@@ -261,7 +261,7 @@ fn managers(owners: &[OwnedPart<'_>]) -> Vec<SmolStr> {
 
 /// Returns the naming of the entries of a list, taken from its owners.
 fn naming(owners: &[OwnedPart<'_>]) -> EntryNaming {
-    let elements = owners.iter().filter(|owner| !owner.is_whole).flat_map(|owner| owner.fields.iter());
+    let mut elements = owners.iter().filter(|owner| !owner.is_whole).flat_map(|owner| owner.fields.iter());
     let naming = |(element, ..): (&PathElement, _, _)| match element {
         PathElement::Key(keys) => {
             Some(EntryNaming::Keys(keys.iter().map(|(name, _)| name.clone()).collect()))
@@ -269,7 +269,7 @@ fn naming(owners: &[OwnedPart<'_>]) -> EntryNaming {
         PathElement::Value(_) => Some(EntryNaming::Values),
         PathElement::Field(_) | PathElement::Index(_) => None,
     };
-    elements.filter_map(naming).next().unwrap_or(EntryNaming::Positions)
+    elements.find_map(naming).unwrap_or(EntryNaming::Positions)
 }
 
 impl EntryNaming {

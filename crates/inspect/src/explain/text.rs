@@ -119,7 +119,12 @@ struct MarginLine<'t> {
     margin: Range<usize>,
 }
 
-fn annotate(node: &Node, resource: &ResourceBlame, style: MarginStyle, out: &mut String) -> Result<()> {
+pub(super) fn annotate(
+    node: &Node,
+    resource: &ResourceBlame,
+    style: MarginStyle,
+    out: &mut String,
+) -> Result<()> {
     let (text, leaves) = to_yaml_with_leaves(node)?;
     let fields = fields_by_leaf(node, &resource.fields);
     let (mut margins, mut lines) = (String::new(), Vec::with_capacity(leaves.len()));
@@ -182,7 +187,7 @@ fn fields_by_leaf<'b>(node: &Node, fields: &'b [BlamedField]) -> FxHashMap<*cons
     by_leaf
 }
 
-fn each_leaf(node: &Node, pointer: &mut String, visit: &mut impl FnMut(&str, &Node)) {
+pub(super) fn each_leaf(node: &Node, pointer: &mut String, visit: &mut impl FnMut(&str, &Node)) {
     match &node.value {
         Value::Map(map) if !map.is_empty() => {
             for (name, value) in map.iter() {
@@ -200,7 +205,12 @@ fn each_leaf(node: &Node, pointer: &mut String, visit: &mut impl FnMut(&str, &No
 
 /// Appends the comment for a field.
 fn push_margin(field: &BlamedField, separator: &str, out: &mut String) {
-    let Some((present, older)) = field.writes.split_first() else { return };
+    let Some((present, older)) = field.writes.split_first() else {
+        if let Some(live) = field.live.as_ref().filter(|live| !live.managers.is_empty()) {
+            out.extend([separator, &listed(&live.managers)]);
+        }
+        return;
+    };
     out.push_str(separator);
     push_origin(present, out);
     if let Some(before) = older.first() {

@@ -21,6 +21,9 @@ const WITHOUT_DEFAULTS: [&str; 4] = [
     "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
 ];
 
+/// The start of the names of built-in types.
+const BUILT_IN: &str = "io.k8s.api.";
+
 /// Fills in the defaults of an object, as an API server does before it validates and stores it. Objects of unknown
 /// kinds stay unchanged.
 ///
@@ -82,6 +85,10 @@ impl Filler {
             rules::before(value, name);
         }
         let Value::Object(map) = value else { return };
+        if name.is_some_and(|name| name.starts_with(BUILT_IN)) {
+            // A null is an absent field in Go.
+            map.retain(|_, value| !value.is_null());
+        }
         let own = name.and_then(|name| TABLE.get(name));
         let skipped = rules::skipped(map, name.unwrap_or_default());
         for defaults in place.into_iter().chain(own) {

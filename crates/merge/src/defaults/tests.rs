@@ -9,7 +9,9 @@ fn filled(object: Value) -> Value {
 }
 
 fn object(api_version: &str, kind: &str, spec: Value) -> Value {
-    json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}, "spec": spec})
+    let mut object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}});
+    object["spec"] = spec;
+    object
 }
 
 #[test]

@@ -215,14 +215,23 @@ pub fn update(live: Option<&Value>, new: &Value, manager: &str, options: &Option
 /// # Errors
 /// Fails if the object lacks its kind, does not match its type, or has malformed managed fields.
 pub fn extract(object: &Value, manager: &str, options: &Options<'_>) -> Result<Option<Value>> {
+    let managed = ManagedFields::from_object(object)?;
+    let manager = Manager::new(manager, Operation::Apply, "", &options.subresource);
+    kind_of(object)?;
+    let Some(Ownership { fields, .. }) = managed.owned.get(&manager) else { return Ok(None) };
+    extracted_object(object, fields, options).map(Some)
+}
+
+/// Returns the part of an object with the leaves of a set, and its kind, name and namespace.
+pub(super) fn extracted_object(object: &Value, fields: &FieldSet, options: &Options<'_>) -> Result<Value> {
     let gvk = kind_of(object)?;
     let versions = Versions::new(options, &gvk);
     let ty = versions.own_type();
     check_with(object, ty, Duplicates::Allowed, || "error converting obj to typed".into())?;
-    let managed = ManagedFields::from_object(object)?;
-    let manager = Manager::new(manager, Operation::Apply, "", &options.subresource);
-    let Some(Ownership { fields, .. }) = managed.owned.get(&manager) else { return Ok(None) };
-    let Value::Object(mut found) = extracted(object, &fields.leaves(), ty) else { return Ok(None) };
+    let mut found = match extracted(object, &fields.leaves(), ty) {
+        Value::Object(found) => found,
+        _ => Map::new(),
+    };
     for field in ["apiVersion", "kind"] {
         found.extend(object.get(field).map(|value| (field.to_string(), value.clone())));
     }
@@ -232,14 +241,14 @@ pub fn extract(object: &Value, manager: &str, options: &Options<'_>) -> Result<O
             metadata.insert(field.into(), value.clone());
         }
     }
-    Ok(Some(Value::Object(found)))
+    Ok(Value::Object(found))
 }
 
 fn text_at<'v>(object: &'v Value, pointer: &str) -> &'v str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn kind_of(object: &Value) -> Result<Gvk> {
+pub(super) fn kind_of(object: &Value) -> Result<Gvk> {
     let missing = || Diagnostic::error(Code::MissingField, "the object has no apiVersion or kind");
     Gvk::from_object(object).ok_or_else(|| missing().patch_rejection(PatchRejection::Malformed))
 }

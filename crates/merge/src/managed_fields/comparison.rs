@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::field_set::{Entry, FieldSet};
 use super::json_value::equal;
 use super::path_element::PathElement;
+use super::reset::ResetFields;
 use super::types::{Fields, List, Part, Shape, Type, list_of, map_of};
 
 /// The fields that differ between two versions of an object.
@@ -23,15 +24,12 @@ impl Comparison {
         compare(Some(old), Some(new), ty).below
     }
 
-    /// Returns the differences without those in or below the paths of a set.
-    pub(super) fn without(self, ignored: &FieldSet) -> Self {
-        if ignored.is_empty() {
-            return self;
-        }
+    /// Returns the differences without the fields that are reset.
+    pub(super) fn without(self, reset: &ResetFields) -> Self {
         Self {
-            removed: self.removed.recursive_difference(ignored),
-            modified: self.modified.recursive_difference(ignored),
-            added: self.added.recursive_difference(ignored),
+            removed: reset.filter(self.removed),
+            modified: reset.filter(self.modified),
+            added: reset.filter(self.added),
         }
     }
 

@@ -58,7 +58,9 @@ impl ManagedFields {
     /// ```
     pub fn migrate_to(&mut self, name: &str) -> bool {
         let appliers: Vec<String> = self.client_side_appliers().into_iter().map(str::to_string).collect();
-        appliers.iter().for_each(|applier| self.move_updates(applier, name));
+        for applier in &appliers {
+            self.move_updates(applier, name);
+        }
         !appliers.is_empty()
     }
 

@@ -34,6 +34,7 @@ mod comparison;
 mod conflict;
 mod field_set;
 mod fields_v1;
+mod handover;
 mod json_value;
 mod last_applied;
 #[cfg(test)]
@@ -45,6 +46,8 @@ mod options;
 mod owned;
 mod path_element;
 mod removal;
+mod reset;
+mod scale;
 mod time;
 mod types;
 mod updater;
@@ -54,9 +57,12 @@ mod versions;
 pub use apply::{Applied, apply, conflicts, extract, update};
 pub use conflict::{Conflict, Conflicts};
 pub use field_set::FieldSet;
+pub use handover::{OwnershipStep, drop_manager, find_path, give, take};
 pub use managers::{ManagedFields, Manager, Operation, Owner};
 pub use options::{Converter, Options};
 pub use path_element::{Path, PathElement};
+pub use reset::PathPattern;
+pub use scale::ReplicasPaths;
 
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@ use serde_json::Value;
 use smol_str::SmolStr;
 
 use super::field_set::FieldSet;
+use super::reset::{PathPattern, ResetFields};
 use crate::schema::Schema;
 
 /// Converts an object to an API version of its group. Returns `None` if the version does not exist.
@@ -24,7 +25,7 @@ pub struct Options<'s> {
     pub(super) time: Option<SmolStr>,
     pub(super) is_forced: bool,
     pub(super) subresource: SmolStr,
-    pub(super) reset_fields: FieldSet,
+    pub(super) reset_fields: ResetFields,
     pub(super) converter: Option<&'s Converter<'s>>,
 }
 
@@ -38,7 +39,7 @@ impl<'s> Options<'s> {
             time: None,
             is_forced: false,
             subresource: SmolStr::default(),
-            reset_fields: FieldSet::new(),
+            reset_fields: ResetFields::default(),
             converter: None,
         }
     }
@@ -68,7 +69,15 @@ impl<'s> Options<'s> {
     /// for the object itself, `spec` in those for its status.
     #[must_use]
     pub fn reset_fields(mut self, fields: FieldSet) -> Self {
-        self.reset_fields = fields;
+        self.reset_fields.excluded = fields;
+        self
+    }
+
+    /// Sets the only fields that requests for this resource own, by the start of their paths. The server resets all
+    /// others: `.spec.containers[*].resources` are kept in requests for the subresource `resize` of Pods.
+    #[must_use]
+    pub fn kept_fields(mut self, patterns: Vec<PathPattern>) -> Self {
+        self.reset_fields.kept = Some(patterns);
         self
     }
 

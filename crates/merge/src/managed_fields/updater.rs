@@ -14,6 +14,7 @@ use super::managers::{Manager, Ownership};
 use super::merging::merged;
 use super::owned::{owned_fields, reconciled, with_declared_fields};
 use super::removal::without_fields;
+use super::reset::ResetFields;
 use super::types::Type;
 use super::versions::{Versions, check_entries, failed};
 use smp_text::diagnostic::Result;
@@ -56,7 +57,7 @@ pub(super) struct Updater<'u, 's> {
     pub(super) versions: &'u Versions<'u, 's>,
     pub(super) api_version: SmolStr,
     /// The fields that requests do not own.
-    pub(super) reset_fields: &'u FieldSet,
+    pub(super) reset_fields: &'u ResetFields,
 }
 
 impl<'s> Updater<'_, 's> {
@@ -73,7 +74,7 @@ impl<'s> Updater<'_, 's> {
         let before = owned.remove(manager).map(|owned| owned.fields).unwrap_or_default();
         let fields =
             before.difference(&comparison.removed).union(&comparison.modified).union(&comparison.added);
-        let fields = fields.recursive_difference(self.reset_fields);
+        let fields = self.reset_fields.filter(fields);
         if !fields.is_empty() {
             owned.insert(manager.clone(), Ownership { fields, api_version: self.api_version.clone() });
         }
@@ -91,7 +92,7 @@ impl<'s> Updater<'_, 's> {
         let mut owned = self.reconcile(live, owned)?;
         let ty = self.own_type();
         let merged = merged(live, applied, ty);
-        let fields = owned_fields(applied, ty).recursive_difference(self.reset_fields);
+        let fields = self.reset_fields.filter(owned_fields(applied, ty));
         let last = owned.insert(manager.clone(), Ownership { fields, api_version: self.api_version.clone() });
         let new = match last {
             Some(last) if !last.fields.is_empty() => {

@@ -1,0 +1,282 @@
+//! Applying to objects of a dump, without a server: what an apply would change, with conflicts and defaults.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::Value;
+use smol_str::SmolStr;
+
+use super::DiffReport;
+use super::compare::{Compared, tidied};
+use super::report::DiffOptions;
+use crate::apply::{ApplyChange, ServerSideApplyOptions};
+use crate::conflict::ApplyConflict;
+use crate::kubeconfig::ConnectOptions;
+use crate::plan::{KUBECTL, Object, ObjectPlan, ObjectTarget};
+use smp_merge::defaults;
+use smp_merge::managed_fields::{
+    Applied, Conflicts, FieldSet, ManagedFields, Options, Path, apply, conflicts,
+};
+use smp_merge::patch::LAST_APPLIED;
+use smp_merge::schema::openapi::is_crd;
+use smp_merge::schema::{Gvk, Schema, is_built_in};
+use smp_overlay::resource::Resource;
+use smp_text::diagnostic::{Diagnostic, Result};
+use smp_text::yaml::Node;
+
+/// The result of an apply to one object of a dump.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct OfflineApply {
+    /// The object.
+    pub object: Object,
+    /// The object of the dump, if it is there.
+    pub live: Option<Node>,
+    /// The object as the server would return it, apart from times and what servers allocate. Conflicts are forced.
+    pub applied: Node,
+    /// The change.
+    pub change: ApplyChange,
+    /// The fields that would be taken, or that prevent the apply unless it is forced.
+    pub conflict: Option<ApplyConflict>,
+}
+
+/// The results of an apply to the objects of a dump.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct OfflineReport {
+    /// The objects that can be applied or have conflicts, in their order.
+    pub objects: Vec<OfflineApply>,
+    /// The errors of objects that the server would reject.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// Applies objects to those of a dump, as a server would. `schema` has the kinds of custom resources; CRDs among the
+/// objects and in the dump are added. `time` is that of the apply, in RFC 3339.
+///
+/// # Errors
+/// Objects without API version or name, or duplicates; a CRD is malformed.
+pub fn apply_offline(
+    resources: &[Resource],
+    live: &[Value],
+    connect: &ConnectOptions,
+    (schema, time): (Schema, &str),
+    options: &ServerSideApplyOptions,
+) -> Result<OfflineReport> {
+    let plan = ObjectPlan::without_server(resources, connect)?;
+    let dump = Dump::new(resources, live, schema)?;
+    let mut report = OfflineReport::default();
+    for target in &plan.targets {
+        match dump.apply(target, options, time) {
+            Ok(applied) => report.objects.push(applied),
+            Err(problem) => report.problems.push(target.located(problem)),
+        }
+    }
+    Ok(report)
+}
+
+/// Compares objects with those of a dump, as [`diff`](super::diff()) does with a server.
+///
+/// # Errors
+/// As for [`apply_offline`].
+pub fn diff_offline(
+    resources: &[Resource],
+    live: &[Value],
+    connect: &ConnectOptions,
+    schema: Schema,
+    options: &DiffOptions,
+) -> Result<DiffReport> {
+    let plan = ObjectPlan::without_server(resources, connect)?;
+    let dump = Dump::new(resources, live, schema)?;
+    let mut report = DiffReport::default();
+    for target in &plan.targets {
+        match dump.apply(target, &options.apply, "") {
+            Ok(OfflineApply { live, applied, conflict, .. }) => {
+                let diff = tidied(target, live, applied, options);
+                let (warnings, notes) = (Vec::new(), Vec::new());
+                report.add(Compared { diff, conflict, rejection: None, warnings, notes }, options);
+            }
+            Err(problem) => report.problems.push(target.located(problem)),
+        }
+    }
+    Ok(report)
+}
+
+/// The objects of a dump, and their types.
+struct Dump<'v> {
+    objects: FxHashMap<(SmolStr, SmolStr, SmolStr, SmolStr), &'v Value>,
+    schema: Schema,
+    /// The custom kinds whose status is a subresource.
+    with_status: FxHashSet<Gvk>,
+}
+
+impl<'v> Dump<'v> {
+    fn new(resources: &[Resource], live: &'v [Value], schema: Schema) -> Result<Self> {
+        let own = resources.iter().filter(|one| is_crd(one.node())).map(|one| one.node().to_json_value());
+        let dumped = live.iter().filter(|one| is_crd(&Node::from(*one))).cloned();
+        let definitions: Vec<Value> = dumped.chain(own).collect();
+        let text = |value: &Value, pointer: &str| {
+            SmolStr::from(value.pointer(pointer).and_then(Value::as_str).unwrap_or_default())
+        };
+        let key = |object: &'v Value| {
+            let gvk = Gvk::from_object(object)?;
+            let (namespace, name) = (text(object, "/metadata/namespace"), text(object, "/metadata/name"));
+            Some(((gvk.group, gvk.kind, namespace, name), object))
+        };
+        Ok(Self {
+            objects: live.iter().filter_map(key).collect(),
+            with_status: definitions.iter().flat_map(kinds_with_status).collect(),
+            schema: schema.with_crds(&definitions)?,
+        })
+    }
+
+    fn apply(
+        &self,
+        target: &ObjectTarget<'_>,
+        options: &ServerSideApplyOptions,
+        time: &str,
+    ) -> Result<OfflineApply> {
+        let Object { gvk, namespace, name } = &target.object;
+        let found = self.objects.get(&(gvk.group.clone(), gvk.kind.clone(), namespace.clone(), name.clone()));
+        let manager = options.field_manager.as_str();
+        let live = found.map(|live| migrated(live, manager));
+        let manifest = target.manifest(manager).to_json_value();
+        let mut rules = Options::new(&self.schema).reset_fields(self.reset_fields(gvk));
+        if !time.is_empty() {
+            rules = rules.time(time);
+        }
+        let taken = conflicts(live.as_ref(), &manifest, manager, &rules)?;
+        let applied = apply(live.as_ref(), &manifest, manager, &rules.force(true))?;
+        let Applied::Object(mut applied) = applied else {
+            return Err(Conflicts::default().to_diagnostic());
+        };
+        defaults::fill(&mut applied, &self.schema);
+        let change = match found {
+            None => ApplyChange::Created,
+            Some(live) if **live == applied => ApplyChange::Unchanged,
+            Some(_) => ApplyChange::Configured,
+        };
+        let conflict = ApplyConflict::from_conflicts(&target.object, &taken);
+        let conflict = found.filter(|_| !taken.is_empty()).map(|live| conflict.with_live(live));
+        Ok(OfflineApply {
+            object: target.object.clone(),
+            live: found.map(|live| Node::from(*live)),
+            applied: Node::from(&applied),
+            change,
+            conflict,
+        })
+    }
+
+    /// Returns the fields that nobody owns by requests for the object itself: its status, if that is a subresource.
+    fn reset_fields(&self, gvk: &Gvk) -> FieldSet {
+        let has_status = || self.schema.kind(gvk).is_some_and(|kind| kind.has_field("status"));
+        let is_reset = if is_built_in(gvk) { has_status() } else { self.with_status.contains(gvk) };
+        is_reset.then(|| Path::fields(["status"])).into_iter().collect()
+    }
+}
+
+/// Returns the object after the migration from client-side apply, which an apply completes.
+fn migrated(live: &Value, manager: &str) -> Value {
+    let mut live = live.clone();
+    let Ok(mut managed) = ManagedFields::from_object(&live) else { return live };
+    if managed.migrate_to(manager) {
+        live["metadata"]["managedFields"] = managed.to_value();
+        let annotations = live.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
+        if let Some(annotations) = annotations.filter(|_| manager != KUBECTL) {
+            annotations.remove(LAST_APPLIED);
+        }
+    }
+    live
+}
+
+/// Returns the kinds of a CRD that have a status subresource.
+fn kinds_with_status(definition: &Value) -> Vec<Gvk> {
+    let text = |value: &Value, pointer: &str| {
+        value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string()
+    };
+    let (group, kind) = (text(definition, "/spec/group"), text(definition, "/spec/names/kind"));
+    let versions = definition.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten();
+    let with_status = versions.filter(|version| version.pointer("/subresources/status").is_some());
+    with_status
+        .map(|version| Gvk::from_manifest(&format!("{group}/{}", text(version, "/name")), &kind))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn resource(object: &Value) -> Resource {
+        Resource::new(Node::from(object), &Schema::embedded()).expect("an object")
+    }
+
+    fn service(ports: &Value) -> Value {
+        let metadata = json!({"name": "web", "namespace": "shop"});
+        json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": ports}})
+    }
+
+    fn run(object: &Value, live: &[Value], options: &ServerSideApplyOptions) -> OfflineReport {
+        let at = (Schema::embedded(), "2026-01-02T00:00:00Z");
+        apply_offline(&[resource(object)], live, &ConnectOptions::default(), at, options).expect("valid")
+    }
+
+    #[test]
+    fn objects_of_a_dump_are_applied_with_defaults() {
+        let options = ServerSideApplyOptions::default();
+        let created = run(&service(&json!([{"port": 80}])), &[], &options);
+        assert_eq!(created.objects[0].change, ApplyChange::Created);
+        let live = created.objects[0].applied.to_json_value();
+        assert_eq!(live["spec"]["ports"], json!([{"port": 80, "protocol": "TCP", "targetPort": 80}]));
+        let again = run(&service(&json!([{"port": 80}])), std::slice::from_ref(&live), &options);
+        assert_eq!(again.objects[0].change, ApplyChange::Unchanged, "{:?}", again.objects[0].applied);
+        let named = service(&json!([{"port": 80, "name": "http"}]));
+        let other = ServerSideApplyOptions { field_manager: "other".into(), ..options.clone() };
+        let changed = run(&named, std::slice::from_ref(&live), &other);
+        assert_eq!(
+            (changed.objects[0].change, &changed.objects[0].conflict),
+            (ApplyChange::Configured, &None)
+        );
+        let unknown = run(&service(&json!([{"prt": 80}])), &[], &options);
+        assert!(unknown.problems[0].message().contains("field not declared in schema"));
+    }
+
+    #[test]
+    fn conflicts_have_the_value_that_is_lost() {
+        let settings = |value: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "shop"}, "data": {"a": value}});
+        let options = ServerSideApplyOptions { field_manager: "first".into(), ..Default::default() };
+        let live = run(&settings("1"), &[], &options).objects[0].applied.to_json_value();
+        let found = run(&settings("2"), &[live], &ServerSideApplyOptions::default());
+        let conflict = found.objects[0].conflict.as_ref().expect("a conflict");
+        let field = &conflict.fields[0];
+        assert_eq!((field.path.as_str(), field.manager.as_str()), ("data.a", "first"));
+        assert_eq!(field.value.as_ref().and_then(Node::as_str), Some("1"));
+        assert_eq!(field.time.as_deref(), Some("2026-01-02T00:00:00Z"));
+        assert!(!options.takes(conflict));
+        let with = ServerSideApplyOptions { force_conflicts_with: vec!["first".into()], ..options };
+        assert!(with.takes(conflict));
+    }
+
+    #[test]
+    fn dump_may_have_the_definitions_of_custom_kinds() {
+        let crd = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "things.example.com"},
+            "spec": {"group": "example.com", "names": {"kind": "Thing", "plural": "things"}, "scope": "Cluster",
+                "versions": [{"name": "v1", "subresources": {"status": {}}, "schema": {"openAPIV3Schema": {"type": "object",
+                    "properties": {"size": {"type": "integer", "default": 3}, "status": {"type": "object",
+                        "properties": {"ready": {"type": "boolean"}}}}}}}]},
+        });
+        let thing = json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "status": {"ready": true}});
+        let resources = [resource(&crd), resource(&thing)];
+        let at = (Schema::embedded(), "");
+        let found = apply_offline(
+            &resources,
+            &[],
+            &ConnectOptions::default(),
+            at,
+            &ServerSideApplyOptions::default(),
+        );
+        let found = found.expect("valid");
+        let applied = found.objects[1].applied.to_json_value();
+        assert_eq!(applied["size"], 3);
+        assert_eq!(applied["metadata"].get("managedFields"), None, "the status is reset");
+    }
+}

@@ -1,0 +1,279 @@
+//! Requests that move the ownership of fields between managers without losing a value.
+
+use serde_json::{Value, json};
+
+use super::apply::{extracted_object, kind_of};
+use super::field_set::FieldSet;
+use super::managers::{ManagedFields, Manager, Operation};
+use super::options::Options;
+use super::path_element::{Path, PathElement};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::path::FieldPath;
+
+/// A request that changes who owns fields.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OwnershipStep {
+    /// A server-side apply, which has no conflicts: all values are the live ones.
+    Apply {
+        /// The manager that applies the object.
+        manager: String,
+        /// The object.
+        object: Value,
+    },
+    /// A JSON patch of the managed fields, which fails if the object has changed meanwhile.
+    Patch(Value),
+}
+
+/// Finds an owned field, or a map or list with owned fields, by its path as messages show it.
+///
+/// ```
+/// use strategic_merge_patch::managed_fields::{ManagedFields, Options, apply, find_path};
+/// use strategic_merge_patch::schema::Schema;
+/// use serde_json::json;
+///
+/// let ports = json!([{"port": 80, "name": "web"}]);
+/// let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"ports": ports}});
+/// let live = apply(None, &service, "ours", &Options::new(&Schema::embedded()))?.into_object()?;
+/// let managed = ManagedFields::from_object(&live)?;
+/// let path = find_path(&managed, "spec.ports[port=80,protocol=TCP].name")?;
+/// assert_eq!(path.to_string(), r#".spec.ports[port=80,protocol="TCP"].name"#);
+/// assert!(find_path(&managed, "spec.selector").is_err());
+/// # Ok::<(), strategic_merge_patch::diagnostic::Diagnostic>(())
+/// ```
+///
+/// # Errors
+/// Fails if nobody owns the field.
+pub fn find_path(managed: &ManagedFields, text: &str) -> Result<Path> {
+    let all = managed.iter().fold(FieldSet::new(), |all, (_, fields)| all.union(fields));
+    let wanted = text.trim_start_matches('.');
+    let is_wanted = |path: &Path| {
+        let shown = path.0.iter().map(PathElement::to_path_element).collect::<Option<FieldPath>>();
+        path.to_string().trim_start_matches('.') == wanted
+            || shown.is_some_and(|shown| shown.to_string() == wanted)
+    };
+    all.union(&all.parents()).paths().into_iter().find(is_wanted).ok_or_else(|| {
+        let message = format!("no manager owns the field `{wanted}`");
+        Diagnostic::error(Code::NoMatch, message).help("write it as the list of owners shows it")
+    })
+}
+
+/// Returns the request by which a manager takes a field over, with its live value. Other managers that own it keep it:
+/// they no longer can change it without a conflict.
+///
+/// ```
+/// use strategic_merge_patch::managed_fields::{ManagedFields, Options, OwnershipStep, Path, apply, take};
+/// use strategic_merge_patch::schema::Schema;
+/// use serde_json::json;
+///
+/// let schema = Schema::embedded();
+/// let options = Options::new(&schema);
+/// let settings = |data| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data});
+/// let live = apply(None, &settings(json!({"a": "1"})), "ours", &options)?.into_object()?;
+/// let live = apply(Some(&live), &settings(json!({"b": "2"})), "theirs", &options)?.into_object()?;
+/// let OwnershipStep::Apply { manager, object } = take(&live, &Path::fields(["data", "a"]), "theirs", &options)? else { panic!("a patch") };
+/// assert_eq!((manager.as_str(), &object), ("theirs", &settings(json!({"a": "1", "b": "2"}))));
+/// # Ok::<(), strategic_merge_patch::diagnostic::Diagnostic>(())
+/// ```
+///
+/// # Errors
+/// Fails if the object lacks its kind, does not match its type, or has malformed managed fields.
+pub fn take(live: &Value, field: &Path, manager: &str, options: &Options<'_>) -> Result<OwnershipStep> {
+    let managed = ManagedFields::from_object(live)?;
+    let own = managed.applied(manager).map(|owner| owner.fields.clone()).unwrap_or_default();
+    let all = managed.iter().fold(FieldSet::new(), |all, (_, fields)| all.union(fields));
+    let fields = own.union(&with_keys(&at_or_below(&all, field)));
+    Ok(OwnershipStep::Apply { manager: manager.into(), object: extracted_object(live, &fields, options)? })
+}
+
+/// Returns the requests that hand a field from one manager to another one: first the receiver applies all that it has
+/// and the field, then the giver applies its part without the field. What the giver owns by updates is removed from its
+/// managed fields first.
+///
+/// # Errors
+/// Fails as [`take`] does, and if the giver does not own the field.
+pub fn give(
+    live: &Value,
+    field: &Path,
+    [from, to]: [&str; 2],
+    options: &Options<'_>,
+) -> Result<Vec<OwnershipStep>> {
+    let managed = ManagedFields::from_object(live)?;
+    let gives = |fields: &FieldSet| !at_or_below(fields, field).is_empty();
+    let received = take(live, field, to, options)?;
+    let mut rest = managed.clone();
+    let mut changed = false;
+    for owner in managed.sorted() {
+        let Manager { name, operation, .. } = owner.manager;
+        if name == from && *operation == Operation::Update && gives(owner.fields) {
+            changed = true;
+            let fields = owner.fields.difference(&at_or_below(owner.fields, field));
+            set(&mut rest, owner.manager, owner.api_version, fields);
+        }
+    }
+    let mut steps: Vec<OwnershipStep> = changed.then(|| patch(live, &rest)).into_iter().collect();
+    steps.push(received);
+    if let Some(own) = managed.applied(from).filter(|own| gives(own.fields)) {
+        let fields = own.fields.difference(&at_or_below(own.fields, field));
+        let object = extracted_object(live, &fields, options)?;
+        steps.push(OwnershipStep::Apply { manager: from.into(), object });
+    } else if !changed {
+        let message = format!("the manager `{from}` does not own the field");
+        return Err(Diagnostic::error(Code::NoMatch, message));
+    }
+    Ok(steps)
+}
+
+/// Returns the request that removes a manager from the managed fields. All values stay.
+///
+/// ```
+/// use strategic_merge_patch::managed_fields::{Options, OwnershipStep, apply, drop_manager};
+/// use strategic_merge_patch::schema::Schema;
+/// use serde_json::json;
+///
+/// let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "resourceVersion": "7"}, "data": {"a": "1"}});
+/// let mut live = apply(None, &object, "ours", &Options::new(&Schema::embedded()))?.into_object()?;
+/// let OwnershipStep::Patch(patch) = drop_manager(&live, "ours")? else { panic!("an apply") };
+/// // An empty list would leave the managed fields as they are, and a list with an empty entry removes them.
+/// assert_eq!(patch[1], json!({"op": "replace", "path": "/metadata/managedFields", "value": [{}]}));
+/// assert_eq!(patch[0], json!({"op": "test", "path": "/metadata/resourceVersion", "value": "7"}));
+/// # Ok::<(), strategic_merge_patch::diagnostic::Diagnostic>(())
+/// ```
+///
+/// # Errors
+/// Fails if the manager owns nothing, or if the managed fields are malformed.
+pub fn drop_manager(live: &Value, name: &str) -> Result<OwnershipStep> {
+    let mut managed = ManagedFields::from_object(live)?;
+    let dropped: Vec<Manager> =
+        managed.iter().map(|(manager, _)| manager).filter(|manager| manager.name == name).cloned().collect();
+    if dropped.is_empty() {
+        return Err(Diagnostic::error(Code::NoMatch, format!("the manager `{name}` owns no fields")));
+    }
+    for manager in &dropped {
+        managed.remove(manager);
+    }
+    kind_of(live)?;
+    Ok(patch(live, &managed))
+}
+
+fn set(managed: &mut ManagedFields, manager: &Manager, api_version: &str, fields: FieldSet) {
+    if fields.is_empty() {
+        managed.remove(manager);
+    } else {
+        managed.insert(manager.clone(), api_version, fields);
+    }
+}
+
+fn patch(live: &Value, managed: &ManagedFields) -> OwnershipStep {
+    let version = live.pointer("/metadata/resourceVersion");
+    let test =
+        version.map(|version| json!({"op": "test", "path": "/metadata/resourceVersion", "value": version}));
+    let value = if managed.is_empty() { json!([{}]) } else { managed.to_value() };
+    let replace = json!({"op": "replace", "path": "/metadata/managedFields", "value": value});
+    OwnershipStep::Patch(Value::Array(test.into_iter().chain([replace]).collect()))
+}
+
+/// Returns the paths of a set at a path and below it.
+fn at_or_below(set: &FieldSet, path: &Path) -> FieldSet {
+    set.paths().into_iter().filter(|one| one.0.starts_with(&path.0)).collect()
+}
+
+/// Adds the key fields of list entries, without which these could not be applied.
+fn with_keys(set: &FieldSet) -> FieldSet {
+    let mut all = set.clone();
+    for path in set.paths() {
+        for (i, element) in path.0.iter().enumerate() {
+            let PathElement::Key(fields) = element else { continue };
+            for (name, _) in fields {
+                all.insert(&Path(path.0[..=i].to_vec()).join(PathElement::Field(name.clone())));
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::managed_fields::{apply, update};
+    use crate::schema::Schema;
+
+    fn web(spec: Value) -> Value {
+        let mut object = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}});
+        object["spec"] = spec;
+        object
+    }
+
+    fn containers(list: &Value) -> Value {
+        web(json!({"template": {"spec": {"containers": list}}}))
+    }
+
+    /// Runs the steps on an object.
+    fn after(live: &Value, steps: &[OwnershipStep], options: &Options<'_>) -> Value {
+        steps.iter().fold(live.clone(), |live, step| match step {
+            OwnershipStep::Apply { manager, object } => apply(Some(&live), object, manager, options)
+                .expect("valid")
+                .into_object()
+                .expect("no conflict"),
+            OwnershipStep::Patch(patch) => {
+                let mut new = live.clone();
+                new["metadata"]["managedFields"] =
+                    patch[patch.as_array().map_or(0, Vec::len) - 1]["value"].clone();
+                update(Some(&live), &new, "editor", options).expect("valid")
+            }
+        })
+    }
+
+    #[test]
+    fn fields_of_list_entries_are_handed_over_without_losing_values() {
+        let schema = Schema::embedded();
+        let options = Options::new(&schema);
+        let ours = containers(&json!([{"name": "a", "image": "i", "tty": true}]));
+        let live = apply(None, &ours, "ours", &options).expect("valid").into_object().expect("new");
+        let managed = ManagedFields::from_object(&live).expect("valid");
+        let path = find_path(&managed, "spec.template.spec.containers[name=a].image").expect("owned");
+        let steps = give(&live, &path, ["ours", "theirs"], &options).expect("owned");
+        let done = after(&live, &steps, &options);
+        assert_eq!(done["spec"], live["spec"]);
+        let managed = ManagedFields::from_object(&done).expect("valid");
+        assert_eq!(
+            managed.owners(&path).iter().map(|owner| owner.name.as_str()).collect::<Vec<_>>(),
+            ["theirs"]
+        );
+        assert!(give(&done, &path, ["ours", "theirs"], &options).is_err());
+    }
+
+    #[test]
+    fn fields_of_updates_are_handed_over() {
+        let schema = Schema::embedded();
+        let options = Options::new(&schema);
+        let live =
+            update(None, &web(json!({"replicas": 3, "paused": true})), "edit", &options).expect("valid");
+        let path = Path::fields(["spec", "replicas"]);
+        let steps = give(&live, &path, ["edit", "scaler"], &options).expect("owned");
+        assert_eq!(steps.len(), 2);
+        let done = after(&live, &steps, &options);
+        assert_eq!(done["spec"], live["spec"]);
+        let managed = ManagedFields::from_object(&done).expect("valid");
+        assert_eq!(
+            managed.owners(&path).iter().map(|owner| owner.name.as_str()).collect::<Vec<_>>(),
+            ["scaler"]
+        );
+    }
+
+    #[test]
+    fn dropped_managers_leave_their_values() {
+        let schema = Schema::embedded();
+        let options = Options::new(&schema);
+        let live = apply(None, &web(json!({"replicas": 3})), "a", &options)
+            .expect("valid")
+            .into_object()
+            .expect("new");
+        let other = apply(Some(&live), &web(json!({"paused": true})), "b", &options).expect("valid");
+        let live = other.into_object().expect("no conflict");
+        let done = after(&live, &[drop_manager(&live, "a").expect("there")], &options);
+        assert_eq!(done["spec"], live["spec"]);
+        let managed = ManagedFields::from_object(&done).expect("valid");
+        assert_eq!(managed.iter().map(|(manager, _)| manager.name.as_str()).collect::<Vec<_>>(), ["b"]);
+        assert!(drop_manager(&live, "c").is_err());
+    }
+}

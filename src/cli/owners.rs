@@ -1,0 +1,197 @@
+//! `kubectl smp owners`: who owns the fields of live objects, and requests that change it.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::format::ReportFormat;
+use super::objects::{read_manifests, schema_without_cluster};
+use super::report::{print, print_json};
+use super::target::SchemaArgs;
+use super::{Failure, Outcome, render};
+use smp_cluster::{Cluster, FIELD_MANAGER, read_object, send_steps};
+use smp_inspect::explain::{MarginStyle, Removals, owners_to_yaml};
+use smp_merge::managed_fields::{
+    ManagedFields, Options, Owner, OwnershipStep, Path, drop_manager, find_path, give, take,
+};
+use smp_merge::schema::{Schema, find_kind};
+use smp_overlay::resource::Resource;
+use smp_text::diagnostic::{Code, Diagnostic, counted, escaped_json};
+use smp_text::source::SourceMap;
+use smp_text::yaml::{Node, to_yaml};
+
+/// Show who owns the fields of live objects, and change it.
+///
+/// --take, --give and --drop print the requests that change the owners. No value changes. With --yes, the requests are
+/// sent.
+#[derive(Debug, Args)]
+pub(super) struct OwnersArgs {
+    /// Kind and name of a live object, such as deployment/web or deployment web
+    #[arg(value_name = "KIND/NAME", num_args = 1..=2, required_unless_present = "filename")]
+    object: Vec<String>,
+
+    /// File or directory with live objects and their managed fields, or - (repeatable; no cluster is used)
+    #[arg(short, long, value_name = "FILE", value_delimiter = ',', conflicts_with_all = ["object", "yes"])]
+    filename: Vec<PathBuf>,
+
+    /// Field that the field manager shall own, too, such as spec.replicas
+    #[arg(long, value_name = "FIELD", conflicts_with_all = ["give", "drop"])]
+    take: Option<String>,
+
+    /// Field that the field manager hands to the manager of --to
+    #[arg(long, value_name = "FIELD", requires = "to", conflicts_with = "drop")]
+    give: Option<String>,
+
+    /// Manager that receives the field of --give
+    #[arg(long, value_name = "MANAGER", requires = "give")]
+    to: Option<String>,
+
+    /// Manager to remove from the managed fields
+    #[arg(long, value_name = "MANAGER")]
+    drop: Option<String>,
+
+    /// Send the requests instead of printing them
+    #[arg(long)]
+    yes: bool,
+
+    /// Name of the field manager that takes and gives fields
+    #[arg(long, value_name = "NAME", default_value = FIELD_MANAGER)]
+    field_manager: String,
+
+    /// Output format
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = ReportFormat::Text)]
+    output: ReportFormat,
+
+    #[command(flatten)]
+    schema: SchemaArgs,
+}
+
+/// A live object, and the cluster that it is from.
+struct LiveObject {
+    value: Value,
+    source: Option<(Cluster, Resource)>,
+}
+
+/// Shows or changes the owners.
+pub(super) fn run(args: &OwnersArgs, sources: &SourceMap) -> Outcome {
+    let objects = args.objects(sources)?;
+    if args.take.is_none() && args.give.is_none() && args.drop.is_none() {
+        if args.yes {
+            return Err(Failure::Usage("`--yes` requires --take, --give or --drop".into()));
+        }
+        show(args, &objects)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let [object] = objects.as_slice() else {
+        let message = format!("owners can only be changed of one object, not of {}", objects.len());
+        return Err(Diagnostic::error(Code::InvalidValue, message).into());
+    };
+    let steps = args.steps(&object.value, sources)?;
+    match object.source.as_ref().filter(|_| args.yes) {
+        Some((cluster, resource)) => {
+            send_steps(cluster, resource, &args.field_manager, &steps)?;
+            render::print_note(&format!("{} sent", counted(steps.len(), "request")));
+        }
+        None => print_steps(&steps, args.output)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl OwnersArgs {
+    fn objects(&self, sources: &SourceMap) -> Result<Vec<LiveObject>, Failure> {
+        if !self.filename.is_empty() {
+            let nodes = read_manifests(&self.filename, usize::MAX, self.schema.offline, sources)?;
+            let object = |node: &Node| LiveObject { value: node.to_json_value(), source: None };
+            return Ok(nodes.iter().map(object).collect());
+        }
+        let words: Vec<&str> = self.object.iter().flat_map(|word| word.split('/')).collect();
+        let [kind, name] = words.as_slice() else {
+            return Err(Failure::Usage("name an object as KIND/NAME or KIND NAME".into()));
+        };
+        let words: Vec<&str> = kind.split('.').collect();
+        let (gvk, used) = find_kind(&schema_without_cluster(&self.schema, sources)?, &words, None)?;
+        if used < words.len() {
+            let message = format!("unknown kind `{kind}`");
+            return Err(Diagnostic::error(Code::NoMatch, message)
+                .help("add its CRD with --schema FILE")
+                .into());
+        }
+        let manifest = json!({"apiVersion": gvk.api_version().as_str(), "kind": gvk.kind.as_str(), "metadata": {"name": name}});
+        let resource = Resource::new(Node::from(&manifest), &Schema::embedded())?;
+        let cluster = Cluster::connect(&self.schema.connect.options(sources))?;
+        let value = read_object(&cluster, &resource)?;
+        Ok(vec![LiveObject { value, source: Some((cluster, resource)) }])
+    }
+
+    fn steps(&self, live: &Value, sources: &SourceMap) -> Result<Vec<OwnershipStep>, Failure> {
+        if let Some(manager) = &self.drop {
+            return Ok(vec![drop_manager(live, manager)?]);
+        }
+        let schema = schema_without_cluster(&self.schema, sources)?;
+        let options = Options::new(&schema);
+        let managed = ManagedFields::from_object(live)?;
+        let ours = self.field_manager.as_str();
+        if let Some(field) = &self.take {
+            return Ok(vec![take(live, &find_path(&managed, field)?, ours, &options)?]);
+        }
+        let field = find_path(&managed, self.give.as_deref().unwrap_or_default())?;
+        Ok(give(live, &field, [ours, self.to.as_deref().unwrap_or_default()], &options)?)
+    }
+}
+
+fn show(args: &OwnersArgs, objects: &[LiveObject]) -> Result<(), Failure> {
+    if args.output == ReportFormat::Json {
+        let found = objects.iter().map(|object| owners_json(&object.value)).collect::<Result<Vec<_>, _>>()?;
+        return print_json(&json!({"objects": found}));
+    }
+    let style = MarginStyle { coloring: render::coloring(&io::stdout()), removals: Removals::Hidden };
+    for (i, object) in objects.iter().enumerate() {
+        print(if i == 0 { "" } else { "---\n" })?;
+        print(&owners_to_yaml(&Node::from(&object.value), style)?)?;
+    }
+    Ok(())
+}
+
+fn owners_json(object: &Value) -> Result<Value, Diagnostic> {
+    let managed = ManagedFields::from_object(object)?;
+    let owner = |owner: &Owner<'_>| {
+        let fields: Vec<String> = owner.fields.paths().iter().map(Path::to_string).collect();
+        json!({
+            "manager": owner.manager.name.as_str(), "operation": owner.manager.operation.name(),
+            "subresource": owner.manager.subresource.as_str(), "apiVersion": owner.api_version, "time": owner.time,
+            "fields": fields,
+        })
+    };
+    let metadata = &object["metadata"];
+    Ok(json!({
+        "apiVersion": object["apiVersion"], "kind": object["kind"], "namespace": metadata["namespace"],
+        "name": metadata["name"], "owners": managed.sorted().iter().map(owner).collect::<Vec<_>>(),
+    }))
+}
+
+/// Prints the requests: applied objects as manifests, and patches as JSON.
+fn print_steps(steps: &[OwnershipStep], format: ReportFormat) -> Result<(), Failure> {
+    if format == ReportFormat::Json {
+        let step = |step: &OwnershipStep| match step {
+            OwnershipStep::Apply { manager, object } => json!({"apply": object, "fieldManager": manager}),
+            OwnershipStep::Patch(patch) => json!({"patch": patch}),
+        };
+        return print_json(&json!({"requests": steps.iter().map(step).collect::<Vec<_>>()}));
+    }
+    for step in steps {
+        match step {
+            OwnershipStep::Apply { manager, object } => {
+                let command = format!("---\n# kubectl apply --server-side --field-manager={manager} -f -\n");
+                print(&(command + &to_yaml(&Node::from(object))?))?;
+            }
+            OwnershipStep::Patch(patch) => {
+                let text = escaped_json(&patch.to_string());
+                print(&format!("---\n# kubectl patch --type=json --patch-file=/dev/stdin\n{text}\n"))?;
+            }
+        }
+    }
+    Ok(())
+}
