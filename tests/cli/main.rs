@@ -24,6 +24,8 @@ mod locked_schemas;
 mod merges;
 mod messages;
 mod mistakes;
+#[cfg(feature = "cluster")]
+mod offline;
 mod overwritten_replacements;
 mod package_files;
 mod packages;

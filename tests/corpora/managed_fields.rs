@@ -14,6 +14,7 @@ mod values;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kubectl_smp_testing::requirements::required_env;
 use kubectl_smp_testing::seeds;
@@ -98,6 +99,32 @@ fn sequences_of_applies_and_updates_equal_the_reference() {
     let count = |name: &str| counts.get(name).copied().unwrap_or_default();
     assert!(count("object") > 3 * count("error") && count("conflict") * 30 > count("object"), "{counts:?}");
 }
+
+/// Measures the same requests with both, one after the other, on one thread each. `SMP_TEST_SPEEDUP` is the minimum
+/// factor; without it, the figures are only printed.
+#[test]
+#[ignore = "needs the oracle and OpenAPI documents, see .ci/tools"]
+fn requests_are_faster_than_those_of_the_reference() {
+    let documents = document_schema();
+    let kinds = sequence::kinds(&documents);
+    let mut reference = Reference::start();
+    let (mut ours, mut theirs) = (Duration::ZERO, Duration::ZERO);
+    for seed in 0..MEASURED {
+        let steps = sequence::random(seed, &kinds, &documents, &documents).steps;
+        ours += sequence::measure(&steps, &documents, REPETITIONS);
+        theirs += Duration::from_nanos(reference.measure(&steps, REPETITIONS));
+    }
+    let factor = theirs.as_secs_f64() / ours.as_secs_f64();
+    eprintln!(
+        "{MEASURED} sequences, {REPETITIONS} times: ours {ours:?}, reference {theirs:?}, {factor:.1} times faster"
+    );
+    let wanted: Option<f64> = std::env::var("SMP_TEST_SPEEDUP").ok().and_then(|text| text.parse().ok());
+    assert!(wanted.is_none_or(|wanted| factor >= wanted), "only {factor:.1} times faster");
+}
+
+/// The sequences that are measured, and how often each is run.
+const MEASURED: u64 = 300;
+const REPETITIONS: usize = 5;
 
 fn first_difference(ours: &[Outcome], theirs: &[Outcome]) -> Option<usize> {
     (0..ours.len().max(theirs.len())).find(|&i| match (ours.get(i), theirs.get(i)) {

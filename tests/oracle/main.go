@@ -17,7 +17,7 @@ import (
 
 // A request is one case. The operation decides which fields are used.
 type request struct {
-	// apply, two-way, three-way, merge2, merge3, status, manage or measure
+	// apply, two-way, three-way, merge2, merge3, status, manage, measure-managed or measure
 	Operation string `json:"operation"`
 
 	// The texts of the objects by their role: JSON for patches, YAML for merges.
@@ -39,7 +39,7 @@ type request struct {
 	// To manage: the requests that write one object, in order.
 	Steps []step `json:"steps"`
 
-	// To measure: how many objects are patched.
+	// To measure: how many objects are patched, or how often the steps are run.
 	Count int `json:"count"`
 }
 
@@ -74,6 +74,8 @@ func solve(r *request) (a answer) {
 		result, err = readiness(r)
 	case "manage":
 		result, err = manage(r)
+	case "measure-managed":
+		result, err = measureManaged(r)
 	case "measure":
 		result, err = measure(r)
 	default:

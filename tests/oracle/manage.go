@@ -79,6 +79,29 @@ func manage(r *request) ([]byte, error) {
 	return json.Marshal(outcomes)
 }
 
+// Runs the steps as often as the case says, and measures the time of the requests in nanoseconds. What
+// they need besides objects, and the objects themselves, are created before.
+func measureManaged(r *request) ([]byte, error) {
+	types, err := kindTypes()
+	if err != nil {
+		return nil, err
+	}
+	var total time.Duration
+	for i := 0; i < r.Count; i++ {
+		var live *unstructured.Unstructured
+		for _, s := range r.Steps {
+			if s.Operation == "extract" {
+				continue
+			}
+			after, duration, err := s.write(types, live)
+			if total += duration; err == nil {
+				live = after
+			}
+		}
+	}
+	return json.Marshal(total.Nanoseconds())
+}
+
 func failure(err error) outcome {
 	o := outcome{Error: err.Error()}
 	status, ok := err.(apierrors.APIStatus)
@@ -113,42 +136,50 @@ func success(live *unstructured.Unstructured) (outcome, error) {
 }
 
 func (s *step) run(types *types, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	object := &unstructured.Unstructured{Object: map[string]any{}}
-	content, err := read(string(s.Object))
-	if err != nil {
-		return nil, err
-	}
-	object.Object = content
-	gvk := object.GroupVersionKind()
 	if s.Operation == "extract" {
 		return types.extract(live, s.Manager, s.Subresource)
 	}
+	after, _, err := s.write(types, live)
+	return after, err
+}
+
+// Applies or updates. Also returns the duration of the request itself.
+func (s *step) write(types *types, live *unstructured.Unstructured) (*unstructured.Unstructured, time.Duration, error) {
+	object := &unstructured.Unstructured{}
+	content, err := read(string(s.Object))
+	if err != nil {
+		return nil, 0, err
+	}
+	object.Object = content
+	gvk := object.GroupVersionKind()
 	if live == nil {
 		live = &unstructured.Unstructured{Object: map[string]any{}}
 		live.SetGroupVersionKind(gvk)
 	}
 	manager, err := types.manager(gvk, s.Subresource, s.Reset)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	// Both functions may change their arguments.
-	old := live.DeepCopy()
+	old, current := live.DeepCopy(), live.DeepCopy()
+	start := time.Now()
 	var after runtime.Object
 	if s.Operation == "apply" {
-		after, err = manager.Apply(live.DeepCopy(), object, s.Manager, s.Force)
+		after, err = manager.Apply(current, object, s.Manager, s.Force)
 	} else {
-		after, err = manager.Update(live.DeepCopy(), object, s.Manager)
+		after, err = manager.Update(current, object, s.Manager)
 	}
+	duration := time.Since(start)
 	if err != nil {
-		return nil, err
+		return nil, duration, err
 	}
 	result, ok := after.(*unstructured.Unstructured)
 	if !ok {
-		return nil, fmt.Errorf("the result is a %T", after)
+		return nil, duration, fmt.Errorf("the result is a %T", after)
 	}
 	// The server responds in the version of the request.
 	result.SetGroupVersionKind(gvk)
-	return result, setTime(old, result, s.Time)
+	return result, duration, setTime(old, result, s.Time)
 }
 
 // Replaces the time of the entries that were just written. Steps are given times in the past.

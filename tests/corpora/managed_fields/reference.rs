@@ -28,6 +28,19 @@ impl Reference {
         Self { process, input, output }
     }
 
+    /// The nanoseconds that the steps of a sequence take if they are run as often as given.
+    pub fn measure(&mut self, steps: &[Step], count: usize) -> u64 {
+        let input = self.input.as_mut().expect("still open");
+        let steps: Vec<Value> = steps.iter().map(Step::request).collect();
+        writeln!(input, "{}", json!({"operation": "measure-managed", "steps": steps, "count": count}))
+            .and_then(|()| input.flush())
+            .expect("the oracle reads");
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("an answer");
+        let answer: Value = serde_json::from_str(&line).expect("JSON");
+        answer["result"].as_u64().unwrap_or_else(|| panic!("no result: {line}"))
+    }
+
     /// The outcomes of the steps of some sequences, in order.
     pub fn ask(&mut self, sequences: &[&[Step]]) -> Vec<Vec<Outcome>> {
         let input = self.input.as_mut().expect("still open");

@@ -1,6 +1,7 @@
 //! Random sequences of requests that write one object.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use kubectl_smp_testing::dice::Dice;
 use serde_json::{Map, Value, json};
@@ -85,6 +86,21 @@ impl Step {
     }
 }
 
+impl Step {
+    /// Returns the object after an apply or update that succeeds.
+    fn write(&self, live: Option<&Value>, object: &Value, schema: &Schema) -> Option<Value> {
+        let options = Options::new(schema)
+            .time(self.time.as_str())
+            .force(self.is_forced)
+            .subresource(self.subresource)
+            .reset_fields(self.reset.clone());
+        match self.verb {
+            Verb::Apply => apply(live, object, self.manager, &options).ok()?.into_object().ok(),
+            _ => update(live, object, self.manager, &options).ok(),
+        }
+    }
+}
+
 /// The reference extracts neither kind nor name.
 fn without_identity(mut object: Value) -> Value {
     for field in ["apiVersion", "kind"] {
@@ -117,6 +133,22 @@ pub fn run(steps: &[Step], schema: &Schema) -> Vec<Outcome> {
         outcome
     };
     steps.iter().map(run).collect()
+}
+
+/// Returns the time that the steps take if they are run as often as given, without extractions.
+pub fn measure(steps: &[Step], schema: &Schema, count: usize) -> Duration {
+    let mut total = Duration::ZERO;
+    for _ in 0..count {
+        let mut live: Option<Value> = None;
+        for step in steps.iter().filter(|step| step.verb != Verb::Extract) {
+            let (old, object) = (live.clone(), step.object.clone());
+            let start = Instant::now();
+            let after = step.write(old.as_ref(), &object, schema);
+            total += start.elapsed();
+            live = after.or(live);
+        }
+    }
+    total
 }
 
 /// Returns the schema of a sequence. With the documents of the reference, list entries may lack required keys, whose

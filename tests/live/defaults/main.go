@@ -48,6 +48,7 @@ type table map[string]map[string]map[string]seen
 type seen struct {
 	text         string
 	replacesZero bool
+	isOmitted    bool
 }
 
 // A filler creates objects with all structs and no scalars. The field at `absent` is left out.
@@ -100,20 +101,26 @@ type fieldDefaults struct {
 
 	// The fields whose zero value, such as an empty string, counts as absent.
 	Zero []string `json:"zero,omitempty"`
+
+	// The fields whose zero value, such as false or an empty list, is not written.
+	Omit []string `json:"omit,omitempty"`
 }
 
 // Returns the defaults of each type. Those that depend on the field that has the type are listed
 // under its name.
 func (t table) defaults() map[string]*fieldDefaults {
 	out := map[string]*fieldDefaults{}
+	of := func(owner string) *fieldDefaults {
+		if out[owner] == nil {
+			out[owner] = &fieldDefaults{Fields: map[string]json.RawMessage{}}
+		}
+		return out[owner]
+	}
 	add := func(owner, field string, value seen) {
 		if value.text == "" {
 			return
 		}
-		if out[owner] == nil {
-			out[owner] = &fieldDefaults{Fields: map[string]json.RawMessage{}}
-		}
-		fields := out[owner]
+		fields := of(owner)
 		if _, known := fields.Fields[field]; !known && value.replacesZero {
 			fields.Zero = append(fields.Zero, field)
 			sort.Strings(fields.Zero)
@@ -123,8 +130,15 @@ func (t table) defaults() map[string]*fieldDefaults {
 	for name, fields := range t {
 		for field, byParent := range fields {
 			values := map[seen]bool{}
+			isOmitted := false
 			for _, value := range byParent {
 				values[value] = true
+				isOmitted = value.isOmitted
+			}
+			if isOmitted {
+				fields := of(name)
+				fields.Omit = append(fields.Omit, field)
+				sort.Strings(fields.Omit)
 			}
 			for parent, value := range byParent {
 				if len(values) == 1 {
@@ -169,7 +183,7 @@ func isLeaf(t reflect.Type) bool {
 	case "ObjectMeta", "TypeMeta", "VolumeAttachmentSource":
 		return true
 	}
-	return isValue(t) || strings.HasSuffix(t.Name(), "Status")
+	return isValue(t)
 }
 
 func (f *filler) fill(value reflect.Value, at position) {
@@ -246,7 +260,7 @@ func (t table) fields(owner string, before, after reflect.Value, at position, pa
 
 func (t table) record(owner string, goField reflect.StructField, value reflect.Value, parent string) {
 	field, _ := jsonName(goField)
-	found := seen{text: defaultText(goField, value)}
+	found := seen{text: defaultText(goField, value), isOmitted: omitsZero(goField)}
 	switch value.Kind() {
 	case reflect.String, reflect.Int32, reflect.Int64:
 		found.replacesZero = !value.IsZero()
@@ -261,6 +275,15 @@ func (t table) record(owner string, goField reflect.StructField, value reflect.V
 		fmt.Fprintf(os.Stderr, "%s.%s has several defaults in %s: %v and %v\n", owner, field, parent, known, found)
 	}
 	t[owner][field][parent] = found
+}
+
+// Returns true if the zero value of a field is not written, and is not the value behind a pointer.
+func omitsZero(field reflect.StructField) bool {
+	switch field.Type.Kind() {
+	case reflect.Bool, reflect.String, reflect.Int32, reflect.Int64, reflect.Map, reflect.Slice:
+		return strings.Contains(field.Tag.Get("json"), ",omitempty")
+	}
+	return false
 }
 
 // Returns what a response of the server has in a field that was absent.

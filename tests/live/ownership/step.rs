@@ -270,7 +270,8 @@ impl Answer {
             (Self::Conflict(ours), Self::Conflict(theirs)) => {
                 (sorted(ours) != sorted(theirs)).then(|| format!("ours:   {ours}\ntheirs: {theirs}"))
             }
-            _ => Some(format!("ours:   {self:?}\ntheirs: {theirs:?}")),
+            (Self::Invalid(why), _) => Some(format!("ours:   {why}\ntheirs: {}", theirs.name())),
+            _ => Some(format!("ours:   {}\ntheirs: {}", self.name(), theirs.name())),
         }
     }
 }

@@ -27,7 +27,8 @@ const BUILT_IN: &str = "io.k8s.api.";
 /// Fills in the defaults of an object, as an API server does before it validates and stores it. Objects of unknown
 /// kinds stay unchanged.
 ///
-/// For built-in kinds this includes the empty values that servers always write, such as `status: {}`. The defaults
+/// For built-in kinds, empty values are added and removed as servers write them: `status: {}` is always there, and
+/// `paused: false` is not. The defaults
 /// are those of Kubernetes 1.36. Requests of whole Pods that are derived from those of their containers are not
 /// computed.
 ///
@@ -90,6 +91,9 @@ impl Filler {
             map.retain(|_, value| !value.is_null());
         }
         let own = name.and_then(|name| TABLE.get(name));
+        if let Some(own) = own {
+            own.omit(map);
+        }
         let skipped = rules::skipped(map, name.unwrap_or_default());
         for defaults in place.into_iter().chain(own) {
             defaults.fill(map, skipped);

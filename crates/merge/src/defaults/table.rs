@@ -19,6 +19,9 @@ pub(super) struct FieldDefaults {
     /// The fields whose zero value counts as absent.
     #[serde(default)]
     zero: Vec<String>,
+    /// The fields whose zero value is not written.
+    #[serde(default)]
+    omit: Vec<String>,
     /// Further defaults of the types of some fields, which these types do not have elsewhere.
     #[serde(skip)]
     pub(super) places: FxHashMap<String, FieldDefaults>,
@@ -43,6 +46,21 @@ fn read() -> FxHashMap<String, FieldDefaults> {
 }
 
 impl FieldDefaults {
+    /// Removes the fields that have their zero value, as an encoder does.
+    pub(super) fn omit(&self, map: &mut Map<String, Value>) {
+        for name in &self.omit {
+            let is_omitted = |value: &Value| match value {
+                Value::Bool(flag) => !flag,
+                Value::Array(list) => list.is_empty(),
+                Value::Object(fields) => fields.is_empty(),
+                value => is_zero(value),
+            };
+            if map.get(name).is_some_and(is_omitted) {
+                map.remove(name);
+            }
+        }
+    }
+
     /// Adds the fields that are absent, null or zero, apart from some.
     pub(super) fn fill(&self, map: &mut Map<String, Value>, skipped: &[&str]) {
         for (name, default) in self.fields.iter().filter(|(name, _)| !skipped.contains(&name.as_str())) {

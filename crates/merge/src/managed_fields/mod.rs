@@ -49,6 +49,7 @@ mod removal;
 mod reset;
 mod scale;
 mod time;
+mod typed;
 mod types;
 mod updater;
 mod validation;
@@ -63,6 +64,7 @@ pub use options::{Converter, Options};
 pub use path_element::{Path, PathElement};
 pub use reset::PathPattern;
 pub use scale::ReplicasPaths;
+pub use typed::{apply_typed, extract_typed, update_typed};
 
 #[cfg(test)]
 mod tests;

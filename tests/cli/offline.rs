@@ -1,0 +1,142 @@
+//! `apply --dry-run=client --live`, `diff --live` and `owners -f`: no cluster is used.
+
+use std::path::Path;
+use std::process::Output;
+
+use kubectl_smp_testing::program::{run, run_ok, stderr, stdout, temp_dir_from_text, write};
+use serde_json::Value;
+
+const FILES: &str = "\
+-- web.yaml --
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec: {ports: [{port: 80}]}
+-- changed.yaml --
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec: {ports: [{port: 80, targetPort: http}]}
+";
+
+const APPLY: [&str; 2] = ["apply", "--dry-run=client"];
+
+fn with(start: &[&'static str], rest: &[&'static str]) -> Vec<&'static str> {
+    [start, rest].concat()
+}
+
+/// Writes the object that an apply to an empty dump returns, and returns the directory.
+fn applied() -> tempfile::TempDir {
+    let home = temp_dir_from_text(FILES);
+    write(&home.path().join("none.yaml"), "");
+    let args = [
+        "-f",
+        "web.yaml",
+        "--live",
+        "none.yaml",
+        "--field-manager=first",
+        "-o",
+        "yaml",
+        "--show-managed-fields",
+    ];
+    let live = run_ok(home.path(), &with(&APPLY, &args));
+    write(&home.path().join("live.yaml"), &live);
+    home
+}
+
+fn status(output: &Output) -> Option<i32> {
+    output.status.code()
+}
+
+fn apply(home: &Path, args: &[&'static str]) -> Output {
+    run(home, &with(&with(&APPLY, &["--live", "live.yaml"]), args))
+}
+
+#[test]
+fn objects_of_a_dump_are_applied_with_defaults_and_managed_fields() {
+    let home = applied();
+    let live = std::fs::read_to_string(home.path().join("live.yaml")).expect("readable");
+    for part in ["targetPort: 80", "type: ClusterIP", "manager: first", "f:ports:"] {
+        assert!(live.contains(part), "{part} in {live}");
+    }
+    let again = apply(home.path(), &["-f", "web.yaml", "--field-manager=first"]);
+    assert_eq!(stdout(&again), "service/web unchanged (dry run)\n");
+    assert_eq!(status(&again), Some(0));
+}
+
+#[test]
+fn conflicts_fail_unless_they_are_forced() {
+    let home = applied();
+    let home = home.path();
+    // The first manager owns the entry, but the default of the target port has no owner.
+    let found = apply(home, &["-f", "changed.yaml"]);
+    assert_eq!((status(&found), stdout(&found).as_str()), (Some(0), "service/web configured (dry run)\n"));
+    write(
+        &home.join("other.yaml"),
+        "{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {type: NodePort}}",
+    );
+    let first = run_ok(
+        home,
+        &with(&APPLY, &["--live", "live.yaml", "-f", "other.yaml", "-o", "yaml", "--show-managed-fields"]),
+    );
+    write(&home.join("live.yaml"), &first);
+    write(
+        &home.join("third.yaml"),
+        "{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {type: ClusterIP}}",
+    );
+    let third = ["-f", "third.yaml", "--field-manager=third"];
+    let found = apply(home, &third);
+    assert_eq!((status(&found), stdout(&found).as_str()), (Some(1), ""));
+    assert!(stderr(&found).contains("spec.type: owned by `kubectl-smp`"), "{}", stderr(&found));
+    for flag in ["--force-conflicts", "--force-conflicts-with=kubectl-smp"] {
+        let forced = apply(home, &with(&third, &[flag]));
+        assert_eq!(status(&forced), Some(0), "{}", stderr(&forced));
+        assert!(stderr(&forced).contains("takes spec.type from `kubectl-smp`"), "{}", stderr(&forced));
+        assert!(stderr(&forced).contains("its value NodePort is lost"), "{}", stderr(&forced));
+    }
+    let other = apply(home, &with(&third, &["--force-conflicts-with=other"]));
+    assert_eq!(status(&other), Some(1));
+}
+
+#[test]
+fn diff_of_a_dump_shows_no_defaults_as_changes() {
+    let home = applied();
+    let same = run(home.path(), &["diff", "--live", "live.yaml", "-f", "web.yaml", "--field-manager=first"]);
+    assert_eq!((status(&same), stdout(&same).as_str()), (Some(0), ""), "{}", stderr(&same));
+    let changed = run(
+        home.path(),
+        &["diff", "--live", "live.yaml", "-f", "changed.yaml", "--field-manager=first", "-o", "fields"],
+    );
+    assert_eq!(status(&changed), Some(1));
+    assert!(stdout(&changed).contains("targetPort"), "{}", stdout(&changed));
+}
+
+#[test]
+fn owners_of_a_dump_are_shown_and_requests_printed() {
+    let home = applied();
+    let text = run_ok(home.path(), &["owners", "-f", "live.yaml"]);
+    assert!(text.contains("port: 80") && text.contains("# first"), "{text}");
+    let json: Value =
+        serde_json::from_str(&run_ok(home.path(), &["owners", "-f", "live.yaml", "-o", "json"]))
+            .expect("JSON");
+    assert_eq!(json["objects"][0]["owners"][0]["manager"], "first");
+    let field = "spec.ports[port=80,protocol=TCP].port";
+    let given = run_ok(
+        home.path(),
+        &["owners", "-f", "live.yaml", "--field-manager=first", "--give", field, "--to", "second"],
+    );
+    assert!(given.contains("--field-manager=second") && given.contains("--field-manager=first"), "{given}");
+    let dropped = run_ok(home.path(), &["owners", "-f", "live.yaml", "--drop", "first"]);
+    assert!(dropped.contains("/metadata/managedFields"), "{dropped}");
+    let unknown = run(home.path(), &["owners", "-f", "live.yaml", "--take", "spec.nothing"]);
+    assert_eq!(status(&unknown), Some(1));
+}
+
+#[test]
+fn flags_without_effect_are_rejected() {
+    let home = temp_dir_from_text(FILES);
+    let no_dry_run = run(home.path(), &["apply", "-f", "web.yaml", "--live", "web.yaml"]);
+    assert_eq!(status(&no_dry_run), Some(2));
+    let yes = run(home.path(), &["owners", "-f", "web.yaml", "--yes"]);
+    assert_eq!(status(&yes), Some(2));
+}
