@@ -17,6 +17,9 @@ pub(super) fn filled(node: &Node, cursor: Cursor<'_>) -> Node {
 /// Removes and adds the fields in which a node differs from a JSON value.
 fn update(node: &mut Node, filled: &serde_json::Value) {
     let span = node.meta.span;
+    if node.is_null() && !filled.is_null() {
+        *node = Node::from(filled).with_span(span);
+    }
     match (&mut node.value, filled) {
         (Value::List(list), serde_json::Value::Array(entries)) => {
             list.iter_mut().zip(entries).for_each(|(entry, filled)| update(entry, filled));
@@ -32,7 +35,6 @@ fn update(node: &mut Node, filled: &serde_json::Value) {
                 }
             }
         }
-        (_, filled) if node.is_null() && !filled.is_null() => *node = Node::from(filled).with_span(span),
         _ => {}
     }
 }

@@ -48,13 +48,15 @@ pub fn fill(object: &mut Value, schema: &Schema) {
     }
 }
 
-/// Fills in the defaults of a value of a type.
+/// Fills in the defaults of a value of a type. Nulls that a CRD does not allow are replaced or removed.
 pub fn fill_value(value: &mut Value, cursor: Cursor<'_>) {
-    Filler { depth: 0 }.fill(value, cursor, None);
+    Filler { depth: 0, keeps_nulls: cursor.constraints().keeps_nulls }.fill(value, cursor, None);
 }
 
 struct Filler {
     depth: usize,
+    /// True if the CRD keeps null in fields that do not allow it.
+    keeps_nulls: bool,
 }
 
 impl Filler {
@@ -68,6 +70,7 @@ impl Filler {
             Value::Array(list) if cursor.type_kind() == TypeKind::Array => {
                 let element = cursor.element();
                 for entry in list.iter_mut().filter(|_| element.is_known()) {
+                    replace_null(entry, element);
                     self.fill(entry, element, None);
                 }
             }
@@ -99,6 +102,10 @@ impl Filler {
             defaults.fill(map, skipped);
         }
         fill_declared(map, cursor);
+        if !self.keeps_nulls && name.is_none() {
+            let below = |field: &str| cursor.declared(field).unwrap_or_else(|| cursor.additional());
+            map.retain(|field, value| !is_removed(value, below(field)));
+        }
         for (field, value) in map.iter_mut().filter(|(_, value)| value.is_object() || value.is_array()) {
             let below = cursor.declared(field).unwrap_or_else(|| cursor.additional());
             if below.is_known() {
@@ -112,17 +119,32 @@ impl Filler {
     }
 }
 
-/// Fills in the defaults of a CRD. Null is replaced by the default, unless the field is nullable.
+/// Fills in the defaults of a CRD.
 fn fill_declared(map: &mut serde_json::Map<String, Value>, cursor: Cursor<'_>) {
     for (name, field) in cursor.fields().filter(|(_, field)| field.has_default()) {
-        let is_absent = match map.get(name) {
-            None => true,
-            Some(value) => value.is_null() && !field.constraints().nullable,
-        };
-        if is_absent {
-            map.insert(name.into(), field.constraints().default.unwrap_or_default());
+        match map.get_mut(name) {
+            Some(value) => replace_null(value, field),
+            None => drop(map.insert(name.into(), field.constraints().default.unwrap_or_default())),
         }
     }
+    let additional = cursor.additional();
+    if additional.has_default() {
+        let others = map.iter_mut().filter(|(name, _)| cursor.declared(name).is_none());
+        others.for_each(|(_, value)| replace_null(value, additional));
+    }
+}
+
+/// Replaces null by the default of a CRD, unless the field is nullable.
+fn replace_null(value: &mut Value, cursor: Cursor<'_>) {
+    if value.is_null() && cursor.has_default() && !cursor.constraints().nullable {
+        *value = cursor.constraints().default.unwrap_or_default();
+    }
+}
+
+/// Returns true if a server removes the value of a custom resource's field: null that the schema does not allow.
+/// Metadata is decoded, not pruned.
+fn is_removed(value: &Value, field: Cursor<'_>) -> bool {
+    value.is_null() && field.is_known() && field.type_name().is_none() && !field.constraints().nullable
 }
 
 #[cfg(test)]

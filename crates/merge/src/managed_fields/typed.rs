@@ -91,7 +91,7 @@ mod tests {
 
     fn web(replicas: Option<i32>, paused: Option<bool>) -> Deployment {
         let spec = DeploymentSpec { replicas, paused, ..DeploymentSpec::default() };
-        let mut object = Deployment { spec: Some(spec), ..Deployment::default() };
+        let mut object = Deployment { spec, ..Deployment::default() };
         object.metadata.name = Some("web".into());
         object
     }
@@ -102,7 +102,7 @@ mod tests {
         let options = Options::new(&schema);
         let live = apply_typed(None, &web(Some(1), None), "a", &options).expect("valid").expect("new");
         let mut new = live.clone();
-        new.spec.as_mut().expect("a spec").replicas = Some(3);
+        new.spec.replicas = Some(3);
         let live = update_typed(Some(&live), &new, "scaler", &options).expect("valid");
         let managers = live.metadata.managed_fields.as_deref().unwrap_or_default();
         assert!(managers.iter().any(|entry| entry.manager.as_deref() == Some("scaler")));
@@ -110,6 +110,6 @@ mod tests {
         assert_eq!(conflicts.expect_err("a conflict").as_slice()[0].manager.name, "scaler");
         let own = extract_typed(&live, "a", &options).expect("valid").expect("applied");
         assert_eq!(own.metadata.name.as_deref(), Some("web"));
-        assert_eq!(own.spec.and_then(|spec| spec.replicas), None);
+        assert_eq!(own.spec.replicas, None);
     }
 }
