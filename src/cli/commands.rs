@@ -10,6 +10,8 @@ use clap::{
 };
 
 use super::render::MessageArgs;
+#[cfg(feature = "test-server")]
+use super::test_server;
 #[cfg(feature = "cluster")]
 use super::{apply, applyset, delete, diff, drift, owners, wait};
 use super::{
@@ -99,6 +101,12 @@ pub(super) enum Command {
     /// The patch is verified before it is printed: applied to the original, it must give the modified
     /// manifest.
     CreatePatch(create_patch::CreatePatchArgs),
+    /// Serve an API server in memory, for tests of clients and controllers
+    ///
+    /// It answers as kube-apiserver does, on a loopback port with a CA and a token of its own. It has no
+    /// authorization and no admission webhooks, and answers exec, logs and proxy with 501.
+    #[cfg(feature = "test-server")]
+    TestServer(test_server::TestServerArgs),
     /// Finish or roll back an interrupted write
     Recover(recover::RecoverArgs),
     /// Inspect, fetch, compile and lint schemas

@@ -61,6 +61,8 @@ mod schema;
 mod select;
 mod signals;
 mod target;
+#[cfg(feature = "test-server")]
+mod test_server;
 mod tree;
 mod validation;
 mod version;
@@ -134,6 +136,8 @@ fn execute(command: Command, sources: &SourceMap) -> Outcome {
         Command::Lock(args) => lock::run(&args, sources),
         Command::Cache(args) => cache::run(&args),
         Command::Options => package::print(&help::options(&commands::all())).map(|()| ExitCode::SUCCESS),
+        #[cfg(feature = "test-server")]
+        Command::TestServer(args) => test_server::run(&args),
         Command::Version(args) => version::run(&args),
     }
 }

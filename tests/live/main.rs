@@ -20,6 +20,7 @@ mod faults;
 mod history;
 mod interrupted;
 mod last_applied;
+mod memory;
 mod oracle;
 mod ownership;
 mod permissions;

@@ -42,6 +42,7 @@ mod cel_worker;
 mod constraints;
 mod defaults;
 mod formats;
+mod label_selector;
 mod labels;
 mod lists;
 mod misplaced_field;
@@ -63,6 +64,7 @@ mod violation;
 mod walk;
 mod walk_step;
 
+pub use label_selector::LabelSelector;
 pub use options::ValidateOptions;
 #[cfg(feature = "cel")]
 pub use policy::AdmissionPolicies;

@@ -22,6 +22,7 @@ pub struct ValidateOptions {
     /// The Kubernetes release, such as `(1, 34)`, that decides which API versions are deprecated or removed.
     /// Defaults to the newest known release.
     pub kubernetes: Option<(u32, u32)>,
+    pub(super) has_positions: bool,
     #[cfg(feature = "cel")]
     pub(super) policies: Option<Arc<AdmissionPolicies>>,
     compiled: Arc<RwLock<FxHashMap<Box<str>, Arc<CompiledConstraints>>>>,
@@ -32,6 +33,13 @@ impl ValidateOptions {
     #[must_use]
     pub fn for_kubernetes(major: u32, minor: u32) -> Self {
         Self { kubernetes: Some((major, minor)), ..Self::default() }
+    }
+
+    /// Names list entries by their position in the paths of violations, as API servers do. By default they are named
+    /// by their keys.
+    #[must_use]
+    pub fn with_positions(self) -> Self {
+        Self { has_positions: true, ..self }
     }
 
     /// Returns the oldest and the newest known Kubernetes release.

@@ -83,10 +83,8 @@ pub fn type_violations(node: &Node, cursor: Cursor<'_>) -> Vec<Violation> {
 
 impl<'n> SchemaWalk<'n> {
     fn path(&self) -> FieldPath {
-        let element = match self.decoding {
-            Decoding::Types => WalkStep::position,
-            Decoding::BuiltIn | Decoding::Structural => WalkStep::element,
-        };
+        let has_positions = self.decoding == Decoding::Types || self.options.has_positions;
+        let element = if has_positions { WalkStep::position } else { WalkStep::element };
         self.steps.iter().map(element).collect()
     }
 

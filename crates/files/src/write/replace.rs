@@ -57,6 +57,20 @@ pub fn replace_private_file(path: &Path, content: &[u8]) -> Result<()> {
     write_and_rename(&real, content, FileMode::Private).map_err(failed)
 }
 
+/// Removes a file if it still has this content, so that a file of another program stays.
+///
+/// # Errors
+/// The file cannot be read or removed. A file that does not exist is no error.
+pub fn remove_own_file(path: &Path, content: &[u8]) -> Result<()> {
+    let failed = |error: io::Error| write_error(path, &error);
+    match std::fs::read(path) {
+        Ok(found) if found == content => std::fs::remove_file(path).map_err(failed),
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(failed(error)),
+    }
+}
+
 /// The mode of a written file.
 #[derive(Clone, Copy)]
 enum FileMode<'m> {

@@ -64,6 +64,7 @@ pub use options::{Converter, Options};
 pub use path_element::{Path, PathElement};
 pub use reset::PathPattern;
 pub use scale::ReplicasPaths;
+pub use time::Timestamp;
 pub use typed::{apply_typed, extract_typed, update_typed};
 
 #[cfg(test)]

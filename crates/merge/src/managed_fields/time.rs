@@ -4,9 +4,9 @@ use std::fmt;
 
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// Seconds since 1970-01-01T00:00:00Z.
+/// A time in seconds since 1970-01-01T00:00:00Z. It is displayed as API servers write times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Timestamp(i64);
+pub struct Timestamp(i64);
 
 const SECONDS_PER_DAY: i64 = 86_400;
 /// Days from 0000-03-01 to 1970-01-01.
@@ -18,7 +18,7 @@ impl Timestamp {
     ///
     /// # Errors
     /// Fails on texts that are not RFC 3339.
-    pub(super) fn parse(text: &str) -> Result<Self> {
+    pub fn parse(text: &str) -> Result<Self> {
         let invalid = || {
             Diagnostic::error(Code::InvalidValue, format!("invalid time {text:?} in managed fields"))
                 .help("write it in RFC 3339, such as 2026-01-31T12:00:00Z")
@@ -26,7 +26,15 @@ impl Timestamp {
         read(text).map(Self).ok_or_else(invalid)
     }
 
-    pub(super) fn seconds(self) -> i64 {
+    /// Creates a time from the seconds since 1970-01-01T00:00:00Z.
+    #[must_use]
+    pub fn from_seconds(seconds: i64) -> Self {
+        Self(seconds)
+    }
+
+    /// Returns the seconds since 1970-01-01T00:00:00Z.
+    #[must_use]
+    pub fn seconds(self) -> i64 {
         self.0
     }
 }

@@ -96,9 +96,14 @@ fn names_of(entry: KindEntry<'_>) -> Vec<SmolStr> {
     if names.is_empty() {
         names.push(plural(entry.kind()).into());
     }
-    let short = SHORT_NAMES.iter().filter(|(_, kind)| is_kubernetes(entry.group()) && *kind == entry.kind());
-    names.extend(short.map(|(name, _)| SmolStr::from(*name)));
+    names.extend(short_names(&entry.gvk()).map(SmolStr::from));
     names
+}
+
+/// Returns the short names of a kind of Kubernetes.
+pub fn short_names(gvk: &Gvk) -> impl Iterator<Item = &'static str> {
+    let is_called = is_kubernetes(&gvk.group);
+    SHORT_NAMES.iter().filter(move |(_, kind)| is_called && *kind == gvk.kind).map(|(name, _)| *name)
 }
 
 /// Returns all kinds with a known type.

@@ -30,32 +30,59 @@ pub struct ResourcePath {
     pub subresource: String,
 }
 
-impl ResourcePath {
-    /// Parses a path without a query. Returns `None` if no kind of the schema is served there.
+/// The parts of a REST API path, each as written; empty if the path lacks it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathParts<'p> {
+    /// The API version, such as `apps/v1`.
+    pub api_version: &'p str,
+    /// The namespace.
+    pub namespace: &'p str,
+    /// The plural of the resource.
+    pub plural: &'p str,
+    /// The name of the object.
+    pub name: &'p str,
+    /// The subresource, with slashes if it has several parts.
+    pub subresource: &'p str,
+}
+
+impl<'p> PathParts<'p> {
+    /// Splits a path without a query. Returns `None` if it has not the form of a resource's path.
     #[must_use]
-    pub fn parse(schema: &Schema, path: &str) -> Option<Self> {
-        let parts: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
-        let (api_version, rest) = match parts.as_slice() {
-            ["api", version, rest @ ..] => ((*version).to_string(), rest),
-            ["apis", group, version, rest @ ..] => (format!("{group}/{version}"), rest),
-            _ => return None,
+    pub fn parse(path: &'p str) -> Option<Self> {
+        let (api_version, rest) = if let Some(rest) = path.strip_prefix("/api/") {
+            rest.split_once('/')?
+        } else {
+            let rest = path.strip_prefix("/apis/")?;
+            let end = rest.match_indices('/').nth(1)?.0;
+            (&rest[..end], &rest[end + 1..])
         };
+        let parts: Vec<&str> = rest.splitn(5, '/').collect();
         // A namespace is also an object, with its own subresources.
         let is_of_namespace = |rest: &[&str]| matches!(rest, [] | ["status" | "finalize"]);
-        let (namespace, rest) = match rest {
+        let (namespace, rest) = match parts.as_slice() {
             ["namespaces", namespace, rest @ ..] if !is_of_namespace(rest) => (*namespace, rest),
             rest => ("", rest),
-        };
-        let (plural, name, subresource) = match rest {
-            [plural] => (plural, "", ""),
-            [plural, name] => (plural, *name, ""),
-            [plural, name, subresource] => (plural, *name, *subresource),
-            _ => return None,
         };
         if rest.iter().any(|part| part.is_empty()) {
             return None;
         }
-        let gvk = find_resource(schema, plural, &api_version)?;
+        let (plural, name, subresource) = match rest {
+            [plural] => (*plural, "", ""),
+            [plural, name] => (*plural, *name, ""),
+            [plural, name, subresource] => (*plural, *name, *subresource),
+            _ => return None,
+        };
+        Some(Self { api_version, namespace, plural, name, subresource })
+    }
+}
+
+impl ResourcePath {
+    /// Parses a path without a query. Returns `None` if no kind of the schema is served there.
+    #[must_use]
+    pub fn parse(schema: &Schema, path: &str) -> Option<Self> {
+        let PathParts { api_version, namespace, plural, name, subresource } =
+            PathParts::parse(path).filter(|parts| !parts.subresource.contains('/'))?;
+        let gvk = find_resource(schema, plural, api_version)?;
         let is_there = match schema.scope(&gvk) {
             Some(Scope::Cluster) => namespace.is_empty(),
             _ => name.is_empty() || !namespace.is_empty(),

@@ -1,0 +1,142 @@
+//! The admission that every cluster has: namespaces must exist, and some fields are set.
+
+use serde_json::{Value, json};
+
+use crate::metadata::{self, meta};
+use crate::request::{Target, WriteOptions};
+use crate::state::{State, text};
+use crate::status::{Cause, Failure, Result};
+
+/// The tolerations of Pods for nodes that fail, with their times.
+const TOLERATIONS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+const TOLERATION_SECONDS: i64 = 300;
+
+/// Built-in priority classes, which every cluster has.
+const PRIORITY_CLASSES: [(&str, i64); 2] =
+    [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)];
+
+impl State {
+    /// Admits a new object.
+    pub(crate) fn admit_create(
+        &mut self,
+        target: &Target,
+        object: &mut Value,
+        _options: &mut WriteOptions,
+    ) -> Result<()> {
+        self.check_namespace_exists(target, object)?;
+        match &*target.resource.collection() {
+            "pods" => {
+                add_tolerations(object);
+                self.set_priority(target, object)?;
+            }
+            "persistentvolumeclaims" => protect(object, "kubernetes.io/pvc-protection"),
+            "persistentvolumes" => protect(object, "kubernetes.io/pv-protection"),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Admits a change.
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as for creations")]
+    pub(crate) fn admit_update(
+        &mut self,
+        target: &Target,
+        object: &mut Value,
+        old: &Value,
+        _options: &mut WriteOptions,
+    ) -> Result<()> {
+        if target.resource.collection() == "pods" && target.subresource.is_none() {
+            add_tolerations(object);
+            for field in ["priority", "preemptionPolicy"] {
+                if object["spec"].get(field).is_none()
+                    && let Some(value) = old["spec"].get(field)
+                {
+                    object["spec"][field] = value.clone();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Admits a deletion.
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as for creations")]
+    pub(crate) fn admit_delete(&self, _target: &Target) -> Result<()> {
+        Ok(())
+    }
+
+    /// Rejects new objects in namespaces that do not exist or are deleted.
+    fn check_namespace_exists(&self, target: &Target, object: &Value) -> Result<()> {
+        if !target.resource.is_namespaced {
+            return Ok(());
+        }
+        let name = target.namespace.as_str();
+        let Some(namespace) = self.namespace(name) else {
+            return Err(Failure::not_found(crate::status::Named { group: "", what: "namespaces", name }));
+        };
+        if !metadata::is_deleted(namespace) {
+            return Ok(());
+        }
+        let why = format!("unable to create new content in namespace {name} because it is being terminated");
+        let message = format!("namespace {name} is being terminated");
+        let cause = Cause::new("NamespaceTerminating", "metadata.namespace", message);
+        let named = target.resource.named(meta(object, "name"));
+        Err(Failure::forbidden(named, &why).causes(&[cause]))
+    }
+
+    fn set_priority(&self, target: &Target, pod: &mut Value) -> Result<()> {
+        let name = text(pod, "/spec/priorityClassName").to_string();
+        let classes = "priorityclasses.scheduling.k8s.io";
+        let (priority, policy) = if name.is_empty() {
+            let default = self
+                .store
+                .list(classes, "", "")
+                .map(|(_, class)| class)
+                .find(|class| class["globalDefault"] == true);
+            if let Some(class) = default {
+                pod["spec"]["priorityClassName"] = class["metadata"]["name"].clone();
+            }
+            let value = default.and_then(|class| class["value"].as_i64()).unwrap_or_default();
+            (value, default.map(|class| class["preemptionPolicy"].clone()))
+        } else if let Some(class) = self.store.get(classes, &name) {
+            (class["value"].as_i64().unwrap_or_default(), Some(class["preemptionPolicy"].clone()))
+        } else if let Some((_, value)) = PRIORITY_CLASSES.iter().find(|(known, _)| *known == name) {
+            (*value, None)
+        } else {
+            let why = format!("no PriorityClass with name {name} was found");
+            return Err(Failure::forbidden(target.resource.named(meta(pod, "name")), &why));
+        };
+        pod["spec"]["priority"] = priority.into();
+        if pod["spec"].get("preemptionPolicy").is_none() {
+            let policy = policy.filter(|policy| !policy.is_null());
+            pod["spec"]["preemptionPolicy"] = policy.unwrap_or_else(|| "PreemptLowerPriority".into());
+        }
+        Ok(())
+    }
+}
+
+/// Adds the finalizer that protects storage in use.
+fn protect(object: &mut Value, finalizer: &str) {
+    let mut all = metadata::finalizers(object).to_vec();
+    if !all.iter().any(|one| one == finalizer) {
+        all.push(finalizer.into());
+        metadata::set(object, "finalizers", all.into());
+    }
+}
+
+fn add_tolerations(pod: &mut Value) {
+    if !pod["spec"]["tolerations"].is_array() {
+        pod["spec"]["tolerations"] = json!([]);
+    }
+    let Some(list) = pod["spec"]["tolerations"].as_array_mut() else { return };
+    for key in TOLERATIONS {
+        let is_tolerated = |one: &Value| {
+            (one["key"] == key || one.get("key").is_none())
+                && matches!(one["effect"].as_str(), None | Some("" | "NoExecute"))
+        };
+        if !list.iter().any(is_tolerated) {
+            list.push(json!({
+                "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": TOLERATION_SECONDS,
+            }));
+        }
+    }
+}

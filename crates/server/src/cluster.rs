@@ -1,0 +1,195 @@
+//! The cluster that tests create.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+use smp_merge::schema::{Gvk, Schema};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+
+use crate::clock::Clock;
+use crate::metadata::meta;
+use crate::request::{FieldValidation, Target, WriteOptions};
+use crate::resources::Verb;
+use crate::service::ClusterService;
+use crate::state::{Controller, CustomResources, Settings, Shared, State, Validation};
+
+/// The namespaces that every cluster has.
+const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+/// A Kubernetes API server in memory.
+///
+/// Clones share the objects. See the [crate] for an example.
+#[derive(Debug, Clone)]
+pub struct TestCluster {
+    shared: Arc<Mutex<Shared>>,
+}
+
+/// The settings and the first objects of a [`TestCluster`].
+#[derive(Debug, Clone, Default)]
+pub struct Builder {
+    settings: Settings,
+    objects: Vec<Value>,
+    schema: Option<Schema>,
+}
+
+impl Default for TestCluster {
+    fn default() -> Self {
+        Self::start(Schema::embedded(), Settings::default())
+    }
+}
+
+impl TestCluster {
+    /// Creates a cluster with the built-in kinds and the namespaces that every cluster has.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns a builder with the settings of [`TestCluster::new`].
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    fn start(schema: Schema, settings: Settings) -> Self {
+        let state = State::new(schema, settings);
+        let cluster = Self {
+            shared: Arc::new(Mutex::new(Shared {
+                state,
+                watches: 0,
+                interrupted: 0,
+                faults: Vec::new(),
+                log: Vec::new(),
+            })),
+        };
+        for name in NAMESPACES {
+            let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+            // These objects are valid.
+            let _ = cluster.create(namespace);
+        }
+        cluster
+    }
+
+    /// Returns a service that answers requests as the API server does. It can be called by any client of HTTP.
+    #[must_use]
+    pub fn service(&self) -> ClusterService {
+        ClusterService { shared: Arc::clone(&self.shared) }
+    }
+
+    /// Returns a client whose namespace is `namespace`. It needs a tokio runtime, but neither a port nor a thread.
+    #[cfg(feature = "kube")]
+    #[must_use]
+    pub fn client(&self, namespace: &str) -> kube::Client {
+        kube::Client::new(self.service(), namespace)
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Creates an object without a request. A namespaced object without a namespace gets `default`.
+    ///
+    /// # Errors
+    /// Fails if the kind is not served, and if the server would reject the object.
+    pub fn create(&self, object: Value) -> Result<Value> {
+        let gvk = Gvk::from_object(&object)
+            .ok_or_else(|| Diagnostic::error(Code::MissingField, "the object has no apiVersion or kind"))?;
+        let mut shared = self.lock();
+        let state = &mut shared.state;
+        let resource = state.resources.of_kind(&gvk).cloned();
+        let resource = resource.ok_or_else(|| {
+            Diagnostic::error(Code::NoSchema, format!("the cluster serves no {gvk}"))
+                .help("create its CRD first, or pass it to the builder")
+        })?;
+        let own = meta(&object, "namespace");
+        let namespace = if !resource.is_namespaced {
+            ""
+        } else if own.is_empty() {
+            "default"
+        } else {
+            own
+        };
+        let (namespace, name) = (namespace.to_string(), meta(&object, "name").to_string());
+        let target = Target { resource, namespace, name, subresource: None, verb: Verb::Create };
+        let mut options = WriteOptions {
+            is_dry: false,
+            is_forced: false,
+            manager: "test".into(),
+            field_validation: FieldValidation::Strict,
+            warnings: Vec::new(),
+        };
+        state.create_from(&target, object, &mut options).map_err(|failure| {
+            let status = failure.to_status();
+            Diagnostic::error(Code::InvalidValue, status["message"].as_str().unwrap_or_default())
+        })
+    }
+}
+
+impl Builder {
+    /// Adds objects. CRDs come first, then namespaces; objects in other namespaces than these are rejected.
+    #[must_use]
+    pub fn objects(mut self, objects: impl IntoIterator<Item = Value>) -> Self {
+        self.objects.extend(objects);
+        self
+    }
+
+    /// Adds CustomResourceDefinitions, whose kinds are served.
+    #[must_use]
+    pub fn crds(self, definitions: impl IntoIterator<Item = Value>) -> Self {
+        self.objects(definitions)
+    }
+
+    /// Sets the types of the built-in kinds. The default are those of the newest known Kubernetes.
+    #[must_use]
+    pub fn schema(mut self, schema: Schema) -> Self {
+        self.schema = Some(schema);
+        self
+    }
+
+    /// Sets whether invalid objects are rejected.
+    #[must_use]
+    pub fn validate(mut self, validation: Validation) -> Self {
+        self.settings.validation = validation;
+        self
+    }
+
+    /// Sets whether strategic merge patches of custom resources are allowed.
+    #[must_use]
+    pub fn custom_resources(mut self, custom_resources: CustomResources) -> Self {
+        self.settings.custom_resources = custom_resources;
+        self
+    }
+
+    /// Sets the stand-ins for controllers that run. By default none does, as on a server without a controller manager.
+    #[must_use]
+    pub fn controllers(mut self, controllers: impl IntoIterator<Item = Controller>) -> Self {
+        self.settings.controllers.extend(controllers);
+        self
+    }
+
+    /// Sets the clock.
+    #[must_use]
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.settings.clock = clock;
+        self
+    }
+
+    /// Creates the cluster.
+    ///
+    /// # Errors
+    /// Fails on objects that the server would reject.
+    pub fn build(self) -> Result<TestCluster> {
+        let cluster = TestCluster::start(self.schema.unwrap_or_else(Schema::embedded), self.settings);
+        let rank = |object: &Value| match object["kind"].as_str() {
+            Some("CustomResourceDefinition") => 0,
+            Some("Namespace") => 1,
+            _ => 2,
+        };
+        let mut objects = self.objects;
+        objects.sort_by_key(rank);
+        for object in objects {
+            cluster.create(object)?;
+        }
+        Ok(cluster)
+    }
+}

@@ -1,0 +1,168 @@
+//! Discovery: the groups, versions and resources, aggregated and in the older formats; the version; health.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use smol_str::SmolStr;
+use smp_merge::schema::version_priority;
+
+use crate::request::Request;
+use crate::resources::{Resource, Resources, Subresource};
+
+/// The version of the server whose behaviour is imitated.
+const VERSION: [&str; 3] = ["1", "36", "v1.36.3"];
+
+/// The media type of aggregated discovery.
+pub(crate) const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+/// The resources of each version, the preferred version first.
+type Versions<'r> = Vec<(SmolStr, Vec<&'r Resource>)>;
+
+/// Returns the response to a request for discovery, and true if it is aggregated.
+pub(crate) fn respond(resources: &Resources, request: &Request) -> Option<(Value, bool)> {
+    let groups = groups(resources);
+    let parts: Vec<&str> = request.path.trim_matches('/').split('/').collect();
+    let is_aggregated = request.accept().contains("as=APIGroupDiscoveryList");
+    let named = groups.iter().filter(|(group, _)| !group.is_empty());
+    let found = match parts.as_slice() {
+        ["version"] => version(),
+        ["api"] if is_aggregated => aggregated(groups.get("").map(|versions| ("", versions)).into_iter()),
+        ["apis"] if is_aggregated => aggregated(named.map(|(group, versions)| (group.as_str(), versions))),
+        ["api"] => json!({
+            "kind": "APIVersions", "versions": ["v1"],
+            "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1:443"}],
+        }),
+        ["apis"] => {
+            let all: Vec<Value> = named.map(|(group, versions)| described_group(group, versions)).collect();
+            json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": all})
+        }
+        ["apis", group] => {
+            let mut found = described_group(group, groups.get(*group)?);
+            found["kind"] = "APIGroup".into();
+            found["apiVersion"] = "v1".into();
+            found
+        }
+        ["api", version] => resource_list(groups.get("")?, "", version)?,
+        ["apis", group, version] => resource_list(groups.get(*group)?, group, version)?,
+        _ => return None,
+    };
+    Some((found, is_aggregated && parts.len() == 1))
+}
+
+/// Returns the text of a path about the server's health.
+pub(crate) fn health(path: &str) -> bool {
+    matches!(path, "/healthz" | "/livez" | "/readyz")
+        || path.starts_with("/readyz/")
+        || path.starts_with("/livez/")
+}
+
+fn version() -> Value {
+    let [major, minor, git] = VERSION;
+    json!({
+        "major": major, "minor": minor, "gitVersion": git, "gitCommit": "", "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "", "platform": "",
+        "emulationMajor": major, "emulationMinor": minor,
+        "minCompatibilityMajor": major, "minCompatibilityMinor": "35",
+    })
+}
+
+fn groups(resources: &Resources) -> BTreeMap<SmolStr, Versions<'_>> {
+    let mut groups: BTreeMap<SmolStr, Versions<'_>> = BTreeMap::new();
+    for one in resources.all() {
+        let versions = groups.entry(one.gvk.group.clone()).or_default();
+        match versions.iter_mut().find(|(version, _)| *version == one.gvk.version) {
+            Some((_, all)) => all.push(one),
+            None => versions.push((one.gvk.version.clone(), vec![one])),
+        }
+    }
+    for versions in groups.values_mut() {
+        versions.sort_by_key(|(version, _)| std::cmp::Reverse(version_priority(version)));
+    }
+    groups
+}
+
+fn aggregated<'g>(groups: impl Iterator<Item = (&'g str, &'g Versions<'g>)>) -> Value {
+    let items: Vec<Value> = groups
+        .map(|(group, versions)| {
+            let metadata = if group.is_empty() {
+                json!({"creationTimestamp": null})
+            } else {
+                json!({"name": group, "creationTimestamp": null})
+            };
+            let versions: Vec<Value> = versions
+                .iter()
+                .map(|(version, all)| {
+                    let resources: Vec<Value> = all.iter().map(|one| aggregated_resource(one)).collect();
+                    json!({"version": version, "resources": resources, "freshness": "Current"})
+                })
+                .collect();
+            json!({"metadata": metadata, "versions": versions})
+        })
+        .collect();
+    json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items})
+}
+
+fn aggregated_resource(resource: &Resource) -> Value {
+    let kind =
+        |gvk: &smp_merge::schema::Gvk| json!({"group": gvk.group, "version": gvk.version, "kind": gvk.kind});
+    let mut found = json!({
+        "resource": resource.plural, "responseKind": kind(&resource.gvk), "singularResource": resource.singular,
+        "scope": if resource.is_namespaced { "Namespaced" } else { "Cluster" }, "verbs": resource.verbs(),
+    });
+    set_names(&mut found, resource);
+    let subresources: Vec<Value> = resource
+        .subresources
+        .iter()
+        .map(|sub| json!({"subresource": sub.name, "responseKind": kind(&sub.gvk), "verbs": sub.verbs()}))
+        .collect();
+    if !subresources.is_empty() {
+        found["subresources"] = subresources.into();
+    }
+    found
+}
+
+fn set_names(found: &mut Value, resource: &Resource) {
+    if !resource.short_names.is_empty() {
+        found["shortNames"] = json!(resource.short_names);
+    }
+    if !resource.categories.is_empty() {
+        found["categories"] = json!(resource.categories);
+    }
+}
+
+fn described_group(group: &str, versions: &Versions<'_>) -> Value {
+    let described =
+        |version: &SmolStr| json!({"groupVersion": format!("{group}/{version}"), "version": version});
+    let all: Vec<Value> = versions.iter().map(|(version, _)| described(version)).collect();
+    json!({"name": group, "versions": all, "preferredVersion": all.first()})
+}
+
+fn resource_list(versions: &Versions<'_>, group: &str, version: &str) -> Option<Value> {
+    let (_, all) = versions.iter().find(|(known, _)| known == version)?;
+    let slash = if group.is_empty() { "" } else { "/" };
+    let resources: Vec<Value> = all.iter().flat_map(|one| listed(one)).collect();
+    Some(json!({
+        "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": format!("{group}{slash}{version}"),
+        "resources": resources,
+    }))
+}
+
+fn listed(resource: &Resource) -> Vec<Value> {
+    let mut main = json!({
+        "name": resource.plural, "singularName": resource.singular, "namespaced": resource.is_namespaced,
+        "kind": resource.gvk.kind, "verbs": resource.verbs(),
+    });
+    set_names(&mut main, resource);
+    let sub = |sub: &Subresource| {
+        let mut found = json!({
+            "name": format!("{}/{}", resource.plural, sub.name), "singularName": "",
+            "namespaced": resource.is_namespaced, "kind": sub.gvk.kind, "verbs": sub.verbs(),
+        });
+        if sub.gvk.api_version() != resource.gvk.api_version() {
+            found["group"] = json!(sub.gvk.group);
+            found["version"] = json!(sub.gvk.version);
+        }
+        found
+    };
+    std::iter::once(main).chain(resource.subresources.iter().map(sub)).collect()
+}

@@ -1,0 +1,125 @@
+//! Fields that cannot change once an object exists.
+
+use serde_json::Value;
+
+use crate::request::Target;
+use crate::status::Cause;
+
+const FIELD: &str = "field is immutable";
+
+/// Fields of kinds that never change, as dots, and the message of the server.
+const IMMUTABLE: &[(&str, &[&str], &str)] = &[
+    ("Deployment", &["spec.selector"], FIELD),
+    ("ReplicaSet", &["spec.selector"], FIELD),
+    ("DaemonSet", &["spec.selector"], FIELD),
+    ("Job", &["spec.selector", "spec.template", "spec.completionMode"], FIELD),
+    ("PriorityClass", &["value", "preemptionPolicy"], FIELD),
+    ("IngressClass", &["spec.controller"], FIELD),
+    ("Secret", &["type"], FIELD),
+    ("RuntimeClass", &["handler"], FIELD),
+    ("RoleBinding", &["roleRef"], "cannot change roleRef"),
+    ("ClusterRoleBinding", &["roleRef"], "cannot change roleRef"),
+    ("EndpointSlice", &["addressType"], FIELD),
+    ("CSIDriver", &["spec.attachRequired", "spec.fsGroupPolicy"], FIELD),
+];
+
+/// Fields of a class of storage, whose changes are forbidden with texts of their own.
+const FORBIDDEN: &[(&str, &str, &str)] = &[
+    ("StorageClass", "parameters", "updates to parameters are forbidden."),
+    ("StorageClass", "provisioner", "updates to provisioner are forbidden."),
+    ("StorageClass", "reclaimPolicy", "updates to reclaimPolicy are forbidden."),
+];
+
+/// The fields of a StatefulSet's spec that may change.
+const STATEFUL_SET: [&str; 7] = [
+    "replicas",
+    "ordinals",
+    "template",
+    "updateStrategy",
+    "revisionHistoryLimit",
+    "persistentVolumeClaimRetentionPolicy",
+    "minReadySeconds",
+];
+
+/// Returns the causes for changes of fields that cannot change.
+pub(crate) fn changes(target: &Target, object: &Value, old: &Value) -> Vec<Cause> {
+    let kind = target.resource.gvk.kind.as_str();
+    if target.resource.is_custom || target.subresource.is_some() {
+        return Vec::new();
+    }
+    let at = |object: &Value, path: &str| {
+        object.pointer(&format!("/{}", path.replace('.', "/"))).cloned().unwrap_or_default()
+    };
+    let is_changed = |path: &str| at(object, path) != at(old, path);
+    let mut causes = Vec::new();
+    for (_, paths, why) in IMMUTABLE.iter().filter(|(known, _, _)| *known == kind) {
+        let changed = paths.iter().filter(|path| is_changed(path));
+        causes.extend(changed.map(|path| Cause::invalid(path, &at(object, path), why)));
+    }
+    let forbidden = FORBIDDEN.iter().filter(|(known, path, _)| *known == kind && is_changed(path));
+    causes.extend(forbidden.map(|(_, path, why)| Cause::forbidden(path, why)));
+    causes.extend(frozen(kind, object, old));
+    causes.extend(forbidden_spec(kind, object, old));
+    causes
+}
+
+/// Returns the causes for changes of a ConfigMap or Secret that is immutable.
+fn frozen(kind: &str, object: &Value, old: &Value) -> Vec<Cause> {
+    if !matches!(kind, "ConfigMap" | "Secret") || old["immutable"] != true {
+        return Vec::new();
+    }
+    let changed =
+        ["immutable", "data", "binaryData"].into_iter().filter(|field| object[*field] != old[*field]);
+    changed.map(|field| Cause::forbidden(field, "field is immutable when `immutable` is set")).collect()
+}
+
+/// Returns the cause for a change of a spec beyond the fields that may change.
+fn forbidden_spec(kind: &str, object: &Value, old: &Value) -> Option<Cause> {
+    let (is_changed, why) = match kind {
+        "StatefulSet" => (
+            is_changed_beyond(object, old, &STATEFUL_SET),
+            "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', \
+             'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
+        ),
+        "Pod" => (
+            is_changed_beyond(&without_images(object), &without_images(old), &POD),
+            "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,\
+             `spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),\
+             `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
+        ),
+        "PersistentVolumeClaim" => (
+            is_changed_beyond(object, old, &["resources", "volumeAttributesClassName"]),
+            "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
+        ),
+        _ => return None,
+    };
+    is_changed.then(|| Cause::forbidden("spec", why))
+}
+
+/// The fields of a Pod's spec that may change.
+const POD: [&str; 3] = ["activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds"];
+
+/// Returns a Pod without the images of its containers, which may change.
+fn without_images(pod: &Value) -> Value {
+    let mut pod = pod.clone();
+    for list in ["containers", "initContainers"] {
+        for container in pod["spec"].get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(fields) = container.as_object_mut() {
+                fields.remove("image");
+            }
+        }
+    }
+    pod
+}
+
+/// Returns true if other fields of the spec changed than those that may.
+fn is_changed_beyond(object: &Value, old: &Value, allowed: &[&str]) -> bool {
+    let rest = |object: &Value| {
+        let mut spec = object["spec"].clone();
+        spec.as_object_mut()
+            .into_iter()
+            .for_each(|fields| fields.retain(|name, _| !allowed.contains(&name.as_str())));
+        spec
+    };
+    rest(object) != rest(old)
+}

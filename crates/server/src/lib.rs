@@ -1,0 +1,49 @@
+//! A Kubernetes API server in memory, for tests of controllers and clients.
+//!
+//! [`TestCluster`] answers requests as kube-apiserver does: it validates, merges patches of all types by the schema
+//! of each kind, tracks the managers of fields, and reports changes to watches. It needs no port, no thread and no
+//! binary, so that each test can have a cluster of its own.
+//!
+//! It has no authorization, no admission webhooks, and no containers: `exec`, `log` and `proxy` are answered with 501.
+
+mod admission;
+mod body;
+mod clock;
+mod cluster;
+mod controllers;
+mod defaults;
+mod discovery;
+mod faults;
+mod immutable;
+mod managers;
+mod metadata;
+mod openapi;
+mod request;
+mod resources;
+mod selectors;
+#[cfg(feature = "serve")]
+pub mod serve;
+mod service;
+mod services;
+mod state;
+mod status;
+mod store;
+mod strategy;
+mod subresources;
+mod table;
+mod testing;
+mod typed;
+mod validation;
+mod verbs;
+
+#[cfg(all(test, feature = "kube"))]
+mod tests;
+
+pub use body::Body;
+pub use clock::Clock;
+pub use cluster::{Builder, TestCluster};
+pub use faults::LoggedRequest;
+pub use resources::Verb;
+pub use service::ClusterService;
+pub use state::{Controller, CustomResources, Validation};
+pub use testing::FaultBuilder;

@@ -1,0 +1,84 @@
+//! Managed fields of writes: the calls of the server-side apply library with the options of a request.
+
+use serde_json::{Value, json};
+use smp_merge::managed_fields::{Applied, FieldSet, Options, Path, apply, update};
+
+use crate::request::{Target, WriteOptions};
+use crate::state::State;
+use crate::status::{Failure, Result};
+use crate::typed;
+
+/// The outcome of an apply: the object, or the server's response to conflicts.
+pub(crate) enum Outcome {
+    Object(Value),
+    Conflict(String),
+}
+
+impl State {
+    fn manager_options(&self, target: &Target, options: &WriteOptions) -> Options<'_> {
+        Options::new(&self.schema)
+            .time(self.settings.clock.now())
+            .force(options.is_forced)
+            .subresource(target.subresource_name())
+            .reset_fields(reset_fields(target))
+    }
+
+    /// Returns the object that a server starts from: nobody owns what it always writes.
+    pub(crate) fn empty_object(&self, target: &Target) -> Value {
+        let gvk = &target.resource.gvk;
+        let mut object = json!({"apiVersion": gvk.api_version(), "kind": gvk.kind});
+        if !target.resource.is_custom {
+            let cursor = self.cursor(gvk);
+            object = typed::decode(object, cursor, false).unwrap_or_default().object;
+            typed::complete(&mut object, cursor);
+        }
+        object
+    }
+
+    /// Returns an object with the managed fields that it has after a create, update or patch.
+    pub(crate) fn with_managers(
+        &self,
+        target: &Target,
+        live: Option<&Value>,
+        object: Value,
+        options: &WriteOptions,
+    ) -> Value {
+        let managers = self.manager_options(target, options);
+        let empty = live.is_none().then(|| self.empty_object(target));
+        let live = live.or(empty.as_ref());
+        // A server stores the object without changed managed fields if they cannot be computed.
+        update(live, &object, &options.manager, &managers).unwrap_or(object)
+    }
+
+    /// Applies an object.
+    pub(crate) fn applied(
+        &self,
+        target: &Target,
+        live: Option<&Value>,
+        applied: &Value,
+        options: &WriteOptions,
+    ) -> Result<Outcome> {
+        let managers = self.manager_options(target, options);
+        match apply(live, applied, &options.manager, &managers) {
+            Ok(Applied::Object(object)) => Ok(Outcome::Object(object)),
+            Ok(Applied::Conflicts(conflicts)) => Ok(Outcome::Conflict(conflicts.to_status())),
+            Err(error) => Err(Failure::from_patch(&error)),
+        }
+    }
+}
+
+/// Returns the fields that requests for a resource or its status reset.
+fn reset_fields(target: &Target) -> FieldSet {
+    let fields: &[&[&str]] =
+        match (target.subresource_name(), target.resource.is_custom, &*target.resource.gvk.kind) {
+            ("status", true, _) => &[&["metadata"], &["spec"]],
+            ("status", false, "Pod") => {
+                &[&["spec"], &["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]]
+            }
+            ("status", false, "Deployment") => &[&["spec"], &["metadata", "labels"]],
+            ("status", false, _) => &[&["spec"]],
+            ("", _, _) if target.resource.has_status() => &[&["status"]],
+            _ => &[],
+        };
+    fields.iter().map(|fields| Path::fields(fields.iter().copied())).collect()
+}

@@ -1,0 +1,202 @@
+//! Requests: the resource of a path, the verb, and the options of the query.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http::request::Parts;
+use http::{HeaderMap, Method};
+use smp_merge::schema::PathParts;
+
+use crate::resources::{Resource, Resources, Subresource, Verb};
+use crate::status::{Failure, Named, Result};
+
+/// A request whose body has arrived.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    /// The path with the query.
+    pub(crate) uri: String,
+    query: Vec<(String, String)>,
+    headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Request {
+    pub(crate) fn new(head: Parts, body: Bytes) -> Self {
+        let query = form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes());
+        let query = query.into_owned().collect();
+        // Names in paths have no characters that are encoded.
+        let uri = head.uri.path_and_query().map_or_else(String::new, ToString::to_string);
+        Self { method: head.method, path: head.uri.path().into(), uri, query, headers: head.headers, body }
+    }
+
+    /// Returns a parameter of the query; an empty text if it is absent.
+    pub(crate) fn parameter(&self, name: &str) -> &str {
+        self.query.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
+    }
+
+    /// Returns true for a parameter such as `watch=1`.
+    pub(crate) fn is_set(&self, name: &str) -> bool {
+        matches!(self.parameter(name), "1" | "true" | "True" | "TRUE" | "t" | "T")
+    }
+
+    fn header(&self, name: &http::HeaderName) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// Returns the media type of the body without parameters.
+    pub(crate) fn content_type(&self) -> Cow<'_, str> {
+        let text = self.header(&CONTENT_TYPE);
+        text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().into()
+    }
+
+    pub(crate) fn accept(&self) -> &str {
+        self.header(&ACCEPT)
+    }
+
+    /// Returns the field manager: that of the query, or the first word of the user agent.
+    pub(crate) fn manager(&self) -> String {
+        let named = self.parameter("fieldManager");
+        if !named.is_empty() {
+            return named.into();
+        }
+        let agent = self.header(&USER_AGENT).split('/').next().unwrap_or_default();
+        agent.chars().filter(|c| !c.is_control()).take(128).collect()
+    }
+}
+
+/// The resource of a request, and the part of it that is meant.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    pub(crate) resource: Arc<Resource>,
+    pub(crate) namespace: String,
+    /// Empty for a collection.
+    pub(crate) name: String,
+    pub(crate) subresource: Option<Subresource>,
+    pub(crate) verb: Verb,
+}
+
+impl Target {
+    /// Finds the target of a request. Returns `None` if nothing is served at its path.
+    pub(crate) fn find(resources: &Resources, request: &Request) -> Option<Result<Self>> {
+        let PathParts { api_version, namespace, plural, name, subresource } =
+            PathParts::parse(&request.path)?;
+        let resource = Arc::clone(resources.find(api_version, plural)?);
+        let is_there = if resource.is_namespaced {
+            name.is_empty() || !namespace.is_empty()
+        } else {
+            namespace.is_empty()
+        };
+        if !is_there {
+            return None;
+        }
+        let sub = match subresource {
+            "" => None,
+            name => Some(resource.subresource(name.split('/').next().unwrap_or_default())?.clone()),
+        };
+        let is_collection = name.is_empty();
+        let verb = verb(request, is_collection)?;
+        let is_served = match &sub {
+            None => resource.has_verb(verb),
+            Some(sub) if sub.verbs().is_empty() || matches!(&*sub.name, "log" | "token") => {
+                return Some(Err(Failure::not_implemented(&format!("{plural}/{}", sub.name))));
+            }
+            Some(sub) => sub.has_verb(verb),
+        };
+        let needs_namespace =
+            verb == Verb::Create && is_collection && resource.is_namespaced && namespace.is_empty();
+        if !is_served || needs_namespace {
+            return Some(Err(Failure::method_not_allowed()));
+        }
+        let (namespace, name) = (namespace.into(), name.into());
+        Some(Ok(Self { resource, namespace, name, subresource: sub, verb }))
+    }
+
+    /// Returns the resource with the name of the object, for messages.
+    pub(crate) fn named(&self) -> Named<'_> {
+        self.resource.named(&self.name)
+    }
+
+    pub(crate) fn subresource_name(&self) -> &str {
+        self.subresource.as_ref().map_or("", |sub| &sub.name)
+    }
+}
+
+fn verb(request: &Request, is_collection: bool) -> Option<Verb> {
+    Some(match (&request.method, is_collection) {
+        (&Method::GET, _) if request.is_set("watch") => Verb::Watch,
+        (&Method::GET, true) => Verb::List,
+        (&Method::GET, false) => Verb::Get,
+        (&Method::POST, _) => Verb::Create,
+        (&Method::PUT, _) => Verb::Update,
+        (&Method::PATCH, _) => Verb::Patch,
+        (&Method::DELETE, true) => Verb::DeleteCollection,
+        (&Method::DELETE, false) => Verb::Delete,
+        _ => return None,
+    })
+}
+
+/// The handling of unknown fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FieldValidation {
+    Ignore,
+    Warn,
+    Strict,
+}
+
+/// The options of a request that changes objects, and the warnings of its response.
+#[derive(Debug, Clone)]
+pub(crate) struct WriteOptions {
+    pub(crate) is_dry: bool,
+    pub(crate) is_forced: bool,
+    pub(crate) manager: String,
+    pub(crate) field_validation: FieldValidation,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl WriteOptions {
+    pub(crate) fn of(request: &Request, options_kind: &str) -> Result<Self> {
+        let field_validation = match request.parameter("fieldValidation") {
+            "Ignore" => FieldValidation::Ignore,
+            "" | "Warn" => FieldValidation::Warn,
+            "Strict" => FieldValidation::Strict,
+            other => {
+                return Err(unsupported(
+                    options_kind,
+                    "fieldValidation",
+                    other,
+                    &["Ignore", "Warn", "Strict"],
+                ));
+            }
+        };
+        let is_dry = match request.parameter("dryRun") {
+            "" => false,
+            "All" => true,
+            other => {
+                let shown = format!("Unsupported value: [\"{other}\"]: supported values: \"All\"");
+                return Err(invalid_option(options_kind, "dryRun", &shown));
+            }
+        };
+        let is_forced = request.is_set("force");
+        Ok(Self { is_dry, is_forced, manager: request.manager(), field_validation, warnings: Vec::new() })
+    }
+}
+
+fn unsupported(kind: &str, field: &str, value: &str, supported: &[&str]) -> Failure {
+    let supported: Vec<String> = supported.iter().map(|word| format!("{word:?}")).collect();
+    let mut supported = supported;
+    supported.sort();
+    invalid_option(
+        kind,
+        field,
+        &format!("Unsupported value: {value:?}: supported values: {}", supported.join(", ")),
+    )
+}
+
+fn invalid_option(kind: &str, field: &str, message: &str) -> Failure {
+    let named = Named { group: "meta.k8s.io", what: kind, name: "" };
+    Failure::invalid_named(named, &[crate::status::Cause::new("FieldValueNotSupported", field, message)])
+}

@@ -1,0 +1,290 @@
+//! Answers requests: finds the target, calls the verb, writes the response.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER, WARNING};
+use http::{Method, Response, StatusCode};
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+
+use crate::body::Body;
+use crate::discovery;
+use crate::faults::{self, LoggedRequest};
+use crate::openapi::Document;
+use crate::request::{Request, Target, WriteOptions};
+use crate::resources::Verb;
+use crate::state::{Shared, State, in_version};
+use crate::status::{Failure, Result};
+use crate::table::table;
+use crate::verbs::patch::Patched;
+
+/// The cluster as a service of HTTP requests.
+#[derive(Debug, Clone)]
+pub struct ClusterService {
+    pub(crate) shared: Arc<Mutex<Shared>>,
+}
+
+/// A response before it is written.
+enum Reply {
+    Object(u16, Value),
+    Raw(u16, String),
+    /// JSON with a media type of its own.
+    Typed(Value, &'static str),
+    Text(&'static str),
+    Moved(String),
+    Watch(Box<crate::verbs::watch::Watch>),
+}
+
+impl<B> tower::Service<http::Request<B>> for ClusterService
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = std::result::Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<std::result::Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<B>) -> Self::Future {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move {
+            let (head, body) = request.into_parts();
+            // A body that breaks off is answered as an incomplete one.
+            let bytes =
+                body.collect().await.map_or_else(|_| Bytes::new(), http_body_util::Collected::to_bytes);
+            let (response, delay) = answer(&shared, &Request::new(head, bytes));
+            if !delay.is_zero() {
+                tokio::time::sleep(delay).await;
+            }
+            Ok(response)
+        })
+    }
+}
+
+/// Answers a request. Returns the response, and the time that a fault delays it.
+fn answer(shared: &Arc<Mutex<Shared>>, request: &Request) -> (Response<Body>, Duration) {
+    let mut locked = shared.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut warnings = Vec::new();
+    let mut delay = Duration::ZERO;
+    let reply = respond(&mut locked, shared, request, &mut warnings, &mut delay);
+    locked.state.run_controllers();
+    let code = code_of(reply.as_ref());
+    log(&mut locked, request, code);
+    drop(locked);
+    let response = match reply {
+        None => text_response(404, "404 page not found\n"),
+        Some(Ok(Reply::Object(code, object))) => {
+            json_response(code, serde_json::to_vec(&object).unwrap_or_default())
+        }
+        Some(Ok(Reply::Raw(code, text))) => json_response(code, text.into_bytes()),
+        Some(Ok(Reply::Typed(object, media_type))) => {
+            response(200, media_type, Body::bytes(serde_json::to_vec(&object).unwrap_or_default()))
+        }
+        Some(Ok(Reply::Text(text))) => text_response(200, text),
+        Some(Ok(Reply::Moved(to))) => moved(&to),
+        Some(Ok(Reply::Watch(watch))) => response(200, "application/json", Body::watch(*watch)),
+        Some(Err(failure)) => failed(&failure),
+    };
+    (with_warnings(response, &warnings), delay)
+}
+
+fn code_of(reply: Option<&Result<Reply>>) -> u16 {
+    match reply {
+        None => 404,
+        Some(Ok(Reply::Object(code, _) | Reply::Raw(code, _))) => *code,
+        Some(Ok(Reply::Moved(_))) => 301,
+        Some(Ok(_)) => 200,
+        Some(Err(failure)) => failure.code,
+    }
+}
+
+/// Records a request.
+fn log(locked: &mut Shared, request: &Request, code: u16) {
+    let target = Target::find(&locked.state.resources, request).and_then(Result::ok);
+    let (verb, kind) =
+        target.map_or((None, String::new()), |one| (Some(one.verb), one.resource.gvk.kind.to_string()));
+    locked.log.push(LoggedRequest { verb, kind, path: request.uri.clone(), code });
+}
+
+fn respond(
+    locked: &mut Shared,
+    shared: &Arc<Mutex<Shared>>,
+    request: &Request,
+    warnings: &mut Vec<String>,
+    delay: &mut Duration,
+) -> Option<Result<Reply>> {
+    if let Some(reply) = about_server(locked, request) {
+        return Some(Ok(reply));
+    }
+    if !is_acceptable(request.accept()) {
+        return Some(Err(Failure::not_acceptable()));
+    }
+    let target = match Target::find(&locked.state.resources, request)? {
+        Ok(target) => target,
+        Err(failure) => return Some(Err(failure)),
+    };
+    if let Some(fault) =
+        faults::take(&mut locked.faults, target.verb, &target.resource.gvk.kind, &target.name)
+    {
+        *delay = fault.delay;
+        if let Some(code) = fault.code {
+            return Some(Err(Failure::injected(code)));
+        }
+    }
+    Some(call_verb(locked, shared, request, &target, warnings))
+}
+
+/// Returns true if a client accepts JSON.
+fn is_acceptable(accept: &str) -> bool {
+    let kinds = accept.split(',').map(|kind| kind.split(';').next().unwrap_or_default().trim());
+    accept.is_empty()
+        || kinds.into_iter().any(|kind| matches!(kind, "*/*" | "application/*" | "application/json"))
+}
+
+/// Answers a request that is about the server, not about objects.
+fn about_server(locked: &Shared, request: &Request) -> Option<Reply> {
+    if request.method != Method::GET {
+        return None;
+    }
+    if discovery::health(&request.path) {
+        return Some(Reply::Text("ok"));
+    }
+    if request.path.starts_with("/openapi/") {
+        return Some(match locked.state.openapi(request)? {
+            Document::Json(document) => Reply::Object(200, document),
+            Document::Moved(to) => Reply::Moved(to),
+        });
+    }
+    let (found, is_aggregated) = discovery::respond(&locked.state.resources, request)?;
+    Some(if is_aggregated { Reply::Typed(found, discovery::AGGREGATED) } else { Reply::Object(200, found) })
+}
+
+fn call_verb(
+    locked: &mut Shared,
+    shared: &Arc<Mutex<Shared>>,
+    request: &Request,
+    target: &Target,
+    warnings: &mut Vec<String>,
+) -> Result<Reply> {
+    let kind = match target.verb {
+        Verb::Create => "CreateOptions",
+        Verb::Update => "UpdateOptions",
+        Verb::Patch => "PatchOptions",
+        _ => "DeleteOptions",
+    };
+    if target.verb == Verb::Watch {
+        locked.watches += 1;
+        let watch = locked.state.watch(target, request, shared, locked.watches)?;
+        return Ok(Reply::Watch(Box::new(watch)));
+    }
+    let state = &mut locked.state;
+    let mut options = WriteOptions::of(request, kind)?;
+    options.warnings.extend(deprecation(target));
+    if let Some(reply) = state.subresource(target, request, &mut options) {
+        return reply.map(|(code, body)| Reply::Object(code, body));
+    }
+    let reply = match target.verb {
+        Verb::Get | Verb::List | Verb::Watch => read(state, target, request),
+        Verb::Create => state.create(target, request, &mut options).map(|object| Reply::Object(201, object)),
+        Verb::Update => {
+            let updated = state.update(target, request, &mut options);
+            updated.map(|(object, is_new)| Reply::Object(if is_new { 201 } else { 200 }, object))
+        }
+        Verb::Patch => state.patch(target, request, &mut options).map(|patched| match patched {
+            Patched::Object(object, is_new) => Reply::Object(if is_new { 201 } else { 200 }, object),
+            Patched::Conflict(body) => Reply::Raw(409, body),
+        }),
+        Verb::Delete => state.delete(target, request, &mut options).map(|body| Reply::Object(200, body)),
+        Verb::DeleteCollection => {
+            state.delete_collection(target, request, &mut options).map(|list| Reply::Object(200, list))
+        }
+    };
+    warnings.append(&mut options.warnings);
+    reply
+}
+
+/// Returns the warning about a deprecated kind.
+fn deprecation(target: &Target) -> Option<String> {
+    let text = match (&*target.resource.gvk.api_version(), &*target.resource.plural) {
+        ("v1", "endpoints") => "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+        ("v1", "componentstatuses") => "v1 ComponentStatus is deprecated in v1.19+",
+        _ => return None,
+    };
+    Some(text.into())
+}
+
+/// Returns an object or a list, as a table if the client prefers that.
+fn read(state: &State, target: &Target, request: &Request) -> Result<Reply> {
+    let first = request.accept().split(',').next().unwrap_or_default();
+    let is_table = first.contains("as=Table") && target.subresource.is_none();
+    let resource = &target.resource;
+    if target.verb == Verb::Get {
+        let object = in_version(&*state.object(target)?, &resource.gvk);
+        if !is_table {
+            return Ok(Reply::Object(200, object));
+        }
+        let metadata = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
+        let table = table(resource, &[object], &metadata, state.settings.clock.seconds());
+        return Ok(Reply::Object(200, table));
+    }
+    if !is_table {
+        return Ok(Reply::Object(200, state.list(target, request)?));
+    }
+    let (objects, metadata) = state.page(target, request)?;
+    let objects: Vec<Value> = objects.iter().map(|object| Value::clone(object)).collect();
+    Ok(Reply::Object(200, table(resource, &objects, &metadata, state.settings.clock.seconds())))
+}
+
+fn response(code: u16, content_type: &str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    if let Ok(value) = content_type.parse() {
+        response.headers_mut().insert(CONTENT_TYPE, value);
+    }
+    response
+}
+
+fn json_response(code: u16, bytes: Vec<u8>) -> Response<Body> {
+    response(code, "application/json", Body::bytes(bytes))
+}
+
+fn text_response(code: u16, text: &'static str) -> Response<Body> {
+    response(code, "text/plain; charset=utf-8", Body::bytes(text))
+}
+
+fn moved(to: &str) -> Response<Body> {
+    let mut response = response(301, "text/plain", Body::bytes(Bytes::new()));
+    if let Ok(value) = to.parse() {
+        response.headers_mut().insert(LOCATION, value);
+    }
+    response
+}
+
+/// Returns the response to a failed request.
+pub(crate) fn failed(failure: &Failure) -> Response<Body> {
+    let mut response = json_response(failure.code, failure.to_status().to_string().into_bytes());
+    if let Some(seconds) = failure.retry_after() {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+/// Adds the warnings as headers.
+fn with_warnings(mut response: Response<Body>, warnings: &[String]) -> Response<Body> {
+    for warning in warnings {
+        let text = warning.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " ");
+        if let Ok(value) = format!("299 - \"{text}\"").parse() {
+            response.headers_mut().append(WARNING, value);
+        }
+    }
+    response
+}

@@ -1,0 +1,210 @@
+//! The state of the cluster: objects, resources, types and settings.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use serde_json::{Value, json};
+use smol_str::SmolStr;
+use smp_merge::schema::{Cursor, Gvk, Schema};
+use smp_validate::ValidateOptions;
+
+use crate::clock::Clock;
+use crate::faults::{Fault, LoggedRequest};
+use crate::request::Target;
+use crate::resources::{Resource, Resources};
+use crate::status::{Failure, Result};
+use crate::store::{Store, key};
+
+/// The group of CRDs.
+pub(crate) const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
+
+/// The validation of objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Validation {
+    /// Rejects invalid objects, as servers do.
+    #[default]
+    Strict,
+    /// Accepts invalid objects with warnings.
+    Warn,
+    /// Checks only metadata and types.
+    Off,
+}
+
+/// The handling of strategic merge patches of custom resources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum CustomResources {
+    /// Rejects them with 415, as servers do.
+    #[default]
+    Rejected,
+    /// Merges them by the schema of the CRD.
+    Merged,
+}
+
+/// A stand-in for a controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Controller {
+    /// Deletes the contents of terminating namespaces, then the namespaces.
+    Namespaces,
+    /// Deletes objects whose owners are gone, and handles the finalizers of foreground deletion and orphaning.
+    GarbageCollector,
+}
+
+/// The settings of a cluster.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Settings {
+    pub(crate) clock: Clock,
+    pub(crate) validation: Validation,
+    pub(crate) custom_resources: CustomResources,
+    pub(crate) controllers: Vec<Controller>,
+}
+
+/// The state of the cluster.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) store: Store,
+    pub(crate) resources: Resources,
+    pub(crate) schema: Schema,
+    base_schema: Schema,
+    pub(crate) validate: ValidateOptions,
+    pub(crate) settings: Settings,
+    /// The number of generated uids and names.
+    count: u64,
+    /// True if controllers may have work: an object was deleted, or is marked as deleted.
+    pub(crate) has_deletions: bool,
+    /// The kinds that definitions define, by their group and kind.
+    pub(crate) definitions: FxHashMap<(SmolStr, SmolStr), Arc<Value>>,
+}
+
+/// What all services and watches of a cluster share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) state: State,
+    /// The number of watches, which is the id of the last one.
+    pub(crate) watches: u64,
+    /// Watches with ids up to this one were interrupted.
+    pub(crate) interrupted: u64,
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) log: Vec<LoggedRequest>,
+}
+
+impl State {
+    pub(crate) fn new(schema: Schema, settings: Settings) -> Self {
+        Self {
+            store: Store::default(),
+            resources: Resources::built_in(),
+            base_schema: schema.clone(),
+            schema,
+            validate: ValidateOptions::default().with_positions(),
+            settings,
+            count: 0,
+            has_deletions: false,
+            definitions: FxHashMap::default(),
+        }
+    }
+
+    /// Returns the type of a kind.
+    pub(crate) fn cursor(&self, gvk: &Gvk) -> Cursor<'_> {
+        self.schema.kind(gvk).unwrap_or_else(Cursor::unknown)
+    }
+
+    /// Returns an object in the version of a resource.
+    pub(crate) fn object(&self, target: &Target) -> Result<Arc<Value>> {
+        let found = self.store.get(&target.resource.collection(), &key(&target.namespace, &target.name));
+        found.cloned().ok_or_else(|| Failure::not_found(target.named()))
+    }
+
+    pub(crate) fn namespace(&self, name: &str) -> Option<&Arc<Value>> {
+        self.store.get("namespaces", name)
+    }
+
+    /// Returns the next uid. They have the form of random ones, but are the same in each run.
+    pub(crate) fn next_uid(&mut self) -> String {
+        let bits = scrambled(self.next_count());
+        format!("{:08x}-{:04x}-4000-8000-{:012x}", bits >> 32, bits >> 16 & 0xffff, self.count)
+    }
+
+    /// Returns a suffix for `generateName`, of the characters that servers use.
+    pub(crate) fn next_suffix(&mut self) -> String {
+        const CHARACTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+        let mut bits = scrambled(self.next_count());
+        let next = |_| {
+            let at = usize::try_from(bits % 27).unwrap_or_default();
+            bits /= 27;
+            char::from(CHARACTERS[at])
+        };
+        (0..5).map(next).collect()
+    }
+
+    fn next_count(&mut self) -> u64 {
+        self.count += 1;
+        self.count
+    }
+
+    /// Stores an object, or deletes it, and updates what depends on it.
+    pub(crate) fn write(&mut self, resource: &Resource, key: &SmolStr, object: Option<Value>) -> Arc<Value> {
+        let collection = resource.collection();
+        self.has_deletions |= object.as_ref().is_none_or(crate::metadata::is_deleted);
+        let stored = self.store.write(&collection, key, object);
+        if collection == DEFINITIONS {
+            self.read_definitions();
+        } else if resource.gvk.group == "admissionregistration.k8s.io" {
+            self.read_policies();
+        }
+        stored
+    }
+
+    /// Reads the definitions again after one changed.
+    pub(crate) fn read_definitions(&mut self) {
+        let found: Vec<Arc<Value>> =
+            self.store.list(DEFINITIONS, "", "").map(|(_, one)| Arc::clone(one)).collect();
+        self.resources = self.resources.with_definitions(found.iter().map(|one| &**one));
+        let values: Vec<Value> = found.iter().map(|one| Value::clone(one)).collect();
+        self.schema =
+            self.base_schema.clone().with_crds(&values).unwrap_or_else(|_| self.base_schema.clone());
+        let name = |one: &Value, at: &str| {
+            SmolStr::from(one.pointer(at).and_then(Value::as_str).unwrap_or_default())
+        };
+        let kind = |one: Arc<Value>| ((name(&one, "/spec/group"), name(&one, "/spec/names/kind")), one);
+        self.definitions = found.into_iter().map(kind).collect();
+    }
+
+    #[cfg(feature = "cel")]
+    fn read_policies(&mut self) {
+        let of = |plural: &str| {
+            let name = collection(plural, "admissionregistration.k8s.io");
+            let objects = self.store.list(&name, "", "").map(|(_, object)| Node::from(&**object));
+            objects.collect::<Vec<_>>()
+        };
+        let mut manifests = of("validatingadmissionpolicies");
+        manifests.extend(of("validatingadmissionpolicybindings"));
+        self.validate = ValidateOptions::default().with_positions().with_policies(&manifests);
+    }
+
+    #[cfg(not(feature = "cel"))]
+    #[expect(clippy::unused_self, reason = "policies need CEL")]
+    fn read_policies(&mut self) {}
+}
+
+/// Mixes the bits of a number, so that successive numbers look random.
+fn scrambled(number: u64) -> u64 {
+    let mut bits = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
+/// Returns an object's text at a JSON pointer; an empty text if it is absent.
+pub(crate) fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Returns an object in an API version of its group. Versions differ in nothing else here.
+pub(crate) fn in_version(object: &Value, gvk: &Gvk) -> Value {
+    let mut object = object.clone();
+    object["apiVersion"] = json!(gvk.api_version());
+    object["kind"] = json!(gvk.kind);
+    object
+}

@@ -1,0 +1,182 @@
+//! Subresources with bodies of their own: scale, eviction, binding, and the finalizers of namespaces.
+
+use serde_json::{Value, json};
+use smp_validate::LabelSelector;
+
+use crate::metadata::{self, meta};
+use crate::request::{Request, Target, WriteOptions};
+use crate::resources::Verb;
+use crate::state::{State, in_version, text};
+use crate::status::{Failure, Result};
+use crate::store::key;
+use crate::verbs::body;
+
+impl State {
+    /// Answers a request for a subresource with a body of its own. Returns `None` for others, such as `status`.
+    pub(crate) fn subresource(
+        &mut self,
+        target: &Target,
+        request: &Request,
+        options: &mut WriteOptions,
+    ) -> Option<Result<(u16, Value)>> {
+        Some(match (target.subresource_name(), target.verb) {
+            ("scale", Verb::Get) => self.object(target).map(|object| (200, scale_of(target, &object))),
+            ("scale", _) => self.set_scale(target, request, options).map(|scale| (200, scale)),
+            ("eviction", Verb::Create) => self.evict(target, request, options).map(|status| (201, status)),
+            ("binding", Verb::Create) => self.bind(target, request, options).map(|status| (201, status)),
+            ("finalize", Verb::Update) => self.finalize(target, request, options).map(|object| (200, object)),
+            _ => return None,
+        })
+    }
+
+    fn set_scale(&mut self, target: &Target, request: &Request, options: &mut WriteOptions) -> Result<Value> {
+        let old = in_version(&*self.object(target)?, &target.resource.gvk);
+        let scale = scale_of(target, &old);
+        let wanted = body::parse_json(&request.body)?;
+        let changed = match (target.verb, &*request.content_type()) {
+            (Verb::Update, _) => wanted,
+            (_, content_type) => {
+                use smp_merge::patch::json::{PatchType, apply};
+                let kind = PatchType::from_content_type(content_type).unwrap_or(PatchType::Merge);
+                let mut changed = scale.clone();
+                apply(&mut changed, &wanted, kind, &self.schema)
+                    .map_err(|error| Failure::from_patch(&error))?;
+                changed
+            }
+        };
+        let version = meta(&changed, "resourceVersion").to_string();
+        let mut object = old.clone();
+        set_at(
+            &mut object,
+            &replicas_path(target, "specReplicasPath", ".spec.replicas"),
+            changed["spec"]["replicas"].clone(),
+        );
+        object["metadata"]["resourceVersion"] = version.into();
+        let object = self.with_managers(target, Some(&old), object, options);
+        let main = Target { subresource: None, ..target.clone() };
+        let stored = self.replace(&main, &old, object, options)?;
+        Ok(scale_of(target, &stored))
+    }
+
+    /// Deletes a Pod, unless a disruption budget forbids it.
+    fn evict(&mut self, target: &Target, request: &Request, options: &mut WriteOptions) -> Result<Value> {
+        let eviction = body::parse_json(&request.body)?;
+        let pod = self.object(target)?;
+        let budgets = self.store.list("poddisruptionbudgets.policy", &target.namespace, "");
+        let is_protected = |budget: &Value| {
+            let selector = LabelSelector::parse(&selector_text(&budget["spec"]["selector"]));
+            let labels = &pod["metadata"]["labels"];
+            selector.is_ok_and(|selector| selector.matches(|key| labels.get(key)?.as_str()))
+                && budget["status"]["disruptionsAllowed"].as_i64().unwrap_or(0) <= 0
+        };
+        if budgets.map(|(_, budget)| budget).any(|budget| is_protected(budget)) {
+            let message = "Cannot evict pod as it would violate the pod's disruption budget.";
+            return Err(Failure::too_many_requests(message, 10));
+        }
+        let main = Target { subresource: None, ..target.clone() };
+        self.delete_object(&main, &eviction["deleteOptions"], options)?;
+        Ok(success())
+    }
+
+    /// Assigns a Pod to a node.
+    fn bind(&mut self, target: &Target, request: &Request, options: &WriteOptions) -> Result<Value> {
+        let binding = body::parse_json(&request.body)?;
+        let mut pod = Value::clone(&*self.object(target)?);
+        let node = text(&pod, "/spec/nodeName");
+        if !node.is_empty() {
+            let why = format!("pod {} is already assigned to node {node:?}", target.name);
+            return Err(Failure::conflict(target.resource.named(&target.name), &why));
+        }
+        pod["spec"]["nodeName"] = binding["target"]["name"].clone();
+        let now = self.settings.clock.now();
+        let condition = json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": now});
+        if !pod["status"]["conditions"].is_array() {
+            pod["status"]["conditions"] = json!([]);
+        }
+        pod["status"]["conditions"].as_array_mut().into_iter().for_each(|all| all.push(condition.clone()));
+        if !options.is_dry {
+            self.write(&target.resource, &key(&target.namespace, &target.name), Some(pod));
+        }
+        Ok(success())
+    }
+
+    /// Replaces the finalizers in the spec of a namespace. It is gone once it has none.
+    fn finalize(&mut self, target: &Target, request: &Request, options: &WriteOptions) -> Result<Value> {
+        let wanted = body::parse_json(&request.body)?;
+        let mut namespace = Value::clone(&*self.object(target)?);
+        let finalizers = wanted["spec"]["finalizers"].as_array().cloned().unwrap_or_default();
+        let is_empty = finalizers.is_empty();
+        namespace["spec"] = if is_empty { json!({}) } else { json!({"finalizers": finalizers}) };
+        if !options.is_dry {
+            let is_finished =
+                is_empty && metadata::is_deleted(&namespace) && metadata::finalizers(&namespace).is_empty();
+            self.write(&target.resource, &key("", &target.name), (!is_finished).then(|| namespace.clone()));
+        }
+        Ok(namespace)
+    }
+}
+
+fn success() -> Value {
+    json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201})
+}
+
+/// Returns the path of a number of replicas: that of the CRD, or that of built-in kinds.
+fn replicas_path(target: &Target, field: &str, default: &str) -> String {
+    let own = target.resource.definition["subresources"]["scale"][field].as_str();
+    own.unwrap_or(default).replace('.', "/")
+}
+
+fn scale_of(target: &Target, object: &Value) -> Value {
+    let count = |field: &str, default: &str| {
+        object.pointer(&replicas_path(target, field, default)).and_then(Value::as_i64).unwrap_or_default()
+    };
+    let mut metadata = json!({});
+    for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+        metadata[field] = object["metadata"][field].clone();
+    }
+    let mut scale = json!({
+        "kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata,
+        "spec": {"replicas": count("specReplicasPath", ".spec.replicas")},
+        "status": {"replicas": count("statusReplicasPath", ".status.replicas")},
+    });
+    let selector = if target.resource.is_custom {
+        text(object, &replicas_path(target, "labelSelectorPath", ".none")).to_string()
+    } else {
+        selector_text(&object["spec"]["selector"])
+    };
+    if !selector.is_empty() {
+        scale["status"]["selector"] = selector.into();
+    }
+    scale
+}
+
+/// Returns a selector as text, such as `app=web,tier in (a,b)`.
+fn selector_text(selector: &Value) -> String {
+    let is_plain = selector.get("matchLabels").is_none() && selector.get("matchExpressions").is_none();
+    let labels = if is_plain { selector } else { &selector["matchLabels"] };
+    let pairs = labels.as_object().into_iter().flatten();
+    let pairs = pairs.filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
+    let expressions = selector["matchExpressions"].as_array().into_iter().flatten();
+    pairs.chain(expressions.map(expression_text)).collect::<Vec<_>>().join(",")
+}
+
+fn expression_text(expression: &Value) -> String {
+    let key = expression["key"].as_str().unwrap_or_default();
+    let values: Vec<&str> =
+        expression["values"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let values = values.join(",");
+    match expression["operator"].as_str() {
+        Some("In") => format!("{key} in ({values})"),
+        Some("NotIn") => format!("{key} notin ({values})"),
+        Some("DoesNotExist") => format!("!{key}"),
+        _ => key.to_string(),
+    }
+}
+
+fn set_at(object: &mut Value, pointer: &str, value: Value) {
+    let mut place = object;
+    for name in pointer.split('/').skip(1) {
+        place = &mut place[name];
+    }
+    *place = value;
+}

@@ -1,0 +1,239 @@
+//! Requests of a client, as tests of controllers make them.
+
+use futures::{StreamExt as _, TryStreamExt as _};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kube::api::{
+    DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams,
+};
+use kube::{Api, Resource as _, ResourceExt as _};
+use serde_json::{Value, json};
+
+use crate::{Clock, Controller, TestCluster, Verb};
+
+fn run<F: Future>(future: F) -> F::Output {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(future)
+}
+
+fn typed<T: serde::de::DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).expect("an object of its type")
+}
+
+#[test]
+fn objects_live_as_on_a_server() {
+    let clock = Clock::fixed("2026-01-01T00:00:00Z");
+    let cluster = TestCluster::builder().clock(clock).build().expect("a cluster");
+    run(async {
+        let maps: Api<ConfigMap> = Api::default_namespaced(cluster.client("default"));
+        let map = typed(json!({"metadata": {"name": "a", "labels": {"app": "web"}}, "data": {"k": "v"}}));
+        let created = maps.create(&PostParams::default(), &map).await.expect("created");
+        assert_eq!(
+            created.creation_timestamp().map(|time| time.0.to_string()).as_deref(),
+            Some("2026-01-01T00:00:00Z")
+        );
+        let again = maps.create(&PostParams::default(), &map).await.expect_err("a duplicate");
+        let kube::Error::Api(status) = again else { panic!("{again}") };
+        assert_eq!((status.code, status.message.as_str()), (409, r#"configmaps "a" already exists"#));
+
+        let patch = Patch::Strategic(json!({"data": {"k": null, "l": "w"}}));
+        let patched = maps.patch("a", &PatchParams::default(), &patch).await.expect("patched");
+        assert_eq!(
+            patched.data.clone().unwrap_or_default().into_iter().collect::<Vec<_>>(),
+            [("l".into(), "w".into())]
+        );
+        assert_ne!(patched.resource_version(), created.resource_version());
+
+        let stale = maps.replace("a", &PostParams::default(), &created).await.expect_err("a conflict");
+        let kube::Error::Api(status) = stale else { panic!("{stale}") };
+        assert_eq!((status.code, status.reason.as_str()), (409, "Conflict"));
+
+        let found = maps.list(&ListParams::default().labels("app in (web)").limit(1)).await.expect("a list");
+        assert_eq!(found.items.len(), 1);
+        maps.delete("a", &DeleteParams::default()).await.expect("deleted");
+        assert!(maps.get_opt("a").await.expect("a response").is_none());
+    });
+}
+
+#[test]
+fn applies_report_conflicts() {
+    let cluster = TestCluster::new();
+    run(async {
+        let deployments: Api<Deployment> = Api::default_namespaced(cluster.client("default"));
+        let web = |replicas: i32| {
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {
+                "replicas": replicas, "selector": {"matchLabels": {"app": "web"}},
+                "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}},
+            }})
+        };
+        let apply = |manager: &str, replicas| {
+            let params = PatchParams::apply(manager);
+            let (deployments, patch) = (deployments.clone(), Patch::Apply(web(replicas)));
+            async move { deployments.patch("web", &params, &patch).await }
+        };
+        let created = apply("first", 1).await.expect("created");
+        assert_eq!(created.meta().generation, Some(1));
+        let kube::Error::Api(status) = apply("second", 2).await.expect_err("a conflict") else {
+            panic!("no status")
+        };
+        assert_eq!(status.message, r#"Apply failed with 1 conflict: conflict with "first": .spec.replicas"#);
+        let scaled = apply("first", 3).await.expect("applied");
+        assert_eq!(scaled.meta().generation, Some(2));
+    });
+}
+
+#[test]
+fn watches_report_changes_beside_writes() {
+    let cluster = TestCluster::new();
+    run(async {
+        let maps: Api<ConfigMap> = Api::default_namespaced(cluster.client("default"));
+        let params = WatchParams::default().labels("app=web");
+        let mut events = maps.watch(&params, "0").await.expect("a watch").boxed();
+        let writer = async {
+            for name in ["a", "b"] {
+                let map = typed(json!({"metadata": {"name": name, "labels": {"app": "web"}}}));
+                maps.create(&PostParams::default(), &map).await.expect("created");
+            }
+            let patch = Patch::Merge(json!({"metadata": {"labels": null}}));
+            maps.patch("a", &PatchParams::default(), &patch).await.expect("patched");
+        };
+        let reader = async {
+            let mut seen = Vec::new();
+            while seen.len() < 3 {
+                let event: WatchEvent<ConfigMap> =
+                    events.try_next().await.expect("an event").expect("no end");
+                seen.push(match event {
+                    WatchEvent::Added(map) => format!("added {}", map.name_any()),
+                    WatchEvent::Deleted(map) => format!("deleted {}", map.name_any()),
+                    other => panic!("{other:?}"),
+                });
+            }
+            seen
+        };
+        let ((), seen) = futures::future::join(writer, reader).await;
+        assert_eq!(seen, ["added a", "added b", "deleted a"]);
+    });
+}
+
+#[test]
+fn definitions_serve_their_kind() {
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "gadgets.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced",
+            "names": {"kind": "Gadget", "plural": "gadgets", "singular": "gadget", "listKind": "GadgetList"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": {"type": "object", "properties": {
+                    "spec": {"type": "object", "properties": {"size": {"type": "integer", "maximum": 5}}},
+                    "status": {"type": "object", "properties": {"ready": {"type": "boolean"}}},
+                }}}}]},
+    });
+    let cluster = TestCluster::builder().crds([definition]).build().expect("a cluster");
+    run(async {
+        let gvk = kube::core::GroupVersionKind::gvk("example.com", "v1", "Gadget");
+        let gadgets: Api<DynamicObject> =
+            Api::default_namespaced_with(cluster.client("default"), &kube::core::ApiResource::from_gvk(&gvk));
+        let gadget = |size: i32| {
+            json!({
+                "apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "g"},
+                "spec": {"size": size, "colour": "red"}, "status": {"ready": true},
+            })
+        };
+        let kube::Error::Api(status) =
+            gadgets.create(&PostParams::default(), &typed(gadget(9))).await.expect_err("too large")
+        else {
+            panic!("no status")
+        };
+        assert_eq!((status.code, status.reason.as_str()), (422, "Invalid"));
+        let created = gadgets.create(&PostParams::default(), &typed(gadget(3))).await.expect("created");
+        assert_eq!(created.data, json!({"spec": {"size": 3}}), "pruned, and without a status");
+        let patch = Patch::Merge(json!({"spec": {"size": 4}, "status": {"ready": true}}));
+        let status = gadgets.patch_status("g", &PatchParams::default(), &patch).await.expect("patched");
+        assert_eq!(status.data, json!({"spec": {"size": 3}, "status": {"ready": true}}));
+    });
+}
+
+#[test]
+fn deleted_objects_wait_for_their_finalizers() {
+    let cluster = TestCluster::new();
+    run(async {
+        let maps: Api<ConfigMap> = Api::default_namespaced(cluster.client("default"));
+        let map = typed(json!({"metadata": {"name": "a", "finalizers": ["example.com/f"]}}));
+        maps.create(&PostParams::default(), &map).await.expect("created");
+        maps.delete("a", &DeleteParams::default()).await.expect("marked");
+        assert!(maps.get("a").await.expect("still there").meta().deletion_timestamp.is_some());
+        let patch = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+        maps.patch("a", &PatchParams::default(), &patch).await.expect("patched");
+        assert!(maps.get_opt("a").await.expect("a response").is_none());
+    });
+}
+
+#[test]
+fn controllers_finish_deletions() {
+    let controllers = [Controller::Namespaces, Controller::GarbageCollector];
+    let cluster = TestCluster::builder().controllers(controllers).build().expect("a cluster");
+    run(async {
+        let namespaces: Api<Namespace> = Api::all(cluster.client("default"));
+        let shop = typed(json!({"metadata": {"name": "shop"}}));
+        namespaces.create(&PostParams::default(), &shop).await.expect("created");
+        let maps: Api<ConfigMap> = Api::namespaced(cluster.client("shop"), "shop");
+        let owner = maps
+            .create(&PostParams::default(), &typed(json!({"metadata": {"name": "owner"}})))
+            .await
+            .expect("created");
+        let owners = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner.uid()}]);
+        let owned = typed(json!({"metadata": {"name": "owned", "ownerReferences": owners}}));
+        maps.create(&PostParams::default(), &owned).await.expect("created");
+        maps.delete("owner", &DeleteParams::foreground()).await.expect("deleted");
+        assert!(maps.get_opt("owned").await.expect("a response").is_none(), "collected");
+        assert!(maps.get_opt("owner").await.expect("a response").is_none(), "finished");
+        maps.create(&PostParams::default(), &typed(json!({"metadata": {"name": "rest"}})))
+            .await
+            .expect("created");
+        namespaces.delete("shop", &DeleteParams::default()).await.expect("deleted");
+        assert!(namespaces.get_opt("shop").await.expect("a response").is_none());
+        assert!(cluster.objects("ConfigMap").is_empty());
+    });
+}
+
+#[test]
+fn tests_inject_faults_and_look_back() {
+    let cluster = TestCluster::new();
+    run(async {
+        let maps: Api<ConfigMap> = Api::default_namespaced(cluster.client("default"));
+        let map = typed(json!({"metadata": {"name": "a"}, "data": {"k": "v"}}));
+        cluster.on(Verb::Create).kind("ConfigMap").times(1).reply(503);
+        let kube::Error::Api(status) = maps.create(&PostParams::default(), &map).await.expect_err("a fault")
+        else {
+            panic!("no status")
+        };
+        assert_eq!(status.code, 503);
+        maps.create(&PostParams::default(), &map).await.expect("created");
+        let then = cluster.resource_version();
+        maps.delete("a", &DeleteParams::default()).await.expect("deleted");
+        let codes: Vec<u16> = cluster.requests().iter().map(|request| request.code).collect();
+        assert_eq!(codes, [503, 201, 200]);
+        assert_eq!(cluster.objects_at("ConfigMap", then).expect("kept").len(), 1);
+        assert!(cluster.objects("ConfigMap").is_empty());
+        cluster.compact();
+        assert!(cluster.objects_at("ConfigMap", then).is_none());
+    });
+}
+
+#[test]
+fn deployments_are_scaled() {
+    let cluster = TestCluster::new();
+    run(async {
+        let deployments: Api<Deployment> = Api::default_namespaced(cluster.client("default"));
+        let web = typed(json!({"metadata": {"name": "web"}, "spec": {
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}},
+        }}));
+        deployments.create(&PostParams::default(), &web).await.expect("created");
+        let patch = Patch::Merge(json!({"spec": {"replicas": 4}}));
+        let scale = deployments.patch_scale("web", &PatchParams::default(), &patch).await.expect("scaled");
+        assert_eq!(scale.spec.and_then(|spec| spec.replicas), Some(4));
+        let web = deployments.get("web").await.expect("there");
+        assert_eq!(web.spec.replicas, Some(4));
+    });
+}

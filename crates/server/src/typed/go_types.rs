@@ -1,0 +1,104 @@
+//! Facts about the Go types of built-in kinds that OpenAPI documents lack. They decide which fields are written, and
+//! what messages about wrong types say.
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+use smp_merge::schema::{Cursor, TypeKind};
+
+/// A line for each type, with the fields that have facts: `=` is always written as an object, `!` is always written,
+/// `*` is a pointer, and the name of the type follows a colon. Printed by `tests/live/go_types`.
+const TABLE: &str = include_str!("../go_types.txt");
+
+/// The facts about a field.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct FieldFacts {
+    /// Written as an object even if it is empty.
+    pub(super) is_always_object: bool,
+    /// Written even if it has its zero value.
+    pub(super) is_always_written: bool,
+    /// A pointer to a scalar, whose zero value is written.
+    pub(super) is_pointer: bool,
+    /// The name of the scalar's type, if it has one of its own.
+    type_name: &'static str,
+}
+
+/// The facts about the fields of a type.
+pub(super) type TypeFacts = FxHashMap<&'static str, FieldFacts>;
+
+/// Returns the facts about a type by the name of its definition.
+pub(super) fn facts(definition: &str) -> Option<&'static TypeFacts> {
+    static TYPES: LazyLock<FxHashMap<&str, TypeFacts>> = LazyLock::new(|| {
+        TABLE
+            .lines()
+            .filter_map(|line| line.split_once(' '))
+            .map(|(name, fields)| (name, read(fields)))
+            .collect()
+    });
+    let short = definition.rmatch_indices('.').nth(2).map_or(definition, |(at, _)| &definition[at + 1..]);
+    TYPES.get(short)
+}
+
+fn read(fields: &'static str) -> TypeFacts {
+    fields.split(' ').map(field).collect()
+}
+
+fn field(word: &'static str) -> (&'static str, FieldFacts) {
+    let (word, type_name) = word.split_once(':').unwrap_or((word, ""));
+    let name = word.trim_start_matches(['=', '!', '*']);
+    let has = |sigil: char| word[..word.len() - name.len()].contains(sigil);
+    let facts = FieldFacts {
+        is_always_object: has('='),
+        is_always_written: has('!'),
+        is_pointer: has('*'),
+        type_name,
+    };
+    (name, facts)
+}
+
+/// Returns the Go type of a field as messages show it.
+pub(super) fn shown_type(cursor: Cursor<'_>, facts: FieldFacts) -> String {
+    if !facts.type_name.is_empty() {
+        return facts.type_name.into();
+    }
+    let format = cursor.constraints().format;
+    match (cursor.type_kind(), format.as_deref()) {
+        (TypeKind::String, Some("byte")) => "[]uint8".into(),
+        (TypeKind::String, Some("date-time")) => "v1.Time".into(),
+        (TypeKind::String | TypeKind::IntOrString, _) => "string".into(),
+        (TypeKind::Integer, Some("int64")) => "int64".into(),
+        (TypeKind::Integer, _) => "int32".into(),
+        (TypeKind::Number, _) => "float64".into(),
+        (TypeKind::Boolean, _) => "bool".into(),
+        (TypeKind::Array, _) => format!("[]{}", shown_type(cursor.element(), FieldFacts::default())),
+        (TypeKind::Object, _) => match cursor.type_name() {
+            Some(name) => package_and_name(name),
+            None => format!("map[string]{}", shown_type(cursor.additional(), FieldFacts::default())),
+        },
+        (TypeKind::Any, _) => "interface {}".into(),
+    }
+}
+
+fn package_and_name(definition: &str) -> String {
+    definition.rmatch_indices('.').nth(1).map_or(definition, |(at, _)| &definition[at + 1..]).into()
+}
+
+/// Returns the name of a definition's Go type without its package.
+pub(super) fn struct_name(definition: &str) -> &str {
+    definition.rsplit('.').next().unwrap_or(definition)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_tells_pointers_and_structs() {
+        let spec = facts("io.k8s.api.apps.v1.DeploymentSpec").expect("in the table");
+        assert!(spec["replicas"].is_pointer && spec["strategy"].is_always_object);
+        assert!(spec["selector"].is_always_written);
+        let container = facts("io.k8s.api.core.v1.Container").expect("in the table");
+        assert_eq!(container["imagePullPolicy"].type_name, "v1.PullPolicy");
+        assert!(facts("com.example.v1.Widget").is_none());
+    }
+}

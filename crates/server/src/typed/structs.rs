@@ -1,0 +1,343 @@
+//! Decodes values into Go structs and writes them again: unknown fields and zero values go, values that are always
+//! written come.
+
+use serde_json::{Map, Value, json};
+use smp_merge::schema::{Cursor, TypeKind};
+
+use super::decoder::{Decoder, Step};
+use super::go_types::{self, FieldFacts, TypeFacts};
+use super::quantity;
+
+type Decoded<T> = Result<T, String>;
+
+/// A struct, for messages about its fields.
+#[derive(Clone, Copy)]
+struct Owner<'s> {
+    definition: &'s str,
+    /// The number of steps that are fields of structs, the last of which is the field.
+    depth: usize,
+}
+
+/// Decodes an object of a built-in kind.
+pub(super) fn decode_root(decoder: &mut Decoder, object: &mut Value, cursor: Cursor<'_>) -> Decoded<()> {
+    let Value::Object(fields) = object else {
+        let name = cursor.type_name().unwrap_or_default();
+        let mut parts = name.rsplit('.');
+        let (kind, version) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        return Err(format!(
+            "json: cannot unmarshal {} into Go value of type {version}.{kind}",
+            described(object)
+        ));
+    };
+    decoder.fields(fields, cursor)
+}
+
+/// Decodes the value of a field whose type is a struct, such as the metadata of a custom resource.
+pub(super) fn decode_field(
+    decoder: &mut Decoder,
+    value: &mut Value,
+    cursor: Cursor<'_>,
+    root: &str,
+) -> Decoded<()> {
+    let owner = Owner { definition: root, depth: 1 };
+    decoder.value(value, cursor, FieldFacts::default(), owner)
+}
+
+impl Decoder {
+    /// Decodes the fields of a struct.
+    fn fields(&mut self, fields: &mut Map<String, Value>, cursor: Cursor<'_>) -> Decoded<()> {
+        let definition = cursor.type_name().unwrap_or_default();
+        let facts = go_types::facts(definition);
+        let depth = self.steps.len() + 1;
+        for (name, mut value) in std::mem::take(fields) {
+            let Some(field) = cursor.declared(&name) else {
+                self.undeclared(name, value, cursor, fields);
+                continue;
+            };
+            let own = facts.and_then(|facts| facts.get(name.as_str())).copied().unwrap_or_default();
+            self.steps.push(Step::Field(name.as_str().into()));
+            self.value(&mut value, field, own, Owner { definition, depth })?;
+            self.steps.pop();
+            if own.is_always_object && value.is_null() {
+                continue;
+            }
+            if is_written(&value, field, own) || (own.is_always_written && self.is_completing) {
+                fields.insert(name, value);
+            }
+        }
+        if let Some(facts) = facts {
+            self.complete(fields, cursor, facts)?;
+        }
+        Ok(())
+    }
+
+    fn undeclared(
+        &mut self,
+        name: String,
+        value: Value,
+        cursor: Cursor<'_>,
+        fields: &mut Map<String, Value>,
+    ) {
+        let is_free = cursor.preserves_unknown_fields() || cursor.additional().is_known();
+        if is_free || cursor.fields().next().is_none() {
+            fields.insert(name, value);
+        } else {
+            self.report_unknown(&name);
+        }
+    }
+
+    /// Adds the fields that are always written.
+    fn complete(
+        &mut self,
+        fields: &mut Map<String, Value>,
+        cursor: Cursor<'_>,
+        facts: &TypeFacts,
+    ) -> Decoded<()> {
+        for (name, own) in facts {
+            let is_added = own.is_always_object || (own.is_always_written && self.is_completing);
+            if !is_added || fields.contains_key(*name) {
+                continue;
+            }
+            let Some(field) = cursor.declared(name) else { continue };
+            let mut value = if own.is_always_object { json!({}) } else { zero(field, *own) };
+            if let Value::Object(inner) = &mut value {
+                self.fields(inner, field)?;
+            }
+            fields.insert((*name).to_string(), value);
+        }
+        Ok(())
+    }
+
+    fn value(
+        &mut self,
+        value: &mut Value,
+        cursor: Cursor<'_>,
+        own: FieldFacts,
+        owner: Owner<'_>,
+    ) -> Decoded<()> {
+        if !cursor.is_known() {
+            return Ok(());
+        }
+        if value.is_null() {
+            if own.is_always_written && self.is_completing {
+                *value = zero(cursor, own);
+            }
+            return Ok(());
+        }
+        if cursor.type_name().is_some_and(|name| name.ends_with(".api.resource.Quantity")) {
+            return decode_quantity(value);
+        }
+        match (cursor.type_kind(), &mut *value) {
+            (TypeKind::Any, _)
+            | (TypeKind::IntOrString, Value::String(_) | Value::Number(_))
+            | (TypeKind::Boolean, Value::Bool(_))
+            | (TypeKind::Number, Value::Number(_)) => Ok(()),
+            (TypeKind::String, Value::String(text)) => check_bytes(text, cursor),
+            (TypeKind::Integer, Value::Number(number)) if number.is_i64() => Ok(()),
+            (TypeKind::Array, Value::Array(list)) => self.list(list, cursor.element(), owner),
+            (TypeKind::Object, Value::Object(fields)) => self.object(fields, cursor, owner),
+            _ => Err(self.mismatch(value, cursor, own, owner)),
+        }
+    }
+
+    fn object(
+        &mut self,
+        fields: &mut Map<String, Value>,
+        cursor: Cursor<'_>,
+        owner: Owner<'_>,
+    ) -> Decoded<()> {
+        if cursor.fields().next().is_some() {
+            return self.fields(fields, cursor);
+        }
+        let values = cursor.additional();
+        for (key, value) in fields.iter_mut() {
+            if value.is_null() {
+                *value = null_entry(values);
+            }
+            self.steps.push(Step::Field(key.as_str().into()));
+            self.value(value, values, FieldFacts::default(), owner)?;
+            self.steps.pop();
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, list: &mut [Value], element: Cursor<'_>, owner: Owner<'_>) -> Decoded<()> {
+        for (index, value) in list.iter_mut().enumerate() {
+            if value.is_null() {
+                *value = null_entry(element);
+            }
+            self.steps.push(Step::Index(index));
+            self.value(value, element, FieldFacts::default(), owner)?;
+            self.steps.pop();
+        }
+        Ok(())
+    }
+
+    fn mismatch(&self, value: &Value, cursor: Cursor<'_>, own: FieldFacts, owner: Owner<'_>) -> String {
+        let what = described(value);
+        let wanted = go_types::shown_type(cursor, own);
+        let fields = self.steps.get(..owner.depth).unwrap_or_default();
+        let names: Vec<&str> = fields
+            .iter()
+            .filter_map(|step| match step {
+                Step::Field(name) => Some(name.as_str()),
+                Step::Index(_) => None,
+            })
+            .collect();
+        let name = go_types::struct_name(owner.definition);
+        format!(
+            "json: cannot unmarshal {what} into Go struct field {name}.{} of type {wanted}",
+            names.join(".")
+        )
+    }
+}
+
+/// Checks the base64 of a field of bytes.
+fn check_bytes(text: &str, cursor: Cursor<'_>) -> Decoded<()> {
+    use base64::Engine as _;
+    if !cursor.constraints_text().is_some_and(|text| text.contains(r#""format":"byte""#)) {
+        return Ok(());
+    }
+    let at = match base64::engine::general_purpose::STANDARD.decode(text) {
+        Ok(_) => return Ok(()),
+        Err(
+            base64::DecodeError::InvalidByte(at, _)
+            | base64::DecodeError::InvalidLastSymbol { offset: at, .. },
+        ) => at,
+        Err(_) => text.len() / 4 * 4,
+    };
+    Err(format!("illegal base64 data at input byte {at}"))
+}
+
+/// Returns the zero value of an entry that is null.
+fn null_entry(cursor: Cursor<'_>) -> Value {
+    if cursor.type_name().is_some_and(|name| name.ends_with(".api.resource.Quantity")) {
+        return "0".into();
+    }
+    match cursor.type_kind() {
+        TypeKind::String => "".into(),
+        TypeKind::Integer => 0.into(),
+        TypeKind::Object if cursor.fields().next().is_some() => json!({}),
+        _ => Value::Null,
+    }
+}
+
+fn decode_quantity(value: &mut Value) -> Decoded<()> {
+    if quantity::canonicalize(value) {
+        return Ok(());
+    }
+    Err("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'".into())
+}
+
+/// Returns a value as Go's messages call it.
+fn described(value: &Value) -> String {
+    match value {
+        Value::Null => "null".into(),
+        Value::Bool(_) => "bool".into(),
+        Value::Number(number) if number.is_i64() => "number".into(),
+        Value::Number(number) => format!("number {number}"),
+        Value::String(_) => "string".into(),
+        Value::Array(_) => "array".into(),
+        Value::Object(_) => "object".into(),
+    }
+}
+
+fn is_written(value: &Value, cursor: Cursor<'_>, own: FieldFacts) -> bool {
+    if own.is_always_object {
+        return true;
+    }
+    match value {
+        Value::Null => false,
+        Value::Bool(value) => *value || own.is_pointer,
+        Value::Number(number) => number.as_f64() != Some(0.0) || own.is_pointer,
+        Value::String(text) => !text.is_empty() || own.is_pointer,
+        Value::Array(list) => !list.is_empty(),
+        // Empty maps are not written. Structs are: here they are pointers, some without fields.
+        Value::Object(fields) => !fields.is_empty() || !cursor.additional().is_known(),
+    }
+}
+
+/// Returns the zero value of a type as Go writes it.
+fn zero(cursor: Cursor<'_>, own: FieldFacts) -> Value {
+    if own.is_pointer || cursor.type_name().is_some_and(|name| name.ends_with("Time")) {
+        return Value::Null;
+    }
+    match cursor.type_kind() {
+        TypeKind::String => "".into(),
+        TypeKind::Integer | TypeKind::Number | TypeKind::IntOrString => 0.into(),
+        TypeKind::Boolean => false.into(),
+        TypeKind::Array | TypeKind::Object | TypeKind::Any => Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{complete, decode};
+    use super::*;
+    use smp_merge::schema::{Gvk, Schema};
+
+    fn decoded(api_version: &str, kind: &str, object: Value) -> Result<(Value, Vec<String>), String> {
+        let schema = Schema::embedded();
+        let cursor = schema.kind(&Gvk::from_manifest(api_version, kind)).expect("built in");
+        decode(object, cursor, false).map(|decoded| {
+            let mut object = decoded.object;
+            complete(&mut object, cursor);
+            (object, decoded.unknown)
+        })
+    }
+
+    #[test]
+    fn objects_are_written_as_by_go() {
+        let map =
+            json!({"metadata": {"name": "a", "labels": {}}, "data": {}, "immutable": false, "datum": 1});
+        let (map, unknown) = decoded("v1", "ConfigMap", map).expect("decodes");
+        assert_eq!(map, json!({"metadata": {"name": "a"}, "immutable": false}));
+        assert_eq!(unknown, [r#"unknown field "datum""#]);
+
+        let web = json!({"spec": {"replicas": 0, "paused": false, "template": {"spec": {"containers": [{"name": "a", "x": 1}]}}}});
+        let (web, unknown) = decoded("apps/v1", "Deployment", web).expect("decodes");
+        let template = json!({"metadata": {}, "spec": {"containers": [{"name": "a", "resources": {}}]}});
+        let spec = json!({"replicas": 0, "selector": null, "template": template, "strategy": {}});
+        assert_eq!(web, json!({"metadata": {}, "spec": spec, "status": {}}));
+        assert_eq!(unknown, [r#"unknown field "spec.template.spec.containers[0].x""#]);
+
+        let (service, _) =
+            decoded("v1", "Service", json!({"spec": {"ports": [{"port": 80}]}})).expect("decodes");
+        assert_eq!(service["status"], json!({"loadBalancer": {}}));
+        assert_eq!(service["spec"]["ports"][0], json!({"port": 80, "targetPort": 0}));
+    }
+
+    #[test]
+    fn messages_about_types_are_those_of_go() {
+        let table = [
+            (
+                "apps/v1",
+                "Deployment",
+                json!({"spec": {"replicas": "3"}}),
+                "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32",
+            ),
+            (
+                "v1",
+                "ConfigMap",
+                json!({"data": {"a": 1}}),
+                "json: cannot unmarshal number into Go struct field ConfigMap.data of type string",
+            ),
+            (
+                "v1",
+                "Pod",
+                json!({"spec": {"containers": [{"name": 1}]}}),
+                "json: cannot unmarshal number into Go struct field Container.spec.containers.name of type string",
+            ),
+            (
+                "v1",
+                "Pod",
+                json!({"spec": {"restartPolicy": true}}),
+                "json: cannot unmarshal bool into Go struct field PodSpec.spec.restartPolicy of type v1.RestartPolicy",
+            ),
+            ("v1", "ConfigMap", json!([]), "json: cannot unmarshal array into Go value of type v1.ConfigMap"),
+        ];
+        for (api_version, kind, object, message) in table {
+            assert_eq!(decoded(api_version, kind, object).expect_err("rejected"), message);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Reads the bodies of requests into objects of the served kind.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+use smp_merge::schema::Gvk;
+use smp_text::yaml::Node;
+
+use crate::request::{FieldValidation, Request, WriteOptions};
+use crate::resources::Resource;
+use crate::state::State;
+use crate::status::{Failure, Result};
+use crate::typed;
+
+/// The media types of bodies.
+const ACCEPTED: [&str; 2] = ["application/json", "application/yaml"];
+
+/// Parses the body of a request, which is JSON or YAML. Returns null for an empty body.
+pub(crate) fn parse(request: &Request) -> Result<Value> {
+    let is_yaml = match &*request.content_type() {
+        "" | "*/*" => request.body.first() != Some(&b'{'),
+        "application/json" => false,
+        "application/yaml" => true,
+        _ => return Err(Failure::unsupported_media_type(&ACCEPTED)),
+    };
+    if request.body.is_empty() {
+        return Ok(Value::Null);
+    }
+    if is_yaml { parse_yaml(&request.body) } else { parse_json(&request.body) }
+}
+
+pub(crate) fn parse_json(body: &[u8]) -> Result<Value> {
+    serde_json::from_slice(body).map_err(|error| Failure::bad_request(error.to_string()))
+}
+
+/// Parses YAML as servers do, which accept JSON as well.
+pub(crate) fn parse_yaml(body: &[u8]) -> Result<Value> {
+    if let Ok(value) = serde_json::from_slice(body) {
+        return Ok(value);
+    }
+    let text = String::from_utf8_lossy(body);
+    let node: Node = text.parse().map_err(|error: smp_text::diagnostic::Diagnostic| {
+        Failure::bad_request(format!("error decoding YAML: {}", error.message()))
+    })?;
+    Ok(node.to_json_value())
+}
+
+impl State {
+    /// Decodes the body of a create or update.
+    pub(crate) fn read_object(
+        &self,
+        request: &Request,
+        resource: &Resource,
+        gvk: &Gvk,
+        options: &mut WriteOptions,
+    ) -> Result<Value> {
+        let mut value = parse(request).map_err(|failure| unrecognized(gvk, &request.body, &failure))?;
+        check_kind(&mut value, resource, gvk, &request.body)?;
+        self.decode(value, resource.is_custom, gvk, options)
+    }
+
+    /// Decodes an object, with its defaults. Unknown fields are handled as the request wants.
+    pub(crate) fn decode(
+        &self,
+        value: Value,
+        is_custom: bool,
+        gvk: &Gvk,
+        options: &mut WriteOptions,
+    ) -> Result<Value> {
+        let decoded =
+            typed::decode(value, self.cursor(gvk), is_custom).map_err(|error| not_handled(gvk, &error))?;
+        let unknown = decoded.unknown;
+        match options.field_validation {
+            FieldValidation::Strict if !unknown.is_empty() => {
+                let error = format!("strict decoding error: {}", unknown.join(", "));
+                return Err(not_handled(gvk, &error));
+            }
+            FieldValidation::Warn => options.warnings.extend(unknown),
+            FieldValidation::Strict | FieldValidation::Ignore => {}
+        }
+        let mut object = decoded.object;
+        self.set_defaults(&mut object, gvk, is_custom);
+        Ok(object)
+    }
+}
+
+fn not_handled(gvk: &Gvk, error: &str) -> Failure {
+    let Gvk { version, kind, .. } = gvk;
+    Failure::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {error}"))
+}
+
+fn unrecognized(gvk: &Gvk, body: &[u8], failure: &Failure) -> Failure {
+    if failure.code != 400 {
+        return failure.clone();
+    }
+    let message = failure.to_status()["message"].as_str().unwrap_or_default().to_string();
+    let shown = summary(body);
+    let error = format!("couldn't get version/kind; json parse error: {message}");
+    Failure::bad_request(format!(
+        "the object provided is unrecognized (must be of type {}): {error} ({shown})",
+        gvk.kind
+    ))
+}
+
+/// Returns the start of a body as messages show it: as text, or as hexadecimal digits.
+fn summary(body: &[u8]) -> Cow<'static, str> {
+    use std::fmt::Write as _;
+    const MAX: usize = 30;
+    let shown = body.get(..MAX).unwrap_or(body);
+    let is_long = body.len() > MAX;
+    if body.is_empty() {
+        return "<empty>".into();
+    }
+    if matches!(body.first(), Some(b'{' | b'[')) {
+        let text = String::from_utf8_lossy(shown);
+        return if is_long { format!("{text} ...").into() } else { text.into_owned().into() };
+    }
+    let digits = shown.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    });
+    if is_long { format!("{digits} ...").into() } else { digits.into() }
+}
+
+/// Checks that an object has the kind of its resource, or none, and sets it.
+fn check_kind(value: &mut Value, resource: &Resource, gvk: &Gvk, body: &[u8]) -> Result<()> {
+    if value.is_null() {
+        let message = if resource.is_custom { "unexpected end of JSON input" } else { "EOF" };
+        return Err(Failure::bad_request(message));
+    }
+    let Value::Object(fields) = value else {
+        return Err(unrecognized_kind(value, gvk, body));
+    };
+    let own = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or_default();
+    let (api_version, kind) = (own("apiVersion"), own("kind"));
+    if resource.is_custom && (api_version.is_empty() || kind.is_empty()) {
+        let missing = if kind.is_empty() { "Kind" } else { "apiVersion" };
+        let text = format!("Object '{missing}' is missing in '{}'", String::from_utf8_lossy(body));
+        return Err(Failure::bad_request(format!(
+            "the object provided is unrecognized (must be of type {}): {text} ({})",
+            gvk.kind,
+            summary(body)
+        )));
+    }
+    let wanted = gvk.api_version();
+    if !kind.is_empty() && kind != gvk.kind {
+        let version = api_version.rsplit('/').next().unwrap_or_default();
+        return Err(Failure::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {}: converting ({}.{kind}) to ({}.{}): unknown conversion",
+            gvk.kind,
+            version,
+            internal_package(gvk),
+            gvk.kind
+        )));
+    }
+    if !api_version.is_empty() && api_version != wanted {
+        return Err(Failure::bad_request(format!(
+            "the API version in the data ({api_version}) does not match the expected API version ({wanted})"
+        )));
+    }
+    fields.insert("apiVersion".into(), wanted.as_str().into());
+    fields.insert("kind".into(), gvk.kind.as_str().into());
+    Ok(())
+}
+
+/// Returns the package of a group's internal Go types.
+fn internal_package(gvk: &Gvk) -> &str {
+    gvk.group.split('.').next().filter(|name| !name.is_empty()).unwrap_or("core")
+}
+
+fn unrecognized_kind(value: &Value, gvk: &Gvk, body: &[u8]) -> Failure {
+    let what = match value {
+        Value::Array(_) => "array",
+        Value::String(_) => "string",
+        Value::Bool(_) => "bool",
+        _ => "number",
+    };
+    let error = format!(
+        "json: cannot unmarshal {what} into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
+    );
+    Failure::bad_request(format!(
+        "the object provided is unrecognized (must be of type {}): couldn't get version/kind; json parse error: {error} ({})",
+        gvk.kind,
+        summary(body)
+    ))
+}

@@ -1,0 +1,85 @@
+//! Creates objects.
+
+use serde_json::Value;
+
+use crate::metadata::{self, meta};
+use crate::request::{Request, Target, WriteOptions};
+use crate::resources::Trait;
+use crate::state::State;
+use crate::status::{Failure, Result};
+use crate::store::key;
+
+impl State {
+    /// Creates the object of a request.
+    pub(crate) fn create(
+        &mut self,
+        target: &Target,
+        request: &Request,
+        options: &mut WriteOptions,
+    ) -> Result<Value> {
+        let resource = &target.resource;
+        let object = self.read_object(request, resource, &resource.gvk, options)?;
+        self.create_decoded(target, object, options)
+    }
+
+    /// Creates an object that did not come with a request.
+    pub(crate) fn create_from(
+        &mut self,
+        target: &Target,
+        object: Value,
+        options: &mut WriteOptions,
+    ) -> Result<Value> {
+        let resource = &target.resource;
+        let object = self.decode(object, resource.is_custom, &resource.gvk, options)?;
+        self.create_decoded(target, object, options)
+    }
+
+    fn create_decoded(
+        &mut self,
+        target: &Target,
+        object: Value,
+        options: &mut WriteOptions,
+    ) -> Result<Value> {
+        let mut object = object;
+        metadata::check_namespace(&mut object, target)?;
+        if meta(&object, "resourceVersion").parse::<u64>().is_ok_and(|version| version != 0) {
+            return Err(Failure::new(500, "", "resourceVersion should not be set on objects to be created"));
+        }
+        let target = &Target { name: meta(&object, "name").into(), ..target.clone() };
+        metadata::remove(&mut object, "resourceVersion");
+        metadata::dedup_owners(&mut object, options);
+        self.set_system_fields(&mut object);
+        let object = self.with_managers(target, None, object, options);
+        self.create_object(target, object, options)
+    }
+
+    /// Creates an object that has its metadata and managed fields.
+    pub(crate) fn create_object(
+        &mut self,
+        target: &Target,
+        object: Value,
+        options: &mut WriteOptions,
+    ) -> Result<Value> {
+        let resource = &target.resource;
+        let mut object = object;
+        self.admit_create(target, &mut object, options)?;
+        if resource.is(Trait::Generation) {
+            object["metadata"]["generation"] = 1.into();
+        } else {
+            metadata::remove(&mut object, "generation");
+        }
+        self.prepare_create(target, &mut object)?;
+        self.validate_create(target, &object, options)?;
+        let target = &Target { name: meta(&object, "name").into(), ..target.clone() };
+        let key = key(&target.namespace, &target.name);
+        if let Some(known) = self.store.get(&resource.collection(), &key) {
+            return Err(Failure::already_exists(target.named(), metadata::is_deleted(known)));
+        }
+        if options.is_dry {
+            return Ok(object);
+        }
+        let stored = self.write(resource, &key, Some(object));
+        self.after_create(target, &stored);
+        Ok(Value::clone(&stored))
+    }
+}

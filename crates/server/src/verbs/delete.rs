@@ -1,0 +1,226 @@
+//! Deletes objects and collections.
+
+use serde_json::{Value, json};
+
+use super::body;
+use super::list::list_of;
+use crate::metadata::{self, meta};
+use crate::request::{Request, Target, WriteOptions};
+use crate::resources::Trait;
+use crate::state::{State, in_version};
+use crate::status::{Cause, Failure, Named, Result};
+use crate::store::key;
+
+/// The finalizers of the garbage collector.
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+
+/// Namespaces that cannot be deleted.
+const PERMANENT: [&str; 3] = ["default", "kube-system", "kube-public"];
+
+/// The options of a deletion: the body, completed by the query.
+fn read_options(request: &Request, options: &mut WriteOptions) -> Result<Value> {
+    let mut found = body::parse(request)?;
+    if !found.is_object() {
+        found = json!({});
+    }
+    for name in ["propagationPolicy", "gracePeriodSeconds", "orphanDependents"] {
+        let text = request.parameter(name);
+        if !text.is_empty() && found.get(name).is_none() {
+            found[name] = serde_json::from_str(text).unwrap_or_else(|_| text.into());
+        }
+    }
+    if found["dryRun"].as_array().is_some_and(|list| list.iter().any(|one| one == "All")) {
+        options.is_dry = true;
+    }
+    let policy = found["propagationPolicy"].as_str().unwrap_or("Background");
+    if !matches!(policy, "Background" | "Foreground" | "Orphan") {
+        let why = format!(
+            "Unsupported value: {policy:?}: supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\""
+        );
+        let named = Named { group: "meta.k8s.io", what: "DeleteOptions", name: "" };
+        return Err(Failure::invalid_named(
+            named,
+            &[Cause::new("FieldValueNotSupported", "propagationPolicy", why)],
+        ));
+    }
+    Ok(found)
+}
+
+impl State {
+    /// Deletes the object of a request. Returns the body of the response.
+    pub(crate) fn delete(
+        &mut self,
+        target: &Target,
+        request: &Request,
+        options: &mut WriteOptions,
+    ) -> Result<Value> {
+        let wanted = read_options(request, options)?;
+        let (object, is_deleted) = self.delete_object(target, &wanted, options)?;
+        if !is_deleted || target.resource.is(Trait::Returned) {
+            return Ok(in_version(&object, &target.resource.gvk));
+        }
+        let mut details =
+            json!({"name": target.name, "kind": target.resource.plural, "uid": meta(&object, "uid")});
+        if !target.resource.gvk.group.is_empty() {
+            details["group"] = target.resource.gvk.group.as_str().into();
+        }
+        Ok(
+            json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}),
+        )
+    }
+
+    /// Deletes the selected objects of a collection, and returns them.
+    pub(crate) fn delete_collection(
+        &mut self,
+        target: &Target,
+        request: &Request,
+        options: &mut WriteOptions,
+    ) -> Result<Value> {
+        let wanted = read_options(request, options)?;
+        let selected = self.selected(target, request)?;
+        let mut items = Vec::new();
+        for object in selected {
+            let (namespace, name) = (meta(&object, "namespace").into(), meta(&object, "name").into());
+            let one = Target { namespace, name, ..target.clone() };
+            match self.delete_object(&one, &wanted, options) {
+                Ok(_) => items.push(Value::clone(&object)),
+                Err(failure) if failure.code == 404 => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(list_of(target, items, &json!({"resourceVersion": self.store.revision().to_string()})))
+    }
+
+    /// Deletes an object, or marks it as deleted. Returns the object, and true if it is gone.
+    pub(crate) fn delete_object(
+        &mut self,
+        target: &Target,
+        wanted: &Value,
+        options: &WriteOptions,
+    ) -> Result<(Value, bool)> {
+        let resource = &target.resource;
+        let old = self.object(target)?;
+        metadata::check_preconditions(target, wanted, &old)?;
+        self.admit_delete(target)?;
+        if resource.collection() == "namespaces" {
+            return self.delete_namespace(target, &old, wanted, options);
+        }
+        let grace = pod_grace(target, &old, wanted);
+        let mut object = Value::clone(&old);
+        let was_deleted = metadata::is_deleted(&old);
+        if was_deleted && grace.is_some_and(|grace| grace > 0) && !is_shorter(&old, grace) {
+            return Ok((object, false));
+        }
+        let finalizers = finalizers_after(target, &old, wanted);
+        let is_blocked = !finalizers.is_empty();
+        if !is_blocked && grace.is_none() {
+            return Ok(self.remove(target, object, options));
+        }
+        set_finalizers(&mut object, finalizers);
+        if !was_deleted || is_shorter(&old, grace) {
+            self.mark_deleted(&mut object, grace.unwrap_or_default(), was_deleted);
+        }
+        if !options.is_dry && object != *old {
+            object = Value::clone(&self.write(resource, &key(&target.namespace, &target.name), Some(object)));
+        }
+        if is_blocked || grace.is_some_and(|grace| grace > 0) {
+            return Ok((object, false));
+        }
+        Ok(self.remove(target, object, options))
+    }
+
+    fn remove(&mut self, target: &Target, object: Value, options: &WriteOptions) -> (Value, bool) {
+        if !options.is_dry {
+            self.write(&target.resource, &key(&target.namespace, &target.name), None);
+            self.after_delete(target, &object);
+        }
+        (object, true)
+    }
+
+    fn mark_deleted(&self, object: &mut Value, grace: i64, was_deleted: bool) {
+        object["metadata"]["deletionTimestamp"] = self.settings.clock.after(grace).into();
+        object["metadata"]["deletionGracePeriodSeconds"] = grace.into();
+        if metadata::generation(object) > 0 && !was_deleted {
+            metadata::bump_generation(object);
+        }
+    }
+
+    /// Marks a namespace as terminating. It is gone once its contents and finalizers are.
+    fn delete_namespace(
+        &mut self,
+        target: &Target,
+        old: &Value,
+        wanted: &Value,
+        options: &WriteOptions,
+    ) -> Result<(Value, bool)> {
+        if PERMANENT.contains(&target.name.as_str()) {
+            return Err(Failure::forbidden(target.named(), "this namespace may not be deleted"));
+        }
+        let mut object = old.clone();
+        if !metadata::is_deleted(old) {
+            set_finalizers(&mut object, finalizers_after(target, old, wanted));
+            object["metadata"]["deletionTimestamp"] = self.settings.clock.now().into();
+            object["status"]["phase"] = "Terminating".into();
+        }
+        let has_own = object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
+        if !has_own && metadata::finalizers(&object).is_empty() {
+            return Ok(self.remove(target, object, options));
+        }
+        if !options.is_dry && object != *old {
+            object = Value::clone(&self.write(&target.resource, &key("", &target.name), Some(object)));
+        }
+        Ok((object, false))
+    }
+}
+
+/// Returns true if a pending deletion gets a shorter grace period.
+fn is_shorter(old: &Value, grace: Option<i64>) -> bool {
+    let pending = old["metadata"]["deletionGracePeriodSeconds"].as_i64();
+    pending.zip(grace).is_some_and(|(pending, grace)| grace < pending)
+}
+
+/// Returns the grace period of a Pod. Other kinds have none.
+fn pod_grace(target: &Target, pod: &Value, wanted: &Value) -> Option<i64> {
+    if target.resource.collection() != "pods" {
+        return None;
+    }
+    let own = pod["spec"]["terminationGracePeriodSeconds"].as_i64();
+    let asked = wanted["gracePeriodSeconds"].as_i64();
+    let pending = pod["metadata"]["deletionGracePeriodSeconds"].as_i64();
+    let grace = asked.or(pending).or(own).unwrap_or(30);
+    let is_idle = pod["spec"]["nodeName"].as_str().unwrap_or_default().is_empty()
+        || matches!(pod["status"]["phase"].as_str(), Some("Failed" | "Succeeded"));
+    Some(if is_idle {
+        0
+    } else if grace < 0 {
+        1
+    } else {
+        grace
+    })
+}
+
+/// Returns the finalizers of an object after a deletion is requested.
+fn finalizers_after(target: &Target, old: &Value, wanted: &Value) -> Vec<Value> {
+    let is_orphaned_by_default =
+        matches!(&*target.resource.collection(), "jobs.batch" | "replicationcontrollers");
+    let has = |name: &str| metadata::finalizers(old).iter().any(|one| one == name);
+    let (mut orphan, mut foreground) = (has(ORPHAN), has(FOREGROUND));
+    match (wanted["propagationPolicy"].as_str(), wanted["orphanDependents"].as_bool()) {
+        (Some("Orphan"), _) | (None, Some(true)) => (orphan, foreground) = (true, false),
+        (Some("Foreground"), _) => (orphan, foreground) = (false, true),
+        (Some(_), _) | (None, Some(false)) => (orphan, foreground) = (false, false),
+        (None, None) if !orphan && !foreground => orphan = is_orphaned_by_default,
+        (None, None) => {}
+    }
+    let others = metadata::finalizers(old).iter().filter(|one| *one != ORPHAN && *one != FOREGROUND).cloned();
+    let mut all: Vec<Value> = others.collect();
+    all.extend(orphan.then(|| ORPHAN.into()));
+    all.extend(foreground.then(|| FOREGROUND.into()));
+    all
+}
+
+fn set_finalizers(object: &mut Value, finalizers: Vec<Value>) {
+    let value = if finalizers.is_empty() { Value::Null } else { finalizers.into() };
+    metadata::set(object, "finalizers", value);
+}

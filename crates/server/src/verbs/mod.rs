@@ -1,0 +1,9 @@
+//! The verbs of the API, a file for each kind of request.
+
+pub(crate) mod body;
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod list;
+pub(crate) mod patch;
+pub(crate) mod update;
+pub(crate) mod watch;

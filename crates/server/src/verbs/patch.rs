@@ -1,0 +1,174 @@
+//! Patches of all types, and server-side apply.
+
+use serde_json::Value;
+use smp_merge::patch::json::{self, CustomResources as Merging, PatchType, PatchingOptions};
+
+use super::body;
+use crate::managers::Outcome;
+use crate::metadata::{self, meta};
+use crate::request::{Request, Target, WriteOptions};
+use crate::state::{CustomResources, State, in_version};
+use crate::status::{Cause, Failure, Named, Result};
+
+const APPLY: &str = "application/apply-patch+yaml";
+
+/// The media types of patches.
+const ACCEPTED: [&str; 4] = [
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    APPLY,
+];
+
+/// The response to a patch.
+pub(crate) enum Patched {
+    /// The object, and true if it was created.
+    Object(Value, bool),
+    /// The body of the response to an apply with conflicts.
+    Conflict(String),
+}
+
+impl State {
+    /// Patches the object of a request, or applies it.
+    pub(crate) fn patch(
+        &mut self,
+        target: &Target,
+        request: &Request,
+        options: &mut WriteOptions,
+    ) -> Result<Patched> {
+        let content_type = request.content_type();
+        if content_type == APPLY {
+            return self.apply(target, request, options);
+        }
+        if options.is_forced {
+            let cause = Cause::forbidden("force", "may not be specified for non-apply patch");
+            return Err(invalid_options(&[cause]));
+        }
+        let patch_type = PatchType::from_content_type(&content_type);
+        let patch_type = patch_type.ok_or_else(|| Failure::unsupported_media_type(&ACCEPTED))?;
+        let gvk = &target.resource.gvk;
+        self.check_strategic(target, patch_type)?;
+        let old = in_version(&*self.object(target)?, gvk);
+        let patched = self.patched(&old, patch_type, &request.body)?;
+        if patched.is_null() {
+            return Err(Failure::bad_request("the patch deletes the object"));
+        }
+        let shown = patched.to_string();
+        let decoded = self.decode(patched, target.resource.is_custom, gvk, options);
+        let mut object = decoded.map_err(|failure| invalid_patch(&shown, &failure))?;
+        metadata::check_namespace(&mut object, target)?;
+        metadata::check_name(&object, target)?;
+        let object = self.with_managers(target, Some(&old), object, options);
+        Ok(Patched::Object(self.replace(target, &old, object, options)?, false))
+    }
+
+    /// Rejects strategic merge patches of custom resources, unless the settings allow them.
+    fn check_strategic(&self, target: &Target, patch_type: PatchType) -> Result<()> {
+        let is_merged = self.settings.custom_resources == CustomResources::Merged;
+        if patch_type != PatchType::Strategic || !target.resource.is_custom || is_merged {
+            return Ok(());
+        }
+        let [json, merge, _, apply] = ACCEPTED;
+        Err(Failure::unsupported_media_type(&[json, merge, apply]))
+    }
+
+    fn patched(&self, old: &Value, patch_type: PatchType, patch: &[u8]) -> Result<Value> {
+        let is_merged = self.settings.custom_resources == CustomResources::Merged;
+        let patch = body::parse_json(patch)?;
+        let merging = if is_merged { Merging::Merged } else { Merging::Rejected };
+        let options = PatchingOptions::default().custom_resources(merging);
+        let mut object = old.clone();
+        json::apply_with(&mut object, &patch, patch_type, &self.schema, &options)
+            .map_err(|error| Failure::from_patch(&error))?;
+        Ok(object)
+    }
+
+    fn apply(&mut self, target: &Target, request: &Request, options: &mut WriteOptions) -> Result<Patched> {
+        if request.parameter("fieldManager").is_empty() {
+            let cause = Cause::required("fieldManager", "is required for apply patch");
+            return Err(invalid_options(&[cause]));
+        }
+        let gvk = &target.resource.gvk;
+        let applied = body::parse_yaml(&request.body)?;
+        check_applied(&applied, gvk)?;
+        let old = self.object(target).ok().map(|old| in_version(&old, gvk));
+        if old.is_none() && target.subresource.is_some() {
+            return Err(Failure::not_found(target.named()));
+        }
+        let object = match self.applied(target, old.as_ref(), &applied, options)? {
+            Outcome::Object(object) => object,
+            Outcome::Conflict(body) => return Ok(Patched::Conflict(body)),
+        };
+        let decoded = self.decode(object, target.resource.is_custom, gvk, options);
+        let mut object =
+            decoded.map_err(|failure| not_converted(target, meta(&applied, "namespace"), &failure))?;
+        super::update::check_number(&object)?;
+        if old.is_none() && !meta(&object, "uid").is_empty() {
+            let why = format!(
+                "uid mismatch: the provided object specified uid {}, and no existing object was found",
+                meta(&object, "uid")
+            );
+            return Err(Failure::conflict(target.named(), &why));
+        }
+        metadata::check_namespace(&mut object, target)?;
+        metadata::check_name(&object, target)?;
+        let Some(old) = old else {
+            metadata::remove(&mut object, "resourceVersion");
+            self.set_system_fields(&mut object);
+            return Ok(Patched::Object(self.create_object(target, object, options)?, true));
+        };
+        Ok(Patched::Object(self.replace(target, &old, object, options)?, false))
+    }
+}
+
+/// Returns the error for an apply whose result cannot be decoded.
+fn not_converted(target: &Target, namespace: &str, failure: &Failure) -> Failure {
+    let gvk = &target.resource.gvk;
+    let status = failure.to_status();
+    let message = status["message"].as_str().unwrap_or_default();
+    let why = message.split_once(": ").map_or(message, |(_, why)| why);
+    let kind = format!("{}, Kind={}", gvk.api_version(), gvk.kind);
+    let slash = if gvk.group.is_empty() { "/" } else { "" };
+    let name = format!("{namespace}/{}; {slash}{kind}", target.name);
+    Failure::new(
+        500,
+        "",
+        format!(
+            "failed to convert new object ({name}) to proper version: unable to convert unstructured object to {slash}{kind}: {why}"
+        ),
+    )
+}
+
+/// Returns the error for a patch whose result cannot be decoded.
+fn invalid_patch(patched: &str, failure: &Failure) -> Failure {
+    let status = failure.to_status();
+    let message = status["message"].as_str().unwrap_or_default();
+    let why = message.split_once(": ").map_or(message, |(_, why)| why);
+    let named = Named { group: "", what: "", name: "" };
+    Failure::invalid_named(named, &[Cause::invalid("patch", &patched.into(), why)])
+}
+
+/// Checks that an applied object is of the kind of its path.
+fn check_applied(applied: &Value, gvk: &smp_merge::schema::Gvk) -> Result<()> {
+    let own = |field: &str| applied.get(field).and_then(Value::as_str).unwrap_or_default();
+    let (api_version, kind) = (own("apiVersion"), own("kind"));
+    if !applied.is_object() {
+        let message = "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type map[string]interface {}";
+        return Err(Failure::bad_request(message));
+    }
+    if api_version.is_empty() || kind.is_empty() || (api_version == gvk.api_version() && kind == gvk.kind) {
+        return Ok(());
+    }
+    let shown = |api_version: &str, kind: &str| {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        format!("{group}/{version}, Kind={kind}")
+    };
+    let wanted = shown(&gvk.api_version(), &gvk.kind);
+    let found = shown(api_version, kind);
+    Err(Failure::bad_request(format!("invalid object type: {found}, expected {wanted}")))
+}
+
+fn invalid_options(causes: &[Cause]) -> Failure {
+    let named = Named { group: "meta.k8s.io", what: "PatchOptions", name: "" };
+    Failure::invalid_named(named, causes)
+}

@@ -1,0 +1,156 @@
+//! Replaces objects and their subresources, and stores the results of patches.
+
+use serde_json::{Map, Value};
+
+use crate::metadata::{self, meta};
+use crate::request::{Request, Target, WriteOptions};
+use crate::resources::Trait;
+use crate::state::{State, in_version};
+use crate::status::{Cause, Failure, Result};
+use crate::store::key;
+
+/// Metadata that differs between requests of which none changes anything.
+const MODIFIED: &str =
+    "the object has been modified; please apply your changes to the latest version and try again";
+
+impl State {
+    /// Replaces the object of a request. Returns the new object, and true if it was created.
+    pub(crate) fn update(
+        &mut self,
+        target: &Target,
+        request: &Request,
+        options: &mut WriteOptions,
+    ) -> Result<(Value, bool)> {
+        let resource = &target.resource;
+        let mut object = self.read_object(request, resource, &resource.gvk, options)?;
+        metadata::check_name(&object, target)?;
+        metadata::dedup_owners(&mut object, options);
+        let old = match self.object(target) {
+            Ok(old) => in_version(&old, &resource.gvk),
+            Err(_) if resource.is(Trait::Upsert) && target.subresource.is_none() => {
+                check_uid(target, &object, "")?;
+                metadata::check_namespace(&mut object, target)?;
+                self.set_system_fields(&mut object);
+                metadata::remove(&mut object, "resourceVersion");
+                let object = self.with_managers(target, None, object, options);
+                return Ok((self.create_object(target, object, options)?, true));
+            }
+            Err(failure) => return Err(failure),
+        };
+        check_uid(target, &object, meta(&old, "uid"))?;
+        check_version(target, &object, &old)?;
+        let object = self.with_managers(target, Some(&old), object, options);
+        Ok((self.replace(target, &old, object, options)?, false))
+    }
+
+    /// Stores a new version of an object. Nothing is written if nothing changed.
+    pub(crate) fn replace(
+        &mut self,
+        target: &Target,
+        old: &Value,
+        object: Value,
+        options: &mut WriteOptions,
+    ) -> Result<Value> {
+        let resource = &target.resource;
+        let mut object = object;
+        check_number(&object)?;
+        let version = meta(&object, "resourceVersion");
+        if !matches!(version, "" | "0") {
+            check_unmodified(target, version, old)?;
+        }
+        metadata::check_namespace(&mut object, target)?;
+        metadata::set(&mut object, "resourceVersion", old["metadata"]["resourceVersion"].clone());
+        metadata::set(&mut object, "generation", old["metadata"]["generation"].clone());
+        self.admit_update(target, &mut object, old, options)?;
+        self.prepare_update(target, &mut object, old)?;
+        let causes = metadata::carry_over(&mut object, old);
+        self.validate_update(target, &object, old, causes, options)?;
+        keep_manager_times(&mut object, old);
+        if object == *old {
+            return Ok(object);
+        }
+        let key = key(&target.namespace, &target.name);
+        let is_finished = metadata::is_deleted(&object)
+            && metadata::finalizers(&object).is_empty()
+            && object["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or_default() == 0
+            && self.may_finish(target, &object);
+        if options.is_dry {
+            return Ok(object);
+        }
+        let stored = self.write(resource, &key, (!is_finished).then(|| object.clone()));
+        Ok(if is_finished { object } else { Value::clone(&stored) })
+    }
+}
+
+/// Checks the uid of a replacement, which is a precondition.
+fn check_uid(target: &Target, object: &Value, old: &str) -> Result<()> {
+    let uid = meta(object, "uid");
+    if uid.is_empty() || uid == old {
+        return Ok(());
+    }
+    let resource = &target.resource;
+    let root = match &*resource.collection() {
+        "endpoints" => "/services/endpoints".into(),
+        "services" => "/services/specs".into(),
+        _ if resource.is_custom => format!("/registry/{}/{}", resource.gvk.group, resource.plural),
+        _ => format!("/registry/{}", resource.plural),
+    };
+    let key = key(&target.namespace, &target.name);
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {root}/{key}, ResourceVersion: 0, AdditionalErrorMsg: \
+         Precondition failed: UID in precondition: {uid}, UID in object meta: {old}"
+    );
+    Err(Failure::conflict(target.named(), &why))
+}
+
+/// Checks that the resource version of an object is a number.
+pub(crate) fn check_number(object: &Value) -> Result<()> {
+    let version = meta(object, "resourceVersion");
+    if version.is_empty() || version.parse::<u64>().is_ok() {
+        return Ok(());
+    }
+    Err(Failure::new(500, "", format!("strconv.ParseUint: parsing {version:?}: invalid syntax")))
+}
+
+/// Checks that a replacement is based on the live object.
+fn check_version(target: &Target, object: &Value, old: &Value) -> Result<()> {
+    check_number(object)?;
+    let version = meta(object, "resourceVersion");
+    if !matches!(version, "" | "0") {
+        return check_unmodified(target, version, old);
+    }
+    if !target.resource.is(Trait::Versioned) {
+        return Ok(());
+    }
+    let cause = Cause::invalid("metadata.resourceVersion", &0.into(), "must be specified for an update");
+    Err(Failure::invalid_named(target.named(), &[cause]))
+}
+
+fn check_unmodified(target: &Target, version: &str, old: &Value) -> Result<()> {
+    if version == meta(old, "resourceVersion") {
+        return Ok(());
+    }
+    Err(Failure::conflict(target.named(), MODIFIED))
+}
+
+/// Restores the managed fields if only their times changed.
+fn keep_manager_times(object: &mut Value, old: &Value) {
+    let entries =
+        |object: &Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+    let timeless = |entries: Vec<Value>| -> Vec<Value> {
+        let strip = |mut entry: Value| {
+            entry.as_object_mut().map(|fields: &mut Map<String, Value>| fields.remove("time"));
+            entry
+        };
+        entries.into_iter().map(strip).collect()
+    };
+    let (new, before) = (entries(object), entries(old));
+    if new == before || timeless(new) != timeless(before.clone()) {
+        return;
+    }
+    let mut restored = object.clone();
+    metadata::set(&mut restored, "managedFields", before.into());
+    if restored == *old {
+        *object = restored;
+    }
+}

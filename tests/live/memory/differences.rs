@@ -1,0 +1,112 @@
+//! Compares the responses of both servers, and lists what may differ.
+
+use serde_json::{Value, json};
+
+/// A response.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub code: u16,
+    pub warnings: Vec<String>,
+    pub body: Value,
+}
+
+/// The result of a comparison.
+#[derive(Debug)]
+pub enum Verdict {
+    Same,
+    /// A difference of a listed kind.
+    Known(&'static str),
+    Different(String),
+}
+
+/// Compares two responses.
+pub fn compare(real: &Answer, memory: &Answer) -> Verdict {
+    let (mut one, mut other) = (real.clone(), memory.clone());
+    for answer in [&mut one, &mut other] {
+        mask(&mut answer.body);
+    }
+    if one.code == other.code && one.body == other.body && one.warnings == other.warnings {
+        return Verdict::Same;
+    }
+    if one.code == 422 && other.code == 422 && fields(&one.body) == fields(&other.body) {
+        return Verdict::Known("the texts of invalid values are our own; fields are the same");
+    }
+    if let Some(reason) = known(&one, &other) {
+        return Verdict::Known(reason);
+    }
+    let shown = |answer: &Answer| {
+        let warnings = answer.warnings.join(" ");
+        format!("{} {} {warnings}", answer.code, answer.body)
+    };
+    Verdict::Different(format!("real:   {}\nmemory: {}", shown(&one), shown(&other)))
+}
+
+/// What may differ, with the reason: the code, the start of the server's message, and the reason.
+const KNOWN: &[(u16, &str, &str)] =
+    &[(400, "unable to parse requirement", "the place in a malformed selector is described in our words")];
+
+fn known(real: &Answer, memory: &Answer) -> Option<&'static str> {
+    let says =
+        |answer: &Answer, text: &str| answer.body["message"].as_str().is_some_and(|it| it.starts_with(text));
+    let is_known = |(code, start, _): &&(u16, &str, &str)| {
+        [real, memory].iter().all(|answer| answer.code == *code && says(answer, start))
+    };
+    KNOWN.iter().find(is_known).map(|(_, _, reason)| *reason)
+}
+
+/// The fields that an invalid object has problems with.
+fn fields(status: &Value) -> Vec<String> {
+    let causes = status["details"]["causes"].as_array().into_iter().flatten();
+    let mut fields: Vec<String> = causes.map(|cause| cause["field"].to_string()).collect();
+    fields.sort();
+    fields.dedup();
+    fields
+}
+
+/// Removes what differs in each run.
+fn mask(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            // The real server deletes collections in pages.
+            if !fields.contains_key("remainingItemCount") {
+                fields.remove("continue");
+            }
+            for (name, value) in fields.iter_mut() {
+                match name.as_str() {
+                    "uid"
+                    | "resourceVersion"
+                    | "creationTimestamp"
+                    | "deletionTimestamp"
+                    | "time"
+                    | "continue"
+                    | "lastTransitionTime"
+                    | "controller-uid"
+                    | "batch.kubernetes.io/controller-uid"
+                        if value.is_string() =>
+                    {
+                        *value = json!("MASKED");
+                    }
+                    "message" => mask_text(value),
+                    "name" if value.as_str().is_some_and(|text| text.starts_with("g-")) => {
+                        *value = json!("g-MASKED")
+                    }
+                    _ => mask(value),
+                }
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(mask),
+        _ => {}
+    }
+}
+
+/// Removes uids from messages.
+fn mask_text(value: &mut Value) {
+    let Some(text) = value.as_str() else { return };
+    let is_uid = |word: &str| word.len() == 36 && word.matches('-').count() == 4;
+    let words = text.split(' ').map(|word| {
+        let core = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        let is_generated = core.starts_with("g-");
+        if is_uid(core) || is_generated { word.replace(core, "MASKED") } else { word.to_string() }
+    });
+    *value = words.collect::<Vec<_>>().join(" ").into();
+}
