@@ -68,11 +68,11 @@ pub(crate) fn compare_ids(a: &ResId, b: &ResId) -> Ordering {
 
 /// Compares `namespace|name`, where an empty namespace is `~X` and thus sorts after all names.
 fn compare_names(a: &ResId, b: &ResId) -> Ordering {
-    if a.namespace == b.namespace && !a.name.is_empty() && !b.name.is_empty() {
-        return a.name.as_bytes().cmp(b.name.as_bytes());
-    }
     fn text(id: &ResId) -> impl Iterator<Item = u8> {
         or_placeholder("~X", &id.namespace).chain([b'|']).chain(or_placeholder("~N", &id.name))
+    }
+    if a.namespace == b.namespace && !a.name.is_empty() && !b.name.is_empty() {
+        return a.name.cmp(&b.name);
     }
     text(a).cmp(text(b))
 }
