@@ -14,12 +14,14 @@ use table::{FieldDefaults, TABLE};
 const MAX_DEPTH: usize = 200;
 
 /// Types whose fields have no defaults, although their types have some elsewhere.
-const WITHOUT_DEFAULTS: [&str; 4] = [
+const WITHOUT_DEFAULTS: [&str; 3] = [
     "io.k8s.api.storage.v1.VolumeAttachmentSource",
     "io.k8s.api.storage.v1alpha1.VolumeAttachmentSource",
     "io.k8s.api.storage.v1beta1.VolumeAttachmentSource",
-    "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
 ];
+
+/// The metadata of objects, which has no defaults. Its empty fields are not written.
+const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
 /// The start of the names of built-in types.
 const BUILT_IN: &str = "io.k8s.api.";
@@ -89,6 +91,10 @@ impl Filler {
             rules::before(value, name);
         }
         let Value::Object(map) = value else { return };
+        if name == Some(OBJECT_META) {
+            map.retain(|_, value| !table::is_empty(value));
+            return;
+        }
         if name.is_some_and(|name| name.starts_with(BUILT_IN)) {
             // A null is an absent field in Go.
             map.retain(|_, value| !value.is_null());

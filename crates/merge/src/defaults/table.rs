@@ -49,13 +49,7 @@ impl FieldDefaults {
     /// Removes the fields that have their zero value, as an encoder does.
     pub(super) fn omit(&self, map: &mut Map<String, Value>) {
         for name in &self.omit {
-            let is_omitted = |value: &Value| match value {
-                Value::Bool(flag) => !flag,
-                Value::Array(list) => list.is_empty(),
-                Value::Object(fields) => fields.is_empty(),
-                value => is_zero(value),
-            };
-            if map.get(name).is_some_and(is_omitted) {
+            if map.get(name).is_some_and(is_empty) {
                 map.remove(name);
             }
         }
@@ -72,6 +66,16 @@ impl FieldDefaults {
                 map.insert(name.clone(), default.clone());
             }
         }
+    }
+}
+
+/// Returns true for the zero values of Go, and for empty lists and maps.
+pub(super) fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Bool(flag) => !flag,
+        Value::Array(list) => list.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        value => is_zero(value),
     }
 }
 
