@@ -90,19 +90,22 @@ impl<'n> DefinedKinds<'n> {
             scope: scope(spec.map)?,
             names: other_names(names.map)?,
             versions: versions(&spec)?,
-            preserves_unknown_fields: match spec.map.get("preserveUnknownFields").map(Node::resolve) {
-                Some(Some(Resolved::Bool(preserves))) => preserves,
-                _ => {
-                    let version = node.get("apiVersion").and_then(Node::as_str);
-                    version == Some("apiextensions.k8s.io/v1beta1")
-                }
-            },
+            preserves_unknown_fields: preserves_unknown_fields(node, spec.map),
         })
     }
 
     fn gvk(&self, version: &Version<'_>) -> Gvk {
         Gvk { group: self.group.into(), version: version.name.into(), kind: self.kind.into() }
     }
+}
+
+/// Returns `spec.preserveUnknownFields`, whose default is true in `v1beta1` alone.
+fn preserves_unknown_fields(definition: &Node, spec: &Map) -> bool {
+    if let Some(Some(Resolved::Bool(preserves))) = spec.get("preserveUnknownFields").map(Node::resolve) {
+        return preserves;
+    }
+    let version = definition.get("apiVersion").and_then(Node::as_str);
+    version == Some("apiextensions.k8s.io/v1beta1")
 }
 
 struct MapNode<'n> {
