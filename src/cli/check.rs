@@ -5,6 +5,7 @@ mod deprecated;
 mod explain;
 mod fix;
 
+pub(super) use self::fix::common_directory;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -6,7 +6,8 @@
 use std::ffi::OsString;
 
 use clap::{
-    ArgMatches, Args as _, ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
+    Arg, ArgAction, ArgMatches, Args as _, ColorChoice, CommandFactory as _, FromArgMatches as _, Parser,
+    Subcommand,
 };
 
 use super::render::MessageArgs;
@@ -15,9 +16,10 @@ use super::test_server;
 #[cfg(feature = "cluster")]
 use super::{apply, applyset, delete, diff, drift, owners, wait};
 use super::{
-    blame, build, cache, check, create_patch, deps, help, inline_documents, lock, merge, patch, recover,
-    schema, tree, version,
+    blame, build, cache, check, create, create_patch, deps, edit, help, inline_documents, kustomize, lock,
+    merge, patch, recover, schema, tree, version,
 };
+use smp_text::gocompat::strconv::parse_bool;
 
 /// Build, lint, merge and apply kustomize overlays, with the provenance (file and line) of every value.
 #[derive(Debug, Parser)]
@@ -83,6 +85,13 @@ pub(super) enum Command {
     /// List, inspect and change ApplySets
     #[cfg(feature = "cluster")]
     Applyset(applyset::ApplySetCommand),
+    /// Edit kustomizations like `kustomize edit`, and keep their comments
+    Edit(edit::EditArgs),
+    /// Create a kustomization file
+    #[command(visible_alias = "init")]
+    Create(create::CreateArgs),
+    /// Run a command of kustomize 5.8.3
+    Kustomize(kustomize::KustomizeCommandArgs),
     /// Merge manifests into other manifests, keeping comments and layout
     ///
     /// The exit status is 3 if files were changed in place and there were conflicts.
@@ -142,12 +151,13 @@ impl ParsedLine {
     /// The command line is invalid, or asks for help or the version. The error shows neither inline
     /// documents nor terminal control sequences of the command line.
     pub(super) fn parse(words: &[OsString], color: ColorChoice) -> Result<Self, clap::Error> {
-        if let Some(command) = command_name(words).and_then(single_command)
-            && let Ok(line) = Self::parse_as(command, words)
+        let name = command_name(words);
+        if let Some(command) = name.and_then(single_command)
+            && let Ok(line) = Self::parse_as(as_in_kustomize(command, name, words), words)
         {
             return Ok(line);
         }
-        let whole = || all().color(color);
+        let whole = || as_in_kustomize(all().color(color), name, words);
         Self::parse_as(whole(), words).map_err(|error| {
             let shown: Vec<OsString> =
                 words.iter().map(|word| inline_documents::redact(&word.to_string_lossy()).into()).collect();
@@ -159,6 +169,36 @@ impl ParsedLine {
         let matches = command.try_get_matches_from_mut(words)?;
         Ok(Self { args: Args::from_arg_matches(&matches)?, command, matches })
     }
+}
+
+/// Accepts flags as kubectl and kustomize do: boolean flags with `=true` or `=false`, and for the
+/// commands of kustomize the last of several equal flags.
+fn as_in_kustomize(command: clap::Command, name: Option<&str>, words: &[OsString]) -> clap::Command {
+    let with_values: Vec<&str> = words
+        .iter()
+        .take_while(|word| *word != "--")
+        .filter_map(|word| Some(word.to_str()?.strip_prefix("--")?.split_once('=')?.0))
+        .collect();
+    with_flag_rules(command, &with_values, matches!(name, Some("edit" | "create" | "init" | kustomize::NAME)))
+}
+
+fn with_flag_rules(command: clap::Command, with_values: &[&str], overrides: bool) -> clap::Command {
+    let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_string()).collect();
+    let command = names.into_iter().fold(command, |command, name| {
+        command.mut_subcommand(name, |below| with_flag_rules(below, with_values, overrides))
+    });
+    let has_value = |arg: &Arg| {
+        matches!(arg.get_action(), ArgAction::SetTrue)
+            && arg.get_long().is_some_and(|long| with_values.contains(&long))
+    };
+    command.args_override_self(overrides).mut_args(|arg| {
+        if !has_value(&arg) {
+            return arg;
+        }
+        let arg = arg.action(ArgAction::Set).num_args(0..=1).require_equals(true).default_value("false");
+        arg.default_missing_value("true")
+            .value_parser(|text: &str| parse_bool(text).ok_or_else(|| "expected true or false".to_string()))
+    })
 }
 
 /// Returns the tree of all commands with their help.
@@ -213,6 +253,9 @@ fn find_command(name: &str) -> Option<(&'static str, Augment)> {
         "delete" => ("delete", delete::DeleteArgs::augment_args),
         #[cfg(feature = "cluster")]
         "applyset" => ("applyset", applyset::ApplySetCommand::augment_args),
+        "edit" => ("edit", edit::EditArgs::augment_args),
+        "create" | "init" => ("create", create::CreateArgs::augment_args),
+        "kustomize" => ("kustomize", kustomize::KustomizeCommandArgs::augment_args),
         "merge" => ("merge", merge::MergeArgs::augment_args),
         "merge3" => ("merge3", merge::Merge3Args::augment_args),
         "patch" => ("patch", patch::PatchArgs::augment_args),

@@ -8,11 +8,11 @@ use super::target::{SchemaArgs, TargetArgs};
 
 /// The commands as `kubectl smp -h` groups them.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Build and lint", &["build", "check", "blame", "tree", "deps", "lock", "cache"]),
+    ("Build and lint", &["build", "check", "blame", "tree", "deps", "edit", "create", "lock", "cache"]),
     ("Merge and patch", &["merge", "merge3", "patch", "create-patch", "recover"]),
     ("Cluster", &["apply", "diff", "drift", "wait", "delete", "applyset"]),
     ("Schemas", &["schema"]),
-    ("Other", &["options", "version"]),
+    ("Other", &["kustomize", "options", "version"]),
 ];
 
 /// The examples of each command: paragraphs whose first line is the name of the command.

@@ -14,6 +14,7 @@ mod check;
 mod commands;
 #[cfg(feature = "cluster")]
 mod connect;
+mod create;
 mod create_patch;
 #[cfg(feature = "cluster")]
 mod delete;
@@ -25,6 +26,7 @@ mod differences;
 mod document;
 #[cfg(feature = "cluster")]
 mod drift;
+mod edit;
 mod format;
 mod git_driver;
 mod help;
@@ -76,6 +78,7 @@ use std::process::ExitCode;
 use self::commands::{Command, ParsedLine};
 use self::outcome::{Failure, Outcome, report};
 use self::render::MessageArgs;
+use smp_overlay::edit::EditOptions;
 use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::source::SourceMap;
 
@@ -85,10 +88,17 @@ use smp_text::source::SourceMap;
 /// merge with conflicts under `--exit-code`. `diff` and `merge3 --git-driver` have their own exit
 /// statuses.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let words: Vec<OsString> = args.into_iter().collect();
-    let messages = MessageArgs::scan(&words);
+    let words = kustomize::expand_name(args);
+    let status = run_words(&words);
+    let is_failure = status != ExitCode::SUCCESS;
+    // kustomize has no other status for an invalid command line.
+    if is_failure && kustomize::is_kustomize(&words) { ExitCode::FAILURE } else { status }
+}
+
+fn run_words(words: &[OsString]) -> ExitCode {
+    let messages = MessageArgs::scan(words);
     messages.install();
-    let line = match ParsedLine::parse(&words, messages.clap_coloring()) {
+    let line = match ParsedLine::parse(words, messages.clap_coloring()) {
         Ok(line) => line,
         Err(error) => return print_clap_error(&error),
     };
@@ -127,6 +137,9 @@ fn execute(command: Command, sources: &SourceMap) -> Outcome {
         Command::Delete(args) => delete::run(&args, sources),
         #[cfg(feature = "cluster")]
         Command::Applyset(args) => applyset::run(args, sources),
+        Command::Edit(args) => edit::run(&args, EditOptions::default(), sources),
+        Command::Create(args) => create::run(&args, EditOptions::default(), sources),
+        Command::Kustomize(args) => kustomize::run(args, sources),
         Command::Merge(args) => merge::run(&args, sources),
         Command::Merge3(args) => merge::run_three_way(&args, sources),
         Command::Patch(args) => patch::run(&args, sources),

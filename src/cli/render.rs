@@ -297,6 +297,11 @@ pub(super) fn is_text() -> bool {
     printer().args.message_format.is_text()
 }
 
+/// Prints only errors from now on, like `--quiet`.
+pub(super) fn suppress_warnings() {
+    printer().args.quiet = true;
+}
+
 /// Returns true if only errors are printed.
 #[cfg(feature = "cluster")]
 pub(super) fn is_quiet() -> bool {

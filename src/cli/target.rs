@@ -65,6 +65,10 @@ pub(super) struct TargetArgs {
 
     #[command(flatten)]
     kustomize: KustomizeArgs,
+
+    /// Adds the label of kustomize's flag `--enable-managedby-label`.
+    #[arg(skip)]
+    pub managed_by_label: bool,
 }
 
 /// The schema flags.
@@ -371,6 +375,19 @@ impl TargetArgs {
         Ok(Builder::with_chain(sources.clone(), options, make_chain, Targets::from_count(targets.len()))?)
     }
 
+    /// Sets the rules and the flags of kustomize.
+    pub(super) fn use_kustomize_rules(
+        &mut self,
+        restrict_loads: bool,
+        reorder: Option<Reorder>,
+        kustomize: KustomizeArgs,
+    ) {
+        self.dialect = DialectArg::Kustomize;
+        self.restrict_loads = restrict_loads;
+        self.reorder = reorder;
+        self.kustomize = kustomize;
+    }
+
     /// Returns the bases that are given.
     pub(super) fn bases(&self) -> &[PathBuf] {
         &self.base
@@ -415,6 +432,7 @@ impl TargetArgs {
             locked: self.locked,
             helm: self.kustomize.helm(),
             functions: self.kustomize.functions(),
+            managed_by_label: self.managed_by_label,
             histories: Histories::Disabled,
         }
     }

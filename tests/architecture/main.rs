@@ -18,7 +18,7 @@ const ORDER: &[(&str, &[&[&str]])] = &[
         "merge",
         &[&["cause"], &["schema"], &["defaults"], &["merge"], &["diff"], &["patch"], &["managed_fields"]],
     ),
-    ("overlay", &[&["schema_chain"], &["resource"], &["transform"], &["overlay", "package"]]),
+    ("overlay", &[&["schema_chain"], &["resource"], &["transform"], &["overlay", "package"], &["edit"]]),
     ("inspect", &[&["explain"], &["check"]]),
 ];
 

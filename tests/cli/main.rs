@@ -14,11 +14,13 @@ mod check;
 mod check_findings;
 mod deps;
 mod differences;
+mod edit;
 #[cfg(unix)]
 mod file_access;
 mod git_driver;
 mod help;
 mod integrations;
+mod kustomize;
 mod limits;
 mod locked_schemas;
 mod merges;

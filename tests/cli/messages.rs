@@ -42,7 +42,7 @@ fn home() -> TempDir {
 
 /// Generates the page that documents all codes.
 fn page() -> String {
-    let mut page = r#"# Messages
+    let mut page = r"# Messages
 
 Every problem has a code, such as `warning[unmatched-patch]`. Codes are stable: later versions may add codes, but they
 do not change the meaning of existing ones.
@@ -53,7 +53,7 @@ do not change the meaning of existing ones.
 `fix` is the suggested edit, such as the correct name, or null. It has the fields `file`, `line`, `column`, `end_line`, `end_column`
 and `replacement`. Replace the text from `line` and `column` up to, but not including, `end_line` and `end_column`. Lines and columns
 start at 1.
-"#
+"
         .to_string();
     for code in Code::ALL {
         page.extend(["\n## ", code.name(), "\n\n", code.meaning(), "\n\n", code.remedy(), "\n"]);

@@ -6,6 +6,8 @@ mod blame_corpus;
 mod check_corpus;
 mod differential;
 #[cfg(feature = "cli")]
+mod edits;
+#[cfg(feature = "cli")]
 mod kustomize;
 mod managed_fields;
 mod merge_laws;

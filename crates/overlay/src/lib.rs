@@ -7,6 +7,7 @@
 //! - [`resource`]: the identity of resources
 //! - [`transform`]: kustomize's transformers and generators
 //! - [`overlay`]: kustomization files, their plan of steps, and the build loop
+//! - [`edit`]: edits of kustomization files, as text
 //! - [`package`]: manifests that are patched and merged in place, as text
 //!
 //! Must not depend on clusters, lint rules or command lines. All reading and writing goes through `smp_files`.
@@ -17,6 +18,7 @@
 // Tests are tables.
 #![cfg_attr(test, allow(clippy::too_many_lines))]
 
+pub mod edit;
 pub mod overlay;
 pub mod package;
 pub mod resource;

@@ -174,8 +174,9 @@ impl State {
     #[cfg(feature = "cel")]
     fn read_policies(&mut self) {
         let of = |plural: &str| {
-            let name = collection(plural, "admissionregistration.k8s.io");
-            let objects = self.store.list(&name, "", "").map(|(_, object)| Node::from(&**object));
+            let name = crate::resources::collection(plural, "admissionregistration.k8s.io");
+            let objects =
+                self.store.list(&name, "", "").map(|(_, object)| smp_text::yaml::Node::from(&**object));
             objects.collect::<Vec<_>>()
         };
         let mut manifests = of("validatingadmissionpolicies");

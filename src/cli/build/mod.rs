@@ -5,7 +5,7 @@ mod output;
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, FromArgMatches as _};
 use rayon::prelude::*;
 
 use self::output::{OutputArgs, Sink};
@@ -36,6 +36,24 @@ pub(super) struct BuildArgs {
 
     #[command(flatten)]
     sandbox: SandboxArgs,
+}
+
+impl BuildArgs {
+    /// Creates the default flags for a target, with the output of kustomize's `--output`.
+    pub(super) fn for_kustomize(targets: Vec<PathBuf>, output: Option<PathBuf>) -> Result<Self, Failure> {
+        let words = std::iter::once("--".into()).chain(targets.into_iter().map(PathBuf::into_os_string));
+        let command = Self::augment_args(clap::Command::new("build").no_binary_name(true));
+        let matches = command.try_get_matches_from(words);
+        let parsed = matches.and_then(|matches| Self::from_arg_matches(&matches));
+        let mut args = parsed.map_err(|error| Failure::Usage(error.to_string()))?;
+        args.output.set_path(output);
+        Ok(args)
+    }
+
+    /// Returns the build flags, to change them.
+    pub(super) fn target_mut(&mut self) -> &mut TargetArgs {
+        &mut self.target
+    }
 }
 
 /// The number of targets built at a time: enough to keep all processors busy, few enough to limit

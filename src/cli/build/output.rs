@@ -26,6 +26,10 @@ pub(super) struct OutputArgs {
     /// Remove files that only an earlier run wrote to the directory of --output-dir
     #[arg(long, requires = "output_dir")]
     prune: bool,
+
+    /// Path of kustomize's `--output`, whose name does not select a format.
+    #[arg(skip)]
+    path: Option<PathBuf>,
 }
 
 /// The destination and format of a build.
@@ -37,8 +41,20 @@ pub(super) enum Destination {
 }
 
 impl OutputArgs {
+    /// Sets the path of kustomize's `--output`. The empty path is standard output.
+    pub(super) fn set_path(&mut self, path: Option<PathBuf>) {
+        self.path = path.filter(|path| !path.as_os_str().is_empty());
+    }
+
     /// Resolves the flags to a destination.
     pub(super) fn destination(&self, targets: &[PathBuf]) -> Result<Destination, Failure> {
+        if let Some(path) = &self.path {
+            return Ok(if DiskTree.is_directory(path) {
+                Destination::Directory(OutputDirectory::flat(path))
+            } else {
+                Destination::File(path.clone(), OutputFormat::Yaml)
+            });
+        }
         let output = self.output.as_deref();
         let format = output.map_or(Some(OutputFormat::Yaml), OutputFormat::parse);
         match (&self.output_dir, format, output) {

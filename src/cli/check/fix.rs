@@ -53,7 +53,7 @@ fn unchanged_file(file: &FixedFile) -> Result<PathBuf> {
 }
 
 /// Returns the deepest directory that contains all files.
-fn common_directory<'p>(mut files: impl Iterator<Item = &'p Path>) -> Option<PathBuf> {
+pub(in crate::cli) fn common_directory<'p>(mut files: impl Iterator<Item = &'p Path>) -> Option<PathBuf> {
     let first = files.next()?.parent()?.to_path_buf();
     files.try_fold(first, |common, file| {
         common.ancestors().find(|above| file.starts_with(above)).map(Path::to_path_buf)

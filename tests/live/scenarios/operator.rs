@@ -78,7 +78,7 @@ impl<'w> Operator<'w> {
                 _ => {}
             }
         }
-        for _ in 0..1 + dice.below(4) {
+        for _ in 0..=dice.below(4) {
             let (kind, namespace) = (dice.pick(&KINDS), self.namespace(dice));
             let key = self.new_key(kind, namespace);
             let number = self.next();

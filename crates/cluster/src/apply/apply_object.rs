@@ -110,20 +110,7 @@ impl ObjectApply<'_> {
         let first = if before.has_client_side_appliers() { body } else { whole };
         let force = if self.options.force_conflicts { Force::Yes } else { Force::No };
         self.record_adoption(&path, first, force, &before).await?;
-        let sent = match self.send(&self.request(first, force).ok_or_else(unknown)?).await {
-            Err(ApplyError::Rejected(api_error))
-                if self.is_resolved_by_migration(first, &api_error, &before).await =>
-            {
-                self.send(&self.request(first, Force::Yes).ok_or_else(unknown)?).await
-            }
-            sent => sent,
-        };
-        let sent = match sent {
-            Err(ApplyError::Rejected(api_error)) if self.may_take(&api_error) => {
-                self.send_taking(&path, first, api_error, &before).await
-            }
-            sent => sent,
-        };
+        let sent = self.send_first(&path, first, force, &before).await;
         let request = self.request(whole, force).ok_or_else(unknown)?;
         match sent {
             Ok(response) => {
@@ -141,6 +128,32 @@ impl ObjectApply<'_> {
                 None => Err(ApplyError::Rejected(api_error)),
             },
             Err(stop) => Err(stop),
+        }
+    }
+
+    /// Sends the object. If that is a conflict that the migration from client-side apply resolves, or only with managers
+    /// whose fields may be taken, sends it again with force.
+    async fn send_first(
+        &self,
+        path: &str,
+        body: &[u8],
+        force: Force,
+        before: &PreviousObject,
+    ) -> Result<ApiResponse, ApplyError> {
+        let unknown = || ApplyError::Problem(self.cluster.unknown_kind(&self.target.object.gvk));
+        let sent = match self.send(&self.request(body, force).ok_or_else(unknown)?).await {
+            Err(ApplyError::Rejected(api_error))
+                if self.is_resolved_by_migration(body, &api_error, before).await =>
+            {
+                self.send(&self.request(body, Force::Yes).ok_or_else(unknown)?).await
+            }
+            sent => sent,
+        };
+        match sent {
+            Err(ApplyError::Rejected(api_error)) if self.may_take(&api_error) => {
+                self.send_taking(path, body, api_error, before).await
+            }
+            sent => sent,
         }
     }
 

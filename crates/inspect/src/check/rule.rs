@@ -131,8 +131,8 @@ fn shown(example: &[(&str, String)]) -> String {
         _ => example,
     };
     let file = |(path, text): &(&str, String)| {
-        let lines: String = text.lines().map(|line| format!("{}\n", abridged(line))).collect();
-        format!("```yaml\n# {path}\n{lines}```\n")
+        let lines: Vec<_> = text.lines().map(abridged).collect();
+        format!("```yaml\n# {path}\n{}\n```\n", lines.join("\n"))
     };
     example.iter().map(file).collect::<Vec<_>>().join("\n")
 }

@@ -76,6 +76,7 @@ pub enum Histories {
 /// options.offline = true;
 /// ```
 #[derive(Debug, Clone)]
+#[allow(clippy::struct_excessive_bools, reason = "flags that do not depend on each other")]
 pub struct BuildOptions {
     /// The tree to read files from: on disk or in memory.
     pub tree: Arc<dyn FileTree>,
@@ -99,6 +100,8 @@ pub struct BuildOptions {
     pub helm: HelmOptions,
     /// Options for running functions and plugins.
     pub functions: FunctionOptions,
+    /// Adds the label `app.kubernetes.io/managed-by` like `buildMetadata: [managedByLabel]` of the target.
+    pub managed_by_label: bool,
     /// Selects whether each resource keeps the history of its values.
     pub histories: Histories,
 }
@@ -117,6 +120,7 @@ impl Default for BuildOptions {
             locked: false,
             helm: HelmOptions::default(),
             functions: FunctionOptions::default(),
+            managed_by_label: false,
             histories: Histories::Disabled,
         }
     }

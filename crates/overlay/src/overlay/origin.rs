@@ -31,14 +31,14 @@ pub(super) struct OriginTracker {
 }
 
 impl OriginTracker {
-    /// Creates a tracker for a target.
-    pub fn new(kustomization: &Kustomization) -> Self {
+    /// Creates a tracker for a target. `managed_by` adds the label also without the option of the target.
+    pub fn new(kustomization: &Kustomization, managed_by: bool) -> Self {
         let has = |option: &str| kustomization.build_metadata.iter().any(|o| **o == option);
         Self {
-            active: !kustomization.build_metadata.is_empty(),
+            active: managed_by || !kustomization.build_metadata.is_empty(),
             origins: has("originAnnotations"),
             transformations: has("transformerAnnotations"),
-            managed_by: has("managedByLabel"),
+            managed_by: managed_by || has("managedByLabel"),
             ..Self::default()
         }
     }

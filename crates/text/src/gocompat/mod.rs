@@ -4,6 +4,7 @@
 //! or files.
 
 mod decimal;
+pub mod glob;
 pub mod json;
 pub mod path;
 #[cfg(feature = "regexp")]

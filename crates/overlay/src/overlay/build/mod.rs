@@ -62,7 +62,7 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
         context,
         schema: context.schemas.for_kustomization(&tree, context.locked)?.into_value(&mut warnings),
         merge: MergeOptions::kustomize(context.options.rules.kustomizations),
-        tracker: OriginTracker::new(&tree.kustomization),
+        tracker: OriginTracker::new(&tree.kustomization, context.options.managed_by_label),
         schema_is_set: false,
         has_loaded: false,
         namespace: SmolStr::default(),

@@ -249,7 +249,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
             }
         }
         for ((_, names), of_sides) in files {
-            let of_kind = if names.kind.is_empty() { false } else { true };
+            let of_kind = !names.kind.is_empty();
             let mut rows: Vec<Matched<N>> = Vec::new();
             for side in (0..N).rev() {
                 let nodes: Vec<&Node> = of_sides[side].iter().map(|i| self.sides[side][*i].node).collect();

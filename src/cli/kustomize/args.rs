@@ -8,7 +8,7 @@ use smp_overlay::overlay::{FunctionOptions, HelmOptions};
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[command(next_help_heading = "Helm and function options")]
-pub(super) struct KustomizeArgs {
+pub(in crate::cli) struct KustomizeArgs {
     /// Enable the Helm chart inflator generator
     #[arg(long)]
     enable_helm: bool,
@@ -64,7 +64,7 @@ pub(super) struct KustomizeArgs {
 
 impl KustomizeArgs {
     /// Returns the options for Helm.
-    pub(super) fn helm(&self) -> HelmOptions {
+    pub(in crate::cli) fn helm(&self) -> HelmOptions {
         HelmOptions {
             enabled: self.enable_helm,
             command: self.helm_command.clone(),
@@ -75,7 +75,7 @@ impl KustomizeArgs {
     }
 
     /// Returns the options for functions and plugins.
-    pub(super) fn functions(&self) -> FunctionOptions {
+    pub(in crate::cli) fn functions(&self) -> FunctionOptions {
         FunctionOptions {
             plugins: self.enable_alpha_plugins,
             exec: self.enable_exec,

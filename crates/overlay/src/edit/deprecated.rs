@@ -2,15 +2,17 @@
 
 use smol_str::SmolStr;
 
-use smp_overlay::transform::is_path_of_patch;
-use smp_text::diagnostic::Result;
+use super::draft::Draft;
+use super::fields::{list as entries_of, position};
+use crate::transform::is_path_of_patch;
+use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::{Reading, SourceMap};
 use smp_text::yaml::{
     Entry, Key, List, Map, Node, ParseOptions, Style, Value, comment_positions, edit_text, parse_documents,
 };
 
 /// A deprecated field and its successor.
-struct Successor {
+pub(super) struct Successor {
     old: &'static str,
     new: &'static str,
     /// True if moved entries are inserted before those of the successor.
@@ -18,6 +20,19 @@ struct Successor {
     /// Converts the old value to entries of the successor; none if the type is wrong.
     entries: fn(Node) -> Option<List>,
 }
+
+/// The fields whose successors take the same values.
+pub(super) const SAME_VALUES: [Successor; 2] = [
+    Successor { old: "bases", new: "resources", is_first: false, entries: list },
+    Successor { old: "imageTags", new: "images", is_first: false, entries: list },
+];
+
+/// The fields that `kustomize edit fix` replaces in addition, in its order.
+const BY_KUSTOMIZE: [Successor; 3] = [
+    Successor { old: "patchesJson6902", new: "patches", is_first: false, entries: list },
+    Successor { old: "patchesStrategicMerge", new: "patches", is_first: false, entries: merge_patches },
+    Successor { old: "commonLabels", new: "labels", is_first: false, entries: labels },
+];
 
 /// The replaceable fields. kustomize applies `patchesStrategicMerge` before `patches`, and `patchesJson6902` after
 /// them.
@@ -60,7 +75,7 @@ fn replaced(text: &str, successor: &Successor) -> Result<Option<String>> {
     let before = parse_documents(&sources, id, ParseOptions::default().with_comments())?;
     let [document] = before.as_slice() else { return Ok(None) };
     let mut after = document.clone();
-    if after.as_map_mut().and_then(|map| replace(map, successor)).is_none() {
+    if after.as_map_mut().and_then(|map| move_entries(map, successor)).is_none() {
         return Ok(None);
     }
     edit_text(text, Reading::Kustomize, &before, &[Some(after)]).map(Some)
@@ -75,11 +90,46 @@ fn comments(text: &str) -> Vec<&str> {
     comments
 }
 
+/// Replaces the deprecated fields like `kustomize edit fix`, which may change the output.
+///
+/// # Errors
+/// A label is in `commonLabels` and in `labels`.
+pub(super) fn fix(draft: &mut Draft<'_>) -> Result<()> {
+    let common = super::fields::get(&draft.fields, "commonLabels").and_then(Node::as_map);
+    let labels = entries_of(&draft.fields, "labels").iter().filter_map(|entry| entry.as_map());
+    let pairs = labels.filter_map(|label| super::fields::get(label, "pairs")?.as_map());
+    for (name, _) in pairs.flat_map(Map::iter) {
+        if common.is_some_and(|common| common.contains_key(name)) {
+            let message = format!("label `{name}` is in `commonLabels` and in `labels`");
+            return Err(Diagnostic::error(Code::DuplicateKey, message).help("remove one of them"));
+        }
+    }
+    inline_missing(draft);
+    for successor in &BY_KUSTOMIZE {
+        move_entries(&mut draft.fields, successor);
+    }
+    Ok(())
+}
+
+/// Moves the entries of `patchesStrategicMerge` that look like paths, but lead to no file, to `patches` as inline
+/// patches, as kustomize does.
+fn inline_missing(draft: &mut Draft<'_>) {
+    let (tree, directory) = (draft.root.reader().tree(), draft.root.path());
+    let Some(i) = position(&draft.fields, "patchesStrategicMerge") else { return };
+    let Some(entries) = draft.fields.entries_mut()[i].value.as_list_mut() else { return };
+    for entry in entries {
+        let Some(text) = entry.scalar_text().cloned() else { continue };
+        let is_file = tree.read(&directory.join(text.as_str())).is_ok();
+        if is_file != is_path_of_patch(&text) {
+            let field = if is_file { "path" } else { "patch" };
+            let inner = entry.clone();
+            *entry = Node::map([(field, inner)].into_iter().collect());
+        }
+    }
+}
+
 /// Moves the entries of a field to its successor.
-fn replace(map: &mut Map, successor: &Successor) -> Option<()> {
-    let position = |map: &Map, name: &str| {
-        map.entries().iter().position(|entry| entry.key.text.eq_ignore_ascii_case(name))
-    };
+pub(super) fn move_entries(map: &mut Map, successor: &Successor) -> Option<()> {
     let old = position(map, successor.old)?;
     let mut moved = (successor.entries)(map.entries()[old].value.clone())?;
     let Some(new) = position(map, successor.new) else {
@@ -140,6 +190,9 @@ fn merge_patches(value: Node) -> Option<List> {
 }
 
 fn merge_patch(mut entry: Node) -> Option<Node> {
+    if entry.as_map().is_some() {
+        return Some(entry);
+    }
     let field = if is_path_of_patch(entry.as_str()?) { "path" } else { "patch" };
     let head = entry.meta.comments.as_mut().map(|comments| std::mem::take(&mut comments.head));
     let mut map = Node::map([(field, entry)].into_iter().collect());

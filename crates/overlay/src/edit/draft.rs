@@ -1,0 +1,38 @@
+//! A kustomization during an edit.
+
+use crate::overlay::Root;
+use smp_text::yaml::Map;
+
+/// The compatibility of an edit with kustomize.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EditOptions {
+    /// Produces the data of kustomize 5.8.3, and rejects what it rejects: unknown fields, for example. Otherwise
+    /// unknown fields and the order of entries are kept.
+    pub as_kustomize: bool,
+}
+
+/// The tree of a kustomization during an edit, and the directory of the file.
+pub(super) struct Draft<'r> {
+    pub fields: Map,
+    pub root: &'r Root,
+    pub options: EditOptions,
+    /// The name of the file.
+    pub name: &'static str,
+    pub notes: Vec<String>,
+}
+
+impl Draft<'_> {
+    /// Adds a remark.
+    pub fn note(&mut self, message: impl Into<String>) {
+        self.notes.push(message.into());
+    }
+}
+
+/// The effect of an edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Applied {
+    /// The file is written, at least with its defaults.
+    Changed,
+    /// The file stays as it is.
+    Nothing,
+}
