@@ -74,7 +74,15 @@ impl State {
             let namespace = if one.is_namespaced { "namespaces/{namespace}/" } else { "" };
             let path = format!("/{}/{namespace}{}", path_of(&one.gvk), one.plural);
             let kind = json!({"group": one.gvk.group, "version": one.gvk.version, "kind": one.gvk.kind});
-            let action = |action: &str| json!({"x-kubernetes-action": action, "x-kubernetes-group-version-kind": kind});
+            // kubectl looks here for the support of field validation.
+            let parameter = |name: &str| json!({"name": name, "in": "query", "schema": {"type": "string"}});
+            let parameters = ["dryRun", "fieldManager", "fieldValidation"].map(parameter);
+            let action = |action: &str| {
+                json!({
+                    "parameters": parameters, "x-kubernetes-action": action,
+                    "x-kubernetes-group-version-kind": kind,
+                })
+            };
             paths.insert(format!("{path}/{{name}}"), json!({"get": action("get"), "patch": action("patch")}));
             paths.insert(path, json!({"get": action("list"), "post": action("post")}));
         }

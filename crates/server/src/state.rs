@@ -146,7 +146,8 @@ impl State {
     /// Stores an object, or deletes it, and updates what depends on it.
     pub(crate) fn write(&mut self, resource: &Resource, key: &SmolStr, object: Option<Value>) -> Arc<Value> {
         let collection = resource.collection();
-        self.has_deletions |= object.as_ref().is_none_or(crate::metadata::is_deleted);
+        let is_deleted = |object: &Value| !text(object, "/metadata/deletionTimestamp").is_empty();
+        self.has_deletions |= object.as_ref().is_none_or(is_deleted);
         let stored = self.store.write(&collection, key, object);
         if collection == DEFINITIONS {
             self.read_definitions();

@@ -81,13 +81,14 @@ impl State {
             let before = found(old);
             new.retain(|one| !before.iter().any(|old| is_same(one, old)));
         }
+        let group = scale_target_cause(target, object, old);
         // A server generates the selectors of Jobs before it validates them.
         let is_generated = |cause: &Cause| {
             target.resource.gvk.kind == "Job"
                 && cause.field == "spec.selector"
                 && object["spec"]["manualSelector"] != true
         };
-        new.iter().map(|one| cause(one, object)).filter(|cause| !is_generated(cause)).collect()
+        new.iter().map(|one| cause(one, object)).filter(|cause| !is_generated(cause)).chain(group).collect()
     }
 }
 
@@ -99,6 +100,19 @@ fn is_same(one: &Violation, other: &Violation) -> bool {
 fn name_cause(object: &Value, _target: &Target) -> Option<Cause> {
     let is_named = !meta(object, "name").is_empty() || !meta(object, "generateName").is_empty();
     (!is_named).then(|| Cause::required("metadata.name", "name or generateName is required"))
+}
+
+/// Returns the cause if an autoscaler names its target without an API group.
+fn scale_target_cause(target: &Target, object: &Value, old: Option<&Value>) -> Option<Cause> {
+    const FIELD: &str = "/spec/scaleTargetRef/apiVersion";
+    let has_group = |object: &Value| crate::state::text(object, FIELD).contains('/');
+    let is_new = target.resource.collection() == "horizontalpodautoscalers.autoscaling"
+        && !has_group(object)
+        && old.is_none_or(has_group);
+    let value = crate::state::text(object, FIELD).into();
+    is_new.then(|| {
+        Cause::invalid("spec.scaleTargetRef.apiVersion", &value, "apiVersion must specify API group")
+    })
 }
 
 /// Returns a field as the server names it, where that is not its path.

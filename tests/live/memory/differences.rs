@@ -51,6 +51,17 @@ fn known(real: &Answer, memory: &Answer) -> Option<&'static str> {
     let is_known = |(code, start, _): &&(u16, &str, &str)| {
         [real, memory].iter().all(|answer| answer.code == *code && says(answer, start))
     };
+    let is_empty = real.code == 200 && real.body["metadata"] == json!({}) && real.body["kind"] != "Status";
+    if is_empty && memory.code == 200 {
+        return Some("the real server answers some dry runs of deletions with an empty object");
+    }
+    let is_decoding = |answer: &Answer| {
+        let text = answer.body["message"].as_str().unwrap_or_default();
+        answer.code == 400 && text.contains("cannot be handled as a")
+    };
+    if is_decoding(real) && is_decoding(memory) {
+        return Some("of several wrong values, Go reports the first in the order of the body");
+    }
     KNOWN.iter().find(is_known).map(|(_, _, reason)| *reason)
 }
 
@@ -88,7 +99,7 @@ fn mask(value: &mut Value) {
                     }
                     "message" => mask_text(value),
                     "name" if value.as_str().is_some_and(|text| text.starts_with("g-")) => {
-                        *value = json!("g-MASKED")
+                        *value = json!("g-MASKED");
                     }
                     _ => mask(value),
                 }
@@ -108,5 +119,6 @@ fn mask_text(value: &mut Value) {
         let is_generated = core.starts_with("g-");
         if is_uid(core) || is_generated { word.replace(core, "MASKED") } else { word.to_string() }
     });
-    *value = words.collect::<Vec<_>>().join(" ").into();
+    // The server reports keys with and without the prefix.
+    *value = words.collect::<Vec<_>>().join(" ").replace("Key: /registry/", "Key: /").into();
 }

@@ -35,6 +35,15 @@ impl Decoder {
                 fields.insert(name, value);
                 continue;
             }
+            // Null counts as absent, unless the field is nullable.
+            let is_dropped = |field: Cursor<'_>| {
+                field.type_kind() != TypeKind::Any
+                    && !field.preserves_unknown_fields()
+                    && !field.constraints().nullable
+            };
+            if value.is_null() && cursor.declared(&name).is_some_and(is_dropped) {
+                continue;
+            }
             let below = cursor.declared(&name).unwrap_or_else(|| cursor.additional());
             if !below.is_known() && !keeps_unknown {
                 self.report_unknown(&name);

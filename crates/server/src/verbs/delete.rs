@@ -15,6 +15,10 @@ use crate::store::key;
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 
+/// The warning about the deletion of a Job without a policy.
+const ORPHANED_PODS: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background \
+                             to remove them or set propagationPolicy=Orphan to suppress this warning";
+
 /// Namespaces that cannot be deleted.
 const PERMANENT: [&str; 3] = ["default", "kube-system", "kube-public"];
 
@@ -56,6 +60,11 @@ impl State {
         options: &mut WriteOptions,
     ) -> Result<Value> {
         let wanted = read_options(request, options)?;
+        let has_policy =
+            wanted.get("propagationPolicy").is_some() || wanted.get("orphanDependents").is_some();
+        if target.resource.collection() == "jobs.batch" && !has_policy {
+            options.warnings.push(ORPHANED_PODS.into());
+        }
         let (object, is_deleted) = self.delete_object(target, &wanted, options)?;
         if !is_deleted || target.resource.is(Trait::Returned) {
             return Ok(in_version(&object, &target.resource.gvk));

@@ -90,8 +90,8 @@ fn check_uid(target: &Target, object: &Value, old: &str) -> Result<()> {
     }
     let resource = &target.resource;
     let root = match &*resource.collection() {
-        "endpoints" => "/services/endpoints".into(),
-        "services" => "/services/specs".into(),
+        "endpoints" => "/registry/services/endpoints".into(),
+        "services" => "/registry/services/specs".into(),
         _ if resource.is_custom => format!("/registry/{}/{}", resource.gvk.group, resource.plural),
         _ => format!("/registry/{}", resource.plural),
     };
