@@ -23,7 +23,7 @@ use super::results::{self, AppliedOutput, ResultFormat};
 use super::signals::{stop_at_first_signal, stop_at_second_signal};
 use super::validation::{KubernetesVersion, Validation};
 use super::wait::{WaitFlags, WaitOutput, reject_without_wait};
-use super::{Failure, Outcome, diff, offline, render, signals};
+use super::{Failure, Outcome, diff_output, offline, render, signals};
 use smp_cluster::{
     self, ApplyChange, ApplySetOptions, ApplySetRun, ApplySummary, Cascade, Cluster, DeployEvent,
     DeployOptions, DeploySummary, DiffOptions, DryRun, FIELD_MANAGER, FieldValidation, Object, PARALLEL,
@@ -285,7 +285,7 @@ impl ApplyArgs {
 /// Applies all objects, or shows the plan.
 pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     let outcome = plan_and_apply(args, sources);
-    if args.plan.only_shows() { diff::with_error_status(outcome, sources) } else { outcome }
+    if args.plan.only_shows() { diff_output::with_error_status(outcome, sources) } else { outcome }
 }
 
 /// Applies all objects and prints the status of each. Succeeds if all steps succeed.

@@ -10,14 +10,16 @@ use clap::{
     Subcommand,
 };
 
+#[cfg(feature = "git")]
+use super::affected;
 use super::render::MessageArgs;
 #[cfg(feature = "test-server")]
 use super::test_server;
 #[cfg(feature = "cluster")]
-use super::{apply, applyset, delete, diff, drift, owners, wait};
+use super::{apply, applyset, delete, drift, owners, wait};
 use super::{
-    blame, build, cache, check, create, create_patch, deps, edit, help, inline_documents, kustomize, lock,
-    merge, patch, recover, schema, tree, version,
+    blame, build, cache, check, create, create_patch, deps, diff, edit, help, images, inline_documents,
+    kustomize, lock, merge, patch, recover, schema, tree, version,
 };
 use smp_text::gocompat::strconv::parse_bool;
 
@@ -52,6 +54,14 @@ pub(super) enum Command {
     /// and the objects that each of them created or changed. Objects are listed with their final names.
     /// A directory that is used several times is expanded only once.
     Tree(tree::TreeArgs),
+    /// List the targets whose output a change can affect
+    ///
+    /// A target is listed if its build reads a file, directory or missing name that differs between
+    /// the revisions.
+    #[cfg(feature = "git")]
+    Affected(affected::AffectedArgs),
+    /// List the images of built targets, and the lines that set them
+    Images(images::ImagesArgs),
     /// List the files and remote references that a build reads
     ///
     /// Builds each target and records every file and directory that the build reads: kustomizations,
@@ -62,11 +72,13 @@ pub(super) enum Command {
     /// Build an overlay and apply it to the cluster server-side
     #[cfg(feature = "cluster")]
     Apply(apply::ApplyArgs),
-    /// Show what applying an overlay would change in the cluster
+    /// Compare an overlay with the cluster, its bases, or another overlay
+    ///
+    /// By default, the objects of the targets are compared with those in the cluster. With
+    /// --against-base, --against or --rev, two builds are compared without a cluster.
     ///
     /// The exit status is 0 without differences, 1 with differences, and greater than 1 for errors.
     /// KUBECTL_EXTERNAL_DIFF names a program that shows the differences, like for `kubectl diff`.
-    #[cfg(feature = "cluster")]
     Diff(diff::DiffArgs),
     /// Show what other field managers changed since the last apply
     ///
@@ -238,10 +250,12 @@ fn find_command(name: &str) -> Option<(&'static str, Augment)> {
         "blame" | "why" => ("blame", blame::BlameArgs::augment_args),
         "check" | "lint" => ("check", check::CheckArgs::augment_args),
         "tree" => ("tree", tree::TreeArgs::augment_args),
+        #[cfg(feature = "git")]
+        "affected" => ("affected", affected::AffectedArgs::augment_args),
+        "images" => ("images", images::ImagesArgs::augment_args),
         "deps" => ("deps", deps::DepsArgs::augment_args),
         #[cfg(feature = "cluster")]
         "apply" => ("apply", apply::ApplyArgs::augment_args),
-        #[cfg(feature = "cluster")]
         "diff" => ("diff", diff::DiffArgs::augment_args),
         #[cfg(feature = "cluster")]
         "drift" => ("drift", drift::DriftArgs::augment_args),

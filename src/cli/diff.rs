@@ -1,204 +1,84 @@
-//! `kubectl smp diff`: show what an apply would change.
-
-use std::process::ExitCode;
+//! `kubectl smp diff`: show what an apply, or a change of an overlay, would change.
 
 use clap::Args;
-use rustc_hash::FxHashSet;
 
-use super::connect::ServerSideArg;
-use super::differences::{self, DiffFormat};
-use super::live::{DumpArg, ServerFieldsArg, taken_fields};
-use super::objects::ObjectArgs;
-use super::prune::{self, SetArgs};
-use super::validation::{ValidateArgs, Validation};
-use super::{Failure, Outcome, render, report};
-use smp_cluster::{
-    self, ApplyConflict, ApplySetEvent, ApplySetOptions, DiffOptions, DiffReport, FIELD_MANAGER, Object,
-    ObjectDiff, PARALLEL, PlannedChange, ServerSideApplyOptions,
-};
-use smp_inspect::check::IncompleteObjects;
-use smp_text::diagnostic::{Code, Diagnostic, counted};
+use super::diff_output::{DiffOutput, with_error_status};
+#[cfg(feature = "cluster")]
+use super::differences::DiffFormat;
+#[cfg(feature = "cluster")]
+use super::live_diff::{self, LiveDiffArgs};
+use super::review::{self, ReviewArgs, ReviewRequest};
+use super::select::SelectArgs;
+use super::target::TargetArgs;
+use super::{Failure, Outcome};
 use smp_text::source::SourceMap;
 
-/// Show what applying an overlay would change in the cluster.
+/// Compare an overlay with the cluster, its bases, or another overlay.
 #[derive(Debug, Args)]
 pub(super) struct DiffArgs {
+    #[cfg(feature = "cluster")]
     #[command(flatten)]
-    objects: ObjectArgs,
+    live: LiveDiffArgs,
 
-    /// Name of the field manager that would own the applied fields
-    #[arg(long, value_name = "NAME", default_value = FIELD_MANAGER)]
-    field_manager: String,
+    #[cfg(not(feature = "cluster"))]
+    #[command(flatten)]
+    select: SelectArgs,
 
-    /// Do not report conflicts with other field managers
-    #[arg(long, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
-    force_conflicts: bool,
-
-    /// Report conflicts with these field managers as fields that would be taken (as for apply)
-    #[arg(long, value_name = "MANAGER", value_delimiter = ',', hide_short_help = true)]
-    force_conflicts_with: Vec<String>,
+    #[cfg(not(feature = "cluster"))]
+    #[command(flatten)]
+    target: TargetArgs,
 
     #[command(flatten)]
-    dump: DumpArg,
+    review: ReviewArgs,
 
-    /// Kinds that would be deleted and recreated when an immutable field changes
-    #[arg(long, value_name = "KIND", value_delimiter = ',', hide_short_help = true)]
-    replace_immutable: Vec<String>,
-
-    /// Kinds that would be recreated even if they contain objects or data
-    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = prune::protected_kind, requires = "replace_immutable", hide_short_help = true)]
-    replace_nonempty: Vec<String>,
-
-    /// Output format
-    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = DiffFormat::Unified)]
-    output: DiffFormat,
+    /// Output format; by default text for two builds, and unified for the cluster
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    output: Option<DiffOutput>,
 
     /// Show the values of Secrets
-    #[arg(long, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
     show_secrets: bool,
-
-    /// Include managed fields in the output
-    #[arg(long, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
-    show_managed_fields: bool,
-
-    /// Maximum number of objects to compare in parallel
-    #[arg(long, value_name = "N", default_value_t = PARALLEL)]
-    concurrency: usize,
-
-    #[command(flatten)]
-    validate: ValidateArgs,
-
-    #[command(flatten)]
-    set: SetArgs,
-
-    #[command(flatten)]
-    server_fields: ServerFieldsArg,
-
-    #[command(flatten)]
-    server_side: ServerSideArg,
 }
-
-impl DiffArgs {
-    fn diff_options(&self, set: Option<&ApplySetOptions>) -> DiffOptions {
-        let apply = ServerSideApplyOptions {
-            field_manager: self.field_manager.clone(),
-            force_conflicts: self.force_conflicts,
-            force_conflicts_with: self.force_conflicts_with.clone(),
-            replace_immutable: self.replace_immutable.clone(),
-            replace_nonempty: self.replace_nonempty.clone(),
-            last_applied: set.map(|set| set.tooling.last_applied()).unwrap_or_default(),
-            parallel: self.concurrency,
-            ..ServerSideApplyOptions::default()
-        };
-        let (show_secrets, show_managed_fields) = (self.show_secrets, self.show_managed_fields);
-        DiffOptions { apply, show_secrets, show_managed_fields, digests: false }
-    }
-}
-
-/// The exit status if there are differences.
-const DIFFERENT: u8 = 1;
-/// The exit status of errors. `diff` and `kubectl diff` use values above 1 for them.
-pub(super) const ERROR: u8 = 2;
 
 /// Shows the differences of all objects that can be compared.
 pub(super) fn run(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     with_error_status(compare(args, sources), sources)
 }
 
-/// Reports a failure with the exit status of `diff` for errors.
-pub(super) fn with_error_status(outcome: Outcome, sources: &SourceMap) -> Outcome {
-    outcome.or_else(|failure| {
-        report(&failure, sources);
-        Ok(ExitCode::from(ERROR))
-    })
-}
-
+#[cfg(feature = "cluster")]
 fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
-    let set = args.set.options(&args.objects)?;
-    // Objects are compared without further changes, so placeholders are findings.
-    let validation = args.validate.validation(IncompleteObjects::Validate, sources);
-    if !args.dump.live.is_empty() {
-        return compare_with_dump(args, set.is_some(), validation.as_ref(), sources);
+    if args.review.is_given() {
+        let (select, target) = args.live.objects().builds();
+        return review::run(&args.request(select, target), sources);
     }
-    let (cluster, mut resources, _) = args.set.load(&args.objects, validation.as_ref(), sources)?;
-    args.server_fields.strip(&mut resources);
-    let options = args.diff_options(set.as_ref());
-    let mut report = |event: ApplySetEvent<'_>| prune::print_event(&event, None, sources);
-    let mut compared = smp_cluster::preview(&cluster, &mut resources, &options, set, &mut report)?;
-    print(&mut compared, args.output, sources)
+    let format = match args.output.unwrap_or(DiffOutput::Unified) {
+        DiffOutput::Unified => DiffFormat::Unified,
+        DiffOutput::Fields => DiffFormat::Fields,
+        DiffOutput::Paths => DiffFormat::Paths,
+        DiffOutput::Plan => DiffFormat::Plan,
+        DiffOutput::Json => DiffFormat::Json,
+        DiffOutput::Text | DiffOutput::Markdown | DiffOutput::Github | DiffOutput::Html => {
+            let message = "this output format requires --against-base, --against or --rev: a comparison with the \
+                           cluster has the formats unified, fields, paths, plan and json";
+            return Err(Failure::Usage(message.into()));
+        }
+    };
+    live_diff::compare(&args.live, format, args.show_secrets, sources)
 }
 
-/// Compares with the objects of a dump.
-fn compare_with_dump(
-    args: &DiffArgs,
-    has_set: bool,
-    validation: Option<&Validation<'_>>,
-    sources: &SourceMap,
-) -> Outcome {
-    if has_set {
-        let message = "`--live` cannot be used with `--applyset`, whose members are in a cluster";
+#[cfg(not(feature = "cluster"))]
+fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
+    if !args.review.is_given() {
+        let message = "name what to compare with: --against-base, --against or --rev; this program was compiled \
+                       without cluster support";
         return Err(Failure::Usage(message.into()));
     }
-    let mut resources = args.objects.load_validated(validation, sources)?;
-    args.server_fields.strip(&mut resources);
-    let dump = args.objects.dump(&args.dump.live, sources)?;
-    let (connect, schema) = (args.objects.connect(sources), args.objects.schema_without_cluster(sources)?);
-    let options = args.diff_options(None);
-    let mut compared = smp_cluster::diff_offline(&resources, &dump, &connect, schema, &options)?;
-    print(&mut compared, args.output, sources)
+    review::run(&args.request(&args.select, &args.target), sources)
 }
 
-/// Prints the differences and the errors, and returns the exit status.
-pub(super) fn print(compared: &mut DiffReport, format: DiffFormat, sources: &SourceMap) -> Outcome {
-    let server_warnings = compared.warnings.iter().map(|text| Diagnostic::warning(Code::ServerWarning, text));
-    let remarks = compared.notes.iter().map(|text| Diagnostic::warning(Code::ClusterState, text));
-    render::print(&server_warnings.chain(remarks).collect::<Vec<_>>(), sources);
-    render::print(&compared.conflicts.iter().map(ApplyConflict::error).collect::<Vec<_>>(), sources);
-    for line in compared.taken.iter().flat_map(taken_fields) {
-        render::print_note(&line);
+impl DiffArgs {
+    fn request<'a>(&'a self, select: &'a SelectArgs, target: &'a TargetArgs) -> ReviewRequest<'a> {
+        let format = self.output.unwrap_or(DiffOutput::Text);
+        ReviewRequest { select, target, review: &self.review, format, show_secrets: self.show_secrets }
     }
-    compared.objects.sort_by_cached_key(|diff| diff.object.file_name());
-    let changed = differences::print(compared, format)?;
-    render::print(&compared.rejections, sources);
-    render::print(&compared.problems, sources);
-    render::print_note(&summary(compared, format));
-    Ok(match (compared.is_success(), changed) {
-        (false, _) => ExitCode::from(ERROR),
-        (true, true) => ExitCode::from(DIFFERENT),
-        (true, false) => ExitCode::SUCCESS,
-    })
-}
-
-/// Formats the summary: `3 objects: 1 would be created, 1 changed, 1 cannot be compared`.
-fn summary(compared: &DiffReport, format: DiffFormat) -> String {
-    let all = compared.objects.len() + compared.problems.len();
-    let planned =
-        |change: PlannedChange| compared.objects.iter().filter(|diff| diff.change == change).count();
-    let conflicting: FxHashSet<&Object> =
-        compared.conflicts.iter().map(|conflict| &conflict.object).collect();
-    let is_unchanged = |diff: &&ObjectDiff| !diff.is_changed() && !conflicting.contains(&diff.object);
-    let unchanged = compared.objects.iter().filter(is_unchanged).count();
-    // The other formats do not show dangers.
-    let has_danger = |diff: &&ObjectDiff| format == DiffFormat::Plan && !diff.dangers.is_empty();
-    let dangers = compared.objects.iter().filter(has_danger).count();
-    let counts = [
-        (planned(PlannedChange::Created), "would be created"),
-        (planned(PlannedChange::Moved), "would be moved"),
-        (planned(PlannedChange::Renamed), "would replace a predecessor"),
-        (planned(PlannedChange::Changed), "would change"),
-        (planned(PlannedChange::Adopted), "would be adopted"),
-        (planned(PlannedChange::Replaced), "would be replaced"),
-        (planned(PlannedChange::Pruned), "would be pruned"),
-        (unchanged, "unchanged"),
-        (compared.conflicts.len(), "in conflict"),
-        (compared.rejections.len(), "would be rejected"),
-        (compared.problems.len(), "cannot be compared"),
-        (dangers, "with dangers"),
-    ];
-    let parts: Vec<_> = counts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
-    format!("{}: {}", counted(all, "object"), parts.join(", "))
 }

@@ -1,19 +1,21 @@
 //! The forms in which `diff` prints differences.
 
-use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::live::{object_json, qualified_name};
-use super::report::{print_json, print_line};
+use super::report::{print_json, print_line, print_lines};
 use super::{Failure, render};
 use smp_cluster::{ApplyConflict, Danger, DiffReport, FieldConflict, Object, ObjectDiff, PlannedChange};
-use smp_merge::diff::{Change, Comparison, compare, unified};
+use smp_inspect::review::forms::{
+    ShownObject, change_json, diff_line_color, field_lines, path_lines, short_value, unified_lines,
+};
+use smp_merge::diff::{Comparison, compare};
 use smp_merge::schema::{Cursor, Schema};
-use smp_text::diagnostic::{escaped, escaped_line_start};
-use smp_text::yaml::{Node, to_yaml};
+use smp_text::diagnostic::escaped;
+use smp_text::yaml::Node;
 
 /// The output format of differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -39,12 +41,12 @@ pub(super) fn print(report: &DiffReport, format: DiffFormat) -> Result<bool, Fai
         DiffFormat::Unified => return print_unified(objects),
         DiffFormat::Fields => {
             for diff in changed() {
-                ObjectChange::new(diff, &schema).print_fields()?;
+                print_lines(&field_lines(&ObjectChange::new(diff, &schema).shown())?)?;
             }
         }
         DiffFormat::Paths => {
             for diff in changed() {
-                ObjectChange::new(diff, &schema).print_paths()?;
+                print_lines(&path_lines(&ObjectChange::new(diff, &schema).shown()))?;
             }
         }
         DiffFormat::Json => {
@@ -85,20 +87,6 @@ pub(super) fn report_json(report: &DiffReport) -> Value {
         "objects": objects, "conflicts": conflicts(&report.conflicts), "taken": conflicts(&report.taken),
         "kept": kept,
     })
-}
-
-/// The maximum length of a value in a plan, in characters.
-const MAX_VALUE: usize = 60;
-
-/// Formats a value on one line, truncated.
-pub(super) fn short_value(value: Option<&Node>) -> String {
-    let Some(value) = value else { return "(none)".into() };
-    let text = value.scalar_text().map_or_else(|| value.to_json_value().to_string(), ToString::to_string);
-    let text = text.replace('\n', "\\n");
-    match text.char_indices().nth(MAX_VALUE) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text,
-    }
 }
 
 fn conflict_json(conflict: &FieldConflict) -> Value {
@@ -159,50 +147,23 @@ impl<'d> ObjectChange<'d> {
         self.diff.live.is_none() || self.diff.merged.is_none()
     }
 
-    fn print_paths(&self) -> io::Result<()> {
-        let object = qualified_name(&self.diff.object);
-        if self.is_whole() {
-            return print_line(&format!("{object}: {}", self.action()));
+    fn shown(&self) -> ShownObject<'d> {
+        ShownObject {
+            name: qualified_name(&self.diff.object),
+            action: self.action(),
+            is_whole: self.is_whole(),
+            changes: self.fields.changes().to_vec(),
         }
-        self.fields.changes().iter().try_for_each(|change| print_line(&format!("{object}: {}", change.path)))
-    }
-
-    fn print_fields(&self) -> Result<(), Failure> {
-        let mut text = format!("{} {}\n", qualified_name(&self.diff.object), self.action());
-        for change in self.fields.changes() {
-            let indent = if self.is_whole() { "  " } else { "    " };
-            if !self.is_whole() {
-                let _ = writeln!(text, "  {}", change.path);
-            }
-            for (sign, value) in [('-', change.old), ('+', change.new)] {
-                let Some(value) = value else { continue };
-                for line in to_yaml(value)?.lines() {
-                    let _ = writeln!(text, "{indent}{sign} {line}");
-                }
-            }
-        }
-        text.lines().try_for_each(print_line)?;
-        Ok(())
     }
 
     fn to_json(&self) -> Value {
         let mut found = object_json(&self.diff.object);
-        let value = |node: Option<&Node>| node.map(Node::to_json_value);
-        let field = |change: &Change<'_>| {
-            let mut field = json!({"path": change.path.to_string()});
-            for (name, value) in [("old", value(change.old)), ("new", value(change.new))] {
-                if let Some(value) = value {
-                    field[name] = value;
-                }
-            }
-            field
-        };
         found["change"] = self.action().into();
         found["predecessor"] = json!(self.diff.predecessor);
         found["moved"] = json!(self.diff.moved.as_deref());
         let danger = |(danger, text): &(Danger, String)| json!({"class": danger.as_str(), "reason": text});
         found["dangers"] = self.diff.dangers.iter().map(danger).collect();
-        found["fields"] = self.fields.changes().iter().map(field).collect();
+        found["fields"] = self.fields.changes().iter().map(change_json).collect();
         found
     }
 }
@@ -227,27 +188,13 @@ fn print_unified(objects: &[ObjectDiff]) -> Result<bool, Failure> {
         let old = former.as_ref().unwrap_or(&diff.object).file_name();
         let (old, new) = (format!("LIVE/{old}"), format!("MERGED/{}", diff.object.file_name()));
         writeln!(stdout, "diff -u -N {} {}", escaped(&old), escaped(&new))?;
-        for line in unified(&old, &new, &before, &after).lines() {
-            let line = escaped_line_start(line);
-            let shown: Vec<_> = line.split('\t').map(escaped).collect();
-            let shown = shown.join("\t");
-            match style(&line).filter(|_| color) {
-                Some(code) => writeln!(stdout, "\x1b[{code}m{shown}\x1b[0m")?,
-                None => writeln!(stdout, "{shown}")?,
+        for line in unified_lines([&old, &new], [&before, &after]) {
+            match diff_line_color(&line).filter(|_| color) {
+                Some(code) => writeln!(stdout, "\x1b[{code}m{line}\x1b[0m")?,
+                None => writeln!(stdout, "{line}")?,
             }
         }
     }
     stdout.flush()?;
     Ok(changed)
-}
-
-/// Returns the terminal code for a line of a unified diff.
-fn style(line: &str) -> Option<&'static str> {
-    match line.as_bytes() {
-        [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] => Some("1"),
-        [b'@', b'@', ..] => Some("36"),
-        [b'-', ..] => Some("31"),
-        [b'+', ..] => Some("32"),
-        _ => None,
-    }
 }

@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::differences::short_value;
 use super::format::ReportFormat;
 use super::live::{object_json, qualified_name};
 use super::objects::ObjectArgs;
 use super::report::{print_json, print_line};
-use super::{Failure, Outcome, diff, render};
+use super::{Failure, Outcome, diff_output, render};
 use smp_cluster::{Cluster, DriftState, FIELD_MANAGER, FieldDrift, FieldWriter, ObjectDrift, PARALLEL};
+use smp_inspect::review::forms::short_value;
 use smp_text::diagnostic::{Code, Diagnostic, counted, plural};
 use smp_text::source::SourceMap;
 use smp_text::yaml::Node;
@@ -37,7 +37,7 @@ pub(super) struct DriftArgs {
 
 /// Shows the drift of all objects.
 pub(super) fn run(args: &DriftArgs, sources: &SourceMap) -> Outcome {
-    diff::with_error_status(show(args, sources), sources)
+    diff_output::with_error_status(show(args, sources), sources)
 }
 
 fn show(args: &DriftArgs, sources: &SourceMap) -> Outcome {
@@ -57,7 +57,7 @@ fn show(args: &DriftArgs, sources: &SourceMap) -> Outcome {
         render::print(&[unknown(not_applied, &args.field_manager)], sources);
     }
     render::print_note(&summary(&found, drifted, not_applied));
-    Ok(ExitCode::from(if not_applied > 0 { diff::ERROR } else { u8::from(drifted > 0) }))
+    Ok(ExitCode::from(if not_applied > 0 { diff_output::ERROR } else { u8::from(drifted > 0) }))
 }
 
 fn unknown(count: usize, manager: &str) -> Diagnostic {

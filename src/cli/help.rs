@@ -7,10 +7,11 @@ use super::render::MessageArgs;
 use super::target::{SchemaArgs, TargetArgs};
 
 /// The commands as `kubectl smp -h` groups them.
-const GROUPS: [(&str, &[&str]); 5] = [
-    ("Build and lint", &["build", "check", "blame", "tree", "deps", "edit", "create", "lock", "cache"]),
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Build and lint", &["build", "check", "blame", "tree", "edit", "create", "deps", "lock", "cache"]),
+    ("Review", &["diff", "affected", "images"]),
     ("Merge and patch", &["merge", "merge3", "patch", "create-patch", "recover"]),
-    ("Cluster", &["apply", "diff", "drift", "wait", "delete", "applyset"]),
+    ("Cluster", &["apply", "drift", "wait", "delete", "applyset"]),
     ("Schemas", &["schema"]),
     ("Other", &["kustomize", "options", "version"]),
 ];

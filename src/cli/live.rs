@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::differences::short_value;
 use super::format::Choices;
 use super::render;
 use smp_cluster::{ApplyConflict, Cascade, FieldConflict, Object, RemainingObject};
+use smp_inspect::review::forms::short_value;
 use smp_overlay::resource::{Resource, strip_server_fields};
 use smp_text::diagnostic::{Diagnostic, counted, plural};
 

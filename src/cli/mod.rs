@@ -3,6 +3,8 @@
 //! Each subcommand parses its arguments, calls the library and prints the result. This is the only
 //! part of the workspace that prints; it contains no merge logic.
 
+#[cfg(feature = "git")]
+mod affected;
 #[cfg(feature = "cluster")]
 mod apply;
 #[cfg(feature = "cluster")]
@@ -19,8 +21,8 @@ mod create_patch;
 #[cfg(feature = "cluster")]
 mod delete;
 mod deps;
-#[cfg(feature = "cluster")]
 mod diff;
+mod diff_output;
 #[cfg(feature = "cluster")]
 mod differences;
 mod document;
@@ -30,10 +32,13 @@ mod edit;
 mod format;
 mod git_driver;
 mod help;
+mod images;
 mod inline_documents;
 mod kustomize;
 #[cfg(feature = "cluster")]
 mod live;
+#[cfg(feature = "cluster")]
+mod live_diff;
 mod lock;
 mod merge;
 #[cfg(feature = "cluster")]
@@ -58,6 +63,7 @@ mod report;
 mod repository;
 #[cfg(feature = "cluster")]
 mod results;
+mod review;
 mod sandbox;
 mod schema;
 mod select;
@@ -122,10 +128,12 @@ fn execute(command: Command, sources: &SourceMap) -> Outcome {
         Command::Blame(args) => blame::run(&args, sources),
         Command::Check(args) => check::run(&args, sources),
         Command::Tree(args) => tree::run(&args, sources),
+        #[cfg(feature = "git")]
+        Command::Affected(args) => affected::run(&args, sources),
+        Command::Images(args) => images::run(&args, sources),
         Command::Deps(args) => deps::run(&args, sources),
         #[cfg(feature = "cluster")]
         Command::Apply(args) => apply::run(&args, sources),
-        #[cfg(feature = "cluster")]
         Command::Diff(args) => diff::run(&args, sources),
         #[cfg(feature = "cluster")]
         Command::Drift(args) => drift::run(&args, sources),

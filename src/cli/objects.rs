@@ -47,6 +47,11 @@ impl ObjectArgs {
         self.target.schema.connect.options(sources)
     }
 
+    /// Returns the flags that select targets, and the build flags.
+    pub(super) fn builds(&self) -> (&SelectArgs, &TargetArgs) {
+        (&self.select, &self.target)
+    }
+
     /// Returns true if a label selector is given.
     pub(super) fn is_selective(&self) -> bool {
         !self.selector.is_empty()

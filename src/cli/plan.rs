@@ -9,9 +9,9 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::diff::ERROR;
+use super::diff_output::ERROR;
 use super::differences::{DiffFormat, report_json};
-use super::{Failure, diff, prune, render};
+use super::{Failure, live_diff, prune, render};
 use smp_cluster::{self, ApplySetEvent, Cluster, DeployOptions, DiffOptions, DiffReport, Object, ObjectDiff};
 use smp_files::{DiskTree, FileTree as _, cache_key, replace_private_file};
 use smp_merge::schema::Gvk;
@@ -93,7 +93,7 @@ impl Planner<'_> {
             self.require_same(&saved, &report)?;
             return Ok(NextStep::Apply);
         }
-        let status = diff::print(&mut report, self.format, self.sources)?;
+        let status = live_diff::print(&mut report, self.format, self.sources)?;
         if let Some(file) = &self.args.plan_file {
             return self.save(file, &report, status).map(NextStep::Exit);
         }

@@ -68,6 +68,11 @@ pub(super) fn print_line(line: &str) -> io::Result<()> {
     writeln!(io::stdout(), "{}", escaped_line(line))
 }
 
+/// Prints lines on standard output, as [`print_line`].
+pub(super) fn print_lines(lines: &[String]) -> io::Result<()> {
+    lines.iter().try_for_each(|line| print_line(line))
+}
+
 /// The first error of [`print_line_deferring_errors`].
 static PRINT_ERROR: Mutex<Option<io::Error>> = Mutex::new(None);
 

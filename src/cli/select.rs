@@ -9,7 +9,7 @@ use clap::{ArgMatches, Args, FromArgMatches};
 use super::document::read_stdin;
 use super::target::has_kustomization;
 use super::{Failure, render};
-use smp_files::{DiskTree, FileKind, FileTree as _};
+use smp_files::{DiskTree, FileKind, FileTree};
 use smp_overlay::overlay::{Builder, Built, TargetSearch, TargetSelection};
 use smp_text::diagnostic::{Diagnostic, Result, Severity};
 use smp_text::source::{SourceMap, is_kustomization};
@@ -47,7 +47,6 @@ struct SelectFlags {
     leaves: bool,
 }
 
-#[cfg(feature = "cluster")]
 impl SelectArgs {
     /// Returns the targets that are named, in the order of the command line.
     pub(super) fn named(&self) -> &[PathBuf] {
@@ -99,7 +98,6 @@ impl SelectArgs {
     }
 
     /// Returns true if directories are searched recursively.
-    #[cfg(feature = "cluster")]
     pub(super) fn is_recursive(&self) -> bool {
         self.flags.recursive
     }
@@ -114,10 +112,22 @@ impl SelectArgs {
         bases: &[PathBuf],
         sources: &SourceMap,
     ) -> std::result::Result<Selection, Failure> {
-        let mut named = self.named.clone();
-        if named.is_empty() {
-            named.push(".".into());
-        }
+        let named = if self.named.is_empty() { vec![".".into()] } else { self.named.clone() };
+        let tree: Arc<dyn FileTree> = Arc::new(DiskTree);
+        self.select_in(&tree, named, bases, sources)
+    }
+
+    /// Returns the targets that are named, or found below the named directories, in a tree of files.
+    ///
+    /// # Errors
+    /// As [`SelectArgs::select`].
+    pub(super) fn select_in(
+        &self,
+        tree: &Arc<dyn FileTree>,
+        named: Vec<PathBuf>,
+        bases: &[PathBuf],
+        sources: &SourceMap,
+    ) -> std::result::Result<Selection, Failure> {
         let streams = named.iter().filter(|target| is_stream(target)).count();
         if streams > 1 {
             return Err(Failure::Usage("standard input can be read only once: use a single `-`".into()));
@@ -128,11 +138,11 @@ impl SelectArgs {
             return Ok(Selection { targets: named, stream });
         }
         let wanted = if self.flags.leaves { TargetSelection::Leaves } else { TargetSelection::All };
-        let search = TargetSearch::new(Arc::new(DiskTree), sources.clone(), bases.to_vec())?;
+        let search = TargetSearch::new(Arc::clone(tree), sources.clone(), bases.to_vec())?;
         let mut targets = Vec::new();
         for directory in named {
             // A file is a target itself, as without --recursive.
-            let is_file = || DiskTree.kind(&directory).is_ok_and(|kind| kind == FileKind::File);
+            let is_file = || tree.kind(&directory).is_ok_and(|kind| kind == FileKind::File);
             if is_stream(&directory) || Builder::is_remote(&directory) || is_file() {
                 check_bases(bases, &directory)?;
                 targets.push(directory);
@@ -186,6 +196,16 @@ pub(super) fn exit_status(failed: &[&PathBuf], all: usize) -> ExitCode {
 }
 
 impl Selection {
+    /// Selects a target that is not standard input.
+    pub(super) fn of(target: PathBuf) -> Self {
+        Self::of_all(vec![target])
+    }
+
+    /// Selects targets that are not standard input.
+    pub(super) fn of_all(targets: Vec<PathBuf>) -> Self {
+        Self { targets, stream: None }
+    }
+
     /// Selects a single target.
     ///
     /// # Errors

@@ -226,6 +226,9 @@ pub(super) enum ClusterUse {
     Required,
     /// The cluster is not used; a kind that needs it causes a warning.
     Forbidden,
+    /// Neither the cluster nor cached schemas are used, unless `--schema` selects them: the result
+    /// must not depend on where the command runs.
+    Hermetic,
 }
 
 /// The cluster in a chain of schema sources.
@@ -316,6 +319,23 @@ impl TargetArgs {
         self.builder_with(options, sources, targets, ClusterUse::Optional)
     }
 
+    /// Creates a builder for comparisons: resources record the origin of their values, and the cluster
+    /// is not used. `change` changes the options of the build.
+    ///
+    /// # Errors
+    /// As [`TargetArgs::builder`].
+    pub(super) fn hermetic_builder(
+        &self,
+        change: impl FnOnce(&mut BuildOptions),
+        sources: &SourceMap,
+        targets: &[PathBuf],
+    ) -> Result<Builder, Failure> {
+        let mut options = self.options(self.lock());
+        options.histories = Histories::Enabled;
+        change(&mut options);
+        self.builder_with(options, sources, targets, ClusterUse::Hermetic)
+    }
+
     fn lock(&self) -> LockSource {
         self.lock_file.clone().map_or(LockSource::Nearest, LockSource::File)
     }
@@ -362,6 +382,7 @@ impl TargetArgs {
                            or the manifests";
             return Err(Failure::Usage(message.into()));
         }
+        let is_hermetic = cluster == ClusterUse::Hermetic;
         let (schema, file) = (self.schema.clone(), self.schema.file_in(&*options.tree, sources)?);
         let cluster = match cluster {
             #[cfg(feature = "cluster")]
@@ -371,7 +392,10 @@ impl TargetArgs {
             _ => ClusterLink::Live(OnFailure::Skip),
         };
         let texts = sources.clone();
-        let make_chain = Box::new(move |used| schema.chain_over(file.clone(), used, &cluster, &texts));
+        let make_chain = Box::new(move |used| {
+            let used = if is_hermetic { ChainPurpose::Kustomizations } else { used };
+            schema.chain_over(file.clone(), used, &cluster, &texts)
+        });
         Ok(Builder::with_chain(sources.clone(), options, make_chain, Targets::from_count(targets.len()))?)
     }
 

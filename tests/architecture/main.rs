@@ -19,7 +19,7 @@ const ORDER: &[(&str, &[&[&str]])] = &[
         &[&["cause"], &["schema"], &["defaults"], &["merge"], &["diff"], &["patch"], &["managed_fields"]],
     ),
     ("overlay", &[&["schema_chain"], &["resource"], &["transform"], &["overlay", "package"], &["edit"]]),
-    ("inspect", &[&["explain"], &["check"]]),
+    ("inspect", &[&["explain"], &["check"], &["review"]]),
 ];
 
 fn rank(order: &[&[&str]], module: &str) -> Option<usize> {

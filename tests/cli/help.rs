@@ -14,6 +14,9 @@ const COMMANDS: &[&str] = &[
     "blame",
     "check",
     "tree",
+    #[cfg(feature = "git")]
+    "affected",
+    "images",
     "deps",
     "edit",
     "edit add",
@@ -35,7 +38,6 @@ const COMMANDS: &[&str] = &[
     "recover",
     #[cfg(feature = "cluster")]
     "apply",
-    #[cfg(feature = "cluster")]
     "diff",
     #[cfg(feature = "cluster")]
     "drift",
@@ -211,6 +213,10 @@ namePrefix: dev-
     }
     fs::create_dir(home.path().join("rendered")).expect("made");
     fs::create_dir(home.path().join("cache")).expect("made");
+    let commit =
+        "git init -q . && git add . && git -c user.name=a -c user.email=a@example.com commit -qm first";
+    let made = Command::new("sh").args(["-c", commit]).current_dir(home.path()).status();
+    assert!(made.expect("git runs").success());
     let made = Command::new("chmod").arg("+x").arg(home.path().join("bin/kubectl")).status();
     assert!(made.expect("chmod runs").success());
     home

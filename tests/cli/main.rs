@@ -34,6 +34,7 @@ mod packages;
 mod patches;
 mod readme;
 mod rejections;
+mod review;
 mod secrets;
 mod targets;
 mod tree;

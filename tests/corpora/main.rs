@@ -18,4 +18,5 @@ mod readers;
 #[cfg(feature = "cluster")]
 mod readiness;
 mod replay;
+mod reviews;
 mod trees;

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use smp_files::MemoryTree;
 use smp_inspect::check::{
-    Baselines, CheckConfig, CheckedTarget, Conclusion, ExampleFiles, LocalFiles, RULES, Rule, RuleGroup,
-    RuleSelection, check_target,
+    Baselines, CheckConfig, CheckedTarget, Conclusion, ExampleFiles, Finder, LocalFiles, RULES, Rule,
+    RuleGroup, RuleSelection, check_target,
 };
+use smp_inspect::review::{BuiltSide, CompareOptions, compare_builds};
 use smp_overlay::overlay::{BuildOptions, Builder, Histories};
 use smp_text::diagnostic::{Code, MessageFormat, MessageRenderer};
 use smp_validate::ValidateOptions;
@@ -43,9 +44,47 @@ fn codes_of(example: ExampleFiles) -> Vec<&'static str> {
     codes
 }
 
+/// The codes of the dangers of an example, and the lines that they name.
+fn dangers_of(example: ExampleFiles) -> Vec<(&'static str, Option<usize>)> {
+    let tree =
+        MemoryTree::new(example.into_iter().map(|(path, text)| (path, text.into_bytes()))).expect("files");
+    let mut options = BuildOptions::default().tree(Arc::new(tree));
+    options.histories = Histories::Enabled;
+    let builder = Builder::new(options).expect("a builder");
+    let build = |path: &str| {
+        let built = builder.manifests(Path::new(path)).expect("built").expect("manifests");
+        let schema = builder.schema_for(Path::new(path), &built.resources).expect("types").value;
+        (built, schema)
+    };
+    let (old, new) = (build("before.yaml"), build("after.yaml"));
+    let [old, new] = [&old, &new].map(|(built, schema)| Some(BuiltSide { built, schema }));
+    let changes = compare_builds(old, new, &CompareOptions::default());
+    let renderer = MessageRenderer::new(builder.sources(), MessageFormat::Short);
+    let found = changes.objects.iter().flat_map(|object| &object.dangers).map(|danger| {
+        let at = danger.finding.labels().first().and_then(|label| renderer.location(label.span));
+        (danger.finding.code().name(), at.map(|at| at.line))
+    });
+    found.collect()
+}
+
+#[test]
+fn danger_examples_are_found_with_their_line() {
+    let mut wrong = Vec::new();
+    for rule in RULES.iter().filter(|rule| matches!(rule.finder, Finder::Change(_))) {
+        let (bad, good) = (dangers_of(rule.bad_example()), dangers_of(rule.good_example()));
+        let is_found = matches!(bad.as_slice(), [(code, Some(_))] if *code == rule.code.name());
+        if !is_found || !good.is_empty() {
+            wrong.push((rule.code.name(), bad, good));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 #[test]
 fn rule_examples_produce_their_findings() {
-    for rule in RULES.iter().filter(|rule| cfg!(feature = "cel") || rule.code.name() != "cel") {
+    let is_checked = |rule: &&&Rule| !matches!(rule.finder, Finder::Change(_));
+    let rules = RULES.iter().filter(is_checked);
+    for rule in rules.filter(|rule| cfg!(feature = "cel") || rule.code.name() != "cel") {
         assert_eq!(codes_of(rule.bad_example()), [rule.code.name()], "the wrong example of {}", rule.code);
         assert_eq!(codes_of(rule.good_example()), [""; 0], "the right example of {}", rule.code);
     }
@@ -85,14 +124,8 @@ fn contents() -> String {
     let mut page = "\
 # Rules
 
-The rules of `kubectl smp check`. `kubectl smp check --explain CODE` shows these pages.
-
-A finding is about the manifests as they are built. Suppress it, with a reason, if a program changes the object after
-the build and before the API server validates it: it fills in a placeholder, decrypts a value, or is a mutating admission
-webhook for the kind of the object. A webhook that changes Pods does not help a workload, whose template the API server
-validates before any Pod exists. If the cluster knows more than the schemas of the build, because its Kubernetes release
-or a CRD is newer, use `--kubernetes-version` or `--schema` instead. A page has a section \"When to suppress\" only if
-its rule has a case of its own.
+The rules of `kubectl smp check`, and those of `kubectl smp diff` about dangerous changes. `kubectl smp check --explain CODE` shows
+these pages.
 "
     .to_string();
     for group in RuleGroup::ALL {

@@ -1,11 +1,9 @@
 //! Masks the values of Secrets, but shows which ones change.
 
-use smp_merge::patch::LAST_APPLIED;
 use smp_merge::schema::Gvk;
-use smp_overlay::resource::{Resource, secret_values};
-use smp_text::yaml::{Map, Node};
+use smp_overlay::resource::{Resource, mask_secret, secret_values};
+use smp_text::yaml::Node;
 
-const HIDDEN: &str = "***";
 const BEFORE: &str = "*** (before)";
 const AFTER: &str = "*** (after)";
 
@@ -21,48 +19,13 @@ pub(super) fn is_secret_field(name: &str) -> bool {
 
 /// Masks the values of both versions of a Secret as `kubectl diff` does: `***`, or `*** (before)` and
 /// `*** (after)` where they differ. In addition, `stringData` and the last-applied annotation are masked.
-pub(super) fn mask(mut old: Option<&mut Node>, mut new: Option<&mut Node>) {
-    for path in [&["data"][..], &["stringData"], &["metadata", "annotations"]] {
-        let a = old.as_deref_mut().and_then(|node| map_at(node, path));
-        let b = new.as_deref_mut().and_then(|node| map_at(node, path));
-        mask_maps(a, b, |key| path[0] != "metadata" || key == LAST_APPLIED);
-    }
+pub(super) fn mask(old: Option<&mut Node>, new: Option<&mut Node>) {
+    mask_secret(old, new, &|_, _| [BEFORE, AFTER].map(str::to_string));
 }
 
 /// Masks the values of a Secret in a message of the API server: some servers repeat values.
 pub(super) fn mask_values(text: &str, resource: &Resource) -> String {
     secret_values([resource.node()]).mask(text).into_owned()
-}
-
-fn map_at<'n>(node: &'n mut Node, path: &[&str]) -> Option<&'n mut Map> {
-    path.iter().try_fold(node, |node, key| node.get_mut(key))?.as_map_mut()
-}
-
-fn mask_maps(mut old: Option<&mut Map>, mut new: Option<&mut Map>, hidden: impl Fn(&str) -> bool) {
-    let keys =
-        |map: Option<&&mut Map>| map.map_or(Vec::new(), |m| m.iter().map(|(k, _)| k.to_string()).collect());
-    for key in keys(old.as_ref()).into_iter().filter(|key| hidden(key)) {
-        let a = old.as_deref_mut().and_then(|map| map.get_mut(&key));
-        let b = new.as_deref_mut().and_then(|map| map.get_mut(&key));
-        match (a, b) {
-            (Some(a), Some(b)) if a != b => {
-                *a = Node::string(BEFORE);
-                *b = Node::string(AFTER);
-            }
-            (a, b) => {
-                for value in [a, b].into_iter().flatten() {
-                    *value = Node::string(HIDDEN);
-                }
-            }
-        }
-    }
-    let Some(new) = new else { return };
-    for (key, value) in new.iter_mut().filter(|(key, _)| hidden(key)) {
-        let masked = old.as_deref().is_some_and(|map| map.contains_key(key));
-        if !masked {
-            *value = Node::string(HIDDEN);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -27,6 +27,8 @@ mod confined;
 mod directory;
 mod disk;
 mod edited;
+#[cfg(all(feature = "git", not(target_family = "wasm")))]
+mod git;
 mod handle;
 mod lexical;
 mod lock;
@@ -40,6 +42,7 @@ mod stamp;
 mod store;
 mod temporary;
 mod tree;
+mod tree_changes;
 mod walk;
 mod write;
 
@@ -49,6 +52,8 @@ pub use confined::is_outside_error;
 pub use directory::Directory;
 pub use disk::DiskTree;
 pub use edited::EditedTree;
+#[cfg(all(feature = "git", not(target_family = "wasm")))]
+pub use git::{GitRepository, GitTree};
 pub use lexical::clean_path;
 pub use lock::LockMode;
 pub use memory::MemoryTree;
@@ -68,7 +73,8 @@ pub use temporary::{TemporaryDirectory, TemporaryFile, UnnamedFile};
 pub use tree::SPECIAL_FILE;
 #[cfg(feature = "sandbox")]
 pub use tree::read_bounded;
-pub use tree::{DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_SIZE, OpenFile};
+pub use tree::{ContentId, DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_SIZE, OpenFile};
+pub use tree_changes::{ChangedRead, TreeChanges};
 pub use walk::Hidden;
 pub use walk::{LinkPolicy, TreeWalk, WalkEntry, WalkError, WalkOptions};
 pub use write::JOURNAL;

@@ -56,6 +56,12 @@ pub trait FileTree: fmt::Debug + Send + Sync {
     /// Returns true if other programs can access the files of this tree by the same paths.
     fn is_on_disk(&self) -> bool;
 
+    /// Returns an ID of the content of a file or directory, if the tree knows it without reading. Equal IDs mean equal
+    /// content; different ones mean nothing.
+    fn content_id(&self, _path: &Path) -> Option<ContentId> {
+        None
+    }
+
     /// Records that another program gets access to a file, or to a directory with its content. Only recording
     /// trees do anything.
     fn record_program_access(&self, _path: &Path) {}
@@ -117,6 +123,10 @@ pub trait FileTree: fmt::Debug + Send + Sync {
         self.open_stream(path)?.read()
     }
 }
+
+/// An ID of content, such as the hash of a git object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContentId(pub(super) Box<[u8]>);
 
 /// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,3 +14,4 @@
 
 pub mod check;
 pub mod explain;
+pub mod review;

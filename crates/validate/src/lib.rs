@@ -68,7 +68,7 @@ pub use label_selector::LabelSelector;
 pub use options::ValidateOptions;
 #[cfg(feature = "cel")]
 pub use policy::AdmissionPolicies;
-pub use quantity::is_same_quantity;
+pub use quantity::{compare_quantities, is_same_quantity};
 pub use rule::{ValidationRule, ViolationCause};
 pub use rules::VALIDATION_RULES;
 // Rules that `check` and `package` treat specially.

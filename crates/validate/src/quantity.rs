@@ -1,5 +1,7 @@
 //! Quantities such as `500m`, `1.5Gi` and `1e3`, parsed like `resource.ParseQuantity` of apimachinery.
 
+use std::cmp::Ordering;
+
 use smol_str::SmolStr;
 
 use smp_text::yaml::Node;
@@ -60,6 +62,12 @@ impl Quantity {
     pub(super) fn is_countable(self) -> bool {
         self.is_whole() && self.0 <= LARGEST / 1000
     }
+}
+
+/// Compares two quantities; none if a value is no quantity.
+#[must_use]
+pub fn compare_quantities(one: &Node, other: &Node) -> Option<Ordering> {
+    Some(Quantity::from_node(one)?.cmp(&Quantity::from_node(other)?))
 }
 
 /// Returns true if two texts are quantities of the same amount.

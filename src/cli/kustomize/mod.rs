@@ -1,6 +1,7 @@
 //! `kubectl smp kustomize`, and the program under the name `kustomize`.
 //!
-//! The command line is that of kustomize 5.8.3. The exit status is 1 for every failure, and `build` uses kustomize's own rules.
+//! The command line is that of kustomize 5.8.3. The exit status is 1 for every failure, and `build`
+//! uses kustomize's own rules.
 
 mod args;
 mod build;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 use smp_text::source::SourceMap;
-use smp_text::yaml::{DuplicateKeys, ParseOptions, comment_positions, parse_documents};
+use smp_text::yaml::{DuplicateKeys, Node, ParseOptions, comment_positions, parse_documents};
 
 /// Returns the text of the kustomization of a directory.
 pub fn text_of(directory: &Path) -> Option<String> {
@@ -21,7 +21,7 @@ pub fn data(text: &str) -> Result<Value, String> {
     let id = sources.add("kustomization.yaml", text);
     let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
     let documents = parse_documents(&sources, id, options).map_err(|error| format!("{error}: {text}"))?;
-    let value = documents.first().map(|node| node.to_json_value()).unwrap_or_default();
+    let value = documents.first().map(Node::to_json_value).unwrap_or_default();
     Ok(without_empty(value).unwrap_or_default())
 }
 

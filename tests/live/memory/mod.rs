@@ -38,7 +38,9 @@ impl Side {
             Body::Value(value) => value.clone(),
             Body::Last(changes) => {
                 let mut object = self.last.clone();
-                changes.iter().for_each(|change| apply_change(&mut object, change));
+                for change in changes {
+                    apply_change(&mut object, change);
+                }
                 object
             }
         };

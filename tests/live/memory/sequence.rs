@@ -68,7 +68,7 @@ fn request(dice: &mut Dice, template: &Template) -> Request {
                 body: Body::Last(changes),
             }
         }
-        7..=11 => patch(dice, template, object),
+        7..=11 => patch(dice, template, &object),
         12..=15 => apply(dice, template, name, &object),
         16 if template.has_status => {
             let body = json!({"status": {}, "metadata": {"labels": {"x": "y"}}, "spec": null});
@@ -116,7 +116,7 @@ fn create(dice: &mut Dice, template: &Template, name: &str) -> Request {
     }
 }
 
-fn patch(dice: &mut Dice, template: &Template, path: String) -> Request {
+fn patch(dice: &mut Dice, template: &Template, path: &str) -> Request {
     let content_type = dice.pick(&PATCHES);
     let number = 1 + dice.below(2);
     let changes = changes(dice, &template.object, number);

@@ -8,15 +8,9 @@ use crate::client::Cluster;
 use crate::json;
 use crate::plan::{Object, ObjectPlan, ObjectTarget};
 use crate::request::ApiRequest;
-use smp_overlay::transform::content_hash;
+use smp_overlay::transform::{content_hash, name_without_hash};
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Node, Value};
-
-/// The characters of kustomize's hash suffixes: hexadecimal digits, encoded so that they form no words.
-const DIGITS: &[u8] = b"2456789bcdfghkmt";
-
-/// The length of a hash suffix.
-const HASH_LENGTH: usize = 10;
 
 /// The live objects that objects with hash suffixes replace.
 #[derive(Debug, Default)]
@@ -27,9 +21,7 @@ impl Predecessors {
     /// predecessors.
     pub(super) async fn load(cluster: &Cluster, plan: &ObjectPlan<'_>) -> Result<Self> {
         let mut collections: FxHashMap<String, Vec<&ObjectTarget<'_>>> = FxHashMap::default();
-        for target in
-            plan.targets.iter().filter(|target| target.served && name_without_hash(target).is_some())
-        {
+        for target in plan.targets.iter().filter(|target| target.served && stem(target).is_some()) {
             if let Some(mapping) = &target.mapping {
                 collections.entry(mapping.collection(&target.object.namespace)).or_default().push(target);
             }
@@ -63,14 +55,14 @@ impl Predecessors {
             let text = |field| item.get_path(&["metadata", field]).and_then(Node::as_str);
             let (name, time) =
                 (text("name").unwrap_or_default(), text("creationTimestamp").unwrap_or_default());
-            let Some(stem) = without_hash(name).filter(|_| !applied.contains(name)) else { continue };
+            let Some(stem) = name_without_hash(name).filter(|_| !applied.contains(name)) else { continue };
             let (stem, time) = (SmolStr::from(stem), time.to_string());
             if newest.get(&stem).is_none_or(|(other, _)| *other < time) {
                 newest.insert(stem, (time, item));
             }
         }
         for target in targets {
-            let Some((_, item)) = name_without_hash(target).and_then(|name| newest.get(name)) else {
+            let Some((_, item)) = stem(target).and_then(|name| newest.get(name)) else {
                 continue;
             };
             let mut item = item.clone();
@@ -84,31 +76,10 @@ impl Predecessors {
     }
 }
 
-/// Returns the name without the hash suffix, if the object is generated or the suffix is the hash of its content.
-fn name_without_hash<'t>(target: &'t ObjectTarget<'_>) -> Option<&'t str> {
-    let stem = without_hash(&target.object.name)?;
+/// Returns the name without the hash suffix, if the object has one that matches its content.
+fn stem<'t>(target: &'t ObjectTarget<'_>) -> Option<&'t str> {
+    let stem = name_without_hash(&target.object.name)?;
     let is_generated = target.resource.generated.is_some_and(|generated| generated.name_hash);
     let hash = &target.object.name[stem.len() + 1..];
     (is_generated || content_hash(target.resource.node()).is_ok_and(|own| own == hash)).then_some(stem)
-}
-
-fn without_hash(name: &str) -> Option<&str> {
-    let (stem, hash) = name.rsplit_once('-')?;
-    let is_hash = hash.len() == HASH_LENGTH && hash.bytes().all(|byte| DIGITS.contains(&byte));
-    (is_hash && !stem.is_empty()).then_some(stem)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hash_suffixes_are_removed_from_names() {
-        assert_eq!(without_hash("app-config-d4g6k2m8b9"), Some("app-config"));
-        for name in
-            ["app-config", "app-production", "app-1234567890x", "d4g6k2m8b9", "-d4g6k2m8b9", "app-D4g6k2m8b9"]
-        {
-            assert_eq!(without_hash(name), None, "{name}");
-        }
-    }
 }

@@ -7,7 +7,7 @@ use super::reference::template_labels;
 use smp_merge::cause::{History, OperationPart, ValueHistory, Write};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::Diagnostic;
-use smp_text::path::{FieldPath, PathElement, is_within, pointer_to};
+use smp_text::path::{FieldPath, is_within, pointer_to};
 use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{Node, Value};
 use smp_validate::ViolationCause;
@@ -33,7 +33,7 @@ impl<'c> Causes<'c> {
         path: &FieldPath,
         resource: &Resource,
     ) -> Diagnostic {
-        let path = positions_of(resource.node(), path);
+        let path = path.positions(resource.node());
         let Some(history) = resource.history.as_deref() else { return finding };
         let finding = if finding.labels().is_empty() {
             finding.at(history.write_location(&path, OperationPart::Path).unwrap_or_default())
@@ -145,23 +145,6 @@ fn lost_volume(history: &History, path: &[SmolStr]) -> Option<Span> {
         writes.iter().skip(1).any(|older| older.value.scalar_text() == Some(&name)).then_some(writes)
     });
     renamed?.first().map(|write| write.at).filter(|at| !at.is_none())
-}
-
-/// Converts a path to field names and list positions.
-fn positions_of(node: &Node, path: &FieldPath) -> Vec<SmolStr> {
-    let mut at = Some(node);
-    let mut positions = Vec::new();
-    for element in path.elements() {
-        let position = at.and_then(|node| element.position(node));
-        match (element, position) {
-            (PathElement::Field(name), _) => positions.push(name.clone()),
-            (_, Some(position)) => positions.push(position.to_smolstr()),
-            (PathElement::Index(index), None) => positions.push(index.to_smolstr()),
-            (_, None) => break,
-        }
-        at = at.and_then(|node| element.find(node));
-    }
-    positions
 }
 
 /// Finds the path to a node in a tree. Returns true if the node is part of it.

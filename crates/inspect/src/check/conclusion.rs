@@ -357,7 +357,9 @@ impl UsedSuppressions {
     }
 
     fn is_enabled(&self, code: Code) -> bool {
-        self.enabled.iter().any(|selection| selection.reports(code))
+        // `diff` decides whether these suppressions are used.
+        let is_of_diff = rule_by_code(code).is_some_and(|rule| matches!(rule.finder, Finder::Change(_)));
+        !is_of_diff && self.enabled.iter().any(|selection| selection.reports(code))
     }
 }
 

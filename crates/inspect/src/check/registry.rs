@@ -3,13 +3,14 @@
 use std::sync::LazyLock;
 
 use super::rule::Rule;
-use super::rules;
+use super::{dangers, rules};
 use smp_text::diagnostic::Code;
 use smp_text::yaml::nearest_name;
 
 /// All rules, in the order in which they are listed.
-pub static RULES: LazyLock<Vec<&'static Rule>> =
-    LazyLock::new(|| OWN.iter().copied().chain(rules::validation::RULES.iter()).collect());
+pub static RULES: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
+    OWN.iter().copied().chain(rules::validation::RULES.iter()).chain(dangers::RULES.iter().copied()).collect()
+});
 
 /// The rules that are not derived from validation.
 static OWN: &[&Rule] = &[

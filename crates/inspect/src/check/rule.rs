@@ -1,5 +1,6 @@
 //! The definition of a lint rule.
 
+use super::changed_object::{ChangedObject, Danger};
 use super::target::CheckedTarget;
 use smp_text::diagnostic::{Code, Diagnostic, Severity};
 use smp_validate::ValidationRule;
@@ -167,16 +168,19 @@ pub enum RuleGroup {
     RejectedByServer,
     /// The suppressions of findings.
     Suppressions,
+    /// Dangerous changes, which `diff` reports.
+    Dangers,
 }
 
 impl RuleGroup {
     /// All groups, in the order of `check --list`.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::NoEffect,
         Self::UnintendedResult,
         Self::DanglingReference,
         Self::RejectedByServer,
         Self::Suppressions,
+        Self::Dangers,
     ];
 
     /// Returns the title.
@@ -188,6 +192,7 @@ impl RuleGroup {
             Self::DanglingReference => "Dangling references",
             Self::RejectedByServer => "Rejected by the API server",
             Self::Suppressions => "Suppressions",
+            Self::Dangers => "Dangerous changes",
         }
     }
 }
@@ -227,6 +232,8 @@ pub enum Finder {
     Schema,
     /// Validation emits the finding.
     Validation(&'static ValidationRule),
+    /// A function looks at an object before and after a change. `diff` runs it, and `check` does not.
+    Change(fn(&ChangedObject<'_>) -> Vec<Danger>),
     /// A function looks at all targets of the run: see [`super::Conclusion`].
     Run,
 }

@@ -32,7 +32,7 @@ struct Suppression {
 
 /// The suppression comments of the sources of a run. A source is scanned when the first finding in it is reported.
 #[derive(Debug, Default)]
-pub(super) struct SuppressionComments {
+pub struct SuppressionComments {
     by_source: FxHashMap<SourceId, Vec<Suppression>>,
 }
 
@@ -40,7 +40,7 @@ impl SuppressionComments {
     /// Returns true if a comment suppresses the finding at a location, and marks the comment as used.
     ///
     /// The text of a scalar has no comments, unless it is YAML that contains the finding, such as an inline patch.
-    pub(super) fn suppresses(&mut self, code: Code, location: Span, sources: &SourceMap) -> bool {
+    pub fn suppresses(&mut self, code: Code, location: Span, sources: &SourceMap) -> bool {
         let outer = sources.outermost(location);
         let by_comment = self.use_at(code, outer, sources, |suppression| !suppression.is_in_value);
         if outer.source == location.source

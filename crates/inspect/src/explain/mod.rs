@@ -5,6 +5,7 @@
 mod argocd;
 mod blame;
 mod dot;
+mod images;
 mod json;
 mod live;
 mod live_field;
@@ -25,6 +26,7 @@ pub use blame::{
     Blame, BlamedField, BlamedLocation, BlamedRemoval, BlamedWrite, Blamer, ResourceBlame, blame,
 };
 pub use dot::tree_to_dot;
+pub use images::{ImageField, ImageUse, image_fields, image_uses};
 pub use json::{blame_to_json, blamed_json};
 pub use live::add_live;
 pub use live_field::{LiveField, LiveOnlyField, LiveState};

@@ -70,7 +70,17 @@ impl<'n> Comparison<'n> {
 /// ```
 #[must_use]
 pub fn compare<'n>(old: Option<&'n Node>, new: Option<&'n Node>, cursor: Cursor<'_>) -> Comparison<'n> {
-    compare_by(&BySchema, [old, new], cursor)
+    compare_by(&BySchema { order_matters: false }, [old, new], cursor)
+}
+
+/// Compares two trees like [`compare`]. A list whose entries only moved counts as changed.
+#[must_use]
+pub fn compare_in_order<'n>(
+    old: Option<&'n Node>,
+    new: Option<&'n Node>,
+    cursor: Cursor<'_>,
+) -> Comparison<'n> {
+    compare_by(&BySchema { order_matters: true }, [old, new], cursor)
 }
 
 /// The rules for what counts as a difference.
@@ -119,7 +129,9 @@ impl ListPairing {
 }
 
 /// Pairs lists by merge key where the schema has one, or else by index.
-struct BySchema;
+struct BySchema {
+    order_matters: bool,
+}
 
 impl Equality for BySchema {
     fn lists(&self, lists: [&[Node]; 2], list: Cursor<'_>) -> ListPairing {
@@ -128,6 +140,10 @@ impl Equality for BySchema {
         }
         ListPairing::by_key(lists, &Association::of_list(list, ListPolicy::Typed))
             .unwrap_or_else(|| ListPairing::by_index(lists.map(<[Node]>::len)))
+    }
+
+    fn order_matters(&self) -> bool {
+        self.order_matters
     }
 }
 
@@ -265,6 +281,18 @@ mod tests {
         let pod = schema.kind(&Gvk::from_manifest("v1", "Pod")).expect("a Pod");
         let twice = "spec: {containers: [{name: a}, {name: a, image: x}]}";
         assert_eq!(paths(twice, "spec: {containers: [{name: a}]}", pod), ["-spec.containers[1]"]);
+    }
+
+    #[test]
+    fn moved_entries_are_a_change_if_the_order_matters() {
+        let schema = Schema::embedded();
+        let pod = schema.kind(&Gvk::from_manifest("v1", "Pod")).expect("a Pod");
+        let [old, new] = ["[{name: a}, {name: b}]", "[{name: b}, {name: a}]"]
+            .map(|list| node(&format!("spec: {{containers: {list}}}")));
+        assert!(compare(Some(&old), Some(&new), pod).is_empty());
+        let changes = compare_in_order(Some(&old), Some(&new), pod);
+        let paths: Vec<_> = changes.changes().iter().map(|change| change.path.to_string()).collect();
+        assert_eq!(paths, ["spec.containers"]);
     }
 
     #[test]

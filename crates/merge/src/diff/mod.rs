@@ -6,6 +6,6 @@
 mod compare;
 mod render;
 
-pub use compare::{Change, Comparison, compare};
+pub use compare::{Change, Comparison, compare, compare_in_order};
 pub use compare::{Equality, ListPairing, compare_by};
 pub use render::{canonical, unified};

@@ -18,6 +18,7 @@ use super::remote::{Pins, RemoteCache, Remotes};
 use super::repo_spec::{RepoSpec, without_password};
 use super::root::Reader;
 use super::schemas::{BuildSchemas, LockOrigin, Locked, LockedTypes, TypesInBuild};
+use super::target_base::TargetBase;
 use crate::resource::Resource;
 use crate::schema_chain::{ChainSources, SchemaChain, SchemaChoice};
 use smp_files::FileTree;
@@ -146,6 +147,16 @@ impl Builder {
         let reader = reader.with_remotes(run.reader.remotes().for_build());
         let built = self.build_one(run, &reader, target);
         self.finished(built.map_err(|problem| reader.remotes().with_missing_references(problem))?)
+    }
+
+    /// Returns the base of a target: what it would be without its own changes.
+    ///
+    /// # Errors
+    /// The target does not exist, or its kustomization cannot be read.
+    pub fn base_of(&self, target: &Path) -> Result<TargetBase> {
+        let run = self.run(target)?;
+        let (root, _) = run.reader.open_target(target)?;
+        TargetBase::find(&root, &self.options.bases)
     }
 
     /// Returns the objects of a target that consists of manifests only, unchanged. Such a target is a file or a

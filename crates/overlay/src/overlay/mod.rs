@@ -26,6 +26,7 @@ mod repo_spec;
 mod root;
 mod schemas;
 mod search;
+mod target_base;
 mod tree;
 
 pub use builder::Builder;
@@ -42,3 +43,4 @@ pub use remote::{Remotes, is_remote_file};
 pub use repo_spec::without_secrets;
 pub use root::{Reader, Root};
 pub use search::{TargetSearch, TargetSelection};
+pub use target_base::TargetBase;

@@ -40,6 +40,7 @@ pub use merge2::merge2_packages;
 pub use merge3::{PackageMerge3, merge3_packages};
 pub use origins::{ChangeOrigin, OriginRecording, OriginSide};
 pub use other_files::{PlainMerge, merge3_plain};
+pub use pairing::similar_manifests;
 pub use patch::{CustomKinds, PackagePatchOptions, Patches, patch_package};
 pub use read::{OtherFile, Package, PackageFile};
 pub use schema_violations::type_warnings;

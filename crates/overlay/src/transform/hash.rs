@@ -6,6 +6,20 @@ use crate::resource::ResourceSet;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Map, Node, to_json};
 
+/// The characters of kustomize's hash suffixes: hexadecimal digits, encoded so that they form no words.
+const DIGITS: &[u8] = b"2456789bcdfghkmt";
+
+/// The length of a hash suffix.
+const HASH_LENGTH: usize = 10;
+
+/// Returns a name without its hash suffix; none if it has none.
+#[must_use]
+pub fn name_without_hash(name: &str) -> Option<&str> {
+    let (stem, hash) = name.rsplit_once('-')?;
+    let is_hash = hash.len() == HASH_LENGTH && hash.bytes().all(|byte| DIGITS.contains(&byte));
+    (is_hash && !stem.is_empty()).then_some(stem)
+}
+
 /// Appends a content hash to the names of generated resources that need one.
 ///
 /// The old names are stored as former names, so that references are updated.
@@ -80,6 +94,16 @@ mod tests {
     use super::super::testing::{names, nodes, set};
     use super::*;
     use crate::resource::Generated;
+
+    #[test]
+    fn hash_suffixes_are_removed_from_names() {
+        assert_eq!(name_without_hash("app-config-d4g6k2m8b9"), Some("app-config"));
+        for name in
+            ["app-config", "app-production", "app-1234567890x", "d4g6k2m8b9", "-d4g6k2m8b9", "app-D4g6k2m8b9"]
+        {
+            assert_eq!(name_without_hash(name), None, "{name}");
+        }
+    }
 
     #[test]
     fn content_hashes_equal_those_of_kustomize() {

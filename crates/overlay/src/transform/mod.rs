@@ -42,8 +42,8 @@ pub use field_spec::{FieldSpec, FieldSpecs, NameBackReference, NameReferences, S
 pub use files::Files;
 pub use generator::GeneratorArgs;
 pub(crate) use generator::{GeneratorMetadata, GeneratorOptions};
-pub use hash::content_hash;
 pub(crate) use hash::name_hashes;
+pub use hash::{content_hash, name_without_hash};
 pub(crate) use iam_policy::{IamPolicy, iam_policy};
 pub use images::{Image, images};
 pub(crate) use labels::LabelArgs;

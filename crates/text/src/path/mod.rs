@@ -140,6 +140,30 @@ impl FieldPath {
         &self.0
     }
 
+    /// Converts the path to field names and list positions in a tree. It ends at a list entry that does not exist.
+    #[must_use]
+    pub fn positions(&self, node: &Node) -> Vec<SmolStr> {
+        let mut at = Some(node);
+        let mut positions = Vec::with_capacity(self.0.len());
+        for element in &self.0 {
+            let position = at.and_then(|node| element.position(node));
+            match (element, position) {
+                (PathElement::Field(name), _) => positions.push(name.clone()),
+                (_, Some(position)) => positions.push(format_smolstr!("{position}")),
+                (PathElement::Index(index), None) => positions.push(format_smolstr!("{index}")),
+                (_, None) => break,
+            }
+            at = at.and_then(|node| element.find(node));
+        }
+        positions
+    }
+
+    /// Returns the value that the path leads to in a tree.
+    #[must_use]
+    pub fn find<'n>(&self, node: &'n Node) -> Option<&'n Node> {
+        self.0.iter().try_fold(node, |node, element| element.find(node))
+    }
+
     /// Appends a step.
     pub fn push(&mut self, element: PathElement) {
         self.0.push(element);

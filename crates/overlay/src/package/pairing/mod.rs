@@ -24,6 +24,16 @@ use smp_text::yaml::Node;
 /// The position of one manifest in each of the packages that have it.
 pub(super) type Matched<const N: usize> = [Option<usize>; N];
 
+/// Finds the counterpart of each manifest among others of the same kind by content: an equal one, or the one that
+/// is more similar than all others and shares at least half of the fields and values.
+pub fn similar_manifests(manifests: &[&Node], others: &[&Node]) -> Vec<Option<usize>> {
+    let pairs = pair_by_content(manifests, others, true);
+    let is_close = |(node, other): (&&Node, Option<usize>)| {
+        other.filter(|other| similarity(node, others[*other]).is_close())
+    };
+    manifests.iter().zip(pairs).map(is_close).collect()
+}
+
 /// Layout of the packages that are matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {

@@ -1,0 +1,369 @@
+//! Trees of git revisions, read from the object database. Nothing is checked out and nothing is written.
+
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gix::bstr::ByteSlice as _;
+use gix::objs::tree::EntryKind;
+use gix::{ObjectId, Repository};
+use rustc_hash::FxHashMap;
+
+use super::disk::DiskTree;
+use super::tree::{ContentId, DirectoryEntry, FileKind, FileTree, Located, OpenFile};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+
+/// The maximum number of symlinks in a path, as on Linux.
+const MAX_LINKS: usize = 40;
+
+/// The start of a file whose content is stored by Git LFS.
+const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
+
+/// A git repository with a working tree.
+#[derive(Clone)]
+pub struct GitRepository {
+    repository: Arc<Mutex<Repository>>,
+    /// The real path of the working tree.
+    root: PathBuf,
+    is_shallow: bool,
+    is_sparse: bool,
+}
+
+impl fmt::Debug for GitRepository {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GitRepository").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+impl GitRepository {
+    /// Opens the repository that contains a directory. Only the configuration of the repository itself is read.
+    ///
+    /// # Errors
+    /// There is no repository, or it has no working tree.
+    pub fn discover(directory: &Path) -> Result<Self> {
+        let options = gix::open::Options::isolated;
+        let trust = gix::sec::trust::Mapping { full: options(), reduced: options() };
+        let found = gix::ThreadSafeRepository::discover_opts(
+            directory,
+            gix::discover::upwards::Options::default(),
+            trust,
+        )
+        .map_err(|error| failed("cannot open the git repository", &error))?;
+        let repository = found.to_thread_local();
+        let Some(work_tree) = repository.workdir() else {
+            let message = "the git repository has no working tree";
+            return Err(
+                Diagnostic::error(Code::Io, message).help("run the command in a checkout of the repository")
+            );
+        };
+        let root = DiskTree.locate(Path::new(""), work_tree).map_err(|error| {
+            Diagnostic::error(
+                Code::Io,
+                format!("cannot read the working tree {}: {error}", work_tree.display()),
+            )
+        })?;
+        let is_shallow = repository.is_shallow().unwrap_or_default();
+        let is_sparse = repository.config_snapshot().boolean("core.sparseCheckout").unwrap_or_default();
+        let repository = Arc::new(Mutex::new(repository));
+        Ok(Self { repository, root: root.into_path(), is_shallow, is_sparse })
+    }
+
+    /// Returns true if the working tree may lack files of the revision that is checked out.
+    #[must_use]
+    pub fn is_sparse(&self) -> bool {
+        self.is_sparse
+    }
+
+    /// Returns the tree of files of a revision, such as `main`, `HEAD~2` or `v1.0`. Paths are those of the working
+    /// tree.
+    ///
+    /// # Errors
+    /// The revision does not exist.
+    pub fn tree(&self, revision: &str) -> Result<GitTree> {
+        let commit = self.commit(revision)?;
+        let top = {
+            let repository = self.repository.lock().unwrap_or_else(PoisonError::into_inner);
+            let tree = repository.find_object(commit).and_then(gix::Object::peel_to_tree);
+            tree.map_err(|error| self.missing(revision, &error))?.id
+        };
+        let here = DiskTree.working_directory().map_err(|error| {
+            Diagnostic::error(Code::Io, format!("cannot read the working directory: {error}"))
+        })?;
+        Ok(GitTree { repository: self.clone(), top, here, directories: Mutex::default() })
+    }
+
+    /// Returns the best common ancestor of two revisions.
+    ///
+    /// # Errors
+    /// A revision does not exist, or they have no common ancestor.
+    pub fn merge_base(&self, one: &str, other: &str) -> Result<String> {
+        let (first, second) = (self.commit(one)?, self.commit(other)?);
+        let repository = self.repository.lock().unwrap_or_else(PoisonError::into_inner);
+        let base = repository.merge_base(first, second).map_err(|error| self.missing(one, &error))?;
+        base.map(|id| id.to_string()).ok_or_else(|| {
+            let message = format!("the revisions `{one}` and `{other}` have no common ancestor");
+            self.with_shallow_help(Diagnostic::error(Code::InvalidValue, message))
+        })
+    }
+
+    fn commit(&self, revision: &str) -> Result<ObjectId> {
+        let repository = self.repository.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = repository.rev_parse_single(revision).map_err(|error| self.missing(revision, &error))?;
+        Ok(id.detach())
+    }
+
+    fn missing(&self, revision: &str, error: &dyn std::error::Error) -> Diagnostic {
+        let message = format!("cannot read the git revision `{revision}`: {error}");
+        self.with_shallow_help(Diagnostic::error(Code::InvalidValue, message))
+    }
+
+    fn with_shallow_help(&self, problem: Diagnostic) -> Diagnostic {
+        if self.is_shallow {
+            return problem.help(
+                "the clone is shallow: fetch the history, with `fetch-depth: 0` of actions/checkout or `git fetch \
+                 --unshallow`",
+            );
+        }
+        problem.help("check its spelling with `git log`, or fetch it with `git fetch`")
+    }
+}
+
+fn failed(what: &str, error: &dyn std::error::Error) -> Diagnostic {
+    Diagnostic::error(Code::Io, format!("{what}: {error}")).help("run the command in a git repository")
+}
+
+/// An entry of a directory in the object database.
+#[derive(Debug, Clone)]
+struct GitEntry {
+    name: String,
+    kind: EntryKind,
+    id: ObjectId,
+}
+
+impl GitEntry {
+    fn file_kind(&self) -> FileKind {
+        match self.kind {
+            EntryKind::Tree | EntryKind::Commit => FileKind::Directory,
+            EntryKind::Blob | EntryKind::BlobExecutable => FileKind::File,
+            EntryKind::Link => FileKind::Link,
+        }
+    }
+}
+
+/// The files of a git revision, by their paths in the working tree. Paths outside of it do not exist.
+pub struct GitTree {
+    repository: GitRepository,
+    /// The tree object of the revision.
+    top: ObjectId,
+    here: PathBuf,
+    /// The entries of tree objects that were read, sorted by name.
+    directories: Mutex<FxHashMap<ObjectId, Arc<[GitEntry]>>>,
+}
+
+impl fmt::Debug for GitTree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GitTree")
+            .field("root", &self.repository.root)
+            .field("tree", &self.top)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A resolved path in a revision.
+enum GitObject {
+    /// A directory above the working tree, which contains only the next part of its path.
+    Above,
+    Directory(ObjectId),
+    Submodule,
+    File(ObjectId),
+    Link(ObjectId),
+}
+
+impl GitObject {
+    fn from_entry(entry: &GitEntry) -> Self {
+        match entry.kind {
+            EntryKind::Tree => Self::Directory(entry.id),
+            EntryKind::Commit => Self::Submodule,
+            EntryKind::Link => Self::Link(entry.id),
+            EntryKind::Blob | EntryKind::BlobExecutable => Self::File(entry.id),
+        }
+    }
+
+    fn kind(&self) -> FileKind {
+        match self {
+            Self::File(_) => FileKind::File,
+            Self::Link(_) => FileKind::Link,
+            Self::Above | Self::Directory(_) | Self::Submodule => FileKind::Directory,
+        }
+    }
+}
+
+impl GitTree {
+    fn blob(&self, id: ObjectId) -> io::Result<Vec<u8>> {
+        let repository = self.repository.repository.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut object = repository.find_object(id).map_err(|error| self.unreadable(&error))?;
+        Ok(std::mem::take(&mut object.data))
+    }
+
+    fn unreadable(&self, error: &dyn std::error::Error) -> io::Error {
+        let help = if self.repository.is_shallow { " (the clone is shallow or partial)" } else { "" };
+        io::Error::other(format!("cannot read a git object: {error}{help}"))
+    }
+
+    /// Returns the entries of a tree object. Names that are not valid UTF-8 are left out.
+    fn entries(&self, id: ObjectId) -> io::Result<Arc<[GitEntry]>> {
+        let mut known = self.directories.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entries) = known.get(&id) {
+            return Ok(Arc::clone(entries));
+        }
+        let repository = self.repository.repository.lock().unwrap_or_else(PoisonError::into_inner);
+        let tree = repository.find_tree(id).map_err(|error| self.unreadable(&error))?;
+        let decoded = tree.decode().map_err(|error| self.unreadable(&error))?;
+        let entry = |entry: &gix::objs::tree::EntryRef<'_>| {
+            let name = entry.filename.to_str().ok()?.to_string();
+            Some(GitEntry { name, kind: entry.mode.kind(), id: entry.oid.to_owned() })
+        };
+        let mut entries: Vec<GitEntry> = decoded.entries.iter().filter_map(entry).collect();
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        let entries: Arc<[GitEntry]> = entries.into();
+        known.insert(id, Arc::clone(&entries));
+        Ok(entries)
+    }
+
+    /// Returns an entry of a directory by name.
+    fn child(&self, directory: &GitObject, path: &Path) -> io::Result<GitObject> {
+        let root = &self.repository.root;
+        match directory {
+            GitObject::Above if path == root => Ok(GitObject::Directory(self.top)),
+            GitObject::Above if root.starts_with(path) => Ok(GitObject::Above),
+            GitObject::Directory(id) => {
+                let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+                let entries = self.entries(*id)?;
+                let found = entries.binary_search_by(|entry| entry.name.as_str().cmp(name));
+                found.map(|i| GitObject::from_entry(&entries[i])).map_err(|_| ErrorKind::NotFound.into())
+            }
+            GitObject::Submodule => {
+                Err(io::Error::other("it is in a git submodule, whose files are not part of the revision"))
+            }
+            GitObject::File(_) | GitObject::Link(_) => Err(ErrorKind::NotADirectory.into()),
+            GitObject::Above => Err(ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// Resolves an absolute path, with all its symlinks.
+    fn follow(&self, from: &Path, path: &Path) -> io::Result<(PathBuf, GitObject)> {
+        let mut at: Vec<(PathBuf, GitObject)> = Vec::new();
+        let mut ahead = parts(&from.join(path))?;
+        let mut links = 0;
+        while let Some(part) = ahead.pop() {
+            match part.as_str() {
+                "/" => {
+                    let top = if self.repository.root == Path::new("/") {
+                        GitObject::Directory(self.top)
+                    } else {
+                        GitObject::Above
+                    };
+                    at = vec![(PathBuf::from("/"), top)];
+                }
+                "." => {}
+                ".." => {
+                    if at.len() > 1 {
+                        at.pop();
+                    }
+                }
+                name => {
+                    let Some((directory, object)) = at.last() else { return Err(ErrorKind::NotFound.into()) };
+                    let next = directory.join(name);
+                    let found = self.child(object, &next)?;
+                    let GitObject::Link(id) = found else {
+                        at.push((next, found));
+                        continue;
+                    };
+                    links += 1;
+                    if links > MAX_LINKS {
+                        return Err(io::Error::other("too many levels of symbolic links"));
+                    }
+                    let target = String::from_utf8(self.blob(id)?).map_err(|_| ErrorKind::InvalidData)?;
+                    ahead.extend(parts(Path::new(&target))?);
+                }
+            }
+        }
+        at.pop().ok_or_else(|| ErrorKind::NotFound.into())
+    }
+
+    fn resolve(&self, from: &Path, path: &Path) -> io::Result<(PathBuf, GitObject)> {
+        self.follow(if from.as_os_str().is_empty() { &self.here } else { from }, path)
+    }
+}
+
+/// Returns the parts of a path, the last one first.
+fn parts(path: &Path) -> io::Result<Vec<String>> {
+    let part = |part: Component<'_>| match part {
+        Component::RootDir => Ok("/".to_string()),
+        Component::CurDir => Ok(".".into()),
+        Component::ParentDir => Ok("..".into()),
+        Component::Normal(name) => name.to_str().map(str::to_string).ok_or(ErrorKind::InvalidInput.into()),
+        Component::Prefix(_) => Err(ErrorKind::InvalidInput.into()),
+    };
+    path.components().rev().map(part).collect()
+}
+
+impl FileTree for GitTree {
+    fn working_directory(&self) -> io::Result<PathBuf> {
+        Ok(self.here.clone())
+    }
+
+    fn locate(&self, from: &Path, path: &Path) -> io::Result<Located> {
+        let (real, object) = self.resolve(from, path)?;
+        Ok(Located::new(real, object.kind()))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<OpenFile> {
+        let (real, object) = self.resolve(Path::new(""), path)?;
+        let GitObject::File(id) = object else { return Err(ErrorKind::IsADirectory.into()) };
+        let content = self.blob(id)?;
+        if content.starts_with(LFS_POINTER) {
+            let message = "it is a pointer of Git LFS, whose content is not in the git repository";
+            return Err(io::Error::new(ErrorKind::Unsupported, message));
+        }
+        Ok(OpenFile::in_memory(real, content.into()))
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>> {
+        let (real, object) = self.resolve(Path::new(""), directory)?;
+        match object {
+            GitObject::Directory(id) => {
+                let entry = |entry: &GitEntry| DirectoryEntry {
+                    name: entry.name.clone().into(),
+                    kind: entry.file_kind(),
+                };
+                Ok(self.entries(id)?.iter().map(entry).collect())
+            }
+            GitObject::Above => {
+                let below =
+                    self.repository.root.strip_prefix(&real).ok().and_then(|rest| rest.components().next());
+                let entry = |name: Component<'_>| DirectoryEntry {
+                    name: name.as_os_str().to_os_string(),
+                    kind: FileKind::Directory,
+                };
+                Ok(below.map(entry).into_iter().collect())
+            }
+            GitObject::Submodule => {
+                Err(io::Error::other("it is a git submodule, whose files are not part of the revision"))
+            }
+            GitObject::File(_) | GitObject::Link(_) => Err(ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    fn is_on_disk(&self) -> bool {
+        false
+    }
+
+    fn content_id(&self, path: &Path) -> Option<ContentId> {
+        match self.resolve(Path::new(""), path).ok()?.1 {
+            GitObject::File(id) | GitObject::Directory(id) => Some(ContentId(id.as_slice().into())),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Which reads of a build have another result in another tree.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+use super::read_set::ReadSet;
+use super::tree::FileTree;
+
+/// The aspect of a path that a build depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ChangedRead {
+    /// The content of a file.
+    Content,
+    /// The entries of a directory.
+    Entries,
+    /// The existence of the path, its kind, or the target of a symlink.
+    Existence,
+}
+
+/// Compares two trees, only where a build read from one of them. A build whose reads all have the same result in the
+/// other tree has the same result there. It can be shared between threads.
+#[derive(Debug)]
+pub struct TreeChanges {
+    trees: [Arc<dyn FileTree>; 2],
+    /// The paths that were compared already.
+    known: Mutex<FxHashMap<(PathBuf, ChangedRead), bool>>,
+}
+
+impl TreeChanges {
+    /// Creates a comparison of two trees.
+    #[must_use]
+    pub fn new(old: Arc<dyn FileTree>, new: Arc<dyn FileTree>) -> Self {
+        Self { trees: [old, new], known: Mutex::default() }
+    }
+
+    /// Returns true if any read has another result in the other tree.
+    #[must_use]
+    pub fn affects(&self, read: &ReadSet) -> bool {
+        reads(read).any(|(path, aspect)| self.differs(path, aspect))
+    }
+
+    /// Returns the reads that have another result in the other tree.
+    #[must_use]
+    pub fn changed_reads(&self, read: &ReadSet) -> Vec<(PathBuf, ChangedRead)> {
+        let changed = reads(read).filter(|(path, aspect)| self.differs(path, *aspect));
+        changed.map(|(path, aspect)| (path.clone(), aspect)).collect()
+    }
+
+    fn differs(&self, path: &Path, aspect: ChangedRead) -> bool {
+        let key = (path.to_path_buf(), aspect);
+        if let Some(known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return *known;
+        }
+        let differs = !match aspect {
+            ChangedRead::Content => self.has_same_content(path),
+            ChangedRead::Entries => self.has_same_entries(path),
+            ChangedRead::Existence => self.has_same_location(path),
+        };
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key, differs);
+        differs
+    }
+
+    fn has_same_content(&self, path: &Path) -> bool {
+        let [old, new] = &self.trees;
+        if let (Some(old), Some(new)) = (old.content_id(path), new.content_id(path))
+            && old == new
+        {
+            return true;
+        }
+        match (old.read(path), new.read(path)) {
+            (Ok(old), Ok(new)) => old == new,
+            (Err(old), Err(new)) => old.kind() == new.kind(),
+            _ => false,
+        }
+    }
+
+    fn has_same_entries(&self, path: &Path) -> bool {
+        let [old, new] = &self.trees;
+        match (old.list(path), new.list(path)) {
+            (Ok(old), Ok(new)) => old == new,
+            (Err(_), Err(_)) => true,
+            _ => false,
+        }
+    }
+
+    fn has_same_location(&self, path: &Path) -> bool {
+        let [old, new] = &self.trees;
+        match (old.locate(Path::new(""), path), new.locate(Path::new(""), path)) {
+            (Ok(old), Ok(new)) => old == new,
+            (Err(_), Err(_)) => true,
+            // A directory that git does not record may exist on disk: an empty one, or one with ignored files only.
+            _ => false,
+        }
+    }
+}
+
+/// Returns all paths that a build read, each with the aspect that it depends on.
+fn reads(read: &ReadSet) -> impl Iterator<Item = (&PathBuf, ChangedRead)> {
+    let files = read.files.iter().chain(&read.program_files).map(|path| (path, ChangedRead::Content));
+    let directories = read.directories.iter().map(|path| (path, ChangedRead::Entries));
+    let found = read.found.keys().chain(&read.absent).chain(read.links.keys());
+    files.chain(directories).chain(found.map(|path| (path, ChangedRead::Existence)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{MemoryTree, RecordingTree};
+
+    #[test]
+    fn only_reads_with_another_result_are_changes() {
+        let old = MemoryTree::new([("a/x", "1"), ("a/y", "2"), ("b", "3")]).expect("a tree");
+        let new = MemoryTree::new([("a/x", "1"), ("a/z", "2"), ("b", "4")]).expect("a tree");
+        let recording = RecordingTree::new(Arc::new(new.clone()));
+        let changes = TreeChanges::new(Arc::new(old), Arc::new(new));
+        recording.read(Path::new("/a/x")).expect("a file");
+        assert!(!changes.affects(&recording.read_set()));
+        assert!(!recording.contains(Path::new("/a/y")));
+        recording.list(Path::new("/a")).expect("a directory");
+        recording.read(Path::new("/b")).expect("a file");
+        let changed = changes.changed_reads(&recording.read_set());
+        let changed: Vec<_> =
+            changed.iter().map(|(path, aspect)| (path.to_str().expect("text"), *aspect)).collect();
+        let want =
+            [("/b", ChangedRead::Content), ("/a", ChangedRead::Entries), ("/a/y", ChangedRead::Existence)];
+        assert_eq!(changed, want);
+    }
+}

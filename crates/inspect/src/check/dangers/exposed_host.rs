@@ -1,0 +1,65 @@
+//! Rule: host added.
+
+use super::prelude::*;
+
+pub(super) static RULE: Rule = Rule {
+    code: Code::Rule(&RuleText {
+        name: "exposed-host",
+        meaning: "A change serves another host name.",
+        remedy: "Check that the host is meant to be public, and that its certificate covers it.",
+    }),
+    name: "Host added",
+    severity: Severity::Warning,
+    why: "The backend becomes reachable under the host. An empty host or `*` matches every request that no other rule matches.",
+    suppress: Some("The host is meant to be served."),
+    documentation: "https://kubernetes.io/docs/concepts/services-networking/ingress/",
+    bad: &[
+        ("before.yaml", BEFORE),
+        (
+            "after.yaml",
+            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec:\n  rules:\n  - host: b.example.com\n    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}\n",
+        ),
+    ],
+    good: &[
+        ("before.yaml", BEFORE),
+        (
+            "after.yaml",
+            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec:\n  rules:\n  - host: a.example.com\n    http: {paths: [{path: /x, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}\n",
+        ),
+    ],
+    finder: Finder::Change(find),
+    ..DANGER
+};
+
+const BEFORE: &str = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec:\n  rules:\n  - host: a.example.com\n    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}\n";
+
+fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
+    let is_route = object.is_kind("networking.k8s.io", &["Ingress"])
+        || object.is_kind("gateway.networking.k8s.io", &["Gateway", "HTTPRoute", "GRPCRoute", "TLSRoute"]);
+    if !is_route || object.new.is_none() || object.old.is_none() {
+        return Vec::new();
+    }
+    let known: Vec<String> = hosts(object.old).into_iter().map(|(_, host)| host).collect();
+    let added = hosts(object.new).into_iter().filter(|(_, host)| !known.contains(host));
+    added.map(|(path, host)| Danger::at(&path, format!("the host `{host}` is served"))).collect()
+}
+
+/// Returns the hosts of a route or gateway, with their paths. An absent host matches all.
+fn hosts(node: Option<&Node>) -> Vec<(Vec<String>, String)> {
+    let mut all = Vec::new();
+    for (list, field) in [("rules", "host"), ("listeners", "hostname")] {
+        for (i, entry) in entries(node.and_then(|node| node.get_path(&["spec", list]))).iter().enumerate() {
+            if list == "rules" && entry.get("http").is_none() && entry.get(field).is_none() {
+                continue;
+            }
+            let host = text(entry.get(field)).unwrap_or("*").to_string();
+            all.push((["spec", list, &i.to_string(), field].map(str::to_string).to_vec(), host));
+        }
+    }
+    for (i, entry) in entries(node.and_then(|node| node.get_path(&["spec", "hostnames"]))).iter().enumerate()
+    {
+        let path = ["spec", "hostnames", &i.to_string()].map(str::to_string).to_vec();
+        all.push((path, text(Some(entry)).unwrap_or_default().to_string()));
+    }
+    all
+}

@@ -1,0 +1,47 @@
+//! Rule: service exposed.
+
+use super::prelude::*;
+
+pub(super) static RULE: Rule = Rule {
+    code: Code::Rule(&RuleText {
+        name: "exposed-service",
+        meaning: "A change makes a Service reachable from outside of the cluster.",
+        remedy: "Use `ClusterIP` behind an Ingress or Gateway, or restrict `loadBalancerSourceRanges`.",
+    }),
+    name: "Service exposed",
+    severity: Severity::Error,
+    why: "A Service of type LoadBalancer or NodePort may be reachable from the internet.",
+    suppress: Some("The Service is meant to be public."),
+    documentation: "https://kubernetes.io/docs/concepts/services-networking/service/#publishing-services-service-types",
+    bad: &[
+        ("before.yaml", BEFORE),
+        (
+            "after.yaml",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  type: LoadBalancer\n  selector: {app: web}\n  ports: [{port: 80}]\n",
+        ),
+    ],
+    good: &[
+        ("before.yaml", BEFORE),
+        (
+            "after.yaml",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  type: ClusterIP\n  selector: {app: web}\n  ports: [{port: 81}]\n",
+        ),
+    ],
+    finder: Finder::Change(find),
+    ..DANGER
+};
+
+const BEFORE: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  type: ClusterIP\n  selector: {app: web}\n  ports: [{port: 80}]\n";
+
+fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
+    let path = ["spec", "type"];
+    let [old, new] = object.texts(&path);
+    let is_open = |kind: Option<&str>| matches!(kind, Some("LoadBalancer" | "NodePort"));
+    if !object.is_kind("", &["Service"]) || !is_open(new) || old == new {
+        return Vec::new();
+    }
+    vec![Danger::at(
+        &path,
+        format!("the Service becomes reachable from outside: {}", new.unwrap_or_default()),
+    )]
+}

@@ -1,0 +1,82 @@
+//! The parts of the name of an image.
+
+use crate::check::changed_object::{ChangedContainer, text};
+
+/// The name of an image: registry, repository, tag and digest.
+pub(super) struct ImageName<'i> {
+    /// The name without tag and digest.
+    name: &'i str,
+    /// The tag.
+    pub tag: Option<&'i str>,
+    /// The digest.
+    pub digest: Option<&'i str>,
+}
+
+impl<'i> ImageName<'i> {
+    /// Splits the name of an image.
+    pub fn parse(image: &'i str) -> Self {
+        let (rest, digest) = match image.split_once('@') {
+            Some((rest, digest)) => (rest, Some(digest)),
+            None => (image, None),
+        };
+        // A colon before a slash belongs to the port of the registry.
+        match rest.rsplit_once(':').filter(|(_, tag)| !tag.contains('/')) {
+            Some((name, tag)) => Self { name, tag: Some(tag), digest },
+            None => Self { name: rest, tag: None, digest },
+        }
+    }
+
+    /// Returns the registry and repository, with the defaults of container runtimes.
+    pub fn repository(&self) -> String {
+        let is_registry = |part: &str| part.contains(['.', ':']) || part == "localhost";
+        match self.name.split_once('/') {
+            Some((registry, _)) if is_registry(registry) => self.name.to_string(),
+            Some(_) => format!("docker.io/{}", self.name),
+            None => format!("docker.io/library/{}", self.name),
+        }
+    }
+
+    /// Returns the major version of the tag: the number before the first dot, also behind `v`.
+    pub fn major(&self) -> Option<u64> {
+        let tag = self.tag?;
+        let number = tag.strip_prefix('v').unwrap_or(tag);
+        let digits = number.split(|c: char| !c.is_ascii_digit()).next()?;
+        // A hash or a date is no version.
+        let is_version = match number[digits.len()..].chars().next() {
+            None => digits.len() <= 3,
+            Some(c) => matches!(c, '.' | '-' | '_' | '+') && digits.len() <= 4,
+        };
+        digits.parse().ok().filter(|_| is_version)
+    }
+}
+
+/// Returns the images of a container before and after a change, if they differ.
+pub(super) fn changed_image<'c>(container: &ChangedContainer<'c>) -> Option<(&'c str, &'c str)> {
+    let image = |side: Option<&'c smp_text::yaml::Node>| side.and_then(|side| text(side.get("image")));
+    let (old, new) = (image(container.old)?, image(container.new)?);
+    (old != new).then_some((old, new))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_split() {
+        let table = [
+            ("nginx", "docker.io/library/nginx", None, None),
+            ("nginx:1.27", "docker.io/library/nginx", Some("1.27"), Some(1)),
+            ("example.com:5000/a/b:v2.1@sha256:0", "example.com:5000/a/b", Some("v2.1"), Some(2)),
+            ("a/b:20240101", "docker.io/a/b", Some("20240101"), None),
+            ("localhost/a:8f3c2d1", "localhost/a", Some("8f3c2d1"), None),
+        ];
+        for (image, repository, tag, major) in table {
+            let name = ImageName::parse(image);
+            assert_eq!(
+                (name.repository().as_str(), name.tag, name.major()),
+                (repository, tag, major),
+                "{image}"
+            );
+        }
+    }
+}

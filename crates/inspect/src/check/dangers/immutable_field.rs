@@ -1,0 +1,125 @@
+//! Rule: immutable field changed.
+
+use super::prelude::*;
+
+pub(super) static RULE: Rule = Rule {
+    code: Code::Rule(&RuleText {
+        name: "immutable-field",
+        meaning: "A change sets a field that cannot be changed once the object exists.",
+        remedy: "Keep the value, or recreate the object: `kubectl smp apply --replace-immutable KIND`.",
+    }),
+    name: "Immutable field changed",
+    severity: Severity::Error,
+    why: "The API server rejects the update, so a sync of the whole application fails. Recreating the object deletes what belongs to it, such as running Pods.",
+    suppress: Some("The object is recreated on every deployment, such as a Job with a hook."),
+    documentation: "https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/",
+    bad: &[
+        ("before.yaml", BEFORE),
+        (
+            "after.yaml",
+            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  replicas: 1\n  serviceName: database\n  selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    spec:\n      containers: [{name: db, image: \"postgres:17\"}]\n",
+        ),
+    ],
+    good: &[
+        ("before.yaml", BEFORE),
+        (
+            "after.yaml",
+            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  replicas: 3\n  serviceName: db\n  selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    spec:\n      containers: [{name: db, image: \"postgres:17\"}]\n",
+        ),
+    ],
+    finder: Finder::Change(find),
+    ..DANGER
+};
+
+const BEFORE: &str = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  replicas: 1\n  serviceName: db\n  selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    spec:\n      containers: [{name: db, image: \"postgres:17\"}]\n";
+
+/// A kind, the part of it that is immutable, and the fields of that part that may change.
+type Immutable = (&'static str, &'static str, &'static [&'static str], &'static [&'static str]);
+
+const IMMUTABLE: [Immutable; 23] = [
+    ("apps", "Deployment", &["spec", "selector"], &[]),
+    ("apps", "DaemonSet", &["spec", "selector"], &[]),
+    ("apps", "ReplicaSet", &["spec", "selector"], &[]),
+    ("apps", "StatefulSet", &["spec"], &STATEFUL_SET),
+    ("batch", "Job", &["spec", "selector"], &[]),
+    ("batch", "Job", &["spec", "template"], &[]),
+    ("batch", "Job", &["spec", "completionMode"], &[]),
+    ("batch", "Job", &["spec", "podFailurePolicy"], &[]),
+    ("", "PersistentVolumeClaim", &["spec"], &["resources", "volumeAttributesClassName", "volumeName"]),
+    ("storage.k8s.io", "StorageClass", &["provisioner"], &[]),
+    ("storage.k8s.io", "StorageClass", &["parameters"], &[]),
+    ("storage.k8s.io", "StorageClass", &["reclaimPolicy"], &[]),
+    ("storage.k8s.io", "StorageClass", &["volumeBindingMode"], &[]),
+    ("rbac.authorization.k8s.io", "RoleBinding", &["roleRef"], &[]),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding", &["roleRef"], &[]),
+    ("", "Secret", &["type"], &[]),
+    ("", "Service", &["spec", "clusterIP"], &[]),
+    ("networking.k8s.io", "IngressClass", &["spec", "controller"], &[]),
+    ("scheduling.k8s.io", "PriorityClass", &["value"], &[]),
+    ("scheduling.k8s.io", "PriorityClass", &["preemptionPolicy"], &[]),
+    ("node.k8s.io", "RuntimeClass", &["handler"], &[]),
+    ("apiextensions.k8s.io", "CustomResourceDefinition", &["spec", "scope"], &[]),
+    ("apiextensions.k8s.io", "CustomResourceDefinition", &["spec", "group"], &[]),
+];
+
+/// The fields of a StatefulSet that may change.
+const STATEFUL_SET: [&str; 7] = [
+    "replicas",
+    "template",
+    "updateStrategy",
+    "persistentVolumeClaimRetentionPolicy",
+    "minReadySeconds",
+    "ordinals",
+    "revisionHistoryLimit",
+];
+
+fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
+    let (Some(old), Some(new), false) = (object.old, object.new, object.is_gone()) else { return Vec::new() };
+    let mut found = Vec::new();
+    for (group, kind, path, mutable) in
+        IMMUTABLE.iter().filter(|(group, kind, ..)| object.is_kind(group, &[kind]))
+    {
+        let [before, after] = object.values(path);
+        let path: Vec<String> = path.iter().map(ToString::to_string).collect();
+        for field in changed_fields([before, after], mutable) {
+            // A Service without clusterIP gets one from the API server, and a PersistentVolumeClaim its class.
+            let is_defaulted = after.is_none() && group.is_empty() && *kind != "Secret";
+            if !is_defaulted {
+                let path: Vec<String> = path.iter().cloned().chain(field).collect();
+                found.push(Danger::at(
+                    &path,
+                    format!("the field {} of a {kind} is immutable", path.join(".")),
+                ));
+            }
+        }
+    }
+    let data = ["data", "binaryData", "stringData"];
+    if object.is_kind("", &["ConfigMap", "Secret"]) && is_true(old.get("immutable")) {
+        let changed = data.iter().filter(|field| old.get(field) != new.get(field));
+        found.extend(
+            changed.map(|field| Danger::at(&[field], "the object is immutable, and its data changes")),
+        );
+    }
+    found
+}
+
+/// Returns the fields of a map that differ, or an empty path if the whole value differs.
+fn changed_fields([old, new]: [Option<&Node>; 2], mutable: &[&str]) -> Vec<Option<String>> {
+    if mutable.is_empty() {
+        return if old == new { Vec::new() } else { vec![None] };
+    }
+    let fields = |node: Option<&Node>| -> Vec<String> {
+        node.and_then(Node::as_map)
+            .into_iter()
+            .flat_map(Map::iter)
+            .map(|(name, _)| name.to_string())
+            .collect()
+    };
+    let mut names = fields(old);
+    names.extend(fields(new));
+    names.sort();
+    names.dedup();
+    names.retain(|name| !mutable.contains(&name.as_str()));
+    let differs = |name: &String| old.and_then(|old| old.get(name)) != new.and_then(|new| new.get(name));
+    names.into_iter().filter(differs).map(Some).collect()
+}

@@ -1,0 +1,50 @@
+//! Rule: major version changed.
+
+use super::prelude::*;
+
+pub(super) static RULE: Rule = Rule {
+    code: Code::Rule(&RuleText {
+        name: "major-version",
+        meaning: "A change deploys another major version of an image.",
+        remedy: "Read the upgrade notes of the version, and test the upgrade with a copy of the data.",
+    }),
+    name: "Major version changed",
+    severity: Severity::Warning,
+    why: "A major version may change its configuration, its API or its data, which a rollback does not undo.",
+    suppress: Some("The upgrade notes were followed."),
+    documentation: "https://semver.org/",
+    bad: &[
+        ("before.yaml", BEFORE),
+        (
+            "after.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:2.0\"}]\n",
+        ),
+    ],
+    good: &[
+        ("before.yaml", BEFORE),
+        (
+            "after.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.28\"}]\n",
+        ),
+    ],
+    finder: Finder::Change(find),
+    ..DANGER
+};
+
+const BEFORE: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\"}]\n";
+
+fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
+    let mut found = Vec::new();
+    for container in object.containers() {
+        let Some((old, new)) = changed_image(&container) else { continue };
+        let (before, after) = (ImageName::parse(old), ImageName::parse(new));
+        if let (Some(from), Some(to)) = (before.major(), after.major())
+            && before.repository() == after.repository()
+            && from != to
+        {
+            let message = format!("the major version changes from {from} to {to}");
+            found.push(Danger::at(&container.field(&["image"]), message));
+        }
+    }
+    found
+}

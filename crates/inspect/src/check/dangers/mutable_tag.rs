@@ -1,0 +1,50 @@
+//! Rule: image with a mutable tag.
+
+use super::prelude::*;
+
+pub(super) static RULE: Rule = Rule {
+    code: Code::Rule(&RuleText {
+        name: "mutable-tag",
+        meaning: "A change deploys an image whose tag may move.",
+        remedy: "Use a version tag, or better a digest.",
+    }),
+    name: "Image with a mutable tag",
+    severity: Severity::Warning,
+    why: "A tag such as `latest` names another image tomorrow, so that Pods of one workload run different versions, and a rollback does not restore the former one.",
+    suppress: Some("A tool replaces the tag on deployment."),
+    documentation: "https://kubernetes.io/docs/concepts/containers/images/#image-names",
+    bad: &[
+        ("before.yaml", BEFORE),
+        (
+            "after.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:latest\"}]\n",
+        ),
+    ],
+    good: &[
+        ("before.yaml", BEFORE),
+        (
+            "after.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.28\"}]\n",
+        ),
+    ],
+    finder: Finder::Change(find),
+    ..DANGER
+};
+
+const BEFORE: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\"}]\n";
+
+fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
+    let mut found = Vec::new();
+    for container in object.containers() {
+        let Some((old, new)) = changed_image(&container) else { continue };
+        let is_mutable =
+            |image: &ImageName<'_>| image.digest.is_none() && matches!(image.tag, None | Some("latest"));
+        if is_mutable(&ImageName::parse(new)) && !is_mutable(&ImageName::parse(old)) {
+            found.push(Danger::at(
+                &container.field(&["image"]),
+                format!("the image `{new}` may change without notice"),
+            ));
+        }
+    }
+    found
+}

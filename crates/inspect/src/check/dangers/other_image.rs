@@ -1,0 +1,47 @@
+//! Rule: image of another repository.
+
+use super::prelude::*;
+
+pub(super) static RULE: Rule = Rule {
+    code: Code::Rule(&RuleText {
+        name: "other-image",
+        meaning: "A change takes an image from another registry or repository.",
+        remedy: "Check that the registry is trusted and the image is the same program.",
+    }),
+    name: "Image of another repository",
+    severity: Severity::Warning,
+    why: "An image of another repository is another program, possibly of another vendor, and may not be signed or scanned.",
+    suppress: Some("The images were moved to another registry."),
+    documentation: "https://kubernetes.io/docs/concepts/containers/images/",
+    bad: &[
+        ("before.yaml", BEFORE),
+        (
+            "after.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"example.com/nginx:1.27\"}]\n",
+        ),
+    ],
+    good: &[
+        ("before.yaml", BEFORE),
+        (
+            "after.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.28\"}]\n",
+        ),
+    ],
+    finder: Finder::Change(find),
+    ..DANGER
+};
+
+const BEFORE: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\"}]\n";
+
+fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
+    let mut found = Vec::new();
+    for container in object.containers() {
+        let Some((old, new)) = changed_image(&container) else { continue };
+        let (before, after) = (ImageName::parse(old).repository(), ImageName::parse(new).repository());
+        if before != after {
+            let message = format!("the image comes from `{after}` instead of `{before}`");
+            found.push(Danger::at(&container.field(&["image"]), message));
+        }
+    }
+    found
+}

@@ -1,0 +1,50 @@
+//! Rule: disruption budget removed.
+
+use super::prelude::*;
+
+pub(super) static RULE: Rule = Rule {
+    code: Code::Rule(&RuleText {
+        name: "removed-budget",
+        meaning: "A change removes a PodDisruptionBudget, or lets it protect no Pod.",
+        remedy: "Keep the budget, or replace it by another one for the same Pods.",
+    }),
+    name: "Disruption budget removed",
+    severity: Severity::Warning,
+    why: "Without it, a drain of nodes may evict all Pods of the workload at once.",
+    suppress: Some("The workload is deleted, too."),
+    documentation: "https://kubernetes.io/docs/tasks/run-application/configure-pdb/",
+    bad: &[
+        ("before.yaml", BEFORE),
+        (
+            "after.yaml",
+            "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\nspec:\n  minAvailable: 0\n  selector: {matchLabels: {app: web}}\n",
+        ),
+    ],
+    good: &[
+        ("before.yaml", BEFORE),
+        (
+            "after.yaml",
+            "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\nspec:\n  minAvailable: 1\n  selector: {matchLabels: {app: web}}\n",
+        ),
+    ],
+    finder: Finder::Change(find),
+    ..DANGER
+};
+
+const BEFORE: &str = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\nspec:\n  minAvailable: 2\n  selector: {matchLabels: {app: web}}\n";
+
+fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
+    if !object.is_kind("policy", &["PodDisruptionBudget"]) || object.old.is_none() {
+        return Vec::new();
+    }
+    if object.new.is_none() {
+        return vec![Danger::at(&["metadata", "name"], "the Pods lose their protection against evictions")];
+    }
+    let limits = [("minAvailable", ["0", "0%"]), ("maxUnavailable", ["100%", "100%"])];
+    let is_lifted = |(field, none): &&(&str, [&str; 2])| {
+        let [old, new] = object.texts(&["spec", field]);
+        new.is_some_and(|new| none.contains(&new)) && old != new
+    };
+    let danger = |(field, _): &(&str, _)| Danger::at(&["spec", field], "the budget protects no Pod any more");
+    limits.iter().filter(is_lifted).map(danger).collect()
+}

@@ -1,0 +1,46 @@
+//! Rule: spreading of Pods removed.
+
+use super::prelude::*;
+
+pub(super) static RULE: Rule = Rule {
+    code: Code::Rule(&RuleText {
+        name: "removed-spreading",
+        meaning: "A change removes the rules that spread Pods over nodes and zones.",
+        remedy: "Keep the rules, or replace them by others.",
+    }),
+    name: "Spreading of Pods removed",
+    severity: Severity::Warning,
+    why: "Without them, all Pods may run on one node, and fail together with it.",
+    suppress: Some("Cluster defaults spread the Pods."),
+    documentation: "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/",
+    bad: &[
+        ("before.yaml", BEFORE),
+        (
+            "after.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\"}]\n",
+        ),
+    ],
+    good: &[
+        ("before.yaml", BEFORE),
+        (
+            "after.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      topologySpreadConstraints: [{maxSkew: 2, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]\n      containers: [{name: web, image: \"nginx:1.27\"}]\n",
+        ),
+    ],
+    finder: Finder::Change(find),
+    ..DANGER
+};
+
+const BEFORE: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]\n      containers: [{name: web, image: \"nginx:1.27\"}]\n";
+
+const RULES: [&[&str]; 2] = [&["topologySpreadConstraints"], &["affinity", "podAntiAffinity"]];
+
+fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
+    let Some(([Some(old), Some(new)], pod)) = object.pods() else { return Vec::new() };
+    let is_removed = |path: &&&[&str]| old.get_path(path).is_some() && new.get_path(path).is_none();
+    let danger = |path: &&[&str]| {
+        let steps: Vec<&str> = pod.iter().chain(path.iter()).copied().collect();
+        Danger::at(&steps, format!("the Pods lose {}", path.join(".")))
+    };
+    RULES.iter().filter(is_removed).map(danger).collect()
+}

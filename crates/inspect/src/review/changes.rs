@@ -1,0 +1,136 @@
+//! The changes between two builds of a target.
+
+use smp_merge::diff::Change;
+use smp_merge::schema::Schema;
+use smp_overlay::overlay::Built;
+use smp_overlay::resource::ResId;
+use smp_text::diagnostic::Diagnostic;
+use smp_text::path::FieldPath;
+use smp_text::source::Span;
+use smp_text::yaml::Node;
+
+/// The result of a build, and the schema of its objects.
+#[derive(Debug, Clone, Copy)]
+pub struct BuiltSide<'b> {
+    /// The result of the build. Histories give changes their locations.
+    pub built: &'b Built,
+    /// The schema that identifies list entries.
+    pub schema: &'b Schema,
+}
+
+/// The change of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Action {
+    /// Only the new build has the object.
+    Created,
+    /// Fields of the object changed.
+    Changed,
+    /// The object has another name.
+    Renamed,
+    /// The object is in another namespace.
+    Moved,
+    /// Only the old build has the object.
+    Deleted,
+}
+
+impl Action {
+    /// Returns the word for the change.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Changed => "changed",
+            Self::Renamed => "renamed",
+            Self::Moved => "moved",
+            Self::Deleted => "deleted",
+        }
+    }
+
+    /// Returns the sign at the start of a line about the object.
+    #[must_use]
+    pub fn sign(self) -> char {
+        match self {
+            Self::Created => '+',
+            Self::Deleted => '-',
+            _ => '~',
+        }
+    }
+}
+
+/// A changed field, or a whole object that was created or deleted.
+#[derive(Debug, Clone)]
+pub struct FieldChange {
+    /// The field path. Entries of associative lists are identified by their merge keys.
+    pub path: FieldPath,
+    /// The old value; none if it was added.
+    pub old: Option<Node>,
+    /// The new value; none if it was removed.
+    pub new: Option<Node>,
+    /// The locations that wrote the old and the new value, or that removed it.
+    pub at: [Option<Span>; 2],
+}
+
+impl FieldChange {
+    /// Returns the change without its locations.
+    #[must_use]
+    pub fn change(&self) -> Change<'_> {
+        Change { path: self.path.clone(), old: self.old.as_ref(), new: self.new.as_ref() }
+    }
+}
+
+/// A changed object.
+#[derive(Debug, Clone)]
+pub struct ObjectChange {
+    /// The change.
+    pub action: Action,
+    /// The identity: in the new build, or in the old one if the object was deleted.
+    pub id: ResId,
+    /// The identity in the old build, if it differs.
+    pub former: Option<ResId>,
+    /// The old object; none if it was created.
+    pub old: Option<Node>,
+    /// The new object; none if it was deleted.
+    pub new: Option<Node>,
+    /// The changed fields. A created or deleted object is one change of the root.
+    pub fields: Vec<FieldChange>,
+    /// The dangers of the change.
+    pub dangers: Vec<ChangeDanger>,
+}
+
+impl ObjectChange {
+    /// Returns true if the object as a whole was created or deleted.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.old.is_none() || self.new.is_none()
+    }
+}
+
+/// All changes between two builds.
+#[derive(Debug, Clone, Default)]
+pub struct BuildChanges {
+    /// The changed objects, in the order of the new build. Deleted ones come last.
+    pub objects: Vec<ObjectChange>,
+    /// True if the objects that both builds have are in another order.
+    pub is_reordered: bool,
+    /// The number of objects that did not change.
+    pub unchanged: usize,
+    /// The number of changes that were ignored.
+    pub ignored: usize,
+}
+
+impl BuildChanges {
+    /// Returns true if both builds have the same objects in the same order.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty() && !self.is_reordered
+    }
+}
+
+/// A dangerous part of a change.
+#[derive(Debug, Clone)]
+pub struct ChangeDanger {
+    /// The finding, at the line that caused the change.
+    pub finding: Diagnostic,
+    /// The line before the change, whose comment may suppress the finding.
+    pub before: Option<Span>,
+}

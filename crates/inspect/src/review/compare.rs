@@ -1,0 +1,147 @@
+//! Compares two builds of a target.
+
+use sha2::{Digest as _, Sha256};
+
+use super::changes::{Action, BuildChanges, BuiltSide, FieldChange, ObjectChange};
+use super::dangers::dangers_of;
+use super::locate;
+use super::noise::NoiseRules;
+use super::pairing::{Pair, pair_objects};
+use smp_files::hex;
+use smp_merge::diff::{Change, compare_in_order};
+use smp_merge::schema::{Cursor, Schema};
+use smp_overlay::resource::{Resource, mask_secret};
+use smp_text::yaml::{Node, to_json};
+
+/// The options of a comparison.
+#[derive(Debug, Clone, Default)]
+pub struct CompareOptions {
+    /// Shows the values of Secrets.
+    pub show_secrets: bool,
+    /// The changes that are ignored.
+    pub noise: NoiseRules,
+}
+
+/// Compares two builds. `None` is a target that does not exist.
+#[must_use]
+pub fn compare_builds(
+    old: Option<BuiltSide<'_>>,
+    new: Option<BuiltSide<'_>>,
+    options: &CompareOptions,
+) -> BuildChanges {
+    let sides = [resources(old), resources(new)];
+    let pairs = pair_objects(sides[0], sides[1]);
+    let schema = new.or(old).map(|side| side.schema);
+    let comparer = Comparer { sides, new, schema, options };
+    let mut changes = BuildChanges::default();
+    for pair in &pairs {
+        let Some(mut object) = comparer.compare(*pair) else {
+            changes.unchanged += 1;
+            continue;
+        };
+        changes.ignored += comparer.remove_noise(&mut object);
+        if object.fields.is_empty() {
+            changes.unchanged += 1;
+            continue;
+        }
+        object.dangers = dangers_of(&object);
+        changes.objects.push(object);
+    }
+    let both = pairs.iter().filter_map(|pair| pair.old.filter(|_| pair.new.is_some()));
+    BuildChanges { is_reordered: !both.is_sorted(), ..changes }
+}
+
+fn resources(side: Option<BuiltSide<'_>>) -> &[Resource] {
+    side.map(|side| side.built.resources.as_slice()).unwrap_or_default()
+}
+
+struct Comparer<'b> {
+    sides: [&'b [Resource]; 2],
+    new: Option<BuiltSide<'b>>,
+    schema: Option<&'b Schema>,
+    options: &'b CompareOptions,
+}
+
+impl Comparer<'_> {
+    /// Compares an object; none if it did not change.
+    fn compare(&self, pair: Pair) -> Option<ObjectChange> {
+        let resources = [pair.old.map(|i| &self.sides[0][i]), pair.new.map(|i| &self.sides[1][i])];
+        if let [Some(old), Some(new)] = resources
+            && old.node() == new.node()
+        {
+            return None;
+        }
+        let id = resources[1].or(resources[0])?.id();
+        let [old, new] = self.shown(resources);
+        let cursor = self.schema.and_then(|schema| schema.kind(&id.gvk)).unwrap_or(Cursor::unknown());
+        let comparison = compare_in_order(old.as_ref(), new.as_ref(), cursor);
+        let fields: Vec<_> =
+            comparison.changes().iter().map(|change| self.field(resources, change)).collect();
+        if fields.is_empty() {
+            return None;
+        }
+        let former = resources[0].map(Resource::id).filter(|former| **former != *id).cloned();
+        let action = match (&resources, &former) {
+            ([None, _], _) => Action::Created,
+            ([_, None], _) => Action::Deleted,
+            (_, Some(former)) if former.name != id.name => Action::Renamed,
+            // Without a namespace, an object is created in any.
+            (_, Some(former)) if !former.namespace.is_empty() && !former.same_namespace(id) => Action::Moved,
+            _ => Action::Changed,
+        };
+        Some(ObjectChange { action, id: id.clone(), former, old, new, fields, dangers: Vec::new() })
+    }
+
+    /// Removes ignored changes, and returns their number.
+    fn remove_noise(&self, object: &mut ObjectChange) -> usize {
+        let noise = &self.options.noise;
+        let before = object.fields.len();
+        if noise.ignores_kind(&object.id.gvk.kind) {
+            object.fields.clear();
+        } else if !object.is_whole() {
+            let sides = [object.old.as_ref(), object.new.as_ref()];
+            object.fields.retain(|field| !noise.ignores(field, sides));
+        }
+        before - object.fields.len()
+    }
+
+    /// Returns both versions of an object, with the values of Secrets masked.
+    fn shown(&self, resources: [Option<&Resource>; 2]) -> [Option<Node>; 2] {
+        let [mut old, mut new] = resources.map(|resource| resource.map(|resource| resource.node().clone()));
+        let is_secret = |resource: &Resource| {
+            let gvk = &resource.id().gvk;
+            gvk.group.is_empty() && gvk.kind == "Secret"
+        };
+        if !self.options.show_secrets && resources.iter().flatten().any(|resource| is_secret(resource)) {
+            mask_secret(old.as_mut(), new.as_mut(), &|old, new| {
+                [format!("*** (before, {})", fingerprint(old)), format!("*** (after, {})", fingerprint(new))]
+            });
+        }
+        [old, new]
+    }
+
+    fn field(&self, resources: [Option<&Resource>; 2], change: &Change<'_>) -> FieldChange {
+        let (old, new) = (change.old.cloned(), change.new.cloned());
+        let at = match resources {
+            [Some(old), Some(new)] => {
+                [locate::value(old, Some(new), &change.path), locate::value(new, Some(old), &change.path)]
+            }
+            [old, None] => {
+                let removed = self.new.zip(old).and_then(|(side, old)| locate::deletion(&side, old));
+                [old.and_then(locate::definition), removed]
+            }
+            [None, new] => [None, new.and_then(locate::definition)],
+        };
+        FieldChange { path: change.path.clone(), old, new, at }
+    }
+}
+
+/// The number of hexadecimal digits that show that a secret value changed. They are too few to confirm a guess.
+const FINGERPRINT: usize = 4;
+
+/// Returns the start of the SHA-256 of a secret value.
+fn fingerprint(value: &Node) -> String {
+    let text = to_json(value).unwrap_or_default();
+    let digest = hex(&Sha256::digest(text.as_bytes()));
+    format!("sha256 {}", digest.get(..FINGERPRINT).unwrap_or_default())
+}

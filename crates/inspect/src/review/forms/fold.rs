@@ -1,0 +1,61 @@
+//! Changes of many objects by one line of a file.
+
+use rustc_hash::FxHashMap;
+
+use crate::review::{FieldChange, Review};
+use smp_text::diagnostic::MessageRenderer;
+use smp_text::source::Span;
+use smp_text::yaml::{Node, to_json};
+
+/// Changes of the same field from the same old to the same new value, caused by the same line.
+#[derive(Debug, Clone, Default)]
+pub struct FoldedChange {
+    /// The positions of the changes: target, object, field.
+    pub changes: Vec<[usize; 3]>,
+}
+
+/// What folded changes have in common: locations, field name, old and new value.
+type FoldKey = ([Option<String>; 2], String, String, String);
+
+/// The smallest number of objects whose changes are folded.
+const MIN_OBJECTS: usize = 3;
+
+/// Finds changes of at least three objects by one line of a file.
+#[must_use]
+pub fn fold(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<FoldedChange> {
+    let mut by_key: FxHashMap<FoldKey, usize> = FxHashMap::default();
+    let mut folded: Vec<FoldedChange> = Vec::new();
+    for (t, target) in review.targets.iter().enumerate() {
+        for (o, object) in target.objects().iter().enumerate().filter(|(_, object)| !object.is_whole()) {
+            for (f, field) in object.fields.iter().enumerate() {
+                let Some(key) = key(field, renderer) else { continue };
+                let at = *by_key.entry(key).or_insert_with(|| {
+                    folded.push(FoldedChange::default());
+                    folded.len() - 1
+                });
+                folded[at].changes.push([t, o, f]);
+            }
+        }
+    }
+    folded.retain(|one| {
+        let mut objects: Vec<_> = one.changes.iter().map(|[t, o, _]| (t, o)).collect();
+        objects.dedup();
+        objects.len() >= MIN_OBJECTS
+    });
+    folded
+}
+
+fn key(field: &FieldChange, renderer: &MessageRenderer<'_>) -> Option<FoldKey> {
+    if field.at == [None, None] {
+        return None;
+    }
+    let text = |value: &Option<Node>| {
+        value.as_ref().map(|value| to_json(value).unwrap_or_default()).unwrap_or_default()
+    };
+    let name = field.path.elements().last().map(ToString::to_string).unwrap_or_default();
+    // The old value may be written in a file of each object, and the new one in one place, or the reverse.
+    let shown = |at: Span| renderer.location(at).map(|at| format!("{}:{}:{}", at.file, at.line, at.column));
+    let at =
+        if let Some(new) = field.at[1] { [None, shown(new)] } else { [field.at[0].and_then(shown), None] };
+    Some((at, name, text(&field.old), text(&field.new)))
+}

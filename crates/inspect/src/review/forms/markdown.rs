@@ -1,0 +1,159 @@
+//! A review as Markdown, as a whole or in parts that fit into comments.
+
+use super::fold::fold;
+use super::text::{cause, kinds_of, location, shown_name, target_line};
+use super::{short_value, summary};
+use crate::review::{ObjectChange, Review, TargetOutcome};
+use smp_text::diagnostic::{MessageRenderer, Severity, escaped_markdown, markdown_code};
+
+/// The maximum length of a comment on GitHub, in characters.
+pub const MAX_COMMENT: usize = 65_536;
+
+/// The space for the marker and the index of a part.
+const MARGIN: usize = 2_000;
+
+/// The maximum number of characters of a block, which is not divided.
+const MAX_BLOCK: usize = 8_000;
+
+/// Returns a review as Markdown.
+#[must_use]
+pub fn review_to_markdown(review: &Review, renderer: &MessageRenderer<'_>) -> String {
+    blocks(review, renderer).join("\n")
+}
+
+/// Returns a review as comments of at most [`MAX_COMMENT`] characters. Each begins with a marker by which it can be
+/// found and updated, and has an index of all parts. Nothing is left out.
+#[must_use]
+pub fn review_to_comments(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<String> {
+    let mut parts: Vec<String> = vec![String::new()];
+    let mut length = 0;
+    for block in blocks(review, renderer) {
+        let size = block.chars().count() + 1;
+        if length > 0 && length + size > MAX_COMMENT - MARGIN {
+            parts.push(String::new());
+            length = 0;
+        }
+        length += size;
+        if let Some(part) = parts.last_mut() {
+            part.push_str(&block);
+            part.push('\n');
+        }
+    }
+    let count = parts.len();
+    let numbered = |(i, part): (usize, String)| {
+        let marker = format!("<!-- kubectl-smp-review {}/{count} -->\n", i + 1);
+        let index = if count > 1 { format!("Part {} of {count}\n\n", i + 1) } else { String::new() };
+        format!("{marker}{index}{part}")
+    };
+    parts.into_iter().enumerate().map(numbered).collect()
+}
+
+/// Returns the blocks of a review: none is longer than [`MAX_BLOCK`] by more than one row.
+fn blocks(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<String> {
+    let mut blocks = vec![format!("## {}\n", escaped_markdown(&summary(review)))];
+    let dangers: Vec<String> = danger_rows(review, renderer);
+    blocks.extend(tables(
+        "### Dangers\n",
+        ["severity", "rule", "object", "message", "line"].as_slice(),
+        &dangers,
+    ));
+    let folded: Vec<String> = folded_rows(review, renderer);
+    blocks.extend(tables(
+        "### Changes of many objects\n",
+        ["field", "line", "objects", "old", "new"].as_slice(),
+        &folded,
+    ));
+    for target in &review.targets {
+        let mut heading = format!("### {}\n", escaped_markdown(&target_line(target)));
+        if let TargetOutcome::Compared(changes) = &target.outcome {
+            if changes.is_reordered {
+                heading.push_str("\nThe order of the objects changed.\n");
+            }
+            if changes.is_empty() {
+                continue;
+            }
+        }
+        blocks.push(heading);
+        for object in target.objects() {
+            blocks.extend(object_blocks(object, renderer));
+        }
+    }
+    blocks
+}
+
+fn danger_rows(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<String> {
+    let rows =
+        review.objects().flat_map(|(_, object)| object.dangers.iter().map(move |danger| (object, danger)));
+    let row = |(object, danger): (&ObjectChange, &crate::review::ChangeDanger)| {
+        let finding = &danger.finding;
+        let severity = if finding.severity() == Severity::Error { "error" } else { "warning" };
+        let at = finding.labels().first().and_then(|label| location(Some(label.span), renderer));
+        row_of(&[
+            severity.into(),
+            markdown_code(finding.code().name()),
+            escaped_markdown(&shown_name(&object.id)),
+            escaped_markdown(finding.message()),
+            escaped_markdown(&at.unwrap_or_default()),
+        ])
+    };
+    rows.map(row).collect()
+}
+
+fn folded_rows(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<String> {
+    let row = |folded: &super::FoldedChange| {
+        let [t, o, f] = folded.changes.first()?;
+        let field = &review.targets[*t].objects()[*o].fields[*f];
+        let name = field.path.elements().last().map(ToString::to_string).unwrap_or_default();
+        Some(row_of(&[
+            markdown_code(&name),
+            escaped_markdown(&location(field.at[1].or(field.at[0]), renderer).unwrap_or_default()),
+            escaped_markdown(&kinds_of(folded, review)),
+            markdown_code(&short_value(field.old.as_ref())),
+            markdown_code(&short_value(field.new.as_ref())),
+        ]))
+    };
+    fold(review, renderer).iter().filter_map(row).collect()
+}
+
+fn object_blocks(object: &ObjectChange, renderer: &MessageRenderer<'_>) -> Vec<String> {
+    let from = object.origin().map(|from| format!(", from {from}")).unwrap_or_default();
+    let title =
+        format!("{} {} {}{from}", object.action.sign(), shown_name(&object.id), object.action.as_str());
+    let row = |field: &crate::review::FieldChange| {
+        row_of(&[
+            markdown_code(&field.path.to_string()),
+            markdown_code(&short_value(field.old.as_ref())),
+            markdown_code(&short_value(field.new.as_ref())),
+            escaped_markdown(&cause(field, renderer).unwrap_or_default()),
+        ])
+    };
+    let rows: Vec<String> =
+        if object.is_whole() { Vec::new() } else { object.fields.iter().map(row).collect() };
+    if rows.is_empty() {
+        let at = object.fields.first().and_then(|field| cause(field, renderer)).unwrap_or_default();
+        return vec![format!("- {} {}\n", escaped_markdown(&title), escaped_markdown(&at))];
+    }
+    let heading = format!("<details><summary>{}</summary>\n", escaped_markdown(&title));
+    let mut blocks = tables(&heading, ["field", "old", "new", "line"].as_slice(), &rows);
+    for block in &mut blocks {
+        block.push_str("\n</details>\n");
+    }
+    blocks
+}
+
+fn row_of(cells: &[String]) -> String {
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// Returns tables with a heading, each of about [`MAX_BLOCK`] characters.
+fn tables(heading: &str, columns: &[&str], rows: &[String]) -> Vec<String> {
+    let header = format!("{heading}\n| {} |\n|{}\n", columns.join(" | "), "---|".repeat(columns.len()));
+    let mut blocks: Vec<String> = Vec::new();
+    for row in rows {
+        match blocks.last_mut().filter(|block| block.len() + row.len() <= MAX_BLOCK) {
+            Some(block) => block.push_str(row),
+            None => blocks.push(format!("{header}{row}")),
+        }
+    }
+    blocks
+}

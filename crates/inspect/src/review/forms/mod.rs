@@ -1,0 +1,22 @@
+//! The output formats of changes.
+//!
+//! `lines` formats the changes of single objects, for comparisons of builds and with a cluster alike. The other files
+//! format a whole [`Review`](super::Review).
+
+mod fold;
+mod html;
+mod json;
+mod lines;
+mod markdown;
+mod summary;
+mod text;
+
+pub use self::fold::{FoldedChange, fold};
+pub use self::html::review_to_html;
+pub use self::json::review_to_json;
+pub use self::lines::{
+    ShownObject, change_json, diff_line_color, field_lines, path_lines, short_value, unified_lines,
+};
+pub use self::markdown::{MAX_COMMENT, review_to_comments, review_to_markdown};
+pub use self::summary::summary_lines;
+pub use self::text::{paths_of_review, review_to_text, summary, unified_review};

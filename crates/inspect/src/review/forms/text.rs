@@ -1,0 +1,245 @@
+//! A review as text: objects with their changed fields and causes, unified diffs, or paths.
+
+use rustc_hash::FxHashSet;
+
+use super::fold::{FoldedChange, fold};
+use super::lines::{ShownObject, path_lines, short_value, unified_lines};
+use crate::review::{Action, FieldChange, ObjectChange, Presence, Review, TargetOutcome, TargetReview};
+use smp_merge::diff::canonical;
+use smp_overlay::resource::ResId;
+use smp_text::diagnostic::{MessageRenderer, Result, counted};
+use smp_text::source::Span;
+
+impl ObjectChange {
+    /// Returns the object as it is shown.
+    #[must_use]
+    pub fn shown(&self) -> ShownObject<'_> {
+        ShownObject {
+            name: shown_name(&self.id),
+            action: self.action.as_str(),
+            is_whole: self.is_whole(),
+            changes: self.fields.iter().map(FieldChange::change).collect(),
+        }
+    }
+
+    /// Returns the former name or namespace of the object, if it differs.
+    pub(super) fn origin(&self) -> Option<String> {
+        let former = self.former.as_ref()?;
+        Some(match self.action {
+            Action::Moved => former.namespace.to_string(),
+            Action::Renamed => former.name.to_string(),
+            _ => shown_name(former),
+        })
+    }
+}
+
+/// Formats the name and namespace of an object: `deployment.apps/web in shop`.
+pub(super) fn shown_name(id: &ResId) -> String {
+    let name = id.gvk.object_name(&id.name);
+    if id.cluster_scoped || id.namespace.is_empty() { name } else { format!("{name} in {}", id.namespace) }
+}
+
+/// Returns the path of a target, and the word for it if it is not on both sides.
+pub(super) fn target_line(target: &TargetReview) -> String {
+    let path = target.target.display();
+    match (target.failure(), target.presence) {
+        (Some(failure), _) => format!("{path}: {failure}"),
+        (None, Presence::Both) => path.to_string(),
+        (None, presence) => format!("{path}: {}", presence.as_str()),
+    }
+}
+
+/// Returns `file:line` of a location.
+pub(super) fn location(at: Option<Span>, renderer: &MessageRenderer<'_>) -> Option<String> {
+    let at = renderer.location(at?)?;
+    Some(format!("{}:{}", at.file, at.line))
+}
+
+/// Returns the lines that caused a change: `at file:line`, and the one before if it differs.
+pub(super) fn cause(field: &FieldChange, renderer: &MessageRenderer<'_>) -> Option<String> {
+    match field.at.map(|at| location(at, renderer)) {
+        [Some(old), Some(new)] if old != new => Some(format!("at {new} (was at {old})")),
+        [_, Some(new)] => Some(format!("at {new}")),
+        [Some(old), None] => Some(format!("was at {old}")),
+        [None, None] => None,
+    }
+}
+
+/// Returns a review as lines: first the changes of many objects by one line of a file, then the objects of each
+/// target with their other changed fields and the locations that caused them.
+#[must_use]
+pub fn review_to_text(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<String> {
+    let folded = fold(review, renderer);
+    let hidden: FxHashSet<[usize; 3]> = folded.iter().flat_map(|one| one.changes.iter().copied()).collect();
+    let mut lines: Vec<String> = folded.iter().flat_map(|one| folded_lines(one, review, renderer)).collect();
+    for (t, target) in review.targets.iter().enumerate() {
+        lines.extend(target_lines(review, target, renderer, |o, f| hidden.contains(&[t, o, f])));
+    }
+    lines
+}
+
+/// Returns the lines of changes of many objects by one line of a file.
+fn folded_lines(folded: &FoldedChange, review: &Review, renderer: &MessageRenderer<'_>) -> Vec<String> {
+    let Some([t, o, f]) = folded.changes.first() else { return Vec::new() };
+    let field = &review.targets[*t].objects()[*o].fields[*f];
+    let at = location(field.at[1].or(field.at[0]), renderer).unwrap_or_default();
+    let counts = kinds_of(folded, review);
+    let name = field.path.elements().last().map(ToString::to_string).unwrap_or_default();
+    vec![format!("* {name} at {at} changes {counts}: {}", values(field))]
+}
+
+/// Returns the number of objects of each kind: `14 Deployments, 2 Jobs`.
+pub(super) fn kinds_of(folded: &FoldedChange, review: &Review) -> String {
+    let mut objects: Vec<(usize, usize)> = folded.changes.iter().map(|[t, o, _]| (*t, *o)).collect();
+    objects.dedup();
+    let mut kinds: Vec<(String, usize)> = Vec::new();
+    for (t, o) in objects {
+        let kind = review.targets[t].objects()[o].id.gvk.kind.to_string();
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((kind, 1)),
+        }
+    }
+    kinds.iter().map(|(kind, count)| counted(*count, kind)).collect::<Vec<_>>().join(", ")
+}
+
+fn target_lines(
+    review: &Review,
+    target: &TargetReview,
+    renderer: &MessageRenderer<'_>,
+    is_hidden: impl Fn(usize, usize) -> bool,
+) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (o, object) in target.objects().iter().enumerate() {
+        let is_shown = |f: usize| !is_hidden(o, f);
+        if object.is_whole() || !object.dangers.is_empty() || (0..object.fields.len()).any(is_shown) {
+            lines.extend(object_lines(object, renderer, is_shown));
+        }
+    }
+    if let TargetOutcome::Compared(changes) = &target.outcome
+        && changes.is_reordered
+    {
+        lines.push("~ the order of the objects".into());
+    }
+    let is_named = target.failure().is_some() || target.presence != Presence::Both;
+    if review.targets.len() > 1 && (!lines.is_empty() || is_named) {
+        lines.insert(0, target_line(target));
+    }
+    lines
+}
+
+fn object_lines(
+    object: &ObjectChange,
+    renderer: &MessageRenderer<'_>,
+    is_shown: impl Fn(usize) -> bool,
+) -> Vec<String> {
+    let from = object.origin().map(|from| format!(", from {from}")).unwrap_or_default();
+    let mut lines =
+        vec![format!("{} {} {}{from}", object.action.sign(), shown_name(&object.id), object.action.as_str())];
+    for danger in &object.dangers {
+        let at = danger.finding.labels().first().and_then(|label| location(Some(label.span), renderer));
+        let at = at.map(|at| format!(" at {at}")).unwrap_or_default();
+        lines.push(format!("!   {}: {}{at}", danger.finding.code(), danger.finding.message()));
+    }
+    for (_, field) in object.fields.iter().enumerate().filter(|(f, _)| is_shown(*f)) {
+        if !object.is_whole() {
+            lines.push(format!("    {}: {}", field.path, values(field)));
+        }
+        lines.extend(cause(field, renderer).map(|cause| format!("        {cause}")));
+    }
+    lines
+}
+
+/// Formats an old and a new text on one line.
+pub(super) fn values_of(old: Option<&str>, new: Option<&str>) -> String {
+    format!("{} -> {}", old.unwrap_or("(none)"), new.unwrap_or("(none)"))
+}
+
+/// Formats the old and the new value on one line.
+pub(super) fn values(field: &FieldChange) -> String {
+    format!("{} -> {}", short_value(field.old.as_ref()), short_value(field.new.as_ref()))
+}
+
+/// Returns the unified diffs of all objects. The lines before each one have the locations that caused the changes.
+///
+/// # Errors
+/// A value cannot be printed as YAML.
+pub fn unified_review(review: &Review, renderer: &MessageRenderer<'_>) -> Result<Vec<String>> {
+    let mut lines = Vec::new();
+    for (target, object) in review.objects() {
+        let file = |id: &ResId| {
+            let gvk = id.gvk.api_version().replace('/', ".");
+            format!("{gvk}.{}.{}.{}", id.gvk.kind, id.namespace, id.name)
+        };
+        let prefix =
+            if review.targets.len() > 1 { format!("{}/", target.target.display()) } else { String::new() };
+        let old = format!("OLD/{prefix}{}", file(object.former.as_ref().unwrap_or(&object.id)));
+        let new = format!("NEW/{prefix}{}", file(&object.id));
+        let texts = [canonical(object.old.as_ref())?, canonical(object.new.as_ref())?];
+        let diff = unified_lines([&old, &new], [&texts[0], &texts[1]]);
+        lines.push(format!("diff -u -N {old} {new}"));
+        for field in &object.fields {
+            lines.extend(cause(field, renderer).map(|cause| format!("# {} {cause}", field.path)));
+        }
+        lines.extend(diff);
+    }
+    Ok(lines)
+}
+
+/// Returns the path of each changed field of all objects.
+#[must_use]
+pub fn paths_of_review(review: &Review) -> Vec<String> {
+    review.objects().flat_map(|(_, object)| path_lines(&object.shown())).collect()
+}
+
+/// Formats the summary: `3 objects: 1 created, 1 changed, 1 unchanged`.
+#[must_use]
+pub fn summary(review: &Review) -> String {
+    let of = |action: Action| review.objects().filter(|(_, object)| object.action == action).count();
+    let unchanged: usize = review.targets.iter().map(unchanged).sum();
+    let failed = review.targets.iter().filter(|target| target.failure().is_some()).count();
+    let all = review.objects().count() + unchanged;
+    let mut counts: Vec<(usize, String)> =
+        [Action::Created, Action::Changed, Action::Renamed, Action::Moved, Action::Deleted]
+            .into_iter()
+            .map(|action| (of(action), action.as_str().to_string()))
+            .collect();
+    counts.push((unchanged, "unchanged".into()));
+    counts.retain(|(count, _)| *count > 0);
+    let parts: Vec<_> = counts.iter().map(|(count, word)| format!("{count} {word}")).collect();
+    let mut text = counted(all, "object");
+    if !parts.is_empty() {
+        text = format!("{text}: {}", parts.join(", "));
+    }
+    let targets = review.targets.len() + review.unaffected;
+    if targets > 1 {
+        let changed = review.targets.iter().filter(|target| target.is_changed()).count();
+        text = format!("{changed} of {} changed; {text}", counted(targets, "target"));
+    }
+    let dangers: usize = review.objects().map(|(_, object)| object.dangers.len()).sum();
+    let ignored: usize = review.targets.iter().map(ignored).sum();
+    let more = [
+        (dangers, "danger", ""),
+        (review.suppressed, "danger", " suppressed"),
+        (ignored, "change", " ignored"),
+        (failed, "target", " not compared"),
+    ];
+    for (count, what, words) in more.into_iter().filter(|(count, ..)| *count > 0) {
+        text = format!("{text}; {}{words}", counted(count, what));
+    }
+    text
+}
+
+fn ignored(target: &TargetReview) -> usize {
+    match &target.outcome {
+        TargetOutcome::Compared(changes) => changes.ignored,
+        TargetOutcome::Failed(_) => 0,
+    }
+}
+
+fn unchanged(target: &TargetReview) -> usize {
+    match &target.outcome {
+        TargetOutcome::Compared(changes) => changes.unchanged,
+        TargetOutcome::Failed(_) => 0,
+    }
+}

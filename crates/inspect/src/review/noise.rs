@@ -1,0 +1,72 @@
+//! Changes that reviewers ignore.
+
+use regex::Regex;
+
+use super::changes::FieldChange;
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::path::{is_within, pointer_to};
+use smp_text::yaml::Node;
+
+/// The fields that `--ignore-noise` ignores: certificates that controllers fill in, hashes of configuration that
+/// restart Pods, and the version of the chart that rendered an object.
+const NOISE: [&str; 3] =
+    [r"(^|\.)caBundle$", r#"annotations(\.|\[")checksum/"#, r#"labels\["helm\.sh/chart"\]$"#];
+
+/// The changes that are ignored.
+#[derive(Debug, Clone, Default)]
+pub struct NoiseRules {
+    /// JSON pointers to ignored values.
+    pointers: Vec<String>,
+    /// Ignored kinds.
+    kinds: Vec<String>,
+    /// Regular expressions of ignored field paths.
+    paths: Vec<Regex>,
+}
+
+impl NoiseRules {
+    /// Creates rules from a list of JSON pointers (`/spec/replicas`), kinds (`ConfigMap`) and regular expressions of
+    /// field paths.
+    ///
+    /// # Errors
+    /// A regular expression is invalid.
+    pub fn new<'t>(ignored: impl IntoIterator<Item = &'t str>, with_defaults: bool) -> Result<Self> {
+        let mut rules = Self::default();
+        let defaults = if with_defaults { &NOISE[..] } else { &[] };
+        for text in defaults.iter().copied().chain(ignored) {
+            let is_kind = text.starts_with(|c: char| c.is_ascii_uppercase())
+                && text.chars().all(|c| c.is_ascii_alphanumeric());
+            if text.starts_with('/') {
+                rules.pointers.push(text.to_string());
+            } else if is_kind {
+                rules.kinds.push(text.to_string());
+            } else {
+                let regex = Regex::new(text).map_err(|error| {
+                    let message = format!("`{text}` is not a regular expression: {error}");
+                    Diagnostic::error(Code::Usage, message)
+                        .help("pass a JSON pointer, a kind, or a regular expression")
+                })?;
+                rules.paths.push(regex);
+            }
+        }
+        Ok(rules)
+    }
+
+    /// Returns true if all changes of a kind are ignored.
+    pub(super) fn ignores_kind(&self, kind: &str) -> bool {
+        self.kinds.iter().any(|ignored| ignored == kind)
+    }
+
+    /// Returns true if the change of a field is ignored.
+    pub(super) fn ignores(&self, change: &FieldChange, [old, new]: [Option<&Node>; 2]) -> bool {
+        let path = change.path.to_string();
+        if self.paths.iter().any(|ignored| ignored.is_match(&path)) {
+            return true;
+        }
+        let node = if change.new.is_some() { new } else { old };
+        let pointer = || node.map(|node| pointer_to(&change.path.positions(node))).unwrap_or_default();
+        !self.pointers.is_empty() && {
+            let pointer = pointer();
+            self.pointers.iter().any(|ignored| is_within(ignored, &pointer))
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The result of comparing targets.
+
+use std::path::PathBuf;
+
+use super::changes::{BuildChanges, ObjectChange};
+use smp_text::diagnostic::Diagnostic;
+
+/// The sides on which a target exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// On both.
+    Both,
+    /// Only on the new side.
+    Added,
+    /// Only on the old side.
+    Removed,
+}
+
+impl Presence {
+    /// Returns the word for the change of the target.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Both => "changed",
+            Self::Added => "added",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+/// The comparison of a target.
+#[derive(Debug, Clone)]
+pub enum TargetOutcome {
+    /// Both sides were built.
+    Compared(BuildChanges),
+    /// At least one side does not build: the errors of the old and the new side.
+    Failed([Option<Diagnostic>; 2]),
+}
+
+/// A target with its changes.
+#[derive(Debug, Clone)]
+pub struct TargetReview {
+    /// The target as it is shown.
+    pub target: PathBuf,
+    /// The sides on which it exists.
+    pub presence: Presence,
+    /// The result.
+    pub outcome: TargetOutcome,
+}
+
+impl TargetReview {
+    /// Returns the changed objects.
+    #[must_use]
+    pub fn objects(&self) -> &[ObjectChange] {
+        match &self.outcome {
+            TargetOutcome::Compared(changes) => &changes.objects,
+            TargetOutcome::Failed(_) => &[],
+        }
+    }
+
+    /// Returns the words for a target that was not compared: `failed at base`, `fails now` or `fails in both`.
+    #[must_use]
+    pub fn failure(&self) -> Option<&'static str> {
+        match &self.outcome {
+            TargetOutcome::Compared(_) => None,
+            TargetOutcome::Failed([_, None]) => Some("failed at base"),
+            TargetOutcome::Failed([None, _]) => Some("fails now"),
+            TargetOutcome::Failed(_) => Some("fails in both"),
+        }
+    }
+
+    /// Returns true if the target changed.
+    #[must_use]
+    pub fn is_changed(&self) -> bool {
+        match &self.outcome {
+            TargetOutcome::Compared(changes) => !changes.is_empty() || self.presence != Presence::Both,
+            TargetOutcome::Failed(_) => false,
+        }
+    }
+}
+
+/// The comparison of all targets.
+#[derive(Debug, Clone, Default)]
+pub struct Review {
+    /// The targets, in order, except for those that cannot have changed.
+    pub targets: Vec<TargetReview>,
+    /// The number of targets that cannot have changed, because nothing that they read did.
+    pub unaffected: usize,
+    /// The number of suppressed dangers.
+    pub suppressed: usize,
+}
+
+impl Review {
+    /// Returns true if any target changed.
+    #[must_use]
+    pub fn is_changed(&self) -> bool {
+        self.targets.iter().any(TargetReview::is_changed)
+    }
+
+    /// Returns true if a target could not be compared.
+    #[must_use]
+    pub fn has_failures(&self) -> bool {
+        self.targets.iter().any(|target| target.failure().is_some())
+    }
+
+    /// Returns the changed objects of all targets.
+    pub fn objects(&self) -> impl Iterator<Item = (&TargetReview, &ObjectChange)> {
+        self.targets.iter().flat_map(|target| target.objects().iter().map(move |object| (target, object)))
+    }
+}

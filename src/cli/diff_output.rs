@@ -1,0 +1,44 @@
+//! The output formats and exit statuses of comparisons.
+
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+
+use super::{Outcome, report};
+use smp_text::source::SourceMap;
+
+/// The output format of differences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum DiffOutput {
+    /// Changed fields with the lines of files that changed them (two builds)
+    Text,
+    /// Unified diffs, or the output of KUBECTL_EXTERNAL_DIFF
+    Unified,
+    /// The old and new value of each changed field
+    Fields,
+    /// The path of each changed field
+    Paths,
+    /// The change of each object, its dangers, and short values of changed fields (cluster)
+    Plan,
+    /// A JSON object with all changes
+    Json,
+    /// Markdown (two builds)
+    Markdown,
+    /// JSON array of comments for GitHub, each short enough (two builds)
+    Github,
+    /// One self-contained HTML page (two builds)
+    Html,
+}
+
+/// The exit status if there are differences.
+pub(super) const DIFFERENT: u8 = 1;
+/// The exit status of errors. `diff` and `kubectl diff` use values above 1 for them.
+pub(super) const ERROR: u8 = 2;
+
+/// Reports a failure with the exit status of `diff` for errors.
+pub(super) fn with_error_status(outcome: Outcome, sources: &SourceMap) -> Outcome {
+    outcome.or_else(|failure| {
+        report(&failure, sources);
+        Ok(ExitCode::from(ERROR))
+    })
+}

@@ -1,0 +1,154 @@
+//! The flags of comparing two builds.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[cfg(feature = "git")]
+use super::revisions::RevisionRange;
+use crate::cli::diff_output::DiffOutput;
+use crate::cli::select::SelectArgs;
+use crate::cli::target::TargetArgs;
+use smp_inspect::check::{Finder, code_by_name, nearest_code, rule_by_code};
+use smp_inspect::review::{CompareOptions, NoiseRules, Presence, Review, TargetOutcome};
+use smp_text::diagnostic::{Code, Diagnostic};
+
+/// The flags of comparing a cluster, which have no effect on two builds.
+#[cfg(feature = "cluster")]
+const CLUSTER_FLAGS: [&str; 12] = [
+    "filename",
+    "selector",
+    "field_manager",
+    "force_conflicts",
+    "force_conflicts_with",
+    "live",
+    "replace_immutable",
+    "show_managed_fields",
+    "concurrency",
+    "validate",
+    "applyset",
+    "strip_server_fields",
+];
+#[cfg(not(feature = "cluster"))]
+const CLUSTER_FLAGS: [&str; 0] = [];
+
+/// The flags that select what to compare with.
+#[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(in crate::cli) struct ReviewArgs {
+    /// Compare with the bases of the target: what the overlay itself changes
+    #[arg(long, conflicts_with_all = CLUSTER_FLAGS, conflicts_with = "against")]
+    pub(super) against_base: bool,
+
+    /// Compare with another target, manifest or directory, or - for standard input
+    ///
+    /// With --recursive, targets with the same path below both directories are compared.
+    #[arg(long, value_name = "TARGET", conflicts_with_all = CLUSTER_FLAGS)]
+    pub(super) against: Option<PathBuf>,
+
+    /// Compare revisions of git: A with the working tree, A..B, or A...B from their merge base
+    ///
+    /// The files of revisions are read from the object database. Nothing is checked out.
+    #[cfg(feature = "git")]
+    #[arg(long, value_name = "REV", conflicts_with_all = CLUSTER_FLAGS, conflicts_with_all = ["against_base", "against"])]
+    pub(super) rev: Option<RevisionRange>,
+
+    /// Trust the new revision: fetch its remote references, and accept its suppressions
+    #[cfg(feature = "git")]
+    #[arg(long, requires = "rev", hide_short_help = true)]
+    pub(super) trust_head: bool,
+
+    /// Only fail for dangerous changes: `danger`, or codes of rules
+    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = fail_code, conflicts_with_all = CLUSTER_FLAGS)]
+    fail_on: Vec<FailCode>,
+
+    /// Only print counts: objects by kind, images, dangers, failed targets
+    #[arg(long, conflicts_with_all = CLUSTER_FLAGS)]
+    pub(super) summary: bool,
+
+    /// Ignore changes of a JSON pointer, a kind, or field paths that match a regular expression
+    #[arg(long, value_name = "PATTERN", conflicts_with_all = CLUSTER_FLAGS, hide_short_help = true)]
+    ignore: Vec<String>,
+
+    /// Ignore CA bundles, checksum annotations and chart labels
+    #[arg(long, conflicts_with_all = CLUSTER_FLAGS, hide_short_help = true)]
+    ignore_noise: bool,
+}
+
+/// A value of `--fail-on`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FailCode {
+    /// Any danger.
+    Danger,
+    /// The dangers of a rule.
+    Rule(Code),
+}
+
+fn fail_code(text: &str) -> Result<FailCode, String> {
+    if text == "danger" {
+        return Ok(FailCode::Danger);
+    }
+    let code = code_by_name(text)
+        .filter(|code| rule_by_code(*code).is_some_and(|rule| matches!(rule.finder, Finder::Change(_))));
+    code.map(FailCode::Rule).ok_or_else(|| {
+        let near = nearest_code(text).map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
+        format!("not a rule about dangerous changes{near}: `kubectl smp check --list` lists them")
+    })
+}
+
+impl ReviewArgs {
+    /// Returns true if two builds are to be compared.
+    pub(in crate::cli) fn is_given(&self) -> bool {
+        self.against_base || self.against.is_some() || self.has_revisions()
+    }
+
+    #[cfg(feature = "git")]
+    fn has_revisions(&self) -> bool {
+        self.rev.is_some()
+    }
+
+    #[cfg(not(feature = "git"))]
+    #[expect(clippy::unused_self, reason = "the flag needs the feature `git`")]
+    fn has_revisions(&self) -> bool {
+        false
+    }
+
+    pub(super) fn options(&self, show_secrets: bool) -> Result<CompareOptions, Diagnostic> {
+        let noise = NoiseRules::new(self.ignore.iter().map(String::as_str), self.ignore_noise)?;
+        Ok(CompareOptions { show_secrets, noise })
+    }
+
+    /// Returns true if the changes are a failure.
+    pub(super) fn is_failure(&self, review: &Review) -> bool {
+        if self.fail_on.is_empty() {
+            // With revisions, a target that builds again is a change and no failure.
+            let is_fixed = |target: &smp_inspect::review::TargetReview| {
+                self.has_revisions() && matches!(target.outcome, TargetOutcome::Failed([Some(_), None]))
+            };
+            return review.is_changed() || review.targets.iter().any(is_fixed);
+        }
+        let is_meant = |code: Code| {
+            self.fail_on.iter().any(|one| matches!(one, FailCode::Danger) || *one == FailCode::Rule(code))
+        };
+        review.objects().flat_map(|(_, object)| &object.dangers).any(|danger| is_meant(danger.finding.code()))
+    }
+
+    /// Returns true if a target could not be compared although it should build.
+    pub(super) fn has_failures(&self, review: &Review) -> bool {
+        review.targets.iter().any(|target| match &target.outcome {
+            TargetOutcome::Compared(_) => false,
+            TargetOutcome::Failed([_, None]) => !self.has_revisions() || target.presence != Presence::Both,
+            TargetOutcome::Failed(_) => true,
+        })
+    }
+}
+
+/// The flags of a comparison of builds.
+#[derive(Clone, Copy)]
+pub(in crate::cli) struct ReviewRequest<'a> {
+    pub(in crate::cli) select: &'a SelectArgs,
+    pub(in crate::cli) target: &'a TargetArgs,
+    pub(in crate::cli) review: &'a ReviewArgs,
+    pub(in crate::cli) format: DiffOutput,
+    pub(in crate::cli) show_secrets: bool,
+}

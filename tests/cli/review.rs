@@ -1,0 +1,488 @@
+//! `diff` compares two builds without a cluster.
+
+use kubectl_smp_testing::program::{command, run, run_with_stdin, stderr, stdout, temp_dir_from_text};
+use tempfile::TempDir;
+
+const SHOP: &str = "\
+-- base/kustomization.yaml --
+resources: [web.yaml]
+-- base/web.yaml --
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 1
+  template:
+    spec:
+      containers:
+      - name: web
+        image: nginx:1.27
+        env: [{name: A, value: b}]
+      - name: log
+        image: log:1
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: login}
+stringData: {password: hunter2}
+-- prod/kustomization.yaml --
+resources: [../base, settings.yaml]
+namePrefix: prod-
+images:
+- name: nginx
+  newTag: '1.28'
+patches:
+- patch: |-
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      replicas: 3
+      template:
+        spec:
+          containers:
+          - name: web
+            env:
+            - $patch: delete
+              name: A
+- patch: |-
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: login}
+    stringData: {password: other}
+-- prod/settings.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+";
+
+fn shop() -> TempDir {
+    temp_dir_from_text(SHOP)
+}
+
+#[test]
+fn changes_of_an_overlay_are_shown_with_the_lines_that_caused_them() {
+    let home = shop();
+    let output = run(home.path(), &["diff", "prod", "--against-base"]);
+    assert_eq!(output.status.code(), Some(1));
+    insta::assert_snapshot!(stdout(&output), @r#"
+    + configmap/prod-settings created
+            at prod/settings.yaml:2
+    ~ secret/prod-login renamed, from login
+        metadata.name: login -> prod-login
+            at prod/kustomization.yaml:2 (was at base/web.yaml:17)
+        stringData.password: *** (before, sha256 4ddb) -> *** (after, sha256 d448)
+            at prod/kustomization.yaml:24 (was at base/web.yaml:18)
+    ~ deployment.apps/prod-web renamed, from web
+        metadata.name: web -> prod-web
+            at prod/kustomization.yaml:2 (was at base/web.yaml:3)
+        spec.replicas: 1 -> 3
+            at prod/kustomization.yaml:12 (was at base/web.yaml:5)
+        spec.template.spec.containers[name=web].image: nginx:1.27 -> nginx:1.28
+            at prod/kustomization.yaml:5 (was at base/web.yaml:10)
+        spec.template.spec.containers[name=web].env[name=A]: {"name":"A","value":"b"} -> (none)
+            at prod/kustomization.yaml:18 (was at base/web.yaml:11)
+    "#);
+    assert_eq!(stderr(&output), "note: 3 objects: 1 created, 2 renamed\n");
+}
+
+#[test]
+fn unified_diffs_have_the_causes_as_comments() {
+    let home = shop();
+    let output = run(home.path(), &["diff", "prod", "--against", "base", "-o", "unified"]);
+    assert_eq!(output.status.code(), Some(1));
+    insta::assert_snapshot!(stdout(&output), @r#"
+    diff -u -N OLD/v1.ConfigMap..prod-settings NEW/v1.ConfigMap..prod-settings
+    # . at prod/settings.yaml:2
+    --- OLD/v1.ConfigMap..prod-settings
+    +++ NEW/v1.ConfigMap..prod-settings
+    @@ -0,0 +1,4 @@
+    +apiVersion: v1
+    +kind: ConfigMap
+    +metadata:
+    +  name: prod-settings
+    diff -u -N OLD/v1.Secret..login NEW/v1.Secret..prod-login
+    # metadata.name at prod/kustomization.yaml:2 (was at base/web.yaml:17)
+    # stringData.password at prod/kustomization.yaml:24 (was at base/web.yaml:18)
+    --- OLD/v1.Secret..login
+    +++ NEW/v1.Secret..prod-login
+    @@ -1,6 +1,6 @@
+     apiVersion: v1
+     kind: Secret
+     metadata:
+    -  name: login
+    +  name: prod-login
+     stringData:
+    -  password: '*** (before, sha256 4ddb)'
+    +  password: '*** (after, sha256 d448)'
+    diff -u -N OLD/apps.v1.Deployment..web NEW/apps.v1.Deployment..prod-web
+    # metadata.name at prod/kustomization.yaml:2 (was at base/web.yaml:3)
+    # spec.replicas at prod/kustomization.yaml:12 (was at base/web.yaml:5)
+    # spec.template.spec.containers[name=web].image at prod/kustomization.yaml:5 (was at base/web.yaml:10)
+    # spec.template.spec.containers[name=web].env[name=A] at prod/kustomization.yaml:18 (was at base/web.yaml:11)
+    --- OLD/apps.v1.Deployment..web
+    +++ NEW/apps.v1.Deployment..prod-web
+    @@ -1,16 +1,14 @@
+     apiVersion: apps/v1
+     kind: Deployment
+     metadata:
+    -  name: web
+    +  name: prod-web
+     spec:
+    -  replicas: 1
+    +  replicas: 3
+       template:
+         spec:
+           containers:
+    -      - env:
+    -        - name: A
+    -          value: b
+    -        image: nginx:1.27
+    +      - env: []
+    +        image: nginx:1.28
+             name: web
+           - image: log:1
+             name: log
+    "#);
+}
+
+#[test]
+fn json_has_values_and_locations_of_both_sides() {
+    let home = shop();
+    let output = run(home.path(), &["diff", "prod", "--against", "base", "-o", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let objects = report["targets"][0]["objects"].as_array().expect("objects");
+    let web = objects.iter().find(|object| object["kind"] == "Deployment").expect("the Deployment");
+    assert_eq!((&web["change"], &web["former"]["name"]), (&"renamed".into(), &"web".into()));
+    let image = &web["fields"][2];
+    assert_eq!(image["path"], "spec.template.spec.containers[name=web].image");
+    assert_eq!((&image["old"], &image["new"]), (&"nginx:1.27".into(), &"nginx:1.28".into()));
+    assert_eq!(
+        (&image["oldLocation"]["file"], &image["oldLocation"]["line"]),
+        (&"base/web.yaml".into(), &10.into())
+    );
+    assert_eq!(image["newLocation"]["file"], "prod/kustomization.yaml");
+}
+
+#[test]
+fn equal_builds_have_exit_status_0() {
+    let home = shop();
+    let output = run(home.path(), &["diff", "prod", "--against", "prod"]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""));
+    let built = run(home.path(), &["build", "prod"]);
+    let output = run_with_stdin(command(home.path(), &["diff", "-", "--against", "prod"]), &stdout(&built));
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""), "{}", stderr(&output));
+}
+
+#[test]
+fn comments_and_quotes_are_no_changes_and_the_order_of_entries_is() {
+    let pod = |containers: &str| {
+        format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec:\n  containers: {containers}\n")
+    };
+    let files = [
+        ("a.yaml", pod("[{name: x, image: 'i'}, {name: y, image: j}]")),
+        ("b.yaml", pod("[{name: x, image: i}, {image: j, name: y}] # note")),
+        ("c.yaml", pod("[{name: y, image: j}, {name: x, image: i}]")),
+    ];
+    let texts: Vec<String> = files.iter().map(|(path, text)| format!("-- {path} --\n{text}")).collect();
+    let text = texts.concat();
+    let home = temp_dir_from_text(&text);
+    let output = run(home.path(), &["diff", "b.yaml", "--against", "a.yaml"]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""), "{}", stderr(&output));
+    let output = run(home.path(), &["diff", "c.yaml", "--against", "a.yaml", "-o", "paths"]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), "pod/a: spec.containers\n"));
+}
+
+#[test]
+fn targets_below_two_directories_are_paired_by_path() {
+    let home = temp_dir_from_text(
+        "\
+-- old/a/kustomization.yaml --
+configMapGenerator: [{name: a, literals: [x=1]}]
+-- old/gone/kustomization.yaml --
+configMapGenerator: [{name: gone, literals: [x=1]}]
+-- new/a/kustomization.yaml --
+configMapGenerator: [{name: a, literals: [x=2]}]
+-- new/added/kustomization.yaml --
+resources: [missing.yaml]
+",
+    );
+    let output = run(home.path(), &["diff", "-R", "new", "--against", "old"]);
+    assert_eq!(output.status.code(), Some(2));
+    insta::assert_snapshot!(stdout(&output), @r#"
+    new/a
+    ~ configmap/a-d5gm26dhhd renamed, from a-hmg6f82fh6
+        metadata.name: a-hmg6f82fh6 -> a-d5gm26dhhd
+            at new/a/kustomization.yaml:1 (was at old/a/kustomization.yaml:1)
+        data.x: 1 -> 2
+            at new/a/kustomization.yaml:1 (was at old/a/kustomization.yaml:1)
+    new/added: fails now
+    old/gone: removed
+    - configmap/gone-hmg6f82fh6 deleted
+            was at old/gone/kustomization.yaml:1
+    "#);
+    assert!(stderr(&output).contains("= note: fails now\n"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains(
+            "note: 2 of 3 targets changed; 2 objects: 1 renamed, 1 deleted; 1 target not compared\n"
+        ),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn changes_of_many_objects_by_one_line_are_folded() {
+    let deployment = |name: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}}}\nspec: {{template: {{spec: \
+             {{containers: [{{name: c, image: nginx}}]}}}}}}\n---\n"
+        )
+    };
+    let all: String = ["a", "b", "c", "d"].map(deployment).concat();
+    let home = temp_dir_from_text(&format!(
+        "-- base/kustomization.yaml --\nresources: [all.yaml]\n-- base/all.yaml --\n{all}-- prod/kustomization.yaml \
+         --\nresources: [../base]\nimages: [{{name: nginx, newTag: '2'}}]\nreplicas: [{{name: b, count: 2}}]\n"
+    ));
+    let output = run(home.path(), &["diff", "prod", "--against-base"]);
+    insta::assert_snapshot!(stdout(&output), @r"
+    * image at prod/kustomization.yaml:2 changes 4 Deployments: nginx -> nginx:2
+    ~ deployment.apps/b changed
+        spec.replicas: (none) -> 2
+            at prod/kustomization.yaml:3
+    ");
+}
+
+#[cfg(feature = "git")]
+mod revisions {
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::*;
+    use kubectl_smp_testing::program::write;
+
+    /// Commits all files of a directory.
+    fn commit(home: &Path) {
+        let script =
+            "git init -q . && git add -A . && git -c user.name=a -c user.email=a@example.com commit -qm x";
+        let status = Command::new("sh").args(["-c", script]).current_dir(home).status();
+        assert!(status.expect("git runs").success());
+    }
+
+    /// Creates a repository with three overlays over one base, and one target of its own.
+    fn repository() -> TempDir {
+        let overlay = |name: &str| {
+            format!(
+                "-- {name}/kustomization.yaml --\nresources: [../base]\nnamePrefix: {name}-\nimages: []\n"
+            )
+        };
+        let web = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  template:\n    spec:\n      \
+                   containers:\n      - name: web\n        image: nginx:1.27\n";
+        let all = ["a", "b", "c"].map(overlay).concat();
+        let home = temp_dir_from_text(&format!(
+            "-- base/kustomization.yaml --\nresources: [web.yaml]\n-- base/web.yaml --\n{web}{all}-- own/kustomization.yaml \
+             --\nconfigMapGenerator: [{{name: own, literals: [x=1]}}]\n"
+        ));
+        commit(home.path());
+        home
+    }
+
+    fn edit(home: &Path, file: &str, from: &str, to: &str) {
+        let text = std::fs::read_to_string(home.join(file)).expect("a file");
+        assert!(text.contains(from), "{file}: {from}");
+        write(&home.join(file), &text.replace(from, to));
+    }
+
+    fn lines(home: &Path, args: &[&str]) -> Vec<String> {
+        let output = run(home, args);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        stdout(&output).lines().map(str::to_string).collect()
+    }
+
+    #[test]
+    fn working_tree_is_compared_with_a_revision() {
+        let home = repository();
+        let output = run(home.path(), &["diff", "--rev", "HEAD", "-R"]);
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""), "{}", stderr(&output));
+        edit(home.path(), "base/web.yaml", "1.27", "1.28");
+        let output = run(home.path(), &["diff", "--rev", "HEAD", "-R"]);
+        assert_eq!(output.status.code(), Some(1));
+        let want = "* image at base/web.yaml:10 changes 4 Deployments: nginx:1.27 -> nginx:1.28\n";
+        assert_eq!(stdout(&output), want);
+        assert_eq!(stderr(&output), "note: 4 of 5 targets changed; 4 objects: 4 changed\n");
+    }
+
+    #[test]
+    fn two_revisions_are_compared_without_the_working_tree() {
+        let home = repository();
+        edit(home.path(), "own/kustomization.yaml", "x=1", "x=2");
+        commit(home.path());
+        write(&home.path().join("own/kustomization.yaml"), "not YAML: [");
+        for range in ["HEAD~1..HEAD", "HEAD~1...", "HEAD~1...HEAD"] {
+            let output = run(home.path(), &["diff", "--rev", range, "-R", "-o", "paths"]);
+            let want = "configmap/own-d5gm26dhhd: metadata.name\nconfigmap/own-d5gm26dhhd: data.x\n";
+            assert!(
+                stdout(&output).contains("data.x") && output.status.code() == Some(1),
+                "{range} {want} {}",
+                stderr(&output)
+            );
+        }
+        let output = run(home.path(), &["diff", "--rev", "HEAD", "own"]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("fails now"), "{}", stderr(&output));
+    }
+
+    #[test]
+    fn affected_targets_are_those_that_read_what_changed() {
+        let home = repository();
+        assert_eq!(lines(home.path(), &["affected", "--rev", "HEAD", "-R"]), [""; 0]);
+        edit(home.path(), "a/kustomization.yaml", "images: []", "images: [] # same output");
+        edit(home.path(), "own/kustomization.yaml", "x=1", "x=2");
+        assert_eq!(lines(home.path(), &["affected", "--rev", "HEAD", "-R"]), ["a", "own"]);
+        assert_eq!(lines(home.path(), &["affected", "--rev", "HEAD", "-R", "--exact"]), ["own"]);
+        edit(home.path(), "base/web.yaml", "replicas: 2", "replicas: 3");
+        assert_eq!(lines(home.path(), &["affected", "--rev", "HEAD", "-R"]), ["a", "b", "base", "c", "own"]);
+        // A name that the build looked for and did not find.
+        commit(home.path());
+        write(&home.path().join("b/kustomization.yml"), "resources: []\n");
+        assert_eq!(lines(home.path(), &["affected", "--rev", "HEAD", "-R", "--exact"]), ["b"]);
+        let json = lines(home.path(), &["affected", "--rev", "HEAD", "b", "-o", "json"]).concat();
+        assert!(json.contains("b/kustomization.yml") && json.contains("existence"), "{json}");
+    }
+
+    #[test]
+    fn missing_revisions_are_reported() {
+        let home = repository();
+        let output = run(home.path(), &["diff", "--rev", "nowhere", "-R"]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("cannot read the git revision `nowhere`"), "{}", stderr(&output));
+        let none = temp_dir_from_text("-- a.yaml --\n");
+        let output = run(none.path(), &["affected", "--rev", "HEAD"]);
+        assert!(stderr(&output).contains("git repository"), "{}", stderr(&output));
+    }
+
+    #[test]
+    fn lfs_pointers_are_reported() {
+        let home = repository();
+        let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 10\n";
+        write(&home.path().join("base/web.yaml"), pointer);
+        commit(home.path());
+        let output = run(home.path(), &["diff", "--rev", "HEAD~1..HEAD", "a"]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("pointer of Git LFS"), "{}", stderr(&output));
+    }
+
+    #[test]
+    fn dangers_fail_only_on_request_and_cannot_be_suppressed_by_the_change() {
+        let home = repository();
+        edit(home.path(), "base/web.yaml", "replicas: 2", "replicas: 0 # smp:ignore no-replicas off");
+        let args = ["diff", "--rev", "HEAD", "a"];
+        let output = run(home.path(), &args);
+        assert!(
+            stdout(&output).contains("!   no-replicas: the workload is scaled to zero at base/web.yaml:5"),
+            "{}",
+            stdout(&output)
+        );
+        let status = |more: &[&str]| run(home.path(), &[&args[..], more].concat()).status.code();
+        assert_eq!(status(&["--fail-on", "danger"]), Some(1));
+        assert_eq!(status(&["--fail-on", "no-replicas"]), Some(1));
+        assert_eq!(status(&["--fail-on", "removed-probe"]), Some(0));
+        assert_eq!(status(&["--fail-on", "danger", "--trust-head"]), Some(0));
+        assert_eq!(status(&["--fail-on", "unmatched-image"]), Some(2));
+        edit(home.path(), "base/web.yaml", "replicas: 0", "replicas: 2");
+        commit(home.path());
+        edit(home.path(), "base/web.yaml", "replicas: 2", "replicas: 0");
+        let output = run(home.path(), &[&args[..], &["--fail-on", "danger"]].concat());
+        assert_eq!(output.status.code(), Some(0), "the comment is in the base revision: {}", stdout(&output));
+        assert!(stderr(&output).contains("1 danger suppressed"), "{}", stderr(&output));
+    }
+
+    #[test]
+    fn summary_counts_kinds_images_and_dangers() {
+        let home = repository();
+        edit(home.path(), "base/web.yaml", "nginx:1.27", "nginx:2.0");
+        let output = run(home.path(), &["diff", "--rev", "HEAD", "-R", "--summary"]);
+        insta::assert_snapshot!(stdout(&output), @r"
+        4 of 5 targets changed; 4 objects: 4 changed; 4 dangers
+        ~ changed 4 Deployments
+        ~ image nginx:1.27 -> nginx:2.0 in 4 containers at base/web.yaml:10
+        ! major-version: 4 changes
+        ");
+    }
+}
+
+#[test]
+fn noise_is_ignored_on_request() {
+    let map = |hash: &str| {
+        format!(
+            "apiVersion: v1\nkind: Service\nmetadata: {{name: a, annotations: {{checksum/config: {hash}}}}}\nspec: {{clusterIP: None}}\n"
+        )
+    };
+    let home = temp_dir_from_text(&format!("-- a.yaml --\n{}-- b.yaml --\n{}", map("x"), map("y")));
+    let args = ["diff", "b.yaml", "--against", "a.yaml"];
+    let status = |more: &[&str]| run(home.path(), &[&args[..], more].concat()).status.code();
+    assert_eq!(status(&[]), Some(1));
+    assert_eq!(status(&["--ignore-noise"]), Some(0));
+    assert_eq!(status(&["--ignore", "/metadata/annotations"]), Some(0));
+    assert_eq!(status(&["--ignore", "Service"]), Some(0));
+    assert_eq!(status(&["--ignore", "checksum"]), Some(0));
+    assert_eq!(status(&["--ignore", "/spec"]), Some(1));
+    assert_eq!(status(&["--ignore", "("]), Some(2));
+    let output = run(home.path(), &[&args[..], &["--ignore-noise"]].concat());
+    assert!(stderr(&output).contains("1 change ignored"), "{}", stderr(&output));
+}
+
+#[test]
+fn hostile_names_are_escaped_in_each_form() {
+    let hostile = "</script><img src=x onerror=alert(1)>|`[a](http://b)@user\u{202e}::error::x";
+    let map = |value: &str| {
+        let value = serde_json::to_string(value).expect("JSON");
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{{value}: {value}}}\n")
+    };
+    let home = temp_dir_from_text(&format!("-- a.yaml --\n{}-- b.yaml --\n{}", map("x"), map(hostile)));
+    for form in ["text", "unified", "fields", "paths", "json", "markdown", "github", "html"] {
+        let output = run(home.path(), &["diff", "b.yaml", "--against", "a.yaml", "-o", form]);
+        let text = stdout(&output);
+        assert_eq!(output.status.code(), Some(1), "{form}: {}", stderr(&output));
+        assert!(!text.contains('\u{202e}'), "{form}: {text}");
+        assert!(text.lines().all(|line| !line.trim_start().starts_with("::")), "{form}: {text}");
+        if ["markdown", "github", "html"].contains(&form) {
+            assert!(!text.contains("<img") && !text.contains("</script><img"), "{form}: {text}");
+        }
+        if ["markdown", "github"].contains(&form) {
+            assert!(!text.contains("](http") && !text.contains("@user"), "{form}: {text}");
+        }
+    }
+}
+
+#[test]
+fn comments_for_github_are_short_and_complete() {
+    let map = |i: usize, value: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m{i}}}\ndata: {{a: {value}{i}, b: {value}{i}}}\n---\n"
+        )
+    };
+    let all = |value: &str| (0..1500).map(|i| map(i, value)).collect::<String>();
+    let home = temp_dir_from_text(&format!("-- a.yaml --\n{}-- b.yaml --\n{}", all("x"), all("y")));
+    let output = run(home.path(), &["diff", "b.yaml", "--against", "a.yaml", "-o", "github"]);
+    let parts: Vec<String> = serde_json::from_str(&stdout(&output)).expect("JSON");
+    assert!(parts.len() > 2, "{} parts", parts.len());
+    for (i, part) in parts.iter().enumerate() {
+        assert!(part.chars().count() <= 65_536, "{}", part.chars().count());
+        assert!(
+            part.starts_with(&format!("<!-- kubectl-smp-review {}/{} -->", i + 1, parts.len())),
+            "{}",
+            &part[..80]
+        );
+    }
+    let whole = parts.concat();
+    assert!((0..1500).all(|i| whole.contains(&format!("configmap/m{i} "))), "every object is listed");
+}
+
+#[test]
+fn images_are_listed_with_the_lines_that_set_them() {
+    let home = shop();
+    let output = run(home.path(), &["images", "prod"]);
+    let want = "log:1 at base/web.yaml:13 in 1 object, without digest\nnginx:1.28 at prod/kustomization.yaml:5 in 1 object, without digest\n";
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), want), "{}", stderr(&output));
+}
