@@ -295,7 +295,8 @@ fn plan_and_apply(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
         let mut resources = args.objects.load_validated(args.validation(sources).as_ref(), sources)?;
         args.server_fields.strip(&mut resources);
         if !args.dump.live.is_empty() {
-            return offline::apply(args, &resources, &options.apply, sources);
+            let inputs = (&args.objects, &args.dump);
+            return offline::apply(inputs, args.result_format(), &resources, &options.apply, sources);
         }
         return show_only(args, resources, options, sources);
     }

@@ -23,9 +23,9 @@ pub(super) enum DryRunArg {
 /// A dump of live objects, instead of a cluster.
 #[derive(Debug, Args)]
 pub(super) struct DumpArg {
-    /// File or directory with live objects, such as the output of `kubectl get -o yaml --show-managed-fields`, or -
+    /// File or directory with live objects, or - (repeatable; no cluster is used)
     ///
-    /// No cluster is used (repeatable).
+    /// `kubectl get -o yaml --show-managed-fields` writes such a file.
     #[arg(hide_short_help = true, long, value_name = "FILE", value_delimiter = ',')]
     pub(super) live: Vec<PathBuf>,
 }

@@ -3,11 +3,11 @@
 use std::io;
 use std::process::ExitCode;
 
-use super::apply::ApplyArgs;
 use super::format::{OutputFormat, ReportFormat, ResourceWriter};
-use super::live::taken_fields;
+use super::live::{DumpArg, taken_fields};
+use super::objects::ObjectArgs;
 use super::report::print_line;
-use super::results::dry_run_line;
+use super::results::{ResultFormat, dry_run_line};
 use super::{Failure, Outcome, render};
 use smp_cluster::{ApplyConflict, OfflineApply, ServerSideApplyOptions, Timestamp};
 use smp_merge::schema::Schema;
@@ -18,15 +18,16 @@ use smp_text::yaml::Node;
 
 /// Prints what an apply would do. Fails if there are conflicts that are not forced, or invalid objects.
 pub(super) fn apply(
-    args: &ApplyArgs,
+    (objects, dump): (&ObjectArgs, &DumpArg),
+    format: ResultFormat,
     resources: &[Resource],
     options: &ServerSideApplyOptions,
     sources: &SourceMap,
 ) -> Outcome {
-    let dump = args.objects.dump(&args.dump.live, sources)?;
-    let connect = args.objects.connect(sources);
+    let dump = objects.dump(&dump.live, sources)?;
+    let connect = objects.connect(sources);
     let time = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let at = (args.objects.schema_without_cluster(sources)?, time.as_str());
+    let at = (objects.schema_without_cluster(sources)?, time.as_str());
     let report = smp_cluster::apply_offline(resources, &dump, &connect, at, options)?;
     let is_stopped =
         |one: &&OfflineApply| one.conflict.as_ref().is_some_and(|conflict| !options.takes(conflict));
@@ -35,7 +36,7 @@ pub(super) fn apply(
     for line in done.iter().filter_map(|one| one.conflict.as_ref()).flat_map(taken_fields) {
         render::print_note(&line);
     }
-    print(args, &done)?;
+    print(format, &done)?;
     let conflicts = stopped.iter().filter_map(|one| one.conflict.as_ref()).map(ApplyConflict::error);
     let failed: Vec<_> = conflicts.chain(report.problems).collect();
     render::print(&failed, sources);
@@ -44,10 +45,11 @@ pub(super) fn apply(
     Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn print(args: &ApplyArgs, done: &[&OfflineApply]) -> Result<(), Failure> {
-    let Some(format) = args.output else {
+fn print(format: ResultFormat, done: &[&OfflineApply]) -> Result<(), Failure> {
+    let ResultFormat { output, results, show_managed_fields, .. } = format;
+    let Some(format) = output else {
         for one in done {
-            print_line(&match args.results {
+            print_line(&match results {
                 ReportFormat::Json => dry_run_line(&one.object, one.change),
                 ReportFormat::Text => format!("{} {} (dry run)", one.object, one.change.as_str()),
             })?;
@@ -58,7 +60,7 @@ fn print(args: &ApplyArgs, done: &[&OfflineApply]) -> Result<(), Failure> {
     for one in done {
         let mut node = one.applied.clone();
         let metadata = node.get_mut("metadata").and_then(Node::as_map_mut);
-        if let Some(metadata) = metadata.filter(|_| !args.show_managed_fields) {
+        if let Some(metadata) = metadata.filter(|_| !show_managed_fields) {
             metadata.remove("managedFields");
         }
         objects.push(Resource::new(node, &Schema::empty())?);

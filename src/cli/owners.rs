@@ -25,8 +25,8 @@ use smp_text::yaml::{Node, to_yaml};
 
 /// Show who owns the fields of live objects, and change it.
 ///
-/// --take, --give and --drop print the requests that change the owners. No value changes. With --yes, the requests are
-/// sent.
+/// --take, --give and --drop print the requests that change the owners, and --yes sends them. No value
+/// changes.
 #[derive(Debug, Args)]
 pub(super) struct OwnersArgs {
     /// Kind and name of a live object, such as deployment/web or deployment web

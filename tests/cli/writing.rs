@@ -218,7 +218,7 @@ fn objects_that_share_an_output_file_are_reported() {
         (home.path(), &["a", "a"][..], &["a", "a"][..]),
         (home.path(), &["a", "A"], &["a", "A"]),
         (&sub, &["../a", "a"], &["../a", "a"]),
-        (home.path(), &["b"], &["ConfigMap B of b", "ConfigMap b of b"]),
+        (home.path(), &["b"], &["ConfigMap B of the target `b`", "ConfigMap b of the target `b`"]),
     ] {
         let never = home.path().join("never").display().to_string();
         let args = [&["build", "--output-dir", &never], targets].concat();

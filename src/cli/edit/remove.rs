@@ -15,7 +15,7 @@ pub(super) enum RemoveCommand {
     Component(PathArgs),
     /// Remove entries from `transformers`
     Transformer(PathArgs),
-    /// Remove the entry of `patches` that has exactly the given fields
+    /// Remove the entry of `patches` with exactly these fields
     Patch(PatchArgs),
     /// Remove ConfigMap generators
     Configmap(GeneratorArgs),

@@ -232,13 +232,13 @@ fn merge_key_guide_for_developers_exists() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("book/merge-keys.md");
     let guide = std::fs::read_to_string(path).expect("the guide").replace('\n', " ");
     for said in [
-        "It is always there.",
-        "takes `null` for a value and adds an entry",
+        "It is always set.",
+        "accepts `null` as a value and adds an entry",
         "It is unique in every list",
-        "in all cases",
+        "now and in the future",
         "does not change",
         "x-kubernetes-recommended-patch-merge-key: port,protocol",
-        "the default key, is the first",
+        "the default key first",
         "$patchMergeKey: [port, protocol]",
         "schema lint",
     ] {
