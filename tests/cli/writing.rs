@@ -232,7 +232,7 @@ fn objects_that_share_an_output_file_are_reported() {
     error[ambiguous]: two resources would be written to flat/v1_configmap_a.yaml
      |
      = target: A
-     = note: they are ConfigMap a of a and ConfigMap a of A
+     = note: they are ConfigMap a of the target `a` and ConfigMap a of the target `A`
      = help: print them instead, or write them to one file with --output FILE
     error: 1 of 2 targets failed: A
     ");

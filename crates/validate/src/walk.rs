@@ -244,6 +244,8 @@ impl<'n> SchemaWalk<'n> {
             let (message, severity) = match unkept.outcome {
                 CelOutcome::True => continue,
                 CelOutcome::False => (text(), Severity::Error),
+                // The server evaluates no rules of an invalid object.
+                CelOutcome::MissingKey { .. } | CelOutcome::Failed(_) if self.is_invalid() => continue,
                 outcome @ (CelOutcome::MissingKey { .. } | CelOutcome::Failed(_)) => {
                     let why = outcome.reason();
                     (format!("rule `{expression}` cannot be evaluated: {why}"), Severity::Error)
@@ -254,6 +256,13 @@ impl<'n> SchemaWalk<'n> {
             };
             self.report(&rules::cel::RULE, node.span(), message).severity = severity;
         }
+    }
+
+    /// Returns true if a value is missing or has a wrong type.
+    #[cfg(feature = "cel")]
+    fn is_invalid(&self) -> bool {
+        let blocking = [&rules::missing_required::RULE, &rules::wrong_type::RULE, &rules::null_value::RULE];
+        self.found.iter().any(|violation| blocking.contains(&violation.rule))
     }
 
     /// Reports the number of CEL rules that were not checked.

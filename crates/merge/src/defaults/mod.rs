@@ -108,7 +108,7 @@ impl Filler {
             defaults.fill(map, skipped);
         }
         fill_declared(map, cursor);
-        if !self.keeps_nulls && name.is_none() {
+        if !self.keeps_nulls {
             let below = |field: &str| cursor.declared(field).unwrap_or_else(|| cursor.additional());
             map.retain(|field, value| !is_removed(value, below(field)));
         }

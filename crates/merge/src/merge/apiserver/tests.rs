@@ -298,7 +298,7 @@ fn set_element_order_orders_the_list() {
         (
             "{byName: [{name: a}]}",
             "{$setElementOrder/byName: [{value: a}]}",
-            "MissingMergeKey: byName[0]: this entry lacks its merge key `name`",
+            "MissingMergeKey: $setElementOrder/byName[0]: this entry lacks its merge key `name`",
         ),
         (
             "{list: [{name: a}]}",
@@ -386,6 +386,6 @@ fn errors_for_entries_that_are_not_maps_name_the_merge_keys() {
     check_server(&[(
         "{byName: [{name: a}]}",
         "{$setElementOrder/byName: [5], byName: [{name: a}]}",
-        "MissingMergeKey: byName[0]: this entry must be a map with its merge key `name`, and is an integer",
+        "MissingMergeKey: $setElementOrder/byName[0]: this entry must be a map with its merge key `name`, and is an integer",
     )]);
 }
