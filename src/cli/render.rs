@@ -336,7 +336,6 @@ pub(super) fn coloring(out: &impl IsTerminal) -> ColorMode {
 }
 
 /// Returns true if an output is colored.
-#[cfg(feature = "cluster")]
 pub(super) fn has_color(out: &impl IsTerminal) -> bool {
     coloring(out) == ColorMode::Ansi
 }

@@ -1,6 +1,6 @@
 //! `kubectl smp test-server`: an API server in memory, for clients in any language.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -77,7 +77,7 @@ pub(super) fn run(args: &TestServerArgs) -> Outcome {
 }
 
 /// Reads the objects of a directory.
-fn read(directory: &PathBuf) -> Result<Vec<Value>, Failure> {
+fn read(directory: &Path) -> Result<Vec<Value>, Failure> {
     let builder = Builder::new(BuildOptions::default())?;
     let built = builder.build(directory)?;
     Ok(built.resources.iter().map(|resource| resource.node().to_json_value()).collect())
