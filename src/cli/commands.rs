@@ -85,7 +85,7 @@ pub(super) enum Command {
     /// The exit status is 0 without drift, 1 with drift, and 2 for errors.
     #[cfg(feature = "cluster")]
     Drift(drift::DriftArgs),
-    /// Show who owns the fields of live objects, and change it
+    /// Show and change the owners of fields of live objects
     #[cfg(feature = "cluster")]
     Owners(owners::OwnersArgs),
     /// Wait until the objects of an overlay are ready

@@ -23,7 +23,7 @@ use smp_text::diagnostic::{Code, Diagnostic, counted, escaped_json};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, to_yaml};
 
-/// Show who owns the fields of live objects, and change it.
+/// Show and change the owners of fields of live objects.
 ///
 /// --take, --give and --drop print the requests that change the owners, and --yes sends them. No value
 /// changes.

@@ -13,6 +13,7 @@ use super::options::Options;
 use super::path_element::Path;
 use super::removal::extracted;
 use super::time::Timestamp;
+use super::types::Type;
 use super::updater::{Merge, Updater};
 use super::validation::Duplicates;
 use super::versions::{Versions, check, check_with, described, failed, go_gvk};
@@ -215,19 +216,28 @@ pub fn update(live: Option<&Value>, new: &Value, manager: &str, options: &Option
 /// # Errors
 /// Fails if the object lacks its kind, does not match its type, or has malformed managed fields.
 pub fn extract(object: &Value, manager: &str, options: &Options<'_>) -> Result<Option<Value>> {
+    let gvk = kind_of(object)?;
+    let versions = Versions::new(options, &gvk);
+    check_typed(object, versions.own_type())?;
     let managed = ManagedFields::from_object(object)?;
     let manager = Manager::new(manager, Operation::Apply, "", &options.subresource);
-    kind_of(object)?;
-    let Some(Ownership { fields, .. }) = managed.owned.get(&manager) else { return Ok(None) };
-    extracted_object(object, fields, options).map(Some)
+    let owned = managed.owned.get(&manager);
+    Ok(owned.map(|Ownership { fields, .. }| part_of(object, fields, versions.own_type())))
 }
 
 /// Returns the part of an object with the leaves of a set, and its kind, name and namespace.
 pub(super) fn extracted_object(object: &Value, fields: &FieldSet, options: &Options<'_>) -> Result<Value> {
     let gvk = kind_of(object)?;
     let versions = Versions::new(options, &gvk);
-    let ty = versions.own_type();
-    check_with(object, ty, Duplicates::Allowed, || "error converting obj to typed".into())?;
+    check_typed(object, versions.own_type())?;
+    Ok(part_of(object, fields, versions.own_type()))
+}
+
+fn check_typed(object: &Value, ty: Type<'_>) -> Result<()> {
+    check_with(object, ty, Duplicates::Allowed, || "error converting obj to typed".into())
+}
+
+fn part_of(object: &Value, fields: &FieldSet, ty: Type<'_>) -> Value {
     let mut found = match extracted(object, &fields.leaves(), ty) {
         Value::Object(found) => found,
         _ => Map::new(),
@@ -241,7 +251,7 @@ pub(super) fn extracted_object(object: &Value, fields: &FieldSet, options: &Opti
             metadata.insert(field.into(), value.clone());
         }
     }
-    Ok(Value::Object(found))
+    Value::Object(found)
 }
 
 fn text_at<'v>(object: &'v Value, pointer: &str) -> &'v str {
