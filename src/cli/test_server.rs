@@ -47,7 +47,7 @@ const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 pub(super) fn run(args: &TestServerArgs) -> Outcome {
     let stop = stop_at_first_signal();
     let directories = args.crds.iter().chain(&args.load);
-    let objects: Vec<Vec<Value>> = directories.map(read).collect::<Result<_, _>>()?;
+    let objects: Vec<Vec<Value>> = directories.map(|directory| read(directory)).collect::<Result<_, _>>()?;
     let cluster = TestCluster::builder().objects(objects.into_iter().flatten()).build()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed(&error))?;

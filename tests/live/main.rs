@@ -289,9 +289,18 @@ fn conflicts_name_each_field_and_its_manager() {
     assert!(diff.stdout.contains("-  replicas: 2\n+  replicas: 5\n"), "{}", diff.stdout);
     assert!(!diff.stdout.contains("generation") && !diff.stdout.contains("managedFields"), "{}", diff.stdout);
     let diff = rig.smp(&["diff", "--force-conflicts", "-f", "other.yaml"]).ended(1);
-    assert_eq!(diff.stderr, "note: 1 object: 1 would change\n");
+    let taken = [
+        "takes spec.replicas from `autoscaler`, written at 2",
+        "takes spec.template.spec.containers[name=\"web\"].image from `autoscaler`, written at 2",
+        ": its value 2 is lost\n",
+        ": its value example.com/web:1 is lost\n",
+    ];
+    for part in taken.into_iter().chain(["note: 1 object: 1 would change\n"]) {
+        assert!(diff.stderr.contains(part), "{part}: {diff:?}");
+    }
 
-    rig.smp(&["apply", "--force-conflicts", "-f", "other.yaml"]).ended(0);
+    let ran = rig.smp(&["apply", "--force-conflicts", "-f", "other.yaml"]).ended(0);
+    assert!(taken.into_iter().all(|part| ran.stderr.contains(part)), "{ran:?}");
     assert_eq!(rig.live("deployment/web", "{.spec.replicas}"), "5");
     let kubectl = ["apply", "--server-side", "--field-manager=autoscaler", "-f", "web.yaml"];
     assert!(rig.try_kubectl(&kubectl).stderr.contains("\"kubectl-smp\""), "kubectl sees the new owner");

@@ -132,7 +132,7 @@ fn run_that_would_prune_most_of_a_set_stops() {
     assert!(sets.rig.exists("configmap/g"));
 
     let without_services = sets.smp("shop", &maps(&all), &[]).ended(1);
-    assert!(without_services.stderr.contains("all of the kind Service"), "{without_services:?}");
+    assert!(without_services.stderr.contains("all objects of the kind Service"), "{without_services:?}");
     sets.smp("shop", &(maps(&all[..4]) + &services(&["s", "t"])), &[]).ended(0);
     assert_eq!(sets.members("configmap"), names(&all[..4]));
     prunes(&["--prune-limit=70%"]).ended(0);
