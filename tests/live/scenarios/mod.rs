@@ -9,6 +9,7 @@ mod controllers;
 mod operator;
 mod world;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use kubectl_smp_testing::dice::Dice;
@@ -28,10 +29,22 @@ const STEPS: usize = 7;
 #[allow(clippy::print_stdout, reason = "the seed is needed to repeat a failure")]
 fn random_scenarios_end_as_planned() {
     let (first, count) = (number("SMP_TEST_SCENARIOS_SEED", 0), number("SMP_TEST_SCENARIOS", 20));
-    for seed in first..first + count {
-        println!("scenario {seed}");
-        scenario(&mut Dice::new(seed as u64));
-    }
+    let next = AtomicUsize::new(first);
+    // Scenarios mostly wait for the server.
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::SeqCst);
+                    if seed >= first + count {
+                        break;
+                    }
+                    println!("scenario {seed}");
+                    scenario(&mut Dice::new(seed as u64));
+                }
+            });
+        }
+    });
 }
 
 fn scenario(dice: &mut Dice) {
@@ -110,10 +123,10 @@ fn killed(operator: &mut Operator<'_>, dice: &mut Dice) {
 /// The server closes all connections, and comes back a second later.
 fn restarted(world: &World, operator: &mut Operator<'_>, dice: &mut Dice) {
     operator.change(dice);
-    let count = std::sync::atomic::AtomicUsize::new(0);
+    let count = AtomicUsize::new(0);
     let due = 3 + dice.below(12);
     let proxy = Proxy::start(&world.rig, move |_| {
-        let is_due = count.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == due;
+        let is_due = count.fetch_add(1, Ordering::SeqCst) == due;
         if is_due { Answer::Restart(Duration::from_secs(1)) } else { Answer::Real }
     });
     operator.apply_once(&["--server", &proxy.url()]);
