@@ -17,7 +17,7 @@ static EMBEDDED: LazyLock<Schema> = LazyLock::new(Schema::embedded);
 /// kind, version, namespace and name.
 pub(super) fn is_unchanged(applied: &Value, live: &Value, manager: &str) -> bool {
     let Ok(managed) = ManagedFields::from_object(live) else { return false };
-    if managed.applied(manager).is_none() || !managed.client_side_appliers().is_empty() {
+    if !managed.client_side_appliers().is_empty() {
         return false;
     }
     let result = apply(Some(live), applied, manager, &Options::new(&EMBEDDED));
@@ -67,6 +67,17 @@ mod tests {
         *containers = json!([{"name": "injected"}, containers[0], containers[1]]);
         live["status"] = json!({"replicas": 2});
         live
+    }
+
+    #[test]
+    fn object_without_fields_is_unchanged_without_an_owner() {
+        let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a", "namespace": "b"}});
+        let mut live = account.clone();
+        live["metadata"]["uid"] = json!("1");
+        live["metadata"]["resourceVersion"] = json!("2");
+        assert!(is_unchanged(&account, &live, MANAGER));
+        live["metadata"]["labels"] = json!({"a": "b"});
+        assert!(!is_unchanged(&account, &live, MANAGER), "its present fields get a manager");
     }
 
     #[test]
