@@ -60,7 +60,7 @@ pub(super) enum Command {
     /// the revisions.
     #[cfg(feature = "git")]
     Affected(affected::AffectedArgs),
-    /// List the images of built targets, and the lines that set them
+    /// List images of targets, and the lines that set them
     Images(images::ImagesArgs),
     /// List the files and remote references that a build reads
     ///
@@ -72,7 +72,7 @@ pub(super) enum Command {
     /// Build an overlay and apply it to the cluster server-side
     #[cfg(feature = "cluster")]
     Apply(apply::ApplyArgs),
-    /// Compare an overlay with the cluster, its bases, or another overlay
+    /// Compare an overlay with the cluster, bases or another overlay
     ///
     /// By default, the objects of the targets are compared with those in the cluster. With
     /// --against-base, --against or --rev, two builds are compared without a cluster.

@@ -13,7 +13,7 @@ use super::target::TargetArgs;
 use super::{Failure, Outcome};
 use smp_text::source::SourceMap;
 
-/// Compare an overlay with the cluster, its bases, or another overlay.
+/// Compare an overlay with the cluster, bases or another overlay.
 #[derive(Debug, Args)]
 pub(super) struct DiffArgs {
     #[cfg(feature = "cluster")]

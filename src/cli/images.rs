@@ -17,7 +17,7 @@ use smp_overlay::overlay::Histories;
 use smp_text::diagnostic::counted;
 use smp_text::source::SourceMap;
 
-/// List the images of built targets, and the lines that set them.
+/// List images of targets, and the lines that set them.
 #[derive(Debug, Args)]
 pub(super) struct ImagesArgs {
     #[command(flatten)]
