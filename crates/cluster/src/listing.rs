@@ -45,6 +45,15 @@ pub(super) enum ListedObject<T> {
     Present(T),
 }
 
+impl<T> ListedObject<T> {
+    pub(super) fn map<U>(self, convert: impl FnOnce(T) -> U) -> ListedObject<U> {
+        match self {
+            Self::Absent => ListedObject::Absent,
+            Self::Present(object) => ListedObject::Present(convert(object)),
+        }
+    }
+}
+
 /// The objects that were covered by list requests, by collection path and name.
 #[derive(Debug)]
 pub(super) struct ListedObjects<T>(FxHashMap<(String, SmolStr), ListedObject<T>>);
@@ -67,13 +76,7 @@ impl<T> ListedObjects<T> {
         form: ListOptions,
         keep: impl Fn(&ObjectTarget<'_>, Value) -> T,
     ) -> Result<Self> {
-        let mut groups: FxHashMap<String, Vec<&ObjectTarget<'_>>> = FxHashMap::default();
-        for target in targets.iter().filter(|target| target.served) {
-            if let Some(path) = collection(target) {
-                groups.entry(path).or_default().push(target);
-            }
-        }
-        let large = groups.into_iter().filter(|(_, targets)| targets.len() >= LIST_THRESHOLD);
+        let large = by_collection(targets).into_iter().filter(|(_, targets)| targets.len() >= LIST_THRESHOLD);
         let lists = large.map(|(path, targets)| async move {
             let names = targets.iter().map(|target| target.object.name.as_str()).collect();
             let found = list(cluster, &path, &names, form).await?;
@@ -91,6 +94,13 @@ impl<T> ListedObjects<T> {
             }
         }
         Ok(listed)
+    }
+
+    /// Adds an object that was read by itself.
+    pub(super) fn insert(&mut self, target: &ObjectTarget<'_>, object: ListedObject<T>) {
+        if let Some(collection) = collection(target) {
+            self.0.insert((collection, target.object.name.clone()), object);
+        }
     }
 
     /// Removes and returns an object; none if no list covered it.
@@ -111,6 +121,23 @@ impl<T> ListedObjects<T> {
     pub(super) fn get(&self, target: &ObjectTarget<'_>) -> Option<&ListedObject<T>> {
         self.0.get(&(collection(target)?, target.object.name.clone()))
     }
+}
+
+/// Returns the objects in collections that contain too few of them for a list request.
+pub(super) fn unlisted<'t, 'p>(targets: &[&'t ObjectTarget<'p>]) -> Vec<&'t ObjectTarget<'p>> {
+    let groups = by_collection(targets).into_values();
+    groups.filter(|targets| targets.len() < LIST_THRESHOLD).flatten().collect()
+}
+
+/// Groups the objects of served kinds by the path of their collection.
+fn by_collection<'t, 'p>(targets: &[&'t ObjectTarget<'p>]) -> FxHashMap<String, Vec<&'t ObjectTarget<'p>>> {
+    let mut groups: FxHashMap<String, Vec<&ObjectTarget<'_>>> = FxHashMap::default();
+    for &target in targets.iter().filter(|target| target.served) {
+        if let Some(path) = collection(target) {
+            groups.entry(path).or_default().push(target);
+        }
+    }
+    groups
 }
 
 fn collection(target: &ObjectTarget<'_>) -> Option<String> {

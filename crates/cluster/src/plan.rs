@@ -121,6 +121,11 @@ impl ObjectTarget<'_> {
         item
     }
 
+    /// Returns true if a JSON object has the target's name.
+    pub(super) fn is_named_as(&self, object: &Value) -> bool {
+        object.pointer("/metadata/name").and_then(Value::as_str) == Some(self.object.name.as_str())
+    }
+
     /// Parses the object in a response. A response with another object is an error, since it could pass for an
     /// applied or unchanged one.
     pub(super) fn parse_response(&self, response: &[u8]) -> serde_json::Result<Node> {

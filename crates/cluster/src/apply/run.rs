@@ -20,10 +20,10 @@ use super::steps::ApplyStep;
 use crate::client::Cluster;
 use crate::crd_wait::AwaitedCrds;
 use crate::listing::ListedObject;
-use crate::plan::{Object, ObjectPlan, ObjectTarget};
+use crate::plan::{Object, ObjectPlan, ObjectTarget, Phase};
 use crate::protection::ProtectedKind;
 use crate::request::unordered;
-use crate::unchanged::KnownObjects;
+use crate::unchanged::{Admission, KnownObjects};
 use smp_text::diagnostic::{Code, Diagnostic};
 
 /// An apply of all objects.
@@ -63,18 +63,40 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Returns the first steps whose live objects can be read at once: those of one wave that do not depend on a namespace,
+/// a CRD or an admission policy of an earlier one of them.
+fn listed_together(steps: &[ApplyStep]) -> &[ApplyStep] {
+    let is_joined = |pair: &[ApplyStep]| {
+        let [one, next] = pair else { return false };
+        one.wave == next.wave
+            && !next.has_new_kinds
+            && [Phase::Dependencies, Phase::Other].contains(&one.phase)
+            && [Phase::Dependencies, Phase::Other].contains(&next.phase)
+    };
+    let joined = steps.windows(2).take_while(|pair| is_joined(pair)).count();
+    &steps[..steps.len().min(joined + 1)]
+}
+
 impl ApplyRun<'_> {
     /// Sends all objects. If an object fails, the objects of later waves are not sent.
     pub(super) async fn run(&self, steps: &[ApplyStep], reporter: &mut Reporter<'_>) -> ApplySummary {
         let mut wave = None;
         let mut is_blocked = false;
-        for step in steps {
+        let (mut admission, mut listed) = (None, 0);
+        for (index, step) in steps.iter().enumerate() {
             let is_new_wave = wave.replace(step.wave) != Some(step.wave);
             if is_new_wave || step.has_new_kinds {
                 self.establish(reporter).await;
             }
             if is_new_wave {
                 is_blocked = !reporter.summary.failures.is_empty();
+                admission = None;
+            }
+            if !is_blocked && index >= listed {
+                let group = listed_together(&steps[index..]);
+                listed = index + group.len();
+                let listing = self.list(group, &mut admission);
+                reporter.observe(listing, pin!(self.abandoned())).await;
             }
             if is_blocked {
                 for index in &step.objects {
@@ -91,7 +113,6 @@ impl ApplyRun<'_> {
     /// Sends the objects of a step, except those whose CRD failed.
     async fn step(&self, step: &ApplyStep, reporter: &mut Reporter<'_>) {
         let mut abandoned = pin!(self.abandoned());
-        reporter.observe(self.list(&step.objects), abandoned.as_mut()).await;
         let broken = &reporter.failed_crds.clone();
         let outcomes = step.objects.iter().map(|&index| async move {
             let start = Instant::now();
@@ -125,14 +146,14 @@ impl ApplyRun<'_> {
         }
     }
 
-    /// Lists the live objects of a step where one list request covers many. All others are read one by one later,
-    /// where errors are reported as well.
-    async fn list(&self, due: &[usize]) {
+    /// Reads the live objects of some steps, as far as few requests can. All others are read one by one later, where
+    /// errors are reported as well.
+    async fn list(&self, steps: &[ApplyStep], admission: &mut Option<Admission>) {
         if !self.is_finished() {
-            let targets = due.iter().map(|i| &self.plan.targets[*i]);
+            let targets = steps.iter().flat_map(|step| &step.objects).map(|i| &self.plan.targets[*i]);
             let targets: Vec<_> = targets.filter(|target| !self.is_known_absent(target)).collect();
             let manager = Some(self.options.field_manager.as_str());
-            let listed = KnownObjects::list_known(self.cluster, &targets, manager).await;
+            let listed = KnownObjects::list_known(self.cluster, &targets, manager, admission).await;
             *lock(&self.listed) = listed;
         }
     }

@@ -89,7 +89,7 @@ fn compare_all(
         // Managed fields have a timestamp, which a dry run changes.
         let manager = Some(options.apply.field_manager.as_str()).filter(|_| !options.show_managed_fields);
         let targets: Vec<_> = plan.targets.iter().collect();
-        let known = &KnownObjects::list_known(cluster, &targets, manager).await;
+        let known = &KnownObjects::list_known(cluster, &targets, manager, &mut None).await;
         let changing_crds = &ChangingCrds::default();
         let replaceable = replaceable_kinds(cluster, &options.apply.replace_immutable, &plan).await?;
         let unprotected = ProtectedKind::parse_all(&options.apply.replace_nonempty)?;

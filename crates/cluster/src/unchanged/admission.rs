@@ -29,7 +29,7 @@ static BUILT_IN: LazyLock<Schema> = LazyLock::new(Schema::embedded);
 
 /// The webhook and policy rules that may apply to updates.
 #[derive(Debug)]
-pub(super) struct Admission {
+pub(crate) struct Admission {
     /// None if they cannot be read.
     rules: Option<Vec<Value>>,
 }
@@ -50,13 +50,17 @@ impl Admission {
         Ok(Self { rules: all.map(|rules| rules.concat()) })
     }
 
-    /// Returns true if no webhook or policy handles updates of a kind. Always false for custom resources, since
-    /// their schema may have become stricter after an object was stored.
+    /// Returns true if unchanged objects of a kind need not be sent: no webhook or policy handles their updates.
     pub(super) fn is_bypassed(&self, mapping: &ResourceMapping) -> bool {
-        let is_built_in = BUILT_IN.scope(&mapping.gvk).is_some() && mapping.plural != "pods";
-        let rules = self.rules.as_ref().filter(|_| is_built_in);
+        let rules = self.rules.as_ref().filter(|_| is_skippable(mapping));
         rules.is_some_and(|rules| !rules.iter().any(|rule| matches_update(rule, mapping)))
     }
+}
+
+/// Returns true if unchanged objects of a kind may be skipped. Always false for custom resources, since their schema
+/// may have become stricter after an object was stored.
+pub(super) fn is_skippable(mapping: &ResourceMapping) -> bool {
+    BUILT_IN.scope(&mapping.gvk).is_some() && mapping.plural != "pods"
 }
 
 /// Returns the rules of all objects of a kind, or none if they cannot be read.

@@ -8,22 +8,27 @@
 mod admission;
 mod fields;
 
-use futures::TryStreamExt as _;
+use futures::future::{OptionFuture, join3};
+use futures::{StreamExt as _, TryStreamExt as _};
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 
 use super::client::Cluster;
 use super::json;
-use super::listing::{ListOptions, ListedObject, ListedObjects};
+use super::listing::{ListOptions, ListedObject, ListedObjects, unlisted};
 use super::mapping::ResourceMapping;
 use super::plan::ObjectTarget;
-use super::request::unordered;
-use admission::{Admission, may_patch};
+use super::request::{ApiRequest, unordered};
+pub(super) use admission::Admission;
+use admission::{is_skippable, may_patch};
 use fields::is_unchanged;
 use smp_text::diagnostic::Result;
 
 /// Maximum number of parallel access reviews.
 const REVIEWS: usize = 8;
+
+/// Maximum number of objects that are read in parallel.
+const READS: usize = 16;
 
 /// The listed live objects.
 pub(super) type KnownObjects = ListedObjects<KnownObject>;
@@ -37,18 +42,37 @@ pub(super) struct KnownObject {
 }
 
 impl KnownObjects {
-    /// Lists the live objects where one list request covers many. All others are read one by one later, where
-    /// errors are reported as well.
+    /// Lists the live objects where one list request covers many, and reads the others that need not be sent if they
+    /// are unchanged. What cannot be read is read again later, where errors are reported as well.
     ///
     /// `manager` is the field manager whose unchanged objects are detected; none if unchanged objects are sent, too.
+    /// `admission` is loaded when first needed.
     pub(super) async fn list_known(
         cluster: &Cluster,
         targets: &[&ObjectTarget<'_>],
         manager: Option<&str>,
+        admission: &mut Option<Admission>,
     ) -> Self {
         let keep = |target: &ObjectTarget<'_>, object| KnownObject::new(target, object, manager);
-        let mut known = Self::list(cluster, targets, ListOptions::WHOLE, keep).await.unwrap_or_default();
-        let bypassed = known.find_bypassed(cluster, targets).await.unwrap_or_default();
+        let may_be_skipped = |target: &&ObjectTarget<'_>| {
+            manager.is_some() && target.mapping.as_ref().is_some_and(is_skippable)
+        };
+        let alone: Vec<_> = unlisted(targets).into_iter().filter(may_be_skipped).collect();
+        let is_missing = admission.is_none() && targets.iter().any(may_be_skipped);
+        let loaded = OptionFuture::from(is_missing.then(|| Admission::load(cluster)));
+        let lists = Self::list(cluster, targets, ListOptions::WHOLE, keep);
+        let (known, read, loaded) = join3(lists, read_each(cluster, alone), loaded).await;
+        let mut known = known.unwrap_or_default();
+        for (target, object) in read.unwrap_or_default() {
+            known.insert(target, object.map(|object| keep(target, object)));
+        }
+        if let Some(Ok(loaded)) = loaded {
+            *admission = Some(loaded);
+        }
+        let bypassed = match admission {
+            Some(admission) => known.find_bypassed(cluster, targets, admission).await.unwrap_or_default(),
+            None => FxHashSet::default(),
+        };
         known.for_each_present(|collection, object| object.is_unchanged &= bypassed.contains(collection));
         known
     }
@@ -58,6 +82,7 @@ impl KnownObjects {
         &self,
         cluster: &Cluster,
         targets: &[&ObjectTarget<'_>],
+        admission: &Admission,
     ) -> Result<FxHashSet<String>> {
         let collections: FxHashSet<(&ResourceMapping, &str)> = targets
             .iter()
@@ -66,10 +91,6 @@ impl KnownObjects {
             })
             .filter_map(|target| Some((target.mapping.as_ref()?, target.object.namespace.as_str())))
             .collect();
-        if collections.is_empty() {
-            return Ok(FxHashSet::default());
-        }
-        let admission = Admission::load(cluster).await?;
         let bypassed = collections.into_iter().filter(|(mapping, _)| admission.is_bypassed(mapping));
         let reviews = bypassed.map(|(mapping, namespace)| async move {
             let may = may_patch(cluster, mapping, namespace).await?;
@@ -78,6 +99,26 @@ impl KnownObjects {
         let reviews = unordered(reviews, REVIEWS);
         reviews.try_filter_map(|collection| std::future::ready(Ok(collection))).try_collect().await
     }
+}
+
+/// Reads objects one by one. Leaves out those that cannot be read.
+///
+/// # Errors
+/// The server does not respond.
+async fn read_each<'t, 'p>(
+    cluster: &Cluster,
+    targets: Vec<&'t ObjectTarget<'p>>,
+) -> Result<Vec<(&'t ObjectTarget<'p>, ListedObject<Value>)>> {
+    let reads = targets.into_iter().map(|target| async move {
+        let Some(path) = target.served_path() else { return Ok(None) };
+        let object = match cluster.send(&ApiRequest::object(path)).await?.into_result() {
+            Ok(response) => json::decode(&response.body).ok().filter(|object| target.is_named_as(object)),
+            Err(api_error) if api_error.is_not_found() => return Ok(Some((target, ListedObject::Absent))),
+            Err(_) => None,
+        };
+        Ok(object.map(|object| (target, ListedObject::Present(object))))
+    });
+    unordered(reads, READS).filter_map(|read| std::future::ready(read.transpose())).try_collect().await
 }
 
 impl KnownObject {
