@@ -104,12 +104,12 @@ pub(super) fn run(
 
 fn cannot_run(command: &Command, what: &str, error: &io::Error) -> Diagnostic {
     let program = Path::new(command.get_program()).display();
-    let why = match error.kind() {
-        io::ErrorKind::NotFound => "program not found".to_string(),
-        io::ErrorKind::PermissionDenied => "it is not executable".to_string(),
-        _ => error.to_string(),
+    let (code, why) = match error.kind() {
+        io::ErrorKind::NotFound => (Code::CommandNotFound, "program not found".to_string()),
+        io::ErrorKind::PermissionDenied => (Code::Command, "it is not executable".to_string()),
+        _ => (Code::Command, error.to_string()),
     };
-    Diagnostic::error(Code::Command, format!("{what}: cannot run `{program}`: {why}"))
+    Diagnostic::error(code, format!("{what}: cannot run `{program}`: {why}"))
 }
 
 fn contents(file: UnnamedFile, what: &str) -> Result<Vec<u8>> {
@@ -148,7 +148,7 @@ fn wait(child: &mut Child, what: &str, limit: Option<Duration>) -> Result<ExitSt
 }
 
 fn timed_out(what: &str, limit: Duration) -> Diagnostic {
-    Diagnostic::error(Code::Command, format!("{what} timed out after {limit:?}"))
+    Diagnostic::error(Code::CommandTimeout, format!("{what} timed out after {limit:?}"))
 }
 
 #[cfg(all(test, unix))]

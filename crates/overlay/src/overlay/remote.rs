@@ -313,7 +313,7 @@ impl Remotes {
         let Ok(spec) = spec else { return Err(failure) };
         self.repository(&spec, at).map(RemoteResource::Repository).map_err(|error| {
             // A malformed file is more likely than a repository that cannot be cloned.
-            if failure.code() == Code::Syntax && !git::is_timeout(&error) {
+            if failure.code() == Code::Syntax && error.code() != Code::CommandTimeout {
                 return failure;
             }
             if self.offline {

@@ -42,7 +42,7 @@ pub(super) fn check_out(spec: &RepoSpec, locked: Option<&str>, into: &Path) -> R
     let fetch = |what: &str| git.run("fetch", &["fetch", "--depth=1", "--", &url, what]);
     match locked.map(fetch) {
         Some(Ok(_)) => {}
-        Some(Err(error)) if is_timeout(&error) => return Err(error),
+        Some(Err(error)) if error.code() == Code::CommandTimeout => return Err(error),
         _ => drop(fetch(reference)?),
     }
     git.run("checkout", &["checkout", "--quiet", "FETCH_HEAD"])?;
@@ -54,11 +54,6 @@ pub(super) fn check_out(spec: &RepoSpec, locked: Option<&str>, into: &Path) -> R
         git.run("submodule update", &[config, update.as_slice()].concat())?;
     }
     Ok(String::from_utf8_lossy(&commit).trim().to_string())
-}
-
-/// Returns true if git exceeded its timeout.
-pub(super) fn is_timeout(error: &Diagnostic) -> bool {
-    error.message().contains("timed out after")
 }
 
 struct Git<'s> {
@@ -84,10 +79,10 @@ impl Git<'_> {
     }
 
     fn advise(&self, error: Diagnostic) -> Diagnostic {
-        if error.message().contains("program not found") {
+        if error.code() == Code::CommandNotFound {
             return error.help("install git, which is required to fetch remote bases");
         }
-        if is_timeout(&error) {
+        if error.code() == Code::CommandTimeout {
             return error
                 .help("to raise the timeout, add the query parameter `timeout=SECONDS` to the reference");
         }
