@@ -20,6 +20,10 @@ const LIST_THRESHOLD: usize = 3;
 /// object.
 const MAX_LISTED_RATIO: usize = 4;
 
+/// After a page of at most this many bytes, the next one may have `LATER_PAGE` objects.
+const SMALL_PAGE: usize = 4 << 20;
+const LATER_PAGE: usize = 500;
+
 /// Maximum number of collections that are listed in parallel.
 const PARALLEL_LISTS: usize = 8;
 
@@ -200,6 +204,9 @@ impl<'c> Pages<'c> {
         let mut page: Value = cluster.parse_response(json::decode, &response)?;
         let token =
             page.pointer("/metadata/continue").and_then(Value::as_str).filter(|token| !token.is_empty());
+        if response.body.len() <= SMALL_PAGE {
+            form.page = form.page.max(LATER_PAGE);
+        }
         self.next = token.map(|token| format!("&continue={}", encode_segment(token)));
         match page.get_mut("items").map(Value::take) {
             Some(Value::Array(items)) => Ok(Some(Ok(items))),

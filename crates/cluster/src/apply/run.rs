@@ -64,14 +64,16 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Returns the first steps whose live objects can be read at once: those of one wave that do not depend on a namespace,
-/// a CRD or an admission policy of an earlier one of them.
+/// a CRD or an admission policy of an earlier one of them. CRDs depend on no namespace.
 fn listed_together(steps: &[ApplyStep]) -> &[ApplyStep] {
     let is_joined = |pair: &[ApplyStep]| {
         let [one, next] = pair else { return false };
-        one.wave == next.wave
-            && !next.has_new_kinds
-            && [Phase::Dependencies, Phase::Other].contains(&one.phase)
-            && [Phase::Dependencies, Phase::Other].contains(&next.phase)
+        let is_independent = match next.phase {
+            Phase::Crds => true,
+            Phase::Dependencies | Phase::Other => matches!(one.phase, Phase::Dependencies | Phase::Other),
+            Phase::Namespaces | Phase::Admission => false,
+        };
+        one.wave == next.wave && !next.has_new_kinds && is_independent
     };
     let joined = steps.windows(2).take_while(|pair| is_joined(pair)).count();
     &steps[..steps.len().min(joined + 1)]
