@@ -357,7 +357,7 @@ fn merge_output(
     let (mut returned, mut kept) = (ResourceSet::new(), FxHashSet::default());
     for (node, id) in output.items {
         let mut resource = Resource::new(node, schema)?;
-        resource.origin = origin::origin_from_annotation(&resource);
+        resource.origin = origin::origin_from_annotation(&resource).map(Box::new);
         let position = id.and_then(|id| positions.get(&id).copied());
         if let Some(former) = position.and_then(|i| before.as_slice().get(i)) {
             inherit(&mut resource, former);

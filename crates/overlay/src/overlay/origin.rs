@@ -61,7 +61,8 @@ impl OriginTracker {
     /// Records the file that a resource comes from.
     pub fn record_file(&self, resource: &mut Resource, path: &str) {
         if self.active {
-            resource.origin = Some(Origin { path: join(&self.directory, path), ..Origin::default() });
+            let origin = Origin { path: join(&self.directory, path), ..Origin::default() };
+            resource.origin = Some(Box::new(origin));
         }
     }
 
@@ -82,7 +83,7 @@ impl OriginTracker {
 
     /// Returns the origin for a plugin with its own configuration.
     pub fn plugin_origin(&self, plugin: &Resource) -> Option<Origin> {
-        let origin = plugin.origin.as_ref().filter(|_| self.active)?;
+        let origin = plugin.origin.as_deref().filter(|_| self.active)?;
         let id = plugin.id();
         Some(Origin {
             repo: origin.repo.clone(),
@@ -105,7 +106,7 @@ impl OriginTracker {
             resource.rewrite_annotations();
             for _ in 0..times {
                 match &resource.origin {
-                    None => resource.origin = Some(transformer.clone()),
+                    None => resource.origin = Some(Box::new(transformer.clone())),
                     Some(_) => resource.transformations.push(transformer.clone()),
                 }
             }
@@ -132,7 +133,7 @@ impl OriginTracker {
 
 /// Returns the annotations for the origin and the transformations of a resource.
 pub(super) fn origin_annotations(resource: &Resource) -> Vec<(&'static str, String)> {
-    let origin = resource.origin.as_ref().map(|origin| (ORIGIN_ANNOTATIONS[0], text(&node(origin))));
+    let origin = resource.origin.as_deref().map(|origin| (ORIGIN_ANNOTATIONS[0], text(&node(origin))));
     let all = &resource.transformations;
     let transformations =
         (!all.is_empty()).then(|| (ORIGIN_ANNOTATIONS[1], text(&Node::list(all.iter().map(node).collect()))));

@@ -60,6 +60,11 @@ impl Step<'_> {
             _ => StepCategory::Other,
         }
     }
+
+    /// Returns the number of manifests that the step adds, as far as it is known.
+    pub(super) fn manifests(&self) -> usize {
+        if let Self::Resource(_, Item::Manifests(nodes)) = self { nodes.len() } else { 0 }
+    }
 }
 
 /// A generator configured by fields of the kustomization.

@@ -14,12 +14,19 @@ pub struct FormerIds {
     counts: Vec<usize>,
 }
 
+/// The number of ids from which memory for further ones is reserved. Most resources have one or two.
+const MANY: usize = 4;
+
 impl FormerIds {
     /// Records an id.
     pub fn push(&mut self, id: ResId) {
         match self.counts.last_mut() {
             Some(counts) if self.ids.last().is_some_and(|last| is_identical(last, &id)) => *counts += 1,
             _ => {
+                if self.ids.len() < MANY {
+                    self.ids.reserve_exact(1);
+                    self.counts.reserve_exact(1);
+                }
                 self.ids.push(id);
                 self.counts.push(1);
             }

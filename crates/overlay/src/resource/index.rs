@@ -1,15 +1,14 @@
 //! Indexes of the positions of resources in a set, by current and former ids, names and kinds.
 //!
-//! Each index is built at its first use. After that, keys are only added to it: the key that a resource had
-//! before an update may stay, so callers must check the resource at a position again.
+//! Each index is built at its first use. It has the hashes of keys instead of the keys, which would be much larger. After
+//! that, keys are only added to it: the key that a resource had before an update may stay. For both reasons, callers must
+//! check the resource at a position again.
 
-use std::borrow::Borrow;
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash};
 use std::iter;
 use std::sync::OnceLock;
 
-use rustc_hash::FxHashMap;
-use smol_str::SmolStr;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::id::ResId;
 use super::manifest::Resource;
@@ -17,10 +16,10 @@ use super::manifest::Resource;
 /// The indexes of one set.
 #[derive(Debug, Default)]
 pub(super) struct Indexes {
-    ids: OnceLock<PositionIndex<ResId>>,
-    former_ids: OnceLock<PositionIndex<ResId>>,
-    names: OnceLock<PositionIndex<SmolStr>>,
-    kinds: OnceLock<PositionIndex<SmolStr>>,
+    ids: OnceLock<PositionIndex>,
+    former_ids: OnceLock<PositionIndex>,
+    names: OnceLock<PositionIndex>,
+    kinds: OnceLock<PositionIndex>,
 }
 
 impl Indexes {
@@ -68,55 +67,43 @@ fn former_ids(resource: &Resource) -> impl Iterator<Item = &ResId> {
     resource.previous.iter()
 }
 
-fn names(resource: &Resource) -> impl Iterator<Item = &SmolStr> {
-    resource.ids().map(|id| &id.name)
+fn names(resource: &Resource) -> impl Iterator<Item = &str> {
+    resource.ids().map(|id| id.name.as_str())
 }
 
-fn kinds(resource: &Resource) -> impl Iterator<Item = &SmolStr> {
-    resource.ids().map(|id| &id.gvk.kind)
+fn kinds(resource: &Resource) -> impl Iterator<Item = &str> {
+    resource.ids().map(|id| id.gvk.kind.as_str())
 }
 
-fn add_to<'r, K: Clone + Eq + Hash + 'r>(
-    index: &mut OnceLock<PositionIndex<K>>,
-    position: usize,
-    keys: impl Iterator<Item = &'r K>,
-) {
+fn add_to(index: &mut OnceLock<PositionIndex>, position: usize, keys: impl Iterator<Item = impl Hash>) {
     if let Some(index) = index.get_mut() {
         keys.for_each(|key| index.add(key, position));
     }
 }
 
-/// Positions by one type of key.
-#[derive(Debug)]
-struct PositionIndex<K>(FxHashMap<K, Positions>);
+/// Positions by the hash of one type of key.
+#[derive(Debug, Default)]
+struct PositionIndex(FxHashMap<u64, Positions>);
 
-impl<K: Clone + Eq + Hash> PositionIndex<K> {
-    fn build<'r, I: Iterator<Item = &'r K>>(
+impl PositionIndex {
+    fn build<'r, I: Iterator<Item: Hash>>(
         resources: &'r [Resource],
         keys: impl Fn(&'r Resource) -> I,
-    ) -> Self
-    where
-        K: 'r,
-    {
-        let mut index = Self(FxHashMap::default());
+    ) -> Self {
+        let mut index = Self::default();
         for (position, resource) in resources.iter().enumerate() {
             keys(resource).for_each(|key| index.add(key, position));
         }
         index
     }
 
-    fn add(&mut self, key: &K, position: usize) {
-        match self.0.get_mut(key) {
-            Some(positions) => positions.add(position),
-            None => drop(self.0.insert(key.clone(), Positions::One([position]))),
-        }
+    fn add(&mut self, key: impl Hash, position: usize) {
+        let positions = self.0.entry(FxBuildHasher.hash_one(key));
+        positions.and_modify(|known| known.add(position)).or_insert(Positions::One([position]));
     }
 
-    fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> &[usize]
-    where
-        K: Borrow<Q>,
-    {
-        self.0.get(key).map_or(&[], Positions::as_slice)
+    fn get(&self, key: impl Hash) -> &[usize] {
+        self.0.get(&FxBuildHasher.hash_one(key)).map_or(&[], Positions::as_slice)
     }
 }
 

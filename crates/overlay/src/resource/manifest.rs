@@ -46,7 +46,7 @@ pub struct Resource {
     /// The groups of scalars that share one value.
     shared: SharedScalars,
     /// The origin, if the build records origins.
-    pub origin: Option<Origin>,
+    pub origin: Option<Box<Origin>>,
     /// The transformers that changed the resource, if the build records them.
     pub transformations: Vec<Origin>,
     /// The history of its values, if the build keeps histories.

@@ -310,6 +310,11 @@ impl ResourceSet {
         self.resources.get(position).is_some_and(|resource| !resource.is_empty() && fits(resource))
     }
 
+    /// Reserves memory for further resources.
+    pub(crate) fn reserve(&mut self, resources: usize) {
+        self.resources.reserve(resources);
+    }
+
     /// Appends a resource.
     ///
     /// # Errors

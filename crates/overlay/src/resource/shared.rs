@@ -31,6 +31,9 @@ impl SharedScalars {
         let used = self.0.len();
         let first = u8::try_from(used + 1).ok()?;
         u8::try_from(used + count).ok()?;
+        if used == 0 {
+            self.0.reserve_exact(count);
+        }
         self.0.resize(used + count, None);
         Some(first)
     }

@@ -41,6 +41,10 @@ pub fn name_references(set: &mut ResourceSet, references: &NameReferences, schem
         referrer.sync(schema);
         for target in updated.targets {
             if let Some(target) = resources.get_mut(target) {
+                // Most resources have one referrer or none.
+                if target.referred_by.is_empty() {
+                    target.referred_by.reserve_exact(1);
+                }
                 target.referred_by.push(id.clone());
                 copied.add_to_each(target.id().name.len(), 1)?;
             }

@@ -81,10 +81,25 @@ pub fn sort(set: &mut ResourceSet, options: &SortOptions) -> Result<()> {
     let mut order: Vec<(i64, usize)> = resources.iter().enumerate().map(|(i, r)| (rank(r), i)).collect();
     let id = |i: usize| resources[i].id();
     order.sort_by(|&(a, i), &(b, j)| a.cmp(&b).then_with(|| compare_ids(id(i), id(j))));
-    let mut resources: Vec<_> = std::mem::take(set.resources_mut()).into_iter().map(Some).collect();
-    let sorted = order.into_iter().filter_map(|(_, i)| resources.get_mut(i).and_then(Option::take));
-    set.resources_mut().extend(sorted);
+    let order = order.into_iter().map(|(_, i)| i).collect();
+    permute(set.resources_mut(), order);
     Ok(())
+}
+
+/// Moves the values of a list in place: `order` has the position of the value that comes to each position.
+fn permute<T>(list: &mut [T], mut order: Vec<usize>) {
+    for first in 0..order.len() {
+        // Each swap of a cycle moves one value to its position. Positions that are done refer to themselves.
+        let mut at = first;
+        loop {
+            let next = std::mem::replace(&mut order[at], at);
+            if next == first {
+                break;
+            }
+            list.swap(at, next);
+            at = next;
+        }
+    }
 }
 
 /// Returns the ranks of kinds: negative for those that come first, positive for those that come last.

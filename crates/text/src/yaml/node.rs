@@ -178,6 +178,11 @@ impl Map {
 
     /// Appends a field. The caller guarantees that the key is new.
     pub fn push(&mut self, key: impl Into<Key>, value: Node) {
+        // Maps that were read have no free memory. Many small ones get a field, but few get several.
+        let length = self.entries.len();
+        if length == self.entries.capacity() && (1..MAX_LINEAR_SEARCH).contains(&length) {
+            self.entries.reserve_exact(1);
+        }
         self.entries.push(Entry { key: key.into(), value });
     }
 

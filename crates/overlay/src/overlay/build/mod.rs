@@ -162,6 +162,7 @@ impl TargetBuild<'_> {
             so_far.resources.keep_histories();
             writers = Writers::with_parts();
         }
+        so_far.resources.reserve(steps.iter().map(Step::manifests).sum());
         for step in steps {
             // After an error, steps that are independent of it continue, to report further errors. Additions
             // never depend on other entries. Values can be set after failed patches, unless a resource was lost.

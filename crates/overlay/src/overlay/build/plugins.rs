@@ -84,7 +84,7 @@ pub(super) fn absorb(
     resources: &mut ResourceSet,
 ) -> Result<()> {
     for mut resource in generated {
-        resource.origin = resource.origin.or_else(|| origin.cloned());
+        resource.origin = resource.origin.or_else(|| origin.cloned().map(Box::new));
         resources.absorb(resource, site.schema)?;
     }
     Ok(())

@@ -179,7 +179,7 @@ fn functions_see_build_annotations_and_can_set_an_origin() {
     first.store_previous_id();
     first.prefixes.push("p-".into());
     first.generated = Some(Generated { behavior: Behavior::Merge, name_hash: true });
-    first.origin = Some(crate::resource::Origin { path: "a.yaml".into(), ..Default::default() });
+    first.origin = Some(Box::new(crate::resource::Origin { path: "a.yaml".into(), ..Default::default() }));
     let config = fixture.config("exec: {path: ./fn.sh}");
     let functions = Functions::new(all());
     functions.transform(&config, &mut resources, fixture.site()).expect("it runs");

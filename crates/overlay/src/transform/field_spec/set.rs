@@ -70,6 +70,9 @@ pub(in crate::transform) fn set_entries(
         let index = map.index();
         pairs.keys().map(|key| index.position(key)).collect()
     };
+    if map.is_empty() {
+        map.entries_mut().reserve_exact(pairs.len());
+    }
     for (i, ((key, value), position)) in pairs.iter().zip(&positions).enumerate() {
         if let Some(old) = position.and_then(|at| map.entries_mut().get_mut(at)) {
             overwrite(&mut old.value, value.text(), Tag::Str);
