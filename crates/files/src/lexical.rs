@@ -6,12 +6,15 @@ use std::path::{Component, Path, PathBuf};
 pub fn clean_path(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
-        match (part, out.components().next_back()) {
-            (Component::ParentDir, Some(Component::Normal(_))) => _ = out.pop(),
-            // `..` at the root is the root.
-            (Component::CurDir, _)
-            | (Component::ParentDir, Some(Component::RootDir | Component::Prefix(_))) => {}
-            (part, _) => out.push(part),
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => match out.components().next_back() {
+                Some(Component::Normal(_)) => _ = out.pop(),
+                // `..` at the root is the root.
+                Some(Component::RootDir | Component::Prefix(_)) => {}
+                _ => out.push(part),
+            },
+            part => out.push(part),
         }
     }
     out

@@ -2,7 +2,6 @@
 //!
 //! Reads directories and the beginnings of local files. Fetched repositories are skipped.
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -104,12 +103,12 @@ pub(super) struct RunSources<'c> {
     files: LocalFiles<'c>,
     sources: &'c SourceMap,
     /// The sources by real path.
-    read: BTreeMap<PathBuf, SourceId>,
+    read: FxHashMap<PathBuf, SourceId>,
 }
 
 impl<'c> RunSources<'c> {
     pub(super) fn new(files: LocalFiles<'c>, sources: &'c SourceMap) -> Self {
-        let (here, mut read) = (files.working_directory(), BTreeMap::new());
+        let (here, mut read) = (files.working_directory(), FxHashMap::default());
         for id in sources.top_level_texts() {
             let Some(source) = sources.get(id) else { continue };
             // Names of sources are real paths relative to the working directory.
@@ -123,10 +122,11 @@ impl<'c> RunSources<'c> {
         self.read.contains_key(path)
     }
 
-    /// Returns the kustomizations, each with its directory.
+    /// Returns the kustomizations, each with its directory, in the order of their paths.
     pub(super) fn kustomizations(&self) -> impl Iterator<Item = (&Path, SourceId)> {
-        let all = self.read.iter().filter(|(path, _)| is_kustomization(path));
-        all.filter_map(|(path, id)| Some((path.parent()?, *id)))
+        let mut all: Vec<_> = self.read.iter().filter(|(path, _)| is_kustomization(path)).collect();
+        all.sort_unstable();
+        all.into_iter().filter_map(|(path, id)| Some((path.parent()?, *id)))
     }
 
     /// Returns the directories that the kustomizations in some directories include, as far as these were read.

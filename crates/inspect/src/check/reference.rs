@@ -321,19 +321,17 @@ pub(super) struct NamedObjects<'n> {
     pub references: Vec<ObjectReference<'n>>,
     /// The objects that references may resolve to.
     pub objects: Objects<'n>,
-    /// All string values of objects, except their own names.
-    pub texts: FxHashSet<&'n str>,
 }
 
 impl<'n> NamedObjects<'n> {
     pub fn new(resources: std::slice::Iter<'n, Resource>, outside: &ExternalObjects) -> Self {
         let references = resources.clone().flat_map(references).collect();
-        let objects = Objects::new(resources.clone(), outside);
-        Self { references, objects, texts: mentioned(resources) }
+        Self { references, objects: Objects::new(resources, outside) }
     }
 }
 
-fn mentioned<'n>(resources: impl Iterator<Item = &'n Resource>) -> FxHashSet<&'n str> {
+/// Returns all string values of objects, except their own names.
+pub(super) fn mentioned_texts<'n>(resources: impl Iterator<Item = &'n Resource>) -> FxHashSet<&'n str> {
     let mut texts = FxHashSet::default();
     for resource in resources {
         let own = resource.node().get_path(&["metadata", "name"]);

@@ -292,15 +292,16 @@ impl TypeGraph {
         Some(u32::from_le_bytes(bytes.try_into().ok()?))
     }
 
-    fn text_bytes(&self, id: u32) -> &[u8] {
+    fn texts(&self) -> Texts<'_> {
         let (start, count) = self.sections[TEXTS];
         let (text, length) = self.sections[TEXT_BYTES];
-        let id = id as usize;
-        if id + 1 >= count {
-            return &[];
-        }
-        let at = |i: usize| self.u32_at(start + 4 * i).map_or(0, |n| n as usize).min(length);
-        self.bytes.get(text + at(id)..text + at(id + 1)).unwrap_or_default()
+        let offsets = self.bytes.get(start..start + SIZES[TEXTS] * count).unwrap_or_default();
+        let bytes = self.bytes.get(text..text + length).unwrap_or_default();
+        Texts { offsets: offsets.as_chunks().0, bytes }
+    }
+
+    fn text_bytes(&self, id: u32) -> &[u8] {
+        self.texts().get(id)
     }
 
     pub(super) fn text(&self, id: u32) -> &str {
@@ -373,9 +374,11 @@ impl TypeGraph {
     pub(super) fn find_field(&self, record: &Record, name: &str) -> Option<Field> {
         let (start, count) = self.field_range(record);
         let names = self.sections[FIELDS].0 + SIZES[FIELDS] * start;
+        let fields = self.bytes.get(names..names + SIZES[FIELDS] * count)?.as_chunks::<{ SIZES[FIELDS] }>().0;
+        let texts = self.texts();
         let compare = |i: usize| {
-            let id = self.u32_at(names + SIZES[FIELDS] * i).unwrap_or_default();
-            self.text_bytes(id).cmp(name.as_bytes())
+            let [a, b, c, d, ..] = fields[i];
+            texts.get(u32::from_le_bytes([a, b, c, d])).cmp(name.as_bytes())
         };
         search(count, compare).and_then(|i| self.field_at(start + i))
     }
@@ -383,6 +386,25 @@ impl TypeGraph {
     pub(super) fn fields(&self, record: Record) -> impl Iterator<Item = Field> {
         let (start, count) = self.field_range(&record);
         (start..start + count).filter_map(|i| self.field_at(i))
+    }
+}
+
+/// The texts of a graph.
+#[derive(Clone, Copy)]
+struct Texts<'g> {
+    /// The start of each text, and the end of the last one.
+    offsets: &'g [[u8; 4]],
+    bytes: &'g [u8],
+}
+
+impl<'g> Texts<'g> {
+    fn get(self, id: u32) -> &'g [u8] {
+        let range = self.offsets.get(id as usize..).and_then(|offsets| offsets.first_chunk());
+        let Some([start, end]) = range.map(|range| range.map(|offset| u32::from_le_bytes(offset) as usize))
+        else {
+            return &[];
+        };
+        self.bytes.get(start..end.min(self.bytes.len())).unwrap_or_default()
     }
 }
 

@@ -46,7 +46,15 @@ impl SecretValues {
     /// Replaces the secret values in a text.
     #[must_use]
     pub fn mask<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut found: Vec<&String> = self.0.iter().filter(|value| text.contains(value.as_str())).collect();
+        if self.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        // Most values have a byte that is not in the text.
+        let mut bytes = [false; 256];
+        text.bytes().for_each(|byte| bytes[usize::from(byte)] = true);
+        let may_contain = |value: &str| value.bytes().all(|byte| bytes[usize::from(byte)]);
+        let is_found = |value: &&String| may_contain(value) && text.contains(value.as_str());
+        let mut found: Vec<&String> = self.0.iter().filter(is_found).collect();
         // Longest first, because a value may contain another one.
         found.sort_by_key(|value| std::cmp::Reverse(value.len()));
         found.iter().fold(Cow::Borrowed(text), |text, value| text.replace(value.as_str(), HIDDEN).into())

@@ -118,7 +118,9 @@ fn is_digest(text: &str) -> bool {
 
 /// Returns true if a line may contain a URL with secrets.
 pub(super) fn has_url_secret(line: &str) -> bool {
-    if !line.contains(['@', '?', '#']) {
+    // Only users and the values of parameters are masked.
+    let has_parameters = line.contains('=') && line.contains(['?', '#']);
+    if !has_parameters && !line.contains('@') {
         return false;
     }
     let is_cut = |text: &str| mask_url_secrets(text) != text;

@@ -141,7 +141,7 @@ fn is_reordered(known: &ValueHistory) -> bool {
         let mut locations = entries.iter().filter_map(|(_, entry)| origin(entry));
         locations.any(|at| last.insert(at.source, at.start).is_some_and(|before| at.start < before))
     };
-    matches!(known, ValueHistory::List(entries) if is_before_last(entries))
+    matches!(known, ValueHistory::List(entries) if entries.len() > 1 && is_before_last(entries))
         || known.children().any(is_reordered)
 }
 
@@ -160,5 +160,13 @@ fn record(history: &History, effective: &mut FxHashSet<EntryKey>) {
 }
 
 fn values(known: &ValueHistory, effective: &mut FxHashSet<EntryKey>) {
-    effective.extend(known.leaves().flat_map(changes).map(|write| key(&write.by)));
+    // Most values have the same cause as the one before.
+    let mut last = None;
+    for cause in known.leaves().flat_map(changes).map(|write| &write.by) {
+        let same = Some((cause.location(), cause.name()));
+        if last != same {
+            effective.insert(key(cause));
+            last = same;
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
+use crate::check::reference::mentioned_texts;
 use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use crate::check::target::CheckedTarget;
 use smp_merge::cause::{History, Write};
@@ -61,11 +62,10 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     if candidates.is_empty() || is_alone {
         return Vec::new();
     }
-    let sources = sources(target);
+    let (sources, texts) = (sources(target), mentioned_texts(target.resources()));
     let is_named = |resource: &Resource| {
         // A reference without the hash counts, too: another overlay with a namespace may generate the same object.
         let (name, original) = (resource.id().name.as_str(), resource.original_id().name.as_str());
-        let texts = &target.names().texts;
         texts.contains(name) || texts.contains(original) || sources.contains(original)
     };
     let findings =

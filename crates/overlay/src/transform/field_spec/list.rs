@@ -69,7 +69,7 @@ impl ListedSpec for FieldSpec {
     }
 
     fn merge(own: &[Self], incoming: &[Self]) -> Result<Vec<Self>> {
-        merge_specs(own, incoming)
+        merge_specs(own, incoming.iter())
     }
 }
 
@@ -138,7 +138,11 @@ impl<S: ListedSpec> SpecList<S> {
         if other.is_builtin() && !self.is_builtin() && self.is_empty() {
             return Ok(other.clone());
         }
-        S::merge(self.as_slice(), other.as_slice()).map(Self::from)
+        let merged = S::merge(self.as_slice(), other.as_slice())?;
+        let fields = |list: &[S]| list.iter().map(|entry| entry.fields().len()).sum::<usize>();
+        // If nothing is new, the index of the list is kept, too.
+        let is_same = merged.len() == self.as_slice().len() && fields(&merged) == fields(self.as_slice());
+        Ok(if is_same { self.clone() } else { merged.into() })
     }
 
     /// Returns these entries and one more, unless it is in the list.

@@ -3,7 +3,6 @@
 use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
-use smol_str::SmolStr;
 
 use super::back_reference::NameBackReference;
 use super::spec::FieldSpec;
@@ -11,8 +10,11 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// Merges two lists of specs. An incoming spec is skipped if a spec in the list covers it; the first such
 /// spec is compared.
-pub(super) fn merge_specs(own: &[FieldSpec], incoming: &[FieldSpec]) -> Result<Vec<FieldSpec>> {
-    let mut list = own.to_vec();
+pub(super) fn merge_specs<'s>(
+    own: &'s [FieldSpec],
+    incoming: impl ExactSizeIterator<Item = &'s FieldSpec>,
+) -> Result<Vec<FieldSpec>> {
+    let mut list: Vec<&FieldSpec> = own.iter().collect();
     let mut first = (incoming.len() > LINEAR_SEARCH_MAX).then(CoveringSpecs::default);
     for spec in incoming {
         let covering = match &mut first {
@@ -20,40 +22,34 @@ pub(super) fn merge_specs(own: &[FieldSpec], incoming: &[FieldSpec]) -> Result<V
             None => list.iter().position(|own| own.covers(spec)),
         };
         match covering {
-            Some(i) if list[i].create != spec.create => return Err(conflict(&list[i], spec)),
+            Some(i) if list[i].create != spec.create => return Err(conflict(list[i], spec)),
             Some(_) => {}
-            None => list.push(spec.clone()),
+            None => list.push(spec),
         }
     }
-    Ok(list)
+    Ok(list.into_iter().cloned().collect())
 }
 
 /// The number of incoming specs up to which a linear search is used.
 const LINEAR_SEARCH_MAX: usize = 8;
 
 /// Path, group, version and kind. The parts that are not compared are empty.
-type Selected = [SmolStr; 4];
+type Selected<'s> = [&'s str; 4];
 
 /// Finds the first spec of a growing list that covers another one.
 ///
 /// Only those of group, version and kind are compared that are set in the other spec. Each of the eight
 /// combinations has an index.
 #[derive(Debug, Default)]
-struct CoveringSpecs([(FxHashMap<Selected, usize>, usize); 8]);
+struct CoveringSpecs<'s>([(FxHashMap<Selected<'s>, usize>, usize); 8]);
 
-impl CoveringSpecs {
-    fn find_covering(&mut self, spec: &FieldSpec, list: &[FieldSpec]) -> Option<usize> {
+impl<'s> CoveringSpecs<'s> {
+    fn find_covering(&mut self, spec: &'s FieldSpec, list: &[&'s FieldSpec]) -> Option<usize> {
         let named = [&spec.group, &spec.version, &spec.kind].map(|text| !text.is_empty());
-        let selected = |spec: &FieldSpec| {
-            let part =
-                |is_named: bool, text: &SmolStr| if is_named { text.clone() } else { SmolStr::default() };
+        let selected = |spec: &'s FieldSpec| -> Selected<'s> {
             let [group, version, kind] = named;
-            [
-                spec.path.clone(),
-                part(group, &spec.group),
-                part(version, &spec.version),
-                part(kind, &spec.kind),
-            ]
+            let part = |is_named: bool, text: &'s str| if is_named { text } else { "" };
+            [&spec.path, part(group, &spec.group), part(version, &spec.version), part(kind, &spec.kind)]
         };
         let choice = named.iter().fold(0, |choice, is_named| choice * 2 + usize::from(*is_named));
         let (index, indexed) = &mut self.0[choice];
@@ -70,32 +66,29 @@ pub(super) fn merge_references(
     own: &[NameBackReference],
     incoming: &[NameBackReference],
 ) -> Result<Vec<NameBackReference>> {
-    let mut list = own.to_vec();
+    // Collect the further fields of each entry first, so that each entry is merged only once.
+    let mut list: Vec<(&NameBackReference, Vec<&FieldSpec>)> =
+        own.iter().map(|own| (own, Vec::new())).collect();
     let mut by_kind: FxHashMap<[&str; 3], Vec<usize>> = FxHashMap::default();
     for (i, reference) in own.iter().enumerate() {
         by_kind.entry(reference.parts()).or_default().push(i);
     }
-    // Collect the fields for each entry first, so that each entry is merged only once.
-    let mut fields: FxHashMap<usize, Vec<FieldSpec>> = FxHashMap::default();
     for incoming in incoming {
         match by_kind.entry(incoming.parts()) {
-            Entry::Occupied(same) => {
-                for i in same.get() {
-                    fields.entry(*i).or_default().extend_from_slice(&incoming.field_specs);
-                }
-            }
+            Entry::Occupied(same) => same.get().iter().for_each(|i| list[*i].1.extend(&incoming.field_specs)),
             Entry::Vacant(new) => {
                 new.insert(vec![list.len()]);
-                list.push(incoming.clone());
+                list.push((incoming, Vec::new()));
             }
         }
     }
-    for (i, reference) in list.iter_mut().enumerate() {
-        if let Some(more) = fields.get(&i) {
-            reference.field_specs = merge_specs(&reference.field_specs, more)?;
-        }
-    }
-    Ok(list)
+    let merged = list.into_iter().map(|(reference, more)| {
+        let field_specs = merge_specs(&reference.field_specs, more.into_iter())?;
+        let [group, version, kind] =
+            [&reference.group, &reference.version, &reference.kind].map(Clone::clone);
+        Ok(NameBackReference { group, version, kind, field_specs })
+    });
+    merged.collect()
 }
 
 fn conflict(own: &FieldSpec, incoming: &FieldSpec) -> Diagnostic {
@@ -123,7 +116,8 @@ mod tests {
     #[test]
     fn new_specs_are_added_and_conflicts_rejected() {
         let own = [spec("A", "p", true), spec("", "q", false)];
-        let more = |spec: FieldSpec| merge_specs(&own, &[spec]).map(|all| all.len()).map_err(|d| d.code());
+        let more =
+            |spec: FieldSpec| merge_specs(&own, [spec].iter()).map(|all| all.len()).map_err(|d| d.code());
         assert_eq!(more(spec("A", "p", true)), Ok(2));
         assert_eq!(more(spec("B", "p", true)), Ok(3));
         assert_eq!(more(spec("A", "r", true)), Ok(3));
@@ -149,10 +143,10 @@ mod tests {
         all.rotate_left(17);
         let mut one_by_one = Vec::new();
         for spec in &all {
-            one_by_one = merge_specs(&one_by_one, std::slice::from_ref(spec)).expect("agree");
+            one_by_one = merge_specs(&one_by_one, std::slice::from_ref(spec).iter()).expect("agree");
         }
         assert!(one_by_one.len() > LINEAR_SEARCH_MAX && one_by_one.len() < all.len());
-        assert_eq!(merge_specs(&[], &all).expect("agree"), one_by_one);
+        assert_eq!(merge_specs(&[], all.iter()).expect("agree"), one_by_one);
     }
 
     #[test]
