@@ -146,7 +146,12 @@ fn code_status(code: Code) -> (u16, &'static str) {
         | Code::Rule(_)
         | Code::Summary => (422, "Invalid"),
         Code::MissingMergeKey | Code::DuplicateMergeKey | Code::Directive => (500, ""),
-        Code::Io | Code::Locked | Code::NotFetched | Code::Command | Code::CommandNotFound | Code::SystemResource => (500, "InternalError"),
+        Code::Io
+        | Code::Locked
+        | Code::NotFetched
+        | Code::Command
+        | Code::CommandNotFound
+        | Code::SystemResource => (500, "InternalError"),
         Code::Unsupported => (501, "NotImplemented"),
         Code::Remote => (503, "ServiceUnavailable"),
         Code::NotReady | Code::CommandTimeout => (504, "Timeout"),
