@@ -118,33 +118,11 @@ fn code_status(code: Code) -> (u16, &'static str) {
         | Code::UnmatchedPatch
         | Code::UnmatchedImage
         | Code::AbsentDeletion
-        | Code::UnmatchedReplacement => {
-            (404, "NotFound")
-        }
+        | Code::UnmatchedReplacement => (404, "NotFound"),
         Code::DuplicateResource => (409, "AlreadyExists"),
         Code::Conflict => (409, "Conflict"),
         Code::LimitExceeded => (413, "RequestEntityTooLarge"),
         Code::NoSchema => (415, "UnsupportedMediaType"),
-        Code::WrongType
-        | Code::MissingField
-        | Code::InvalidValue
-        | Code::Cycle
-        | Code::Ambiguous
-        | Code::TestFailed
-        // Warnings only.
-        | Code::DeprecatedField
-        | Code::OverwrittenReplacement
-        | Code::IgnoredDocument
-        | Code::ReplaceMissingField
-        | Code::UnusedVariable
-        | Code::StandaloneComponent
-        | Code::ServerWarning
-        | Code::ClusterState
-        | Code::ApplySet
-        | Code::CascadingDeletion
-        | Code::SchemaSource
-        | Code::Rule(_)
-        | Code::Summary => (422, "Invalid"),
         Code::MissingMergeKey | Code::DuplicateMergeKey | Code::Directive => (500, ""),
         Code::Io
         | Code::Locked
@@ -155,6 +133,8 @@ fn code_status(code: Code) -> (u16, &'static str) {
         Code::Unsupported => (501, "NotImplemented"),
         Code::Remote => (503, "ServiceUnavailable"),
         Code::NotReady | Code::CommandTimeout => (504, "Timeout"),
+        // Invalid values, and codes of warnings alone, which fail no request.
+        _ => (422, "Invalid"),
     }
 }
 
