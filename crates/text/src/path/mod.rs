@@ -65,8 +65,8 @@ pub enum PathElement {
 }
 
 impl PathElement {
-    /// Returns the position of the field or list entry that this step selects. A missing key matches, since the entry
-    /// then has the key's default.
+    /// Returns the position of the field or list entry that this step selects. Without an entry that has all keys, a
+    /// missing key matches, since the entry then has the key's default.
     pub fn position(&self, node: &Node) -> Option<usize> {
         match (&node.value, self) {
             (Value::Map(map), Self::Field(name)) => map.position(name),
@@ -74,12 +74,11 @@ impl PathElement {
             (Value::List(list), Self::Value(value)) => {
                 list.iter().position(|entry| PathValue::from_node(entry).as_ref() == Some(value))
             }
-            (Value::List(list), Self::Key(keys)) => list.iter().position(|entry| {
-                let has = |(name, value): &(SmolStr, PathValue)| {
-                    entry.get(name).is_none_or(|own| PathValue::from_node(own).as_ref() == Some(value))
-                };
-                entry.as_map().is_some() && keys.iter().all(has)
-            }),
+            (Value::List(list), Self::Key(keys)) => {
+                let first =
+                    |may_lack_keys| list.iter().position(|entry| has_keys(entry, keys, may_lack_keys));
+                first(false).or_else(|| first(true))
+            }
             _ => None,
         }
     }
@@ -93,6 +92,15 @@ impl PathElement {
             Value::Scalar(_) => None,
         }
     }
+}
+
+/// Returns true if a list entry has these values in its key fields, or lacks the fields if it may.
+fn has_keys(entry: &Node, keys: &[(SmolStr, PathValue)], may_lack_keys: bool) -> bool {
+    let has = |(name, value): &(SmolStr, PathValue)| match entry.get(name) {
+        Some(own) => PathValue::from_node(own).as_ref() == Some(value),
+        None => may_lack_keys,
+    };
+    entry.as_map().is_some() && keys.iter().all(has)
 }
 
 impl fmt::Display for PathElement {
@@ -254,5 +262,17 @@ mod tests {
         assert_eq!(PathValue::from_node(&Node::string("16")), Some(PathValue::Str("16".into())));
         assert_eq!(PathValue::from_node(&Node::plain("~")), Some(PathValue::Null));
         assert_eq!(PathValue::from_node(&Node::list(Vec::new())), None);
+    }
+
+    #[test]
+    fn entries_with_all_keys_come_before_entries_that_lack_some() {
+        let ports: Node = "[{port: 53}, {port: 53, protocol: UDP}, {port: 80}]".parse().expect("YAML");
+        let port = |number: &str, protocol: &str| {
+            key(&[("port", PathValue::Number(number.into())), ("protocol", PathValue::Str(protocol.into()))])
+        };
+        assert_eq!(port("53", "UDP").position(&ports), Some(1));
+        assert_eq!(port("53", "TCP").position(&ports), Some(0));
+        assert_eq!(port("80", "TCP").position(&ports), Some(2));
+        assert_eq!(port("81", "TCP").position(&ports), None);
     }
 }
