@@ -33,8 +33,8 @@
 //!
 //! # Choosing an API
 //!
-//! Programs with `serde_json` values, such as controllers and fake clients, need only [`patch::json`] and
-//! [`merge::json`]. All other modules work on [`yaml::Node`], which keeps comments, source locations and the order of
+//! Programs with `serde_json` values, such as controllers and fake clients, need only [`patch::json`],
+//! [`merge::json`], [`managed_fields`] and [`defaults`]. All other modules work on [`yaml::Node`], which keeps comments, source locations and the order of
 //! fields of manifests in files. `Node::from` converts a [`serde_json::Value`] to a node, and
 //! [`Node::to_json_value`](yaml::Node::to_json_value) converts it back.
 //!
@@ -47,6 +47,7 @@
 //! - [Build from memory](#build-from-memory)
 //! - [Upgrade a customized package](#upgrade-a-customized-package)
 //! - [Compare two objects](#compare-two-objects)
+//! - [Apply server-side without a server](#apply-server-side-without-a-server)
 //! - [Inspect a schema](#inspect-a-schema)
 //! - [Edit YAML and keep its comments](#edit-yaml-and-keep-its-comments)
 //! - [Convert an error to a Kubernetes Status](#convert-an-error-to-a-kubernetes-status)
@@ -232,6 +233,30 @@
 //! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 //! ```
 //!
+//! ## Apply server-side without a server
+//!
+//! ```
+//! use kubectl_smp::defaults;
+//! use kubectl_smp::managed_fields::{Applied, Options, apply, extract};
+//! use kubectl_smp::schema::Schema;
+//! use serde_json::json;
+//!
+//! let schema = Schema::embedded();
+//! let options = Options::new(&schema).time("2026-01-31T12:00:00Z");
+//! let service = |kind: &str| json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"type": kind}});
+//! let mut live = apply(None, &service("NodePort"), "deployer", &options)?.into_object()?;
+//! defaults::fill(&mut live, &schema);
+//! assert_eq!(live["spec"]["sessionAffinity"], "None");
+//!
+//! // Fields of other field managers are conflicts, with the messages of the server.
+//! let Applied::Conflicts(found) = apply(Some(&live), &service("ClusterIP"), "person", &options)? else { panic!("no conflict") };
+//! assert_eq!(found.message(), r#"Apply failed with 1 conflict: conflict with "deployer": .spec.type"#);
+//!
+//! // What a manager has applied is a manifest again.
+//! assert_eq!(extract(&live, "deployer", &options)?, Some(service("NodePort")));
+//! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+//! ```
+//!
 //! ## Inspect a schema
 //!
 //! The schema has the type of each field and the merge keys of its lists:
@@ -291,7 +316,8 @@
 //!
 //! - A general client: the feature `cluster` only covers the needs of `kubectl smp`. Use kube-rs for everything else.
 //! - Validation during a merge: a merge checks only the fields that it needs. Use [`validate`] for the result.
-//! - Defaulting: absent fields stay absent. Only the defaults of merge keys are used to match list entries.
+//! - Defaulting during a merge: absent fields stay absent. Only the defaults of merge keys are used to match list
+//!   entries. [`defaults::fill`] fills in the defaults of the API server.
 //! - Templates: Helm charts are rendered by helm, if it is enabled.
 //! - A general YAML library: YAML is read and written exactly as kustomize and kubectl do, including their limits.
 //!
@@ -302,7 +328,7 @@
 //! runtime.
 //!
 //! - `kubectl-smp-text`: [`source`], [`diagnostic`], [`yaml`] and [`path`].
-//! - `strategic-merge-patch`: [`schema`], [`merge`], [`patch`] and [`diff`].
+//! - `strategic-merge-patch`: [`schema`], [`merge`], [`patch`], [`managed_fields`], [`defaults`] and [`diff`].
 //! - `kubectl-smp-validate`: [`validate`].
 //! - `kubectl-smp-files`: [`files`].
 //! - `kubectl-smp-overlay`: [`resource`], [`overlay`] and [`package`].
@@ -412,6 +438,23 @@ pub mod patch {
         JsonPatch, JsonPatchOptions, LAST_APPLIED, PatchType, apply_json_merge, create, create_json_merge,
         create_json_patch, create_three_way, json, last_applied, parse_json_patch, with_last_applied,
     };
+}
+
+/// Server-side apply without a server: ownership of fields, conflicts and managed fields.
+///
+/// See [Apply server-side without a server](crate#apply-server-side-without-a-server).
+pub mod managed_fields {
+    pub use smp_merge::managed_fields::{
+        Applied, Conflict, Conflicts, Converter, FieldSet, ManagedFields, Manager, Operation, Options, Owner,
+        OwnershipStep, Path, PathElement, PathPattern, ReplicasPaths, Timestamp, apply, apply_typed,
+        conflicts, drop_manager, extract, extract_fields, extract_typed, find_path, give, take, update,
+        update_typed,
+    };
+}
+
+/// The defaults of the API server.
+pub mod defaults {
+    pub use smp_merge::defaults::{empty, fill, fill_value};
 }
 
 /// Comparison of two objects by their schema.

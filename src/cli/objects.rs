@@ -171,9 +171,24 @@ impl ObjectArgs {
 
     /// Reads a dump of live objects.
     pub(super) fn dump(&self, paths: &[PathBuf], sources: &SourceMap) -> Result<Vec<serde_json::Value>> {
-        let nodes = read_manifests(paths, usize::MAX, self.target.schema.offline, sources)?;
-        Ok(nodes.iter().map(Node::to_json_value).collect())
+        read_dump(paths, self.target.schema.offline, sources)
     }
+}
+
+/// Reads a dump of live objects. Prints a note if none of them has managed fields, which kubectl omits by default.
+pub(super) fn read_dump(
+    paths: &[PathBuf],
+    offline: bool,
+    sources: &SourceMap,
+) -> Result<Vec<serde_json::Value>> {
+    let nodes = read_manifests(paths, usize::MAX, offline, sources)?;
+    let has_managers = |node: &Node| node.get_path(&["metadata", "managedFields"]).is_some();
+    if !nodes.is_empty() && !nodes.iter().any(has_managers) {
+        render::print_note(
+            "the live objects have no managed fields: `kubectl get -o yaml --show-managed-fields` writes them",
+        );
+    }
+    Ok(nodes.iter().map(Node::to_json_value).collect())
 }
 
 /// Returns the built-in types and those of `--schema FILE`.

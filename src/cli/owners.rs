@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::format::ReportFormat;
-use super::objects::{read_manifests, schema_without_cluster};
+use super::objects::{read_dump, schema_without_cluster};
 use super::report::{print, print_json};
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
@@ -17,9 +17,9 @@ use smp_inspect::explain::{MarginStyle, Removals, owners_to_yaml};
 use smp_merge::managed_fields::{
     ManagedFields, Options, Owner, OwnershipStep, Path, drop_manager, find_path, give, take,
 };
-use smp_merge::schema::{Schema, find_kind};
+use smp_merge::schema::{Gvk, Schema, find_kind};
 use smp_overlay::resource::Resource;
-use smp_text::diagnostic::{Code, Diagnostic, counted, escaped_json};
+use smp_text::diagnostic::{Code, Diagnostic, counted, escaped, escaped_json};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, to_yaml};
 
@@ -92,10 +92,10 @@ pub(super) fn run(args: &OwnersArgs, sources: &SourceMap) -> Outcome {
     let steps = args.steps(&object.value, sources)?;
     match object.source.as_ref().filter(|_| args.yes) {
         Some((cluster, resource)) => {
-            send_steps(cluster, resource, &args.field_manager, &steps)?;
+            send_steps(cluster, resource, (&args.field_manager, &object.value), &steps)?;
             render::print_note(&format!("{} sent", counted(steps.len(), "request")));
         }
-        None => print_steps(&steps, args.output)?,
+        None => print_steps(&object.value, &steps, args.output)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -103,9 +103,8 @@ pub(super) fn run(args: &OwnersArgs, sources: &SourceMap) -> Outcome {
 impl OwnersArgs {
     fn objects(&self, sources: &SourceMap) -> Result<Vec<LiveObject>, Failure> {
         if !self.filename.is_empty() {
-            let nodes = read_manifests(&self.filename, usize::MAX, self.schema.offline, sources)?;
-            let object = |node: &Node| LiveObject { value: node.to_json_value(), source: None };
-            return Ok(nodes.iter().map(object).collect());
+            let values = read_dump(&self.filename, self.schema.offline, sources)?;
+            return Ok(values.into_iter().map(|value| LiveObject { value, source: None }).collect());
         }
         let words: Vec<&str> = self.object.iter().flat_map(|word| word.split('/')).collect();
         let [kind, name] = words.as_slice() else {
@@ -131,32 +130,49 @@ impl OwnersArgs {
             return Ok(vec![drop_manager(live, manager)?]);
         }
         let schema = schema_without_cluster(&self.schema, sources)?;
+        check_kind(live, &schema)?;
         let options = Options::new(&schema);
-        let managed = ManagedFields::from_object(live)?;
         let ours = self.field_manager.as_str();
         if let Some(field) = &self.take {
-            return Ok(vec![take(live, &find_path(&managed, field)?, ours, &options)?]);
+            return Ok(vec![take(live, &find_path(live, field, &options)?, ours, &options)?]);
         }
-        let field = find_path(&managed, self.give.as_deref().unwrap_or_default())?;
+        let field = find_path(live, self.give.as_deref().unwrap_or_default(), &options)?;
         Ok(give(live, &field, [ours, self.to.as_deref().unwrap_or_default()], &options)?)
     }
 }
 
-fn show(args: &OwnersArgs, objects: &[LiveObject]) -> Result<(), Failure> {
-    if args.output == ReportFormat::Json {
-        let found = objects.iter().map(|object| owners_json(&object.value)).collect::<Result<Vec<_>, _>>()?;
-        return print_json(&json!({"objects": found}));
+/// Fails if the lists of an object have unknown types: a manager would then apply the entries of others, too.
+fn check_kind(live: &Value, schema: &Schema) -> Result<(), Diagnostic> {
+    match Gvk::from_object(live) {
+        Some(gvk) if schema.kind(&gvk).is_none() => {
+            let message = format!("unknown kind {gvk}");
+            Err(Diagnostic::error(Code::NoMatch, message).help("add its CRD with --schema FILE"))
+        }
+        _ => Ok(()),
     }
-    let style = MarginStyle { coloring: render::coloring(&io::stdout()), removals: Removals::Hidden };
-    for (i, object) in objects.iter().enumerate() {
-        print(if i == 0 { "" } else { "---\n" })?;
-        print(&owners_to_yaml(&Node::from(&object.value), style)?)?;
-    }
-    Ok(())
 }
 
-fn owners_json(object: &Value) -> Result<Value, Diagnostic> {
-    let managed = ManagedFields::from_object(object)?;
+fn show(args: &OwnersArgs, objects: &[LiveObject]) -> Result<(), Failure> {
+    let managed =
+        objects.iter().map(|object| managed_fields(&object.value)).collect::<Result<Vec<_>, _>>()?;
+    if args.output == ReportFormat::Json {
+        let found = objects.iter().zip(&managed).map(|(object, managed)| owners_json(&object.value, managed));
+        return print_json(&json!({"objects": found.collect::<Vec<_>>()}));
+    }
+    let style = MarginStyle { coloring: render::coloring(&io::stdout()), removals: Removals::Hidden };
+    let texts = objects.iter().map(|object| owners_to_yaml(&Node::from(&object.value), style));
+    Ok(print(&texts.collect::<Result<Vec<_>, _>>()?.join("---\n"))?)
+}
+
+/// Reads the managed fields of an object. Errors name the object.
+fn managed_fields(object: &Value) -> Result<ManagedFields, Diagnostic> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    ManagedFields::from_object(object).map_err(|error| {
+        error.note(format!("in the live object {} {}", text("/kind"), text("/metadata/name")))
+    })
+}
+
+fn owners_json(object: &Value, managed: &ManagedFields) -> Value {
     let owner = |owner: &Owner<'_>| {
         let fields: Vec<String> = owner.fields.paths().iter().map(Path::to_string).collect();
         json!({
@@ -166,32 +182,63 @@ fn owners_json(object: &Value) -> Result<Value, Diagnostic> {
         })
     };
     let metadata = &object["metadata"];
-    Ok(json!({
+    json!({
         "apiVersion": object["apiVersion"], "kind": object["kind"], "namespace": metadata["namespace"],
         "name": metadata["name"], "owners": managed.sorted().iter().map(owner).collect::<Vec<_>>(),
-    }))
+    })
 }
 
-/// Prints the requests: applied objects as manifests, and patches as JSON.
-fn print_steps(steps: &[OwnershipStep], format: ReportFormat) -> Result<(), Failure> {
+/// Prints the requests: applied objects as manifests, and patches as JSON, each with the command that sends it.
+fn print_steps(live: &Value, steps: &[OwnershipStep], format: ReportFormat) -> Result<(), Failure> {
     if format == ReportFormat::Json {
         let step = |step: &OwnershipStep| match step {
-            OwnershipStep::Apply { manager, object } => json!({"apply": object, "fieldManager": manager}),
+            OwnershipStep::Apply { manager, subresource, object } => {
+                json!({"apply": object, "fieldManager": manager, "subresource": subresource})
+            }
             OwnershipStep::Patch(patch) => json!({"patch": patch}),
         };
         return print_json(&json!({"requests": steps.iter().map(step).collect::<Vec<_>>()}));
     }
     for step in steps {
         match step {
-            OwnershipStep::Apply { manager, object } => {
-                let command = format!("---\n# kubectl apply --server-side --field-manager={manager} -f -\n");
+            OwnershipStep::Apply { manager, subresource, object } => {
+                let subresource = flag("subresource", subresource);
+                let manager = flag("field-manager", manager);
+                let command = format!("---\n# kubectl apply --server-side{manager}{subresource} -f -\n");
                 print(&(command + &to_yaml(&Node::from(object))?))?;
             }
             OwnershipStep::Patch(patch) => {
-                let text = escaped_json(&patch.to_string());
-                print(&format!("---\n# kubectl patch --type=json --patch-file=/dev/stdin\n{text}\n"))?;
+                let text = |field: &str| live.pointer(field).and_then(Value::as_str).unwrap_or_default();
+                let (kind, name) = (text("/kind").to_lowercase(), text("/metadata/name"));
+                let namespace = flag("namespace", text("/metadata/namespace"));
+                let patch = escaped_json(&patch.to_string());
+                print(&format!(
+                    "---\n# kubectl patch {kind}/{name}{namespace} --type=json --patch-file=/dev/stdin\n{patch}\n"
+                ))?;
             }
         }
     }
     Ok(())
+}
+
+/// Returns a flag of kubectl, or nothing without a value.
+fn flag(name: &str, value: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/:@".contains(c);
+    match value {
+        "" => String::new(),
+        plain if plain.chars().all(is_plain) => format!(" --{name}={plain}"),
+        other => format!(" --{name}='{}'", escaped(&other.replace('\'', r"'\''"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_quoted_for_a_shell() {
+        assert_eq!(flag("namespace", ""), "");
+        assert_eq!(flag("field-manager", "a.b/c@d"), " --field-manager=a.b/c@d");
+        assert_eq!(flag("field-manager", "it's\nme"), r" --field-manager='it'\''s\nme'");
+    }
 }

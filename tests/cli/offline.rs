@@ -133,6 +133,51 @@ fn owners_of_a_dump_are_shown_and_requests_printed() {
 }
 
 #[test]
+fn dumps_without_or_with_malformed_managed_fields_are_reported() {
+    let home = applied();
+    let home = home.path();
+    let live = std::fs::read_to_string(home.join("live.yaml")).expect("readable");
+    for (good, bad, message) in [
+        ("f:port: {}", "'k:[': {}", "invalid path element \"k:[\""),
+        ("operation: Apply", "operation: Apple", "operation must be `Apply` or `Update`"),
+        ("fieldsType: FieldsV1", "fieldsType: FieldsV2", "invalid fieldsType"),
+    ] {
+        assert!(live.contains(good), "{good} in {live}");
+        write(&home.join("bad.yaml"), &live.replace(good, bad));
+        for args in [
+            &["owners", "-f", "bad.yaml"][..],
+            &["owners", "-f", "bad.yaml", "-o", "json"],
+            &["owners", "-f", "bad.yaml", "--take", "spec.type"],
+            &["owners", "-f", "bad.yaml", "--drop", "first"],
+            &["apply", "--dry-run=client", "--live", "bad.yaml", "-f", "web.yaml"],
+        ] {
+            let found = run(home, args);
+            assert_eq!((status(&found), stdout(&found).as_str()), (Some(1), ""), "{args:?}");
+            assert!(stderr(&found).contains(message), "{args:?}: {}", stderr(&found));
+        }
+        let diff = run(home, &["diff", "--live", "bad.yaml", "-f", "web.yaml"]);
+        assert_eq!(status(&diff), Some(2), "{}", stderr(&diff));
+    }
+    let without = run(home, &["owners", "-f", "web.yaml"]);
+    assert_eq!(status(&without), Some(0));
+    assert!(stderr(&without).contains("have no managed fields"), "{}", stderr(&without));
+}
+
+/// Requests for the object itself do not change its status, and nobody owns it by them.
+#[test]
+fn status_of_a_manifest_has_no_effect() {
+    let home = applied();
+    let home = home.path();
+    write(
+        &home.join("status.yaml"),
+        "{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {ports: [{port: 80}]}, \
+         status: {loadBalancer: {ingress: [{ip: 192.0.2.1}]}}}",
+    );
+    let again = apply(home, &["-f", "status.yaml", "--field-manager=first"]);
+    assert_eq!(stdout(&again), "service/web unchanged (dry run)\n", "{}", stderr(&again));
+}
+
+#[test]
 fn flags_without_effect_are_rejected() {
     let home = temp_dir_from_text(FILES);
     let no_dry_run = run(home.path(), &["apply", "-f", "web.yaml", "--live", "web.yaml"]);

@@ -28,34 +28,50 @@ pub fn read_object(cluster: &Cluster, resource: &Resource) -> Result<Value> {
     })
 }
 
-/// Sends the requests one after the other. The first one that fails ends the sequence.
+/// Sends the requests one after the other. The first one that fails ends the sequence. Each request fails if the object
+/// has changed since it was read or since the request before, because it could then remove values of others.
 ///
 /// # Errors
 /// The server rejects a request, for example because the object has changed meanwhile.
 pub fn send_steps(
     cluster: &Cluster,
     resource: &Resource,
-    manager: &str,
+    (manager, live): (&str, &Value),
     steps: &[OwnershipStep],
 ) -> Result<()> {
     cluster.block_on(async {
         let plan = ObjectPlan::resolve(cluster, std::slice::from_ref(resource)).await?;
         let (path, target) = path_of(cluster, &plan)?;
+        let mut now = live.clone();
         for (done, step) in steps.iter().enumerate() {
             let request = match step {
-                OwnershipStep::Apply { manager, object } => {
-                    let path = format!("{path}?fieldManager={}&force=false", encode_segment(manager));
-                    ApiRequest::change(Method::PATCH, path, APPLY, object)
+                OwnershipStep::Apply { manager, subresource, object } => {
+                    apply_request(&path, [manager, subresource], object, &now)
                 }
                 OwnershipStep::Patch(patch) => patch_request(&path, manager, patch, JSON_PATCH),
             };
-            cluster.send(&request).await?.into_result().map_err(|error| {
+            let response = cluster.send(&request).await?.into_result().map_err(|error| {
                 rejected(cluster, target, &error)
                     .note(format!("{done} of {} requests were sent", steps.len()))
             })?;
+            now = cluster.parse_response(json::decode, &response)?;
         }
         Ok(())
     })
+}
+
+/// Returns the apply of an object or of its subresource, if the object is still as given.
+fn apply_request(path: &str, [manager, subresource]: [&str; 2], object: &Value, now: &Value) -> ApiRequest {
+    let mut object = object.clone();
+    if let (Some(metadata), Some(version)) =
+        (object.get_mut("metadata").and_then(Value::as_object_mut), now.pointer("/metadata/resourceVersion"))
+    {
+        metadata.insert("resourceVersion".into(), version.clone());
+    }
+    let slash = if subresource.is_empty() { "" } else { "/" };
+    let manager = encode_segment(manager);
+    let path = format!("{path}{slash}{subresource}?fieldManager={manager}&force=false");
+    ApiRequest::change(Method::PATCH, path, APPLY, &object)
 }
 
 fn path_of<'p, 'r>(cluster: &Cluster, plan: &'p ObjectPlan<'r>) -> Result<(String, &'p ObjectTarget<'r>)> {

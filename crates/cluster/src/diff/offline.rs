@@ -138,7 +138,7 @@ impl<'v> Dump<'v> {
         let manager = options.field_manager.as_str();
         let live = found.map(|live| migrated(live, manager));
         let manifest = target.manifest(manager).to_json_value();
-        let mut rules = Options::new(&self.schema).reset_fields(self.reset_fields(gvk));
+        let mut rules = self.rules(gvk, live.as_ref());
         if !time.is_empty() {
             rules = rules.time(time);
         }
@@ -147,6 +147,7 @@ impl<'v> Dump<'v> {
         let Applied::Object(mut applied) = applied else {
             return Err(Conflicts::default().to_diagnostic());
         };
+        self.reset(gvk, live.as_ref(), &mut applied);
         defaults::fill(&mut applied, &self.schema);
         let change = match found {
             None => ApplyChange::Created,
@@ -162,6 +163,27 @@ impl<'v> Dump<'v> {
             change,
             conflict,
         })
+    }
+
+    fn rules(&self, gvk: &Gvk, live: Option<&Value>) -> Options<'_> {
+        let rules = Options::new(&self.schema).reset_fields(self.reset_fields(gvk));
+        let managed = live.map(ManagedFields::from_object).and_then(Result::ok).unwrap_or_default();
+        let versions = managed.sorted().into_iter().map(|owner| owner.api_version.to_string());
+        versions.fold(rules, |rules, version| {
+            let fields = self.reset_fields(&Gvk::from_manifest(&version, &gvk.kind));
+            rules.reset_fields_in(version, fields)
+        })
+    }
+
+    /// Restores the fields that requests for the object itself do not change.
+    fn reset(&self, gvk: &Gvk, live: Option<&Value>, applied: &mut Value) {
+        let Some(fields) = applied.as_object_mut().filter(|_| !self.reset_fields(gvk).is_empty()) else {
+            return;
+        };
+        match live.and_then(|live| live.get("status")) {
+            Some(status) => drop(fields.insert("status".into(), status.clone())),
+            None => drop(fields.remove("status")),
+        }
     }
 
     /// Returns the fields that nobody owns by requests for the object itself: its status, if that is a subresource.

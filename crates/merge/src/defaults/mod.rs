@@ -23,6 +23,9 @@ const WITHOUT_DEFAULTS: [&str; 3] = [
 /// The metadata of objects, which has no defaults. Its empty fields are not written.
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
+/// Pointers whose default is an empty struct.
+const POINTERS: [(&str, &str); 1] = [("io.k8s.api.core.v1.PodSpec", "securityContext")];
+
 /// The start of the names of built-in types.
 const BUILT_IN: &str = "io.k8s.api.";
 
@@ -47,6 +50,50 @@ pub fn fill(object: &mut Value, schema: &Schema) {
     let Some(gvk) = Gvk::from_object(object) else { return };
     if let Some(cursor) = schema.kind(&gvk) {
         fill_value(object, cursor);
+    }
+}
+
+/// Returns an object of a kind as servers create it before they decode a request: with the values that are always
+/// written. They have no owner, since a create does not add them.
+///
+/// ```
+/// use strategic_merge_patch::{defaults, schema::{Gvk, Schema}};
+/// use serde_json::json;
+///
+/// let kind = Gvk::from_manifest("v1", "Service");
+/// let empty = json!({"apiVersion": "v1", "kind": "Service", "metadata": {}, "spec": {}, "status": {"loadBalancer": {}}});
+/// assert_eq!(defaults::empty(&kind, &Schema::embedded()), empty);
+/// ```
+#[must_use]
+pub fn empty(kind: &Gvk, schema: &Schema) -> Value {
+    let mut object = serde_json::Map::new();
+    if let Some(cursor) = schema.kind(kind) {
+        add_written(&mut object, cursor);
+    }
+    object.insert("apiVersion".into(), kind.api_version().as_str().into());
+    object.insert("kind".into(), kind.kind.as_str().into());
+    Value::Object(object)
+}
+
+/// Adds the fields of a built-in type that are written even if they are empty. Structs that contain each other are
+/// pointers, so this ends.
+fn add_written(map: &mut serde_json::Map<String, Value>, cursor: Cursor<'_>) {
+    let Some((name, defaults)) = cursor.type_name().and_then(|name| Some((name, TABLE.get(name)?))) else {
+        return;
+    };
+    for (field, value) in defaults.zero_values() {
+        let Some(below) = cursor.declared(field).filter(|_| !POINTERS.contains(&(name, field))) else {
+            continue;
+        };
+        // A zero value of an optional field is the default of a pointer.
+        let mut value = value.clone();
+        match &mut value {
+            Value::Object(map) => add_written(map, below),
+            Value::Null => {}
+            _ if cursor.is_required(field) => {}
+            _ => continue,
+        }
+        map.insert(field.into(), value);
     }
 }
 

@@ -55,6 +55,11 @@ impl FieldDefaults {
         }
     }
 
+    /// Returns the fields whose default is empty.
+    pub(super) fn zero_values(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.fields.iter().filter(|(_, value)| is_empty(value)).map(|(name, value)| (name.as_str(), value))
+    }
+
     /// Adds the fields that are absent, null or zero, apart from some.
     pub(super) fn fill(&self, map: &mut Map<String, Value>, skipped: &[&str]) {
         for (name, default) in self.fields.iter().filter(|(name, _)| !skipped.contains(&name.as_str())) {

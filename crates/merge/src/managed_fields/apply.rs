@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::conflict::Conflicts;
 use super::field_set::FieldSet;
 use super::last_applied::{KUBECTL, allowed_conflicts, update_annotation};
 use super::managers::{ManagedFields, Manager, Operation, Ownership, entries_of, remove_entries};
 use super::options::Options;
+use super::owned::owned_fields;
 use super::path_element::Path;
 use super::removal::extracted;
 use super::time::Timestamp;
@@ -17,6 +18,7 @@ use super::types::Type;
 use super::updater::{Merge, Updater};
 use super::validation::Duplicates;
 use super::versions::{Versions, check, check_with, described, failed, go_gvk};
+use crate::defaults;
 use crate::schema::Gvk;
 use smp_text::diagnostic::{Code, Diagnostic, PatchRejection, Result};
 
@@ -174,7 +176,10 @@ pub fn conflicts(
 /// Fails if one of the objects does not match its type. A server then stores the object without managed fields.
 pub fn update(live: Option<&Value>, new: &Value, manager: &str, options: &Options<'_>) -> Result<Value> {
     let gvk = kind_of(new)?;
-    let live = live_object(live, &gvk, options)?;
+    let live = match live {
+        Some(_) => live_object(live, &gvk, options)?,
+        None => Cow::Owned(defaults::empty(&gvk, options.schema)),
+    };
     let managed = managed_before_update(&live, new, options);
     let mut object = new.clone();
     remove_entries(&mut object);
@@ -225,12 +230,43 @@ pub fn extract(object: &Value, manager: &str, options: &Options<'_>) -> Result<O
     Ok(owned.map(|Ownership { fields, .. }| part_of(object, fields, versions.own_type())))
 }
 
-/// Returns the part of an object with the leaves of a set, and its kind, name and namespace.
-pub(super) fn extracted_object(object: &Value, fields: &FieldSet, options: &Options<'_>) -> Result<Value> {
+/// Returns the part of an object that a field set selects, ready to be applied: a manifest of what a manager owns,
+/// also by updates. Adds the kind, the name and the namespace.
+///
+/// ```
+/// use strategic_merge_patch::managed_fields::{ManagedFields, Options, extract_fields, update};
+/// use strategic_merge_patch::schema::Schema;
+/// use serde_json::json;
+///
+/// let schema = Schema::embedded();
+/// let options = Options::new(&schema);
+/// let settings = |data| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": data});
+/// let live = update(None, &settings(json!({"a": "1"})), "installer", &options)?;
+/// let mut new = live.clone();
+/// new["data"]["b"] = json!("2");
+/// let live = update(Some(&live), &new, "person", &options)?;
+///
+/// let managed = ManagedFields::from_object(&live)?;
+/// let (_, fields) = managed.iter().find(|(manager, _)| manager.name == "person").expect("an owner");
+/// assert_eq!(extract_fields(&live, fields, &options)?, settings(json!({"b": "2"})));
+/// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
+/// ```
+///
+/// # Errors
+/// Fails if the object lacks its kind or does not match its type.
+pub fn extract_fields(object: &Value, fields: &FieldSet, options: &Options<'_>) -> Result<Value> {
     let gvk = kind_of(object)?;
     let versions = Versions::new(options, &gvk);
     check_typed(object, versions.own_type())?;
     Ok(part_of(object, fields, versions.own_type()))
+}
+
+/// Returns the fields that a manager would own that applied the whole object.
+pub(super) fn ownable_fields(object: &Value, options: &Options<'_>) -> Result<FieldSet> {
+    let gvk = kind_of(object)?;
+    let versions = Versions::new(options, &gvk);
+    check_typed(object, versions.own_type())?;
+    Ok(owned_fields(object, versions.own_type()).difference(&STRIPPED))
 }
 
 fn check_typed(object: &Value, ty: Type<'_>) -> Result<()> {
@@ -265,17 +301,15 @@ pub(super) fn kind_of(object: &Value) -> Result<Gvk> {
 
 /// Returns the live object in the version of the request: for a new one, an object with nothing but its kind.
 fn live_object<'v>(live: Option<&'v Value>, gvk: &Gvk, options: &Options<'_>) -> Result<Cow<'v, Value>> {
-    let Some(live) = live else { return Ok(Cow::Owned(empty_object(gvk))) };
+    let Some(live) = live else {
+        return Ok(Cow::Owned(json!({"apiVersion": gvk.api_version(), "kind": gvk.kind})));
+    };
     let own = kind_of(live)?;
     let converted = Versions::new(options, gvk).convert(live, &gvk.api_version());
     converted.filter(|_| own.kind == gvk.kind && own.group == gvk.group).ok_or_else(|| {
         let message = format!("invalid object type: {}, the live object is {}", go_gvk(gvk), go_gvk(&own));
         Diagnostic::error(Code::InvalidValue, message).patch_rejection(PatchRejection::Malformed)
     })
-}
-
-fn empty_object(gvk: &Gvk) -> Value {
-    serde_json::json!({"apiVersion": gvk.api_version(), "kind": gvk.kind})
 }
 
 /// Returns the managed fields that an update starts from. Clients that do not know the field keep those of the live
@@ -298,24 +332,22 @@ fn keep_times(live: &Value, object: &mut Value) {
     let (Some(Value::Array(old)), Some(Value::Array(new))) = (entries_of(live), entries_of(object)) else {
         return;
     };
-    let without_time = |entry: &Value| {
-        let mut entry = entry.clone();
-        entry.as_object_mut().map(|fields| fields.remove("time"));
-        entry
-    };
-    if old.len() != new.len() || old.iter().zip(new).any(|(old, new)| without_time(old) != without_time(new))
-    {
+    let is_same = |(old, new): (&Value, &Value)| same_without("time", old, new);
+    if old.len() != new.len() || !old.iter().zip(new).all(is_same) {
         return;
     }
-    let old = old.clone();
-    let content = |object: &Value| {
-        let mut object = object.clone();
-        remove_entries(&mut object);
-        object
-    };
-    if content(live) == content(object) {
-        object["metadata"]["managedFields"] = Value::Array(old);
+    let metadata = [live, object].map(|object| &object["metadata"]);
+    if same_without("metadata", live, object) && same_without("managedFields", metadata[0], metadata[1]) {
+        object["metadata"]["managedFields"] = Value::Array(old.clone());
     }
+}
+
+/// Returns true if two maps are the same apart from a field.
+fn same_without(field: &str, old: &Value, new: &Value) -> bool {
+    let (Value::Object(old), Value::Object(new)) = (old, new) else { return old == new };
+    let count = |map: &Map<String, Value>| map.len() - usize::from(map.contains_key(field));
+    let mut rest = old.iter().filter(|(name, _)| *name != field);
+    count(old) == count(new) && rest.all(|(name, old)| new.get(name) == Some(old))
 }
 
 /// A request of a manager.
@@ -338,7 +370,8 @@ impl<'o, 's> Request<'o, 's> {
 
     fn updater(&self) -> Updater<'_, 's> {
         let api_version = self.gvk.api_version();
-        Updater { versions: &self.versions, api_version, reset_fields: &self.options.reset_fields }
+        let Options { reset_fields, reset_fields_in, .. } = self.options;
+        Updater { versions: &self.versions, api_version, reset_fields, reset_fields_in }
     }
 
     fn identity(&self, name: &str, operation: Operation) -> Manager {
@@ -350,11 +383,11 @@ impl<'o, 's> Request<'o, 's> {
     /// change it whoever owns it.
     fn apply_as_kubectl(&self, live: &Value, applied: &Value, managed: ManagedFields) -> Result<Outcome> {
         let is_forced = self.options.is_forced;
-        let result = self.apply(live, applied, managed.clone(), is_forced)?;
-        let Err(found) = &result else { return Ok(result) };
-        if self.manager != KUBECTL {
-            return Ok(result);
+        if self.manager != KUBECTL || is_forced {
+            return self.apply(live, applied, managed, is_forced);
         }
+        let result = self.apply(live, applied, managed.clone(), false)?;
+        let Err(found) = &result else { return Ok(result) };
         let Some(allowed) = allowed_conflicts(live, self.gvk, self.versions.own_type()) else {
             return Ok(result);
         };
@@ -371,7 +404,7 @@ impl<'o, 's> Request<'o, 's> {
     ) -> Result<Outcome> {
         let mut managed = managed;
         if managed.is_empty() {
-            let empty = empty_object(self.gvk);
+            let empty = defaults::empty(self.gvk, self.options.schema);
             managed = self
                 .update(&empty, live, managed, BEFORE_FIRST_APPLY)
                 .map_err(|error| failed("failed to create manager for existing fields", &error))?;

@@ -35,9 +35,16 @@ impl Comparison {
 
     fn add(&mut self, element: &PathElement, node: Node) {
         let Node { removed, modified, added, below } = node;
-        self.removed.add(Entry::new(element.clone(), removed, below.removed));
-        self.modified.add(Entry::new(element.clone(), modified, below.modified));
-        self.added.add(Entry::new(element.clone(), added, below.added));
+        let sets = [
+            (&mut self.removed, removed, below.removed),
+            (&mut self.modified, modified, below.modified),
+            (&mut self.added, added, below.added),
+        ];
+        for (set, is_member, children) in sets {
+            if is_member || !children.is_empty() {
+                set.add(Entry::new(element.clone(), is_member, children));
+            }
+        }
     }
 }
 
@@ -127,6 +134,9 @@ fn compare_lists(list: &List<'_>, old: Option<&Value>, new: Option<&Value>) -> N
     let (before, after) = (list_of(old), list_of(new));
     if list.is_atomic() || (before.is_none_or(<[_]>::is_empty) && after.is_none_or(<[_]>::is_empty)) {
         return Node::leaf(old, new);
+    }
+    if before == after {
+        return Node::default();
     }
     let mut entries: BTreeMap<PathElement, Sides<'_>> = BTreeMap::new();
     for (side, values) in [before, after].into_iter().enumerate() {

@@ -150,9 +150,34 @@ impl FieldSet {
         self.entries.iter().map(|entry| usize::from(entry.is_member) + entry.children.len()).sum()
     }
 
+    /// Returns true if all paths are in the other set.
+    ///
+    /// ```
+    /// use strategic_merge_patch::managed_fields::{FieldSet, Path};
+    ///
+    /// let all: FieldSet = [Path::fields(["a"]), Path::fields(["a", "b"])].into_iter().collect();
+    /// let some: FieldSet = [Path::fields(["a", "b"])].into_iter().collect();
+    /// assert!(some.is_subset(&all) && !all.is_subset(&some));
+    /// ```
+    #[must_use]
+    pub fn is_subset(&self, other: &Self) -> bool {
+        let mut others = other.entries.iter();
+        self.entries.iter().all(|own| {
+            let found = others.find(|other| other.element >= own.element);
+            found.is_some_and(|other| {
+                other.element == own.element
+                    && (other.is_member || !own.is_member)
+                    && own.children.is_subset(&other.children)
+            })
+        })
+    }
+
     /// Returns the paths that are in either set.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
+        if self.is_empty() || other.is_empty() {
+            return if self.is_empty() { other.clone() } else { self.clone() };
+        }
         self.zip(other, |a, b| match (a, b) {
             (Some(a), Some(b)) => (a.is_member || b.is_member, a.children.union(&b.children)),
             (one, other) => {
@@ -173,6 +198,9 @@ impl FieldSet {
     /// Returns the paths that are not in `other`. A path stays if `other` has only a parent of it.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
+        if other.is_empty() {
+            return self.clone();
+        }
         self.zip(other, |a, b| match (a, b) {
             (Some(a), Some(b)) => (a.is_member && !b.is_member, a.children.difference(&b.children)),
             (Some(a), None) => (a.is_member, a.children.clone()),

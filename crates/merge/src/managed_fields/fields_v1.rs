@@ -189,6 +189,8 @@ mod tests {
                 prop_assert_eq!(x.leaves().contains(path), is_leaf);
             }
             prop_assert_eq!(x.union(&y).len(), x.len() + y.len() - x.intersection(&y).len());
+            prop_assert_eq!(x.is_subset(&y), a.iter().all(|path| has(&b, path)));
+            prop_assert!(x.is_subset(&x.union(&y)) && x.intersection(&y).is_subset(&y));
             prop_assert_eq!(x.paths().into_iter().collect::<FieldSet>(), x);
         }
 

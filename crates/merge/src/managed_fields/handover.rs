@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::apply::{extracted_object, kind_of};
+use super::apply::{extract_fields, kind_of, ownable_fields};
 use super::field_set::FieldSet;
 use super::managers::{ManagedFields, Manager, Operation};
 use super::options::Options;
 use super::path_element::{Path, PathElement};
+use super::scale::SCALE;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::path::FieldPath;
 
@@ -17,6 +18,8 @@ pub enum OwnershipStep {
     Apply {
         /// The manager that applies the object.
         manager: String,
+        /// The subresource that it applies, such as `status`; empty for the object itself.
+        subresource: String,
         /// The object.
         object: Value,
     },
@@ -24,27 +27,26 @@ pub enum OwnershipStep {
     Patch(Value),
 }
 
-/// Finds an owned field, or a map or list with owned fields, by its path as messages show it.
+/// Finds a field, list entry, map or list of a live object by its path as messages show it.
 ///
 /// ```
-/// use strategic_merge_patch::managed_fields::{ManagedFields, Options, apply, find_path};
+/// use strategic_merge_patch::managed_fields::{Options, find_path};
 /// use strategic_merge_patch::schema::Schema;
 /// use serde_json::json;
 ///
 /// let ports = json!([{"port": 80, "name": "web"}]);
 /// let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"ports": ports}});
-/// let live = apply(None, &service, "ours", &Options::new(&Schema::embedded()))?.into_object()?;
-/// let managed = ManagedFields::from_object(&live)?;
-/// let path = find_path(&managed, "spec.ports[port=80,protocol=TCP].name")?;
+/// let (schema, text) = (Schema::embedded(), "spec.ports[port=80,protocol=TCP].name");
+/// let path = find_path(&service, text, &Options::new(&schema))?;
 /// assert_eq!(path.to_string(), r#".spec.ports[port=80,protocol="TCP"].name"#);
-/// assert!(find_path(&managed, "spec.selector").is_err());
+/// assert!(find_path(&service, "spec.selector", &Options::new(&schema)).is_err());
 /// # Ok::<(), strategic_merge_patch::diagnostic::Diagnostic>(())
 /// ```
 ///
 /// # Errors
-/// Fails if nobody owns the field.
-pub fn find_path(managed: &ManagedFields, text: &str) -> Result<Path> {
-    let all = managed.iter().fold(FieldSet::new(), |all, (_, fields)| all.union(fields));
+/// Fails if the object has no such field, and nobody owns one.
+pub fn find_path(live: &Value, text: &str, options: &Options<'_>) -> Result<Path> {
+    let all = all_owned(&ManagedFields::from_object(live)?).union(&ownable_fields(live, options)?);
     let wanted = text.trim_start_matches('.');
     let is_wanted = |path: &Path| {
         let shown = path.0.iter().map(PathElement::to_path_element).collect::<Option<FieldPath>>();
@@ -52,13 +54,15 @@ pub fn find_path(managed: &ManagedFields, text: &str) -> Result<Path> {
             || shown.is_some_and(|shown| shown.to_string() == wanted)
     };
     all.union(&all.parents()).paths().into_iter().find(is_wanted).ok_or_else(|| {
-        let message = format!("no manager owns the field `{wanted}`");
+        let message = format!("the object has no field `{wanted}` that can be owned");
         Diagnostic::error(Code::NoMatch, message).help("write it as the list of owners shows it")
     })
 }
 
 /// Returns the request by which a manager takes a field over, with its live value. Other managers that own it keep it:
 /// they no longer can change it without a conflict.
+///
+/// If all owners of the field write it through a subresource, such as `status`, so does the request.
 ///
 /// ```
 /// use strategic_merge_patch::managed_fields::{ManagedFields, Options, OwnershipStep, Path, apply, take};
@@ -70,33 +74,59 @@ pub fn find_path(managed: &ManagedFields, text: &str) -> Result<Path> {
 /// let settings = |data| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data});
 /// let live = apply(None, &settings(json!({"a": "1"})), "ours", &options)?.into_object()?;
 /// let live = apply(Some(&live), &settings(json!({"b": "2"})), "theirs", &options)?.into_object()?;
-/// let OwnershipStep::Apply { manager, object } = take(&live, &Path::fields(["data", "a"]), "theirs", &options)? else { panic!("a patch") };
+/// let OwnershipStep::Apply { manager, object, .. } = take(&live, &Path::fields(["data", "a"]), "theirs", &options)? else { panic!("a patch") };
 /// assert_eq!((manager.as_str(), &object), ("theirs", &settings(json!({"a": "1", "b": "2"}))));
 /// # Ok::<(), strategic_merge_patch::diagnostic::Diagnostic>(())
 /// ```
 ///
 /// # Errors
-/// Fails if the object lacks its kind, does not match its type, or has malformed managed fields.
+/// Fails if the object lacks its kind, does not match its type, or has malformed managed fields, and if the manager has
+/// applied it in another API version.
 pub fn take(live: &Value, field: &Path, manager: &str, options: &Options<'_>) -> Result<OwnershipStep> {
     let managed = ManagedFields::from_object(live)?;
-    let own = managed.applied(manager).map(|owner| owner.fields.clone()).unwrap_or_default();
-    let all = managed.iter().fold(FieldSet::new(), |all, (_, fields)| all.union(fields));
-    let fields = own.union(&with_keys(&at_or_below(&all, field)));
-    Ok(OwnershipStep::Apply { manager: manager.into(), object: extracted_object(live, &fields, options)? })
+    let options = &with_subresource(&managed, field, options);
+    let own = applied_fields(live, &managed, manager, options)?;
+    let owned = at_or_below(&all_owned(&managed), field);
+    let taken = if owned.is_empty() { at_or_below(&ownable_fields(live, options)?, field) } else { owned };
+    applied_step(live, &own.union(&taken), manager, options)
 }
 
 /// Returns the requests that hand a field from one manager to another one: first the receiver applies all that it has
 /// and the field, then the giver applies its part without the field. What the giver owns by updates is removed from its
-/// managed fields first.
+/// managed fields first. The giver keeps the keys of list entries in which it has other fields.
+///
+/// ```
+/// use strategic_merge_patch::managed_fields::{ManagedFields, Options, OwnershipStep, Path, apply, give};
+/// use strategic_merge_patch::schema::Schema;
+/// use serde_json::json;
+///
+/// let schema = Schema::embedded();
+/// let options = Options::new(&schema);
+/// let settings = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1", "b": "2"}});
+/// let mut live = apply(None, &settings, "ours", &options)?.into_object()?;
+/// for step in give(&live, &Path::fields(["data", "a"]), ["ours", "theirs"], &options)? {
+///     let OwnershipStep::Apply { manager, object, .. } = step else { panic!("a patch") };
+///     live = apply(Some(&live), &object, &manager, &options)?.into_object()?;
+/// }
+/// assert_eq!(live["data"], settings["data"]);
+/// let managed = ManagedFields::from_object(&live)?;
+/// assert_eq!(managed.applied("theirs").expect("applied").fields.to_string(), ".data.a");
+/// assert_eq!(managed.applied("ours").expect("applied").fields.to_string(), ".data.b");
+/// # Ok::<(), strategic_merge_patch::diagnostic::Diagnostic>(())
+/// ```
 ///
 /// # Errors
-/// Fails as [`take`] does, and if the giver does not own the field.
+/// Fails as [`take`] does, if the giver does not own the field, and if it is the receiver.
 pub fn give(
     live: &Value,
     field: &Path,
     [from, to]: [&str; 2],
     options: &Options<'_>,
 ) -> Result<Vec<OwnershipStep>> {
+    if from == to {
+        let message = format!("the manager `{from}` cannot give a field to itself");
+        return Err(Diagnostic::error(Code::InvalidValue, message));
+    }
     let managed = ManagedFields::from_object(live)?;
     let gives = |fields: &FieldSet| !at_or_below(fields, field).is_empty();
     let received = take(live, field, to, options)?;
@@ -112,15 +142,62 @@ pub fn give(
     }
     let mut steps: Vec<OwnershipStep> = changed.then(|| patch(live, &rest)).into_iter().collect();
     steps.push(received);
-    if let Some(own) = managed.applied(from).filter(|own| gives(own.fields)) {
-        let fields = own.fields.difference(&at_or_below(own.fields, field));
-        let object = extracted_object(live, &fields, options)?;
-        steps.push(OwnershipStep::Apply { manager: from.into(), object });
+    let options = &with_subresource(&managed, field, options);
+    let own = applied_fields(live, &managed, from, options)?;
+    if gives(&own) {
+        steps.push(applied_step(live, &own.difference(&at_or_below(&own, field)), from, options)?);
     } else if !changed {
         let message = format!("the manager `{from}` does not own the field");
         return Err(Diagnostic::error(Code::NoMatch, message));
     }
     Ok(steps)
+}
+
+/// Returns the apply of a part of a live object.
+fn applied_step(
+    live: &Value,
+    fields: &FieldSet,
+    manager: &str,
+    options: &Options<'_>,
+) -> Result<OwnershipStep> {
+    let object = extract_fields(live, &with_keys(fields), options)?;
+    Ok(OwnershipStep::Apply { manager: manager.into(), subresource: options.subresource.to_string(), object })
+}
+
+/// Returns what a manager has applied. Paths of another version may lead to other values of the live object, or to none,
+/// and what is not applied again is removed.
+fn applied_fields(
+    live: &Value,
+    managed: &ManagedFields,
+    name: &str,
+    options: &Options<'_>,
+) -> Result<FieldSet> {
+    let manager = Manager::new(name, Operation::Apply, "", &options.subresource);
+    let Some(owner) = managed.owner(&manager) else { return Ok(FieldSet::new()) };
+    let version = kind_of(live)?.api_version();
+    if owner.api_version == version {
+        return Ok(owner.fields.clone());
+    }
+    let message = format!("the manager `{name}` has applied the object as {}", owner.api_version);
+    Err(Diagnostic::error(Code::InvalidValue, message)
+        .note(format!("the live object is given as {version}"))
+        .help("read the live object in the version of the manager"))
+}
+
+/// Returns the options with the subresource through which all owners write a field. The replicas of the subresource
+/// `scale` are a field of the object.
+fn with_subresource<'s>(managed: &ManagedFields, field: &Path, options: &Options<'s>) -> Options<'s> {
+    let owners = managed.iter().filter(|(_, fields)| !at_or_below(fields, field).is_empty());
+    let mut subresources = owners.map(|(manager, _)| &manager.subresource).filter(|name| *name != SCALE);
+    let first = subresources.next().filter(|_| options.subresource.is_empty());
+    match first.filter(|first| subresources.all(|other| other == *first)) {
+        Some(name) => options.clone().subresource(name.clone()),
+        None => options.clone(),
+    }
+}
+
+fn all_owned(managed: &ManagedFields) -> FieldSet {
+    managed.iter().fold(FieldSet::new(), |all, (_, fields)| all.union(fields))
 }
 
 /// Returns the request that removes a manager from the managed fields. All values stay.
@@ -210,10 +287,11 @@ mod tests {
     /// Runs the steps on an object.
     fn after(live: &Value, steps: &[OwnershipStep], options: &Options<'_>) -> Value {
         steps.iter().fold(live.clone(), |live, step| match step {
-            OwnershipStep::Apply { manager, object } => apply(Some(&live), object, manager, options)
-                .expect("valid")
-                .into_object()
-                .expect("no conflict"),
+            OwnershipStep::Apply { manager, subresource, object } => {
+                let options = options.clone().subresource(subresource.as_str());
+                let applied = apply(Some(&live), object, manager, &options).expect("valid");
+                applied.into_object().expect("no conflict")
+            }
             OwnershipStep::Patch(patch) => {
                 let mut new = live.clone();
                 new["metadata"]["managedFields"] =
@@ -229,8 +307,7 @@ mod tests {
         let options = Options::new(&schema);
         let ours = containers(&json!([{"name": "a", "image": "i", "tty": true}]));
         let live = apply(None, &ours, "ours", &options).expect("valid").into_object().expect("new");
-        let managed = ManagedFields::from_object(&live).expect("valid");
-        let path = find_path(&managed, "spec.template.spec.containers[name=a].image").expect("owned");
+        let path = find_path(&live, "spec.template.spec.containers[name=a].image", &options).expect("there");
         let steps = give(&live, &path, ["ours", "theirs"], &options).expect("owned");
         let done = after(&live, &steps, &options);
         assert_eq!(done["spec"], live["spec"]);
@@ -258,6 +335,78 @@ mod tests {
             managed.owners(&path).iter().map(|owner| owner.name.as_str()).collect::<Vec<_>>(),
             ["scaler"]
         );
+    }
+
+    fn owners(object: &Value, path: &Path) -> Vec<String> {
+        let managed = ManagedFields::from_object(object).expect("valid");
+        let shown = |owner: &&Manager| format!("{} {}", owner.name, owner.subresource).trim().to_string();
+        managed.owners(path).iter().map(shown).collect()
+    }
+
+    #[test]
+    fn keys_of_list_entries_stay_with_the_other_fields_of_the_giver() {
+        let schema = Schema::embedded();
+        let options = Options::new(&schema);
+        let ours = containers(&json!([{"name": "a", "image": "i", "tty": true}]));
+        let live = apply(None, &ours, "ours", &options).expect("valid").into_object().expect("new");
+        let path = find_path(&live, "spec.template.spec.containers[name=a].name", &options).expect("there");
+        let steps = give(&live, &path, ["ours", "theirs"], &options).expect("owned");
+        let done = after(&live, &steps, &options);
+        assert_eq!(done["spec"], live["spec"]);
+        assert_eq!(owners(&done, &path), ["ours", "theirs"]);
+    }
+
+    #[test]
+    fn fields_of_the_status_are_handed_over_through_its_subresource() {
+        let schema = Schema::embedded();
+        let options = Options::new(&schema);
+        let mut object = web(json!({"replicas": 3}));
+        object["status"] = json!({"replicas": 3, "readyReplicas": 2});
+        let status = options.clone().subresource("status");
+        let live = update(None, &object, "controller", &status).expect("valid");
+        let path = Path::fields(["status", "replicas"]);
+        let steps = give(&live, &path, ["controller", "other"], &options).expect("owned");
+        let OwnershipStep::Apply { subresource, object, .. } = &steps[1] else { panic!("{steps:?}") };
+        assert_eq!((subresource.as_str(), &object["status"]), ("status", &json!({"replicas": 3})));
+        let done = after(&live, &steps, &options);
+        assert_eq!((&done["status"], owners(&done, &path)), (&live["status"], vec!["other status".into()]));
+    }
+
+    #[test]
+    fn defaults_that_nobody_owns_can_be_taken() {
+        let schema = Schema::embedded();
+        let options = Options::new(&schema);
+        let mut live = apply(None, &web(json!({"paused": true})), "ours", &options)
+            .expect("valid")
+            .into_object()
+            .expect("new");
+        live["spec"]["strategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%"}});
+        let path = find_path(&live, "spec.strategy", &options).expect("there");
+        let step = take(&live, &path, "ours", &options).expect("valid");
+        let done = after(&live, &[step], &options);
+        assert_eq!(done["spec"], live["spec"]);
+        let below = Path::fields(["spec", "strategy", "rollingUpdate", "maxSurge"]);
+        assert_eq!(owners(&done, &below), ["ours"]);
+        assert!(find_path(&live, "metadata.name", &options).is_err(), "nobody owns names");
+    }
+
+    #[test]
+    fn hand_overs_that_would_lose_values_are_rejected() {
+        let schema = Schema::embedded();
+        let options = Options::new(&schema);
+        let mut scaler = json!({"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": "web"}, "spec": {"maxReplicas": 5, "targetCPUUtilizationPercentage": 80}});
+        let live = apply(None, &scaler, "ours", &options).expect("valid").into_object().expect("new");
+        scaler["apiVersion"] = json!("autoscaling/v2");
+        scaler["spec"] = json!({"maxReplicas": 5, "metrics": []});
+        scaler["metadata"] = live["metadata"].clone();
+        let path = Path::fields(["spec", "maxReplicas"]);
+        for [from, to] in [["ours", "theirs"], ["theirs", "ours"]] {
+            let error = give(&scaler, &path, [from, to], &options).expect_err("other version").to_string();
+            assert!(error.contains("`ours` has applied the object as autoscaling/v1"), "{error}");
+        }
+        assert!(give(&live, &path, ["ours", "ours"], &options).is_err());
+        assert!(give(&live, &path, ["theirs", "ours"], &options).is_err());
     }
 
     #[test]

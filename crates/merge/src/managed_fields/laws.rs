@@ -8,9 +8,9 @@ use super::field_set::FieldSet;
 use super::managers::ManagedFields;
 use super::options::Options;
 use super::owned::owned_fields;
-use super::path_element::Path;
+use super::path_element::{Path, PathElement};
 use super::types::Type;
-use super::{apply, conflicts, extract};
+use super::{OwnershipStep, apply, conflicts, drop_manager, extract, give, take, update};
 use crate::schema::{Gvk, Schema};
 
 const MANAGERS: [&str; 3] = ["a", "b", "c"];
@@ -91,6 +91,55 @@ fn leaves(object: &Value, schema: &Schema) -> FieldSet {
         .recursive_difference(&entries)
 }
 
+/// Sends requests that change owners. None has a conflict.
+fn sent(live: &Value, steps: &[OwnershipStep], options: &Options<'_>) -> Value {
+    let unforced = options.clone().force(false);
+    steps.iter().fold(live.clone(), |live, step| match step {
+        OwnershipStep::Apply { manager, object, .. } => {
+            let applied = apply(Some(&live), object, manager, &unforced).expect("valid");
+            applied.into_object().expect("no conflict")
+        }
+        OwnershipStep::Patch(patch) => {
+            let mut new = live.clone();
+            new["metadata"]["managedFields"] =
+                patch[patch.as_array().map_or(0, Vec::len) - 1]["value"].clone();
+            update(Some(&live), &new, "editor", options).expect("valid")
+        }
+    })
+}
+
+fn without_entries(object: &Value) -> Value {
+    let mut object = object.clone();
+    object["metadata"].as_object_mut().map(|metadata| metadata.remove("managedFields"));
+    object
+}
+
+/// Returns what a manager of this name owns.
+fn owned_by(object: &Value, name: &str) -> FieldSet {
+    let managed = ManagedFields::from_object(object).expect("valid");
+    let own = managed.iter().filter(|(manager, _)| manager.name == name);
+    own.fold(FieldSet::new(), |all, (_, fields)| all.union(fields))
+}
+
+/// Returns the leaves of a set at a path and below it.
+fn leaves_below(set: &FieldSet, path: &Path) -> FieldSet {
+    set.paths().into_iter().filter(|one| one.0.starts_with(&path.0)).collect::<FieldSet>().leaves()
+}
+
+/// Applies, and then changes the object by an update.
+fn all_applied_and_updated(applies: &[(usize, Value)], options: &Options<'_>) -> Value {
+    let live = all_applied(applies, options);
+    let mut new = live.clone();
+    new["spec"]["replicas"] = json!(7);
+    new["spec"]["template"]["spec"]["containers"] = json!([{"name": "u", "image": "u", "tty": true}]);
+    update(Some(&live), &new, "u", options).expect("valid")
+}
+
+fn is_key(path: &Path) -> bool {
+    let keys = ["name", "containerPort", "protocol"].map(PathElement::from);
+    path.0.last().is_some_and(|last| keys.contains(last))
+}
+
 proptest! {
     #![proptest_config(fixed_cases())]
 
@@ -146,5 +195,31 @@ proptest! {
         prop_assert_eq!(before.difference(&after).difference(&alone).to_string(), "", "removed but shared");
         prop_assert_eq!(before.intersection(&alone).intersection(&after).to_string(), "", "kept without an owner");
         prop_assert_eq!(after.difference(&before).to_string(), "", "added");
+    }
+
+    #[test]
+    fn changes_of_owners_keep_all_values(
+        applies in applies(), from in 0..4_usize, to in 0..MANAGERS.len(), path in 0..40_usize,
+    ) {
+        let schema = Schema::embedded();
+        let options = Options::new(&schema).force(true);
+        let live = all_applied_and_updated(&applies, &options);
+        let [from, to] = [["a", "b", "c", "u"][from], MANAGERS[to]];
+        let owned = owned_by(&live, from);
+        let paths = owned.union(&owned.parents()).paths();
+        let Some(path) = paths.get(path % paths.len().max(1)) else { return Ok(()) };
+
+        let taken = sent(&live, &[take(&live, path, to, &options).expect("valid")], &options);
+        prop_assert_eq!(without_entries(&taken), without_entries(&live));
+        let dropped = sent(&live, &[drop_manager(&live, from).expect("owns")], &options);
+        prop_assert_eq!(without_entries(&dropped), without_entries(&live));
+        if from != to {
+            let given = sent(&live, &give(&live, path, [from, to], &options).expect("owned"), &options);
+            prop_assert_eq!(without_entries(&given), without_entries(&live));
+            let kept = leaves_below(&owned_by(&given, from), path);
+            prop_assert!(kept.paths().iter().all(is_key), "{}", kept);
+            let wanted = leaves_below(&owned, path);
+            prop_assert!(wanted.is_subset(&owned_by(&given, to)), "{} of {}", wanted, owned_by(&given, to));
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Options of applies and updates.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use smol_str::SmolStr;
 
@@ -26,6 +28,7 @@ pub struct Options<'s> {
     pub(super) is_forced: bool,
     pub(super) subresource: SmolStr,
     pub(super) reset_fields: ResetFields,
+    pub(super) reset_fields_in: BTreeMap<SmolStr, FieldSet>,
     pub(super) converter: Option<&'s Converter<'s>>,
 }
 
@@ -40,6 +43,7 @@ impl<'s> Options<'s> {
             is_forced: false,
             subresource: SmolStr::default(),
             reset_fields: ResetFields::default(),
+            reset_fields_in: BTreeMap::new(),
             converter: None,
         }
     }
@@ -70,6 +74,14 @@ impl<'s> Options<'s> {
     #[must_use]
     pub fn reset_fields(mut self, fields: FieldSet) -> Self {
         self.reset_fields.excluded = fields;
+        self
+    }
+
+    /// Sets the fields that the server resets in another API version of the group. Changes of them are no conflicts with
+    /// managers of that version.
+    #[must_use]
+    pub fn reset_fields_in(mut self, api_version: impl Into<SmolStr>, fields: FieldSet) -> Self {
+        self.reset_fields_in.insert(api_version.into(), fields);
         self
     }
 

@@ -1,7 +1,5 @@
 //! The field set of an object: all leaves and list entries that a manager owns by applying it.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 
 use super::field_set::{Entry, FieldSet};
@@ -38,18 +36,15 @@ fn in_map(value: &Value, fields: &Fields<'_>) -> FieldSet {
 /// Entries that share an element are owned as a whole, since it is not known which one is meant.
 fn in_list(value: &Value, list: &List<'_>) -> FieldSet {
     let entries = value.as_array().into_iter().flatten();
-    let elements: Vec<(PathElement, &Value)> =
+    let mut elements: Vec<(PathElement, &Value)> =
         entries.map(|entry| (list.any_element_of(entry), entry)).collect();
-    let (mut seen, mut repeated) = (BTreeSet::new(), BTreeSet::new());
-    for (element, _) in &elements {
-        if !seen.insert(element) {
-            repeated.insert(element);
+    elements.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let mut found: Vec<Entry> = Vec::with_capacity(elements.len());
+    for (element, entry) in elements {
+        match found.last_mut().filter(|last| last.element == element) {
+            Some(last) => last.children = FieldSet::new(),
+            None => found.push(Entry::new(element, true, owned(entry, list.element).0)),
         }
-    }
-    let mut found: Vec<Entry> =
-        repeated.iter().map(|element| Entry::new((*element).clone(), true, FieldSet::new())).collect();
-    for (element, entry) in elements.iter().filter(|(element, _)| !repeated.contains(element)) {
-        found.push(Entry::new(element.clone(), true, owned(entry, list.element).0));
     }
     FieldSet::from_entries(found)
 }
@@ -77,43 +72,39 @@ pub(super) fn with_declared_fields(set: &FieldSet, ty: Type<'_>) -> FieldSet {
 /// Returns the set after a change of the schema: what became atomic is owned as a whole. Returns `None` if nothing
 /// changes.
 pub(super) fn reconciled(set: &FieldSet, ty: Type<'_>) -> Option<FieldSet> {
-    let mut changed = false;
-    let entries = match ty.shape().part() {
+    match ty.shape().part() {
         Part::Map(fields) if !fields.is_free_form() && !fields.is_atomic => {
-            reconciled_entries(set, &mut changed, |element| match element {
+            reconciled_entries(set, |element| match element {
                 PathElement::Field(name) => fields.field(name),
                 _ => fields.others,
             })
         }
-        Part::List(list) if !list.is_atomic() => reconciled_entries(set, &mut changed, |_| list.element),
-        _ => return None,
-    };
-    changed.then(|| FieldSet::from_entries(entries))
+        Part::List(list) if !list.is_atomic() => reconciled_entries(set, |_| list.element),
+        _ => None,
+    }
 }
 
-fn reconciled_entries<'s>(
-    set: &FieldSet,
-    changed: &mut bool,
-    type_of: impl Fn(&PathElement) -> Type<'s>,
-) -> Vec<Entry> {
-    let reconcile = |entry: &Entry| {
-        let ty = type_of(&entry.element);
-        let became_atomic = match ty.shape().part() {
-            Part::Map(fields) => fields.is_atomic && !fields.is_free_form() && !entry.children.is_empty(),
-            Part::List(list) => list.is_atomic() && !(entry.is_member && entry.children.is_empty()),
-            Part::Scalar(_) | Part::None => false,
-        };
-        if became_atomic {
-            *changed = true;
-            return Entry::new(entry.element.clone(), true, FieldSet::new());
+fn reconciled_entries<'s>(set: &FieldSet, type_of: impl Fn(&PathElement) -> Type<'s>) -> Option<FieldSet> {
+    let mut found: Option<Vec<Entry>> = None;
+    for (i, entry) in set.entries().iter().enumerate() {
+        match (reconciled_entry(entry, type_of(&entry.element)), &mut found) {
+            (None, None) => {}
+            (None, Some(found)) => found.push(entry.clone()),
+            (Some(new), found) => found.get_or_insert_with(|| set.entries()[..i].to_vec()).push(new),
         }
-        match reconciled(&entry.children, ty) {
-            Some(children) => {
-                *changed = true;
-                Entry::new(entry.element.clone(), entry.is_member, children)
-            }
-            None => entry.clone(),
-        }
+    }
+    found.map(FieldSet::from_entries)
+}
+
+fn reconciled_entry(entry: &Entry, ty: Type<'_>) -> Option<Entry> {
+    let became_atomic = match ty.shape().part() {
+        Part::Map(fields) => fields.is_atomic && !fields.is_free_form() && !entry.children.is_empty(),
+        Part::List(list) => list.is_atomic() && !(entry.is_member && entry.children.is_empty()),
+        Part::Scalar(_) | Part::None => false,
     };
-    set.entries().iter().map(reconcile).collect()
+    if became_atomic {
+        return Some(Entry::new(entry.element.clone(), true, FieldSet::new()));
+    }
+    let children = reconciled(&entry.children, ty)?;
+    Some(Entry::new(entry.element.clone(), entry.is_member, children))
 }

@@ -6,8 +6,11 @@ use super::field_set::FieldSet;
 use super::managers::{ManagedFields, Ownership};
 use super::path_element::Path;
 
+/// The name of the subresource.
+pub(super) const SCALE: &str = "scale";
+
 /// The API version of the objects of the subresource.
-const SCALE: &str = "autoscaling/v1";
+const API_VERSION: &str = "autoscaling/v1";
 
 /// The path of the replicas in each API version of a kind; `None` for versions without the subresource.
 ///
@@ -55,7 +58,7 @@ impl ManagedFields {
             let Some(Some(path)) = paths.get(owned.api_version.as_str()) else { continue };
             if owned.fields.contains(path) {
                 let fields = FieldSet::from_iter([replicas()]);
-                scale.owned.insert(manager.clone(), Ownership { fields, api_version: SCALE.into() });
+                scale.owned.insert(manager.clone(), Ownership { fields, api_version: API_VERSION.into() });
                 if let Some(time) = self.times.get(manager) {
                     scale.times.insert(manager.clone(), *time);
                 }

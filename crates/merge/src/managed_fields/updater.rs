@@ -58,6 +58,8 @@ pub(super) struct Updater<'u, 's> {
     pub(super) api_version: SmolStr,
     /// The fields that requests do not own.
     pub(super) reset_fields: &'u ResetFields,
+    /// The fields that requests in other versions do not own.
+    pub(super) reset_fields_in: &'u BTreeMap<SmolStr, FieldSet>,
 }
 
 impl<'s> Updater<'_, 's> {
@@ -160,7 +162,11 @@ impl<'s> Updater<'_, 's> {
             if let Some((new, _)) =
                 self.versions.convert_or_fail(new, version, "failed to convert new object")?
             {
-                found.insert(version.clone(), Changes::new(Comparison::new(&live, &new, ty)));
+                let mut comparison = Comparison::new(&live, &new, ty);
+                if let Some(excluded) = self.reset_fields_in.get(version) {
+                    comparison = comparison.without(&ResetFields { excluded: excluded.clone(), kept: None });
+                }
+                found.insert(version.clone(), Changes::new(comparison));
             }
         }
         Ok(found)
@@ -192,11 +198,21 @@ impl<'s> Updater<'_, 's> {
             return Ok(merged);
         };
         let last_fields = with_declared_fields(&last.fields, ty);
+        if last.api_version == self.api_version && self.own_all(owned, &last_fields) {
+            return Ok(in_version.into_owned());
+        }
         let pruned = without_fields(&in_version, &last_fields, ty);
         let pruned = self.with_owned_fields(&in_version, pruned, owned, &last.api_version)?;
         let pruned = self.with_fields_of_others(&in_version, &pruned, &last_fields, last)?;
         let converted = self.versions.convert_for_manager(&pruned, &self.api_version)?;
         Ok(converted.map(|(object, _)| object.into_owned()).unwrap_or(pruned))
+    }
+
+    /// Returns true if managers in the version of the request own all fields of a set, so that none is removed.
+    fn own_all(&self, owned: &Owned, fields: &FieldSet) -> bool {
+        let in_version = owned.values().filter(|ownership| ownership.api_version == self.api_version);
+        let all = in_version.fold(FieldSet::new(), |all, ownership| all.union(&ownership.fields));
+        fields.is_subset(&with_declared_fields(&all, self.own_type()))
     }
 
     /// Adds the fields again that any manager owns. Managers of the pruned version come first.
@@ -220,16 +236,16 @@ impl<'s> Updater<'_, 's> {
             };
             let converted = self.versions.convert_or_fail(&merged, version, &action("merged"))?;
             let Some((converted, ty)) = converted else { continue };
-            let converted = converted.into_owned();
-            let Some((rest, _)) = self.versions.convert_or_fail(&pruned, version, &action("pruned"))? else {
+            let rest = self.versions.convert_or_fail(&pruned, version, &action("pruned"))?;
+            if let Some((rest, _)) = rest {
+                let all = with_declared_fields(&owned_fields(&converted, ty), ty);
+                let kept = with_declared_fields(&owned_fields(&rest, ty), ty)
+                    .union(&with_declared_fields(&fields, ty));
+                pruned = without_fields(&converted, &all.difference(&kept), ty);
+            }
+            if let Cow::Owned(converted) = converted {
                 merged = Cow::Owned(converted);
-                continue;
-            };
-            let all = with_declared_fields(&owned_fields(&converted, ty), ty);
-            let kept =
-                with_declared_fields(&owned_fields(&rest, ty), ty).union(&with_declared_fields(&fields, ty));
-            pruned = without_fields(&converted, &all.difference(&kept), ty);
-            merged = Cow::Owned(converted);
+            }
         }
         Ok(pruned)
     }

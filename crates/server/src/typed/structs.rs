@@ -274,7 +274,8 @@ fn zero(cursor: Cursor<'_>, own: FieldFacts) -> Value {
 mod tests {
     use super::super::{complete, decode};
     use super::*;
-    use smp_merge::schema::{Gvk, Schema};
+    use smp_merge::defaults;
+    use smp_merge::schema::{Gvk, Schema, named_kinds};
 
     fn decoded(api_version: &str, kind: &str, object: Value) -> Result<(Value, Vec<String>), String> {
         let schema = Schema::embedded();
@@ -305,6 +306,28 @@ mod tests {
             decoded("v1", "Service", json!({"spec": {"ports": [{"port": 80}]}})).expect("decodes");
         assert_eq!(service["status"], json!({"loadBalancer": {}}));
         assert_eq!(service["spec"]["ports"][0], json!({"port": 80, "targetPort": 0}));
+    }
+
+    #[test]
+    fn empty_objects_of_the_library_are_those_of_go() {
+        let schema = Schema::embedded();
+        let (mut count, mut wrong) = (0, Vec::new());
+        for kind in schema.graphs().flat_map(|(_, graph)| named_kinds(graph)) {
+            let cursor = schema.kind(&kind.gvk).expect("named");
+            let empty = defaults::empty(&kind.gvk, &schema);
+            // Of others, no objects are stored, or no facts are known.
+            if empty.get("metadata").is_none() || cursor.type_name().and_then(go_types::facts).is_none() {
+                continue;
+            }
+            count += 1;
+            let object = json!({"apiVersion": kind.gvk.api_version(), "kind": kind.gvk.kind});
+            let mut object = decode(object, cursor, false).expect("decodes").object;
+            complete(&mut object, cursor);
+            if empty != object {
+                wrong.push(format!("{}: {empty} instead of {object}", kind.gvk));
+            }
+        }
+        assert!(wrong.is_empty() && count > 40, "{count} kinds\n{}", wrong.join("\n"));
     }
 
     #[test]
