@@ -15,10 +15,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
 use smp_files::{MemoryTree, RecordingTree};
 use smp_inspect::check::{CheckConfig, CheckedTarget, Conclusion, LocalFiles, RuleSelection, check_target};
 use smp_inspect::explain::{Blamer, MarginStyle, TreeLines, blamed_yaml, build_tree, tree_to_text};
+use smp_merge::managed_fields::{self, Applied, Options};
 use smp_merge::patch::parse_json_patch;
+use smp_merge::schema::Schema;
 use smp_overlay::overlay::{BuildOptions, Builder, Built, ChainPurpose, Histories, Targets};
 use smp_overlay::resource::Resource;
 use smp_overlay::schema_chain::{ChainSources, SchemaChain, SchemaChoice};
@@ -205,7 +208,48 @@ const CASES: &[Case] = &[
     ("tree: components", 200, |n| run(Command::Tree, components(n))),
     ("check: variables", 300, |n| run(Command::Check, many_variables(n))),
     ("deps: nested bases", 50, deps),
+    ("applies of keyed entries", 5_000, |n| ownership(n, &ports)),
+    ("applies of values of a set", 5_000, |n| ownership(n, &finalizers)),
+    ("applies of fields", 5_000, |n| ownership(n, &labelled_object)),
 ];
+
+/// An object of a size, whose values depend on a word.
+type Object = dyn Fn(usize, &str) -> Value;
+
+fn ports(n: usize, word: &str) -> Value {
+    let port = |i: usize| json!({"port": i, "name": format!("{word}{i}")});
+    let ports: Vec<Value> = (1..=n).map(port).collect();
+    json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"ports": ports}})
+}
+
+fn finalizers(n: usize, word: &str) -> Value {
+    let values: Vec<String> = (0..n).map(|i| format!("example.com/{word}{i}")).collect();
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "finalizers": values}})
+}
+
+fn labelled_object(n: usize, word: &str) -> Value {
+    let data: serde_json::Map<String, Value> = (0..n).map(|i| (format!("k{i}"), word.into())).collect();
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data})
+}
+
+/// An apply, an update, conflicts, a forced apply, an extraction and a removal.
+fn ownership(n: usize, object: &'static Object) -> Box<dyn Fn()> {
+    let schema = Schema::embedded();
+    let (first, second, half) = (object(n, "a"), object(n, "b"), object(n / 2, "b"));
+    Box::new(move || {
+        let options = Options::new(&schema);
+        let live = managed_fields::apply(None, &first, "a", &options);
+        let live = live.and_then(Applied::into_object).expect("applies");
+        let mut updated = second.clone();
+        updated["metadata"]["managedFields"] = live["metadata"]["managedFields"].clone();
+        let live = managed_fields::update(Some(&live), &updated, "u", &options).expect("updates");
+        managed_fields::conflicts(Some(&live), &first, "b", &options).expect("valid");
+        let forced = managed_fields::apply(Some(&live), &second, "b", &options.clone().force(true));
+        let live = forced.and_then(Applied::into_object).expect("applies");
+        managed_fields::extract(&live, "b", &options).expect("valid");
+        managed_fields::apply(Some(&live), &half, "b", &options).expect("applies");
+    })
+}
 
 fn main() -> ExitCode {
     let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();

@@ -7,6 +7,7 @@
 #![allow(clippy::print_stderr, reason = "the test reports what it compared")]
 
 mod outcome;
+mod recorded;
 mod reference;
 mod sequence;
 mod values;
@@ -22,7 +23,8 @@ use outcome::Outcome;
 use rayon::prelude::*;
 use reference::Reference;
 use sequence::{Sequence, Step};
-use serde_json::Value;
+use serde_json::{Value, json};
+use smp_merge::managed_fields::{Applied, Options, apply, update};
 use smp_merge::schema::{Schema, compile, openapi};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, ParseOptions, parse_one};
@@ -120,6 +122,59 @@ fn requests_are_faster_than_those_of_the_reference() {
     );
     let wanted: Option<f64> = std::env::var("SMP_TEST_SPEEDUP").ok().and_then(|text| text.parse().ok());
     assert!(wanted.is_none_or(|wanted| factor >= wanted), "only {factor:.1} times faster");
+}
+
+/// Applies and updates one object again and again, by 4 managers that apply and 15 that update. `SMP_TEST_WRITES` is the
+/// number of requests; without it, there are too few to see small leaks.
+#[test]
+fn memory_is_flat_over_many_writes() {
+    let count = std::env::var("SMP_TEST_WRITES").ok().and_then(|text| text.parse().ok()).unwrap_or(20_000);
+    let schema = Schema::embedded();
+    let mut live = None;
+    let mut write = |number: usize| {
+        let time =
+            format!("2026-01-01T{:02}:{:02}:{:02}Z", number / 3600 % 24, number / 60 % 60, number % 60);
+        let options = Options::new(&schema).time(time).force(true);
+        let object = written_object(number);
+        let after = if number % 3 == 0 {
+            update(live.as_ref(), &object, &format!("u{}", number % 15), &options)
+        } else {
+            apply(live.as_ref(), &object, ["a", "b", "c", "d"][number % 4], &options)
+                .and_then(Applied::into_object)
+        };
+        live = Some(after.expect("valid"));
+    };
+    (0..count / 10).for_each(&mut write);
+    let before = resident();
+    (count / 10..count).for_each(&mut write);
+    let after = resident();
+    eprintln!("{count} writes: {before} kB after a tenth, {after} kB after all");
+    assert!(after < before + 2_048, "{before} kB after a tenth, {after} kB after all");
+    let size = live.expect("written").to_string().len();
+    assert!(size < 20_000, "the object has {size} bytes");
+}
+
+/// A Deployment that changes with each number, of about the same size.
+fn written_object(number: usize) -> Value {
+    let containers: Vec<Value> = (0..3)
+        .map(|i| {
+            json!({"name": format!("c{}", (number + i) % 5), "image": format!("web:{}", number % 100),
+            "ports": [{"containerPort": 80 + number % 7}, {"containerPort": 53, "protocol": "UDP"}]})
+        })
+        .collect();
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "labels": {format!("k{}", number % 11): "v"}, "uid": "1"},
+        "spec": {"replicas": number % 9, "selector": {"matchLabels": {"app": "web"}},
+            "template": {"spec": {"containers": containers}}},
+    })
+}
+
+/// The memory of this process in kilobytes, as Linux reports it.
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
 /// The sequences that are measured, and how often each is run.

@@ -17,14 +17,14 @@ import (
 
 // A request is one case. The operation decides which fields are used.
 type request struct {
-	// apply, two-way, three-way, merge2, merge3, status, manage, measure-managed or measure
+	// apply, two-way, three-way, merge2, merge3, status, manage, measure-managed, field-sets or measure
 	Operation string `json:"operation"`
 
 	// The texts of the objects by their role: JSON for patches, YAML for merges.
 	Sides map[string]string `json:"sides"`
 
 	// For strategic patches: the kind, as "apps/v1 Deployment", and whether changes that
-	// others made are overwritten.
+	// others made are overwritten. For field sets: the operation.
 	Kind      string `json:"kind"`
 	Overwrite bool   `json:"overwrite"`
 
@@ -76,6 +76,8 @@ func solve(r *request) (a answer) {
 		result, err = manage(r)
 	case "measure-managed":
 		result, err = measureManaged(r)
+	case "field-sets":
+		result, err = fieldSets(r)
 	case "measure":
 		result, err = measure(r)
 	default:

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +26,7 @@ import (
 
 // A step is one request that writes an object, by one field manager.
 type step struct {
-	// apply, update or extract
+	// apply, update or extract, or define, which replaces the types
 	Operation string `json:"operation"`
 
 	Object      json.RawMessage `json:"object"`
@@ -35,8 +37,18 @@ type step struct {
 	// The fields that the strategy of the resource resets, as a field set.
 	Reset json.RawMessage `json:"reset"`
 
+	// Those of other API versions.
+	Resets map[string]json.RawMessage `json:"resets"`
+
 	// The time of the request, in RFC 3339.
 	Time string `json:"time"`
+
+	// To define types: the object is a CustomResourceDefinition, or null. Fields of the spec may have
+	// another name in each version, whose default is that in v1.
+	Renames []map[string]string `json:"renames"`
+
+	// The object that creates start from; by default one with only its kind.
+	Empty map[string]any `json:"empty"`
 }
 
 // An outcome has the object after a step with the field sets of its managers in the order of their
@@ -61,6 +73,12 @@ func manage(r *request) ([]byte, error) {
 	var live *unstructured.Unstructured
 	outcomes := []outcome{}
 	for _, s := range r.Steps {
+		if s.Operation == "define" {
+			if types, err = s.define(); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		var o outcome
 		after, err := s.run(types, live)
 		switch {
@@ -152,11 +170,11 @@ func (s *step) write(types *types, live *unstructured.Unstructured) (*unstructur
 	}
 	object.Object = content
 	gvk := object.GroupVersionKind()
+	types.empty = s.Empty
 	if live == nil {
-		live = &unstructured.Unstructured{Object: map[string]any{}}
-		live.SetGroupVersionKind(gvk)
+		live = types.newObject(gvk, s.Operation == "update")
 	}
-	manager, err := types.manager(gvk, s.Subresource, s.Reset)
+	manager, err := types.manager(gvk, s)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -173,12 +191,15 @@ func (s *step) write(types *types, live *unstructured.Unstructured) (*unstructur
 	if err != nil {
 		return nil, duration, err
 	}
+	// The server responds in the version of the request.
+	after, err = relabelling{types, types.known[gvk]}.ConvertToVersion(after, gvk.GroupVersion())
+	if err != nil {
+		return nil, duration, err
+	}
 	result, ok := after.(*unstructured.Unstructured)
 	if !ok {
 		return nil, duration, fmt.Errorf("the result is a %T", after)
 	}
-	// The server responds in the version of the request.
-	result.SetGroupVersionKind(gvk)
 	return result, duration, setTime(old, result, s.Time)
 }
 
@@ -225,15 +246,77 @@ func keepTimes(old, result *unstructured.Unstructured, entries []metav1.ManagedF
 	}
 }
 
-// Types has the kinds of the OpenAPI documents.
+// Types has the kinds of the OpenAPI documents, or of one definition.
 type types struct {
 	converter managedfields.TypeConverter
 	known     map[schema.GroupVersionKind]bool
 	managers  map[string]*managedfields.FieldManager
+	renames   []map[string]string
+
+	// What new objects of the current request have, besides their kind.
+	empty map[string]any
 }
 
-// Reads the documents once, from the directory that the variable names.
+func newTypes(schemas map[string]*spec.Schema) (*types, error) {
+	converter, err := managedfields.NewTypeConverter(schemas, false)
+	if err != nil {
+		return nil, err
+	}
+	return &types{converter: converter, known: kindsOf(schemas), managers: map[string]*managedfields.FieldManager{}}, nil
+}
+
+// Returns an object of a kind before its creation. Those that are only applied have no fields.
+func (t *types) newObject(gvk schema.GroupVersionKind, isComplete bool) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: map[string]any{}}
+	if isComplete && t.empty != nil {
+		object.Object = runtime.DeepCopyJSON(t.empty)
+	}
+	object.SetGroupVersionKind(gvk)
+	return object
+}
+
+// Returns types with only the definition of a step, and those of metadata.
+func (s *step) define() (*types, error) {
+	documents, err := documentSchemas()
+	if err != nil {
+		return nil, err
+	}
+	schemas := map[string]*spec.Schema{}
+	for name, definition := range documents {
+		if strings.HasPrefix(name, "io.k8s.apimachinery.pkg.apis.meta.v1.") {
+			schemas[name] = definition
+		}
+	}
+	if len(s.Object) > 0 && string(s.Object) != "null" {
+		crd := definition{}
+		if err := json.Unmarshal(s.Object, &crd); err != nil {
+			return nil, err
+		}
+		crd.addTo(schemas)
+	}
+	defined, err := newTypes(schemas)
+	if err != nil {
+		return nil, err
+	}
+	defined.renames = s.Renames
+	return defined, nil
+}
+
+// The kinds of the documents and CRDs, which are read once.
 var kindTypes = sync.OnceValues(func() (*types, error) {
+	schemas, err := documentSchemas()
+	if err != nil {
+		return nil, err
+	}
+	schemas = maps.Clone(schemas)
+	if err := addCustomTypes(schemas); err != nil {
+		return nil, err
+	}
+	return newTypes(schemas)
+})
+
+// Reads the documents from the directory that the variable names.
+var documentSchemas = sync.OnceValues(func() (map[string]*spec.Schema, error) {
 	folder := os.Getenv("SMP_TEST_OPENAPI")
 	paths, err := filepath.Glob(filepath.Join(folder, "openapi-v3", "*.json"))
 	if err != nil {
@@ -258,14 +341,7 @@ var kindTypes = sync.OnceValues(func() (*types, error) {
 			}
 		}
 	}
-	if err := addCustomTypes(schemas); err != nil {
-		return nil, err
-	}
-	converter, err := managedfields.NewTypeConverter(schemas, false)
-	if err != nil {
-		return nil, err
-	}
-	return &types{converter, kindsOf(schemas), map[string]*managedfields.FieldManager{}}, nil
+	return schemas, nil
 })
 
 const objectMeta = "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
@@ -301,19 +377,23 @@ func addCustomTypes(schemas map[string]*spec.Schema) error {
 		if err := yaml.Unmarshal(text, &crd); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		for _, version := range crd.Spec.Versions {
-			root := version.Schema.OpenAPIV3Schema
-			if root == nil {
-				continue
-			}
-			addObjectFields(root)
-			addEmbeddedFields(root)
-			kind := map[string]any{"group": crd.Spec.Group, "version": version.Name, "kind": crd.Spec.Names.Kind}
-			root.AddExtension("x-kubernetes-group-version-kind", []any{kind})
-			schemas[crd.Spec.Group+"."+version.Name+"."+crd.Spec.Names.Kind] = root
-		}
+		crd.addTo(schemas)
 	}
 	return nil
+}
+
+func (d *definition) addTo(schemas map[string]*spec.Schema) {
+	for _, version := range d.Spec.Versions {
+		root := version.Schema.OpenAPIV3Schema
+		if root == nil {
+			continue
+		}
+		addObjectFields(root)
+		addEmbeddedFields(root)
+		kind := map[string]any{"group": d.Spec.Group, "version": version.Name, "kind": d.Spec.Names.Kind}
+		root.AddExtension("x-kubernetes-group-version-kind", []any{kind})
+		schemas[d.Spec.Group+"."+version.Name+"."+d.Spec.Names.Kind] = root
+	}
 }
 
 // Adds the fields that all objects have, as the API server does.
@@ -356,20 +436,28 @@ func kindsOf(schemas map[string]*spec.Schema) map[schema.GroupVersionKind]bool {
 	return known
 }
 
-func (t *types) manager(gvk schema.GroupVersionKind, subresource string, reset []byte) (*managedfields.FieldManager, error) {
-	key := fmt.Sprint(gvk, subresource, string(reset))
+func (t *types) manager(gvk schema.GroupVersionKind, s *step) (*managedfields.FieldManager, error) {
+	key := fmt.Sprint(gvk, s.Subresource, string(s.Reset), s.Resets)
 	if manager, ok := t.managers[key]; ok {
 		return manager, nil
 	}
 	filters := map[fieldpath.APIVersion]fieldpath.Filter{}
-	if len(reset) > 0 && string(reset) != "null" {
-		set := fieldpath.Set{}
-		if err := set.FromJSON(bytes.NewReader(reset)); err != nil {
-			return nil, err
-		}
-		filters[fieldpath.APIVersion(gvk.GroupVersion().String())] = fieldpath.NewExcludeSetFilter(&set)
+	resets := maps.Clone(s.Resets)
+	if resets == nil {
+		resets = map[string]json.RawMessage{}
 	}
-	relabel := relabelling{t.known, t.known[gvk]}
+	resets[gvk.GroupVersion().String()] = s.Reset
+	for version, reset := range resets {
+		if len(reset) > 0 && string(reset) != "null" {
+			set := fieldpath.Set{}
+			if err := set.FromJSON(bytes.NewReader(reset)); err != nil {
+				return nil, err
+			}
+			filters[fieldpath.APIVersion(version)] = fieldpath.NewExcludeSetFilter(&set)
+		}
+	}
+	subresource := s.Subresource
+	relabel := relabelling{t, t.known[gvk]}
 	var manager *managedfields.FieldManager
 	var err error
 	if relabel.typed {
@@ -411,9 +499,10 @@ func (t *types) extract(live *unstructured.Unstructured, manager, subresource st
 	return into, nil
 }
 
-// Relabelling converts objects to another version by changing only the version, and has no defaults.
+// Relabelling converts objects to another version by changing only the version and the names of fields, and has no
+// defaults.
 type relabelling struct {
-	known map[schema.GroupVersionKind]bool
+	types *types
 	typed bool
 }
 
@@ -427,11 +516,25 @@ func (r relabelling) ConvertToVersion(in runtime.Object, to runtime.GroupVersion
 	if from == target {
 		return in, nil
 	}
-	if r.typed && !r.known[target] {
+	if r.typed && !r.types.known[target] {
 		return nil, runtime.NewNotRegisteredErrForKind("tests", target)
 	}
 	object = object.DeepCopy()
 	object.SetGroupVersionKind(target)
+	if content, ok := object.Object["spec"].(map[string]any); ok {
+		for _, rename := range r.types.renames {
+			name := func(version string) string {
+				if own, ok := rename[version]; ok {
+					return own
+				}
+				return rename["v1"]
+			}
+			if value, ok := content[name(from.Version)]; ok {
+				delete(content, name(from.Version))
+				content[name(target.Version)] = value
+			}
+		}
+	}
 	return object, nil
 }
 
@@ -445,8 +548,45 @@ func (relabelling) ConvertFieldLabel(_ schema.GroupVersionKind, _, _ string) (st
 
 func (relabelling) Default(runtime.Object) {}
 
-func (relabelling) New(kind schema.GroupVersionKind) (runtime.Object, error) {
-	object := &unstructured.Unstructured{Object: map[string]any{}}
-	object.SetGroupVersionKind(kind)
-	return object, nil
+func (r relabelling) New(kind schema.GroupVersionKind) (runtime.Object, error) {
+	return r.types.newObject(kind, true), nil
+}
+
+// Combines field sets, or returns their paths.
+func fieldSets(r *request) ([]byte, error) {
+	var sets []*fieldpath.Set
+	for _, side := range []string{"a", "b"} {
+		if text, ok := r.Sides[side]; ok {
+			set := fieldpath.Set{}
+			if err := set.FromJSON(strings.NewReader(text)); err != nil {
+				return nil, err
+			}
+			sets = append(sets, &set)
+		}
+	}
+	result := sets[0]
+	switch r.Kind {
+	case "read":
+	case "leaves":
+		result = sets[0].Leaves()
+	case "union":
+		result = sets[0].Union(sets[1])
+	case "intersection":
+		result = sets[0].Intersection(sets[1])
+	case "difference":
+		result = sets[0].Difference(sets[1])
+	case "recursive difference":
+		result = sets[0].RecursiveDifference(sets[1])
+	case "paths":
+		paths := []string{}
+		sets[0].Iterate(func(path fieldpath.Path) { paths = append(paths, path.String()) })
+		return json.Marshal(paths)
+	default:
+		return nil, fmt.Errorf("unknown operation %q", r.Kind)
+	}
+	text, err := result.ToJSON()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(string(text))
 }

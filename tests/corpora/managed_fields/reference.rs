@@ -28,17 +28,27 @@ impl Reference {
         Self { process, input, output }
     }
 
-    /// The nanoseconds that the steps of a sequence take if they are run as often as given.
-    pub fn measure(&mut self, steps: &[Step], count: usize) -> u64 {
+    /// The outcomes of requests that are given in the form of the reference.
+    pub fn run(&mut self, steps: &[Value]) -> Vec<Outcome> {
+        let answer = self.solve(&json!({"operation": "manage", "steps": steps}));
+        let outcomes = answer["result"].as_array().unwrap_or_else(|| panic!("no result: {answer}"));
+        outcomes.iter().map(Outcome::of_reference).collect()
+    }
+
+    /// The answer to one case.
+    pub fn solve(&mut self, case: &Value) -> Value {
         let input = self.input.as_mut().expect("still open");
-        let steps: Vec<Value> = steps.iter().map(Step::request).collect();
-        writeln!(input, "{}", json!({"operation": "measure-managed", "steps": steps, "count": count}))
-            .and_then(|()| input.flush())
-            .expect("the oracle reads");
+        writeln!(input, "{case}").and_then(|()| input.flush()).expect("the oracle reads");
         let mut line = String::new();
         self.output.read_line(&mut line).expect("an answer");
-        let answer: Value = serde_json::from_str(&line).expect("JSON");
-        answer["result"].as_u64().unwrap_or_else(|| panic!("no result: {line}"))
+        serde_json::from_str(&line).expect("JSON")
+    }
+
+    /// The nanoseconds that the steps of a sequence take if they are run as often as given.
+    pub fn measure(&mut self, steps: &[Step], count: usize) -> u64 {
+        let steps: Vec<Value> = steps.iter().map(Step::request).collect();
+        let answer = self.solve(&json!({"operation": "measure-managed", "steps": steps, "count": count}));
+        answer["result"].as_u64().unwrap_or_else(|| panic!("no result: {answer}"))
     }
 
     /// The outcomes of the steps of some sequences, in order.

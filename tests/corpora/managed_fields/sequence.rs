@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use kubectl_smp_testing::dice::Dice;
 use serde_json::{Map, Value, json};
+use smp_merge::defaults;
 use smp_merge::managed_fields::{FieldSet, Options, apply, extract, update};
 use smp_merge::schema::{Cursor, Gvk, Schema, named_kinds};
 
@@ -49,6 +50,8 @@ pub struct Step {
     subresource: &'static str,
     reset: FieldSet,
     time: String,
+    /// The object that a create starts from.
+    empty: Value,
 }
 
 impl Step {
@@ -62,6 +65,7 @@ impl Step {
         json!({
             "operation": operation, "object": self.object, "manager": self.manager, "force": self.is_forced,
             "subresource": self.subresource, "reset": self.reset.to_fields_v1(), "time": self.time,
+            "empty": self.empty,
         })
     }
 
@@ -102,7 +106,7 @@ impl Step {
 }
 
 /// The reference extracts neither kind nor name.
-fn without_identity(mut object: Value) -> Value {
+pub fn without_identity(mut object: Value) -> Value {
     for field in ["apiVersion", "kind"] {
         object.as_object_mut().map(|fields| fields.remove(field));
     }
@@ -171,7 +175,8 @@ pub fn random(seed: u64, kinds: &Kinds, documents: &Schema, embedded: &Schema) -
         let gvk =
             if has_versions { &versions[generator.values.dice.below(versions.len())] } else { &versions[0] };
         let root = documents.kind(gvk);
-        let step = generator.step(number, gvk, root, live.as_ref(), &mut applied);
+        let mut step = generator.step(number, gvk, root, live.as_ref(), &mut applied);
+        step.empty = defaults::empty(gvk, schema);
         let outcome = step.run(live.as_ref(), schema);
         if let Outcome::Object(object, _) = &outcome {
             live = Some(object.clone());
@@ -205,6 +210,7 @@ impl Generator {
             subresource: "",
             reset: FieldSet::new(),
             time: format!("2020-01-01T00:00:{number:02}Z"),
+            empty: Value::Null,
         };
         let has_status = root.is_some_and(|root| root.has_field("status"));
         if has_status && self.values.dice.one_in(6) {
