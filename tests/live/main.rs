@@ -21,7 +21,9 @@ mod history;
 mod interrupted;
 mod last_applied;
 mod memory;
+mod offline;
 mod oracle;
+mod owners;
 mod ownership;
 mod permissions;
 mod plans;
@@ -38,6 +40,7 @@ mod scenarios;
 mod schemas;
 mod sending;
 mod sets;
+mod taking;
 mod verdicts;
 mod waiting;
 

@@ -62,7 +62,9 @@ pub fn definition(group: &str) -> Value {
     let status =
         json!({"type": "object", "properties": {"ready": {"type": "boolean"}, "count": {"type": "integer"}}});
     let schema = json!({"type": "object", "properties": {"spec": spec, "status": status}});
-    let version = json!({"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+    let scale = json!({"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.count"});
+    let subresources = json!({"status": {}, "scale": scale});
+    let version = json!({"name": "v1", "served": true, "storage": true, "subresources": subresources,
         "schema": {"openAPIV3Schema": schema}});
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use kubectl_smp_testing::dice::Dice;
 use serde_json::{Map, Value, json};
 use smp_merge::defaults;
-use smp_merge::managed_fields::{Applied, FieldSet, Options, Path, apply, update};
+use smp_merge::managed_fields::{
+    Applied, FieldSet, ManagedFields, Options, Path, ReplicasPaths, apply, update,
+};
 use smp_merge::patch::json::{PatchType, apply as patch};
 use smp_merge::schema::Schema;
 
@@ -14,6 +16,7 @@ use super::{KINDS, Rig};
 
 const MANAGERS: [&str; 4] = ["a", "b", "kubectl", "c"];
 const MAX_STEPS: usize = 12;
+const SCALE: &str = "scale";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verb {
@@ -75,23 +78,33 @@ impl Requests {
     }
 
     pub fn next(&mut self, live: Option<&Value>) -> Request {
-        let is_status = live.is_some() && self.kind.has_status() && self.dice.one_in(5);
+        let subresource = match live {
+            Some(_) if self.kind.has_status() => self.dice.pick(&["", "", "", "", "status", SCALE]),
+            _ => "",
+        };
         let verb = match (live, self.dice.below(6)) {
-            // Of other kinds, the server compares new objects with an empty struct, whose structs count as present.
-            (None, 0) if matches!(self.kind, Kind::ConfigMap | Kind::Gadget) => Verb::Create,
+            (None, 0) => Verb::Create,
             (Some(_), 0) => Verb::Update,
             (Some(_), 1) => Verb::Patch(PatchType::Merge),
-            (Some(_), 2) if self.kind != Kind::Gadget => Verb::Patch(PatchType::Strategic),
+            (Some(_), 2) if self.kind != Kind::Gadget && subresource != SCALE => {
+                Verb::Patch(PatchType::Strategic)
+            }
+            (Some(_), 3) if subresource.is_empty() => Verb::Patch(PatchType::Json),
             _ => Verb::Apply { is_forced: live.is_none() || self.dice.one_in(3) },
         };
-        let body = if is_status { self.status(verb, live) } else { self.whole(verb, live) };
+        let body = match (subresource, verb, live) {
+            ("status", ..) => self.status(verb, live),
+            (SCALE, ..) => self.scale(verb),
+            (_, Verb::Patch(PatchType::Json), Some(live)) => self.operations(live),
+            _ => self.whole(verb, live),
+        };
         Request {
             verb,
             kind: self.kind,
             root: self.root(),
             name: self.name.clone(),
             manager: self.dice.pick(&MANAGERS),
-            subresource: if is_status { "status" } else { "" },
+            subresource,
             body,
         }
     }
@@ -116,6 +129,48 @@ impl Requests {
                 patch
             }
             _ => object,
+        }
+    }
+
+    /// Returns the operations of a JSON patch: fields that are added, replaced or removed, or a change of the managed
+    /// fields.
+    fn operations(&mut self, live: &Value) -> Value {
+        if self.dice.one_in(4) {
+            let mut entries = live["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+            if !entries.is_empty() {
+                entries.remove(self.dice.below(entries.len()));
+            }
+            let entries = if entries.is_empty() { json!([{}]) } else { json!(entries) };
+            return json!([{"op": "replace", "path": "/metadata/managedFields", "value": entries}]);
+        }
+        let version = &live["metadata"]["resourceVersion"];
+        let mut operations =
+            vec![json!({"op": "test", "path": "/metadata/resourceVersion", "value": version})];
+        let object = self.object();
+        for root in ["spec", "data"] {
+            let (Some(new), Some(old)) = (object.get(root).and_then(Value::as_object), live.get(root)) else {
+                continue;
+            };
+            for (name, value) in new {
+                let path = format!("/{root}/{}", name.replace('/', "~1"));
+                match old.get(name) {
+                    // The server would allocate another address.
+                    Some(_) if name != "clusterIP" && self.dice.one_in(3) => {
+                        operations.push(json!({"op": "remove", "path": path}))
+                    }
+                    _ => operations.push(json!({"op": "add", "path": path, "value": value})),
+                }
+            }
+        }
+        operations.into()
+    }
+
+    fn scale(&mut self, verb: Verb) -> Value {
+        let spec = json!({"replicas": self.dice.below(3)});
+        match verb {
+            Verb::Patch(_) => json!({"spec": spec}),
+            _ => json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": spec,
+                "metadata": {"name": self.name, "namespace": self.group}}),
         }
     }
 
@@ -157,6 +212,7 @@ impl Request {
             Verb::Create | Verb::Update => "application/json",
             Verb::Apply { .. } => "application/apply-patch+yaml",
             Verb::Patch(PatchType::Strategic) => "application/strategic-merge-patch+json",
+            Verb::Patch(PatchType::Json) => "application/json-patch+json",
             Verb::Patch(_) => "application/merge-patch+json",
         }
     }
@@ -182,6 +238,7 @@ impl Request {
 
     fn reset(&self) -> FieldSet {
         let paths: &[&[&str]] = match (self.subresource, self.kind) {
+            (SCALE, _) => &[],
             ("status", Kind::Deployment) => &[&["spec"], &["metadata", "labels"]],
             ("status", _) => &[&["spec"], &["metadata"]],
             (_, kind) if kind.has_status() => &[&["status"]],
@@ -191,8 +248,67 @@ impl Request {
         paths.iter().map(|path| Path::fields(path.iter().copied())).collect()
     }
 
+    /// Returns true if the server answers with another object than the one that it changes.
+    pub fn is_scale(&self) -> bool {
+        self.subresource == SCALE
+    }
+
+    /// Returns the path of the object itself.
+    pub fn object_path(&self) -> String {
+        format!("{}/{}", self.root, self.name)
+    }
+
     /// Returns the answer that the library predicts.
     pub fn predict(&self, live: Option<&Value>, schema: &Schema) -> Answer {
+        match live.filter(|_| self.subresource == SCALE) {
+            Some(live) => match self.predict_object(Some(&self.scale_of(live)), schema) {
+                Answer::Object(scale) => Answer::Object(self.with_scale(live, &scale)),
+                other => other,
+            },
+            None => self.predict_object(live, schema),
+        }
+    }
+
+    fn replicas_field(&self) -> &'static str {
+        if self.kind == Kind::Gadget { "size" } else { "replicas" }
+    }
+
+    fn replicas_paths(&self, live: &Value) -> ReplicasPaths {
+        let version = live["apiVersion"].as_str().unwrap_or_default().to_string();
+        ReplicasPaths::from([(version, Some(Path::fields(["spec", self.replicas_field()])))])
+    }
+
+    /// Returns the scale of an object. No replicas are an absent field, as Go writes them.
+    fn scale_of(&self, live: &Value) -> Value {
+        let managed = ManagedFields::from_object(live).expect("valid").to_scale(&self.replicas_paths(live));
+        let metadata = &live["metadata"];
+        let mut scale = json!({
+            "apiVersion": "autoscaling/v1", "kind": "Scale",
+            "metadata": {"name": metadata["name"], "namespace": metadata["namespace"], "uid": metadata["uid"],
+                "managedFields": managed.to_value()},
+            "spec": {"replicas": live["spec"][self.replicas_field()]},
+        });
+        if scale["spec"]["replicas"] == 0 {
+            scale["spec"] = json!({});
+        }
+        scale
+    }
+
+    /// Returns an object after its scale changed.
+    fn with_scale(&self, live: &Value, scale: &Value) -> Value {
+        let version = live["apiVersion"].as_str().unwrap_or_default();
+        let [own, of_scale] = [live, scale].map(|object| ManagedFields::from_object(object).expect("valid"));
+        let managed = own.from_scale(&of_scale, version, &self.replicas_paths(live));
+        let mut object = live.clone();
+        object["spec"][self.replicas_field()] = scale["spec"].get("replicas").cloned().unwrap_or(json!(0));
+        object["metadata"]["managedFields"] = managed.to_value();
+        if managed.is_empty() {
+            object["metadata"].as_object_mut().map(|metadata| metadata.remove("managedFields"));
+        }
+        object
+    }
+
+    fn predict_object(&self, live: Option<&Value>, schema: &Schema) -> Answer {
         let options = Options::new(schema).subresource(self.subresource).reset_fields(self.reset());
         let stored = |mut object: Value| {
             defaults::fill(&mut object, schema);

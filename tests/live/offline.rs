@@ -1,0 +1,79 @@
+//! `apply --dry-run=client --live` returns the objects that the server returns.
+
+use serde_json::Value;
+
+use super::rig::Rig;
+use super::{CRD, DEPLOYMENT, GADGET, install_crd};
+
+const SERVICE: &str = "
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: NAME}
+spec: {clusterIP: None, ports: [{port: 80, name: http}], selector: {app: web}}
+";
+
+const AUTOSCALER: &str = "
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web, namespace: NAME}
+spec: {maxReplicas: 5, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}
+";
+
+/// Removes what the server allocates, and times.
+fn comparable(text: &str) -> Value {
+    let mut object: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    for field in ["uid", "resourceVersion", "creationTimestamp", "generation"] {
+        object["metadata"].as_object_mut().map(|metadata| metadata.remove(field));
+    }
+    for entry in object["metadata"]["managedFields"].as_array_mut().into_iter().flatten() {
+        entry.as_object_mut().map(|entry| entry.remove("time"));
+    }
+    object
+}
+
+/// Applies changed manifests of objects that another manager has applied, updated or created.
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn offline_applies_return_the_objects_of_the_server() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    install_crd(&rig);
+    rig.file("crd.yaml", CRD);
+    let cases = [
+        (DEPLOYMENT, DEPLOYMENT.replace("web:1'}", "web:1', tty: true, ports: [{containerPort: 80}]}")),
+        (DEPLOYMENT, DEPLOYMENT.replace("  replicas: 2\n", "  paused: true\n") + "status: {replicas: 7}\n"),
+        (SERVICE, SERVICE.replace("ports: [", "ports: [{port: 53, protocol: UDP, name: dns}, ")),
+        (
+            AUTOSCALER,
+            AUTOSCALER.replace("spec: {", "spec: {behavior: {scaleUp: {stabilizationWindowSeconds: 5}}, "),
+        ),
+        (GADGET, GADGET.replace("  size: 1\n", "") + "  - {port: 80, name: web}\n"),
+    ];
+    let managed = ["-o", "json", "--show-managed-fields"];
+    for (i, (first, second)) in cases.iter().enumerate() {
+        rig.file("first.yaml", first);
+        rig.file("second.yaml", second);
+        let by_update = i % 2 == 1;
+        let create: &[&str] =
+            if by_update { &["create"] } else { &["apply", "--server-side", "--field-manager=ci"] };
+        rig.kubectl(&[create, &["-f", "first.yaml"]].concat());
+        let live = rig.kubectl(&["get", "-f", "first.yaml", "-o", "yaml", "--show-managed-fields"]);
+        rig.file("live.yaml", &live);
+        let ours = [
+            "apply",
+            "--dry-run=client",
+            "--live",
+            "live.yaml",
+            "-f",
+            "second.yaml",
+            "--field-manager=m",
+            "--schema",
+            "crd.yaml",
+        ];
+        let ours = rig.smp(&[&ours[..], &managed].concat()).ended(0).stdout;
+        let theirs = ["apply", "--server-side", "--field-manager=m", "-f", "second.yaml"];
+        let theirs = rig.kubectl(&[&theirs[..], &managed].concat());
+        assert_eq!(comparable(&ours), comparable(&theirs), "{second}");
+        rig.kubectl(&["delete", "-f", "first.yaml"]);
+    }
+}
