@@ -53,8 +53,8 @@ pub fn fill(object: &mut Value, schema: &Schema) {
     }
 }
 
-/// Returns an object of a kind as servers create it before they decode a request: with the values that are always
-/// written. They have no owner, since a create does not add them.
+/// Returns an object of a kind as servers create it before they decode a request: with the structs and lists that are
+/// always written. They have no owner, since a create does not add them. Of scalars, only required ones are known.
 ///
 /// ```
 /// use strategic_merge_patch::{defaults, schema::{Gvk, Schema}};

@@ -308,8 +308,14 @@ mod tests {
         assert_eq!(service["spec"]["ports"][0], json!({"port": 80, "targetPort": 0}));
     }
 
+    /// Returns the structs of an object.
+    fn structs(object: &Value) -> Value {
+        let fields = object.as_object().into_iter().flatten().filter(|(_, value)| value.is_object());
+        fields.map(|(name, value)| (name.clone(), structs(value))).collect::<Map<_, _>>().into()
+    }
+
     #[test]
-    fn empty_objects_of_the_library_are_those_of_go() {
+    fn empty_objects_of_the_library_have_the_structs_of_go() {
         let schema = Schema::embedded();
         let (mut count, mut wrong) = (0, Vec::new());
         for kind in schema.graphs().flat_map(|(_, graph)| named_kinds(graph)) {
@@ -323,7 +329,7 @@ mod tests {
             let object = json!({"apiVersion": kind.gvk.api_version(), "kind": kind.gvk.kind});
             let mut object = decode(object, cursor, false).expect("decodes").object;
             complete(&mut object, cursor);
-            if empty != object {
+            if structs(&empty) != structs(&object) {
                 wrong.push(format!("{}: {empty} instead of {object}", kind.gvk));
             }
         }
