@@ -34,9 +34,9 @@
 //! # Choosing an API
 //!
 //! Programs with `serde_json` values, such as controllers and fake clients, need only [`patch::json`],
-//! [`merge::json`], [`managed_fields`] and [`defaults`]. All other modules work on [`yaml::Node`], which keeps comments, source locations and the order of
-//! fields of manifests in files. `Node::from` converts a [`serde_json::Value`] to a node, and
-//! [`Node::to_json_value`](yaml::Node::to_json_value) converts it back.
+//! [`merge::json`], [`managed_fields`] and [`defaults`]. All other modules work on [`yaml::Node`], which keeps comments,
+//! source locations and the order of fields of manifests in files. `Node::from` converts a [`serde_json::Value`] to a
+//! node, and [`Node::to_json_value`](yaml::Node::to_json_value) converts it back.
 //!
 //! # Recipes
 //!
