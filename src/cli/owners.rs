@@ -161,7 +161,7 @@ fn show(args: &OwnersArgs, objects: &[LiveObject]) -> Result<(), Failure> {
     }
     let style = MarginStyle { coloring: render::coloring(&io::stdout()), removals: Removals::Hidden };
     let texts = objects.iter().map(|object| owners_to_yaml(&Node::from(&object.value), style));
-    Ok(print(&texts.collect::<Result<Vec<_>, _>>()?.join("---\n"))?)
+    print(&texts.collect::<Result<Vec<_>, _>>()?.join("---\n"))
 }
 
 /// Reads the managed fields of an object. Errors name the object.

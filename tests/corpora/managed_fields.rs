@@ -136,7 +136,7 @@ fn memory_is_flat_over_many_writes() {
             format!("2026-01-01T{:02}:{:02}:{:02}Z", number / 3600 % 24, number / 60 % 60, number % 60);
         let options = Options::new(&schema).time(time).force(true);
         let object = written_object(number);
-        let after = if number % 3 == 0 {
+        let after = if number.is_multiple_of(3) {
             update(live.as_ref(), &object, &format!("u{}", number % 15), &options)
         } else {
             apply(live.as_ref(), &object, ["a", "b", "c", "d"][number % 4], &options)

@@ -156,7 +156,7 @@ impl Requests {
                 match old.get(name) {
                     // The server would allocate another address.
                     Some(_) if name != "clusterIP" && self.dice.one_in(3) => {
-                        operations.push(json!({"op": "remove", "path": path}))
+                        operations.push(json!({"op": "remove", "path": path}));
                     }
                     _ => operations.push(json!({"op": "add", "path": path, "value": value})),
                 }
