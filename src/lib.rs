@@ -54,8 +54,8 @@
 //!
 //! ## Patch an object like the API server
 //!
-//! One function applies all patch types of the API server. If a patch fails, the object is unchanged.
-//! `examples/fake_client.rs` implements a complete `kube::Client` on top of it.
+//! One function applies all patch types of the API server. If a patch fails, the object is unchanged. The crate
+//! `kubernetes-test-server` is a complete API server in memory on top of it.
 //!
 //! ```
 //! use kubectl_smp::patch::json::{self, PatchType};

@@ -1,20 +1,18 @@
 //! `kubectl smp test-server`: an API server in memory, for clients in any language.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::Value;
 
+use super::Outcome;
 use super::report::{finish_printing, print_line};
 use super::signals::stop_at_first_signal;
-use super::{Failure, Outcome};
 use smp_files::{remove_own_file, replace_private_file};
-use smp_overlay::overlay::{BuildOptions, Builder};
-use smp_server::TestCluster;
 use smp_server::serve::Server;
+use smp_server::{Controller, TestCluster};
 use smp_text::diagnostic::{Code, Diagnostic};
 
 /// Serve an API server in memory, for tests of clients and controllers.
@@ -36,9 +34,40 @@ pub(super) struct TestServerArgs {
     #[arg(long, value_name = "DIR")]
     load: Vec<PathBuf>,
 
+    /// Controllers to stand in for, such as `deployment`; `*` for all
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        num_args = 0..=1,
+        default_missing_value = ALL,
+        value_parser = controllers
+    )]
+    controllers: Vec<Controllers>,
+
+    /// Changes of each resource to keep; older watches get 410
+    #[arg(long, value_name = "CHANGES")]
+    history: Option<usize>,
+
     /// Serve HTTP without TLS
     #[arg(long)]
     insecure_http: bool,
+}
+
+const ALL: &str = "*";
+
+/// The controllers of a name.
+type Controllers = Vec<Controller>;
+
+fn controllers(name: &str) -> Result<Controllers, String> {
+    if name == ALL {
+        return Ok(Controller::ALL.to_vec());
+    }
+    let found = Controller::from_name(name);
+    found.map(|found| vec![found]).ok_or_else(|| {
+        let names = Controller::ALL.map(Controller::name).join(", ");
+        format!("unknown controller, use `{ALL}` or one of: {names}")
+    })
 }
 
 /// The time between two looks at the signals.
@@ -47,8 +76,9 @@ const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 pub(super) fn run(args: &TestServerArgs) -> Outcome {
     let stop = stop_at_first_signal();
     let directories = args.crds.iter().chain(&args.load);
-    let objects: Vec<Vec<Value>> = directories.map(|directory| read(directory)).collect::<Result<_, _>>()?;
-    let cluster = TestCluster::builder().objects(objects.into_iter().flatten()).build()?;
+    let cluster = directories.fold(TestCluster::builder(), smp_server::Builder::overlay);
+    let cluster = cluster.controllers(args.controllers.iter().flatten().copied());
+    let cluster = args.history.into_iter().fold(cluster, smp_server::Builder::history).build()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed(&error))?;
     runtime.block_on(async {
@@ -74,13 +104,6 @@ pub(super) fn run(args: &TestServerArgs) -> Outcome {
         }
         ended.map(|()| ExitCode::SUCCESS)
     })
-}
-
-/// Reads the objects of a directory.
-fn read(directory: &Path) -> Result<Vec<Value>, Failure> {
-    let builder = Builder::new(BuildOptions::default())?;
-    let built = builder.build(directory)?;
-    Ok(built.resources.iter().map(|resource| resource.node().to_json_value()).collect())
 }
 
 fn failed(error: &std::io::Error) -> Diagnostic {

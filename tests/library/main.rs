@@ -4,10 +4,11 @@
 
 mod dependencies;
 #[cfg(feature = "cluster")]
-mod fake_client;
 mod kubebuilder;
 mod merge_rules;
 mod proposals;
 mod reading;
+mod responses;
 mod rules;
 mod schema_openapi;
+mod server_differences;

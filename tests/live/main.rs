@@ -12,10 +12,6 @@ mod custom;
 mod deleting;
 mod directives;
 mod drift;
-#[path = "../../examples/fake_client.rs"]
-#[allow(dead_code, reason = "the program of the example is not run here")]
-mod fake_client;
-mod fake_client_parity;
 mod faults;
 mod history;
 mod interrupted;
@@ -31,10 +27,11 @@ mod proxy;
 mod prune_exceptions;
 mod pruning;
 mod replacing;
-#[path = "../library/fake_client/requester.rs"]
+#[path = "../library/responses/requester.rs"]
 mod requester;
-#[path = "../library/fake_client/requests.rs"]
+#[path = "../library/responses/requests.rs"]
 mod requests;
+mod responses;
 mod rig;
 mod scenarios;
 mod schemas;

@@ -1,9 +1,12 @@
-//! The admission that every cluster has: namespaces must exist, and some fields are set.
+//! The admission that every cluster has: namespaces must exist, and some fields are set. Then the hooks of a test.
+
+use std::fmt;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use crate::metadata::{self, meta};
-use crate::request::{Target, WriteOptions};
+use crate::request::Target;
 use crate::state::{State, text};
 use crate::status::{Cause, Failure, Result};
 
@@ -15,14 +18,52 @@ const TOLERATION_SECONDS: i64 = 300;
 const PRIORITY_CLASSES: [(&str, i64); 2] =
     [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)];
 
+/// The operation of an admission review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// A new object.
+    Create,
+    /// A change: an update, a patch or an apply.
+    Update,
+    /// A deletion.
+    Delete,
+}
+
+/// A request as admission webhooks see it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Review<'r> {
+    /// The operation.
+    pub operation: Operation,
+    /// The kind, such as `Pod`.
+    pub kind: &'r str,
+    /// The namespace; empty for kinds without one.
+    pub namespace: &'r str,
+    /// The name of the object.
+    pub name: &'r str,
+    /// The subresource, such as `status`; empty for the object itself.
+    pub subresource: &'r str,
+    /// The new object, which can be changed; null for a deletion.
+    pub object: &'r mut Value,
+    /// The object before the request.
+    pub old_object: Option<&'r Value>,
+}
+
+type Admit = dyn Fn(&mut Review<'_>) -> std::result::Result<(), String> + Send + Sync;
+
+/// A function of a test that admits requests.
+#[derive(Clone)]
+pub(crate) struct Hook(pub(crate) Arc<Admit>);
+
+impl fmt::Debug for Hook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hook")
+    }
+}
+
 impl State {
     /// Admits a new object.
-    pub(crate) fn admit_create(
-        &mut self,
-        target: &Target,
-        object: &mut Value,
-        _options: &mut WriteOptions,
-    ) -> Result<()> {
+    pub(crate) fn admit_create(&mut self, target: &Target, object: &mut Value) -> Result<()> {
         self.check_namespace_exists(target, object)?;
         match &*target.resource.collection() {
             "pods" => {
@@ -33,18 +74,11 @@ impl State {
             "persistentvolumes" => protect(object, "kubernetes.io/pv-protection"),
             _ => {}
         }
-        Ok(())
+        self.call_hooks(Operation::Create, target, object, None)
     }
 
     /// Admits a change.
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as for creations")]
-    pub(crate) fn admit_update(
-        &mut self,
-        target: &Target,
-        object: &mut Value,
-        old: &Value,
-        _options: &mut WriteOptions,
-    ) -> Result<()> {
+    pub(crate) fn admit_update(&mut self, target: &Target, object: &mut Value, old: &Value) -> Result<()> {
         if target.resource.collection() == "pods" && target.subresource.is_none() {
             add_tolerations(object);
             for field in ["priority", "preemptionPolicy"] {
@@ -55,12 +89,48 @@ impl State {
                 }
             }
         }
-        Ok(())
+        self.call_hooks(Operation::Update, target, object, Some(old))
     }
 
     /// Admits a deletion.
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as for creations")]
-    pub(crate) fn admit_delete(&self, _target: &Target) -> Result<()> {
+    pub(crate) fn admit_delete(&self, target: &Target, old: &Value) -> Result<()> {
+        self.call_hooks(Operation::Delete, target, &mut Value::Null, Some(old))
+    }
+
+    /// Calls the hooks of a test. What they change gets defaults again.
+    fn call_hooks(
+        &self,
+        operation: Operation,
+        target: &Target,
+        object: &mut Value,
+        old: Option<&Value>,
+    ) -> Result<()> {
+        if self.settings.hooks.is_empty() {
+            return Ok(());
+        }
+        let resource = &target.resource;
+        let before = object.clone();
+        for hook in &self.settings.hooks {
+            let mut review = Review {
+                operation,
+                kind: &resource.gvk.kind,
+                namespace: &target.namespace,
+                name: if target.name.is_empty() { meta(&before, "name") } else { &target.name },
+                subresource: target.subresource_name(),
+                object,
+                old_object: old,
+            };
+            (hook.0)(&mut review).map_err(|why| {
+                Failure::new(
+                    403,
+                    "Forbidden",
+                    format!("admission webhook \"test\" denied the request: {why}"),
+                )
+            })?;
+        }
+        if *object != before && !object.is_null() {
+            self.set_defaults(object, &resource.gvk, resource.is_custom);
+        }
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! The bodies of responses: bytes, or the events of a watch.
 
-use std::convert::Infallible;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -9,9 +9,12 @@ use http_body::{Frame, SizeHint};
 
 use crate::verbs::watch::Watch;
 
-/// The body of a response.
+/// The body of a response. It only fails if a fault cuts it.
 #[derive(Debug)]
-pub struct Body(Content);
+pub struct Body {
+    content: Content,
+    cut: Cut,
+}
 
 #[derive(Debug)]
 enum Content {
@@ -19,38 +22,67 @@ enum Content {
     Watch(Box<Watch>),
 }
 
+/// The state of a fault that breaks off a body in the middle of its first part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    Never,
+    First,
+    Now,
+}
+
 impl Body {
     pub(crate) fn bytes(bytes: impl Into<Bytes>) -> Self {
-        Self(Content::Bytes(Some(bytes.into())))
+        Self { content: Content::Bytes(Some(bytes.into())), cut: Cut::Never }
     }
 
     pub(crate) fn watch(watch: Watch) -> Self {
-        Self(Content::Watch(Box::new(watch)))
+        Self { content: Content::Watch(Box::new(watch)), cut: Cut::Never }
     }
+
+    /// Returns the body, of which only the first half arrives.
+    pub(crate) fn cut(self) -> Self {
+        Self { cut: Cut::First, ..self }
+    }
+}
+
+/// Returns the error of a connection that is closed.
+pub(crate) fn closed() -> io::Error {
+    io::Error::new(io::ErrorKind::ConnectionReset, "a fault of the test closed the connection")
 }
 
 impl http_body::Body for Body {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        match &mut self.0 {
-            Content::Bytes(bytes) => {
-                Poll::Ready(bytes.take().filter(|bytes| !bytes.is_empty()).map(Frame::data).map(Ok))
-            }
-            Content::Watch(watch) => watch.poll_frame(context).map(|frame| frame.map(Ok)),
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        if self.cut == Cut::Now {
+            return Poll::Ready(Some(Err(closed())));
         }
+        let frame = match &mut self.content {
+            Content::Bytes(bytes) => {
+                Poll::Ready(bytes.take().filter(|bytes| !bytes.is_empty()).map(Frame::data))
+            }
+            Content::Watch(watch) => watch.poll_frame(context),
+        };
+        let Poll::Ready(frame) = frame else { return Poll::Pending };
+        if self.cut == Cut::Never {
+            return Poll::Ready(frame.map(Ok));
+        }
+        self.cut = Cut::Now;
+        let half = |bytes: Bytes| bytes.slice(..bytes.len() / 2);
+        let half = frame.and_then(|frame| frame.into_data().ok()).map(half).unwrap_or_default();
+        Poll::Ready(Some(Ok(Frame::data(half))))
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.0, Content::Bytes(None))
+        self.cut == Cut::Never && matches!(&self.content, Content::Bytes(None))
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
+        match &self.content {
             Content::Bytes(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
             }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use smp_merge::schema::{Gvk, Schema};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
+use crate::admission::{Hook, Review};
 use crate::clock::Clock;
 use crate::metadata::meta;
 use crate::request::{FieldValidation, Target, WriteOptions};
@@ -30,6 +31,9 @@ pub struct Builder {
     settings: Settings,
     objects: Vec<Value>,
     schema: Option<Schema>,
+    history: Option<usize>,
+    /// The first error of a file.
+    problem: Option<Diagnostic>,
 }
 
 impl Default for TestCluster {
@@ -118,10 +122,12 @@ impl TestCluster {
             field_validation: FieldValidation::Strict,
             warnings: Vec::new(),
         };
-        state.create_from(&target, object, &mut options).map_err(|failure| {
+        let created = state.create_from(&target, object, &mut options).map_err(|failure| {
             let status = failure.to_status();
             Diagnostic::error(Code::InvalidValue, status["message"].as_str().unwrap_or_default())
-        })
+        });
+        state.run_controllers();
+        created
     }
 }
 
@@ -167,6 +173,75 @@ impl Builder {
         self
     }
 
+    /// Adds a function that admits creations, changes and deletions, as a webhook does. It may change the object. An
+    /// error is the reason of a rejection with 403. It runs within the request, so it must not use the cluster.
+    ///
+    /// ```
+    /// use kubernetes_test_server::TestCluster;
+    ///
+    /// let cluster = TestCluster::builder()
+    ///     .admission(|review| {
+    ///         if review.name == "forbidden" { Err("this name is taken".into()) } else { Ok(()) }
+    ///     })
+    ///     .build()?;
+    /// let map = |name| serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+    /// assert!(cluster.create(map("allowed")).is_ok());
+    /// assert!(cluster.create(map("forbidden")).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn admission(
+        mut self,
+        admit: impl Fn(&mut Review<'_>) -> std::result::Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        self.settings.hooks.push(Hook(Arc::new(admit)));
+        self
+    }
+
+    /// Adds the objects of a directory of manifests, or of one manifest.
+    #[cfg(feature = "overlay")]
+    #[must_use]
+    pub fn manifests(self, path: impl AsRef<std::path::Path>) -> Self {
+        let found = crate::manifests::read(path.as_ref());
+        self.add(found)
+    }
+
+    /// Adds the objects that a kustomization or a plain overlay builds.
+    #[cfg(feature = "overlay")]
+    #[must_use]
+    pub fn overlay(self, path: impl AsRef<std::path::Path>) -> Self {
+        let found = crate::manifests::build(path.as_ref());
+        self.add(found)
+    }
+
+    /// Sets the types of the kinds to those of a file: OpenAPI, or a compiled schema.
+    #[cfg(feature = "overlay")]
+    #[must_use]
+    pub fn schema_file(mut self, path: impl AsRef<std::path::Path>) -> Self {
+        match crate::manifests::schema(path.as_ref()) {
+            Ok(schema) => self.schema = Some(schema),
+            Err(problem) => self.problem = self.problem.or(Some(problem)),
+        }
+        self
+    }
+
+    /// Adds objects, or keeps the first error for [`Builder::build`].
+    #[cfg(feature = "overlay")]
+    fn add(mut self, found: Result<Vec<Value>>) -> Self {
+        match found {
+            Ok(objects) => self.objects.extend(objects),
+            Err(problem) => self.problem = self.problem.or(Some(problem)),
+        }
+        self
+    }
+
+    /// Sets the number of changes of each resource that are kept, by default 20,000. Watches from before get 410.
+    #[must_use]
+    pub fn history(mut self, changes: usize) -> Self {
+        self.history = Some(changes);
+        self
+    }
+
     /// Sets the clock.
     #[must_use]
     pub fn clock(mut self, clock: Clock) -> Self {
@@ -177,9 +252,15 @@ impl Builder {
     /// Creates the cluster.
     ///
     /// # Errors
-    /// Fails on objects that the server would reject.
+    /// Fails on files that cannot be read, and on objects that the server would reject.
     pub fn build(self) -> Result<TestCluster> {
+        if let Some(problem) = self.problem {
+            return Err(problem);
+        }
         let cluster = TestCluster::start(self.schema.unwrap_or_else(Schema::embedded), self.settings);
+        if let Some(history) = self.history {
+            cluster.lock().state.store.history = history;
+        }
         let rank = |object: &Value| match object["kind"].as_str() {
             Some("CustomResourceDefinition") => 0,
             Some("Namespace") => 1,

@@ -54,13 +54,28 @@ pub(crate) fn changes(target: &Target, object: &Value, old: &Value) -> Vec<Cause
     let mut causes = Vec::new();
     for (_, paths, why) in IMMUTABLE.iter().filter(|(known, _, _)| *known == kind) {
         let changed = paths.iter().filter(|path| is_changed(path));
-        causes.extend(changed.map(|path| Cause::invalid(path, &at(object, path), why)));
+        let shown = |path: &str| if path == "roleRef" { role(&object["roleRef"]) } else { at(object, path) };
+        causes.extend(changed.map(|path| Cause::invalid(path, &shown(path), why)));
     }
     let forbidden = FORBIDDEN.iter().filter(|(known, path, _)| *known == kind && is_changed(path));
     causes.extend(forbidden.map(|(_, path, why)| Cause::forbidden(path, why)));
     causes.extend(frozen(kind, object, old));
-    causes.extend(forbidden_spec(kind, object, old));
+    if kind == "Pod" && count(object, "containers") != count(old, "containers") {
+        causes.push(Cause::forbidden("spec.containers", "pod updates may not add or remove containers"));
+    } else {
+        causes.extend(forbidden_spec(kind, object, old));
+    }
     causes
+}
+
+fn count(pod: &Value, list: &str) -> usize {
+    pod["spec"][list].as_array().map_or(0, Vec::len)
+}
+
+/// Returns the reference to a role as Go writes its internal type.
+fn role(reference: &Value) -> Value {
+    let part = |field: &str| reference[field].as_str().unwrap_or_default().to_string();
+    serde_json::json!({"APIGroup": part("apiGroup"), "Kind": part("kind"), "Name": part("name")})
 }
 
 /// Returns the causes for changes of a ConfigMap or Secret that is immutable.

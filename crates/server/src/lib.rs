@@ -8,6 +8,7 @@
 
 mod admission;
 mod body;
+mod causes;
 mod clock;
 mod cluster;
 mod controllers;
@@ -16,6 +17,8 @@ mod discovery;
 mod faults;
 mod immutable;
 mod managers;
+#[cfg(feature = "overlay")]
+mod manifests;
 mod metadata;
 mod openapi;
 mod request;
@@ -39,6 +42,7 @@ mod verbs;
 #[cfg(all(test, feature = "kube"))]
 mod tests;
 
+pub use admission::{Operation, Review};
 pub use body::Body;
 pub use clock::Clock;
 pub use cluster::{Builder, TestCluster};

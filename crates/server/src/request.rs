@@ -9,6 +9,7 @@ use http::request::Parts;
 use http::{HeaderMap, Method};
 use smp_merge::schema::PathParts;
 
+use crate::faults::Effect;
 use crate::resources::{Resource, Resources, Subresource, Verb};
 use crate::status::{Failure, Named, Result};
 
@@ -22,6 +23,8 @@ pub(crate) struct Request {
     query: Vec<(String, String)>,
     headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// The fault of the request.
+    pub(crate) effect: Effect,
 }
 
 impl Request {
@@ -30,7 +33,15 @@ impl Request {
         let query = query.into_owned().collect();
         // Names in paths have no characters that are encoded.
         let uri = head.uri.path_and_query().map_or_else(String::new, ToString::to_string);
-        Self { method: head.method, path: head.uri.path().into(), uri, query, headers: head.headers, body }
+        Self {
+            method: head.method,
+            path: head.uri.path().into(),
+            uri,
+            query,
+            headers: head.headers,
+            body,
+            effect: Effect::None,
+        }
     }
 
     /// Returns a parameter of the query; an empty text if it is absent.

@@ -181,6 +181,8 @@ pub(crate) fn collection(plural: &str, group: &str) -> SmolStr {
 #[derive(Debug, Clone)]
 pub(crate) struct Resources {
     by_path: FxHashMap<(SmolStr, SmolStr), Arc<Resource>>,
+    /// One version of each collection.
+    by_collection: FxHashMap<SmolStr, Arc<Resource>>,
     /// In the order of discovery.
     all: Vec<Arc<Resource>>,
 }
@@ -195,7 +197,12 @@ impl Resources {
 
     fn new(all: Vec<Arc<Resource>>) -> Self {
         let path = |one: &Arc<Resource>| (one.gvk.api_version(), one.plural.clone());
-        Self { by_path: all.iter().map(|one| (path(one), Arc::clone(one))).collect(), all }
+        let stored = all.iter().rev().filter(|one| one.has_verb(Verb::Get));
+        Self {
+            by_path: all.iter().map(|one| (path(one), Arc::clone(one))).collect(),
+            by_collection: stored.map(|one| (one.collection(), Arc::clone(one))).collect(),
+            all,
+        }
     }
 
     /// Returns these resources with those of CRDs.
@@ -206,6 +213,11 @@ impl Resources {
 
     pub(crate) fn find(&self, api_version: &str, plural: &str) -> Option<&Arc<Resource>> {
         self.by_path.get(&(api_version.into(), plural.into()))
+    }
+
+    /// Returns a version of a collection such as `deployments.apps`.
+    pub(crate) fn stored(&self, collection: &str) -> Option<&Arc<Resource>> {
+        self.by_collection.get(collection)
     }
 
     pub(crate) fn of_kind(&self, gvk: &Gvk) -> Option<&Arc<Resource>> {

@@ -1,11 +1,10 @@
 //! Answers requests: finds the target, calls the verb, writes the response.
 
-use std::convert::Infallible;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER, WARNING};
@@ -13,9 +12,9 @@ use http::{Method, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
-use crate::body::Body;
+use crate::body::{Body, closed};
 use crate::discovery;
-use crate::faults::{self, LoggedRequest};
+use crate::faults::{self, Effect, Fault, LoggedRequest};
 use crate::openapi::Document;
 use crate::request::{Request, Target, WriteOptions};
 use crate::resources::Verb;
@@ -47,10 +46,10 @@ where
     B::Data: Send,
 {
     type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = std::result::Result<Self::Response, Infallible>> + Send>>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = std::result::Result<Self::Response, io::Error>> + Send>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<std::result::Result<(), Infallible>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<std::result::Result<(), io::Error>> {
         Poll::Ready(Ok(()))
     }
 
@@ -61,24 +60,44 @@ where
             // A body that breaks off is answered as an incomplete one.
             let bytes =
                 body.collect().await.map_or_else(|_| Bytes::new(), http_body_util::Collected::to_bytes);
-            let (response, delay) = answer(&shared, &Request::new(head, bytes));
-            if !delay.is_zero() {
-                tokio::time::sleep(delay).await;
+            let mut request = Request::new(head, bytes);
+            let (response, fault) = answer(&shared, &mut request);
+            if !fault.delay.is_zero() {
+                tokio::time::sleep(fault.delay).await;
             }
-            Ok(response)
+            match fault.effect {
+                Effect::DropRequest | Effect::DropResponse => Err(closed()),
+                Effect::Cut => Ok(response.map(Body::cut)),
+                _ => Ok(response),
+            }
         })
     }
 }
 
-/// Answers a request. Returns the response, and the time that a fault delays it.
-fn answer(shared: &Arc<Mutex<Shared>>, request: &Request) -> (Response<Body>, Duration) {
+/// Answers a request. Returns the response, and the fault that spoils it.
+fn answer(shared: &Arc<Mutex<Shared>>, request: &mut Request) -> (Response<Body>, Fault) {
     let mut locked = shared.lock().unwrap_or_else(PoisonError::into_inner);
     let mut warnings = Vec::new();
-    let mut delay = Duration::ZERO;
-    let reply = respond(&mut locked, shared, request, &mut warnings, &mut delay);
+    let target = Target::find(&locked.state.resources, request);
+    let fault = match &target {
+        Some(Ok(target)) => {
+            faults::take(&mut locked.faults, target.verb, &target.resource.gvk.kind, &target.name)
+        }
+        _ => None,
+    };
+    let fault = fault.unwrap_or_default();
+    let reply = match fault.effect {
+        Effect::Reply(code) => Some(Err(Failure::injected(code))),
+        Effect::DropRequest => Some(Err(Failure::injected(0))),
+        effect => {
+            request.effect = effect;
+            respond(&mut locked, shared, request, target.as_ref(), &mut warnings)
+        }
+    };
     locked.state.run_controllers();
-    let code = code_of(reply.as_ref());
-    log(&mut locked, request, code);
+    let is_dropped = matches!(fault.effect, Effect::DropRequest | Effect::DropResponse);
+    let code = if is_dropped { 0 } else { code_of(reply.as_ref()) };
+    log(&mut locked, request, target.and_then(Result::ok).as_ref(), code);
     drop(locked);
     let response = match reply {
         None => text_response(404, "404 page not found\n"),
@@ -94,7 +113,7 @@ fn answer(shared: &Arc<Mutex<Shared>>, request: &Request) -> (Response<Body>, Du
         Some(Ok(Reply::Watch(watch))) => response(200, "application/json", Body::watch(*watch)),
         Some(Err(failure)) => failed(&failure),
     };
-    (with_warnings(response, &warnings), delay)
+    (with_warnings(response, &warnings), fault)
 }
 
 fn code_of(reply: Option<&Result<Reply>>) -> u16 {
@@ -108,19 +127,19 @@ fn code_of(reply: Option<&Result<Reply>>) -> u16 {
 }
 
 /// Records a request.
-fn log(locked: &mut Shared, request: &Request, code: u16) {
-    let target = Target::find(&locked.state.resources, request).and_then(Result::ok);
-    let (verb, kind) =
-        target.map_or((None, String::new()), |one| (Some(one.verb), one.resource.gvk.kind.to_string()));
-    locked.log.push(LoggedRequest { verb, kind, path: request.uri.clone(), code });
+fn log(locked: &mut Shared, request: &Request, target: Option<&Target>, code: u16) {
+    let verb = target.map(|target| target.verb);
+    let kind = target.map_or_else(String::new, |target| target.resource.gvk.kind.to_string());
+    let (path, manager) = (request.uri.clone(), request.manager());
+    locked.log.push(LoggedRequest { verb, kind, path, code, manager });
 }
 
 fn respond(
     locked: &mut Shared,
     shared: &Arc<Mutex<Shared>>,
     request: &Request,
+    target: Option<&Result<Target>>,
     warnings: &mut Vec<String>,
-    delay: &mut Duration,
 ) -> Option<Result<Reply>> {
     // Some clients ask for the health or the version with any media type.
     let needs_json = request.path.starts_with("/openapi/v2") || request.path.starts_with("/api");
@@ -130,19 +149,10 @@ fn respond(
     if let Some(reply) = about_server(locked, request) {
         return Some(Ok(reply));
     }
-    let target = match Target::find(&locked.state.resources, request)? {
-        Ok(target) => target,
-        Err(failure) => return Some(Err(failure)),
-    };
-    if let Some(fault) =
-        faults::take(&mut locked.faults, target.verb, &target.resource.gvk.kind, &target.name)
-    {
-        *delay = fault.delay;
-        if let Some(code) = fault.code {
-            return Some(Err(Failure::injected(code)));
-        }
+    match target? {
+        Ok(target) => Some(call_verb(locked, shared, request, target, warnings)),
+        Err(failure) => Some(Err(failure.clone())),
     }
-    Some(call_verb(locked, shared, request, &target, warnings))
 }
 
 /// Returns true if a client accepts JSON.
@@ -230,7 +240,7 @@ fn read(state: &State, target: &Target, request: &Request) -> Result<Reply> {
     let is_table = first.contains("as=Table") && target.subresource.is_none();
     let resource = &target.resource;
     if target.verb == Verb::Get {
-        let object = in_version(&*state.object(target)?, &resource.gvk);
+        let object = in_version(&*state.read_object_of(target, request)?, &resource.gvk);
         if !is_table {
             return Ok(Reply::Object(200, object));
         }

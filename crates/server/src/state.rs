@@ -8,7 +8,9 @@ use smol_str::SmolStr;
 use smp_merge::schema::{Cursor, Gvk, Schema};
 use smp_validate::ValidateOptions;
 
+use crate::admission::Hook;
 use crate::clock::Clock;
+use crate::controllers::{Item, Work};
 use crate::faults::{Fault, LoggedRequest};
 use crate::request::Target;
 use crate::resources::{Resource, Resources};
@@ -50,6 +52,56 @@ pub enum Controller {
     Namespaces,
     /// Deletes objects whose owners are gone, and handles the finalizers of foreground deletion and orphaning.
     GarbageCollector,
+    /// Rolls out Deployments: one ReplicaSet for each template.
+    Deployments,
+    /// Creates and deletes the Pods of ReplicaSets.
+    ReplicaSets,
+    /// Creates, replaces and deletes the Pods of StatefulSets in their order.
+    StatefulSets,
+    /// Runs the Pods of Jobs until enough of them succeeded.
+    Jobs,
+    /// Writes the `Endpoints` and `EndpointSlice` of Services.
+    Endpoints,
+    /// Stands in for the scheduler and the kubelet: Pods get a node and an address, and are ready at once. Those of
+    /// Jobs succeed.
+    Pods,
+}
+
+impl Controller {
+    /// All stand-ins.
+    pub const ALL: [Self; 8] = [
+        Self::Namespaces,
+        Self::GarbageCollector,
+        Self::Deployments,
+        Self::ReplicaSets,
+        Self::StatefulSets,
+        Self::Jobs,
+        Self::Endpoints,
+        Self::Pods,
+    ];
+
+    /// Returns the name, such as `deployment`: that of kube-controller-manager's flag `--controllers`, without
+    /// `-controller`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Namespaces => "namespace",
+            Self::GarbageCollector => "garbage-collector",
+            Self::Deployments => "deployment",
+            Self::ReplicaSets => "replicaset",
+            Self::StatefulSets => "statefulset",
+            Self::Jobs => "job",
+            Self::Endpoints => "endpoints",
+            Self::Pods => "pod",
+        }
+    }
+
+    /// Returns the controller of a name, with or without `-controller`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let name = name.strip_suffix("-controller").unwrap_or(name);
+        Self::ALL.into_iter().find(|controller| controller.name() == name)
+    }
 }
 
 /// The settings of a cluster.
@@ -59,6 +111,7 @@ pub(crate) struct Settings {
     pub(crate) validation: Validation,
     pub(crate) custom_resources: CustomResources,
     pub(crate) controllers: Vec<Controller>,
+    pub(crate) hooks: Vec<Hook>,
 }
 
 /// The state of the cluster.
@@ -72,8 +125,10 @@ pub(crate) struct State {
     pub(crate) settings: Settings,
     /// The number of generated uids and names.
     count: u64,
-    /// True if controllers may have work: an object was deleted, or is marked as deleted.
-    pub(crate) has_deletions: bool,
+    /// The number of addresses that Pods got.
+    pub(crate) addresses: u64,
+    /// The work of controllers.
+    pub(crate) work: Work,
     /// The kinds that definitions define, by their group and kind.
     pub(crate) definitions: FxHashMap<(SmolStr, SmolStr), Arc<Value>>,
 }
@@ -100,7 +155,8 @@ impl State {
             validate: ValidateOptions::default().with_positions(),
             settings,
             count: 0,
-            has_deletions: false,
+            addresses: 0,
+            work: Work::default(),
             definitions: FxHashMap::default(),
         }
     }
@@ -146,14 +202,27 @@ impl State {
     /// Stores an object, or deletes it, and updates what depends on it.
     pub(crate) fn write(&mut self, resource: &Resource, key: &SmolStr, object: Option<Value>) -> Arc<Value> {
         let collection = resource.collection();
-        let is_deleted = |object: &Value| !text(object, "/metadata/deletionTimestamp").is_empty();
-        self.has_deletions |= object.as_ref().is_none_or(is_deleted);
-        let stored = self.store.write(&collection, key, object);
+        let stored = self.write_collection(&collection, key, object);
         if collection == DEFINITIONS {
             self.read_definitions();
         } else if resource.gvk.group == "admissionregistration.k8s.io" {
             self.read_policies();
         }
+        stored
+    }
+
+    /// Stores an object of a collection, or deletes it, and tells controllers.
+    pub(crate) fn write_collection(
+        &mut self,
+        collection: &SmolStr,
+        key: &SmolStr,
+        object: Option<Value>,
+    ) -> Arc<Value> {
+        let previous = self.store.get(collection, key).cloned();
+        let is_there = object.is_some();
+        let stored = self.store.write(collection, key, object);
+        let item = Item { collection: collection.clone(), key: key.clone() };
+        self.note_change(&item, previous.as_deref(), is_there.then_some(&*stored));
         stored
     }
 

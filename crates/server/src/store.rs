@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::Waker;
 
+use bytes::Bytes;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
-/// The number of events of a collection that are kept. Watches that start earlier get 410.
-const MAX_HISTORY: usize = 20_000;
+/// The number of changes of a collection that are kept by default.
+const HISTORY: usize = 20_000;
 
 /// A change of an object.
 #[derive(Debug, Clone)]
@@ -21,6 +22,16 @@ pub(crate) struct Change {
     pub(crate) object: Option<Arc<Value>>,
     /// The object before the change, or `None` if it was created.
     pub(crate) previous: Option<Arc<Value>>,
+    /// The events of the change as watches send them, written by the first watch.
+    pub(crate) events: Events,
+}
+
+/// The texts of the events of a change.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Events {
+    pub(crate) added: OnceLock<Bytes>,
+    pub(crate) modified: OnceLock<Bytes>,
+    pub(crate) deleted: OnceLock<Bytes>,
 }
 
 /// The objects of one resource in all versions.
@@ -38,11 +49,13 @@ struct Collection {
 pub(crate) struct Store {
     collections: FxHashMap<SmolStr, Collection>,
     revision: u64,
+    /// The number of changes of a collection that are kept. Watches that start earlier get 410.
+    pub(crate) history: usize,
 }
 
 impl Default for Store {
     fn default() -> Self {
-        Self { collections: FxHashMap::default(), revision: 1 }
+        Self { collections: FxHashMap::default(), revision: 1, history: HISTORY }
     }
 }
 
@@ -124,8 +137,9 @@ impl Store {
             None => one.objects.remove(key),
         };
         let current = object.clone().or_else(|| previous.clone()).unwrap_or_default();
-        one.history.push_back(Change { revision, key: key.clone(), object, previous });
-        if one.history.len() > MAX_HISTORY
+        let events = Events::default();
+        one.history.push_back(Change { revision, key: key.clone(), object, previous, events });
+        if one.history.len() > self.history
             && let Some(change) = one.history.pop_front()
         {
             one.compacted = change.revision;

@@ -100,7 +100,7 @@ impl State {
         let collection = crate::resources::collection(&part("/spec/names/plural"), &part("/spec/group"));
         let keys: Vec<_> = self.store.list(&collection, "", "").map(|(key, _)| key.clone()).collect();
         for key in keys {
-            self.store.write(&collection, &key, None);
+            self.write_collection(&collection, &key, None);
         }
     }
 }

@@ -151,7 +151,7 @@ fn scale_of(target: &Target, object: &Value) -> Value {
 }
 
 /// Returns a selector as text, such as `app=web,tier in (a,b)`.
-fn selector_text(selector: &Value) -> String {
+pub(crate) fn selector_text(selector: &Value) -> String {
     let is_plain = selector.get("matchLabels").is_none() && selector.get("matchExpressions").is_none();
     let labels = if is_plain { selector } else { &selector["matchLabels"] };
     let pairs = labels.as_object().into_iter().flatten();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use smp_text::yaml::{Node, to_yaml};
 
 use crate::cluster::TestCluster;
-use crate::faults::{Fault, LoggedRequest};
+use crate::faults::{self, Effect, Fault, LoggedRequest};
 use crate::resources::Verb;
 
 /// Metadata that differs in each run, which snapshots leave out.
@@ -14,7 +14,7 @@ const VOLATILE: [&str; 5] = ["uid", "resourceVersion", "creationTimestamp", "man
 
 /// A fault before it is added, see [`TestCluster::on`].
 #[derive(Debug)]
-#[must_use = "a fault has no effect without `reply` or `delay`"]
+#[must_use = "a fault has no effect without `reply`, `delay` or another end"]
 pub struct FaultBuilder<'c> {
     cluster: &'c TestCluster,
     fault: Fault,
@@ -39,16 +39,45 @@ impl FaultBuilder<'_> {
         self
     }
 
-    /// Answers with a status of this code. The request has no effect.
-    pub fn reply(mut self, code: u16) {
-        self.fault.code = Some(code);
+    fn add(mut self, effect: Effect) {
+        self.fault.effect = effect;
         self.cluster.lock().faults.push(self.fault);
     }
 
-    /// Delays the response.
+    /// Answers with a status of this code. The request has no effect.
+    pub fn reply(self, code: u16) {
+        self.add(Effect::Reply(code));
+    }
+
+    /// Delays the response. The request has its effect at once.
     pub fn delay(mut self, delay: Duration) {
         self.fault.delay = delay;
-        self.cluster.lock().faults.push(self.fault);
+        self.add(Effect::None);
+    }
+
+    /// Closes the connection before the request arrives. It has no effect.
+    pub fn drop_request(self) {
+        self.add(Effect::DropRequest);
+    }
+
+    /// Closes the connection before the response arrives. The request has its effect.
+    pub fn drop_response(self) {
+        self.add(Effect::DropResponse);
+    }
+
+    /// Closes the connection in the middle of the response: of a watch, in the middle of the first event.
+    pub fn cut_response(self) {
+        self.add(Effect::Cut);
+    }
+
+    /// Lets reads and lists see the objects of a resource version, as a cache that lags behind.
+    pub fn stale(self, resource_version: u64) {
+        self.add(Effect::Stale(resource_version));
+    }
+
+    /// Ends a watch after a number of events.
+    pub fn end_watch_after(self, events: usize) {
+        self.add(Effect::EndWatch(events));
     }
 }
 
@@ -62,9 +91,24 @@ impl TestCluster {
     /// cluster.on(Verb::Patch).kind("Pod").times(2).reply(503);
     /// ```
     pub fn on(&self, verb: Verb) -> FaultBuilder<'_> {
-        let (kind, name) = (String::new(), String::new());
-        let fault = Fault { verb, kind, name, times: usize::MAX, delay: Duration::ZERO, code: None };
+        let fault = Fault { verb: Some(verb), times: usize::MAX, ..Fault::default() };
         FaultBuilder { cluster: self, fault }
+    }
+
+    /// Starts a fault of requests with any verb.
+    pub fn on_any(&self) -> FaultBuilder<'_> {
+        FaultBuilder { cluster: self, fault: Fault { times: usize::MAX, ..Fault::default() } }
+    }
+
+    /// Ends all faults.
+    pub fn end_faults(&self) {
+        self.lock().faults.clear();
+    }
+
+    /// Returns the requests as a table, for messages of tests.
+    #[must_use]
+    pub fn request_table(&self) -> String {
+        faults::table(&self.lock().log)
     }
 
     /// Returns the requests that were answered so far.

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 
 use crate::{Clock, Controller, TestCluster, Verb};
 
+mod workloads;
+
 fn run<F: Future>(future: F) -> F::Output {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(future)

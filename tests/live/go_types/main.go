@@ -1,5 +1,5 @@
-// Prints the facts about Go types that OpenAPI documents lack: which fields are always written, which are pointers,
-// and the names of their types. crates/server/src/go_types.txt is its output.
+// Prints the facts about Go types that OpenAPI documents lack: the order of the fields, which are always written, which
+// are pointers, and the names of their types. crates/server/src/go_types.txt is its output.
 package main
 
 import (
@@ -105,9 +105,7 @@ func fields(t reflect.Type) []string {
 				named = ":" + scalar.String()
 			}
 		}
-		if sigil != "" || named != "" {
-			out = append(out, sigil+words[0]+named)
-		}
+		out = append(out, sigil+words[0]+named)
 	}
 	return out
 }

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 use smp_merge::schema::{Cursor, TypeKind};
 
-/// A line for each type, with the fields that have facts: `=` is always written as an object, `!` is always written,
-/// `*` is a pointer, and the name of the type follows a colon. Printed by `tests/live/go_types`.
+/// A line for each type, with its fields in their order: `=` is always written as an object, `!` is always written, `*`
+/// is a pointer, and the name of the type follows a colon. Printed by `tests/live/go_types`.
 const TABLE: &str = include_str!("../go_types.txt");
 
 /// The facts about a field.
@@ -23,12 +23,26 @@ pub(super) struct FieldFacts {
     type_name: &'static str,
 }
 
-/// The facts about the fields of a type.
+/// The facts about the fields of a type that have some.
 pub(super) type TypeFacts = FxHashMap<&'static str, FieldFacts>;
+
+struct Type {
+    facts: TypeFacts,
+    order: Vec<&'static str>,
+}
 
 /// Returns the facts about a type by the name of its definition.
 pub(super) fn facts(definition: &str) -> Option<&'static TypeFacts> {
-    static TYPES: LazyLock<FxHashMap<&str, TypeFacts>> = LazyLock::new(|| {
+    find(definition).map(|found| &found.facts)
+}
+
+/// Returns the fields of a type in the order in which Go writes them.
+pub(super) fn order(definition: &str) -> Option<&'static [&'static str]> {
+    find(definition).map(|found| &*found.order)
+}
+
+fn find(definition: &str) -> Option<&'static Type> {
+    static TYPES: LazyLock<FxHashMap<&str, Type>> = LazyLock::new(|| {
         TABLE
             .lines()
             .filter_map(|line| line.split_once(' '))
@@ -39,8 +53,12 @@ pub(super) fn facts(definition: &str) -> Option<&'static TypeFacts> {
     TYPES.get(short)
 }
 
-fn read(fields: &'static str) -> TypeFacts {
-    fields.split(' ').map(field).collect()
+fn read(fields: &'static str) -> Type {
+    let all: Vec<_> = fields.split(' ').map(field).collect();
+    Type {
+        order: all.iter().map(|(name, _)| *name).collect(),
+        facts: all.into_iter().filter(|(_, facts)| *facts != FieldFacts::default()).collect(),
+    }
 }
 
 fn field(word: &'static str) -> (&'static str, FieldFacts) {
@@ -65,9 +83,9 @@ pub(super) fn shown_type(cursor: Cursor<'_>, facts: FieldFacts) -> String {
     match (cursor.type_kind(), format.as_deref()) {
         (TypeKind::String, Some("byte")) => "[]uint8".into(),
         (TypeKind::String, Some("date-time")) => "v1.Time".into(),
-        (TypeKind::String | TypeKind::IntOrString, _) => "string".into(),
+        (TypeKind::String, _) => "string".into(),
         (TypeKind::Integer, Some("int64")) => "int64".into(),
-        (TypeKind::Integer, _) => "int32".into(),
+        (TypeKind::Integer | TypeKind::IntOrString, _) => "int32".into(),
         (TypeKind::Number, _) => "float64".into(),
         (TypeKind::Boolean, _) => "bool".into(),
         (TypeKind::Array, _) => format!("[]{}", shown_type(cursor.element(), FieldFacts::default())),

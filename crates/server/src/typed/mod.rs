@@ -1,7 +1,9 @@
 //! The form in which servers store objects: built-in kinds as Go writes their types, custom ones pruned by their
 //! schema.
 
+mod conversion;
 mod decoder;
+mod go_json;
 mod go_types;
 mod quantity;
 mod structs;
@@ -10,7 +12,9 @@ mod structural;
 use serde_json::Value;
 use smp_merge::schema::Cursor;
 
+pub(crate) use conversion::{go_map, unconverted};
 use decoder::Decoder;
+pub(crate) use go_json::{Touched, go_json};
 
 /// An object as it is decoded, and the fields that its kind lacks.
 #[derive(Debug, Default)]

@@ -62,7 +62,7 @@ impl State {
     ) -> Result<Value> {
         let resource = &target.resource;
         let mut object = object;
-        self.admit_create(target, &mut object, options)?;
+        self.admit_create(target, &mut object)?;
         if resource.is(Trait::Generation) {
             object["metadata"]["generation"] = 1.into();
         } else {

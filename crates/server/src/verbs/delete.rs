@@ -111,7 +111,7 @@ impl State {
         let resource = &target.resource;
         let old = self.object(target)?;
         metadata::check_preconditions(target, wanted, &old)?;
-        self.admit_delete(target)?;
+        self.admit_delete(target, &old)?;
         if resource.collection() == "namespaces" {
             return self.delete_namespace(target, &old, wanted, options);
         }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::faults::Effect;
 use crate::request::{Request, Target};
 use crate::selectors::Selectors;
 use crate::state::{State, in_version};
 use crate::status::{Cause, Failure, Named, Result};
+use crate::store::key;
 
 /// The state of a list that is read in pages.
 struct Page {
@@ -42,6 +44,15 @@ impl State {
         let selectors = Selectors::of(request, target)?;
         let all = self.store.list(&target.resource.collection(), &target.namespace, "");
         Ok(all.map(|(_, object)| object).filter(|object| selectors.matches(object)).cloned().collect())
+    }
+
+    /// Returns the object of a request to read it: the present one, unless a fault hides the last changes.
+    pub(crate) fn read_object_of(&self, target: &Target, request: &Request) -> Result<Arc<Value>> {
+        let Effect::Stale(revision) = request.effect else { return self.object(target) };
+        let all = self.store.at(&target.resource.collection(), revision.min(self.store.revision()));
+        let key = key(&target.namespace, &target.name);
+        let found = all.map_err(|_| expired(request))?.get(&key).cloned();
+        found.ok_or_else(|| Failure::not_found(target.named()))
     }
 
     /// Lists a collection.
@@ -90,6 +101,9 @@ impl State {
                 .ok_or_else(|| Failure::bad_request("continue key is not valid: illegal base64 data"));
         }
         let current = self.store.revision();
+        if let Effect::Stale(revision) = request.effect {
+            return Ok(Page { revision: revision.min(current), start: String::new() });
+        }
         let version = request.parameter("resourceVersion");
         let revision = match version {
             "" | "0" => current,

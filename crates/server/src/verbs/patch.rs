@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use smp_merge::patch::json::{self, CustomResources as Merging, PatchType, PatchingOptions};
+use smp_merge::schema::Cursor;
 
 use super::body;
 use crate::managers::Outcome;
@@ -9,6 +10,7 @@ use crate::metadata::{self, meta};
 use crate::request::{Request, Target, WriteOptions};
 use crate::state::{CustomResources, State, in_version};
 use crate::status::{Cause, Failure, Named, Result};
+use crate::typed::{Touched, go_json, go_map, unconverted};
 
 const APPLY: &str = "application/apply-patch+yaml";
 
@@ -49,13 +51,20 @@ impl State {
         let gvk = &target.resource.gvk;
         self.check_strategic(target, patch_type)?;
         let old = in_version(&*self.object(target)?, gvk);
-        let patched = self.patched(&old, patch_type, &request.body)?;
+        let patch = body::parse_json(&request.body)?;
+        let patched = self.patched(&old, patch_type, &patch)?;
         if patched.is_null() {
             return Err(Failure::bad_request("the patch deletes the object"));
         }
-        let shown = patched.to_string();
-        let decoded = self.decode(patched, target.resource.is_custom, gvk, options);
-        let mut object = decoded.map_err(|failure| invalid_patch(&shown, &failure))?;
+        let is_custom = target.resource.is_custom;
+        let decoded = self.decode(patched.clone(), is_custom, gvk, options);
+        let mut object = decoded.map_err(|failure| {
+            let cursor = if is_custom { Cursor::unknown() } else { self.cursor(gvk) };
+            match patch_type {
+                PatchType::Strategic => invalid_patch(&go_map(&patch), &failure, unconverted),
+                _ => invalid_patch(&go_json(&patched, cursor, touched(&patch)), &failure, str::to_string),
+            }
+        })?;
         metadata::check_namespace(&mut object, target)?;
         metadata::check_name(&object, target)?;
         let object = self.with_managers(target, Some(&old), object, options);
@@ -72,13 +81,12 @@ impl State {
         Err(Failure::unsupported_media_type(&[json, merge, apply]))
     }
 
-    fn patched(&self, old: &Value, patch_type: PatchType, patch: &[u8]) -> Result<Value> {
+    fn patched(&self, old: &Value, patch_type: PatchType, patch: &Value) -> Result<Value> {
         let is_merged = self.settings.custom_resources == CustomResources::Merged;
-        let patch = body::parse_json(patch)?;
         let merging = if is_merged { Merging::Merged } else { Merging::Rejected };
         let options = PatchingOptions::default().custom_resources(merging);
         let mut object = old.clone();
-        json::apply_with(&mut object, &patch, patch_type, &self.schema, &options)
+        json::apply_with(&mut object, patch, patch_type, &self.schema, &options)
             .map_err(|error| Failure::from_patch(&error))?;
         Ok(object)
     }
@@ -140,12 +148,17 @@ fn not_converted(target: &Target, namespace: &str, failure: &Failure) -> Failure
 }
 
 /// Returns the error for a patch whose result cannot be decoded.
-fn invalid_patch(patched: &str, failure: &Failure) -> Failure {
+fn invalid_patch(shown: &str, failure: &Failure, convert: fn(&str) -> String) -> Failure {
     let status = failure.to_status();
     let message = status["message"].as_str().unwrap_or_default();
-    let why = message.split_once(": ").map_or(message, |(_, why)| why);
+    let why = convert(message.split_once(": ").map_or(message, |(_, why)| why));
     let named = Named { group: "", what: "", name: "" };
-    Failure::invalid_named(named, &[Cause::invalid("patch", &patched.into(), why)])
+    Failure::invalid_named(named, &[Cause::invalid("patch", &shown.into(), &why)])
+}
+
+/// Returns the parts of an object that a patch touches.
+fn touched(patch: &Value) -> Touched<'_> {
+    patch.as_array().map_or(Touched::Merge(patch), |operations| Touched::Operations(operations, 0))
 }
 
 /// Checks that an applied object is of the kind of its path.

@@ -61,7 +61,7 @@ impl State {
         metadata::check_namespace(&mut object, target)?;
         metadata::set(&mut object, "resourceVersion", old["metadata"]["resourceVersion"].clone());
         metadata::set(&mut object, "generation", old["metadata"]["generation"].clone());
-        self.admit_update(target, &mut object, old, options)?;
+        self.admit_update(target, &mut object, old)?;
         self.prepare_update(target, &mut object, old)?;
         let causes = metadata::carry_over(&mut object, old);
         self.validate_update(target, &object, old, causes, options)?;
@@ -78,6 +78,9 @@ impl State {
             return Ok(object);
         }
         let stored = self.write(resource, &key, (!is_finished).then(|| object.clone()));
+        if is_finished {
+            self.after_delete(target, &object);
+        }
         Ok(if is_finished { object } else { Value::clone(&stored) })
     }
 }

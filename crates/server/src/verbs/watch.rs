@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::future::Future as _;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -14,12 +14,13 @@ use smol_str::SmolStr;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::list::check_options;
+use crate::faults::Effect;
 use crate::request::{Request, Target};
 use crate::resources::Resource;
 use crate::selectors::Selectors;
 use crate::state::{Shared, State, in_version};
 use crate::status::{Failure, Result};
-use crate::store::Change;
+use crate::store::{Change, Events};
 use crate::typed;
 
 /// The time after which a watch ends, unless the request has another one.
@@ -47,6 +48,8 @@ pub(crate) struct Watch {
     timer: Option<Pin<Box<Sleep>>>,
     end: Duration,
     end_at: Option<Instant>,
+    /// The number of events after which a fault ends the watch.
+    rest: Option<usize>,
 }
 
 impl State {
@@ -83,6 +86,10 @@ impl State {
             timer: None,
             end: if seconds.is_zero() { TIMEOUT } else { seconds },
             end_at: None,
+            rest: match request.effect {
+                Effect::EndWatch(events) => Some(events),
+                _ => None,
+            },
         };
         let with_initial = match request.parameter("sendInitialEvents") {
             "" => matches!(version, "" | "0"),
@@ -169,20 +176,45 @@ impl Watch {
         }
         let chosen =
             |object: &Option<Arc<Value>>| object.clone().filter(|object| self.selectors.matches(object));
+        let Events { added, modified, deleted } = &change.events;
         match (chosen(&change.previous), chosen(&change.object)) {
             (None, None) => None,
-            (None, Some(new)) => Some(self.line("ADDED", &new)),
-            (Some(_), Some(new)) => Some(self.line("MODIFIED", &new)),
+            (None, Some(new)) => Some(self.shared_line("ADDED", &new, added)),
+            (Some(_), Some(new)) => Some(self.shared_line("MODIFIED", &new, modified)),
             (Some(old), None) => {
-                let mut last = in_version(&old, &self.resource.gvk);
+                let mut last = Value::clone(&old);
                 last["metadata"]["resourceVersion"] = change.revision.to_string().into();
-                Some(event("DELETED", &last))
+                Some(self.shared_line("DELETED", &last, deleted))
             }
+        }
+    }
+
+    /// Returns an event. Watches of the version that is stored share its text.
+    fn shared_line(&self, kind: &str, object: &Value, known: &OnceLock<Bytes>) -> Bytes {
+        let gvk = &self.resource.gvk;
+        if object["apiVersion"] == *gvk.api_version() && object["kind"] == *gvk.kind {
+            known.get_or_init(|| event(kind, object)).clone()
+        } else {
+            self.line(kind, object)
         }
     }
 
     /// Returns the next line, or `None` at the end.
     pub(crate) fn poll_line(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        match &mut self.rest {
+            None => self.poll_next_line(context),
+            Some(0) => Poll::Ready(None),
+            Some(_) => {
+                let line = self.poll_next_line(context);
+                if let (Poll::Ready(Some(_)), Some(rest)) = (&line, &mut self.rest) {
+                    *rest -= 1;
+                }
+                line
+            }
+        }
+    }
+
+    fn poll_next_line(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if let Some(line) = self.lines.pop_front() {
             return Poll::Ready(Some(line));
         }

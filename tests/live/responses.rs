@@ -1,17 +1,17 @@
-//! The fake client of the examples answers like the server.
+//! The API server in memory answers like the real one.
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use serde_json::Value;
+use serde_json::{Value, json};
+use smp_server::TestCluster;
 
-use super::fake_client;
 use super::requester::{answer, block_on, is_expected};
 use super::requests::{Row, Words, crd, rows, value_named};
 use super::rig::{Rig, eventually};
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn fake_client_answers_like_the_server() {
+fn requests_get_the_responses_of_a_server() {
     let rig = Rig::new();
     rig.create_namespace();
     let definition = value_named(&crd(), &rig.name);
@@ -24,19 +24,21 @@ fn fake_client_answers_like_the_server() {
     block_on(async {
         let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
         let real = Client::try_from(config.expect("a configuration")).expect("a client");
-        let fake = fake_client::client(&[definition]).expect("a definition");
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": rig.name}});
+        let cluster = TestCluster::builder().crds([definition]).objects([namespace]).build();
+        let memory = cluster.expect("a cluster").client("default");
         let mut differences = Vec::new();
         for row in rows() {
             let what = format!("{} {} {} {}", row.method, row.path, row.content_type, row.body);
-            let (of_real, of_fake) =
-                (answer(&real, &row, &rig.name).await, answer(&fake, &row, &rig.name).await);
-            let are_expected = is_expected(&of_real, &row) && is_expected(&of_fake, &row);
-            if !are_expected || !are_equal(&of_fake, &of_real, &row) {
+            let (of_real, of_memory) =
+                (answer(&real, &row, &rig.name).await, answer(&memory, &row, &rig.name).await);
+            let are_expected = is_expected(&of_real, &row) && is_expected(&of_memory, &row);
+            if !are_expected || !are_equal(&of_memory, &of_real, &row) {
                 differences.push(format!(
                     "\
 {what}
 server: {of_real:?}
-fake: {of_fake:?}"
+memory: {of_memory:?}"
                 ));
             }
         }

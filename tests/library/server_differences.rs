@@ -1,0 +1,117 @@
+//! Each row of the table "What differs from a real server" in the book is true.
+
+use std::fs;
+
+use http::Request;
+use http_body_util::{BodyExt as _, Full};
+use serde_json::{Value, json};
+use smp_server::{Controller, TestCluster};
+use tower::ServiceExt as _;
+
+use super::responses::requester::block_on;
+
+/// The behaviour of the real server in a row, and a check of ours.
+type Row = (&'static str, fn(&TestCluster) -> bool);
+
+const ROWS: [Row; 10] = [
+    ("requests are authorized", |cluster| send(cluster, "GET", "/api/v1/secrets", "", &Value::Null).0 == 200),
+    ("admission webhooks are called", |cluster| {
+        cluster.create(webhook()).expect("a webhook");
+        cluster.create(pod()).is_ok()
+    }),
+    ("`exec`, `attach`, `portforward` and `proxy` reach containers", |cluster| {
+        let path = |name: &str| format!("/api/v1/namespaces/default/pods/a/{name}");
+        let code = |name: &str| send(cluster, "GET", &path(name), "", &Value::Null).0;
+        ["exec", "attach", "portforward", "proxy"].into_iter().all(|name| code(name) == 501)
+    }),
+    ("bodies may be protobuf or CBOR", |cluster| {
+        let code = |kind: &str| send(cluster, "POST", "/api/v1/namespaces", kind, &json!({})).0;
+        code("application/vnd.kubernetes.protobuf") == 415 && code("application/cbor") == 415
+    }),
+    ("`autoscaling/v1` and `v2`, and events of both groups, are converted", |cluster| {
+        cluster.create(autoscaler()).expect("an autoscaler");
+        let path = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers/a";
+        let found = send(cluster, "GET", path, "", &Value::Null).1;
+        found["apiVersion"] == "autoscaling/v1" && found["spec"]["metrics"].is_array()
+    }),
+    ("quotas are enforced", |cluster| {
+        let quota = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "a"}, "spec": {"hard": {"pods": "0"}}});
+        cluster.create(quota).expect("a quota");
+        cluster.create(pod()).is_ok()
+    }),
+    ("controllers need time", |cluster| {
+        let path = "/apis/apps/v1/namespaces/default/deployments";
+        send(cluster, "POST", path, "application/json", &deployment(0));
+        cluster.objects("Pod").len() == 2
+    }),
+    ("Pods are ready after `minReadySeconds`", |cluster| {
+        cluster.create(deployment(600)).expect("a Deployment");
+        cluster.objects("Deployment")[0]["status"]["availableReplicas"] == 2
+    }),
+    ("finished Jobs are deleted after `ttlSecondsAfterFinished`", |cluster| {
+        cluster.create(job()).expect("a Job");
+        cluster.objects("Job")[0]["status"]["conditions"][1]["type"] == "Complete"
+    }),
+    ("Pods of Jobs have a finalizer until they are counted", |cluster| {
+        cluster.create(job()).expect("a Job");
+        cluster.objects("Pod").iter().all(|pod| pod["metadata"]["finalizers"].is_null())
+    }),
+];
+
+fn template(restart: &str) -> Value {
+    let spec = json!({"restartPolicy": restart, "containers": [{"name": "a", "image": "a:1"}]});
+    json!({"metadata": {"labels": {"app": "a"}}, "spec": spec})
+}
+
+fn pod() -> Value {
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": template("Always")["spec"]})
+}
+
+fn job() -> Value {
+    json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"},
+        "spec": {"ttlSecondsAfterFinished": 0, "template": template("Never")}})
+}
+
+fn deployment(seconds: i64) -> Value {
+    json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": {
+        "replicas": 2, "minReadySeconds": seconds, "selector": {"matchLabels": {"app": "a"}}, "template": template("Always")}})
+}
+
+fn webhook() -> Value {
+    json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "a"},
+        "webhooks": [{"name": "a.example.com", "admissionReviewVersions": ["v1"], "sideEffects": "None",
+            "clientConfig": {"url": "https://127.0.0.1:1/"},
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["pods"]}]}]})
+}
+
+fn autoscaler() -> Value {
+    let metric = json!({"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}});
+    json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "a"}, "spec": {
+        "maxReplicas": 3, "metrics": [metric], "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}}})
+}
+
+fn send(cluster: &TestCluster, method: &str, path: &str, kind: &str, body: &Value) -> (u16, Value) {
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let request = Request::builder().method(method).uri(path).header("content-type", kind);
+    block_on(async {
+        let request = request.body(Full::from(body)).expect("a request");
+        let response = cluster.service().oneshot(request).await.expect("a response");
+        let code = response.status().as_u16();
+        let bytes = response.into_body().collect().await.expect("a body").to_bytes();
+        (code, serde_json::from_slice(&bytes).unwrap_or_default())
+    })
+}
+
+#[test]
+fn table_of_differences_is_true() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/book/guides/testing.md");
+    let text = fs::read_to_string(path).expect("the page");
+    let (_, table) = text.split_once("## What differs from a real server").expect("the table");
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let rows: Vec<&str> = rows.filter(|row| *row != "on a real server").collect();
+    assert_eq!(rows, ROWS.map(|(row, _)| row));
+    for (row, is_true) in ROWS {
+        let cluster = TestCluster::builder().controllers(Controller::ALL).build().expect("a cluster");
+        assert!(is_true(&cluster), "{row}");
+    }
+}
