@@ -1,6 +1,6 @@
 //! kubectl, unmodified.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 
 use super::rig::Rig;
@@ -178,7 +178,6 @@ fn applysets_are_pruned() {
         let mut command = rig.command("kubectl");
         command.env("KUBECTL_APPLYSET", "true").args(arguments).stdin(Stdio::piped());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("kubectl");
-        use std::io::Write as _;
         child.stdin.take().expect("input").write_all(text.as_bytes()).expect("written");
         let output = child.wait_with_output().expect("output");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -96,12 +96,9 @@ async fn creates(count: usize) {
     report("creates", count, begin.elapsed(), 20_000.0);
 }
 
-/// Creates objects over several connections, whose clients run in this process, too.
-async fn creates_over_tls(count: usize, connections: usize) {
-    let cluster = TestCluster::new();
-    let server = Server::bind(&cluster, 0, false).await.expect("a port");
-    let (url, token) = (server.url(), server.token().to_string());
-    let authority = CertificateDer::from_pem_slice(server.certificate_authority().as_bytes());
+/// Returns a connector that trusts an authority.
+fn connector(authority: &str) -> tokio_rustls::TlsConnector {
+    let authority = CertificateDer::from_pem_slice(authority.as_bytes());
     let mut roots = rustls::RootCertStore::empty();
     roots.add(authority.expect("a certificate")).expect("a root");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -110,7 +107,15 @@ async fn creates_over_tls(count: usize, connections: usize) {
         .expect("versions")
         .with_root_certificates(roots)
         .with_no_client_auth();
-    let connector = tokio_rustls::TlsConnector::from(Arc::new(client));
+    tokio_rustls::TlsConnector::from(Arc::new(client))
+}
+
+/// Creates objects over several connections, whose clients run in this process, too.
+async fn creates_over_tls(count: usize, connections: usize) {
+    let cluster = TestCluster::new();
+    let server = Server::bind(&cluster, 0, false).await.expect("a port");
+    let (url, token) = (server.url(), server.token().to_string());
+    let connector = connector(server.certificate_authority());
     let address = url.trim_start_matches("https://").to_string();
     spawn_local(server.run());
     let next = Arc::new(AtomicUsize::new(0));

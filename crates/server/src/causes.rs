@@ -92,26 +92,11 @@ fn special(violation: &Violation, object: &Value, field: &str, found: &Value) ->
         ("selector-mismatch", _) => vec![selector_mismatch(object, kind)],
         ("wrong-type", _) => vec![wrong_type(field, found, message)],
         ("port", _) if field.ends_with(".containerPort") && *found == 0 => vec![Cause::required(field, "")],
-        ("port", "Service") if field.ends_with("].port") && *found == 0 => {
-            let why = "must be between 1 and 65535, inclusive";
-            let target = field.replace("].port", "].targetPort");
-            let pointer = format!("/{}", target.replace(['.', '['], "/").replace(']', ""));
-            let is_zero = object.pointer(&pointer).is_some_and(|target| *target == 0);
-            let target = is_zero.then(|| Cause::invalid(&target, found, why));
-            std::iter::once(Cause::invalid(field, found, why)).chain(target).collect()
-        }
         ("address", "Endpoints") => {
             vec![
                 Cause::invalid(field, found, IP_ADDRESS),
                 Cause::invalid(field, found, "must be a valid IP address"),
             ]
-        }
-        (_, "Service") if message == "the first entry must equal `clusterIP`" => Vec::new(),
-        (_, "Service") if field == "spec.clusterIP" && message.starts_with("this must be an IP address") => {
-            vec![Cause::invalid("spec.clusterIPs[0]", found, IP_ADDRESS)]
-        }
-        (_, "Service") if message == "duplicate port name" => {
-            vec![Cause::new("FieldValueDuplicate", field, format!("Duplicate value: {found}"))]
         }
         ("restart-policy", _) if *found == "Always" || found.is_null() => {
             vec![Cause::required(field, r#"valid values: "OnFailure", "Never""#)]
@@ -121,15 +106,6 @@ fn special(violation: &Violation, object: &Value, field: &str, found: &Value) ->
             vec![unsupported(field, found, r#""Always", "OnFailure", "Never""#)]
         }
         ("schedule", _) if *found != "" => vec![Cause::invalid(field, found, &schedule(found.as_str()?)?)],
-        ("ingress-backend", _) if field == "spec" => vec![Cause::invalid(field, &Value::Null, message)],
-        ("ingress-backend", _) if message == "must specify exactly one of `name` and `number`" => {
-            let backend = field.strip_suffix(".service.port")?;
-            vec![Cause::required(backend, "port name or number is required")]
-        }
-        ("ingress-path", _) if found.is_null() => vec![Cause::invalid(field, &json!(""), message)],
-        ("missing-required", "Ingress") if field.ends_with(".pathType") => {
-            vec![Cause::required(field, "pathType must be specified")]
-        }
         ("number-range", "HorizontalPodAutoscaler") if field == "spec.maxReplicas" => {
             vec![Cause::required(field, "must be set and greater than 0")]
         }
@@ -143,6 +119,47 @@ fn special(violation: &Violation, object: &Value, field: &str, found: &Value) ->
         }
         ("enum", _) if message.starts_with("this must be one of") => {
             vec![unsupported(&server_field(field), found, &quoted(message)?)]
+        }
+        (_, "Service") => return of_service(object, field, found, message),
+        (_, "Ingress") => return of_ingress(field, found, message),
+        _ => return None,
+    })
+}
+
+fn of_service(object: &Value, field: &str, found: &Value, message: &str) -> Option<Vec<Cause>> {
+    const PORT: &str = "must be between 1 and 65535, inclusive";
+    Some(match message {
+        "the first entry must equal `clusterIP`" => Vec::new(),
+        "duplicate port name" => {
+            vec![Cause::new("FieldValueDuplicate", field, format!("Duplicate value: {found}"))]
+        }
+        _ if field == "spec.clusterIP" && message.starts_with("this must be an IP address") => {
+            vec![Cause::invalid("spec.clusterIPs[0]", found, IP_ADDRESS)]
+        }
+        // The target port is that of the Service by default.
+        _ if field.ends_with("].port") && *found == 0 => {
+            let target = field.replace("].port", "].targetPort");
+            let pointer = format!("/{}", target.replace(['.', '['], "/").replace(']', ""));
+            let is_zero = object.pointer(&pointer).is_some_and(|target| *target == 0);
+            let target = is_zero.then(|| Cause::invalid(&target, found, PORT));
+            std::iter::once(Cause::invalid(field, found, PORT)).chain(target).collect()
+        }
+        _ => return None,
+    })
+}
+
+fn of_ingress(field: &str, found: &Value, message: &str) -> Option<Vec<Cause>> {
+    Some(match message {
+        "either `defaultBackend` or `rules` must be specified" => {
+            vec![Cause::invalid(field, &Value::Null, message)]
+        }
+        "must specify exactly one of `name` and `number`" => {
+            let backend = field.strip_suffix(".service.port")?;
+            vec![Cause::required(backend, "port name or number is required")]
+        }
+        "must be an absolute path" if found.is_null() => vec![Cause::invalid(field, &json!(""), message)],
+        _ if field.ends_with(".pathType") && found.is_null() => {
+            vec![Cause::required(field, "pathType must be specified")]
         }
         _ => return None,
     })

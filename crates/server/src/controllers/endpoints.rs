@@ -30,7 +30,7 @@ impl State {
                 && !metadata::is_deleted(pod)
         };
         let pods: Vec<Arc<Value>> =
-            all.filter(|pod| selects(&selector, pod) && is_running(pod)).cloned().collect();
+            all.filter(|pod| selects(selector.as_ref(), pod) && is_running(pod)).cloned().collect();
         self.write_endpoints(service, &pods);
         self.write_slice(service, &pods);
     }

@@ -138,7 +138,7 @@ impl State {
     pub(super) fn adopt(&mut self, collection: &str, owner: &Value) {
         let selector = selector_of(owner);
         let is_orphan = |object: &Value| {
-            controller_of(object).is_none() && !metadata::is_deleted(object) && selects(&selector, object)
+            controller_of(object).is_none() && !metadata::is_deleted(object) && selects(selector.as_ref(), object)
         };
         let all = self.store.list(collection, meta(owner, "namespace"), "");
         let orphans: Vec<Arc<Value>> =
@@ -186,9 +186,9 @@ pub(super) fn selector_of(owner: &Value) -> Option<LabelSelector> {
     if text.is_empty() { None } else { LabelSelector::parse(&text).ok() }
 }
 
-pub(super) fn selects(selector: &Option<LabelSelector>, object: &Value) -> bool {
+pub(super) fn selects(selector: Option<&LabelSelector>, object: &Value) -> bool {
     let labels = &object["metadata"]["labels"];
-    selector.as_ref().is_some_and(|selector| selector.matches(|key| labels.get(key)?.as_str()))
+    selector.is_some_and(|selector| selector.matches(|key| labels.get(key)?.as_str()))
 }
 
 /// Returns a number; 0 if it is absent.

@@ -53,7 +53,7 @@ impl State {
         self.controlled(PODS, owner)
     }
 
-    /// Creates or deletes Pods, so that there are as many as wanted. Returns the error of a creation.
+    /// Creates or deletes Pods, so that there are as many as wanted.
     pub(super) fn match_replicas(&mut self, owner: &Value, active: &[Arc<Value>], wanted: usize) {
         for _ in active.len()..wanted {
             if self.create_as(PODS, pod_of(owner, &owner["spec"]["template"])).is_none() {

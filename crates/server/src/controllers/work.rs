@@ -125,7 +125,7 @@ impl State {
         let all = self.store.list(collection, meta(object, "namespace"), "").map(|(_, one)| one);
         let is_selected = |owner: &Value| {
             let selector = selector_of(owner);
-            objects.iter().flatten().any(|object| selects(&selector, object))
+            objects.iter().flatten().any(|object| selects(selector.as_ref(), object))
         };
         let found: Vec<SmolStr> = all
             .filter(|owner| is_selected(owner))

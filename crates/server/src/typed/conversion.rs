@@ -32,8 +32,10 @@ fn write_value(text: &mut String, value: &Value) {
             }
             text.push(']');
         }
-        // Writing to a string never fails.
-        scalar => drop(write!(text, "{scalar}")),
+        scalar => {
+            // Writing to a string never fails.
+            let _ = write!(text, "{scalar}");
+        }
     }
 }
 

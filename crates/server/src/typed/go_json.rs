@@ -63,8 +63,10 @@ fn write_value(text: &mut String, value: &Value, cursor: Cursor<'_>, touched: To
             }
             text.push(']');
         }
-        // Writing to a string never fails.
-        scalar => drop(write!(text, "{scalar}")),
+        scalar => {
+            // Writing to a string never fails.
+            let _ = write!(text, "{scalar}");
+        }
     }
 }
 
