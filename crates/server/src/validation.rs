@@ -92,7 +92,9 @@ impl State {
                 && cause.field == "spec.selector"
                 && object["spec"]["manualSelector"] != true
         };
-        let all = causes::of(&new, object, target.resource.is_custom).into_iter().filter(|cause| !is_generated(cause));
+        let all = causes::of(&new, object, target.resource.is_custom)
+            .into_iter()
+            .filter(|cause| !is_generated(cause));
         all.chain(group).collect()
     }
 }

@@ -72,7 +72,9 @@ impl State {
         match &*item.collection {
             "namespaces" if self.runs(Controller::Namespaces) => self.finish_namespace(&object),
             PODS if self.runs(Controller::Pods) => self.run_pod(&object),
-            CLAIMS | "persistentvolumes" if self.runs(Controller::Pods) => self.release_storage(&resource, &object),
+            CLAIMS | "persistentvolumes" if self.runs(Controller::Pods) => {
+                self.release_storage(&resource, &object)
+            }
             SERVICES if self.runs(Controller::Endpoints) => self.publish_endpoints(&object),
             _ if metadata::is_deleted(&object) => {}
             DEPLOYMENTS if self.runs(Controller::Deployments) => self.roll_out(&object),
@@ -138,7 +140,9 @@ impl State {
     pub(super) fn adopt(&mut self, collection: &str, owner: &Value) {
         let selector = selector_of(owner);
         let is_orphan = |object: &Value| {
-            controller_of(object).is_none() && !metadata::is_deleted(object) && selects(selector.as_ref(), object)
+            controller_of(object).is_none()
+                && !metadata::is_deleted(object)
+                && selects(selector.as_ref(), object)
         };
         let all = self.store.list(collection, meta(owner, "namespace"), "");
         let orphans: Vec<Arc<Value>> =

@@ -8,7 +8,8 @@ use smol_str::SmolStr;
 
 use super::pods::claims;
 use super::{
-    CLAIMS, DEPLOYMENTS, PODS, REPLICA_SETS, SERVICES, STATEFUL_SETS, controller_of, owners, selector_of, selects,
+    CLAIMS, DEPLOYMENTS, PODS, REPLICA_SETS, SERVICES, STATEFUL_SETS, controller_of, owners, selector_of,
+    selects,
 };
 use crate::metadata::{self, meta};
 use crate::state::State;
