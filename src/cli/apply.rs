@@ -58,7 +58,7 @@ pub(super) struct ApplyArgs {
     #[arg(long, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     force_conflicts: bool,
 
-    /// Take ownership of fields of these managers, if an object has conflicts with no others
+    /// Like --force-conflicts, for objects whose conflicts are all with these managers
     #[arg(long, value_name = "MANAGER", value_delimiter = ',', hide_short_help = true)]
     force_conflicts_with: Vec<String>,
 
@@ -73,7 +73,7 @@ pub(super) struct ApplyArgs {
     #[arg(hide_short_help = true, long, value_name = "NAME", default_value = FIELD_MANAGER)]
     field_manager: String,
 
-    /// Validation of the objects
+    /// Field validation by the server, or validation of all objects before anything is sent (local)
     ///
     /// `strict`, `warn` and `ignore`: the server rejects, reports or ignores unknown and duplicate fields.
     /// `local`: like `strict`, but all objects are first validated locally, and nothing is sent if one of
@@ -97,7 +97,7 @@ pub(super) struct ApplyArgs {
     #[arg(long, value_name = "KIND", value_delimiter = ',', hide_short_help = true)]
     replace_immutable: Vec<String>,
 
-    /// Kinds of objects to recreate even if they contain other objects or data, which are deleted
+    /// Kinds to recreate even if objects or data in them are deleted
     ///
     /// Possible kinds: Namespace, CustomResourceDefinition, PersistentVolumeClaim and PersistentVolume.
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = protected_kind, requires = "replace_immutable", hide_short_help = true)]
@@ -197,7 +197,7 @@ impl ApplyArgs {
         }
         if !self.dump.live.is_empty() && (self.dry_run != DryRunArg::Client || self.prune.set.has_applyset())
         {
-            let message = "`--live` requires `--dry-run=client`, and cannot be used with an ApplySet";
+            let message = "`--live-objects` requires `--dry-run=client`, and cannot be used with an ApplySet";
             return Err(Failure::Usage(message.into()));
         }
         self.plan.check()?;

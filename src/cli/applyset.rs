@@ -45,8 +45,8 @@ enum ApplySetSubcommand {
     History(SetViewArgs),
     /// Apply an earlier revision of an ApplySet
     ///
-    /// Takes the flags of `apply`, except those that select objects or the ApplySet. Objects that are not
-    /// in the revision are pruned.
+    /// Takes the flags of `apply` that do not select or build objects or select the ApplySet. Objects that
+    /// are not in the revision are pruned.
     Rollback(Box<RollbackArgs>),
     /// Remove an ApplySet but keep its objects
     ///
@@ -110,7 +110,7 @@ struct AdoptArgs {
     #[command(flatten)]
     objects: ObjectArgs,
 
-    /// Tool named in the tooling annotation of the ApplySet
+    /// Value of the tooling annotation: which tools may change the ApplySet
     #[arg(long, value_parser = one_of(TOOLS), value_name = "TOOL", default_value = "kubectl", hide_short_help = true)]
     applyset_tooling: ApplySetTooling,
 }
@@ -126,7 +126,7 @@ struct OrphanArgs {
     #[arg(long)]
     keep_parent: bool,
 
-    /// Tool named in the tooling annotation of the ApplySet
+    /// Value of the tooling annotation: which tools may change the ApplySet
     #[arg(long, value_parser = one_of(TOOLS), value_name = "TOOL", default_value = "kubectl", hide_short_help = true)]
     applyset_tooling: ApplySetTooling,
 

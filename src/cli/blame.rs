@@ -32,8 +32,8 @@ pub(super) struct BlameArgs {
     #[arg(value_name = "TARGET", required_unless_present = "kustomize")]
     path: Option<PathBuf>,
 
-    /// Resource and field to show, such as deployment/web:spec.replicas or deploy/NAMESPACE/web
-    #[arg(value_name = "KIND/NAME[:FIELD.PATH]")]
+    /// Resource and field to show, such as deployment/web:spec.replicas or deploy/shop/web
+    #[arg(value_name = "KIND/[NAMESPACE/]NAME[:FIELD.PATH]")]
     object: Option<String>,
 
     /// Directory to build; alternative to TARGET, as in kubectl

@@ -56,8 +56,8 @@ enum CacheSubcommand {
     Clear,
     /// Remove old and damaged entries, and limit the cache size
     ///
-    /// Removes entries that were not used for 30 days, damaged entries, and the oldest files beyond 1
-    /// GiB.
+    /// Removes entries that were not used for 30 days, damaged entries, and, if all files together are
+    /// larger than 1 GiB, the oldest of them.
     Prune,
 }
 

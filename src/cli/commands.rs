@@ -56,8 +56,8 @@ pub(super) enum Command {
     Tree(tree::TreeArgs),
     /// List the targets whose output a change can affect
     ///
-    /// A target is listed if its build reads a file, directory or missing name that differs between
-    /// the revisions.
+    /// A target is listed if the revisions differ in a file or directory that its build reads, or in a
+    /// path that its build looks for and does not find.
     #[cfg(feature = "git")]
     Affected(affected::AffectedArgs),
     /// List images of targets, and the lines that set them
@@ -66,8 +66,8 @@ pub(super) enum Command {
     ///
     /// Builds each target and records every file and directory that the build reads: kustomizations,
     /// manifests, patches, files of generators, charts, schemas, the lock file, and the commits of remote
-    /// bases. Helm and functions read files directly. A chart, the executable of a function and the mounts
-    /// of a container are listed as a whole; other files that a function reads are not detected.
+    /// bases. A chart, the executable of a function and the mounts of a container are listed as a whole.
+    /// Other files that Helm or a function opens itself are not detected.
     Deps(deps::DepsArgs),
     /// Build an overlay and apply it to the cluster server-side
     #[cfg(feature = "cluster")]
@@ -86,6 +86,9 @@ pub(super) enum Command {
     #[cfg(feature = "cluster")]
     Drift(drift::DriftArgs),
     /// Show and change the owners of fields of live objects
+    ///
+    /// --take, --give and --drop print the requests that change the owners, and --yes sends them. No value
+    /// changes.
     #[cfg(feature = "cluster")]
     Owners(owners::OwnersArgs),
     /// Wait until the objects of an overlay are ready
@@ -132,12 +135,12 @@ pub(super) enum Command {
     Recover(recover::RecoverArgs),
     /// Inspect, fetch, compile and lint schemas
     ///
-    /// The schema of a kind, from OpenAPI or a CRD, says how its lists and maps merge.
+    /// The schema of a kind, from OpenAPI or a CRD, determines how its lists and maps merge.
     Schema(schema::SchemaCommand),
     /// Pin remote references in a lock file
     ///
-    /// Builds the targets without a lock file and writes the commit of each branch and tag, and the
-    /// checksum of each remote file. The lock file of a target is the nearest smp.lock in its directory
+    /// Ignores an existing lock file, builds the targets, and records the commit of each branch and tag
+    /// and the checksum of each remote file that they use. The lock file of a target is the nearest smp.lock in its directory
     /// and the parent directories. If there is none, it is created in the directory of the target. A
     /// lock file is written from scratch: name all targets that share it in one command.
     Lock(lock::LockCommand),
@@ -328,6 +331,13 @@ mod tests {
             "x check --kubernetes 1.34 a",
             "x build --validate --kubernetes 1.34 a",
             "x deps --output lines a",
+            "x build --dialect overlay a",
+            "x patch -f a -p b --dialect overlay",
+            "x create-patch a b --dialect overlay",
+            #[cfg(feature = "cluster")]
+            "x lock --schemas cluster a",
+            #[cfg(feature = "cluster")]
+            "x diff --live a b",
             #[cfg(feature = "cluster")]
             "x apply --prune --applyset shop --prune-holding Namespace a",
             #[cfg(feature = "cluster")]

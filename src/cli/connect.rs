@@ -29,7 +29,7 @@ pub(super) struct ConnectArgs {
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
 
-    /// Namespace of objects without one; objects in another namespace are rejected
+    /// Namespace of the parent of an ApplySet and of objects without one; other namespaces are rejected
     #[arg(short, long, value_name = "NAME")]
     namespace: Option<String>,
 

@@ -65,7 +65,7 @@ pub(super) struct CreatePatchArgs {
     ///
     /// Example: the merge key of a Service's ports is `port`, which is not unique. The directive names
     /// `port` and `protocol` instead. No released API server supports `$patchMergeKey`; `kubectl smp`
-    /// does. `--dialect overlay` always writes it.
+    /// does. `--dialect schema` always writes it.
     #[arg(long)]
     recommended_keys: bool,
 
@@ -86,7 +86,8 @@ enum CreateDialect {
     /// Like the API server
     Apiserver,
     /// By list type and list map keys of the schema, for any kind
-    Overlay,
+    #[value(alias = "overlay")]
+    Schema,
 }
 
 /// The manifests from which a patch is created.
@@ -119,7 +120,7 @@ impl CreatePatchArgs {
             return Err(dialect_requires_strategic());
         }
         let rules = match self.dialect {
-            Some(CreateDialect::Overlay) => PatchRules::Overlay,
+            Some(CreateDialect::Schema) => PatchRules::Overlay,
             Some(CreateDialect::Apiserver) | None => PatchRules::Apiserver,
         };
         let three_way = ThreeWayOptions::default().overwrite(self.overwrite);
@@ -232,7 +233,7 @@ fn with_alternatives(
 /// Returns the flag for an alternative kind of patch.
 fn flag(way: PatchForm) -> &'static str {
     match way.patch_type {
-        PatchType::Strategic => "--dialect overlay",
+        PatchType::Strategic => "--dialect schema",
         PatchType::Merge => "--type merge",
         PatchType::Json => "--type json",
     }

@@ -18,13 +18,13 @@ pub(super) enum DiffOutput {
     Fields,
     /// The path of each changed field
     Paths,
-    /// The change of each object, its dangers, and short values of changed fields (cluster)
+    /// One line per object with its change and dangers, and shortened values of fields (cluster)
     Plan,
     /// A JSON object with all changes
     Json,
     /// Markdown (two builds)
     Markdown,
-    /// JSON array of comments for GitHub, each short enough (two builds)
+    /// JSON array of comments within GitHub's size limit (two builds)
     Github,
     /// One self-contained HTML page (two builds)
     Html,

@@ -11,7 +11,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Build and lint", &["build", "check", "blame", "tree", "edit", "create", "deps", "lock", "cache"]),
     ("Review", &["diff", "affected", "images"]),
     ("Merge and patch", &["merge", "merge3", "patch", "create-patch", "recover"]),
-    ("Cluster", &["apply", "drift", "wait", "delete", "applyset"]),
+    ("Cluster", &["apply", "drift", "owners", "wait", "delete", "applyset"]),
     ("Schemas", &["schema"]),
     ("Other", &["kustomize", "options", "version"]),
 ];
@@ -26,7 +26,7 @@ const ROLLBACK: &str = "applyset rollback";
 const PREVIEWED: &str = "ApplySet options (show what `apply` with these flags would do)";
 
 /// Flags of a group that have no effect on a command, or that it rejects.
-const HIDDEN: [(&str, &[&str]); 2] = [
+const HIDDEN: [(&str, &[&str]); 3] = [
     (
         ROLLBACK,
         &[
@@ -42,12 +42,15 @@ const HIDDEN: [(&str, &[&str]); 2] = [
             "prune_dry_run",
             "base",
             "dialect",
-            "load_restrictor",
+            "restrict_loads",
             "reorder",
             "lock_file",
             "locked",
+            "live",
+            "kubernetes_version",
         ],
     ),
+    ("lock", &["locked"]),
     ("schema fetch", &["schema", "offline"]),
 ];
 
@@ -69,15 +72,21 @@ fn with_command_help(command: Command, words: &str) -> Command {
         let words = format!("{words} {name}").trim_start().to_string();
         command.mut_subcommand(name, |below| with_command_help(below, &words))
     });
-    let (inherited, kustomize) = (inherited_flags(), ids::<KustomizeArgs>());
+    let kustomize = ids::<KustomizeArgs>();
     let (build, schema) = (ids::<TargetArgs>(), ids::<SchemaArgs>());
     let has_all = |ids: &[Id]| ids.iter().all(|id| command.get_arguments().any(|arg| arg.get_id() == id));
     let (is_build, has_schema) = (has_all(&build), has_all(&schema));
+    // Other flags may have the name of a cluster flag, such as `create --namespace`.
+    let cluster = Some(cluster_flags()).filter(|ids| has_all(ids)).unwrap_or_default();
+    let inherited = [ids::<MessageArgs>(), cluster].concat();
     let (builds_nothing, applyset) = (words == ROLLBACK, applyset_flags());
     let hidden = HIDDEN.iter().find(|(name, _)| *name == words).map_or(&[][..], |(_, ids)| *ids);
     let command = command.mut_args(|arg| match arg.get_id() {
         id if inherited.contains(id) || hidden.contains(&id.as_str()) => arg.hide(true),
-        id if kustomize.contains(id) => arg.hide_short_help(true).hide(builds_nothing),
+        id if kustomize.contains(id) => {
+            let hide = builds_nothing || arg.is_hide_set();
+            arg.hide_short_help(true).hide(hide)
+        }
         id if is_build && !builds_nothing && build.contains(id) => arg.help_heading("Build options"),
         id if has_schema && schema.contains(id) => arg.help_heading("Schema options"),
         id if words == "diff" && applyset.contains(id) => arg.help_heading(PREVIEWED),
@@ -168,4 +177,24 @@ fn ids<A: Args>() -> Vec<Id> {
 /// Returns a visible copy of a flag.
 fn visible(arg: &Arg) -> Arg {
     arg.clone().hide(false).hide_short_help(false).global(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::commands::all;
+    use super::*;
+
+    #[test]
+    fn every_command_is_listed_and_has_examples() {
+        let overview = all().render_help().to_string();
+        for mut command in
+            all().get_subcommands().filter(|command| command.get_name() != "test-server").cloned()
+        {
+            let name = command.get_name().to_string();
+            assert!(overview.contains(&format!("\n  {name} ")), "{name}");
+            let help = command.render_long_help().to_string();
+            assert!(help.contains("\nExamples:\n"), "{name}");
+            assert!(!help.contains("Accepted for compatibility"), "{name} lists a hidden flag");
+        }
+    }
 }

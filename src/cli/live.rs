@@ -23,10 +23,16 @@ pub(super) enum DryRunArg {
 /// A dump of live objects, instead of a cluster.
 #[derive(Debug, Args)]
 pub(super) struct DumpArg {
-    /// File or directory with live objects, or - (repeatable; no cluster is used)
+    /// Live objects to use instead of a cluster: file, directory or - (repeatable)
     ///
-    /// `kubectl get -o yaml --show-managed-fields` writes such a file.
-    #[arg(hide_short_help = true, long, value_name = "FILE", value_delimiter = ',')]
+    /// `kubectl get -o yaml --show-managed-fields` writes such a file. `apply` requires --dry-run=client.
+    #[arg(
+        hide_short_help = true,
+        long = "live-objects",
+        alias = "live",
+        value_name = "FILE",
+        value_delimiter = ','
+    )]
     pub(super) live: Vec<PathBuf>,
 }
 

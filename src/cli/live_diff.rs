@@ -31,11 +31,11 @@ pub(super) struct LiveDiffArgs {
     #[arg(long, value_name = "NAME", default_value = FIELD_MANAGER, hide_short_help = true)]
     field_manager: String,
 
-    /// Do not report conflicts with other field managers
+    /// Show conflicts as fields that `apply --force-conflicts` would take, not as errors
     #[arg(long, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
     force_conflicts: bool,
 
-    /// Report conflicts with these field managers as fields that would be taken (as for apply)
+    /// Like --force-conflicts, but only for conflicts with these field managers
     #[arg(long, value_name = "MANAGER", value_delimiter = ',', hide_short_help = true)]
     force_conflicts_with: Vec<String>,
 
@@ -46,7 +46,7 @@ pub(super) struct LiveDiffArgs {
     #[arg(long, value_name = "KIND", value_delimiter = ',', hide_short_help = true)]
     replace_immutable: Vec<String>,
 
-    /// Kinds that would be recreated even if they contain objects or data
+    /// Kinds that would be recreated even if objects or data in them are deleted
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = prune::protected_kind, requires = "replace_immutable", hide_short_help = true)]
     replace_nonempty: Vec<String>,
 
@@ -124,7 +124,7 @@ fn compare_with_dump(
     sources: &SourceMap,
 ) -> Outcome {
     if has_set {
-        let message = "`--live` cannot be used with `--applyset`, whose members are in a cluster";
+        let message = "`--live-objects` cannot be used with `--applyset`, whose members are in a cluster";
         return Err(Failure::Usage(message.into()));
     }
     let mut resources = args.objects.load_validated(validation, sources)?;

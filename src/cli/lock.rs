@@ -32,11 +32,11 @@ pub(super) struct LockCommand {
     #[command(flatten)]
     select: SelectArgs,
 
-    /// Also pin the schemas of custom resources that this source has
+    /// Also pin the schemas of the custom resources in this source
     ///
     /// `--schema` only selects the source that this build uses to merge.
     #[cfg(feature = "cluster")]
-    #[arg(long, value_enum, value_name = "SOURCE")]
+    #[arg(long = "pin-schemas", alias = "schemas", value_enum, value_name = "SOURCE")]
     schemas: Option<SchemasFrom>,
 
     #[command(flatten)]
@@ -166,7 +166,7 @@ fn schemas_of_cluster(
 
     if args.target.schema.offline {
         return Err(Diagnostic::error(Code::Usage, "cannot fetch schemas from the cluster offline")
-            .help("remove --offline or --schemas"));
+            .help("remove --offline or --pin-schemas"));
     }
     let kinds = custom_kinds(built);
     if kinds.is_empty() {

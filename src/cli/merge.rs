@@ -170,7 +170,7 @@ enum MergeDialect {
 enum OrderArg {
     /// After the existing entries
     Append,
-    /// Before the existing entries; `merge --dialect kyaml` also moves changed entries there
+    /// Before the existing entries; with `--dialect kyaml`, `merge` also moves changed entries to the front
     Prepend,
 }
 

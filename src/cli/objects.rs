@@ -268,7 +268,7 @@ fn is_without_schema(warning: &Diagnostic) -> bool {
 fn schema_required(warning: Diagnostic) -> Diagnostic {
     warning.into_error().help(
         "use a cluster that has the CRD, add the CRD to the base, use `--schema FILE`, or pin the schema with \
-         `kubectl smp lock --schemas cluster`",
+         `kubectl smp lock --pin-schemas cluster`",
     )
 }
 

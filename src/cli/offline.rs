@@ -1,4 +1,4 @@
-//! `apply --dry-run=client --live`: an apply to the objects of a dump.
+//! `apply --dry-run=client --live-objects`: an apply to the objects of a dump.
 
 use std::io;
 use std::process::ExitCode;

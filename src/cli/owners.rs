@@ -37,11 +37,11 @@ pub(super) struct OwnersArgs {
     #[arg(short, long, value_name = "FILE", value_delimiter = ',', conflicts_with_all = ["object", "yes"])]
     filename: Vec<PathBuf>,
 
-    /// Field that the field manager shall own, too, such as spec.replicas
+    /// Field to add to the fields of the field manager, such as spec.replicas
     #[arg(long, value_name = "FIELD", conflicts_with_all = ["give", "drop"])]
     take: Option<String>,
 
-    /// Field that the field manager hands to the manager of --to
+    /// Field to move from the field manager to the manager in --to
     #[arg(long, value_name = "FIELD", requires = "to", conflicts_with = "drop")]
     give: Option<String>,
 

@@ -100,7 +100,8 @@ enum PatchDialect {
     /// Like the API server
     Apiserver,
     /// Use the list types and list map keys in the schema
-    Overlay,
+    #[value(alias = "overlay")]
+    Schema,
     /// Like kustomize
     Kustomize,
 }
@@ -109,7 +110,7 @@ impl PatchDialect {
     fn rules(self) -> Rules {
         match self {
             Self::Apiserver => PatchRules::Apiserver.into(),
-            Self::Overlay => PatchRules::Overlay.into(),
+            Self::Schema => PatchRules::Overlay.into(),
             Self::Kustomize => MergeRules::Kustomize { exceptions: Exceptions::None }.into(),
         }
     }
@@ -250,7 +251,7 @@ fn with_flag_help(error: Diagnostic, patch_type: PatchType) -> Diagnostic {
 fn with_own_flag_help(error: Diagnostic, patch_type: PatchType) -> Diagnostic {
     match error.code() {
         Code::NoSchema => error.help(
-            "use --type=merge, which works for any kind; to patch without a server, use --dialect=overlay or --schema \
+            "use --type=merge, which works for any kind; to patch without a server, use --dialect=schema or --schema \
              FILE, with --schema-type for documents without a kind",
         ),
         Code::WrongType if patch_type != PatchType::Json && error.resource_name().is_none() => {

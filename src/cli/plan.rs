@@ -82,7 +82,7 @@ pub(super) struct Planner<'p> {
 }
 
 impl Planner<'_> {
-    /// Makes the plan if that is requested, and does with it what the flags say.
+    /// Makes the plan if that is requested, and shows, saves or confirms it according to the flags.
     pub(super) fn decide(&self) -> Result<NextStep, Failure> {
         if !self.args.is_used() {
             return Ok(NextStep::Apply);

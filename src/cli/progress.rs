@@ -27,11 +27,11 @@ pub(super) struct ProgressArg {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ProgressMode {
-    /// Live progress on a terminal; elsewhere none
+    /// Live progress on a terminal; otherwise like `none`
     Auto,
-    /// A line at least every 10 seconds
+    /// Status changes, and a line at least every 10 seconds
     Plain,
-    /// No progress
+    /// Only status changes
     None,
 }
 

@@ -55,29 +55,29 @@ pub(super) struct SetArgs {
     #[arg(long, value_name = "PARENT", value_parser = parent_name)]
     applyset: Option<String>,
 
-    /// Tool named in the tooling annotation; other tools refuse to change the ApplySet
+    /// Value of the tooling annotation: which tools may change the ApplySet
     #[arg(long, value_parser = one_of(TOOLS), value_name = "TOOL", default_value = "kubectl", hide_short_help = true)]
     applyset_tooling: ApplySetTooling,
 
-    /// Kinds of objects to prune even if they still contain other objects or data
+    /// Kinds to prune even if objects or data in them are deleted
     ///
     /// Possible kinds: Namespace, CustomResourceDefinition, PersistentVolumeClaim and PersistentVolume.
     #[arg(long, alias = "prune-holding", value_name = "KIND", value_delimiter = ',', value_parser = protected_kind, hide_short_help = true)]
     prune_nonempty: Vec<String>,
 
-    /// Also prune objects that something else created before they joined the ApplySet
+    /// Also prune adopted members: objects that existed before and were not created by an apply
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
     prune_adopted: bool,
 
     /// Maximum number of objects to prune, such as 5 or 20%
     ///
-    /// By default, the command fails before anything is sent if it would prune more than three objects
-    /// that are more than half of the ApplySet, several objects of a kind of which none would be left, or
-    /// any object if the ApplySet was last applied from another target in a Git repository.
+    /// By default, the command fails if it would prune more than three objects and more than half of the
+    /// ApplySet, or all objects of a kind that has several. It also fails if it would prune anything and
+    /// the ApplySet was last applied from another target in a Git repository. Nothing is sent then.
     #[arg(long, value_name = "N|P%", value_parser = prune_limit, hide_short_help = true)]
     prune_limit: Option<PruneLimit>,
 
-    /// Accept objects that another tool or ApplySet manages: take them over
+    /// Take over objects that another tool or ApplySet manages, as adopted members
     ///
     /// Owners are detected by the labels and annotations of Helm, Argo CD and Flux, and by the ApplySet
     /// label.

@@ -37,7 +37,8 @@ enum SchemaSubcommand {
     Show(ShowArgs),
     /// Fetch schemas from the cluster into the cache
     ///
-    /// Later builds use them without a connection to the cluster.
+    /// Later builds of plain directories use them without a connection to the cluster. Kustomizations use
+    /// them only with `--schema cache`.
     #[cfg(feature = "cluster")]
     Fetch(FetchArgs),
     /// Compile OpenAPI documents and CRDs into a schema file

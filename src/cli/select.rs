@@ -42,7 +42,7 @@ struct SelectFlags {
     #[arg(short = 'R', long)]
     recursive: bool,
 
-    /// Only build top-level targets, which no other target uses; requires --recursive
+    /// Only build targets that no other target uses; requires --recursive
     #[arg(long, requires = "recursive", hide_short_help = true)]
     leaves: bool,
 }

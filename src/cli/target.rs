@@ -29,11 +29,11 @@ use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 pub(super) struct TargetArgs {
     /// Base of a plain directory, which has no kustomization (repeatable; a later base takes precedence)
     ///
-    /// The default is base/ in the parent directory, else base/ in the directory above.
+    /// By default, ../base of the plain directory, else ../../base.
     #[arg(long, value_name = "DIR")]
     base: Vec<PathBuf>,
 
-    /// Rules for merging lists and maps
+    /// Merge rules for lists and maps: those of the schema or of kustomize
     #[arg(long, value_enum, default_value_t = DialectArg::Auto)]
     dialect: DialectArg,
 
@@ -56,7 +56,7 @@ pub(super) struct TargetArgs {
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub lock_file: Option<PathBuf>,
 
-    /// Fail if the lock file does not pin a remote reference or schema
+    /// Fail if a remote reference or schema is not in the lock file
     #[arg(long, hide_short_help = true)]
     pub locked: bool,
 
@@ -256,11 +256,12 @@ fn read_schema_file(path: &Path, tree: &dyn FileTree, sources: &SourceMap) -> Re
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum DialectArg {
-    /// Kustomizations: like kustomize, with documented exceptions; plain directories: `overlay`
+    /// For plain directories like `schema`, for kustomizations like kustomize but without lost data
     Auto,
     /// Use the list types and list map keys in the schema; only for plain directories
-    Overlay,
-    /// Exactly like kustomize, bug for bug
+    #[value(alias = "overlay")]
+    Schema,
+    /// Like kustomize, including the cases in which it loses data
     Kustomize,
 }
 
@@ -268,7 +269,7 @@ impl DialectArg {
     fn rules(self) -> BuildRules {
         match self {
             // Kustomization bases keep kustomize's rules, also below a plain overlay.
-            Self::Auto | Self::Overlay => BuildRules::default(),
+            Self::Auto | Self::Schema => BuildRules::default(),
             Self::Kustomize => BuildRules {
                 kustomizations: Exceptions::None,
                 directories: MergeRules::Kustomize { exceptions: Exceptions::None }.into(),
@@ -292,7 +293,7 @@ impl TargetArgs {
     /// their values.
     ///
     /// # Errors
-    /// As [`Builder::new`], and for flags that cannot be used together, such as `--dialect overlay` for
+    /// As [`Builder::new`], and for flags that cannot be used together, such as `--dialect schema` for
     /// a kustomization.
     pub(super) fn builder(
         &self,
@@ -361,11 +362,11 @@ impl TargetArgs {
         targets: &[PathBuf],
         cluster: ClusterUse,
     ) -> Result<Builder, Failure> {
-        if matches!(self.dialect, DialectArg::Overlay)
+        if matches!(self.dialect, DialectArg::Schema)
             && let Some(target) = targets.iter().find(|target| has_kustomization(target))
         {
             let message = format!(
-                "`--dialect overlay` cannot be used with the kustomization `{}`: remove the flag, or use \
+                "`--dialect schema` cannot be used with the kustomization `{}`: remove the flag, or use \
                  --dialect=kustomize",
                 target.display()
             );
@@ -373,7 +374,7 @@ impl TargetArgs {
         }
         if self.locked && matches!(self.schema.schema, SchemaChoice::Cluster | SchemaChoice::Cache) {
             let message = "`--locked` cannot be used with `--schema cluster` or `--schema cache`: remove one of \
-                           them, or pin the schemas with `kubectl smp lock --schemas cluster`";
+                           them, or pin the schemas with `kubectl smp lock --pin-schemas cluster`";
             return Err(Failure::Usage(message.into()));
         }
         #[cfg(feature = "cluster")]

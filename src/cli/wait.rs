@@ -56,7 +56,7 @@ pub(super) struct WaitFlags {
     #[arg(long, hide_short_help = true)]
     strict_wait: bool,
 
-    /// Time to tolerate crashing containers and image pull errors [default: 60s]
+    /// Time to tolerate failures that may be temporary, such as image pull errors [default: 60s]
     #[arg(long, alias = "failure-grace", value_name = "DURATION", value_parser = duration, hide_short_help = true)]
     failure_grace_period: Option<Duration>,
 }
@@ -101,7 +101,7 @@ pub(super) fn run(args: &WaitArgs, sources: &SourceMap) -> Outcome {
     let verdict = wait_until_ready(&cluster, &resources, &options, &mut report)?;
     output.progress.clear();
     std::mem::replace(&mut output.printed, Ok(()))?;
-    if format == ReportFormat::Json && !verdict.is_ready() {
+    if format == ReportFormat::Json {
         for line in result_lines(&verdict, options.timeout) {
             print_line(&escaped_json(&line.to_string()))?;
         }
@@ -233,12 +233,12 @@ fn problem_json(problem: &PodProblem) -> serde_json::Value {
     })
 }
 
-/// Returns the last JSON lines if not all objects are ready: one line with details per object that
-/// is not, and a summary.
+/// Returns the last JSON lines: one line with details per object that is not ready, and a summary.
 fn result_lines(verdict: &WaitResult, timeout: Duration) -> Vec<serde_json::Value> {
     let outcome = match verdict.end {
         WaitEnd::TimedOut => "TimedOut",
         WaitEnd::Interrupted => "Interrupted",
+        WaitEnd::Ready => "Ready",
         _ => "Failed",
     };
     let with_details = |object: &WaitedObject, outcome: &str| {

@@ -409,11 +409,11 @@ $patch: delete
     // Arguments
     ("arguments-unknown-flag", &[], &["build", "--nope"]),
     ("arguments-bad-dialect", &[], &["build", "--dialect", "nope"]),
-    ("arguments-overlay-rules-for-a-kustomization", &[K, ("a.yaml", CM)], &["build", "--dialect", "overlay"]),
+    ("arguments-overlay-rules-for-a-kustomization", &[K, ("a.yaml", CM)], &["build", "--dialect", "schema"]),
     (
         "arguments-dialect-of-a-merge-patch",
         &[("a.yaml", CM)],
-        &["patch", "-f", "a.yaml", "-p", "{}", "--type", "merge", "--dialect", "overlay"],
+        &["patch", "-f", "a.yaml", "-p", "{}", "--type", "merge", "--dialect", "schema"],
     ),
     (
         "arguments-overwrite-of-a-two-way-patch",

@@ -42,6 +42,8 @@ const COMMANDS: &[&str] = &[
     #[cfg(feature = "cluster")]
     "drift",
     #[cfg(feature = "cluster")]
+    "owners",
+    #[cfg(feature = "cluster")]
     "wait",
     #[cfg(feature = "cluster")]
     "delete",
@@ -131,6 +133,24 @@ fn global_flags_are_listed_only_by_options() {
     for words in COMMANDS {
         assert!(help(words, "-h").contains("`kubectl smp options`"), "{words}");
     }
+}
+
+#[test]
+fn namespace_of_a_kustomization_is_not_the_cluster_flag() {
+    for words in ["create", "edit add patch", "edit add configmap", "edit add secret", "edit set configmap"] {
+        assert!(help(words, "-h").contains("--namespace <NAMESPACE>"), "{words}");
+    }
+}
+
+#[cfg(feature = "cluster")]
+#[test]
+fn flags_that_a_command_always_rejects_are_not_listed() {
+    let rollback = help("applyset rollback", "--help");
+    for flag in ["--live-objects", "--load-restrictor", "--dialect", "--lock-file", "--enable-helm"] {
+        assert!(!rollback.contains(flag), "{flag}");
+    }
+    assert!(rollback.contains("--dry-run"));
+    assert!(!help("lock", "--help").contains("--locked"));
 }
 
 #[test]
@@ -271,7 +291,7 @@ fn every_command_has_two_working_examples() {
             let stderr = String::from_utf8_lossy(&output.stderr);
             // `diff` exits with status 1 if there are differences. The server has no applied objects and no history,
             // so of these commands only the command line can be tried.
-            let needs_more = ["drift", "applyset history", "applyset rollback"].contains(words);
+            let needs_more = ["drift", "owners", "applyset history", "applyset rollback"].contains(words);
             let is_well = match output.status.code() {
                 Some(0) => true,
                 Some(1) => *words == "diff" || needs_more,

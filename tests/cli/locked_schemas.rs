@@ -98,7 +98,7 @@ fn locked_build_fails_instead_of_replacing_a_list_without_a_schema() {
     assert_eq!(built.warnings.iter().map(Diagnostic::code).collect::<Vec<_>>(), [Code::NoSchema]);
     let problem = build(None, true).expect_err("a schema is missing");
     assert_eq!(problem.code(), Code::NoSchema);
-    assert!(problem.help_text().is_some_and(|help| help.contains("lock --schemas cluster")), "{problem}");
+    assert!(problem.help_text().is_some_and(|help| help.contains("lock --pin-schemas cluster")), "{problem}");
     assert!(!problem.labels().is_empty(), "it has a place");
 }
 

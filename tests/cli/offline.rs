@@ -1,4 +1,4 @@
-//! `apply --dry-run=client --live`, `diff --live` and `owners -f`: no cluster is used.
+//! `apply --dry-run=client --live-objects`, `diff --live-objects` and `owners -f`: no cluster is used.
 
 use std::path::Path;
 use std::process::Output;
@@ -32,7 +32,7 @@ fn applied() -> tempfile::TempDir {
     let args = [
         "-f",
         "web.yaml",
-        "--live",
+        "--live-objects",
         "none.yaml",
         "--field-manager=first",
         "-o",
@@ -49,7 +49,7 @@ fn status(output: &Output) -> Option<i32> {
 }
 
 fn apply(home: &Path, args: &[&'static str]) -> Output {
-    run(home, &with(&with(&APPLY, &["--live", "live.yaml"]), args))
+    run(home, &with(&with(&APPLY, &["--live-objects", "live.yaml"]), args))
 }
 
 #[test]
@@ -77,7 +77,10 @@ fn conflicts_fail_unless_they_are_forced() {
     );
     let first = run_ok(
         home,
-        &with(&APPLY, &["--live", "live.yaml", "-f", "other.yaml", "-o", "yaml", "--show-managed-fields"]),
+        &with(
+            &APPLY,
+            &["--live-objects", "live.yaml", "-f", "other.yaml", "-o", "yaml", "--show-managed-fields"],
+        ),
     );
     write(&home.join("live.yaml"), &first);
     write(
@@ -101,11 +104,21 @@ fn conflicts_fail_unless_they_are_forced() {
 #[test]
 fn diff_of_a_dump_shows_no_defaults_as_changes() {
     let home = applied();
-    let same = run(home.path(), &["diff", "--live", "live.yaml", "-f", "web.yaml", "--field-manager=first"]);
+    let same =
+        run(home.path(), &["diff", "--live-objects", "live.yaml", "-f", "web.yaml", "--field-manager=first"]);
     assert_eq!((status(&same), stdout(&same).as_str()), (Some(0), ""), "{}", stderr(&same));
     let changed = run(
         home.path(),
-        &["diff", "--live", "live.yaml", "-f", "changed.yaml", "--field-manager=first", "-o", "fields"],
+        &[
+            "diff",
+            "--live-objects",
+            "live.yaml",
+            "-f",
+            "changed.yaml",
+            "--field-manager=first",
+            "-o",
+            "fields",
+        ],
     );
     assert_eq!(status(&changed), Some(1));
     assert!(stdout(&changed).contains("targetPort"), "{}", stdout(&changed));
@@ -180,8 +193,16 @@ fn status_of_a_manifest_has_no_effect() {
 #[test]
 fn flags_without_effect_are_rejected() {
     let home = temp_dir_from_text(FILES);
-    let no_dry_run = run(home.path(), &["apply", "-f", "web.yaml", "--live", "web.yaml"]);
+    let no_dry_run = run(home.path(), &["apply", "-f", "web.yaml", "--live-objects", "web.yaml"]);
     assert_eq!(status(&no_dry_run), Some(2));
     let yes = run(home.path(), &["owners", "-f", "web.yaml", "--yes"]);
     assert_eq!(status(&yes), Some(2));
+    // These flags are for comparisons of two builds. Against live objects, they must not be ignored.
+    for flag in ["--fail-on=danger", "--summary", "--ignore=Service", "--ignore-noise"] {
+        for live in [&["--live-objects", "web.yaml"][..], &[]] {
+            let ran = run(home.path(), &with(&["diff", "-f", "changed.yaml", flag], live));
+            assert_eq!(status(&ran), Some(2), "{flag}: {}", stderr(&ran));
+            assert!(stderr(&ran).contains("--against-base"), "{flag}: {}", stderr(&ran));
+        }
+    }
 }

@@ -150,7 +150,7 @@ spec: {template: {spec: {containers: [{name: web, image: 'web:2'}]}}}
 ";
 
 const TYPES: [&[&str]; 4] =
-    [&["--type", "strategic"], &["--type", "merge"], &["--type", "json"], &["--dialect", "overlay"]];
+    [&["--type", "strategic"], &["--type", "merge"], &["--type", "json"], &["--dialect", "schema"]];
 
 /// Applies a patch of the given type to a manifest and returns the result as JSON.
 fn apply_patch_type(files: &TempDir, manifest: &str, create: &[&str], of: &[&str]) -> serde_json::Value {

@@ -124,7 +124,7 @@ spec: {ports: text}
     let service = wrong.replace("text", "[]");
     let home = temp_dir(&[("w.yaml", widget), ("v.yaml", &changed), ("s.yaml", &service), ("t.yaml", wrong)]);
     for args in [
-        &["create-patch", "--dialect", "overlay", "w.yaml", "v.yaml"][..],
+        &["create-patch", "--dialect", "schema", "w.yaml", "v.yaml"][..],
         &["create-patch", "--type", "merge", "s.yaml", "t.yaml"],
     ] {
         let output = run(home.path(), args);

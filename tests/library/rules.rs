@@ -8,7 +8,7 @@ use std::sync::Arc;
 use smp_files::MemoryTree;
 use smp_inspect::check::{
     Baselines, CheckConfig, CheckedTarget, Conclusion, ExampleFiles, Finder, LocalFiles, RULES, Rule,
-    RuleGroup, RuleSelection, check_target,
+    RuleDefault, RuleGroup, RuleSelection, check_target,
 };
 use smp_inspect::review::{BuiltSide, CompareOptions, compare_builds};
 use smp_overlay::overlay::{BuildOptions, Builder, Histories};
@@ -132,8 +132,8 @@ these pages.
         page.extend(["\n## ", group.title(), "\n\n"]);
         if group == RuleGroup::RejectedByServer {
             page.push_str(
-                "The API server rejects these objects with strict field validation, now or in the next release. A finding \
-                 in a base is reported only if all targets that use the base have it.\n\n",
+                "The API server rejects these objects, some only with strict field validation. `deprecated-api` warns of a \
+                 later release. A finding in a base is reported only if all targets that use the base have it.\n\n",
             );
         }
         page.push_str("| code | severity | |\n|---|---|---|\n");
@@ -146,7 +146,11 @@ these pages.
 
 fn line(rule: &Rule) -> String {
     let code = rule.code.name();
-    format!("| [{code}](rules/{code}.md) | {} | {} |\n", rule.severity.name(), rule.title())
+    let default = match rule.default {
+        RuleDefault::Enabled => "",
+        RuleDefault::Disabled => " (disabled by default)",
+    };
+    format!("| [{code}](rules/{code}.md) | {} | {}{default} |\n", rule.severity.name(), rule.title())
 }
 
 #[test]

@@ -252,7 +252,7 @@ patches: [{path: patch.yaml}]
     };
     let unlocked = elsewhere("app").ended(1);
     assert!(unlocked.stderr.contains("no-schema"), "{unlocked:?}");
-    rig.smp(&["lock", "app", "--schemas", "cluster"]).ended(0);
+    rig.smp(&["lock", "app", "--pin-schemas", "cluster"]).ended(0);
     copy(&rig.path("app"), &rig.path("elsewhere/app"));
     let locked = elsewhere("elsewhere/app").ended(0);
     assert_eq!((locked.stdout, locked.stderr), (right, String::new()));

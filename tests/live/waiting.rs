@@ -524,9 +524,14 @@ fn strict_wait_requires_a_controller_status() {
     let ran = wait.end().ended(0);
     let lines: Vec<serde_json::Value> =
         ran.stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    let [changes @ .., whole] = lines.as_slice() else { panic!("{ran:?}") };
     let statuses: Vec<_> =
-        lines.iter().map(|line| (line["status"].as_str(), line["reason"].as_str())).collect();
+        changes.iter().map(|line| (line["status"].as_str(), line["reason"].as_str())).collect();
     assert_eq!(statuses, [(Some("InProgress"), Some("Soon")), (Some("Current"), Some(""))], "{ran:?}");
+    let want = serde_json::json!({
+        "outcome": "Ready", "timeoutSeconds": 60, "ready": 1, "failed": 0, "notReady": 0,
+    });
+    assert_eq!(whole, &want);
     assert_eq!((lines[0]["kind"].as_str(), lines[0]["name"].as_str()), (Some("Gadget"), Some("g")));
     assert_eq!(lines[0]["namespace"], rig.name.as_str());
 }

@@ -23,7 +23,7 @@ pub(super) struct OutputArgs {
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
 
-    /// Remove files that only an earlier run wrote to the directory of --output-dir
+    /// Remove files in --output-dir that an earlier run wrote and this run did not
     #[arg(long, requires = "output_dir")]
     prune: bool,
 

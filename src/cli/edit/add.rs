@@ -88,7 +88,7 @@ impl BuildMetadataArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct AnnotationArgs {
-    /// Annotations
+    /// Names and values
     #[arg(value_name = "NAME:VALUE", required = true)]
     pairs: Vec<String>,
 
@@ -118,7 +118,7 @@ pub(super) struct LabelArgs {
 #[derive(Debug, Args)]
 pub(super) struct PatchArgs {
     /// Path of the patch file
-    #[arg(long, default_value = "")]
+    #[arg(long, default_value = "", hide_default_value = true)]
     path: String,
 
     /// Inline patch, instead of --path
@@ -145,11 +145,11 @@ pub(super) struct PatchArgs {
     #[arg(long, default_value = "", hide_default_value = true)]
     namespace: String,
 
-    /// Annotations of the target
+    /// Annotation selector of the target
     #[arg(long, default_value = "", hide_default_value = true)]
     annotation_selector: String,
 
-    /// Labels of the target
+    /// Label selector of the target
     #[arg(long, default_value = "", hide_default_value = true)]
     label_selector: String,
 

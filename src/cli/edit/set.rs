@@ -14,7 +14,7 @@ use smp_text::diagnostic::Result;
 pub(super) enum SetCommand {
     /// Set names, tags and digests of images
     ///
-    /// `*` as a name, tag or digest keeps the one in the kustomization.
+    /// `*` as NEW_NAME, TAG or DIGEST keeps the value in the kustomization.
     Image(ImageArgs),
     /// Set the namespace of all resources
     Namespace(TextArgs),
@@ -38,7 +38,7 @@ pub(super) enum SetCommand {
 
 #[derive(Debug, Args)]
 pub(super) struct ImageArgs {
-    /// Images: NAME:TAG, NAME=NEW_NAME, NAME=NEW_NAME:TAG@DIGEST and the like
+    /// Images, such as NAME:TAG, NAME=NEW_NAME or NAME=NEW_NAME:TAG@DIGEST
     #[arg(value_name = "IMAGE", required = true)]
     images: Vec<String>,
 

@@ -30,8 +30,8 @@ pub(super) struct EditTargets {
     #[arg(long)]
     dry_run: bool,
 
-    /// Print the edited kustomization instead of writing it; FILE must be -
-    #[arg(short, long, value_name = "FILE", value_parser = ["-"], conflicts_with = "dry_run")]
+    /// Print the edited kustomization instead of writing it
+    #[arg(short, long, value_name = "-", value_parser = ["-"], hide_possible_values = true, conflicts_with = "dry_run")]
     output: Option<String>,
 }
 

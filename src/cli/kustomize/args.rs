@@ -22,7 +22,7 @@ pub(in crate::cli) struct KustomizeArgs {
     helm_api_versions: Vec<String>,
 
     /// Kubernetes version used by Helm for Capabilities.KubeVersion
-    #[arg(long, value_name = "VERSION", default_value = "")]
+    #[arg(long, value_name = "VERSION", default_value = "", hide_default_value = true)]
     helm_kube_version: String,
 
     /// Enable debug output of Helm

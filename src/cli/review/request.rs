@@ -37,20 +37,20 @@ const CLUSTER_FLAGS: [&str; 0] = [];
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(in crate::cli) struct ReviewArgs {
     /// Compare with the bases of the target: what the overlay itself changes
-    #[arg(long, conflicts_with_all = CLUSTER_FLAGS, conflicts_with = "against")]
+    #[arg(long, group = "builds", conflicts_with_all = CLUSTER_FLAGS)]
     pub(super) against_base: bool,
 
     /// Compare with another target, manifest or directory, or - for standard input
     ///
     /// With --recursive, targets with the same path below both directories are compared.
-    #[arg(long, value_name = "TARGET", conflicts_with_all = CLUSTER_FLAGS)]
+    #[arg(long, group = "builds", value_name = "TARGET", conflicts_with_all = CLUSTER_FLAGS)]
     pub(super) against: Option<PathBuf>,
 
     /// Compare revisions of git: A with the working tree, A..B, or A...B from their merge base
     ///
     /// The files of revisions are read from the object database. Nothing is checked out.
     #[cfg(feature = "git")]
-    #[arg(long, value_name = "REV", conflicts_with_all = CLUSTER_FLAGS, conflicts_with_all = ["against_base", "against"])]
+    #[arg(long, group = "builds", value_name = "REV", conflicts_with_all = CLUSTER_FLAGS)]
     pub(super) rev: Option<RevisionRange>,
 
     /// Trust the new revision: fetch its remote references, and accept its suppressions
@@ -58,20 +58,20 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(long, requires = "rev", hide_short_help = true)]
     pub(super) trust_head: bool,
 
-    /// Only fail for dangerous changes: `danger`, or codes of rules
-    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = fail_code, conflicts_with_all = CLUSTER_FLAGS)]
+    /// Only exit with 1 for dangerous changes (two builds): `danger`, or codes of rules
+    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = fail_code, requires = "builds")]
     fail_on: Vec<FailCode>,
 
-    /// Only print counts: objects by kind, images, dangers, failed targets
-    #[arg(long, conflicts_with_all = CLUSTER_FLAGS)]
+    /// Only print counts (two builds): objects by kind, images, dangers, failed targets
+    #[arg(long, requires = "builds")]
     pub(super) summary: bool,
 
-    /// Ignore changes of a JSON pointer, a kind, or field paths that match a regular expression
-    #[arg(long, value_name = "PATTERN", conflicts_with_all = CLUSTER_FLAGS, hide_short_help = true)]
+    /// Ignore a JSON pointer, a kind, or field paths that match a regular expression (two builds)
+    #[arg(long, value_name = "PATTERN", requires = "builds", hide_short_help = true)]
     ignore: Vec<String>,
 
-    /// Ignore CA bundles, checksum annotations and chart labels
-    #[arg(long, conflicts_with_all = CLUSTER_FLAGS, hide_short_help = true)]
+    /// Ignore CA bundles, checksum annotations and chart labels (two builds)
+    #[arg(long, requires = "builds", hide_short_help = true)]
     ignore_noise: bool,
 }
 

@@ -204,7 +204,7 @@ metadata:
     home.write("overlay/thing.yaml", &format!("{}---\n{}", custom("Thing"), map("a", "1")));
     home.overlay("overlay", &["thing.yaml".to_string()]);
     let server = served.url("").trim_end_matches('/').to_string();
-    let lock = ["lock", "overlay", "--schemas", "cluster", "--server", &server, "--token", "secret"];
+    let lock = ["lock", "overlay", "--pin-schemas", "cluster", "--server", &server, "--token", "secret"];
     assert_eq!(home.run(&lock).printed(), "overlay/smp.lock: 0 remotes, 1 schema\n");
     let text = home.read("overlay/smp.lock");
     let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");

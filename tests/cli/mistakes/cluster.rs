@@ -185,7 +185,7 @@ patches: [{path: p.yaml}]
       |
       = resource: Widget.example.com w
       = field: spec.list
-      = help: use a cluster that has the CRD, add the CRD to the base, use `--schema FILE`, or pin the schema with `kubectl smp lock --schemas cluster`
+      = help: use a cluster that has the CRD, add the CRD to the base, use `--schema FILE`, or pin the schema with `kubectl smp lock --pin-schemas cluster`
     ");
     let output =
         run(home.path(), &["apply", "prod", "--dry-run=client", "-o", "yaml", "--schema", "crd.yaml"]);

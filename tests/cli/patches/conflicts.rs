@@ -34,7 +34,7 @@ metadata: {{name: a}}
     ];
     for (modified, of, patch_types) in table {
         let diagnostics = fail(files.path(), &[&["create-patch", "a.yaml", modified], of].concat());
-        for flag in ["--dialect overlay", "--type merge", "--type json"] {
+        for flag in ["--dialect schema", "--type merge", "--type json"] {
             assert_eq!(
                 diagnostics.contains(flag),
                 patch_types.contains(&flag),
@@ -82,7 +82,7 @@ spec:
       |         ^^^^^^
       |
       = field: spec.nope
-      = note: `--dialect overlay`, `--type merge` or `--type json` can express this change
+      = note: `--dialect schema`, `--type merge` or `--type json` can express this change
       = help: check the name, or use a JSON merge patch for free-form fields
     ");
 }
@@ -160,7 +160,7 @@ fn null_and_empty_fields_are_not_conflicts() {
     }
     // An overlay merges atomic maps as one value: keys added by others are a conflict.
     let create =
-        ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml", "--dialect", "overlay"];
+        ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml", "--dialect", "schema"];
     let diagnostics = fail(files.path(), &create);
     insta::assert_snapshot!(diagnostics, @r"
     error[conflict]: the cluster and the manifest both changed this field since the last apply

@@ -33,7 +33,7 @@ fn entries_lost_by_kustomize_are_reported() {
       |
       = resource: Service dns
       = field: spec.ports[port=53,protocol=TCP]
-      = help: kustomize identifies entries by fewer merge keys if an entry lacks one: set all merge keys on each entry of the list and the patch, each combination once, or use --dialect overlay or apiserver
+      = help: kustomize identifies entries by fewer merge keys if an entry lacks one: set all merge keys on each entry of the list and the patch, each combination once, or use --dialect schema or apiserver
     ");
     let twice = SERVICE.replace("UDP", "TCP");
     fs::write(files.path().join("dns.yaml"), twice).expect("written");
@@ -62,7 +62,7 @@ fn entries_lost_by_kustomize_are_reported() {
       |
       = resource: Service dns
       = field: spec.ports[port=53,protocol=TCP]
-      = help: kustomize identifies entries by fewer merge keys if an entry lacks one: set all merge keys on each entry of the list and the patch, each combination once, or use --dialect overlay or apiserver
+      = help: kustomize identifies entries by fewer merge keys if an entry lacks one: set all merge keys on each entry of the list and the patch, each combination once, or use --dialect schema or apiserver
     warning: 2 warnings
     ");
     let diagnostics = patch("{spec: {ports: [{$patchMergeKey: [port, protocol], port: 54, protocol: TCP}]}}");
@@ -75,7 +75,7 @@ fn entries_lost_by_kustomize_are_reported() {
       |
       = resource: Service dns
       = field: spec.ports[port=53,protocol=TCP]
-      = help: kustomize identifies entries by fewer merge keys if an entry lacks one: set all merge keys on each entry of the list and the patch, each combination once, or use --dialect overlay or apiserver
+      = help: kustomize identifies entries by fewer merge keys if an entry lacks one: set all merge keys on each entry of the list and the patch, each combination once, or use --dialect schema or apiserver
     warning[directive]: kustomize does not support `$patchMergeKey` and treats it as an ordinary field
      --> --patch:1:34
       |
@@ -83,7 +83,7 @@ fn entries_lost_by_kustomize_are_reported() {
       |                                  ^^^^^^^^^^^^^^^^
       |
       = resource: Service dns
-      = help: use --dialect overlay or apiserver, which support it
+      = help: use --dialect schema or apiserver, which support it
     warning[unknown-field]: unknown field `$patchMergeKey`
      --> --patch:1:18
       |

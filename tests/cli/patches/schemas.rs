@@ -150,11 +150,11 @@ fn strategic_patch_of_a_custom_resource_is_rejected_as_by_the_server() {
       |
       = resource: Thing.example.com a
       = note: target: example.com/v1 Thing a in a.yaml
-      = help: use --type=merge, which works for any kind; to patch without a server, use --dialect=overlay or --schema FILE, with --schema-type for documents without a kind
+      = help: use --type=merge, which works for any kind; to patch without a server, use --dialect=schema or --schema FILE, with --schema-type for documents without a kind
     ");
     let with = |more: &[&str]| succeed(files.path(), &[&args, more].concat()).0;
     assert!(with(&["--type", "merge"]).contains("l: [{id: 2, x: 2}]"));
-    assert!(with(&["--dialect", "overlay"]).contains("l: [{id: 1, x: 1}, {id: 2, x: 2}]"));
+    assert!(with(&["--dialect", "schema"]).contains("l: [{id: 1, x: 1}, {id: 2, x: 2}]"));
     // With the given schema, it is a list without a patch strategy.
     assert!(with(&["--schema", "crd.yaml"]).contains("l: [{id: 2, x: 2}]"));
     let create = ["create-patch", "d/a.yaml", "b.yaml"];
@@ -166,9 +166,9 @@ fn strategic_patch_of_a_custom_resource_is_rejected_as_by_the_server() {
     1 | apiVersion: example.com/v1
       | ^
       |
-      = help: use --type=merge, which works for any kind; to patch without a server, use --dialect=overlay or --schema FILE, with --schema-type for documents without a kind
+      = help: use --type=merge, which works for any kind; to patch without a server, use --dialect=schema or --schema FILE, with --schema-type for documents without a kind
     ");
-    let (patch, diagnostics) = succeed(files.path(), &[&create[..], &["--dialect", "overlay"]].concat());
+    let (patch, diagnostics) = succeed(files.path(), &[&create[..], &["--dialect", "schema"]].concat());
     assert_eq!(
         patch,
         "\
@@ -191,7 +191,7 @@ spec:
       = help: provide a schema, or name its merge keys with `$patchMergeKey`
     ");
     let (patch, diagnostics) =
-        succeed(files.path(), &[&create[..], &["--dialect", "overlay", "--schema", "crd.yaml"]].concat());
+        succeed(files.path(), &[&create[..], &["--dialect", "schema", "--schema", "crd.yaml"]].concat());
     assert_eq!(
         (patch.as_str(), diagnostics.as_str()),
         (

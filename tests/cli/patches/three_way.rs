@@ -85,7 +85,7 @@ spec:
     ] {
         let diagnostics = fail(files.path(), create);
         assert!(
-            diagnostics.contains("--dialect overlay") && diagnostics.contains("--type merge"),
+            diagnostics.contains("--dialect schema") && diagnostics.contains("--type merge"),
             "{diagnostics}"
         );
         assert!(diagnostics.contains("same merge key"), "{diagnostics}");

@@ -42,7 +42,7 @@ spec:
                 items: *entry
 ";
 
-const PATCH_TYPES: [&[&str]; 4] = [&[], &["--dialect", "overlay"], &["--type", "merge"], &["--type", "json"]];
+const PATCH_TYPES: [&[&str]; 4] = [&[], &["--dialect", "schema"], &["--type", "merge"], &["--type", "json"]];
 
 fn thing(list: &str) -> String {
     format!(
@@ -279,7 +279,7 @@ data: {a: '1'}
 fn conflict_of(modified: &str, live: &str) -> Vec<String> {
     let files = temp_dir(&[("applied.yaml", APPLIED), ("new.yaml", modified), ("live.yaml", live)]);
     let types: [&[&str]; 4] =
-        [&["--type=strategic"], &["--type=merge"], &["--type=json"], &["--dialect=overlay"]];
+        [&["--type=strategic"], &["--type=merge"], &["--type=json"], &["--dialect=schema"]];
     let location = |of: &[&str]| {
         let create =
             ["create-patch", "applied.yaml", "new.yaml", "--current=live.yaml", "--message-format=short"];

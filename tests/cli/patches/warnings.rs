@@ -37,7 +37,7 @@ fn misleading_directives_are_reported() {
         let (_, diagnostics) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch]);
         assert!(diagnostics.contains(want), "{patch}: {diagnostics}");
         let (_, diagnostics) =
-            succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch, "--dialect", "overlay"]);
+            succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch, "--dialect", "schema"]);
         assert_eq!(diagnostics.contains(want), is_common, "{patch}: {diagnostics}");
     }
 }
@@ -86,7 +86,7 @@ fn entry_with_a_null_key_is_added_only_in_the_apiserver_dialect() {
           - name: web
             image: web:1
     ");
-    let diagnostics = fail(files.path(), &["patch", "-f", "web.yaml", "-p", null, "--dialect", "overlay"]);
+    let diagnostics = fail(files.path(), &["patch", "-f", "web.yaml", "-p", null, "--dialect", "schema"]);
     insta::assert_snapshot!(diagnostics, @r"
     error[missing-merge-key]: this entry lacks its merge key `name`
      --> --patch:1:40

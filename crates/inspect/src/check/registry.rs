@@ -52,7 +52,7 @@ pub fn code_by_name(name: &str) -> Option<Code> {
 }
 
 /// The former names of codes, which suppressions, configurations and baselines may still use.
-const RENAMED: [(&str, &str); 29] = [
+const RENAMED: [(&str, &str); 30] = [
     ("absent-deletion", "unmatched-deletion"),
     ("adding-replace", "replace-missing-field"),
     ("apply-set", "applyset"),
@@ -77,6 +77,7 @@ const RENAMED: [(&str, &str); 29] = [
     ("owner", "multiple-controllers"),
     ("pattern", "schema-pattern"),
     ("privilege", "security-context"),
+    ("replicas", "autoscaler-range"),
     ("requirement", "selector-requirement"),
     ("spread", "topology-spread"),
     ("taken-along", "cascading-deletion"),

@@ -405,11 +405,9 @@ impl Builder {
 fn check_no_missing_schema(warnings: &[Diagnostic]) -> Result<()> {
     let mut problems = Problems::default();
     for warning in warnings.iter().filter(|warning| warning.code() == Code::NoSchema) {
-        problems.add(
-            warning.clone().into_error().help(
-                "pin the schema with `kubectl smp lock --schemas cluster`, or add the CRD to the build",
-            ),
-        );
+        problems.add(warning.clone().into_error().help(
+            "pin the schema with `kubectl smp lock --pin-schemas cluster`, or add the CRD to the build",
+        ));
     }
     problems.into_result(())
 }

@@ -211,7 +211,7 @@ impl LostEntry {
             .at(self.span)
             .help(
                 "kustomize identifies entries by fewer merge keys if an entry lacks one: set all merge keys on each entry \
-                 of the list and the patch, each combination once, or use --dialect overlay or apiserver",
+                 of the list and the patch, each combination once, or use --dialect schema or apiserver",
             )
     }
 }
@@ -373,7 +373,7 @@ fn patch_merge_key_warnings(node: &Node) -> Vec<Diagnostic> {
             format!("kustomize does not support `{PATCH_MERGE_KEY}` and treats it as an ordinary field");
         Diagnostic::warning(Code::Directive, message)
             .at(directive.span())
-            .help("use --dialect overlay or apiserver, which support it")
+            .help("use --dialect schema or apiserver, which support it")
     });
     warnings.collect()
 }

@@ -112,7 +112,7 @@ codes! {
     TestFailed "test-failed" "A `test` operation of a JSON patch failed: the value differs."
         "The patch was created for another version of the object. Compare the two and create the patch again."
     NoSchema "no-schema" "A kind has no schema."
-        "Pass one with `--schema`, add the CRD to the build, or pin schemas with `kubectl smp lock --schemas cluster`. Without a schema, lists are replaced instead of merged."
+        "Pass one with `--schema`, add the CRD to the build, or pin schemas with `kubectl smp lock --pin-schemas cluster`. Without a schema, lists are replaced instead of merged."
     Remote "remote" "A remote server (the cluster, a git or HTTP server) did not respond, or rejected a request."
         "The message quotes the server. `--context`, `--server` and `--token` select another cluster or user."
     Locked "lock-file" "A lock file does not match the build: an entry is missing or differs, or it has a schema of a built-in kind."
@@ -140,7 +140,7 @@ codes! {
     SystemResource "system" "A system resource, such as a thread, is not available."
         "Try again when more resources are free."
     SchemaSource "schema-source" "The source of a kind's schema. Reported with `--verbose` and in JSON, and always for a lock file in a parent directory of the target."
-        "No action is needed. `--schema` selects another source, and `kubectl smp lock --schemas cluster` pins the schemas."
+        "No action is needed. `--schema` selects another source, and `kubectl smp lock --pin-schemas cluster` pins the schemas."
     Summary "summary" "The summary of a command. The problems themselves are reported before it."
         "See the messages above it."
 }

@@ -8,6 +8,7 @@ mod access_modes;
 mod address;
 mod annotations;
 mod autoscaler_metric;
+mod autoscaler_range;
 mod budget;
 pub(super) mod cel;
 mod cluster_ip;
@@ -47,7 +48,6 @@ mod qualified_name;
 mod quantity;
 mod reference_name;
 pub(super) mod removed_api;
-mod replicas;
 mod request_over_limit;
 mod requirement;
 mod resource_name;
@@ -95,7 +95,7 @@ pub static VALIDATION_RULES: &[&ValidationRule] = registry! {
     qualified_name label_value finalizer multiple_controllers annotations image port port_name host_port number_range quantity
     resource_name request_over_limit address dns env_name env_source container_name handler security_context
     volume_source volume_mount volume_path toleration spread requirement selector_mismatch strategy job
-    restart_policy schedule replicas autoscaler_metric budget service_ports service_type cluster_ip ingress_host ingress_path
+    restart_policy schedule autoscaler_range autoscaler_metric budget service_ports service_type cluster_ip ingress_host ingress_path
     ingress_backend network_peer policy_rule role_ref subject webhook definition_name definition_schema
     definition_versions data_key secret_type access_modes storage_request limit_order
 };

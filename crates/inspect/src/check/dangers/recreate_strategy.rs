@@ -1,4 +1,4 @@
-//! Rule: rollout without running Pods.
+//! Rule: rollout that stops all Pods before new ones start.
 
 use super::prelude::*;
 
@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
         meaning: "A change makes a rollout stop all Pods before new ones start.",
         remedy: "Use `RollingUpdate` with `maxUnavailable` below 100%.",
     }),
-    name: "Rollout without running Pods",
+    name: "Rollout stops all Pods before new ones start",
     severity: Severity::Warning,
     why: "With the strategy `Recreate`, or `maxUnavailable: 100%`, the workload does not answer during each rollout.",
     suppress: Some(

@@ -2,7 +2,7 @@ use super::prelude::*;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
-        name: "replicas",
+        name: "autoscaler-range",
         meaning: "`maxReplicas` of a HorizontalPodAutoscaler is less than `minReplicas`.",
         remedy: "Raise `maxReplicas` or lower `minReplicas`.",
     },
