@@ -48,6 +48,8 @@ const HIDDEN: [(&str, &[&str]); 3] = [
             "locked",
             "live",
             "kubernetes_version",
+            "schema",
+            "offline",
         ],
     ),
     ("lock", &["locked"]),
