@@ -33,7 +33,7 @@ pub(super) struct TargetArgs {
     #[arg(long, value_name = "DIR")]
     base: Vec<PathBuf>,
 
-    /// Merge rules for lists and maps: those of the schema or of kustomize
+    /// Merge rules for lists and maps
     #[arg(long, value_enum, default_value_t = DialectArg::Auto)]
     dialect: DialectArg,
 
