@@ -56,6 +56,7 @@ cargo_tool() { # name, version
 
 cargo_deny=0.20.2
 cargo_fuzz=0.13.2
+mdbook=0.5.4
 fuzz_targets=(parse readers kustomization schema repository pattern json_patch openapi kubeconfig apply merge3 server)
 
 # Runs each target for SMP_FUZZ_SECONDS. Inputs are `fuzz/corpus`, the manifests of the repository, and cached inputs of
