@@ -33,6 +33,15 @@ fn text(page: &Path) -> String {
     fs::read_to_string(root().join(page)).expect("the page")
 }
 
+/// What readers have in the configuration of git.
+#[cfg(unix)]
+pub const GIT_IDENTITY: [(&str, &str); 4] = [
+    ("GIT_AUTHOR_NAME", "you"),
+    ("GIT_AUTHOR_EMAIL", "you@example.com"),
+    ("GIT_COMMITTER_NAME", "you"),
+    ("GIT_COMMITTER_EMAIL", "you@example.com"),
+];
+
 /// A clone with the examples, and a `kubectl` that has the plugin.
 #[cfg(unix)]
 pub struct Clone {
@@ -70,6 +79,7 @@ impl Clone {
             .env("KUBECONFIG", "/dev/null")
             .env("KUBECTL_SMP_CACHE_DIR", home.join(".cache/kubectl-smp"))
             .env_remove("FORCE_COLOR")
+            .envs(GIT_IDENTITY)
             .stdin(Stdio::null())
             .output()
             .expect("bash");

@@ -1,5 +1,14 @@
 //! Files for other tools are valid, and the commands in them run.
 
+#[cfg(unix)]
+mod delivery;
+#[cfg(unix)]
+mod forges;
+#[cfg(unix)]
+mod install;
+#[cfg(unix)]
+mod job;
+
 use std::fs;
 use std::path::Path;
 
@@ -55,13 +64,57 @@ fn pre_commit_hook_runs_check() {
 }
 
 #[test]
+fn pre_commit_repository_has_the_same_hook_with_a_wheel() {
+    let mut hook = json(".pre-commit-hooks.yaml")[0].clone();
+    hook["language"] = "python".into();
+    assert_eq!(json("integrations/pre-commit/.pre-commit-hooks.yaml")[0], hook);
+    let package = text("integrations/pre-commit/pyproject.toml");
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(package.contains(&format!("dependencies = [\"kubectl-smp=={version}\"]")), "{package}");
+}
+
+#[test]
+fn pages_name_the_released_version() {
+    let version = env!("CARGO_PKG_VERSION");
+    for (path, line) in [
+        ("integrations/github/action.yml", format!("    default: {version}")),
+        ("integrations/github/check.yaml", format!("integrations/github@v{version}")),
+        ("integrations/flux/check.yaml", format!("integrations/github@v{version}")),
+        ("integrations/gitlab/templates/check.yml", format!("      default: {version}")),
+        ("integrations/helm/plugin.yaml", format!("version: {version}")),
+        ("integrations/argocd/repo-server.yaml", format!("kubectl-smp:{version}")),
+        ("integrations/pre-commit/README.md", format!("rev: v{version}")),
+    ] {
+        assert!(text(path).contains(&line), "{path} lacks {line}");
+    }
+}
+
+#[test]
+fn every_integration_has_a_page() {
+    let index = text("integrations/README.md");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("integrations");
+    for entry in fs::read_dir(folder).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            assert!(path.join("README.md").exists(), "{name}");
+            assert!(index.contains(&format!("]({name}/README.md)")), "{name} is not listed");
+        }
+    }
+}
+
+#[test]
 fn problem_matcher_matches_findings() {
     let matcher = json("integrations/github/problem-matcher.json");
     let pattern = &matcher["problemMatcher"][0]["pattern"][0];
+    let tasks = json("integrations/vscode/tasks.json");
+    assert_eq!(&tasks["tasks"][0]["problemMatcher"]["pattern"], pattern);
     let regexp = Regex::new(pattern["regexp"].as_str().expect("a pattern")).expect("a pattern");
     let group = |name: &str| usize::try_from(pattern[name].as_u64().expect("a group")).expect("small");
     let home = temp_dir(&[("a b/pod.yaml", POD), ("a b/kustomization.yaml", UNMATCHED)]);
-    let output = run(home.path(), &["check", "-R", ".", "-o", "short"]);
+    let command = words(&tasks["tasks"][0]["args"]);
+    assert_eq!(command, ["check", "-R", ".", "-o", "short"]);
+    let output = run(home.path(), &command);
     let printed = String::from_utf8(output.stdout).expect("text");
     let lines: Vec<&str> = printed.lines().collect();
     assert_eq!(lines.len(), 1, "{printed}");
@@ -69,36 +122,4 @@ fn problem_matcher_matches_findings() {
     let reported = ["file", "line", "column", "severity", "code"].map(|name| &found[group(name)]);
     assert_eq!(reported, ["a b/kustomization.yaml", "3", "9", "warning", "unmatched-image"]);
     insta::assert_snapshot!(found[group("message")], @"no image matches `ngnix`");
-}
-
-#[cfg(unix)]
-#[test]
-fn workflow_commands_run() {
-    use std::process::Command;
-
-    let workflow = json("integrations/github/check.yaml");
-    let steps = workflow["jobs"]["check"]["steps"].as_array().expect("steps");
-    let commands: Vec<&str> = steps
-        .iter()
-        .filter_map(|step| step["run"].as_str())
-        .filter(|command| command.contains("kubectl-smp check"))
-        .collect();
-    assert_eq!(commands.len(), 2);
-    let bin = Path::new(env!("CARGO_BIN_EXE_kubectl-smp")).parent().expect("a directory");
-    let path = format!("{}:{}", bin.display(), std::env::var("PATH").expect("a path"));
-    let statuses = |kustomization: &str| {
-        let home = temp_dir(&[("app/pod.yaml", POD), ("app/kustomization.yaml", kustomization)]);
-        let status = |command: &&str| {
-            let mut shell = Command::new("sh");
-            shell.args(["-e", "-c", command]).current_dir(home.path()).env("PATH", &path);
-            shell.env("KUBECONFIG", "/dev/null").env("HOME", home.path());
-            shell.output().expect("a shell").status.code()
-        };
-        let statuses: Vec<_> = commands.iter().map(status).collect();
-        let sarif = fs::read_to_string(home.path().join("check.sarif")).expect("written");
-        let sarif: Value = serde_json::from_str(&sarif).expect("JSON");
-        (statuses, sarif["runs"][0]["results"].as_array().expect("findings").len())
-    };
-    assert_eq!(statuses("resources: [pod.yaml]\n"), (vec![Some(0), Some(0)], 0));
-    assert_eq!(statuses("resources: [none.yaml]\n"), (vec![Some(0), Some(1)], 1), "the last one fails");
 }

@@ -15,6 +15,7 @@ mod check_findings;
 mod deps;
 mod differences;
 mod edit;
+mod examples;
 #[cfg(unix)]
 mod file_access;
 mod git_driver;
@@ -32,6 +33,7 @@ mod overwritten_replacements;
 mod package_files;
 mod packages;
 mod patches;
+mod pictures;
 mod readme;
 mod rejections;
 mod review;
