@@ -73,7 +73,7 @@ impl State {
             "namespaces" if self.runs(Controller::Namespaces) => self.finish_namespace(&object),
             PODS if self.runs(Controller::Pods) => self.run_pod(&object),
             CLAIMS | "persistentvolumes" if self.runs(Controller::Pods) => {
-                self.release_storage(&resource, &object)
+                self.release_storage(&resource, &object);
             }
             SERVICES if self.runs(Controller::Endpoints) => self.publish_endpoints(&object),
             _ if metadata::is_deleted(&object) => {}

@@ -58,8 +58,9 @@ impl State {
         let name = meta(storage, "name");
         let uses = |pod: &Value| claims(pod).any(|claim| claim == name);
         let is_claim = resource.collection() == CLAIMS;
-        let mut pods = self.store.list(PODS, meta(storage, "namespace"), "").map(|(_, pod)| pod);
-        if !metadata::is_deleted(storage) || (is_claim && pods.any(|pod| uses(pod))) {
+        let is_used =
+            is_claim && self.store.list(PODS, meta(storage, "namespace"), "").any(|(_, pod)| uses(pod));
+        if !metadata::is_deleted(storage) || is_used {
             return;
         }
         let finalizer = if is_claim { "kubernetes.io/pvc-protection" } else { "kubernetes.io/pv-protection" };

@@ -81,7 +81,9 @@ impl State {
         surplus.sort_by_key(|(ordinal, _)| std::cmp::Reverse(*ordinal));
         surplus.truncate(if is_parallel { usize::MAX } else { 1 });
         if !surplus.is_empty() {
-            surplus.iter().for_each(|(_, pod)| self.delete_pod(pod));
+            for (_, pod) in &surplus {
+                self.delete_pod(pod);
+            }
             return;
         }
         self.replace_outdated(set, ordinals.rev().take_while(|ordinal| *ordinal >= partition), update);

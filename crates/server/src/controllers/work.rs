@@ -77,11 +77,15 @@ impl Work {
         for object in [previous, current].into_iter().flatten() {
             let owners: Vec<Item> =
                 owner_uids(object).filter_map(|uid| self.by_uid.get(uid).cloned()).collect();
-            owners.into_iter().for_each(|owner| self.add(owner));
+            for owner in owners {
+                self.add(owner);
+            }
         }
         if let (Some(gone), None) = (previous, current) {
             let all = self.dependents.remove(meta(gone, "uid")).unwrap_or_default();
-            all.into_iter().for_each(|dependent| self.add(dependent));
+            for dependent in all {
+                self.add(dependent);
+            }
         }
     }
 }
@@ -132,6 +136,8 @@ impl State {
             .filter(|owner| is_selected(owner))
             .map(|owner| key(meta(owner, "namespace"), meta(owner, "name")))
             .collect();
-        found.into_iter().for_each(|key| self.work.add(Item { collection: collection.into(), key }));
+        for key in found {
+            self.work.add(Item { collection: collection.into(), key });
+        }
     }
 }
