@@ -498,7 +498,7 @@ fn print_planned(planned: &[Resource], adopted: &[Object], format: ReportFormat)
         let name = resource.id().gvk.object_name(&resource.id().name);
         let change = if adopted.contains(&name) { ApplyChange::Adopted } else { ApplyChange::Applied };
         print_line(&match format {
-            ReportFormat::Json => results::planned_line(resource, change),
+            ReportFormat::Json => results::resource_dry_run_line(resource, change),
             ReportFormat::Text => format!("{name} {} (dry run)", change.as_str()),
         })?;
     }

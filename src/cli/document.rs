@@ -15,7 +15,7 @@ pub(super) fn read_documents(path: &Path, options: ParseOptions, sources: &Sourc
         return parse_text("<stdin>", read_stdin()?, options, sources);
     }
     let name = path.display().to_string();
-    let bytes = DiskTree.read_stream(path).map_err(|error| read_error(&name, &error))?;
+    let bytes = DiskTree.read_stream(path).map_err(|error| read_error(format_args!("`{name}`"), &error))?;
     let text = yaml::decode(bytes).map_err(|d| d.note(format!("in {name}")))?;
     parse_text(&name, text, options, sources)
 }

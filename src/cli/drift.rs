@@ -43,37 +43,41 @@ pub(super) fn run(args: &DriftArgs, sources: &SourceMap) -> Outcome {
 fn show(args: &DriftArgs, sources: &SourceMap) -> Outcome {
     let resources = args.objects.load(sources)?;
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
-    let found = smp_cluster::drift(&cluster, &resources, &args.field_manager, args.concurrency)?;
+    let drifts = smp_cluster::drift(&cluster, &resources, &args.field_manager, args.concurrency)?;
     match args.output {
         ReportFormat::Json => {
-            let objects: Vec<Value> = found.iter().filter(|one| is_shown(one)).map(drift_json).collect();
+            let objects: Vec<Value> = drifts.iter().filter(|drift| is_shown(drift)).map(drift_json).collect();
             print_json(&json!({"objects": objects}))?;
         }
-        ReportFormat::Text => found.iter().filter(|one| is_shown(one)).try_for_each(print_drift)?,
+        ReportFormat::Text => drifts.iter().filter(|drift| is_shown(drift)).try_for_each(print_drift)?,
     }
-    let not_applied = found.iter().filter(|one| one.state == DriftState::NotApplied).count();
-    let drifted = found.iter().filter(|one| one.has_drifted()).count();
+    let not_applied = drifts.iter().filter(|drift| drift.state == DriftState::NotApplied).count();
+    let drifted = drifts.iter().filter(|drift| drift.has_drifted()).count();
     if not_applied > 0 {
         render::print(&[unknown(not_applied, &args.field_manager)], sources);
     }
-    render::print_note(&summary(&found, drifted, not_applied));
-    Ok(ExitCode::from(if not_applied > 0 { diff_output::ERROR } else { u8::from(drifted > 0) }))
+    render::print_note(&summary(&drifts, drifted, not_applied));
+    Ok(exit_status(drifted, not_applied))
+}
+
+/// Returns the exit status: 0 without drift, 1 with drift, 2 if the drift of an object is unknown.
+fn exit_status(drifted: usize, not_applied: usize) -> ExitCode {
+    ExitCode::from(if not_applied > 0 { diff_output::ERROR } else { u8::from(drifted > 0) })
 }
 
 fn unknown(count: usize, manager: &str) -> Diagnostic {
-    let (objects, are) = (counted(count, "object"), plural(count, "has", "have"));
-    let message =
-        format!("the drift of {objects} is unknown: the field manager `{manager}` owns no fields of them");
+    let (objects, have) = (counted(count, "object"), plural(count, "has", "have"));
+    let message = format!("the drift of {objects} is unknown: the field manager `{manager}` owns no fields");
     Diagnostic::error(Code::ClusterState, message)
-        .note(format!("{objects} {are} never been applied by it, or others took or removed all fields"))
+        .note(format!("{objects} {have} never been applied by it, or others took or removed all fields"))
         .help("apply the objects, or name the field manager that applied them with --field-manager")
 }
 
-fn is_shown(one: &ObjectDrift) -> bool {
-    one.has_drifted() || one.state == DriftState::NotApplied
+fn is_shown(drift: &ObjectDrift) -> bool {
+    drift.has_drifted() || drift.state == DriftState::NotApplied
 }
 
-/// Formats the summary: `3 objects: 1 drifted, 2 unchanged`.
+/// Formats the summary: `3 objects: 1 changed by others, 2 without drift`.
 fn summary(found: &[ObjectDrift], drifted: usize, not_applied: usize) -> String {
     let missing = found.iter().filter(|one| one.state == DriftState::Missing).count();
     let counts = [

@@ -46,25 +46,25 @@ struct DriverResult {
 }
 
 /// Merges the files that git passes into the second one.
+///
+/// Any failure has the status of a failed merge. With a lower one, git would record a conflict in a
+/// file without markers, and committing that file would lose the other version.
 pub(super) fn run(names: &[PathBuf], options: &DriverOptions<'_>, sources: &SourceMap) -> Outcome {
+    merge_files(names, options, sources).or_else(|failure| {
+        super::outcome::report(&failure, sources);
+        Ok(ExitCode::from(MERGE_FAILED))
+    })
+}
+
+fn merge_files(names: &[PathBuf], options: &DriverOptions<'_>, sources: &SourceMap) -> Outcome {
     let [original, current, other, path] = names else {
         return Err(Failure::Usage("--git-driver takes four values: %O %A %B %P".into()));
     };
-    let current_text = match read(current) {
-        Ok(text) => text,
-        Err(error) => {
-            render::print(&[error], sources);
-            return Ok(ExitCode::from(MERGE_FAILED));
-        }
-    };
     let versions =
-        DriverVersions { original: read(original)?, current: current_text, other: read(other)?, path };
+        DriverVersions { original: read(original)?, current: read(current)?, other: read(other)?, path };
     let result = versions.merge(options, sources);
-    if result.content != versions.current
-        && let Err(error) = replace_file(current, &result.content)
-    {
-        render::print(&[error], sources);
-        return Ok(ExitCode::from(MERGE_FAILED));
+    if result.content != versions.current {
+        replace_file(current, &result.content)?;
     }
     if result.conflicts == 0 {
         return Ok(ExitCode::SUCCESS);
@@ -77,20 +77,20 @@ pub(super) fn run(names: &[PathBuf], options: &DriverOptions<'_>, sources: &Sour
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
-    DiskTree.read(path).map_err(|error| read_error(path.display(), &error))
+    DiskTree.read(path).map_err(|error| read_error(format_args!("`{}`", path.display()), &error))
 }
 
 impl DriverVersions<'_> {
     fn merge(&self, options: &DriverOptions<'_>, sources: &SourceMap) -> DriverResult {
-        let unmerged = if self.other == self.current || self.other == self.original {
+        let trivial_result = if self.other == self.current || self.other == self.original {
             Some(&self.current)
         } else {
             Some(&self.other).filter(|_| self.current == self.original)
         };
-        if let Some(content) = unmerged {
+        if let Some(content) = trivial_result {
             return DriverResult { content: content.clone(), conflicts: 0 };
         }
-        match self.manifests(options, sources).transpose() {
+        match self.merge_as_manifests(options, sources).transpose() {
             Some(Ok(result)) => return result,
             Some(Err(problem)) => {
                 let by_lines = problem.into_warning().note("the file was merged line by line instead");
@@ -104,9 +104,14 @@ impl DriverVersions<'_> {
     }
 
     /// Merges the files as manifests. Returns `None` if they are not manifests.
-    fn manifests(&self, options: &DriverOptions<'_>, sources: &SourceMap) -> Result<Option<DriverResult>> {
-        let is_yaml = matches!(self.path.extension().and_then(|e| e.to_str()), Some("yaml" | "yml" | "json"));
-        if !is_yaml {
+    fn merge_as_manifests(
+        &self,
+        options: &DriverOptions<'_>,
+        sources: &SourceMap,
+    ) -> Result<Option<DriverResult>> {
+        let may_have_manifests =
+            matches!(self.path.extension().and_then(|e| e.to_str()), Some("yaml" | "yml" | "json"));
+        if !may_have_manifests {
             return Ok(None);
         }
         let package = |content: &[u8], side: &str| {

@@ -140,7 +140,9 @@ fn kept_schemas(file: &Path, sources: &SourceMap) -> smp_text::diagnostic::Resul
     if !DiskTree.contains(file) {
         return Ok(Vec::new());
     }
-    let read = DiskTree.read(file).map_err(|error| read_error(displayed(file).display(), &error));
+    let read = DiskTree
+        .read(file)
+        .map_err(|error| read_error(format_args!("`{}`", displayed(file).display()), &error));
     let schemas = read
         .and_then(yaml::decode)
         .and_then(|text| LockFile::read_schemas(sources, sources.add(displayed(file), text)));

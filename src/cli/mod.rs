@@ -118,7 +118,7 @@ fn run_words(words: &[OsString]) -> ExitCode {
     // A failure to flush the output is a failure of the command.
     let outcome = outcome.and_then(|status| Ok(report::finish_printing().map(|()| status)?));
     let status = outcome.unwrap_or_else(|failure| report(&failure, &sources));
-    let must_fail = render::print_summary();
+    let must_fail = render::finish_messages();
     if must_fail && status == ExitCode::SUCCESS { ExitCode::FAILURE } else { status }
 }
 
@@ -163,6 +163,16 @@ fn execute(command: Command, sources: &SourceMap) -> Outcome {
     }
 }
 
+/// Returns a suggestion of clap, such as `tip: a similar argument exists: '--recursive'`, in the
+/// words of other messages. Any other line stays as it is.
+fn suggestion(line: &str) -> String {
+    let tip = line.strip_prefix("tip: ").filter(|tip| tip.contains("similar"));
+    match tip.and_then(|tip| tip.split_once(": ")) {
+        Some((_, names)) => format!("did you mean {}?", names.replace('\'', "`")),
+        None => line.into(),
+    }
+}
+
 /// Prints the help, the version, or the error of an invalid command line.
 fn print_clap_error(error: &clap::Error) -> ExitCode {
     // Help and version go to stdout with status 0, errors to stderr with status 2.
@@ -180,7 +190,8 @@ fn print_clap_error(error: &clap::Error) -> ExitCode {
             return status;
         }
         let message: Vec<&str> = message.trim_start_matches("error: ").lines().map(str::trim).collect();
-        let lines = rest.lines().map(str::trim);
+        let lines: Vec<String> = rest.lines().map(|line| suggestion(line.trim())).collect();
+        let lines = lines.iter().map(String::as_str);
         // A mistyped flag is not the name of a file: drop clap's tip to pass it as one.
         let mut help: Vec<&str> =
             lines.filter(|line| !line.is_empty() && !line.starts_with("tip: to pass '")).collect();

@@ -232,7 +232,7 @@ fn inputs_of(path: &Path, max_depth: usize) -> Result<Vec<Input>> {
     let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Keep, max_depth };
     let mut files = Vec::new();
     for walked in TreeWalk::new(&DiskTree, path, options) {
-        let walked = walked.map_err(|error| read_error(path.display(), &error))?;
+        let walked = walked.map_err(|error| read_error(format_args!("`{}`", path.display()), &error))?;
         let extension = walked.path.extension().and_then(|e| e.to_str());
         if !matches!(extension, Some("json" | "yaml" | "yml")) {
             continue;
@@ -290,7 +290,7 @@ fn read(input: &Input, remotes: &Remotes, sources: &SourceMap) -> Result<SourceI
         Input::Named(path) => (path.clone(), DiskTree.read_stream(path)),
         Input::InDirectory(path) => (path.clone(), DiskTree.read(path)),
     };
-    let text = decode(bytes.map_err(|error| read_error(name.display(), &error))?)
+    let text = decode(bytes.map_err(|error| read_error(format_args!("`{}`", name.display()), &error))?)
         .map_err(|error| error.note(format!("in {}", name.display())))?;
     Ok(sources.add(name, text))
 }

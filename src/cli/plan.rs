@@ -1,6 +1,6 @@
 //! The plan of an apply: shown, confirmed, saved to a file, and compared with a saved one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -105,7 +105,7 @@ impl Planner<'_> {
             return Ok(NextStep::Exit(ExitCode::FAILURE));
         }
         // The question may have been open for a long time.
-        let shown = self.bindings(&report)?;
+        let shown = self.basis(&report)?;
         self.require_same(&SavedPlan { bindings: shown, plan: Value::Null }, &self.report()?)?;
         Ok(NextStep::Apply)
     }
@@ -132,7 +132,7 @@ impl Planner<'_> {
             render::print_note(&format!("the plan was not saved to {}: an apply would fail", file.display()));
             return Ok(ExitCode::from(ERROR));
         }
-        let saved = SavedPlan { bindings: self.bindings(report)?, plan: report_json(report) };
+        let saved = SavedPlan { bindings: self.basis(report)?, plan: report_json(report) };
         let mut text = serde_json::to_vec_pretty(&saved).map_err(anyhow::Error::from)?;
         text.push(b'\n');
         replace_private_file(file, &text)?;
@@ -140,7 +140,7 @@ impl Planner<'_> {
         Ok(status)
     }
 
-    fn bindings(&self, report: &DiffReport) -> Result<Bindings, Diagnostic> {
+    fn basis(&self, report: &DiffReport) -> Result<PlanBasis, Diagnostic> {
         let manifests: Vec<String> = self
             .resources
             .iter()
@@ -148,9 +148,9 @@ impl Planner<'_> {
             .collect::<Result<_, Diagnostic>>()?;
         let parts: Vec<&[u8]> = manifests.iter().map(String::as_bytes).collect();
         let changed = report.objects.iter().filter(|one| one.is_changed());
-        let mut changes: Vec<BoundChange> = changed.map(BoundChange::new).collect();
+        let mut changes: Vec<PlannedChange> = changed.map(PlannedChange::new).collect();
         changes.sort();
-        Ok(Bindings {
+        Ok(PlanBasis {
             version: VERSION,
             cluster: smp_cluster::cluster_uid(self.cluster)?
                 .unwrap_or_else(|| self.cluster.server().to_string()),
@@ -162,7 +162,7 @@ impl Planner<'_> {
 
     /// Checks that a plan is still what would happen.
     fn require_same(&self, saved: &SavedPlan, report: &DiffReport) -> Result<(), Diagnostic> {
-        let mut differences = saved.bindings.differences(&self.bindings(report)?);
+        let mut differences = saved.bindings.differences(&self.basis(report)?);
         if let Some(problem) = report.rejections.iter().chain(&report.problems).next() {
             differences.push(format!("the apply would now fail: {}", problem.message()));
         }
@@ -203,26 +203,26 @@ const MAX_DIFFERENCES: usize = 20;
 /// A saved plan: what binds it to the cluster and the manifests, and the plan for readers.
 #[derive(Debug, Serialize, Deserialize)]
 struct SavedPlan {
-    bindings: Bindings,
+    bindings: PlanBasis,
     plan: Value,
 }
 
 /// The state for which a plan was made.
 #[derive(Debug, Serialize, Deserialize)]
-struct Bindings {
+struct PlanBasis {
     version: u32,
     /// The UID of the cluster, or the URL of its server.
     cluster: String,
     settings: BTreeMap<String, String>,
     /// A hash of the manifests.
     manifests: String,
-    changes: Vec<BoundChange>,
+    changes: Vec<PlannedChange>,
 }
 
 /// The change of one object, and the live object that it was planned for.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct BoundChange {
+struct PlannedChange {
     api_version: String,
     kind: String,
     namespace: String,
@@ -234,7 +234,7 @@ struct BoundChange {
     digest: Option<String>,
 }
 
-impl BoundChange {
+impl PlannedChange {
     fn new(diff: &ObjectDiff) -> Self {
         let Object { gvk, namespace, name } = &diff.object;
         let version = diff.version.as_ref();
@@ -280,7 +280,7 @@ impl BoundChange {
 impl SavedPlan {
     fn read(file: &Path) -> Result<Self, Diagnostic> {
         let content = DiskTree.open(file).and_then(smp_files::OpenFile::read);
-        let content = content.map_err(|error| read_error(file.display(), &error))?;
+        let content = content.map_err(|error| read_error(format_args!("`{}`", file.display()), &error))?;
         let invalid = |why: &str| {
             let message = format!("{} is not a saved plan: {why}", file.display());
             Diagnostic::error(Code::InvalidValue, message).help("save a plan with --plan-file")
@@ -293,36 +293,53 @@ impl SavedPlan {
     }
 }
 
-impl Bindings {
+impl PlanBasis {
     /// Lists what is different now.
     fn differences(&self, now: &Self) -> Vec<String> {
-        let mut found = Vec::new();
         if self.cluster != now.cluster {
             return vec!["it was made for another cluster".into()];
         }
-        for (name, then) in &self.settings {
-            let own = now.settings.get(name).map_or("", String::as_str);
-            if own != then {
-                found.push(format!("{name} was `{then}` in the plan, and is `{own}`"));
-            }
-        }
-        let key = |one: &BoundChange| one.object();
-        let mut rest: BTreeMap<String, &BoundChange> =
-            now.changes.iter().map(|one| (key(one).file_name(), one)).collect();
-        for one in &self.changes {
-            let difference = match rest.remove(&key(one).file_name()) {
-                Some(now) => one.difference(now),
-                None => Some(format!("{} would no longer be {}", one.object(), one.change)),
-            };
-            found.extend(difference);
-        }
-        found.extend(
-            rest.values()
-                .map(|one| format!("{} would be {}, which is not in the plan", one.object(), one.change)),
-        );
+        let mut found = self.setting_differences(now);
+        found.extend(self.change_differences(now));
+        // Each difference above can be the result of changed manifests, so these are only mentioned on their own.
         if found.is_empty() && self.manifests != now.manifests {
             found.push("the manifests have changed".into());
         }
+        found
+    }
+
+    /// Lists the flags with another value. Flags of an ApplySet are absent without one.
+    fn setting_differences(&self, now: &Self) -> Vec<String> {
+        let shown = |value: Option<&String>| match value.map(String::as_str) {
+            None | Some("") => "not set".to_string(),
+            Some(value) => format!("`{value}`"),
+        };
+        let names: BTreeSet<&String> = self.settings.keys().chain(now.settings.keys()).collect();
+        let values = names
+            .into_iter()
+            .map(|name| (name, shown(self.settings.get(name)), shown(now.settings.get(name))));
+        values
+            .filter(|(_, planned, current)| planned != current)
+            .map(|(name, planned, current)| format!("{name} was {planned} in the plan, and is {current}"))
+            .collect()
+    }
+
+    /// Lists the objects whose change is another one, is no longer made, or is not planned.
+    fn change_differences(&self, now: &Self) -> Vec<String> {
+        let changes = now.changes.iter().map(|change| (change.object().file_name(), change));
+        let mut unplanned: BTreeMap<String, &PlannedChange> = changes.collect();
+        let mut found = Vec::new();
+        for planned in &self.changes {
+            let difference = match unplanned.remove(&planned.object().file_name()) {
+                Some(current) => planned.difference(current),
+                None => Some(format!("{} would no longer be {}", planned.object(), planned.change)),
+            };
+            found.extend(difference);
+        }
+        let describe = |change: &&PlannedChange| {
+            format!("{} would be {}, which is not in the plan", change.object(), change.change)
+        };
+        found.extend(unplanned.values().map(describe));
         found
     }
 }
@@ -351,4 +368,28 @@ fn settings(options: &DeployOptions) -> BTreeMap<String, String> {
         ]);
     }
     all.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn added_flags_outdate_a_plan() {
+        let basis = |settings: &[(&str, &str)]| PlanBasis {
+            version: VERSION,
+            cluster: "c".into(),
+            settings: settings
+                .iter()
+                .map(|(name, value)| ((*name).to_string(), (*value).to_string()))
+                .collect(),
+            manifests: "m".into(),
+            changes: Vec::new(),
+        };
+        let plan = basis(&[("--waves", "a")]);
+        assert_eq!(plan.differences(&plan), [""; 0]);
+        let with_set = basis(&[("--applyset", "web"), ("--waves", "a")]);
+        assert_eq!(plan.differences(&with_set), ["--applyset was not set in the plan, and is `web`"]);
+        assert_eq!(with_set.differences(&plan), ["--applyset was `web` in the plan, and is not set"]);
+    }
 }

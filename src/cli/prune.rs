@@ -289,7 +289,7 @@ pub(super) fn print_event(event: &ApplySetEvent<'_>, pruned_status: Option<&str>
             render::print(&[with_blockers(one, problem).help(STAYS_MEMBER)], sources);
             None
         }
-        ApplySetEvent::Note(text) => {
+        ApplySetEvent::ClusterWarning(text) => {
             render::print_note(text);
             None
         }

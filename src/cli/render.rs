@@ -102,7 +102,7 @@ impl MessageArgs {
 
     /// Applies the flags to all following messages.
     pub(super) fn install(self) {
-        *printer() = MessagePrinter { args: self, ..MessagePrinter::default() };
+        *lock_printer() = MessagePrinter { args: self, ..MessagePrinter::default() };
     }
 
     /// Returns the color choice for clap's help and errors.
@@ -143,7 +143,7 @@ struct MessagePrinter {
 
 static PRINTER: LazyLock<Mutex<MessagePrinter>> = LazyLock::new(Mutex::default);
 
-fn printer() -> MutexGuard<'static, MessagePrinter> {
+fn lock_printer() -> MutexGuard<'static, MessagePrinter> {
     PRINTER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -209,7 +209,7 @@ impl MessagePrinter {
 
 /// Prints problems on stderr.
 pub(super) fn print(problems: &[Diagnostic], sources: &SourceMap) {
-    let mut printer = printer();
+    let mut printer = lock_printer();
     let each = problems.iter().flat_map(each);
     let shown: Vec<Diagnostic> = each.filter_map(|problem| printer.filter(problem, sources)).collect();
     for text in renderer(sources, printer.args, &io::stderr()).render_all(&shown) {
@@ -237,7 +237,7 @@ pub(super) fn print_or_reject(warnings: &[Diagnostic], sources: &SourceMap) -> R
 /// # Errors
 /// There are warnings, and `--strict` is given.
 pub(super) fn reject_if_strict(warnings: &[Diagnostic]) -> Result<(), Vec<Diagnostic>> {
-    let is_strict = printer().args.strict;
+    let is_strict = lock_printer().args.strict;
     if is_strict && warnings.iter().any(|problem| problem.severity() == Severity::Warning) {
         return Err(warnings.to_vec());
     }
@@ -246,9 +246,9 @@ pub(super) fn reject_if_strict(warnings: &[Diagnostic]) -> Result<(), Vec<Diagno
 
 /// Prints the summary of all warnings. Returns true if the program must fail: there were warnings
 /// under `--strict`, or a message could not be written.
-pub(super) fn print_summary() -> bool {
-    let summary = printer().summary();
-    let mut printer = printer();
+pub(super) fn finish_messages() -> bool {
+    let mut printer = lock_printer();
+    let summary = printer.summary();
     if let Some(summary) = summary.filter(|_| printer.args.message_format.is_text()) {
         let sources = SourceMap::default();
         let text = renderer(&sources, printer.args, &io::stderr()).render(&summary);
@@ -259,7 +259,7 @@ pub(super) fn print_summary() -> bool {
 
 /// Prints the schema source of each kind with `--verbose` and in JSON.
 pub(super) fn print_schema_sources(answers: &BTreeMap<Gvk, String>) {
-    let args = printer().args;
+    let args = lock_printer().args;
     if args.verbose || args.message_format == MessageFormatArg::Json {
         let note = |(gvk, source): (&Gvk, &String)| {
             Diagnostic::info(Code::SchemaSource, format!("schema of {gvk}: {source}"))
@@ -270,7 +270,7 @@ pub(super) fn print_schema_sources(answers: &BTreeMap<Gvk, String>) {
 
 /// Prints a note if `--verbose` is given.
 pub(super) fn print_if_verbose(message: &str) {
-    let is_verbose = printer().args.verbose;
+    let is_verbose = lock_printer().args.verbose;
     if is_verbose {
         print_note(message);
     }
@@ -294,45 +294,45 @@ pub(super) fn print_conclusion(severity: Severity, message: &str) {
 /// Returns true if messages are human-readable text.
 #[cfg(feature = "cluster")]
 pub(super) fn is_text() -> bool {
-    printer().args.message_format.is_text()
+    lock_printer().args.message_format.is_text()
 }
 
 /// Prints only errors from now on, like `--quiet`.
 pub(super) fn suppress_warnings() {
-    printer().args.quiet = true;
+    lock_printer().args.quiet = true;
 }
 
 /// Returns true if only errors are printed.
 #[cfg(feature = "cluster")]
 pub(super) fn is_quiet() -> bool {
-    printer().args.quiet
+    lock_printer().args.quiet
 }
 
 /// Prints a line about a change.
 pub(super) fn print_change(line: &str) {
-    let args = printer().args;
+    let args = lock_printer().args;
     match args.message_format {
         _ if args.quiet => {}
-        MessageFormatArg::Text | MessageFormatArg::Short => printer().write(&escaped_line(line)),
+        MessageFormatArg::Text | MessageFormatArg::Short => lock_printer().write(&escaped_line(line)),
         MessageFormatArg::Json | MessageFormatArg::Github => print_note(line),
     }
 }
 
 /// Renders a problem for an output and records it as printed.
 pub(super) fn render(problem: &Diagnostic, sources: &SourceMap, out: &impl IsTerminal) -> Option<String> {
-    let mut printer = printer();
+    let mut printer = lock_printer();
     let problem = printer.filter(problem, sources)?;
     Some(renderer(sources, printer.args, out).render(&problem))
 }
 
 /// Returns true if warnings are errors.
 pub(super) fn is_strict() -> bool {
-    printer().args.strict
+    lock_printer().args.strict
 }
 
 /// Returns the coloring of an output.
 pub(super) fn coloring(out: &impl IsTerminal) -> ColorMode {
-    printer().args.coloring(out)
+    lock_printer().args.coloring(out)
 }
 
 /// Returns true if an output is colored.

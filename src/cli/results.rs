@@ -22,7 +22,7 @@ use smp_text::diagnostic::{Code, Diagnostic, counted, escaped_json};
 use smp_text::source::SourceMap;
 use smp_text::yaml::Node;
 
-/// The output of results on standard output.
+/// The formats of the results of an apply.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ResultFormat {
     /// The format of the applied objects, if they are printed instead of lines.
@@ -38,7 +38,7 @@ impl ResultFormat {
     }
 }
 
-/// Prints the applied objects.
+/// Prints the results and the progress of an apply.
 pub(super) struct AppliedOutput {
     format: ResultFormat,
     pub(super) counts: Counts,
@@ -128,7 +128,7 @@ impl AppliedOutput {
             Event::Warning(text) => {
                 render::print(&[Diagnostic::warning(Code::ServerWarning, *text)], sources);
             }
-            Event::Note(text) => {
+            Event::ClusterWarning(text) => {
                 render::print(&[Diagnostic::warning(Code::ClusterState, *text)], sources);
             }
         }
@@ -243,14 +243,14 @@ fn action(change: ApplyChange) -> &'static str {
     }
 }
 
-/// Returns the result of an object in a client-side dry run.
-pub(super) fn planned_line(resource: &Resource, change: ApplyChange) -> String {
+/// Returns the result of a resource in a client-side dry run.
+pub(super) fn resource_dry_run_line(resource: &Resource, change: ApplyChange) -> String {
     let id = resource.id();
     let object = Object { gvk: id.gvk.clone(), namespace: id.namespace.clone(), name: id.name.clone() };
     dry_run_line(&object, change)
 }
 
-/// Returns the result of an object in a dry run without a server.
+/// Returns the result of an object in a client-side dry run.
 pub(super) fn dry_run_line(object: &Object, change: ApplyChange) -> String {
     ObjectResult { dry_run: true, ..ObjectResult::new(object, action(change)) }.to_line()
 }

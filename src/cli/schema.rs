@@ -269,10 +269,11 @@ fn versions_of(words: &[String], kinds: &[NamedKind]) -> Result<std::collections
     Ok(versions)
 }
 
+/// Compiles documents into a schema file, after checking that the output is none of them.
 fn compile_files(args: &CompileArgs, sources: &SourceMap) -> Outcome {
-    let models = args.documents.iter().map(|path| model(path, sources));
     check_output(args)?;
-    let graph = compile::compile(models.collect::<Result<Vec<_>>>()?)?;
+    let models = args.documents.iter().map(|path| model(path, sources)).collect::<Result<Vec<_>>>()?;
+    let graph = compile::compile(models)?;
     let bytes = graph.to_bytes();
     replace_file(&args.output, &bytes)?;
     let (kinds, size) = (graph.kinds().count(), bytes.len());
@@ -303,7 +304,7 @@ fn check_output(args: &CompileArgs) -> Result<()> {
 }
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>> {
-    DiskTree.read_stream(path).map_err(|error| read_error(path.display(), &error))
+    DiskTree.read_stream(path).map_err(|error| read_error(format_args!("`{}`", path.display()), &error))
 }
 
 fn model(path: &Path, sources: &SourceMap) -> Result<Model> {

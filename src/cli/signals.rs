@@ -1,4 +1,5 @@
-//! Signal handling: removes temporary files when the program is terminated.
+//! Signal handling: stops commands gracefully, and removes temporary files before the program is
+//! terminated.
 
 #[cfg(feature = "cluster")]
 use std::process::ExitCode;
@@ -82,7 +83,8 @@ pub(super) fn install_handlers() {
             if END.get().is_some_and(|end| !end.swap(true, Ordering::Relaxed)) {
                 std::thread::sleep(SUMMARY_TIME);
             }
-            let _ended = end_temporaries();
+            // The guard keeps other threads from creating files until the program is terminated.
+            let _guard = end_temporaries();
             let _ = emulate_default_handler(signal);
         }
     };

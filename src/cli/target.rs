@@ -233,7 +233,7 @@ pub(super) enum ClusterUse {
 
 /// The cluster in a chain of schema sources.
 enum ClusterLink {
-    /// The cluster is used, with the given behavior on failure.
+    /// The cluster is used, with the given behaviour on failure.
     Live(
         #[cfg_attr(
             not(feature = "cluster"),

@@ -371,3 +371,21 @@ stringData:
     let reported = String::from_utf8([output.stdout, output.stderr].concat()).expect("text");
     assert!(reported.contains("stringData.p") && !reported.contains("hunter"), "{reported}");
 }
+
+#[test]
+fn unreadable_versions_are_no_conflict() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let [o, a, b] = ["o", "a", "b"].map(|name| directory.path().join(name));
+    fs::write(&a, "a\n").expect("written");
+    let run = |names: &[&Path]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
+        command.args(["merge3", "--git-driver"]).args(names);
+        command.output().expect("run").status.code()
+    };
+    let path = Path::new("x.yaml");
+    assert_eq!(run(&[&o, &a, &b, path]), Some(129), "the original is missing");
+    fs::write(&o, "o\n").expect("written");
+    assert_eq!(run(&[&o, &a, &b, path]), Some(129), "the other version is missing");
+    assert_eq!(run(&[&o, &a, path]), Some(129), "three values");
+    assert_eq!(fs::read_to_string(&a).expect("readable"), "a\n");
+}

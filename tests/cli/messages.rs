@@ -47,7 +47,8 @@ fn page() -> String {
 Every problem has a code, such as `warning[unmatched-patch]`. Codes are stable: later versions may add codes, but they
 do not change the meaning of existing ones.
 
-`--message-format json` prints one JSON object per line. Its fields are `code`, `severity`, `message`, `target`, `locations`,
+`--message-format json` prints the messages on stderr as one JSON object per line. `check -o json` prints the findings on stdout as an
+array of the same objects. Their fields are `code`, `severity`, `message`, `target`, `locations`,
 `resource`, `field`, `help`, `fix`, and `notes` if there are any.
 
 `fix` is the suggested edit, such as the correct name, or null. It has the fields `file`, `line`, `column`, `end_line`, `end_column`
@@ -90,7 +91,7 @@ fn every_message_format_has_the_same_content() {
     let home = home();
     let text = stderr(&run(home.path(), &["build", "two"]));
     insta::assert_snapshot!(text, @r#"
-    warning[unmatched-patch]: patch target matches no resource: name=nope
+    warning[unmatched-patch]: patch target matches no resource, so the patch has no effect: name=nope
      --> base/kustomization.yaml:4:18
       |
     4 |   target: {name: nope}
@@ -101,12 +102,12 @@ fn every_message_format_has_the_same_content() {
     3 | - patch: '[{"op": "remove", "path": "/data"}]'
       |          ------------------------------------- patch
       |
-      = help: the patch has no effect; targets are resources of this kustomization and its bases
+      = help: targets are resources of this kustomization and its bases
     "#);
     let short = stderr(&run(home.path(), &["build", "two", "--message-format", "short"]));
-    insta::assert_snapshot!(short, @"base/kustomization.yaml:4:18: warning[unmatched-patch]: patch target matches no resource: name=nope");
+    insta::assert_snapshot!(short, @"base/kustomization.yaml:4:18: warning[unmatched-patch]: patch target matches no resource, so the patch has no effect: name=nope");
     let github = stderr(&run(home.path(), &["build", "two", "--message-format=github"]));
-    insta::assert_snapshot!(github, @"::warning file=base/kustomization.yaml,line=4,endLine=4,col=18,endColumn=22,title=unmatched-patch::patch target matches no resource: name=nope%0Athe patch has no effect; targets are resources of this kustomization and its bases");
+    insta::assert_snapshot!(github, @"::warning file=base/kustomization.yaml,line=4,endLine=4,col=18,endColumn=22,title=unmatched-patch::patch target matches no resource, so the patch has no effect: name=nope%0Atargets are resources of this kustomization and its bases");
     let json = stderr(&run(home.path(), &["--message-format", "json", "build", "two"]));
     let message: Value = serde_json::from_str(json.trim_end()).expect("one object");
     let location = &message["locations"][0];
@@ -171,7 +172,7 @@ fn warnings_are_printed_once_per_location() {
       |
       = target: one
       = help: use `resources` instead
-    warning[unmatched-patch]: patch target matches no resource: name=nope
+    warning[unmatched-patch]: patch target matches no resource, so the patch has no effect: name=nope
      --> base/kustomization.yaml:4:18
       |
     4 |   target: {name: nope}
@@ -183,7 +184,7 @@ fn warnings_are_printed_once_per_location() {
       |          ------------------------------------- patch
       |
       = target: one
-      = help: the patch has no effect; targets are resources of this kustomization and its bases
+      = help: targets are resources of this kustomization and its bases
     warning: 2 warnings; 2 duplicates were not shown
     "#);
     assert!(output.status.success());
@@ -211,7 +212,7 @@ fn strict_turns_warnings_into_errors() {
     let output = run(home.path(), &["build", "--strict", "two"]);
     assert_eq!((output.stdout.len(), output.status.code()), (0, Some(1)), "nothing is printed");
     insta::assert_snapshot!(stderr(&output), @r#"
-    error[unmatched-patch]: patch target matches no resource: name=nope
+    error[unmatched-patch]: patch target matches no resource, so the patch has no effect: name=nope
      --> base/kustomization.yaml:4:18
       |
     4 |   target: {name: nope}
@@ -222,7 +223,7 @@ fn strict_turns_warnings_into_errors() {
     3 | - patch: '[{"op": "remove", "path": "/data"}]'
       |          ------------------------------------- patch
       |
-      = help: the patch has no effect; targets are resources of this kustomization and its bases
+      = help: targets are resources of this kustomization and its bases
     "#);
     fs::write(home.path().join("base/kustomization.yaml"), "resources: [a.yaml]\n").expect("written");
     assert!(run(home.path(), &["build", "--strict", "two"]).status.success(), "without warnings it builds");

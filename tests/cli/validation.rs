@@ -64,7 +64,7 @@ namePrefix: my-
     let (status, printed, diagnostics) = build(home.path(), &["--validate"]);
     assert_eq!((status, printed.as_str()), (Some(1), ""));
     assert_eq!(diagnostics.len(), 1, "{diagnostics:?}");
-    insta::assert_snapshot!(diagnostics[0], @"bad.yaml:4:17: error[wrong-type]: this must be a string, but is an integer");
+    insta::assert_snapshot!(diagnostics[0], @"bad.yaml:4:17: error[wrong-type]: `retries` must be a string, but is an integer");
     let (status, printed, diagnostics) = build(home.path(), &[]);
     assert_eq!(
         (status, printed.is_empty(), diagnostics.len()),
@@ -142,7 +142,7 @@ spec:
     assert_eq!(diagnostics.len(), 1, "a kind is named once: {diagnostics:?}");
     let (status, printed, diagnostics) = build(home.path(), &["--validate", "b"]);
     assert_eq!((status, printed.as_str()), (Some(1), ""));
-    insta::assert_snapshot!(diagnostics[0], @"b/widget.yaml:4:14: error[wrong-type]: this must be an integer, but is a string");
+    insta::assert_snapshot!(diagnostics[0], @"b/widget.yaml:4:14: error[wrong-type]: `size` must be an integer, but is a string");
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn restored_backups_are_applied_without_server_fields() {
     for (command, status) in [("apply", 1), ("diff", 2)] {
         let ran = rig.smp(&[command, "-f", "backup.yaml"]).ended(status);
         let help =
-            "only servers set metadata.managedFields, metadata.resourceVersion, metadata.uid: remove them";
+            "the cluster sets metadata.managedFields, metadata.resourceVersion, metadata.uid: remove them";
         assert!(ran.stderr.contains(help), "{command}: {ran:?}");
     }
     let flags = ["-f", "backup.yaml", "--strip-server-fields", "--force-conflicts"];

@@ -25,9 +25,18 @@ fn is_direct(server: &Uri, no_proxy: &str) -> bool {
         return true;
     }
     let port = server.port_u16().unwrap_or(if server.scheme_str() == Some("http") { 80 } else { 443 });
+    let host = Host { name: &host, ip, port };
     no_proxy.split(',').map(|entry| entry.trim().to_lowercase()).any(|entry| {
-        entry == "*" || ip.is_some_and(|ip| in_network(ip, &entry)) || is_named(&host, port, &entry)
+        entry == "*" || ip.is_some_and(|ip| in_network(ip, &entry)) || matches_host(&host, &entry)
     })
+}
+
+/// The host and port of a server.
+struct Host<'h> {
+    name: &'h str,
+    /// The address, if the name is one.
+    ip: Option<IpAddr>,
+    port: u16,
 }
 
 /// Matches an entry such as `10.0.0.0/8`.
@@ -43,24 +52,28 @@ fn in_network(ip: IpAddr, entry: &str) -> bool {
     width == network_width && length <= width && ip & mask == network & mask
 }
 
-/// Matches a host or address, optionally with a port. A domain also matches its subdomains; with a leading dot,
-/// only these.
-fn is_named(host: &str, port: u16, entry: &str) -> bool {
+/// Matches a host or address, optionally with a port. A domain also matches its subdomains; with a leading `.` or
+/// `*.`, only these.
+fn matches_host(host: &Host<'_>, entry: &str) -> bool {
     // An IPv6 address without brackets has colons but no port.
     let with_port = if entry.parse::<IpAddr>().is_ok() { None } else { entry.rsplit_once(':') };
     let name = match with_port.map(|(name, digits)| (name, digits.parse::<u16>())) {
-        Some((name, Ok(named))) if named == port => name,
+        Some((name, Ok(port))) if port == host.port => name,
         Some((_, Ok(_))) => return false,
         _ => entry,
     };
-    let name = name.trim_matches(['[', ']']);
-    let domain = name.strip_prefix('*').unwrap_or(name);
+    // Addresses are compared as numbers, since an IPv6 address can be written in several forms.
+    let address = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name).parse();
+    if let Some(ip) = host.ip {
+        return address == Ok(ip);
+    }
+    let domain = name.strip_prefix('*').filter(|domain| domain.starts_with('.')).unwrap_or(name);
     if domain.is_empty() {
         return false;
     }
     match domain.strip_prefix('.') {
-        Some(_) => host.ends_with(domain),
-        None => host == domain || host.strip_suffix(domain).is_some_and(|sub| sub.ends_with('.')),
+        Some(_) => host.name.ends_with(domain),
+        None => host.name == domain || host.name.strip_suffix(domain).is_some_and(|sub| sub.ends_with('.')),
     }
 }
 
@@ -91,6 +104,13 @@ mod tests {
             ("https://badexample.com", "example.com", false),
             ("https://K8S.example.com.", "k8s.EXAMPLE.com", true),
             ("https://k8s.example.com", "*", true),
+            ("https://k8s.example.com", "*example.com", false),
+            ("https://example.com", "*example.com", false),
+            ("https://[fd00::5]:6443", "fd00:0:0:0:0:0:0:5", true),
+            ("https://[fd00::5]:6443", "[fd00:0::5]:6443", true),
+            ("https://[fd00::5]:6443", "[fd00::5]:443", false),
+            ("https://[fd00::5]:6443", "fd00::6", false),
+            ("https://10.1.2.3:6443", "2.3", false),
         ];
         for (server, no_proxy, want) in table {
             let uri: Uri = server.parse().expect(server);

@@ -12,15 +12,22 @@ use super::tree::{DirectoryEntry, FileTree, Located, OpenFile};
 pub struct EditedTree {
     tree: Arc<dyn FileTree>,
     /// The changed content, by real path.
-    texts: BTreeMap<PathBuf, Arc<[u8]>>,
+    contents: BTreeMap<PathBuf, Arc<[u8]>>,
 }
 
 impl EditedTree {
     /// Creates a tree with changed content for some files, by their real paths.
     #[must_use]
     pub fn new(tree: Arc<dyn FileTree>, texts: impl IntoIterator<Item = (PathBuf, String)>) -> Self {
-        let texts = texts.into_iter().map(|(path, text)| (path, text.into_bytes().into())).collect();
-        Self { tree, texts }
+        let contents = texts.into_iter().map(|(path, text)| (path, text.into_bytes().into())).collect();
+        Self { tree, contents }
+    }
+
+    /// Opens a file with changed content; none for any other file.
+    fn open_edited(&self, path: &Path) -> Option<OpenFile> {
+        let found = self.tree.locate(Path::new(""), path).ok()?;
+        let content = self.contents.get(found.path())?;
+        Some(OpenFile::in_memory(found.into_path(), Arc::clone(content)))
     }
 }
 
@@ -34,16 +41,11 @@ impl FileTree for EditedTree {
     }
 
     fn open(&self, path: &Path) -> io::Result<OpenFile> {
-        if let Ok(found) = self.tree.locate(Path::new(""), path)
-            && let Some(text) = self.texts.get(found.path())
-        {
-            return Ok(OpenFile::in_memory(found.into_path(), Arc::clone(text)));
-        }
-        self.tree.open(path)
+        self.open_edited(path).map_or_else(|| self.tree.open(path), Ok)
     }
 
     fn open_stream(&self, path: &Path) -> io::Result<OpenFile> {
-        self.tree.open_stream(path)
+        self.open_edited(path).map_or_else(|| self.tree.open_stream(path), Ok)
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>> {

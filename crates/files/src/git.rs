@@ -42,6 +42,8 @@ impl GitRepository {
     /// # Errors
     /// There is no repository, or it has no working tree.
     pub fn discover(directory: &Path) -> Result<Self> {
+        use gix::discover::upwards::Error as NotFound;
+
         let options = gix::open::Options::isolated;
         let trust = gix::sec::trust::Mapping { full: options(), reduced: options() };
         let found = gix::ThreadSafeRepository::discover_opts(
@@ -49,7 +51,14 @@ impl GitRepository {
             gix::discover::upwards::Options::default(),
             trust,
         )
-        .map_err(|error| failed("cannot open the git repository", &error))?;
+        .map_err(|error| match error.downcast_any_ref::<NotFound>() {
+            Some(
+                NotFound::NoGitRepository { .. }
+                | NotFound::NoGitRepositoryWithinCeiling { .. }
+                | NotFound::NoGitRepositoryWithinFs { .. },
+            ) => Diagnostic::error(Code::Io, format!("`{}` is not in a git repository", directory.display())),
+            _ => failed("cannot open the git repository", &error),
+        })?;
         let repository = found.to_thread_local();
         let Some(work_tree) = repository.workdir() else {
             let message = "the git repository has no working tree";

@@ -10,8 +10,9 @@ use crate::request::Target;
 use crate::state::{State, text};
 use crate::status::{Cause, Failure, Result};
 
-/// The tolerations of Pods for nodes that fail, with their times.
+/// The taints of failing nodes, which Pods tolerate for a time.
 const TOLERATIONS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+/// The seconds for which Pods tolerate them.
 const TOLERATION_SECONDS: i64 = 300;
 
 /// Built-in priority classes, which every cluster has.
@@ -70,8 +71,8 @@ impl State {
                 add_tolerations(object);
                 self.set_priority(target, object)?;
             }
-            "persistentvolumeclaims" => protect(object, "kubernetes.io/pvc-protection"),
-            "persistentvolumes" => protect(object, "kubernetes.io/pv-protection"),
+            "persistentvolumeclaims" => add_finalizer(object, "kubernetes.io/pvc-protection"),
+            "persistentvolumes" => add_finalizer(object, "kubernetes.io/pv-protection"),
             _ => {}
         }
         self.call_hooks(Operation::Create, target, object, None)
@@ -175,6 +176,13 @@ impl State {
             let why = format!("no PriorityClass with name {name} was found");
             return Err(Failure::forbidden(target.resource.named(meta(pod, "name")), &why));
         };
+        if let Some(own) = pod["spec"]["priority"].as_i64().filter(|own| *own != priority) {
+            let why = format!(
+                "the integer value of priority ({own}) must not be provided in pod spec; priority admission controller \
+                 computed {priority} from the given PriorityClass name"
+            );
+            return Err(Failure::forbidden(target.resource.named(meta(pod, "name")), &why));
+        }
         pod["spec"]["priority"] = priority.into();
         if pod["spec"].get("preemptionPolicy").is_none() {
             let policy = policy.filter(|policy| !policy.is_null());
@@ -185,7 +193,7 @@ impl State {
 }
 
 /// Adds the finalizer that protects storage in use.
-fn protect(object: &mut Value, finalizer: &str) {
+fn add_finalizer(object: &mut Value, finalizer: &str) {
     let mut all = metadata::finalizers(object).to_vec();
     if !all.iter().any(|one| one == finalizer) {
         all.push(finalizer.into());

@@ -9,8 +9,9 @@ use smp_merge::schema::version_priority;
 use crate::request::Request;
 use crate::resources::{Resource, Resources, Subresource};
 
-/// The version of the server whose behaviour is imitated.
-const VERSION: [&str; 3] = ["1", "36", "v1.36.3"];
+/// The version of the server whose behaviour is imitated: major, minor, full version, and the minor version with which it
+/// is still compatible.
+const VERSION: [&str; 4] = ["1", "36", "v1.36.3", "35"];
 
 /// The media type of aggregated discovery.
 pub(crate) const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
@@ -26,18 +27,22 @@ pub(crate) fn respond(resources: &Resources, request: &Request) -> Option<(Value
     let named = groups.iter().filter(|(group, _)| !group.is_empty());
     let found = match parts.as_slice() {
         ["version"] => version(),
-        ["api"] if is_aggregated => aggregated(groups.get("").map(|versions| ("", versions)).into_iter()),
-        ["apis"] if is_aggregated => aggregated(named.map(|(group, versions)| (group.as_str(), versions))),
+        ["api"] if is_aggregated => {
+            aggregated_json(groups.get("").map(|versions| ("", versions)).into_iter())
+        }
+        ["apis"] if is_aggregated => {
+            aggregated_json(named.map(|(group, versions)| (group.as_str(), versions)))
+        }
         ["api"] => json!({
             "kind": "APIVersions", "versions": ["v1"],
             "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1:443"}],
         }),
         ["apis"] => {
-            let all: Vec<Value> = named.map(|(group, versions)| described_group(group, versions)).collect();
+            let all: Vec<Value> = named.map(|(group, versions)| group_json(group, versions)).collect();
             json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": all})
         }
         ["apis", group] => {
-            let mut found = described_group(group, groups.get(*group)?);
+            let mut found = group_json(group, groups.get(*group)?);
             found["kind"] = "APIGroup".into();
             found["apiVersion"] = "v1".into();
             found
@@ -49,20 +54,20 @@ pub(crate) fn respond(resources: &Resources, request: &Request) -> Option<(Value
     Some((found, is_aggregated && parts.len() == 1))
 }
 
-/// Returns the text of a path about the server's health.
-pub(crate) fn health(path: &str) -> bool {
+/// Returns true for a path of the health checks.
+pub(crate) fn is_health_path(path: &str) -> bool {
     matches!(path, "/healthz" | "/livez" | "/readyz")
         || path.starts_with("/readyz/")
         || path.starts_with("/livez/")
 }
 
 fn version() -> Value {
-    let [major, minor, git] = VERSION;
+    let [major, minor, git, compatible_minor] = VERSION;
     json!({
         "major": major, "minor": minor, "gitVersion": git, "gitCommit": "", "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "", "platform": "",
         "emulationMajor": major, "emulationMinor": minor,
-        "minCompatibilityMajor": major, "minCompatibilityMinor": "35",
+        "minCompatibilityMajor": major, "minCompatibilityMinor": compatible_minor,
     })
 }
 
@@ -81,7 +86,7 @@ fn groups(resources: &Resources) -> BTreeMap<SmolStr, Versions<'_>> {
     groups
 }
 
-fn aggregated<'g>(groups: impl Iterator<Item = (&'g str, &'g Versions<'g>)>) -> Value {
+fn aggregated_json<'g>(groups: impl Iterator<Item = (&'g str, &'g Versions<'g>)>) -> Value {
     let items: Vec<Value> = groups
         .map(|(group, versions)| {
             let metadata = if group.is_empty() {
@@ -130,7 +135,7 @@ fn set_names(found: &mut Value, resource: &Resource) {
     }
 }
 
-fn described_group(group: &str, versions: &Versions<'_>) -> Value {
+fn group_json(group: &str, versions: &Versions<'_>) -> Value {
     let described =
         |version: &SmolStr| json!({"groupVersion": format!("{group}/{version}"), "version": version});
     let all: Vec<Value> = versions.iter().map(|(version, _)| described(version)).collect();
@@ -140,14 +145,14 @@ fn described_group(group: &str, versions: &Versions<'_>) -> Value {
 fn resource_list(versions: &Versions<'_>, group: &str, version: &str) -> Option<Value> {
     let (_, all) = versions.iter().find(|(known, _)| known == version)?;
     let slash = if group.is_empty() { "" } else { "/" };
-    let resources: Vec<Value> = all.iter().flat_map(|one| listed(one)).collect();
+    let resources: Vec<Value> = all.iter().flat_map(|one| resource_entries(one)).collect();
     Some(json!({
         "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": format!("{group}{slash}{version}"),
         "resources": resources,
     }))
 }
 
-fn listed(resource: &Resource) -> Vec<Value> {
+fn resource_entries(resource: &Resource) -> Vec<Value> {
     let mut main = json!({
         "name": resource.plural, "singularName": resource.singular, "namespaced": resource.is_namespaced,
         "kind": resource.gvk.kind, "verbs": resource.verbs(),

@@ -167,7 +167,7 @@ fn about_server(locked: &Shared, request: &Request) -> Option<Reply> {
     if request.method != Method::GET {
         return None;
     }
-    if discovery::health(&request.path) {
+    if discovery::is_health_path(&request.path) {
         return Some(Reply::Text("ok"));
     }
     if request.path.starts_with("/openapi/") {

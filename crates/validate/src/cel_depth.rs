@@ -8,12 +8,12 @@ pub(super) fn depth(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut depth, mut deepest, mut at) = (Depth::default(), 0, 0);
     while let Some(byte) = bytes.get(at) {
-        match Token::at(bytes, at) {
-            Token::Skipped(end) => {
+        match Token::read(bytes, at) {
+            Token::LiteralOrComment { end } => {
                 at = end;
                 continue;
             }
-            Token::Unclear => return usize::MAX,
+            Token::UnknownEnd => return usize::MAX,
             Token::Other => {}
         }
         depth.token(*byte, bytes, at);
@@ -29,8 +29,10 @@ struct Depth {
     now: usize,
     /// The depth at which the operands in the current brackets start.
     base: usize,
-    /// The values of `base` of the enclosing brackets.
-    outer: Vec<usize>,
+    /// The numbers of `&&` and `||` in the current operand or brackets.
+    chains: [usize; 2],
+    /// The values of `base` and `chains` of the enclosing brackets.
+    outer: Vec<(usize, [usize; 2])>,
 }
 
 impl Depth {
@@ -39,19 +41,23 @@ impl Depth {
     fn token(&mut self, byte: u8, bytes: &[u8], at: usize) {
         match byte {
             b'(' | b'[' | b'{' => {
-                self.outer.push(self.base);
+                self.outer.push((self.base, self.chains));
                 self.now += 2;
-                self.base = self.now;
+                (self.base, self.chains) = (self.now, [0, 0]);
             }
-            b')' | b']' | b'}' => self.base = self.outer.pop().unwrap_or_default(),
+            b')' | b']' | b'}' => (self.base, self.chains) = self.outer.pop().unwrap_or_default(),
             // The alternatives of a conditional nest to the right.
             b'?' => {
                 self.base += 2;
-                self.now = self.base;
+                (self.now, self.chains) = (self.base, [0, 0]);
             }
-            b',' => self.now = self.base,
-            // The operands of `&&` and `||` form a balanced tree, so they do not nest in each other.
-            b'&' | b'|' if at > 0 && bytes[at - 1] == byte => self.now = self.base + 2,
+            b',' => (self.now, self.chains) = (self.base, [0, 0]),
+            // The parser makes a balanced tree of the operands of a chain of `&&` or of `||`.
+            b'&' | b'|' if at > 0 && bytes[at - 1] == byte => {
+                self.chains[usize::from(byte == b'|')] += 1;
+                let levels = self.chains.map(|operators| (usize::BITS - operators.leading_zeros()) as usize);
+                self.now = self.base + 1 + levels[0] + levels[1];
+            }
             b'.' | b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'=' | b'!' => self.now += 1,
             b'n' if is_in_operator(bytes, at) => self.now += 1,
             _ => {}
@@ -70,22 +76,25 @@ fn is_in_operator(bytes: &[u8], at: usize) -> bool {
 
 /// The token at an offset of a text.
 enum Token {
-    /// A string literal or comment, with its end.
-    Skipped(usize),
+    /// A string literal or comment.
+    LiteralOrComment {
+        end: usize,
+    },
     /// A string literal whose end depends on the parser.
-    Unclear,
+    UnknownEnd,
     Other,
 }
 
 impl Token {
-    fn at(bytes: &[u8], at: usize) -> Self {
-        let rest = &bytes[at..];
+    /// Reads the token at an offset.
+    fn read(bytes: &[u8], offset: usize) -> Self {
+        let rest = &bytes[offset..];
         if rest.starts_with(b"//") {
             let length = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
-            return Self::Skipped(at + length.unwrap_or(rest.len()));
+            return Self::LiteralOrComment { end: offset + length.unwrap_or(rest.len()) };
         }
         match rest.first() {
-            Some(b'"' | b'\'') => Self::literal(bytes, at),
+            Some(b'"' | b'\'') => Self::literal(bytes, offset),
             _ => Self::Other,
         }
     }
@@ -97,20 +106,22 @@ impl Token {
         let is_raw = match prefix {
             b"" | b"b" | b"B" => false,
             b"r" | b"R" | b"br" | b"bR" | b"Br" | b"BR" | b"rb" | b"rB" | b"Rb" | b"RB" => true,
-            _ => return Self::Unclear,
+            _ => return Self::UnknownEnd,
         };
         let is_triple = rest.starts_with(&[rest[0]; 3]);
         let close = &rest[..if is_triple { 3 } else { 1 }];
         let mut next = close.len();
         while next < rest.len() {
             match rest[next] {
-                _ if rest[next..].starts_with(close) => return Self::Skipped(at + next + close.len()),
+                _ if rest[next..].starts_with(close) => {
+                    return Self::LiteralOrComment { end: at + next + close.len() };
+                }
                 b'\\' if !is_raw => next += 2,
                 b'\n' | b'\r' if !is_triple => break,
                 _ => next += 1,
             }
         }
-        if is_triple { Self::Unclear } else { Self::Other }
+        if is_triple { Self::UnknownEnd } else { Self::Other }
     }
 }
 
@@ -127,7 +138,9 @@ mod tests {
         assert!(depth("a && b ? c : a && b ? c : a && b ? c : d") >= 3);
         assert!(depth(&"(".repeat(100)) >= 100);
         assert!(depth(&format!("f({})", vec!["a.b"; 100].join(", "))) < 6);
-        assert!(depth(&vec!["a.b == c.d"; 100].join(" && ")) < 8);
+        let chain = |operator: &str| depth(&vec!["a.b == c.d"; 1024].join(operator));
+        assert!((12..18).contains(&chain(" && ")), "a balanced tree of 1024 operands has 10 levels");
+        assert!((12..18).contains(&chain(" || ")));
     }
 
     #[test]

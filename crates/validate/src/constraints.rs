@@ -46,13 +46,13 @@ impl CompiledConstraints {
         };
         let one =
             |boxed: Option<Box<Constraints>>| boxed.map(|inner| Box::new(Self::from_constraints(*inner)));
-        let (pattern, unread) = match own.pattern.as_deref().map(regexp::compile) {
+        let (pattern, invalid) = match own.pattern.as_deref().map(regexp::compile) {
             Some(Err(why)) => (None, vec![(own.pattern.clone().unwrap_or_default(), why)]),
             pattern => (pattern.and_then(Result::ok), Vec::new()),
         };
-        let demands = Self {
+        let compiled = Self {
             pattern,
-            invalid_patterns: unread,
+            invalid_patterns: invalid,
             all_of: all(&mut own.all_of),
             any_of: all(&mut own.any_of),
             one_of: all(&mut own.one_of),
@@ -66,15 +66,15 @@ impl CompiledConstraints {
             rules: super::cel::compile_rules(&own.rules),
             own,
         };
-        demands.with_invalid_alternatives()
+        compiled.with_invalid_alternatives()
     }
 
     fn with_invalid_alternatives(mut self) -> Self {
         let lists = [&self.all_of, &self.any_of, &self.one_of].into_iter().flatten();
         let all =
             lists.chain(self.not.as_deref()).chain(self.items.as_deref()).chain(self.properties.values());
-        let unread: Vec<_> = all.flat_map(|inner| inner.invalid_patterns.clone()).collect();
-        self.invalid_patterns.extend(unread);
+        let invalid: Vec<_> = all.flat_map(|inner| inner.invalid_patterns.clone()).collect();
+        self.invalid_patterns.extend(invalid);
         self
     }
 
@@ -87,9 +87,11 @@ impl CompiledConstraints {
     pub(super) fn violations(&self, node: &Node) -> Vec<ConstraintViolation> {
         let mut found = Vec::new();
         match &node.value {
-            Value::Scalar(_) => self.scalar(node, &mut |unmet| found.push(unmet)),
-            Value::List(list) => self.list(list, &mut |unmet| found.push(unmet)),
-            Value::Map(map) => self.size(map.len(), "fields", &mut |unmet| found.push(unmet)),
+            Value::Scalar(_) => self.scalar(node, &mut |violation| found.push(violation)),
+            Value::List(list) => self.list(list, &mut |violation| found.push(violation)),
+            Value::Map(map) => {
+                self.size(map.len(), ("field", "fields"), &mut |violation| found.push(violation))
+            }
         }
         found.extend(self.enumeration(node));
         found.extend(self.combination(node));
@@ -103,7 +105,7 @@ impl CompiledConstraints {
             return None;
         }
         let words: Vec<String> = possible.iter().map(|value| format!("`{}`", plain_text(value))).collect();
-        Some((&rules::enumeration::RULE, format!("this must be one of {}", words.join(", "))))
+        Some((&rules::enumeration::RULE, format!("must be one of {}", words.join(", "))))
     }
 
     fn scalar(&self, node: &Node, report: &mut dyn FnMut(ConstraintViolation)) {
@@ -120,18 +122,24 @@ impl CompiledConstraints {
         if own.min_length.is_some() || own.max_length.is_some() {
             let length = text.chars().count() as u64;
             if let Some(least) = own.min_length.filter(|least| length < *least) {
-                report((&rules::schema_limits::RULE, format!("this must have at least {least} characters")));
+                report((
+                    &rules::schema_limits::RULE,
+                    format!("must have at least {least} character{}", plural_end(least)),
+                ));
             }
             if let Some(most) = own.max_length.filter(|most| length > *most) {
-                report((&rules::schema_limits::RULE, format!("this must have at most {most} characters")));
+                report((
+                    &rules::schema_limits::RULE,
+                    format!("must have at most {most} character{}", plural_end(most)),
+                ));
             }
         }
         if self.pattern.as_ref().is_some_and(|pattern| !pattern.is_match(text)) {
             let pattern = own.pattern.as_deref().unwrap_or_default();
-            report((&rules::schema_pattern::RULE, format!("this must match the pattern `{pattern}`")));
+            report((&rules::schema_pattern::RULE, format!("must match the pattern `{pattern}`")));
         }
         if let Some(format) = own.format.as_deref().filter(|format| !has_format(format, text)) {
-            report((&rules::value_format::RULE, format!("this must have the format `{format}`")));
+            report((&rules::value_format::RULE, format!("must have the format `{format}`")));
         }
     }
 
@@ -141,7 +149,7 @@ impl CompiledConstraints {
         {
             report((
                 &rules::schema_limits::RULE,
-                "integer is out of range: this must be a 32-bit integer".into(),
+                "must be a 32-bit integer: the integer is out of range".into(),
             ));
         }
         if let Some(least) = &own.minimum {
@@ -150,7 +158,7 @@ impl CompiledConstraints {
                 || (own.exclusive_minimum && order == Some(std::cmp::Ordering::Equal))
             {
                 let word = if own.exclusive_minimum { "more than" } else { "at least" };
-                report((&rules::schema_limits::RULE, format!("this must be {word} {least}")));
+                report((&rules::schema_limits::RULE, format!("must be {word} {least}")));
             }
         }
         if let Some(most) = &own.maximum {
@@ -159,33 +167,34 @@ impl CompiledConstraints {
                 || (own.exclusive_maximum && order == Some(std::cmp::Ordering::Equal))
             {
                 let word = if own.exclusive_maximum { "less than" } else { "at most" };
-                report((&rules::schema_limits::RULE, format!("this must be {word} {most}")));
+                report((&rules::schema_limits::RULE, format!("must be {word} {most}")));
             }
         }
         if let Some(step) = own.multiple_of.as_ref().filter(|step| !is_multiple(value, step)) {
-            report((&rules::schema_limits::RULE, format!("this must be a multiple of {step}")));
+            report((&rules::schema_limits::RULE, format!("must be a multiple of {step}")));
         }
     }
 
     fn list(&self, list: &[Node], report: &mut dyn FnMut(ConstraintViolation)) {
-        self.size(list.len(), "entries", report);
+        self.size(list.len(), ("entry", "entries"), report);
         if self.own.unique_items && duplicate_entries(list).next().is_some() {
-            report((&rules::duplicate_key::RULE, "the entries of this list must be unique".into()));
+            report((&rules::duplicate_key::RULE, "must have unique entries".into()));
         }
     }
 
-    fn size(&self, count: usize, what: &str, report: &mut dyn FnMut(ConstraintViolation)) {
+    fn size(&self, count: usize, (one, many): (&str, &str), report: &mut dyn FnMut(ConstraintViolation)) {
         let own = &self.own;
-        let (least, most) = match what {
-            "fields" => (own.min_properties, own.max_properties),
+        let noun = |limit: u64| if limit == 1 { one } else { many };
+        let (least, most) = match one {
+            "field" => (own.min_properties, own.max_properties),
             _ => (own.min_items, own.max_items),
         };
         let count = count as u64;
         if let Some(least) = least.filter(|least| count < *least) {
-            report((&rules::schema_limits::RULE, format!("this must have at least {least} {what}")));
+            report((&rules::schema_limits::RULE, format!("must have at least {least} {}", noun(least))));
         }
         if let Some(most) = most.filter(|most| count > *most) {
-            report((&rules::schema_limits::RULE, format!("this must have at most {most} {what}")));
+            report((&rules::schema_limits::RULE, format!("must have at most {most} {}", noun(most))));
         }
     }
 
@@ -195,20 +204,20 @@ impl CompiledConstraints {
         }
         let violation = |text: &str| Some((&rules::schema_combination::RULE, text.to_string()));
         if !self.all_of.iter().all(|part| part.matches(node)) {
-            return violation("this must match all schemas in `allOf`");
+            return violation("must match all schemas in `allOf`");
         }
         if !self.any_of.is_empty() && !self.any_of.iter().any(|part| part.matches(node)) {
-            return violation("this must match at least one schema in `anyOf`");
+            return violation("must match at least one schema in `anyOf`");
         }
         if !self.one_of.is_empty() {
             match self.one_of.iter().filter(|part| part.matches(node)).count() {
-                0 => return violation("this must match exactly one schema in `oneOf`, but matches none"),
+                0 => return violation("must match exactly one schema in `oneOf`, but matches none"),
                 1 => {}
-                _ => return violation("this must match exactly one schema in `oneOf`, but matches several"),
+                _ => return violation("must match exactly one schema in `oneOf`, but matches several"),
             }
         }
         match &self.not {
-            Some(not) if not.matches(node) => violation("this must not match the schema in `not`"),
+            Some(not) if not.matches(node) => violation("must not match the schema in `not`"),
             _ => None,
         }
     }
@@ -233,6 +242,11 @@ impl CompiledConstraints {
         };
         below && self.violations(node).is_empty()
     }
+}
+
+/// Returns the ending of a noun for a count.
+fn plural_end(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }
 
 fn has_type(node: &Node, name: &str) -> bool {

@@ -5,16 +5,16 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::names;
 use smp_text::gocompat::time::parse_duration;
 
-/// Returns true for a time that Go accepts as RFC 3339: `2024-05-01T10:20:30Z`, optionally with a fraction.
+/// Returns true for a time in RFC 3339 as Go parses it: `2024-05-01T10:20:30Z`, optionally with a fraction.
 pub(super) fn is_time(text: &str) -> bool {
     let Some((date, time)) = text.split_once('T') else { return false };
-    is_date(date) && clock(time).is_some()
+    is_date(date) && fraction_digits(time).is_some()
 }
 
 /// Returns true for a time with exactly six fractional digits, the format of `MicroTime`.
 pub(super) fn is_micro_time(text: &str) -> bool {
     let Some((date, time)) = text.split_once('T') else { return false };
-    is_date(date) && clock(time) == Some(6)
+    is_date(date) && fraction_digits(time) == Some(6)
 }
 
 /// Returns true for a date such as `2024-05-01`.
@@ -42,20 +42,53 @@ fn numbers<const N: usize>(text: &str, between: &str, digits: [usize; N]) -> Opt
     parts.next().is_none().then_some(out)
 }
 
-/// Parses a time of day with its zone. Returns the number of fractional digits.
-fn clock(text: &str) -> Option<usize> {
+/// Returns the number of fractional digits of a time of day with its zone; none if it is invalid. As in Go, the hour
+/// may have one digit, and a comma may precede the fraction.
+fn fraction_digits(text: &str) -> Option<usize> {
     let time = if let Some(time) = text.strip_suffix('Z') {
         time
     } else {
         let (time, zone) = text.split_at(text.rfind(['+', '-'])?);
         let [hours, minutes] = numbers(&zone[1..], ":", [2, 2])?;
-        (hours <= 24 && minutes < 60).then_some(time)?
+        // Go accepts offsets of 24 hours and of 60 minutes.
+        (hours <= 24 && minutes <= 60).then_some(time)?
     };
-    let (time, fraction) = time.split_once('.').unwrap_or((time, ""));
+    let (time, fraction) = match time.split_once(['.', ',']) {
+        Some((_, "")) => return None,
+        Some(parts) => parts,
+        None => (time, ""),
+    };
+    let (hour, rest) = time.split_once(':')?;
+    let [hours] = numbers(hour, ":", [hour.len().clamp(1, 2)])?;
+    let [minutes, seconds] = numbers(rest, ":", [2, 2])?;
+    let is_valid = hours < 24 && minutes < 60 && seconds < 60;
+    (is_valid && fraction.bytes().all(|b| b.is_ascii_digit())).then_some(fraction.len())
+}
+
+/// Returns true for a value of the format `date-time`, which API servers check with a pattern: any offset, and any
+/// character before the fraction.
+fn is_date_time(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let mut parts = lower.split('t');
+    let (Some(date), Some(time)) = (parts.next(), parts.next()) else { return false };
+    is_date(date) && is_time_of_day(time).is_some()
+}
+
+fn is_time_of_day(text: &str) -> Option<()> {
+    let (time, rest) = text.split_at_checked(8)?;
     let [hours, minutes, seconds] = numbers(time, ":", [2, 2, 2])?;
-    let has_fraction = text.contains('.');
-    let digits = fraction.bytes().all(|b| b.is_ascii_digit()) && (has_fraction != fraction.is_empty());
-    (hours < 24 && minutes < 60 && seconds < 60 && digits).then_some(fraction.len())
+    let offset = |text: &str| {
+        let (_, offset) = text.split_at_checked(text.len().checked_sub(6)?)?;
+        numbers(offset.strip_prefix(['+', '-'])?, ":", [2, 2]).map(|_| text.len() - 6)
+    };
+    let end = rest.strip_suffix('z').map(str::len).or_else(|| offset(rest))?;
+    let mut fraction = rest[..end].chars();
+    let is_fraction = match fraction.next() {
+        None => true,
+        Some('\n') => false,
+        Some(_) => !fraction.as_str().is_empty() && fraction.all(|c| c.is_ascii_digit()),
+    };
+    (hours < 24 && minutes < 60 && seconds < 60 && is_fraction).then_some(())
 }
 
 /// Returns true for padded base64, as Go decodes it: line breaks are ignored.
@@ -75,7 +108,7 @@ pub(super) fn is_base64(text: &str) -> bool {
 pub(super) fn has_format(format: &str, text: &str) -> bool {
     match format {
         "date" => is_date(text),
-        "date-time" | "datetime" => is_time(&text.replacen(['t', ' '], "T", 1).replace('z', "Z")),
+        "date-time" | "datetime" => is_date_time(text),
         "duration" => is_duration(text),
         "byte" => is_base64(text),
         "ipv4" => text.parse::<Ipv4Addr>().is_ok(),
@@ -181,14 +214,37 @@ mod tests {
 
     #[test]
     fn times_have_seconds_and_a_zone() {
-        for text in ["2024-05-01T10:20:30Z", "2024-02-29T00:00:00.5+02:00", "2024-05-01T10:20:30.123456Z"] {
+        for text in [
+            "2024-05-01T10:20:30Z",
+            "2024-02-29T00:00:00.5+02:00",
+            "2024-05-01T10:20:30.123456Z",
+            "2024-05-01T1:20:30Z",
+            "2024-05-01T10:20:30,5Z",
+            "2024-05-01T10:20:30+02:60",
+            "2024-05-01T10:20:30-24:00",
+        ] {
             assert!(is_time(text), "{text}");
         }
-        for text in ["", "2024-05-01", "2024-02-30T00:00:00Z", "2024-05-01T10:20:30", "2024-05-01T25:20:30Z"]
-        {
+        for text in [
+            "",
+            "2024-05-01",
+            "2024-02-30T00:00:00Z",
+            "2024-05-01T10:20:30",
+            "2024-05-01T25:20:30Z",
+            "2024-05-01T:20:30Z",
+            "2024-05-01T010:20:30Z",
+            "2024-05-01T10:2:30Z",
+            "2024-05-01T10:20:30.Z",
+            "2024-05-01T10:20:30+02:61",
+            "2024-05-01T10:20:30+25:00",
+            "2024-05-01t10:20:30z",
+        ] {
             assert!(!is_time(text), "{text}");
         }
-        assert!(is_micro_time("2024-05-01T10:20:30.123456Z") && !is_micro_time("2024-05-01T10:20:30Z"));
+        for text in ["2024-05-01T10:20:30.123456Z", "2024-05-01T10:20:30,123456Z"] {
+            assert!(is_micro_time(text), "{text}");
+        }
+        assert!(!is_micro_time("2024-05-01T10:20:30Z") && !is_micro_time("2024-05-01T10:20:30.12345Z"));
     }
 
     #[test]
@@ -203,8 +259,18 @@ mod tests {
 
     #[test]
     fn formats_of_custom_resources() {
-        let table: [(&str, &[&str], &[&str]); 9] = [
+        let table: [(&str, &[&str], &[&str]); 10] = [
             ("date", &["2024-05-01"], &["2024-5-1", "2024-02-30"]),
+            (
+                "date-time",
+                &["2024-05-01t10:20:30z", "2024-05-01T10:20:30x5+99:99", "2024-05-01T10:20:30.5Z"],
+                &[
+                    "2024-05-01 10:20:30Z",
+                    "2024-05-01T1:20:30Z",
+                    "2024-05-01T10:20:30.Z",
+                    "2024-05-01T10:20:30",
+                ],
+            ),
             ("duration", &["1h30m", "3 days", "0"], &["x", "1", ""]),
             ("ipv4", &["10.0.0.1"], &["10.0.0.256", "::1"]),
             ("ipv6", &["::1"], &["10.0.0.1"]),

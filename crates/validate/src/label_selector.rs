@@ -33,8 +33,9 @@ impl LabelSelector {
         let mut requirements = Vec::new();
         let mut rest = text.trim();
         while !rest.is_empty() {
-            let (requirement, after) = requirement(rest).ok_or_else(|| {
-                Diagnostic::error(Code::InvalidValue, format!("`{text}` is not a valid label selector"))
+            let (requirement, after) = requirement(rest).map_err(|why| {
+                let message = format!("`{text}` is not a valid label selector: {why}");
+                Diagnostic::error(Code::InvalidValue, message)
                     .help("example: `app=web,tier in (front, back),!legacy`")
             })?;
             requirements.push(requirement);
@@ -65,51 +66,56 @@ impl LabelSelector {
     }
 }
 
-/// Parses one requirement. Also returns the text after the comma that follows it.
-fn requirement(text: &str) -> Option<(Requirement, &str)> {
+/// A part of a selector and the text after it, or the reason why it is invalid.
+type Parsed<'t, T> = std::result::Result<(T, &'t str), String>;
+
+/// Parses one requirement, and the comma that follows it.
+fn requirement(text: &str) -> Parsed<'_, Requirement> {
     let text = text.trim_start();
     let (absent, text) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest.trim_start()));
     let (key, rest) = word(text);
-    if key.is_empty() || !is_key(key) {
-        return None;
+    if key.is_empty() {
+        return Err(format!("expected a label key, found `{text}`"));
+    }
+    if !is_key(key) {
+        return Err(format!("`{key}` is not a valid label key"));
     }
     let rest = rest.trim_start();
-    if absent {
-        return Some((Requirement { key: key.into(), operator: Operator::Absent }, after_comma(rest)?));
-    }
-    let (operator, rest) = operator(rest)?;
-    Some((Requirement { key: key.into(), operator }, after_comma(rest)?))
+    let (operator, rest) = if absent { (Operator::Absent, rest) } else { operator(key, rest)? };
+    Ok((Requirement { key: key.into(), operator }, after_comma(rest)?))
 }
 
-fn operator(rest: &str) -> Option<(Operator, &str)> {
+fn operator<'t>(key: &str, rest: &'t str) -> Parsed<'t, Operator> {
     if rest.is_empty() || rest.starts_with(',') {
-        return Some((Operator::Exists, rest));
+        return Ok((Operator::Exists, rest));
     }
     for (sign, not) in [("==", false), ("!=", true), ("=", false)] {
         if let Some(rest) = rest.strip_prefix(sign) {
             let (value, rest) = word(rest.trim_start());
-            let values = is_value(value).then(|| vec![value.into()])?;
-            return Some((if not { Operator::NotIn(values) } else { Operator::In(values) }, rest));
+            let values = vec![valid_value(value)?];
+            return Ok((if not { Operator::NotIn(values) } else { Operator::In(values) }, rest));
         }
     }
     for (sign, make) in [(">", Operator::Greater as fn(i64) -> Operator), ("<", Operator::Less)] {
         if let Some(rest) = rest.strip_prefix(sign) {
             let (value, rest) = word(rest.trim_start());
-            return Some((make(value.parse().ok()?), rest));
+            let number =
+                value.parse().map_err(|_| format!("expected an integer after `{sign}`, found `{value}`"))?;
+            return Ok((make(number), rest));
         }
     }
     let (name, rest) = word(rest);
-    let inner = rest.trim_start().strip_prefix('(')?;
-    let (inner, rest) = inner.split_once(')')?;
-    let values: Vec<SmolStr> = inner.split(',').map(|v| v.trim().into()).collect();
-    if !values.iter().all(|v| is_value(v)) {
-        return None;
-    }
-    match name {
-        "in" => Some((Operator::In(values), rest)),
-        "notin" => Some((Operator::NotIn(values), rest)),
-        _ => None,
-    }
+    let make = match name {
+        "in" => Operator::In as fn(Vec<SmolStr>) -> Operator,
+        "notin" => Operator::NotIn,
+        _ => return Err(format!("expected `=`, `!=`, `in` or `notin` after `{key}`, found `{name}{rest}`")),
+    };
+    let inner = rest.trim_start().strip_prefix('(').ok_or_else(|| format!("expected `(` after `{name}`"))?;
+    let (inner, rest) = inner.split_once(')').ok_or("expected `)` after the values")?;
+    Ok((
+        make(inner.split(',').map(|value| valid_value(value.trim())).collect::<std::result::Result<_, _>>()?),
+        rest,
+    ))
 }
 
 /// Splits the text before the first whitespace, comma, parenthesis or operator.
@@ -118,12 +124,18 @@ fn word(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-fn after_comma(rest: &str) -> Option<&str> {
+fn after_comma(rest: &str) -> std::result::Result<&str, String> {
     let rest = rest.trim_start();
-    if rest.is_empty() {
-        return Some(rest);
+    match rest.strip_prefix(',').map(str::trim_start) {
+        None if rest.is_empty() => Ok(rest),
+        None => Err(format!("expected `,`, found `{rest}`")),
+        Some("") => Err("expected a requirement after the last `,`".into()),
+        Some(next) => Ok(next),
     }
-    rest.strip_prefix(',').filter(|r| !r.trim().is_empty()).map(str::trim_start)
+}
+
+fn valid_value(value: &str) -> std::result::Result<SmolStr, String> {
+    if is_value(value) { Ok(value.into()) } else { Err(format!("`{value}` is not a valid label value")) }
 }
 
 /// Returns true for a valid label value: at most 63 letters, digits, `-`, `_` and `.`, with a letter or digit
@@ -188,6 +200,24 @@ mod tests {
             "a in (b) c",
         ] {
             assert!(LabelSelector::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_invalid_part() {
+        for (text, reason) in [
+            ("app in web", "expected `(` after `in`"),
+            ("app in (web", "expected `)` after the values"),
+            ("app web", "expected `=`, `!=`, `in` or `notin` after `app`, found `web`"),
+            ("app=web,", "expected a requirement after the last `,`"),
+            ("app=a b", "expected `,`, found `b`"),
+            ("app=-b", "`-b` is not a valid label value"),
+            ("-a", "`-a` is not a valid label key"),
+            ("a>x", "expected an integer after `>`, found `x`"),
+            (",", "expected a label key, found `,`"),
+        ] {
+            let error = LabelSelector::parse(text).expect_err(text);
+            assert_eq!(error.message(), format!("`{text}` is not a valid label selector: {reason}"));
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Evaluates them for the creation of an object. The user and the content of the cluster are unknown. A policy
 //! that needs them cannot be evaluated, which is a warning.
 
-mod created;
+mod create_request;
 mod matching;
 
 use std::cell::OnceCell;
@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use kube_cel::cel::Value as CelValue;
 use rustc_hash::FxHashMap;
 
-use self::created::{CreateRequest, ParameterObject, labels, list, map_of, text};
+use self::create_request::{CreateRequest, ParameterObject, labels, list, map_of, text};
 use self::matching::Match;
 use super::cel::{CelOutcome, Expression};
 use super::labels::selects;

@@ -269,6 +269,7 @@ pub(super) struct RuleViolation {
     pub(super) path: FieldPath,
     pub(super) at: Span,
     pub(super) message: String,
+    pub(super) severity: Severity,
 }
 
 /// Collects the violations of a rule.
@@ -310,7 +311,15 @@ impl RuleViolations {
     /// Reports a path below the value at a location.
     pub(super) fn report_at(&mut self, path: &[PathStep<'_>], at: Span, message: impl Into<String>) {
         let path = path.iter().map(|step| step.element()).collect();
-        self.found.push(RuleViolation { rule: self.rule, path, at, message: message.into() });
+        let (rule, message, severity) = (self.rule, message.into(), Severity::Error);
+        self.found.push(RuleViolation { rule, path, at, message, severity });
+    }
+
+    /// Turns the last violation into a warning, since the API server accepts the value.
+    pub(super) fn only_warn(&mut self) {
+        if let Some(last) = self.found.last_mut() {
+            last.severity = Severity::Warning;
+        }
     }
 
     /// Reports lists that contain `*` and other entries.

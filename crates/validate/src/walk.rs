@@ -9,12 +9,12 @@ use super::constraints::{CompiledConstraints, duplicate_entries};
 use super::defaults::filled;
 use super::misplaced_field;
 use super::options::ValidateOptions;
-use super::rule::{RuleViolation, Subject, ValidationRule};
+use super::rule::{RuleViolation, Subject, ValidationRule, text_of};
 use super::scalar;
 use super::violation::Violation;
 use super::walk_step::{WalkStep, key_value};
 use super::{lists, rules, unenforced};
-use smp_merge::schema::{Cursor, ListType, TypeKind};
+use smp_merge::schema::{Cursor, ListType, TypeKind, is_built_in_group};
 use smp_text::diagnostic::Severity;
 use smp_text::path::{FieldPath, PathValue};
 use smp_text::source::Span;
@@ -23,8 +23,11 @@ use smp_text::yaml::{Entry, Map, Node, Value, did_you_mean};
 /// The value that the API server decodes a null entry of a list of objects to.
 static EMPTY_OBJECT: LazyLock<Map> = LazyLock::new(Map::default);
 
-/// The maximum number of unknown fields of an object for which a suggestion is searched.
-const MOST_LOOKED_UP: usize = 20;
+/// The number of violations of an object after which no right location of an unknown field is searched.
+const MAX_VIOLATIONS_WITH_LOCATION: usize = 20;
+
+/// The maximum number of known fields that a help lists.
+const MAX_LISTED_FIELDS: usize = 12;
 
 /// The way in which the API server decodes objects of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,14 +127,14 @@ impl<'n> SchemaWalk<'n> {
                 return;
             }
         }
-        self.constraints(node, cursor);
+        self.check_constraints(node, cursor);
     }
 
     fn wrong_type(&mut self, node: &Node, expected: &str) {
         let message = if scalar::is_integer_range(expected) {
-            format!("integer is out of range: this must be {expected}")
+            format!("must be {expected}: the integer is out of range")
         } else {
-            format!("this must be {expected}, but is {}", node.type_name())
+            format!("must be {expected}, but is {}", node.type_name())
         };
         let help = help_for_type(node, expected);
         self.report(&rules::wrong_type::RULE, node.span(), message).help = help;
@@ -151,13 +154,15 @@ impl<'n> SchemaWalk<'n> {
             Decoding::Structural => {
                 let has_type = !matches!(kind, TypeKind::Any | TypeKind::IntOrString);
                 let text = cursor.constraints_text();
-                let demands = text.map(|text| self.options.compiled_constraints(text));
-                if has_type && demands.as_ref().is_none_or(|demands| !demands.own.nullable) {
-                    let message = format!("this must be {}, but is null", expected(cursor));
+                let constraints = text.map(|text| self.options.compiled_constraints(text));
+                if has_type && constraints.as_ref().is_none_or(|constraints| !constraints.own.nullable) {
+                    let message = format!("must be {}, but is null", expected(cursor));
                     let thing = if is_entry { "entry" } else { "field" };
                     self.report(&rules::null_value::RULE, node.span(), message).help =
                         Some(format!("remove the {thing}, or set a value"));
-                } else if let Some((rule, message)) = demands.and_then(|demands| demands.enumeration(node)) {
+                } else if let Some((rule, message)) =
+                    constraints.and_then(|constraints| constraints.enumeration(node))
+                {
                     self.report(rule, node.span(), message);
                 }
             }
@@ -171,8 +176,8 @@ impl<'n> SchemaWalk<'n> {
         let decoded = match self.decoding {
             Decoding::BuiltIn => {
                 let text = cursor.constraints_text();
-                let demands = text.map(|text| self.options.compiled_constraints(text));
-                scalar::decode(value, cursor, demands.as_ref().and_then(|d| d.own.format.as_deref()))
+                let constraints = text.map(|text| self.options.compiled_constraints(text));
+                scalar::decode(value, cursor, constraints.as_ref().and_then(|d| d.own.format.as_deref()))
             }
             Decoding::Structural => scalar::structural(value, cursor.type_kind()),
             Decoding::Types => scalar::decode(value, cursor, None),
@@ -185,38 +190,38 @@ impl<'n> SchemaWalk<'n> {
             }
             Err(_) if self.decoding == Decoding::Types => true,
             Err((rule, expected)) => {
-                self.report(rule, node.span(), format!("this must be {expected}"));
+                self.report(rule, node.span(), format!("must be {expected}"));
                 false
             }
         }
     }
 
-    fn constraints(&mut self, node: &'n Node, cursor: Cursor<'n>) {
+    fn check_constraints(&mut self, node: &'n Node, cursor: Cursor<'n>) {
         let is_skipped = self.in_status || self.decoding == Decoding::Types;
         let Some(text) = cursor.constraints_text().filter(|_| !is_skipped) else { return };
-        let demands = self.options.compiled_constraints(text);
-        let unmet = match self.decoding {
+        let constraints = self.options.compiled_constraints(text);
+        let violations = match self.decoding {
             Decoding::BuiltIn if node.as_str() == Some("") && self.is_empty_free() => Vec::new(),
-            Decoding::Structural => demands.violations(node),
-            Decoding::BuiltIn | Decoding::Types => demands.enumeration(node).into_iter().collect(),
+            Decoding::Structural => constraints.violations(node),
+            Decoding::BuiltIn | Decoding::Types => constraints.enumeration(node).into_iter().collect(),
         };
-        for (rule, message) in unmet {
-            let possible = demands.own.enumeration.iter().filter_map(serde_json::Value::as_str);
+        for (rule, message) in violations {
+            let possible = constraints.own.enumeration.iter().filter_map(serde_json::Value::as_str);
             let possible: Vec<&str> = possible.filter(|_| rule == &rules::enumeration::RULE).collect();
             let help = node.as_str().and_then(|text| did_you_mean(text, &possible));
             self.report(rule, node.span(), message).help = help;
         }
         if self.decoding == Decoding::Structural {
-            self.invalid_patterns(node, &demands);
-            if !demands.own.rules.is_empty() {
-                self.expressions(node, cursor, &demands);
+            self.invalid_patterns(node, &constraints);
+            if !constraints.own.rules.is_empty() {
+                self.expressions(node, cursor, &constraints);
             }
         }
     }
 
     /// Reports patterns that cannot be compiled, once per object.
-    fn invalid_patterns(&mut self, node: &Node, demands: &CompiledConstraints) {
-        for (pattern, why) in &demands.invalid_patterns {
+    fn invalid_patterns(&mut self, node: &Node, constraints: &CompiledConstraints) {
+        for (pattern, why) in &constraints.invalid_patterns {
             let message = format!("pattern `{pattern}` was not checked: {why}");
             if self.found.iter().all(|violation| violation.message != message) {
                 let violation = self.report(&rules::schema_pattern::RULE, node.span(), message);
@@ -236,12 +241,12 @@ impl<'n> SchemaWalk<'n> {
 
     /// Evaluates the CEL rules of a CRD for a value.
     #[cfg(feature = "cel")]
-    fn expressions(&mut self, node: &'n Node, cursor: Cursor<'n>, demands: &CompiledConstraints) {
+    fn expressions(&mut self, node: &'n Node, cursor: Cursor<'n>, constraints: &CompiledConstraints) {
         use super::cel::{CelOutcome, failed_rules};
-        for unkept in failed_rules(&demands.rules, node, cursor) {
-            let expression = &unkept.rule.rule;
-            let text = || unkept.message.clone().unwrap_or_else(|| format!("failed rule: `{expression}`"));
-            let (message, severity) = match unkept.outcome {
+        for failed in failed_rules(&constraints.rules, node, cursor) {
+            let expression = &failed.rule.rule;
+            let text = || failed.message.clone().unwrap_or_else(|| format!("failed rule: `{expression}`"));
+            let (message, severity) = match failed.outcome {
                 CelOutcome::True => continue,
                 CelOutcome::False => (text(), Severity::Error),
                 // The server evaluates no rules of an invalid object.
@@ -267,8 +272,8 @@ impl<'n> SchemaWalk<'n> {
 
     /// Reports the number of CEL rules that were not checked.
     #[cfg(not(feature = "cel"))]
-    fn expressions(&mut self, node: &'n Node, _: Cursor<'n>, demands: &CompiledConstraints) {
-        let count = demands.own.rules.len();
+    fn expressions(&mut self, node: &'n Node, _: Cursor<'n>, constraints: &CompiledConstraints) {
+        let count = constraints.own.rules.len();
         let message = format!("{count} CEL rules of the CRD were not checked: this build has no CEL support");
         self.report(&rules::cel::RULE, node.span(), message).severity = Severity::Warning;
     }
@@ -280,7 +285,7 @@ impl<'n> SchemaWalk<'n> {
             let declared = cursor.declared(name);
             let below = declared.unwrap_or_else(|| cursor.additional());
             if declared.is_none() && !below.is_known() && !keeps_all {
-                self.unknown(entry, cursor);
+                self.report_unknown_field(entry, cursor);
                 continue;
             }
             let status = self.steps.is_empty() && name == "status" && self.decoding != Decoding::Types;
@@ -291,8 +296,8 @@ impl<'n> SchemaWalk<'n> {
             self.in_status &= !status;
         }
         if !self.in_status {
-            self.required(node, map, cursor);
-            self.rules(node, map, cursor);
+            self.check_required(node, map, cursor);
+            self.run_rules(node, map, cursor);
         }
     }
 
@@ -301,18 +306,18 @@ impl<'n> SchemaWalk<'n> {
         let outside = self.decoding;
         let is_metadata = || cursor.type_name().is_some_and(|name| name.ends_with(".meta.v1.ObjectMeta"));
         if self.decoding == Decoding::Structural && is_metadata() {
-            self.names(value, cursor);
+            self.check_metadata_names(value, cursor);
             self.decoding = Decoding::BuiltIn;
         }
         self.value(value, cursor);
         self.decoding = outside;
     }
 
-    fn names(&mut self, metadata: &'n Node, cursor: Cursor<'n>) {
-        let demands = cursor.constraints_text().map(|text| self.options.compiled_constraints(text));
-        for (name, demands) in demands.iter().flat_map(|demands| &demands.properties) {
+    fn check_metadata_names(&mut self, metadata: &'n Node, cursor: Cursor<'n>) {
+        let constraints = cursor.constraints_text().map(|text| self.options.compiled_constraints(text));
+        for (name, constraints) in constraints.iter().flat_map(|constraints| &constraints.properties) {
             let Some(value) = metadata.get(name) else { continue };
-            for (rule, message) in demands.violations(value) {
+            for (rule, message) in constraints.violations(value) {
                 let path = self.path().field(name.clone());
                 self.found.push(Violation::error(rule, path, value.span(), message));
             }
@@ -334,26 +339,48 @@ impl<'n> SchemaWalk<'n> {
         }
     }
 
-    fn unknown(&mut self, entry: &Entry, cursor: Cursor<'n>) {
-        let names: Vec<&str> = cursor.fields().map(|(name, _)| name).collect();
+    /// Reports an unknown field, with the most similar field, the right parent or the known fields as help.
+    fn report_unknown_field(&mut self, entry: &Entry, cursor: Cursor<'n>) {
+        let known: Vec<&str> = cursor.fields().map(|(name, _)| name).collect();
         let name = entry.key.text.as_str();
-        let all = || {
-            (!names.is_empty() && names.len() <= 12).then(|| format!("known fields: {}", names.join(", ")))
-        };
-        let elsewhere = || self.right_depth(name, cursor);
-        let help = did_you_mean(name, &names).or_else(elsewhere).or_else(all);
+        let help = did_you_mean(name, &known)
+            .or_else(|| self.right_location(name, cursor))
+            .or_else(|| self.known_fields_help(&known));
         let path = self.path().field(name);
         let message = format!("unknown field `{name}`");
-        let is_made = self.decoding == Decoding::Types && entry.key.meta.span.is_none();
-        // The key has no location if an operation created it, but its value has.
-        let at = if is_made { entry.value.span().at_start() } else { entry.key.meta.span };
+        // The key has no location if an operation of a patch created it, but its value has.
+        let was_created = self.decoding == Decoding::Types && entry.key.meta.span.is_none();
+        let at = if was_created { entry.value.span().at_start() } else { entry.key.meta.span };
         let violation = Violation::error(&rules::unknown_field::RULE, path, at, message);
         self.found.push(violation.help(help));
     }
 
-    /// Suggests the correct location of a field at the wrong depth.
-    fn right_depth(&self, name: &str, cursor: Cursor<'n>) -> Option<String> {
-        if self.found.len() >= MOST_LOOKED_UP {
+    /// Lists a few known fields, or names the command that lists many.
+    fn known_fields_help(&self, known: &[&str]) -> Option<String> {
+        if known.is_empty() {
+            return None;
+        }
+        if known.len() <= MAX_LISTED_FIELDS {
+            return Some(format!("known fields: {}", known.join(", ")));
+        }
+        let (kind, version) = (text_of(self.object, "kind"), text_of(self.object, "apiVersion"));
+        let group = version.split_once('/').map_or("", |(group, _)| group);
+        // `schema show` knows custom resources only with `--schema`.
+        if kind.is_empty() || !is_built_in_group(group) {
+            return None;
+        }
+        let kind = kind.to_lowercase();
+        let fields = self.steps.iter().filter_map(|step| match step {
+            WalkStep::Field { name, .. } => Some(*name),
+            WalkStep::Entry { .. } => None,
+        });
+        let path: Vec<&str> = std::iter::once(kind.as_str()).chain(fields).collect();
+        Some(format!("`kubectl smp schema show {}` lists the known fields", path.join(".")))
+    }
+
+    /// Suggests the right location of a field under the wrong parent.
+    fn right_location(&self, name: &str, cursor: Cursor<'n>) -> Option<String> {
+        if self.found.len() >= MAX_VIOLATIONS_WITH_LOCATION {
             return None;
         }
         let path = |depth: usize| match depth {
@@ -371,7 +398,7 @@ impl<'n> SchemaWalk<'n> {
         Some(format!("`{name}` belongs {location}"))
     }
 
-    fn required(&mut self, node: &Node, map: &Map, cursor: Cursor<'n>) {
+    fn check_required(&mut self, node: &Node, map: &Map, cursor: Cursor<'n>) {
         for name in cursor.required_fields() {
             let missing = match map.get(name) {
                 None => true,
@@ -392,7 +419,7 @@ impl<'n> SchemaWalk<'n> {
     }
 
     /// Runs the checks of rules besides the schema, for built-in types.
-    fn rules(&mut self, node: &'n Node, map: &'n Map, cursor: Cursor<'n>) {
+    fn run_rules(&mut self, node: &'n Node, map: &'n Map, cursor: Cursor<'n>) {
         let Some(name) = cursor.type_name().filter(|_| self.decoding == Decoding::BuiltIn) else { return };
         let name = name.rsplit('.').next().unwrap_or_default();
         let is_whole = self.steps.is_empty();
@@ -417,10 +444,10 @@ impl<'n> SchemaWalk<'n> {
     }
 
     fn violations(&mut self, violations: Vec<RuleViolation>) {
-        for fault in violations {
+        for RuleViolation { rule, path, at, message, severity } in violations {
             let steps = self.path();
-            let path = steps.elements().iter().chain(fault.path.elements()).cloned().collect();
-            self.found.push(Violation::error(fault.rule, path, fault.at, fault.message));
+            let path = steps.elements().iter().chain(path.elements()).cloned().collect();
+            self.found.push(Violation::error(rule, path, at, message).severity(severity));
         }
     }
 
@@ -499,13 +526,23 @@ fn expected(cursor: Cursor<'_>) -> &'static str {
     }
 }
 
+/// Returns true if a quoted text would have the expected type without its quotes.
+fn is_in_quotes(node: &Node, expected: &str) -> bool {
+    node.as_str().is_some_and(|text| match expected {
+        "an integer" => text.parse::<i64>().is_ok(),
+        "a number" => text.parse::<f64>().is_ok(),
+        _ => matches!(text, "true" | "false"),
+    })
+}
+
 fn help_for_type(node: &Node, expected: &str) -> Option<String> {
     let is_scalar = matches!(node.value, Value::Scalar(_));
     match expected {
         "a string" if is_scalar => Some("quote the value".into()),
-        "an integer" | "a number" | "`true` or `false`" if node.as_str().is_some() => {
+        "an integer" | "a number" | "`true` or `false`" if is_in_quotes(node, expected) => {
             Some("remove the quotes".into())
         }
+        "an integer" if is_scalar => Some("use an integer, such as 2".into()),
         "a list" => Some("start each entry with a dash".into()),
         _ => None,
     }

@@ -101,7 +101,8 @@ fn read(file: &Path) -> Result<Baseline> {
         return Err(Diagnostic::error(Code::Io, format!("the baseline {shown} does not exist"))
             .help("create it with `--update-baseline`, or correct the path"));
     }
-    let text = DiskTree.read_text(file).map_err(|error| read_error(file.display(), &error))?;
+    let text =
+        DiskTree.read_text(file).map_err(|error| read_error(format_args!("`{}`", file.display()), &error))?;
     Baseline::parse(&text, BaselineHome::new(&DiskTree, file))
         .map_err(|error| error.note(format!("in {shown}")))
 }

@@ -37,8 +37,11 @@ pub(super) fn print_list() -> Outcome {
 /// Prints the documentation of a code.
 pub(super) fn print_rule(name: &str) -> Outcome {
     let Some(code) = code_by_name(name) else {
-        let near = nearest_code(name).map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
-        return Err(Failure::Usage(format!("unknown rule `{name}`{near}")));
+        let fix = match nearest_code(name) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "run `kubectl smp check --list` for all rules".into(),
+        };
+        return Err(Failure::Usage(format!("unknown rule `{name}`: {fix}")));
     };
     print(&rule_by_code(code).map_or_else(|| message(code), Rule::page))?;
     Ok(ExitCode::SUCCESS)

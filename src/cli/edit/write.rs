@@ -92,7 +92,7 @@ pub(in crate::cli) fn reader(sources: &SourceMap) -> Result<Reader> {
 fn write(changed: &[&EditedKustomization]) -> Result<()> {
     let real = |one: &EditedKustomization| {
         let found = DiskTree.locate(Path::new(""), &one.path).map(Located::into_path);
-        found.map_err(|error| read_error(one.path.display(), &error))
+        found.map_err(|error| read_error(format_args!("`{}`", one.path.display()), &error))
     };
     let paths = changed.iter().map(|one| real(one)).collect::<Result<Vec<_>>>()?;
     let Some(directory) = common_directory(paths.iter().map(PathBuf::as_path)) else { return Ok(()) };

@@ -104,7 +104,7 @@ fn nearest_lock_file_applies_to_each_target() {
     assert_eq!(home.names("x"), ["one", "smp.lock", "two"]);
     home.run(&["lock", "x/one", "x/two"]).printed();
     assert_eq!(values(&["build", "x/two", "--locked"]), ["3"], "the nearest is written anew");
-    home.run(&["build", "y", "--lock-file", "nope"]).failed("nope cannot be read");
+    home.run(&["build", "y", "--lock-file", "nope"]).failed("`nope` cannot be read");
     home.run(&["lock", &base]).failed("--lock-file");
     home.run(&["lock", &base, "--lock-file", "remote.lock"]).printed();
     assert_eq!(values(&["build", &base, "--locked", "--lock-file", "remote.lock"]), ["3"]);

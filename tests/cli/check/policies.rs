@@ -54,7 +54,7 @@ fn policy_with_a_syntax_error_is_an_error_located_in_the_policy() {
     let diagnostics = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{diagnostics}");
     insta::assert_snapshot!(diagnostics, @r"
-    error[cel]: this must be a valid CEL expression
+    error[cel]: `expression` must be a valid CEL expression
       --> policies/policy.yaml:13:17
        |
     13 |   - expression: object.spec.replicas <=
@@ -68,7 +68,7 @@ fn policy_with_a_syntax_error_is_an_error_located_in_the_policy() {
     assert_eq!(output.status.code(), Some(1), "{diagnostics}");
     insta::assert_snapshot!(diagnostics, @r"
     app/web.yaml:1:1: warning[cel]: ValidatingAdmissionPolicy few.example.com was not checked: its expression is not valid CEL
-    both/policy.yaml:13:17: error[cel]: this must be a valid CEL expression
+    both/policy.yaml:13:17: error[cel]: `expression` must be a valid CEL expression
     ");
     assert!(!diagnostics.contains("expecting"), "{diagnostics}");
 }

@@ -250,7 +250,7 @@ fn all_codes_are_listed_and_explained() {
         assert!(page.status.success() && stdout(&page).contains(code), "{code}");
     }
     let blank = POD.replace("image: nginx", "image: \"nginx \"");
-    insta::assert_snapshot!(findings_of(&blank)[0], @"image: must not have leading or trailing whitespace");
+    insta::assert_snapshot!(findings_of(&blank)[0], @"image: `image` must not have leading or trailing whitespace");
 }
 
 #[test]

@@ -116,7 +116,7 @@ spec:
 ";
         findings_of(&format!("{head}    {field}\n"))
     };
-    let of_list = "wrong-type: this must be a string, but is a list";
+    let of_list = "wrong-type: the entry of `args` must be a string, but is a list";
     assert_eq!(pod("args:\n    - - $(REDIRECT_URI)"), [of_list]);
     assert_eq!(pod("args: [[\"${A}\"]]"), [of_list]);
     let of_map = "missing-required: missing required field `containerPort`";

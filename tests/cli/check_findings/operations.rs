@@ -318,7 +318,7 @@ patches:
        = field: spec.selector
        = target: b
 
-    error[selector-mismatch]: selector does not match template labels at `app`
+    error[selector-mismatch]: the selector requires `app: web`, but the Pod template has `app: wob`
      --> b/labels.yaml:8:9
       |
     8 |         app: wob

@@ -173,7 +173,7 @@ patches:
     let output = run(home, &["build", "prod", "--validate"]);
     let diagnostics = String::from_utf8(output.stderr).expect("text");
     insta::assert_snapshot!(diagnostics, @r"
-    error[selector-mismatch]: selector does not match template labels at `app`
+    error[selector-mismatch]: the selector requires `app: web`, but the Pod template has no label `app`
      --> prod/kustomization.yaml:4:26
       |
     4 |     - {op: remove, path: /spec/template/metadata/labels}

@@ -222,7 +222,7 @@ fn oversized_files_are_rejected_by_name() {
     File::create(workspace.at("app/big.yaml")).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
     let message = workspace.rejected(&["build", "app"]);
     insta::assert_snapshot!(message, @r"
-    error[limit-exceeded]: app/big.yaml cannot be read: it is larger than 1 GiB, the maximum file size
+    error[limit-exceeded]: `app/big.yaml` cannot be read: it is larger than 1 GiB, the maximum file size
      --> app/kustomization.yaml:1:13
       |
     1 | resources: [big.yaml]

@@ -212,8 +212,8 @@ mod enforced {
             );
             let message = workspace.rejected(&["build", target, NONE, ON]);
             assert!(
-                message.contains("out/secret.yaml cannot be read: permission denied")
-                    || message.contains("l.yaml cannot be read: permission")
+                message.contains("out/secret.yaml` cannot be read: permission denied")
+                    || message.contains("l.yaml` cannot be read: permission")
             );
         }
     }
@@ -315,7 +315,7 @@ mod enforced {
         for output in [["-o", "out/new.yaml"], ["-o", "out/"], ["--output-dir", "out"], ["-o", "near.yaml"]] {
             let message = workspace.rejected(&[&["build", "app", NONE, ON][..], &output].concat());
             assert!(
-                message.contains("out/secret.yaml cannot be read: permission denied"),
+                message.contains("out/secret.yaml` cannot be read: permission denied"),
                 "{output:?}: {message}"
             );
         }

@@ -123,7 +123,7 @@ replicas:
       |
       = field: images[0].nam
       = help: did you mean `name`?
-    error[wrong-type]: expected a number, found a string
+    error[wrong-type]: expected an integer, found a string
      --> app/kustomization.yaml:6:20
       |
     6 | - {name: a, count: many}
@@ -181,7 +181,7 @@ replicas:
       = resource: ConfigMap a
       = field: /x
       = note: operation 1
-      = help: the path does not exist: drop the operation
+      = help: correct the path, or drop the operation
     error[missing-field]: the document has no `y`
      --> patched/kustomization.yaml:5:57
       |
@@ -191,7 +191,7 @@ replicas:
       = resource: ConfigMap a
       = field: /y
       = note: operation 1
-      = help: the path does not exist: drop the operation
+      = help: correct the path, or drop the operation
     error[no-match]: no resource with replicas matches `nobody`
      --> patched/kustomization.yaml:7:10
       |

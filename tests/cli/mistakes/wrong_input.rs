@@ -97,7 +97,7 @@ patches:
       |                       ^^^^^^^^^^^^^
       |
       = help: use `/x/spec/paused`
-    warning[unmatched-patch]: patch target matches no resource: kind=Deploymnet
+    warning[unmatched-patch]: patch target matches no resource, so the patch has no effect: kind=Deploymnet
      --> kustomization.yaml:3:11
       |
     3 | - target: {kind: Deploymnet}
@@ -108,7 +108,7 @@ patches:
     5 |     - {op: add, path: /a, value: b}
       |     ------------------------------- patch
       |
-      = help: did you mean the kind `Deployment`? the patch has no effect
+      = help: did you mean the kind `Deployment`?
     warning: 2 warnings
     ");
 }

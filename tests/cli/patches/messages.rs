@@ -189,7 +189,7 @@ fn documents_passed_as_paths_are_not_shown() {
     let reported = fail(files.path(), &["patch", "-f", "a.yaml", "--patch-file", "stringData: marked"]);
     assert!(!reported.contains("marked"), "{reported}");
     let reported = fail(files.path(), &["patch", "-f", "a.yaml", "--patch-file", "none.yaml"]);
-    insta::assert_snapshot!(reported, @"error[io]: none.yaml cannot be read: no such file or directory");
+    insta::assert_snapshot!(reported, @"error[io]: `none.yaml` cannot be read: no such file or directory");
 }
 
 #[test]

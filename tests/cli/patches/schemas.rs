@@ -17,10 +17,10 @@ fn values_invalid_in_the_schema_are_reported() {
         "strategic",
     );
     for warning in [
-        "this must be `true` or `false`, but is a string",
+        "`paused` must be `true` or `false`, but is a string",
         "unknown field `replcas`\n",
         "did you mean `replicas`?",
-        "this must be a string, but is an integer",
+        "`value` must be a string, but is an integer",
         "quote the value",
     ] {
         assert!(diagnostics.contains(warning), "{warning}: {diagnostics}");
@@ -32,7 +32,7 @@ fn values_invalid_in_the_schema_are_reported() {
     assert_eq!(patch("{spec: {paused: true}}", "merge"), "");
     let diagnostics = patch("[{op: add, path: /spec/paused, value: 1}]", "json");
     insta::assert_snapshot!(diagnostics, @r"
-    warning[wrong-type]: this must be `true` or `false`, but is an integer
+    warning[wrong-type]: `paused` must be `true` or `false`, but is an integer
      --> --patch:1:39
       |
     1 | [{op: add, path: /spec/paused, value: 1}]

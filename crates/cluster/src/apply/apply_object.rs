@@ -452,7 +452,7 @@ impl ObjectApply<'_> {
         };
         let object = self.target.parse_response(&response.body).map_err(invalid)?;
         let after = json::decode(&response.body).map_err(invalid)?;
-        let (change, left_set) = (change(&after), before.left_set(&after).map(str::to_string));
+        let (change, left_set) = (change(&after), before.former_applyset(&after).map(str::to_string));
         let warnings = response.warnings.into_iter();
         let warnings = warnings.map(|text| mask_values(&text, self.target.resource)).collect();
         let mut remarks: Vec<_> = self.target.warning(&self.options.field_manager).into_iter().collect();

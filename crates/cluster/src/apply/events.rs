@@ -21,7 +21,7 @@ pub enum Event<'e> {
     /// A warning of the server. Each text is reported once.
     Warning(&'e str),
     /// A note of this program rather than of the server. Each text is reported once.
-    Note(&'e str),
+    ClusterWarning(&'e str),
     /// Sent about once a second while requests are pending.
     Progress(ApplyProgress<'e>),
 }

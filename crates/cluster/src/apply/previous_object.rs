@@ -1,4 +1,4 @@
-//! The live object before it is applied, to report what the apply changed.
+//! The live object before an apply, to report what the apply changed.
 
 use serde_json::Value;
 
@@ -62,9 +62,9 @@ impl PreviousObject {
                 let object: Value =
                     cluster.parse_response(json::decode, &response).map_err(ApplyError::Problem)?;
                 let name = object.pointer("/metadata/name").and_then(Value::as_str);
-                let is_asked_for =
+                let is_requested =
                     name.is_some_and(|name| path.ends_with(&format!("/{}", encode_segment(name))));
-                if is_asked_for {
+                if is_requested {
                     return Ok(Self::Present(object));
                 }
                 let problem =
@@ -78,10 +78,10 @@ impl PreviousObject {
 
     /// Returns the change that applying as `manager` made. `after` is the object after the apply.
     pub(super) fn change(&self, after: &Value, manager: &str, dry_run: DryRun) -> ApplyChange {
-        let same = |before: &Value| match dry_run {
+        let is_unchanged = |before: &Value| match dry_run {
             DryRun::Server => {
-                let part: &[&str] = if owns_status(after, manager) { &[] } else { &["status"] };
-                without_bookkeeping(before, part) == without_bookkeeping(after, part)
+                let ignored: &[&str] = if owns_status(after, manager) { &[] } else { &["status"] };
+                without_server_fields(before, ignored) == without_server_fields(after, ignored)
             }
             DryRun::None => {
                 let version = |object: &Value| object.pointer("/metadata/resourceVersion").cloned();
@@ -92,7 +92,7 @@ impl PreviousObject {
         match self {
             Self::Absent => ApplyChange::Created,
             Self::Unknown => ApplyChange::Applied,
-            Self::Present(before) if same(before) => ApplyChange::Unchanged,
+            Self::Present(before) if is_unchanged(before) => ApplyChange::Unchanged,
             Self::Present(_) => ApplyChange::Configured,
         }
     }
@@ -107,7 +107,7 @@ impl PreviousObject {
     }
 
     /// Returns the ID of the ApplySet that the object belonged to before, if it no longer does.
-    pub(super) fn left_set(&self, after: &Value) -> Option<&str> {
+    pub(super) fn former_applyset(&self, after: &Value) -> Option<&str> {
         let Self::Present(before) = self else { return None };
         applyset_id(before).filter(|set| applyset_id(after) != Some(*set))
     }
@@ -139,12 +139,12 @@ fn owns_status(object: &Value, manager: &str) -> bool {
         .is_some_and(|own| own.fields.iter().any(|(element, ..)| *element == "status".into()))
 }
 
-/// Returns the object without managed fields, resource version, generation and the given fields: a dry run does
+/// Returns the object without managed fields, resource version, generation and the ignored fields: a dry run does
 /// not increment versions.
-fn without_bookkeeping(object: &Value, parts: &[&str]) -> Value {
+fn without_server_fields(object: &Value, ignored: &[&str]) -> Value {
     let mut object = object.clone();
     if let Some(fields) = object.as_object_mut() {
-        fields.retain(|name, _| !parts.contains(&name.as_str()));
+        fields.retain(|name, _| !ignored.contains(&name.as_str()));
     }
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         for field in ["managedFields", "resourceVersion", "generation"] {
@@ -179,15 +179,15 @@ mod tests {
     fn leaving_an_applyset_is_detected() {
         let labelled = |set: Option<&str>| json!({"metadata": {"labels": {PART_OF: set}}});
         let left = |before: Option<&str>, after: Option<&str>| {
-            PreviousObject::Present(labelled(before)).left_set(&labelled(after)).map(str::to_string)
+            PreviousObject::Present(labelled(before)).former_applyset(&labelled(after)).map(str::to_string)
         };
         assert_eq!(left(Some("x"), None).as_deref(), Some("x"));
         assert_eq!(left(Some("x"), Some("y")).as_deref(), Some("x"));
         assert_eq!((left(Some("x"), Some("x")), left(None, Some("x")), left(None, None)), (None, None, None));
         assert_eq!(
             (
-                PreviousObject::Absent.left_set(&labelled(None)),
-                PreviousObject::Unknown.left_set(&labelled(None))
+                PreviousObject::Absent.former_applyset(&labelled(None)),
+                PreviousObject::Unknown.former_applyset(&labelled(None))
             ),
             (None, None)
         );

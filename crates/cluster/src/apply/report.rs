@@ -190,7 +190,7 @@ impl<'a> Reporter<'a> {
                     (self.report)(Event::Warning(text));
                 }
                 for text in remarks.iter().filter(|text| self.warned.insert((*text).clone())) {
-                    (self.report)(Event::Note(text));
+                    (self.report)(Event::ClusterWarning(text));
                 }
                 self.summary.applied += 1;
                 let applied = AppliedObject { object: object.clone(), change, live, duration };

@@ -18,8 +18,8 @@ use crate::request::{ApiRequest, MERGE_PATCH, in_order};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// Labels existing objects as members of an ApplySet, without changing anything else. The next apply of the set
-/// prunes those that are not among its objects.
+/// Labels existing objects as members of an ApplySet, without changing anything else. The next apply with `--prune`
+/// deletes those that its manifests do not contain.
 ///
 /// Returns the objects that could not be labelled, such as objects that do not exist.
 ///
@@ -38,8 +38,8 @@ pub fn adopt(
         let (id, plan) = (parent.parent_ref.id(), ObjectPlan::resolve(cluster, resources).await?);
         plan.require_mappings(cluster)?;
         reject_members_of_other_sets(cluster, &plan, &id, options.parallel).await?;
-        let hold = SetLock::acquire(cluster, &parent, SetStep::Applying, &scope_of(&plan), report).await;
-        let hold = hold.map_err(with_nothing_sent_note)?;
+        let lock = SetLock::acquire(cluster, &parent, SetStep::Applying, &scope_of(&plan), report).await;
+        let lock = lock.map_err(with_nothing_sent_note)?;
         let adopter = Adopter { cluster, id: &id, manager: options.tooling.field_manager() };
         let labelled = plan.targets.iter().filter_map(|target| {
             let (adopter, mapping) = (&adopter, target.mapping.as_ref()?);
@@ -57,10 +57,13 @@ pub fn adopt(
                 }
             }
         }
-        hold.release_unchanged().await?;
+        lock.release_unchanged().await?;
         Ok(failures)
     })
 }
+
+/// The number of attempts to label an object that others change meanwhile.
+const ATTEMPTS: usize = 5;
 
 struct Adopter<'a> {
     cluster: &'a Cluster,
@@ -73,7 +76,7 @@ impl Adopter<'_> {
     async fn label(&self, mapping: &ResourceMapping, object: &Object) -> Result<()> {
         let path = mapping.path(&object.namespace, &object.name);
         let request = ApiRequest::metadata(path.as_str());
-        for _ in 0..5 {
+        for _ in 0..ATTEMPTS {
             let now: Option<Value> = self.cluster.find_json(&request).await?;
             let now = now.ok_or_else(|| not_found(object))?;
             let text = |pointer: &str| now.pointer(pointer).and_then(Value::as_str);

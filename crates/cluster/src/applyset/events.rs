@@ -135,7 +135,7 @@ pub enum ApplySetEvent<'e> {
     /// An object could not be deleted.
     Failed(&'e ObjectFailure),
     /// A note.
-    Note(&'e str),
+    ClusterWarning(&'e str),
     /// A warning.
     Warning(&'e str),
     /// Verbose output.

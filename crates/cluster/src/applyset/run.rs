@@ -126,7 +126,7 @@ impl<'c> ApplySetRun<'c> {
             let parent = self.parent.parent_ref.object();
             let text =
                 format!("{objects} applied before without an ApplySet, and will be pruned with {parent}");
-            report(ApplySetEvent::Note(&text));
+            report(ApplySetEvent::ClusterWarning(&text));
         }
     }
 
@@ -280,7 +280,9 @@ impl<'c> ApplySetRun<'c> {
         let parent = (&self.parent.parent_ref, lock.parent_uid());
         match self.cluster.block_on(record(self.cluster, parent, &self.options, resources)) {
             Ok(None) => {}
-            Ok(Some(reason)) => report(ApplySetEvent::Note(&format!("no revision was recorded: {reason}"))),
+            Ok(Some(reason)) => {
+                report(ApplySetEvent::ClusterWarning(&format!("no revision was recorded: {reason}")))
+            }
             Err(problem) => {
                 let text = format!("no revision was recorded: {}", problem.message());
                 report(ApplySetEvent::Warning(&text));

@@ -43,6 +43,13 @@ struct ReplicaSet {
     revision: Option<SmolStr>,
 }
 
+/// An object whose related objects are requested.
+pub(super) struct RelatedQuery<'n> {
+    pub(super) kind: &'n str,
+    /// The live object, if it exists.
+    pub(super) live: Option<&'n Node>,
+}
+
 /// State of the objects that belong to a workload.
 #[derive(Debug, Default)]
 pub(super) struct RelatedState {
@@ -53,10 +60,12 @@ pub(super) struct RelatedState {
     pub(super) problems_since: Option<Instant>,
 }
 
-/// The labels and the annotation that identify Pods of a workload's current revision.
+/// The annotation with the revision of a Deployment and of its ReplicaSets.
 const REVISION: &str = "deployment.kubernetes.io/revision";
+/// The label of a DaemonSet's Pod, and the annotation of the DaemonSet that it must equal.
 const TEMPLATE_GENERATION: (&str, &str) =
     ("pod-template-generation", "deprecated.daemonset.template.generation");
+/// The label with the ControllerRevision of a StatefulSet's Pod.
 const REVISION_HASH: &str = "controller-revision-hash";
 
 fn text<'n>(node: &'n Node, path: &[&str]) -> Option<&'n str> {
@@ -142,37 +151,22 @@ impl RelatedObjects {
         self.warnings.insert(about.into(), warning);
     }
 
-    /// Returns the state of what belongs to each of the live objects, in order.
-    pub(super) fn states<'n>(
-        &self,
-        objects: impl Iterator<Item = (&'n str, Option<&'n Node>)>,
-    ) -> Vec<RelatedState> {
-        let mut pods: FxHashMap<&str, Vec<(&SmolStr, &Pod)>> = FxHashMap::default();
-        for (uid, pod) in &self.pods {
-            if let Some(owner) = &pod.owner {
-                pods.entry(owner).or_default().push((uid, pod));
-            }
-        }
-        let mut sets: FxHashMap<&str, Vec<(&SmolStr, &ReplicaSet)>> = FxHashMap::default();
-        for (uid, set) in &self.replica_sets {
-            if let Some(owner) = &set.owner {
-                sets.entry(owner).or_default().push((uid, set));
-            }
-        }
-        let related = |(kind, object): (&str, Option<&Node>)| {
-            object.map_or_else(RelatedState::default, |object| self.state_of(kind, object, &pods, &sets))
-        };
-        objects.map(related).collect()
+    /// Returns the state of the related objects of each object, in order.
+    pub(super) fn states<'n>(&self, objects: impl Iterator<Item = RelatedQuery<'n>>) -> Vec<RelatedState> {
+        let pods = by_owner(&self.pods, |pod| pod.owner.as_ref());
+        let sets = by_owner(&self.replica_sets, |set| set.owner.as_ref());
+        objects.map(|query| self.state_of(&query, &pods, &sets)).collect()
     }
 
     fn state_of(
         &self,
-        kind: &str,
-        object: &Node,
-        pods: &FxHashMap<&str, Vec<(&SmolStr, &Pod)>>,
-        sets: &FxHashMap<&str, Vec<(&SmolStr, &ReplicaSet)>>,
+        &RelatedQuery { kind, live }: &RelatedQuery<'_>,
+        pods: &ByOwner<'_, Pod>,
+        sets: &ByOwner<'_, ReplicaSet>,
     ) -> RelatedState {
-        let Some(own) = uid(object) else { return RelatedState::default() };
+        let Some((object, own)) = live.and_then(|object| Some((object, uid(object)?))) else {
+            return RelatedState::default();
+        };
         let revision = text(object, &["metadata", "annotations", REVISION]);
         let is_new = |set: &ReplicaSet| revision.is_some() && set.revision.as_deref() == revision;
         let sets = sets.get(own.as_str()).into_iter().flatten().filter(|(_, set)| is_new(set));
@@ -198,8 +192,26 @@ impl RelatedObjects {
     }
 }
 
+/// Objects with their UIDs, by the UID of their owner.
+type ByOwner<'o, T> = FxHashMap<&'o str, Vec<(&'o SmolStr, &'o T)>>;
+
+/// Groups objects by their owner. Objects without an owner are left out.
+fn by_owner<'o, T>(
+    objects: &'o FxHashMap<SmolStr, T>,
+    owner: impl Fn(&'o T) -> Option<&'o SmolStr>,
+) -> ByOwner<'o, T> {
+    let mut groups = ByOwner::default();
+    for (uid, object) in objects {
+        if let Some(owner) = owner(object) {
+            groups.entry(owner.as_str()).or_default().push((uid, object));
+        }
+    }
+    groups
+}
+
 impl Pod {
-    /// Returns true if the Pod is of the current revision of its owner. A Pod without revision is not.
+    /// Returns true if the Pod belongs to the current revision of its owner. Only StatefulSets and DaemonSets mark their
+    /// Pods; Pods of other owners always count.
     fn is_current(&self, kind: &str, owner: &Node) -> bool {
         let label = |name: &str| self.labels.get(name).map(SmolStr::as_str);
         match kind {
@@ -224,8 +236,8 @@ fn restarts(container: &Node) -> u64 {
     }
 }
 
-/// Returns the problem of a Pod. Containers in a crash loop run in between, so a problem that keeps the Pod from becoming
-/// ready lasts until it is ready.
+/// Returns the problem of a Pod. A container in a crash loop runs for a while after each restart, so a blocking problem is
+/// kept until the Pod is ready.
 fn problem(pod: &Node, before: Option<CurrentProblem>, now: Instant) -> Option<CurrentProblem> {
     let since = before.as_ref().and_then(|problem| problem.blocking_since);
     match PodProblem::of(pod) {
@@ -245,13 +257,13 @@ mod tests {
             "{containerStatuses: [{restartCount: 2, state: {waiting: {reason: ImagePullBackOff}}}]}";
         let text = format!("{{metadata: {{name: p, namespace: default, uid: u}}, status: {waiting}}}");
         let pod: Node = text.parse().expect("a pod");
-        let mut companions = RelatedObjects::default();
-        companions.set_pod(&pod, Instant::now());
-        let belongings = companions.states([("Pod", Some(&pod))].into_iter());
+        let mut related = RelatedObjects::default();
+        related.set_pod(&pod, Instant::now());
+        let states = related.states([RelatedQuery { kind: "Pod", live: Some(&pod) }].into_iter());
         assert_eq!(
-            (belongings[0].problems[0].to_string(), belongings[0].restarts),
+            (states[0].problems[0].to_string(), states[0].restarts),
             ("p: ImagePullBackOff".to_string(), 2)
         );
-        assert!(belongings[0].problems_since.is_some());
+        assert!(states[0].problems_since.is_some());
     }
 }

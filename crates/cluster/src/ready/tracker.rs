@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::collections::WatchedCollections;
 use super::events::{WaitEnd, WaitEvent, WaitReport, WaitResult, WaitedObject};
 use super::options::WaitOptions;
-use super::related::{RelatedObjects, RelatedState};
+use super::related::{RelatedObjects, RelatedQuery, RelatedState};
 use crate::plan::{Object, ObjectTarget};
 use crate::status::{
     MissingStatus, ObjectStatus, READY, READY_ANNOTATION_REASON, Readiness, object_status, time,
@@ -38,7 +38,7 @@ impl TrackerOptions {
 pub(super) struct ReadinessTracker<'a> {
     objects: Vec<TrackedObject<'a>>,
     outlook: &'a WatchedCollections,
-    companions: RelatedObjects,
+    related: RelatedObjects,
     options: TrackerOptions,
     start: Instant,
     /// Time of the last `Waiting` event.
@@ -135,12 +135,12 @@ impl<'a> ReadinessTracker<'a> {
             is_hidden: false,
             related: RelatedState::default(),
         });
-        let (companions, start) = (RelatedObjects::default(), Instant::now());
+        let (related, start) = (RelatedObjects::default(), Instant::now());
         let (warned, seen) = (FxHashSet::default(), FxHashSet::default());
         Self {
             objects: objects.collect(),
             outlook,
-            companions,
+            related,
             options,
             start,
             last_report: start,
@@ -161,7 +161,7 @@ impl<'a> ReadinessTracker<'a> {
                 }
             }
             WatchEvent::Deleted(object) => {
-                self.companions.remove(&object);
+                self.related.remove(&object);
                 if let Some(position) = self.position(collection, &object) {
                     self.set(position, None);
                 }
@@ -191,8 +191,8 @@ impl<'a> ReadinessTracker<'a> {
         let outlook = self.outlook;
         let collection = &outlook.collections[number];
         match collection.mapping.gvk.kind.as_str() {
-            "Pod" => self.companions.list_pods(&collection.namespace, &objects, Instant::now()),
-            "ReplicaSet" => self.companions.forget_replica_sets(&collection.namespace),
+            "Pod" => self.related.list_pods(&collection.namespace, &objects, Instant::now()),
+            "ReplicaSet" => self.related.forget_replica_sets(&collection.namespace),
             _ => {}
         }
         let mut missing: FxHashSet<usize> = outlook.targets[number].values().copied().collect();
@@ -213,9 +213,9 @@ impl<'a> ReadinessTracker<'a> {
     fn update_related(&mut self, collection: usize, object: &Node) {
         let Gvk { group, kind, .. } = &self.outlook.collections[collection].mapping.gvk;
         match (group.as_str(), kind.as_str()) {
-            ("", "Pod") => self.companions.set_pod(object, Instant::now()),
-            ("", "Event") => self.companions.set_warning(object),
-            ("apps", "ReplicaSet") => self.companions.set_replica_set(object),
+            ("", "Pod") => self.related.set_pod(object, Instant::now()),
+            ("", "Event") => self.related.set_warning(object),
+            ("apps", "ReplicaSet") => self.related.set_replica_set(object),
             _ => {}
         }
     }
@@ -259,10 +259,13 @@ impl<'a> ReadinessTracker<'a> {
 
     /// Evaluates again after some time has passed.
     pub(super) fn evaluate(&mut self) {
-        let live = self.objects.iter().map(|one| (one.object.gvk.kind.as_str(), one.live.as_ref()));
-        let belongings = self.companions.states(live);
-        for (one, belongings) in self.objects.iter_mut().zip(belongings) {
-            one.related = belongings;
+        let queries = self
+            .objects
+            .iter()
+            .map(|one| RelatedQuery { kind: one.object.gvk.kind.as_str(), live: one.live.as_ref() });
+        let states = self.related.states(queries);
+        for (one, state) in self.objects.iter_mut().zip(states) {
+            one.related = state;
         }
         for position in 0..self.objects.len() {
             // Evaluating rules takes time.

@@ -4,13 +4,13 @@
 //! CEL expression such as `object.status.ready > 2`. A CEL expression that starts with `{`, a map, requires
 //! `cel=`.
 
-use super::fields;
+use super::fields::{self, StatusCondition};
 #[cfg(feature = "cel")]
 use super::ready_expression::ReadyExpression;
 use smp_text::yaml::Node;
 
-/// The annotation with an additional condition for an object to be ready, in the syntax of `kubectl wait --for`:
-/// `{.status.phase}=Running`, `jsonpath={.status.ip}` (any value), `condition=Synced`, `condition=Paused=False`.
+/// The annotation with an additional condition for an object to be ready, in the syntax of `kubectl wait --for`, in
+/// which `jsonpath=` may be omitted: `{.status.phase}=Running`, `jsonpath={.status.ip}` (any value), `condition=Synced`, `condition=Paused=False`.
 /// With the feature `cel`, also a CEL expression about `object`: `object.status.replicas >= 3`,
 /// `cel=has(object.status.ip)`.
 pub const READY: &str = "smp.kubectl.dev/ready";
@@ -110,22 +110,34 @@ fn unmet_condition(object: &Node, kind: &str, status: &str) -> Option<String> {
     };
     match conditions.iter().find(|condition| condition.condition_type.eq_ignore_ascii_case(kind)) {
         None => Some(format!("condition {kind} is missing, must be {status}")),
+        Some(found) if is_outdated(found, object) => {
+            Some(format!("condition {kind} is of an older generation"))
+        }
         Some(found) if found.status.eq_ignore_ascii_case(status) => None,
         Some(found) => Some(format!("condition {kind} is {}, must be {status}", found.status)),
     }
 }
 
+/// Returns true if a controller wrote a condition for an older generation of the object. Conditions without a generation
+/// of their own have that of the status.
+fn is_outdated(condition: &StatusCondition, object: &Node) -> bool {
+    let observed = condition.observed.or_else(|| fields::observed_generation(object).ok().flatten());
+    let generation = fields::generation(object).ok().flatten();
+    observed.zip(generation).is_some_and(|(observed, generation)| observed < generation)
+}
+
 fn unmet_path(object: &Node, text: &str, steps: &[PathStep], expected: Option<&str>) -> Option<String> {
-    let found =
-        steps.iter().fold(vec![object], |nodes, step| nodes.into_iter().flat_map(|n| step.from(n)).collect());
-    let must = expected.map_or_else(|| "be set".to_string(), |value| format!("be {value}"));
+    let found = steps
+        .iter()
+        .fold(vec![object], |nodes, step| nodes.into_iter().flat_map(|n| step.select(n)).collect());
+    let expectation = expected.map_or_else(|| "be set".to_string(), |value| format!("be {value}"));
     match (found.as_slice(), expected) {
-        ([], _) => Some(format!("{text} is not set, must {must}")),
+        ([], _) => Some(format!("{text} is not set, must {expectation}")),
         ([_], None) => None,
         ([one], Some(expected)) => match one.scalar_text() {
             Some(value) if value == expected => None,
-            Some(value) => Some(format!("{text} is {value}, must {must}")),
-            None => Some(format!("{text} is {}, must {must}", one.type_name())),
+            Some(value) => Some(format!("{text} is {value}, must {expectation}")),
+            None => Some(format!("{text} is {}, must {expectation}", one.type_name())),
         },
         (many, _) => Some(format!("{text} matches {} values, must match one", many.len())),
     }
@@ -133,7 +145,7 @@ fn unmet_path(object: &Node, text: &str, steps: &[PathStep], expected: Option<&s
 
 impl PathStep {
     /// Returns the values that the step leads to. Null values count as missing.
-    fn from<'n>(&self, node: &'n Node) -> Vec<&'n Node> {
+    fn select<'n>(&self, node: &'n Node) -> Vec<&'n Node> {
         let entries = || -> Vec<&'n Node> {
             match (node.as_list(), node.as_map()) {
                 (Some(list), _) => list.iter().collect(),
@@ -186,12 +198,12 @@ fn steps(path: &str) -> Result<Vec<PathStep>, String> {
 
 /// Parses a step in brackets. Also returns the text after it.
 fn in_brackets(text: &str) -> Result<(PathStep, &str), String> {
-    let unknown =
+    let invalid_step =
         || format!("invalid path step `[{text}`: use a number, *, a quoted name, or a filter with ==");
     if let Some(filter) = text.strip_prefix("?(") {
-        let (filter, remaining) = filter.split_once(")]").ok_or_else(unknown)?;
-        let (field, value) = filter.split_once("==").ok_or_else(unknown)?;
-        let field = field.trim().strip_prefix("@.").ok_or_else(unknown)?;
+        let (filter, remaining) = filter.split_once(")]").ok_or_else(invalid_step)?;
+        let (field, value) = filter.split_once("==").ok_or_else(invalid_step)?;
+        let field = field.trim().strip_prefix("@.").ok_or_else(invalid_step)?;
         let field = field.split('.').map(str::to_string).collect();
         return Ok((
             PathStep::Filter { field, value: value.trim().trim_matches(['\'', '"']).into() },
@@ -199,12 +211,15 @@ fn in_brackets(text: &str) -> Result<(PathStep, &str), String> {
         ));
     }
     if let Some(quote @ ('\'' | '"')) = text.chars().next() {
-        let (name, remaining) = text[1..].split_once([quote]).ok_or_else(unknown)?;
-        return Ok((PathStep::Field(name.into()), remaining.strip_prefix(']').ok_or_else(unknown)?));
+        let (name, remaining) = text[1..].split_once([quote]).ok_or_else(invalid_step)?;
+        return Ok((PathStep::Field(name.into()), remaining.strip_prefix(']').ok_or_else(invalid_step)?));
     }
-    let (inner, remaining) = text.split_once(']').ok_or_else(unknown)?;
-    let step =
-        if inner == "*" { PathStep::All } else { PathStep::Index(inner.parse().map_err(|_| unknown())?) };
+    let (inner, remaining) = text.split_once(']').ok_or_else(invalid_step)?;
+    let step = if inner == "*" {
+        PathStep::All
+    } else {
+        PathStep::Index(inner.parse().map_err(|_| invalid_step())?)
+    };
     Ok((step, remaining))
 }
 
@@ -249,6 +264,22 @@ mod tests {
         ] {
             assert_eq!(holds(text), Ok(false), "{text}");
         }
+        let outdated = |observed: &str, of_condition: &str| {
+            let object: Node = format!(
+                "{{metadata: {{generation: 2}}, status: {{{observed} conditions: [{{type: Synced, status: 'True' {of_condition}}}]}}}}"
+            )
+            .parse()
+            .expect("YAML");
+            let rule = ReadyRule::parse("condition=Synced").expect("a rule");
+            rule.failure_reason(&object).expect("a result").is_some()
+        };
+        assert!(outdated("", ", observedGeneration: 1"), "a condition of the previous generation");
+        assert!(outdated("observedGeneration: 1,", ""), "a status of the previous generation");
+        assert!(
+            !outdated("", ", observedGeneration: 2")
+                && !outdated("observedGeneration: 1,", ", observedGeneration: 2")
+        );
+        assert!(!outdated("", ""), "without generations");
         for text in ["", "x", "{.a", "{}", "{a}", "{.a}=", "{..a}", "{.a[b]}", "{.a[?(@.b>1)]}", "condition="]
         {
             assert!(holds(text).is_err(), "{text}");

@@ -329,7 +329,7 @@ impl Suppressions {
             unused.map(|entry| report(entry.at, "this entry suppresses no finding", "remove the entry")),
         );
         if used.is_enabled(misspelled_reference::RULE.code) {
-            let externals = configs.iter().flat_map(|config| &config.external.external);
+            let externals = configs.iter().flat_map(|config| &config.external.objects);
             let unused = externals.filter(|external| !used.externals.contains(&external.at));
             let message = "no unresolved reference matches this external object";
             found.extend(unused.map(|one| report(one.at, message, "remove the entry, or correct it")));

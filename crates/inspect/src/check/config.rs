@@ -57,8 +57,9 @@ impl IgnoredRule {
     /// Returns true if a finding of the rule in a file is suppressed.
     #[must_use]
     pub fn covers(&self, code: Code, file: &Path) -> bool {
-        let below = file.strip_prefix(&self.directory).unwrap_or(file).to_string_lossy();
-        code == self.code && (self.files.is_empty() || self.files.iter().any(|files| files.is_match(&below)))
+        let relative = file.strip_prefix(&self.directory).unwrap_or(file).to_string_lossy();
+        code == self.code
+            && (self.files.is_empty() || self.files.iter().any(|files| files.is_match(&relative)))
     }
 }
 
@@ -78,8 +79,8 @@ struct Section {
     require_owner: bool,
     select: Vec<Spanned<String>>,
     ignore: Vec<IgnoreEntry>,
-    external: Vec<ExternalEntry>,
-    controllers: Vec<ControllerEntry>,
+    external: Vec<Spanned<ExternalEntry>>,
+    controllers: Vec<Spanned<ControllerEntry>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -121,12 +122,12 @@ impl CheckConfig {
         let Ok(found) = tree.locate(Path::new(""), target) else { return Ok(None) };
         let above = found.path().parent().filter(|_| !found.is_directory());
         let directory = above.unwrap_or(found.path());
-        nearest_file(tree, directory, FILE).map_err(|distrust| {
-            let help = match distrust {
-                RejectedFile::NotRegular(_) => "replace it by a regular file",
+        nearest_file(tree, directory, FILE).map_err(|rejected| {
+            let help = match rejected {
+                RejectedFile::NotRegular(_) => "replace it with a regular file",
                 RejectedFile::OtherOwner(_) => "create your own file next to the target",
             };
-            Diagnostic::error(Code::Io, distrust.message(directory)).help(help)
+            Diagnostic::error(Code::Io, rejected.message(directory)).help(help)
         })
     }
 
@@ -135,7 +136,8 @@ impl CheckConfig {
     /// # Errors
     /// Fails if the file cannot be read or is invalid.
     pub fn read(tree: &dyn FileTree, file: &Path, shown: &Path, sources: &SourceMap) -> Result<Self> {
-        let text = tree.read(file).map_err(|error| read_error(shown.display(), &error))?;
+        let text =
+            tree.read(file).map_err(|error| read_error(format_args!("`{}`", shown.display()), &error))?;
         let named = |error: Diagnostic| error.note(format!("in {}", shown.display()));
         let id = sources.add(shown, decode(text).map_err(named)?);
         let node = parse_one(sources, id, ParseOptions::default())?;
@@ -145,12 +147,13 @@ impl CheckConfig {
         let ConfigFile { check } = from_node(&node)?;
         let check = check.unwrap_or_default();
         let directory = shown.parent().unwrap_or(Path::new("")).to_path_buf();
-        check.compiled(&directory)
+        check.into_config(&directory)
     }
 }
 
 impl Section {
-    fn compiled(self, directory: &Path) -> Result<CheckConfig> {
+    /// Converts and validates the section.
+    fn into_config(self, directory: &Path) -> Result<CheckConfig> {
         let mut config = CheckConfig::default();
         for code in &self.select {
             let selected = RuleSelection::new([code.as_str()], []).map_err(|error| error.at(code.span))?;
@@ -175,15 +178,17 @@ impl Section {
             config.ignored.push(IgnoredRule { code, files, at, directory });
         }
         for entry in self.external {
-            let (kind, name) = (required(&entry.kind, "kind")?, pattern(&entry.name)?);
-            let namespace = Some(entry.namespace).filter(|own| !own.is_empty()).map(SmolStr::from);
+            let kind = require_field("external", (&entry.kind, "kind"), entry.span)?;
+            let name = pattern(&entry.name)?;
             let at = entry.kind.span;
-            config.external.external.push(ExternalObject { kind, name, namespace, at });
+            let namespace = Some(entry.value.namespace).filter(|own| !own.is_empty()).map(SmolStr::from);
+            config.external.objects.push(ExternalObject { kind, name, namespace, at });
         }
         for entry in self.controllers {
-            let (kind, makes) = (required(&entry.kind, "kind")?, required(&entry.creates, "creates")?);
-            let name = Some(entry.name).filter(|name| !name.is_empty()).map(SmolStr::from);
-            config.external.controllers.push(ControllerOutput { kind, makes, name });
+            let kind = require_field("controllers", (&entry.kind, "kind"), entry.span)?;
+            let creates = require_field("controllers", (&entry.creates, "creates"), entry.span)?;
+            let name = Some(entry.value.name).filter(|name| !name.is_empty()).map(SmolStr::from);
+            config.external.controllers.push(ControllerOutput { kind, creates, name });
         }
         Ok(config)
     }
@@ -193,8 +198,8 @@ impl Section {
 /// its directory.
 fn configured_baseline(file: &Spanned<String>, directory: &Path) -> Result<ConfiguredBaseline> {
     let path = Path::new(file.as_str());
-    let stays = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    if !stays || path.file_name().is_none() {
+    let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !is_inside || path.file_name().is_none() {
         let message = format!("`check.baseline` must be a path inside the directory of {FILE}");
         return Err(Diagnostic::error(Code::InvalidValue, message)
             .at(file.span)
@@ -203,10 +208,12 @@ fn configured_baseline(file: &Spanned<String>, directory: &Path) -> Result<Confi
     Ok(ConfiguredBaseline { file: directory.join(path), directory: directory.into(), at: file.span })
 }
 
-fn required(text: &Spanned<String>, field: &str) -> Result<SmolStr> {
+/// Returns the text of a field of an entry at a location, which must not be absent or empty.
+fn require_field(list: &str, (text, field): (&Spanned<String>, &str), entry: Span) -> Result<SmolStr> {
     if text.is_empty() {
-        let message = format!("an entry of `check` in {FILE} has no `{field}`");
-        return Err(Diagnostic::error(Code::MissingField, message).at(text.span));
+        let message = format!("an entry of `check.{list}` in {FILE} has no `{field}`");
+        let at = if text.span.is_none() { entry.at_start() } else { text.span };
+        return Err(Diagnostic::error(Code::MissingField, message).at(at));
     }
     Ok(text.as_str().into())
 }
@@ -217,6 +224,24 @@ mod tests {
 
     use super::*;
     use crate::check::registry::code_by_name;
+
+    #[test]
+    fn missing_field_is_reported_at_its_entry() {
+        let texts = [
+            ("check: {external: [{name: a}]}", "an entry of `check.external` in .smp.yaml has no `kind`", 19),
+            (
+                "check: {controllers: [{kind: A}]}",
+                "an entry of `check.controllers` in .smp.yaml has no `creates`",
+                22,
+            ),
+        ];
+        for (text, message, start) in texts {
+            let tree = MemoryTree::new([(".smp.yaml", text)]).expect("a tree");
+            let file = Path::new(".smp.yaml");
+            let error = CheckConfig::read(&tree, file, file, &SourceMap::default()).expect_err(text);
+            assert_eq!((error.message(), error.labels()[0].span.start), (message, start));
+        }
+    }
 
     #[test]
     fn former_keys_and_codes_are_accepted() {

@@ -51,7 +51,7 @@ pub(super) fn created_by_controllers(
     }
     for controller in outside.controllers.iter().filter(|controller| controller.kind == kind) {
         let path: Vec<&str> = controller.name.as_deref().unwrap_or("metadata.name").split('.').collect();
-        made.extend(text(&path).map(|name| (controller.makes.clone(), name)));
+        made.extend(text(&path).map(|name| (controller.creates.clone(), name)));
     }
     let certificates = SERVING_CERTIFICATES.iter().filter_map(|key| resource.annotation(key));
     made.extend(certificates.map(|name| ("Secret".into(), name.into())));

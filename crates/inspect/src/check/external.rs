@@ -11,7 +11,7 @@ use smp_text::yaml::Spanned;
 #[derive(Debug, Default)]
 pub struct ExternalObjects {
     /// Objects that are created elsewhere.
-    pub external: Vec<ExternalObject>,
+    pub objects: Vec<ExternalObject>,
     /// Objects that controllers create.
     pub controllers: Vec<ControllerOutput>,
 }
@@ -42,7 +42,7 @@ pub struct ControllerOutput {
     /// The kind of the source objects.
     pub kind: SmolStr,
     /// The kind of the created objects.
-    pub makes: SmolStr,
+    pub creates: SmolStr,
     /// The field path, with dots, in the source object that contains the name of the created one. If none, both
     /// have the same name.
     pub name: Option<SmolStr>,

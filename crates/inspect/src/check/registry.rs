@@ -38,13 +38,13 @@ static OWN: &[&Rule] = &[
     &rules::unused_suppression::RULE,
 ];
 
-/// Returns the rule with a code.
+/// Returns the rule with the given code.
 #[must_use]
 pub fn rule_by_code(code: Code) -> Option<&'static Rule> {
     RULES.iter().copied().find(|rule| rule.code == code)
 }
 
-/// Returns the code with a name: of a rule, or of any other message.
+/// Returns the code with the given name: of a rule, or of any other message.
 #[must_use]
 pub fn code_by_name(name: &str) -> Option<Code> {
     let name = current_name(name);

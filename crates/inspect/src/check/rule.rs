@@ -10,8 +10,9 @@ use smp_validate::ValidationRule;
 pub struct Rule {
     /// The code of its findings.
     pub code: Code,
-    /// The title, such as `Image entry matches no image`. For validation rules it is the meaning of the code.
-    pub name: &'static str,
+    /// The title, such as `Image entry matches no image`. For validation rules it is the meaning of the code, with a full
+    /// stop, which [`Rule::title`] removes.
+    pub title: &'static str,
     /// The group under which the rule is listed.
     pub group: RuleGroup,
     /// The severity of its findings.
@@ -39,7 +40,7 @@ impl Rule {
     /// Returns the title.
     #[must_use]
     pub fn title(&self) -> &'static str {
-        self.name.trim_end_matches('.')
+        self.title.trim_end_matches('.')
     }
 
     /// Returns the documentation page in Markdown.
@@ -76,7 +77,7 @@ impl Rule {
     fn meaning(&self) -> String {
         match self.finder {
             Finder::Validation(_) => String::new(),
-            _ if self.code.meaning() == self.name => String::new(),
+            _ if self.code.meaning() == self.title => String::new(),
             _ => format!("{}\n\n", self.code.meaning()),
         }
     }

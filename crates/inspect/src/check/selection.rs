@@ -23,7 +23,7 @@ impl RuleSelection {
     /// rule.
     ///
     /// # Errors
-    /// Fails if a name is not the code of a rule.
+    /// A name is not a code.
     pub fn new<'n>(
         select: impl IntoIterator<Item = &'n str>,
         ignore: impl IntoIterator<Item = &'n str>,
@@ -70,10 +70,10 @@ impl RuleSelection {
     }
 }
 
-/// Returns the code with a name.
+/// Returns the code with the given name.
 ///
 /// # Errors
-/// Fails if there is no such code.
+/// There is no such code.
 pub(super) fn parse_code(name: &str) -> Result<Code> {
     code_by_name(name).ok_or_else(|| {
         let error = Diagnostic::error(Code::Usage, format!("unknown rule: `{name}`"));

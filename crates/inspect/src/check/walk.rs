@@ -1,6 +1,6 @@
 //! Traversal of an object with the path and type of each value.
 
-use smol_str::SmolStr;
+use smol_str::{SmolStr, format_smolstr};
 
 use smp_merge::schema::Cursor;
 use smp_text::path::{FieldPath, PathElement};
@@ -22,6 +22,15 @@ impl FieldVisit<'_, '_> {
     #[must_use]
     pub fn path(&self) -> FieldPath {
         self.steps.iter().map(FieldStep::element).collect()
+    }
+
+    /// Returns the field names and list positions of the path.
+    pub(super) fn steps(&self) -> Vec<SmolStr> {
+        let text = |step: &FieldStep<'_>| match step {
+            FieldStep::Field(name) => SmolStr::new(name),
+            FieldStep::Entry(position, _) => format_smolstr!("{position}"),
+        };
+        self.steps.iter().map(text).collect()
     }
 }
 

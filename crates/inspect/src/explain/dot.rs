@@ -10,10 +10,11 @@ use smp_text::diagnostic::escaped;
 pub fn tree_to_dot(tree: &BuildTree) -> String {
     let mut out = "digraph target {\n  rankdir=LR;\n  node [shape=box];\n".to_string();
     for (i, node) in tree.nodes.iter().enumerate() {
-        let (title, summary) = (quoted(&title(&node.part)), quoted(&tree.describe(node)));
-        let line = if summary.is_empty() { "" } else { "\\n" };
+        let (title, summary) =
+            (escape_dot_string(&title(&node.part)), escape_dot_string(&tree.describe(node)));
+        let separator = if summary.is_empty() { "" } else { "\\n" };
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "  n{i} [label=\"{title}{line}{summary}\"];");
+        let _ = writeln!(out, "  n{i} [label=\"{title}{separator}{summary}\"];");
     }
     for (parent, child) in tree.edges() {
         let _ = writeln!(out, "  n{parent} -> n{child};");
@@ -22,6 +23,6 @@ pub fn tree_to_dot(tree: &BuildTree) -> String {
 }
 
 /// Escapes a text for a quoted DOT string.
-fn quoted(text: &str) -> String {
+fn escape_dot_string(text: &str) -> String {
     escaped(text).replace('\\', "\\\\").replace('"', "\\\"")
 }

@@ -14,8 +14,8 @@ pub enum TreeLines {
 }
 
 impl TreeLines {
-    /// Returns the prefixes of a node with following siblings and of a last node, and of the lines below each.
-    fn strokes(self) -> [&'static str; 4] {
+    /// Returns four prefixes: of a node with a later sibling, of a last child, and of the descendants of each.
+    fn prefixes(self) -> [&'static str; 4] {
         match self {
             Self::Box => ["├─ ", "└─ ", "│  ", "   "],
             Self::Ascii => ["|- ", "`- ", "|  ", "   "],
@@ -23,14 +23,14 @@ impl TreeLines {
     }
 }
 
-/// The maximum width of titles that determine the column of the descriptions.
-const WIDEST: usize = 60;
+/// The maximum width of titles that move the column of the descriptions.
+const MAX_ALIGNED_WIDTH: usize = 60;
 
 /// Renders the tree, followed by the number of objects.
 #[must_use]
 pub fn tree_to_text(tree: &BuildTree, lines: TreeLines) -> String {
-    let [more, last, open, closed] = lines.strokes();
-    let is_last = last_ones(tree);
+    let [sibling, last, sibling_below, last_below] = lines.prefixes();
+    let is_last = last_children(tree);
     // For each ancestor of the current node, true if it is the last child.
     let mut ancestors: Vec<bool> = Vec::new();
     let mut rows: Vec<(String, String)> = Vec::with_capacity(tree.nodes.len());
@@ -38,8 +38,8 @@ pub fn tree_to_text(tree: &BuildTree, lines: TreeLines) -> String {
         ancestors.truncate(node.part.depth);
         let mut left = String::new();
         if let Some((_, above)) = ancestors.split_first() {
-            left.extend(above.iter().map(|is_last| if *is_last { closed } else { open }));
-            left.push_str(if is_last { last } else { more });
+            left.extend(above.iter().map(|is_last| if *is_last { last_below } else { sibling_below }));
+            left.push_str(if is_last { last } else { sibling });
         }
         ancestors.push(is_last);
         left.push_str(&escaped_line(&title(&node.part)));
@@ -47,7 +47,7 @@ pub fn tree_to_text(tree: &BuildTree, lines: TreeLines) -> String {
     }
     let width = |left: &str| left.chars().count();
     let widths = rows.iter().filter(|(_, right)| !right.is_empty()).map(|(left, _)| width(left));
-    let column = widths.filter(|width| *width <= WIDEST).max().unwrap_or_default();
+    let column = widths.filter(|width| *width <= MAX_ALIGNED_WIDTH).max().unwrap_or_default();
     let mut out = String::new();
     for (left, right) in &rows {
         out.push_str(left);
@@ -64,8 +64,8 @@ pub fn tree_to_text(tree: &BuildTree, lines: TreeLines) -> String {
     out + &format!("\ntotal: {}{deleted}\n", counted(tree.object_count(), "object"))
 }
 
-/// Returns for each node whether it is the last child of its parent.
-fn last_ones(tree: &BuildTree) -> Vec<bool> {
+/// Returns for each node true if it is the last child of its parent.
+fn last_children(tree: &BuildTree) -> Vec<bool> {
     // The depths at which a later node exists under the same parent.
     let mut below: Vec<bool> = Vec::new();
     let mut all: Vec<bool> = tree

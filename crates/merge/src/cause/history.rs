@@ -55,8 +55,8 @@ impl History {
     /// Records the changes that a step made to the resource.
     pub fn record(&mut self, node: &Node, writer: &Arc<Writer>) {
         self.assign_patches(writer);
-        let mut follower = ChangeRecorder { writer, removed: &mut self.removed, steps: Vec::new() };
-        follower.value(&mut self.root, node);
+        let mut recorder = ChangeRecorder { writer, removed: &mut self.removed, steps: Vec::new() };
+        recorder.value(&mut self.root, node);
     }
 
     /// Records the changes of a step that touched only the given values.
@@ -64,8 +64,8 @@ impl History {
         let Touched::Paths(paths) = touched else { return self.record(node, writer) };
         self.assign_patches(writer);
         for path in paths {
-            let mut follower = ChangeRecorder { writer, removed: &mut self.removed, steps: Vec::new() };
-            follower.path(&mut self.root, node, path);
+            let mut recorder = ChangeRecorder { writer, removed: &mut self.removed, steps: Vec::new() };
+            recorder.path(&mut self.root, node, path);
         }
     }
 
@@ -122,28 +122,27 @@ impl History {
     }
 
     /// Returns the steps whose JSON patches have `test` operations.
-    pub fn testing_steps(&self) -> impl Iterator<Item = &Arc<Writer>> {
-        let is_guard = |patch: &Node| patch.as_list().is_some_and(|list| list.iter().any(is_test));
-        self.patches.iter().filter(move |(_, patch)| is_guard(patch)).filter_map(|(step, _)| step.as_ref())
+    pub fn steps_with_test_operations(&self) -> impl Iterator<Item = &Arc<Writer>> {
+        let has_test = |patch: &Node| patch.as_list().is_some_and(|list| list.iter().any(is_test));
+        self.patches.iter().filter(move |(_, patch)| has_test(patch)).filter_map(|(step, _)| step.as_ref())
     }
 
     /// Returns the location where the value at a path was written: the line of a patch, the value's own location,
     /// or else the location of the step.
     pub fn write_location(&self, path: &[SmolStr], part: OperationPart) -> Option<Span> {
-        let write = self.value_at(path)?.first_write()?;
+        let write = self.value_at(path)?.last_write()?;
         let own = Some(write.at).filter(|at| !at.is_none());
-        let place = self.location_in_patches(&write.by, path, part).or(own).or(Some(write.by.location()));
-        place.filter(|at| !at.is_none())
+        let location = self.location_in_patches(&write.by, path, part).or(own).or(Some(write.by.location()));
+        location.filter(|at| !at.is_none())
     }
 
-    /// Returns the location where the value at a path was last removed, alone, with its parent, or with one of its
-    /// children.
+    /// Returns the location of the last removal of the value at a path, of a parent, or of a value below it.
     pub fn last_removal_location(&self, path: &[SmolStr]) -> Option<Span> {
         let pointer = pointer_to(path);
-        let is_meant = |removed: &&RemovedValue| {
+        let overlaps = |removed: &&RemovedValue| {
             is_within(&removed.pointer, &pointer) || is_within(&pointer, &removed.pointer)
         };
-        let removed = self.removed.iter().rev().find(is_meant)?;
+        let removed = self.removed.iter().rev().find(overlaps)?;
         self.removal_location(removed, path)
     }
 
@@ -264,8 +263,8 @@ impl<'f> ChangeRecorder<'f> {
             self.writer.locations == LocationKeeping::Kept && !node.span().is_none() && node.span() != seen;
         let at = match (is_same, has_moved) {
             (true, false) => {
-                // A location in the output of a program is not a new origin. Remember it only for the steps that
-                // follow.
+                // The value did not change. Its new location, such as one in the output of a function, is kept only to
+                // compare it in later steps.
                 last.value.meta.span = node.span();
                 return;
             }
@@ -284,7 +283,7 @@ impl<'f> ChangeRecorder<'f> {
             && fields.iter_mut().zip(entries).all(|((name, value), entry)| {
                 let is_here = *name == entry.key.text;
                 if is_here {
-                    self.below(PathStep::Field(&entry.key.text), value, &entry.value);
+                    self.child(PathStep::Field(&entry.key.text), value, &entry.value);
                 }
                 is_here
             })
@@ -296,7 +295,7 @@ impl<'f> ChangeRecorder<'f> {
             let name = &entry.key.text;
             match old.remove(name) {
                 Some(mut value) => {
-                    self.below(PathStep::Field(name), &mut value, &entry.value);
+                    self.child(PathStep::Field(name), &mut value, &entry.value);
                     fields.push((name.clone(), value));
                 }
                 None => fields.push(new_field(entry, self.writer)),
@@ -312,7 +311,7 @@ impl<'f> ChangeRecorder<'f> {
     fn list(&mut self, known: &mut Vec<(Span, ValueHistory)>, list: &'f [Node]) {
         if known.len() == list.len() && known.iter().zip(list).all(|((span, _), node)| *span == node.span()) {
             for (i, ((_, value), node)) in known.iter_mut().zip(list).enumerate() {
-                self.below(PathStep::Entry(i), value, node);
+                self.child(PathStep::Entry(i), value, node);
             }
             return;
         }
@@ -320,7 +319,7 @@ impl<'f> ChangeRecorder<'f> {
         for (i, (old, node)) in pairs.into_iter().zip(list).enumerate() {
             let value = match old {
                 Some(mut value) => {
-                    self.below(PathStep::Entry(i), &mut value, node);
+                    self.child(PathStep::Entry(i), &mut value, node);
                     value
                 }
                 None => new_value(node, self.writer),
@@ -332,7 +331,7 @@ impl<'f> ChangeRecorder<'f> {
         }
     }
 
-    fn below(&mut self, step: PathStep<'f>, known: &mut ValueHistory, node: &'f Node) {
+    fn child(&mut self, step: PathStep<'f>, known: &mut ValueHistory, node: &'f Node) {
         self.steps.push(step);
         self.value(known, node);
         self.steps.pop();
@@ -351,7 +350,7 @@ impl<'f> ChangeRecorder<'f> {
     }
 }
 
-/// Returns true if `new` is what parsing `old` from JSON or from the build's YAML output yields.
+/// Returns true if `new` equals `old` after a round trip through JSON or through the YAML output of the build.
 fn is_respelled(old: &Node, new: &Node) -> bool {
     let mut read = old.clone();
     apply_round_trip_changes(&mut read);
@@ -360,14 +359,15 @@ fn is_respelled(old: &Node, new: &Node) -> bool {
     read == new || read.as_f64().is_some_and(|number| new.as_f64() == Some(number))
 }
 
-/// Returns true if the empty map or list `node` is the one that contained a known value before.
+/// Returns true if `node`, an empty map or list, is the collection whose values are in `known`: its last field or entry
+/// was removed.
 fn is_emptied(known: &ValueHistory, node: &Node) -> bool {
-    let place = node.span();
-    let is_within = |at: Span| at.source == place.source && (place.start..place.end).contains(&at.start);
+    let span = node.span();
+    let is_within = |at: Span| at.source == span.source && (span.start..span.end).contains(&at.start);
     // An empty collection that is written in the source is in flow style.
     let is_block = node.meta.style == Style::Block;
     !is_scalar(node)
-        && !place.is_none()
+        && !span.is_none()
         && (is_block
             || match known {
                 ValueHistory::Leaf(writes) => writes.iter().any(|write| is_within(write.at)),

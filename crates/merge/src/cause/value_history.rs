@@ -56,7 +56,7 @@ impl ValueHistory {
     }
 
     /// Returns the last write of the first leaf in this value.
-    pub(crate) fn first_write(&self) -> Option<&Write> {
+    pub(crate) fn last_write(&self) -> Option<&Write> {
         self.leaves().find_map(<[Write]>::first)
     }
 }

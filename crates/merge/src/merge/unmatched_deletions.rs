@@ -41,8 +41,10 @@ impl UnmatchedDeletions {
         *self.targets.entry(patch.span()).or_default() += 1;
         let Removals { required, absent } = removals(before, patch, kind);
         let (name, start) = (object.into(), before.span().at_start());
+        let is_secret = before.get("kind").and_then(Node::as_str) == Some("Secret");
+        let excerpt = if is_secret { Excerpt::Hidden } else { Excerpt::Shown };
         self.warnings.extend(absent.into_iter().map(|warning| {
-            let warning = warning.label_with(start, "the object without this value", Excerpt::Hidden);
+            let warning = warning.label_with(start, "the object without this value", excerpt);
             (patch.span(), warning.resource(name.clone()))
         }));
         required
@@ -149,11 +151,9 @@ impl Removals {
     fn deletion(&mut self, is_there: bool, is_required: bool, entry: &Entry, at: &Trail<'_>) {
         let (name, span) = (&entry.key.text, entry.key.meta.span);
         if !is_there {
-            self.absent.push(absent_warning(
-                format!("the patch removes `{name}`, which is not set here"),
-                span,
-                at,
-            ));
+            let message = format!("the patch removes `{}`, which does not exist", at.path());
+            let warning = absent_warning(message, span, at);
+            self.absent.push(warning.help("correct the name, or remove the field from the patch"));
         } else if is_required {
             self.required
                 .push(RemovedRequiredField { path: at.path(), warning: required_warning(name, span, at) });
@@ -235,7 +235,7 @@ fn no_entry(entry: &Node, names: &[&str], keys: &ListKeys<'_>, at: &Trail<'_>) -
     let warning = absent_warning(message.into(), key.unwrap_or(entry).span(), at);
     match key.and_then(Node::as_str).and_then(|name| nearest_name(name, names)) {
         Some(near) => warning.help(format!("did you mean `{near}`?")),
-        None => warning,
+        None => warning.help("correct the key, or remove the entry from the patch"),
     }
 }
 

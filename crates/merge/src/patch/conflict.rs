@@ -48,8 +48,8 @@ fn primitive_list(directive: &str) -> Option<&str> {
     directive.strip_prefix(DELETE_FROM_PRIMITIVE_LIST)?.strip_prefix('/')
 }
 
-/// Both patches remove scalars from a list. It is a conflict only if one removes a scalar that the other adds. Go
-/// looks up a field with the directive's name here, and fails.
+/// Checks `$deleteFromPrimitiveList` directives that both patches have for one list. They conflict if one patch removes a
+/// scalar that the other adds. The Go function fails on such directives.
 fn check_removals(sides: [&Map; 2], removed: [&Node; 2], list: &str, at: &Trail<'_>) -> Result<()> {
     let values = |node: Option<&Node>| scalars(node.and_then(Node::as_list).map_or(&[], Vec::as_slice));
     let [ours, theirs] = sides.map(|side| side.get(list));
@@ -97,7 +97,7 @@ fn check_values(
     Err(conflict_error(ours, Some(theirs), at))
 }
 
-/// Returns the error for a field that the owner and others changed.
+/// Returns the error for a field that the manifest and the cluster changed.
 pub(super) fn conflict_error(ours: &Node, theirs: Option<&Node>, at: &Trail<'_>) -> Diagnostic {
     let is_gone = |node: &Node| node.is_null() || is_delete(node);
     let ours_is = if is_gone(ours) { "last applied here, now removed" } else { "value in the manifest" };
@@ -121,19 +121,19 @@ fn check_entries(ours: &[Node], theirs: &[Node], cursor: Cursor<'_>, at: &Trail<
         let message = "the schema has no merge key for this list, so its entries cannot be compared";
         return Err(at.error(Code::MissingMergeKey, message));
     };
-    let name = |(position, entry): (usize, &Node)| {
+    let identify = |(position, entry): (usize, &Node)| {
         keys.identify(entry)
             .ok_or_else(|| unidentified_entry_error(&keys, entry, &at.entry(entry, keys.names(), position)))
     };
-    let names = |list: &[Node]| list.iter().enumerate().map(name).collect::<Result<Vec<Identity>>>();
-    let (our_names, their_names) = (names(ours)?, names(theirs)?);
+    let identities = |list: &[Node]| list.iter().enumerate().map(identify).collect::<Result<Vec<Identity>>>();
+    let (our_identities, their_identities) = (identities(ours)?, identities(theirs)?);
     // Of several entries with the same key the last one counts.
-    let last = |names: &[Identity]| -> FxHashMap<Identity, usize> {
-        names.iter().enumerate().map(|(position, name)| (name.clone(), position)).collect()
+    let last = |identities: &[Identity]| -> FxHashMap<Identity, usize> {
+        identities.iter().enumerate().map(|(position, identity)| (identity.clone(), position)).collect()
     };
-    let (our_last, their_last) = (last(&our_names), last(&their_names));
-    for (position, (name, entry)) in our_names.iter().zip(ours).enumerate() {
-        if let Some(&other) = their_last.get(name).filter(|_| our_last[name] == position) {
+    let (our_last, their_last) = (last(&our_identities), last(&their_identities));
+    for (position, (identity, entry)) in our_identities.iter().zip(ours).enumerate() {
+        if let Some(&other) = their_last.get(identity).filter(|_| our_last[identity] == position) {
             let here = at.entry(entry, keys.names(), position);
             check_values(entry, &theirs[other], element(cursor), PatchStrategy::default(), &here)?;
         }

@@ -1,4 +1,4 @@
-//! The expected result of a three-way patch: the owner's values and the additions of others.
+//! The expected result of a three-way patch: the values of the manifest and the additions of others.
 //!
 //! Patches other than kubectl's are created from it, and all patches are verified against it.
 
@@ -15,14 +15,14 @@ use crate::schema::{Cursor, PatchStrategy};
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Entry, Map, Node, Value};
 
-/// The handling of a field that others changed and for which the owner has a different value.
+/// The treatment of a value that the cluster changed and the manifest sets differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OthersChanges {
     Overwritten,
     Rejected,
 }
 
-/// The maps that are replaced as a whole, so that all of their fields are the owner's.
+/// The maps that are replaced as a whole, so that all of their fields come from the manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AtomicMaps {
     /// Those that are atomic by the schema.
@@ -31,16 +31,16 @@ pub(super) enum AtomicMaps {
     None,
 }
 
-/// The rules for merging the versions. The owner's versions have no null fields that count as absent.
+/// The rules by which the expected result is computed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ExpectedResult {
-    /// The rules by which lists are associative.
+pub(super) struct ExpectedResultRules {
+    /// The policy that decides which lists are associative.
     pub policy: ListPolicy,
     pub atomic_maps: AtomicMaps,
     pub others: OthersChanges,
 }
 
-/// One value in its versions: last applied, desired and live.
+/// One value in its versions: last applied (original), desired (modified) and live (current).
 struct ValueVersions<'n> {
     original: Option<&'n Node>,
     modified: &'n Node,
@@ -55,11 +55,11 @@ struct ListVersions<'n> {
     current: &'n [Node],
 }
 
-impl ExpectedResult {
-    /// Returns the expected object.
+impl ExpectedResultRules {
+    /// Returns the expected object. `original` and `modified` must not contain nulls, except where null is a value.
     ///
     /// # Errors
-    /// Fails if the owner and others changed the same value, unless their change may be undone.
+    /// The manifest and the cluster changed the same value, and changes of the cluster must not be overwritten.
     pub fn object(self, original: &Node, modified: &Node, current: &Node, kind: Cursor<'_>) -> Result<Node> {
         let versions = ValueVersions { original: Some(original), modified, current: Some(current) };
         self.value(&versions, kind, PatchStrategy::default(), &Trail::root())
@@ -101,7 +101,7 @@ impl ExpectedResult {
         }
     }
 
-    /// Returns the owner's value as a whole.
+    /// Returns the value of the manifest as a whole.
     fn atomic_value(self, versions: &ValueVersions<'_>, at: &Trail<'_>) -> Result<Node> {
         let ValueVersions { original, modified, current } = *versions;
         // A null counts as absent for everyone.
@@ -112,7 +112,7 @@ impl ExpectedResult {
         Ok(modified.clone())
     }
 
-    /// Returns true if the owner's value removes the current one: for kubectl, null does.
+    /// Returns true if a null in the manifest removes the field, as in kubectl.
     fn removes(self, modified: &Node) -> bool {
         self.policy == ListPolicy::Apiserver && modified.is_null()
     }
@@ -145,7 +145,7 @@ impl ExpectedResult {
                     is_touched |= current != Some(&value);
                     out.push(key.clone(), value);
                 }
-                // It was the owner's, or the owner wants it removed.
+                // The manifest had it before, or removes it.
                 None if original.is_some() || modified.is_some() => {
                     let Some(theirs) = current else { continue };
                     is_touched = true;
@@ -159,12 +159,12 @@ impl ExpectedResult {
                 None => others.extend(current.map(|node| Entry { key: key.clone(), value: node.clone() })),
             }
         }
-        // A union has one member. If the owner sets another member, the fields of the previous one are removed,
-        // even those of others. An owner without any fields of the union does not select another member.
-        let is_other = strategy.retain_keys
+        // A union has one member. If the manifest sets another member, the fields of the previous one are removed,
+        // even those of others. A manifest without any fields of the union does not select another member.
+        let selects_other_member = strategy.retain_keys
             && !modified.is_empty()
             && (is_touched || self.policy == ListPolicy::Apiserver);
-        if !is_other {
+        if !selects_other_member {
             out.entries_mut().extend(others);
         }
         Ok(out)
@@ -180,7 +180,7 @@ impl ExpectedResult {
                 let Some(rows) = align::entries([current, modified, original], &association) else {
                     return Ok(None);
                 };
-                // An entry whose owner changes, adds or removes a key keeps what others added to it.
+                // An entry of which the manifest changes, adds or removes a key keeps what others added to it.
                 let rows = match &association {
                     Association::Keyed { keys, .. } => align::join_rekeyed(rows, keys, [1, 2]),
                     _ => rows,
@@ -198,14 +198,14 @@ impl ExpectedResult {
         at: &Trail<'_>,
     ) -> Result<Vec<Node>> {
         let (mut nodes, mut ranks) = (Vec::new(), Vec::new());
-        for AlignedEntry { identity: name, positions: [live, wanted, applied] } in rows {
-            let current = live.map(|i| &lists.current[i]);
-            let original = applied.map(|i| &lists.original[i]);
+        for AlignedEntry { identity, positions: [current_at, modified_at, original_at] } in rows {
+            let current = current_at.map(|i| &lists.current[i]);
+            let original = original_at.map(|i| &lists.original[i]);
             let trail = match association {
-                Association::Keyed { keys, .. } => at.named(keys, name),
+                Association::Keyed { keys, .. } => at.named(keys, identity),
                 _ => *at,
             };
-            match (wanted.map(|i| &lists.modified[i]), original, current) {
+            match (modified_at.map(|i| &lists.modified[i]), original, current) {
                 (Some(modified), ..) => {
                     let versions = ValueVersions { original, modified, current };
                     nodes.push(self.value(&versions, element(list), list.patch_strategy(), &trail)?);
@@ -219,33 +219,33 @@ impl ExpectedResult {
                 }
                 (None, _, None) => continue,
             }
-            ranks.push(Rank { patch: *wanted, live: *live, last: false });
+            ranks.push(Rank { patch: *modified_at, live: *current_at, last: false });
         }
         Ok(permuted(nodes, &server_order(&ranks)))
     }
 }
 
-/// Merges a set: the current scalars without those that the owner removed, then the owner's. No duplicates.
+/// Merges a set: the current scalars without those that the manifest removed, then those of the manifest. No duplicates.
 fn set(lists: ListVersions<'_>) -> Result<Vec<Node>> {
-    let names = |list: &[Node]| list.iter().map(Identity::from_value).collect::<Result<Vec<_>>>();
+    let identities = |list: &[Node]| list.iter().map(Identity::from_value).collect::<Result<Vec<_>>>();
     let [current, modified, original] =
-        [names(lists.current)?, names(lists.modified)?, names(lists.original)?];
-    let wanted: FxHashSet<&Identity> = modified.iter().collect();
-    let taken: FxHashSet<&Identity> = original.iter().filter(|name| !wanted.contains(name)).collect();
-    let first_positions = |names: &[Identity]| {
+        [identities(lists.current)?, identities(lists.modified)?, identities(lists.original)?];
+    let kept: FxHashSet<&Identity> = modified.iter().collect();
+    let removed: FxHashSet<&Identity> = original.iter().filter(|identity| !kept.contains(identity)).collect();
+    let first_positions = |identities: &[Identity]| {
         let mut positions = rustc_hash::FxHashMap::default();
-        for (i, name) in names.iter().enumerate() {
-            positions.entry(name.clone()).or_insert(i);
+        for (i, identity) in identities.iter().enumerate() {
+            positions.entry(identity.clone()).or_insert(i);
         }
         positions
     };
     let (in_current, in_modified) = (first_positions(&current), first_positions(&modified));
     let (mut seen, mut nodes, mut ranks) = (FxHashSet::default(), Vec::new(), Vec::new());
     let all = current.iter().zip(lists.current).chain(modified.iter().zip(lists.modified));
-    for (name, node) in all {
-        if !taken.contains(name) && seen.insert(name) {
+    for (identity, node) in all {
+        if !removed.contains(identity) && seen.insert(identity) {
             nodes.push(node.clone());
-            let (patch, live) = (in_modified.get(name).copied(), in_current.get(name).copied());
+            let (patch, live) = (in_modified.get(identity).copied(), in_current.get(identity).copied());
             ranks.push(Rank { patch, live, last: false });
         }
     }

@@ -3,7 +3,7 @@
 use super::apply::{ApplyOptions, apply};
 use super::create::{CreationRules, PatchPart, ServerPatchOptions, create_by, diff};
 use super::equality::{Difference, PatchedEquality};
-use super::expected::{AtomicMaps, ExpectedResult, OthersChanges};
+use super::expected::{AtomicMaps, ExpectedResultRules, OthersChanges};
 use super::inputs::{CreateOptions, PatchInputs, ThreeWayOptions};
 use super::json_merge::create_json_merge;
 use super::json_patch::create_json_patch;
@@ -275,7 +275,7 @@ fn expected_object(
     };
     let is_strategic = form.patch_type == PatchType::Strategic;
     let whole_maps = if is_strategic { AtomicMaps::BySchema } else { AtomicMaps::None };
-    let expected = ExpectedResult { policy, atomic_maps: whole_maps, others };
+    let expected = ExpectedResultRules { policy, atomic_maps: whole_maps, others };
     let expected = expected.object(sides.original, sides.modified, current, kind)?;
     if options.same_identity {
         check_identity(current, &expected)?;

@@ -65,7 +65,7 @@ pub fn find_kind(schema: &Schema, words: &[&str], api_version: Option<&str>) -> 
         (Reverse(qualifiers(gvk, rest)), rank)
     });
     best.map(|gvk| (gvk.clone(), 1 + qualifiers(&gvk, rest)))
-        .ok_or_else(|| unknown_kind(schema, &word, api_version))
+        .ok_or_else(|| unknown_kind(schema, words.first().copied().unwrap_or_default(), api_version))
 }
 
 /// Finds a kind by the exact plural in its REST API path, such as `deployments` in `apps/v1`.
@@ -198,7 +198,7 @@ fn unknown_kind(schema: &Schema, word: &str, api_version: Option<&str>) -> Diagn
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let help = did_you_mean(word, &names).filter(|_| api_version.is_none());
     error.help(
-        help.unwrap_or_else(|| "for custom resources, pass --schema or add the CRD to the build".into()),
+        help.unwrap_or_else(|| "for a custom resource, pass `--schema FILE` or `--schema cluster`".into()),
     )
 }
 

@@ -40,7 +40,11 @@ pub fn edit_kustomization(root: &Root, edit: &Edit, options: EditOptions) -> Res
     let name = find(root)?;
     let path = root.path().join(name);
     let shown = root.reader().shown(&path);
-    let bytes = root.reader().tree().read(&path).map_err(|error| read_error(shown.display(), &error))?;
+    let bytes = root
+        .reader()
+        .tree()
+        .read(&path)
+        .map_err(|error| read_error(format_args!("`{}`", shown.display()), &error))?;
     let before = decode(bytes)?;
     let id = root.reader().sources().add(shown.clone(), before.as_str());
     let parse = ParseOptions::default().with_comments().duplicate_keys(DuplicateKeys::LastWins);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use super::build::{self, BuildContext, Shared};
+use super::build::{self, BuildContext, SharedDirectories};
 use super::directory::Directories;
 use super::fetch::FetchWalk;
 use super::function::Functions;
@@ -61,7 +61,7 @@ pub struct Builder {
 struct Run {
     reader: Reader,
     /// Directories already read and built. `None` when there is only one target.
-    shared: Option<Shared>,
+    shared: Option<SharedDirectories>,
     locked_types: LockedTypes,
     /// The lock file found near the targets, if it was not named explicitly.
     nearest_lock: Option<PathBuf>,
@@ -351,7 +351,7 @@ impl Builder {
             schemas: &self.types,
             helm: &self.helm,
             functions: &self.functions,
-            shared: run.shared.as_ref(),
+            built_directories: run.shared.as_ref(),
             locked: Locked { types: &run.locked_types, origin },
         }
     }
@@ -374,7 +374,7 @@ impl Builder {
         }
         let (pins, locked_types) = self.pins(tree, file.as_deref())?;
         let reader = self.reader.with_remotes(self.reader.remotes().with_pins(pins));
-        let shared = (self.targets == Targets::Many).then(Shared::default);
+        let shared = (self.targets == Targets::Many).then(SharedDirectories::default);
         let nearest_lock = file.clone().filter(|_| self.options.lock == LockSource::Nearest);
         let run = Arc::new(Run { reader, shared, locked_types, nearest_lock });
         runs.insert(file.clone(), run.clone());
@@ -388,9 +388,10 @@ impl Builder {
             return Ok((pins, LockedTypes::default()));
         };
         let shown = self.reader.shown(file);
-        let text = tree
-            .read(file)
-            .map_err(|error| read_error(shown.display(), &error).help("create it with `kubectl smp lock`"))?;
+        let text = tree.read(file).map_err(|error| {
+            read_error(format_args!("`{}`", shown.display()), &error)
+                .help("create it with `kubectl smp lock`")
+        })?;
         let text = yaml::decode(text).map_err(|error| error.note(format!("in {}", shown.display())))?;
         let sources = self.reader.sources();
         let text = sources.add(&shown, text);

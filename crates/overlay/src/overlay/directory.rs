@@ -133,7 +133,7 @@ impl Directories<'_> {
         for object in objects {
             match resources.position(object.id()) {
                 Some(first) => {
-                    warnings.push(resources.duplicate(first, &object));
+                    warnings.push(resources.duplicate_error_with_help(first, &object));
                     twins.push(object);
                 }
                 None => warnings.extend(resources.append(object).err()),

@@ -184,7 +184,9 @@ impl Kustomization {
         *self.kind == "Component"
     }
 
-    /// Returns the paths of the files that its steps read, in addition to the targets of its entries.
+    /// Returns the paths of the other files that the build of this kustomization reads: patches, replacements, data of
+    /// generators, `configurations`, `crds`, `openapi` and values of charts. Resources, components and plugins are not
+    /// included.
     pub fn named_files(&self) -> impl Iterator<Item = Spanned<String>> {
         let lists = self.configurations.iter().chain(&self.crds).chain(self.openapi.get("path"));
         let merges = self.patches_strategic_merge.iter().filter(|patch| is_path_of_patch(patch));

@@ -462,6 +462,9 @@ impl FileFailure {
             HttpFailure::Unsupported => {
                 error.help("build the program with the feature `remote`, or use a local copy")
             }
+            HttpFailure::NoAnswer(_) => {
+                error.help("check the URL and the network, or use `--offline` if a copy is in the cache")
+            }
             _ => error,
         }
     }

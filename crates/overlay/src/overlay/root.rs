@@ -361,7 +361,9 @@ impl Root {
     /// Locates a path of the kustomization. Errors carry the location of the entry.
     fn locate(&self, path: &str, at: Span) -> Result<Located> {
         if path.is_empty() {
-            return Err(Diagnostic::error(Code::InvalidValue, "path is empty").at(at));
+            return Err(Diagnostic::error(Code::InvalidValue, "the path of this entry is empty")
+                .at(at)
+                .help("remove the entry, or add a path"));
         }
         self.directory.locate(path).map_err(|error| {
             if is_outside_error(&error) {
@@ -454,7 +456,7 @@ impl Root {
         let shown = self.reader.shown(path);
         let bytes = self.bytes_at(path).map_err(|failure| match failure {
             ReadFailure::Outside(real) => self.outside_root_error(&shown, &real),
-            ReadFailure::Io(error) => read_error(shown.display(), &error),
+            ReadFailure::Io(error) => read_error(format_args!("`{}`", shown.display()), &error),
         })?;
         let named = |d: Diagnostic| {
             Diagnostic::error(d.code(), format!("{}: {}", shown.display(), d.message())).help(
@@ -495,9 +497,9 @@ impl Root {
     fn file(&self, path: &str, at: Span) -> Result<PathBuf> {
         let found = self.locate(path, at)?;
         if found.is_directory() {
-            return Err(
-                Diagnostic::error(Code::Io, format!("`{path}` is a directory, expected a file")).at(at)
-            );
+            return Err(Diagnostic::error(Code::Io, format!("`{path}` is a directory, expected a file"))
+                .at(at)
+                .help("use the path of a file in the directory"));
         }
         self.check_located(path, &found).map_err(|d| d.at(at))?;
         Ok(found.into_path())

@@ -224,7 +224,7 @@ fn is_component(sources: &SourceMap, source: SourceId) -> bool {
 }
 
 fn entries_of(root: &Root) -> Result<Vec<DirectoryEntry>> {
-    root.directory().list().map_err(|error| read_error(root.shown().display(), &error))
+    root.directory().list().map_err(|error| read_error(format_args!("`{}`", root.shown().display()), &error))
 }
 
 fn is_kustomization_file(entry: &DirectoryEntry) -> bool {

@@ -362,7 +362,7 @@ impl PackageReader<'_> {
             let (executable, stamp) = (file.is_executable(), file.stamp());
             file.read().map(|content| FileBytes { content, executable, stamp })
         });
-        read.map_err(|error| read_error(path.display(), &error))
+        read.map_err(|error| read_error(format_args!("`{}`", path.display()), &error))
     }
 
     fn yaml(&self, relative: PathBuf, path: PathBuf, open: Opening) -> Result<PackageFile> {

@@ -1,5 +1,5 @@
-//! Checks of the files that the kustomizations of a package list. A merge can leave an entry without its file, or
-//! a file without its entry; `build` would not report the latter.
+//! Warns about references of kustomizations that a merge broke. A merge can leave an entry without its file, or a file
+//! without its entry; `build` would not report the latter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -20,38 +20,80 @@ pub(super) fn broken_references(
     dest: &Package,
     changed: &ChangedPackage,
 ) -> Vec<Diagnostic> {
-    let of_package = |package: &Package| {
-        let files = package.files().iter();
-        listed_paths(files.map(|file| (file.relative.as_path(), file.documents.as_slice())))
-    };
-    let (of_updated, before) = (of_package(updated), of_package(dest));
-    if of_updated.is_empty() && before.is_empty() {
+    let [updated, dest] = [updated, dest].map(PackagePaths::of_package);
+    if updated.listed.is_empty() && dest.listed.is_empty() {
         return Vec::new();
     }
-    let left: Vec<(&Path, Vec<Node>)> = changed.files.iter().filter_map(documents).collect();
-    let after = listed_paths(left.iter().map(|(path, documents)| (*path, documents.as_slice())));
-    let there = changed.files.iter().filter(|file| file.content.is_some());
-    let there: BTreeSet<PathBuf> = there.map(|file| file.relative.clone()).chain(dest.links()).collect();
-    let [in_updated, in_dest] = [updated, dest].map(|package| {
-        package.paths().map(Path::to_path_buf).chain(package.links()).collect::<BTreeSet<_>>()
-    });
-    let missing = after.iter().filter(|(path, _)| !contains_path(&there, path));
-    // A path that was already missing in dest is not reported.
-    let missing = missing.filter(|(path, _)| !before.contains_key(*path) || contains_path(&in_dest, path));
-    let missing = missing.map(|(path, by)| {
+    let merged = PackagePaths::after_merge(changed, &dest);
+    let missing = missing_files(&dest, &merged).map(|(path, by)| {
         format!("{} lists {}, which does not exist after the merge", by.display(), path.display())
     });
-    let is_unnamed = |path: &PathBuf| contains_path(&there, path) && !after.contains_key(path);
-    let was_built =
-        before.keys().filter(|path| contains_path(&in_dest, path) && !contains_path(&in_updated, path));
-    let would_be =
-        of_updated.keys().filter(|path| contains_path(&in_updated, path) && !contains_path(&in_dest, path));
-    let unnamed: BTreeSet<_> = was_built.chain(would_be).filter(|path| is_unnamed(path)).collect();
-    let unnamed = unnamed.into_iter();
-    let unnamed =
-        unnamed.map(|path| format!("{} is not listed by any kustomization after the merge", path.display()));
-    let warning = |message| Diagnostic::warning(Code::NoMatch, message);
-    missing.chain(unnamed).map(|message| warning(message).help("fix the kustomization")).collect()
+    let unlisted = unlisted_files(&updated, &dest, &merged)
+        .into_iter()
+        .map(|path| format!("{} is not listed by any kustomization after the merge", path.display()));
+    let warning = |message| Diagnostic::warning(Code::NoMatch, message).help("fix the kustomization");
+    missing.chain(unlisted).map(warning).collect()
+}
+
+/// The paths of one version of a package.
+struct PackagePaths {
+    /// The paths that its kustomizations list.
+    listed: ListedPaths,
+    files: BTreeSet<PathBuf>,
+    links: BTreeSet<PathBuf>,
+}
+
+impl PackagePaths {
+    fn of_package(package: &Package) -> Self {
+        let kustomizations = package.files().iter();
+        let links: BTreeSet<PathBuf> = package.links().collect();
+        Self {
+            listed: listed_paths(
+                kustomizations.map(|file| (file.relative.as_path(), file.documents.as_slice())),
+            ),
+            files: package.paths().map(Path::to_path_buf).chain(links.iter().cloned()).collect(),
+            links,
+        }
+    }
+
+    fn after_merge(changed: &ChangedPackage, dest: &Self) -> Self {
+        let kustomizations: Vec<(&Path, Vec<Node>)> = changed.files.iter().filter_map(documents).collect();
+        let files = changed.files.iter().filter(|file| file.content.is_some());
+        Self {
+            listed: listed_paths(
+                kustomizations.iter().map(|(path, documents)| (*path, documents.as_slice())),
+            ),
+            files: files.map(|file| file.relative.clone()).chain(dest.links.iter().cloned()).collect(),
+            links: dest.links.clone(),
+        }
+    }
+
+    fn has(&self, path: &Path) -> bool {
+        contains_path(&self.files, path)
+    }
+}
+
+/// Returns the listed paths that do not exist after the merge, each with the kustomization. A path that was already
+/// missing in dest is left out.
+fn missing_files<'p>(
+    dest: &'p PackagePaths,
+    merged: &'p PackagePaths,
+) -> impl Iterator<Item = (&'p PathBuf, &'p PathBuf)> {
+    let missing = merged.listed.iter().filter(|(path, _)| !merged.has(path));
+    missing.filter(|(path, _)| !dest.listed.contains_key(*path) || dest.has(path))
+}
+
+/// Returns the files that no kustomization lists after the merge, although one of dest listed them, or one of `updated`
+/// that adds them.
+fn unlisted_files<'p>(
+    updated: &'p PackagePaths,
+    dest: &'p PackagePaths,
+    merged: &PackagePaths,
+) -> BTreeSet<&'p PathBuf> {
+    let listed_in_dest = dest.listed.keys().filter(|path| dest.has(path) && !updated.has(path));
+    let listed_in_updated = updated.listed.keys().filter(|path| updated.has(path) && !dest.has(path));
+    let is_unlisted = |path: &&PathBuf| merged.has(path) && !merged.listed.contains_key(*path);
+    listed_in_dest.chain(listed_in_updated).filter(is_unlisted).collect()
 }
 
 /// Returns true if the path is a file or a directory that contains one.
@@ -83,11 +125,33 @@ fn listed_paths<'f>(files: impl Iterator<Item = (&'f Path, &'f [Node])>) -> List
 
 /// Returns the local paths that a kustomization lists.
 fn paths_in(kustomization: &Node) -> impl Iterator<Item = &str> {
-    let entries = |name: &str| kustomization.get(name).and_then(Node::as_list).into_iter().flatten();
-    let listed = KUSTOMIZATION_PATHS.into_iter().flat_map(entries).filter_map(Node::as_str);
-    let patches = entries("patches").filter_map(|patch| patch.get("path")?.as_str());
+    let entries = |name: &str| list_entries(kustomization, name);
+    let mut paths: Vec<&str> =
+        KUSTOMIZATION_PATHS.into_iter().flat_map(entries).filter_map(Node::as_str).collect();
+    for entry in entries("patches").chain(entries("replacements")) {
+        paths.extend(text(entry, "path"));
+    }
+    for entry in entries("configMapGenerator").chain(entries("secretGenerator")) {
+        let files = list_entries(entry, "files").filter_map(Node::as_str);
+        paths.extend(files.map(|file| file.split_once('=').map_or(file, |(_, path)| path)));
+        paths.extend(list_entries(entry, "envs").filter_map(Node::as_str).chain(text(entry, "env")));
+    }
+    for chart in entries("helmCharts") {
+        paths.extend(text(chart, "valuesFile"));
+        paths.extend(list_entries(chart, "additionalValuesFiles").filter_map(Node::as_str));
+    }
+    paths.extend(kustomization.get("openapi").and_then(|openapi| text(openapi, "path")));
     let is_local = |text: &&str| !text.contains(['\n', ':', '?']) && !text.starts_with("github.com/");
-    listed.chain(patches).filter(is_local)
+    paths.into_iter().filter(is_local)
+}
+
+fn text<'n>(map: &'n Node, field: &str) -> Option<&'n str> {
+    map.get(field)?.as_str()
+}
+
+/// Returns the entries of a list.
+fn list_entries<'n>(map: &'n Node, field: &str) -> impl Iterator<Item = &'n Node> + use<'n> {
+    map.get(field).and_then(Node::as_list).into_iter().flatten()
 }
 
 /// Returns the path without `.` and `..`, or `None` if it leaves the package.

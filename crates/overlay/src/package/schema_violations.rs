@@ -78,17 +78,19 @@ mod tests {
             ("spec: {replicas: two, paused: true}", &[]),
             ("spec: {replicas: 3.0, template: null}", &[]),
             ("spec: {replicas: three}", &[]),
-            ("spec: {paused: 'yes'}", &["spec.paused: this must be `true` or `false`, but is a string"]),
+            ("spec: {paused: 'yes'}", &["spec.paused: `paused` must be `true` or `false`, but is a string"]),
             ("spec: {paused: yes}", &[]),
             ("spec: {replcas: 3}", &["spec.replcas: unknown field `replcas`"]),
-            ("spec: {template: []}", &["spec.template: this must be a map, but is a list"]),
+            ("spec: {template: []}", &["spec.template: `template` must be a map, but is a list"]),
             (
                 "metadata: {annotations: {a: 1}, labels: {b: x}}",
-                &["metadata.annotations.a: this must be a string, but is an integer"],
+                &["metadata.annotations.a: `a` must be a string, but is an integer"],
             ),
             (
                 "spec: {template: {spec: {containers: [{env: [{value: 5}]}]}}}",
-                &["spec.template.spec.containers[0].env[0].value: this must be a string, but is an integer"],
+                &[
+                    "spec.template.spec.containers[0].env[0].value: `value` must be a string, but is an integer",
+                ],
             ),
             (
                 "spec: {template: {spec: {containers: [{resources: {limits: {cpu: 1, memory: 1.5Gi}}, livenessProbe: \

@@ -39,7 +39,7 @@ impl ResourceSet {
         let existing = self.position(id).or_else(|| self.by_former_id(id).next());
         let Some(existing) = existing else { return self.append(resource) };
         let help = "use `behavior: merge` or `behavior: replace` to change the existing resource";
-        Err(self.duplicate(existing, &resource).help(help))
+        Err(self.duplicate_error_with_help(existing, &resource).help(help))
     }
 
     /// Finds the resource that `merge` or `replace` changes: the one that has the id now, or else the only

@@ -41,7 +41,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 #[derive(Debug, Clone, Default)]
 pub struct ResourceSet {
     resources: Vec<Resource>,
-    indices: Indexes,
+    indexes: Indexes,
     copied: Copied,
     /// True if ids may have changed since the last check that they are distinct.
     ids_changed: bool,
@@ -82,7 +82,7 @@ impl ResourceSet {
     /// Returns all resources, to change, sort or filter them. [`ResourceSet::check_ids`] finds ids that
     /// became equal.
     pub fn resources_mut(&mut self) -> &mut Vec<Resource> {
-        self.indices = Indexes::default();
+        self.indexes = Indexes::default();
         self.ids_changed = true;
         if let Some(changes) = &mut self.changes {
             changes.mark_all();
@@ -148,7 +148,7 @@ impl ResourceSet {
             changes.mark(position, touched);
         }
         if *resource.id() != id || *resource.previous != *previous {
-            self.indices.add(position, resource);
+            self.indexes.add(position, resource);
             self.ids_changed = true;
         }
         Some(done)
@@ -161,14 +161,14 @@ impl ResourceSet {
         }
     }
 
-    /// Removes the resources for which `is_dropped` returns true. The last write of the value at `path`
-    /// counts as the cause.
-    pub fn remove_for(&mut self, path: &[&str], is_dropped: impl Fn(&Resource) -> bool) {
+    /// Removes the resources for which `is_dropped` returns true. The last write of the value at
+    /// `cause_path` counts as the cause.
+    pub fn remove_where(&mut self, cause_path: &[&str], is_dropped: impl Fn(&Resource) -> bool) {
         let dropped: Vec<Resource> =
             self.resources_mut().extract_if(.., |resource| is_dropped(resource)).collect();
         let Some(changes) = &mut self.changes else { return };
         for resource in dropped {
-            let writes = resource.history.as_deref().and_then(|history| history.writes_at(path));
+            let writes = resource.history.as_deref().and_then(|history| history.writes_at(cause_path));
             let by = writes.and_then(|writes| writes.first()).map(|last| last.by.clone());
             changes.add_deleted_by(resource, by);
         }
@@ -183,7 +183,7 @@ impl ResourceSet {
     }
 
     fn drop_empty(&mut self) {
-        self.indices = Indexes::default();
+        self.indexes = Indexes::default();
         let positions: Vec<usize> = (0..self.len()).filter(|&i| self.resources[i].is_empty()).collect();
         let gone: Vec<Resource> = self.resources.extract_if(.., |resource| resource.is_empty()).collect();
         if let Some(changes) = &mut self.changes {
@@ -246,29 +246,29 @@ impl ResourceSet {
     /// Returns the position of the resource that has this id now.
     #[must_use]
     pub fn position(&self, id: &ResId) -> Option<usize> {
-        let has_it = |i: &usize| self.resources.get(*i).is_some_and(|r| r.id() == id);
-        self.indices.by_id(&self.resources, id).iter().copied().rfind(has_it)
+        let has_it = |i: &usize| self.is_match(*i, |r| r.id() == id);
+        self.indexes.by_id(&self.resources, id).iter().copied().rfind(has_it)
     }
 
     /// Returns true if another resource has the same id as the one at a position.
     #[must_use]
     pub fn shares_id(&self, position: usize) -> bool {
         let Some(id) = self.resources.get(position).map(Resource::id) else { return false };
-        let same = self.indices.by_id(&self.resources, id).iter().filter(|&&i| i != position);
+        let same = self.indexes.by_id(&self.resources, id).iter().filter(|&&i| i != position);
         same.copied().any(|i| self.is_match(i, |r| r.id() == id))
     }
 
     /// Returns the ascending positions of all resources that once had this id.
     pub fn by_former_id(&self, id: &ResId) -> impl Iterator<Item = usize> {
         let had_it = move |i: &usize| self.is_match(*i, |r| r.previous.contains(id));
-        self.indices.by_former_id(&self.resources, id).iter().copied().filter(had_it)
+        self.indexes.by_former_id(&self.resources, id).iter().copied().filter(had_it)
     }
 
     /// Returns the ascending positions of all resources that have or had this id.
     #[must_use]
     pub fn by_any_id(&self, id: &ResId) -> Vec<usize> {
         let has_it = |i: &usize| self.is_match(*i, |r| r.id() == id);
-        let now = self.indices.by_id(&self.resources, id).iter().copied().filter(has_it);
+        let now = self.indexes.by_id(&self.resources, id).iter().copied().filter(has_it);
         let mut positions: Vec<usize> = now.chain(self.by_former_id(id)).collect();
         positions.sort_unstable();
         positions.dedup();
@@ -278,7 +278,7 @@ impl ResourceSet {
     /// Returns the ascending positions of all resources that have or had this name.
     pub fn by_name(&self, name: &str) -> impl Iterator<Item = usize> {
         let has_it = move |i: &usize| self.is_match(*i, |r| r.ids().any(|id| id.name == name));
-        self.indices.by_name(&self.resources, name).iter().copied().filter(has_it)
+        self.indexes.by_name(&self.resources, name).iter().copied().filter(has_it)
     }
 
     /// Returns the ascending positions of all resources that match a selector.
@@ -298,8 +298,8 @@ impl ResourceSet {
     ) -> Vec<usize> {
         let fits = |i: &usize| self.is_match(*i, &fits);
         let candidates = match (name, kind) {
-            (Some(name), _) => self.indices.by_name(&self.resources, name),
-            (None, Some(kind)) => self.indices.by_kind(&self.resources, kind),
+            (Some(name), _) => self.indexes.by_name(&self.resources, name),
+            (None, Some(kind)) => self.indexes.by_kind(&self.resources, kind),
             (None, None) => return (0..self.len()).filter(fits).collect(),
         };
         candidates.iter().copied().filter(fits).collect()
@@ -321,9 +321,9 @@ impl ResourceSet {
     /// The id exists in the set. The error has both locations.
     pub fn append(&mut self, resource: Resource) -> Result<()> {
         if let Some(i) = self.position(resource.id()) {
-            return Err(self.duplicate(i, &resource));
+            return Err(self.duplicate_error_with_help(i, &resource));
         }
-        self.indices.add(self.resources.len(), &resource);
+        self.indexes.add(self.resources.len(), &resource);
         if let Some(changes) = self.changes.as_mut().filter(|_| resource.history.is_none()) {
             changes.mark(self.resources.len(), Touched::All);
         }
@@ -374,8 +374,8 @@ impl ResourceSet {
         Ok(())
     }
 
-    /// Creates the error for a resource that has the id of the resource at a position.
-    pub(crate) fn duplicate(&self, first: usize, second: &Resource) -> Diagnostic {
+    /// Creates the error for a resource that has the id of the resource at a position, with the usual help.
+    pub(crate) fn duplicate_error_with_help(&self, first: usize, second: &Resource) -> Diagnostic {
         self.duplicate_error(first, second)
             .help("rename or remove one of them, or make the second one a patch of the first")
     }
@@ -402,8 +402,8 @@ impl ResourceSet {
 /// The number of resources that one task changes.
 pub(crate) const CHUNK_SIZE: usize = 64;
 
-/// Returns true if a step on this number of resources is faster in parallel. Within a task it is not: other targets
-/// keep all processors busy.
+/// Returns true if a step on this number of resources is faster in parallel. Within the thread pool it never is: other
+/// targets keep all processors busy.
 pub(crate) fn is_worth_threads(resources: usize) -> bool {
     resources >= 4 * CHUNK_SIZE && rayon::current_thread_index().is_none()
 }

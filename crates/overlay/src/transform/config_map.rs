@@ -96,10 +96,7 @@ mod tests {
         let messages: Vec<_> = warnings.iter().map(Diagnostic::message).collect();
         assert_eq!(
             messages,
-            [
-                "the API server will reject the key of a literal of `a`",
-                "unknown generator behavior `mrege`, using `create`"
-            ]
+            ["the key of this literal is invalid", "unknown generator behavior `mrege`, using `create`"]
         );
     }
 }

@@ -187,7 +187,9 @@ impl ImageNames<'_> {
         let name = &image.name.value;
         if name.is_empty() {
             let message = "the entry of `images` has no `name` and has no effect";
-            return Diagnostic::warning(Code::UnmatchedImage, message).at(image.location());
+            return Diagnostic::warning(Code::UnmatchedImage, message)
+                .at(image.location())
+                .help("set `name` to the image name of the manifests, such as `nginx`");
         }
         let message = format!("no image matches `{name}`");
         let warning = Diagnostic::warning(Code::UnmatchedImage, message).at(image.name.span);

@@ -29,14 +29,15 @@ pub fn replicas(
     specs: &FieldSpecs,
     schema: &Schema,
 ) -> Result<()> {
-    let (mut problems, mut names) = (Problems::default(), None);
+    let (mut problems, mut known_names) = (Problems::default(), None);
     for replica in counts {
         let is_match =
             |id: &ResId| id.name == *replica.name && specs.as_slice().iter().any(|s| s.selects(&id.gvk));
+        // Resources of any kind are examined; `is_match` checks the kind.
         let matching = set.find(Some(&replica.name), None, |resource| resource.ids().any(is_match));
         if matching.is_empty() {
-            let names = names.get_or_insert_with(|| names_with_replicas(specs, set));
-            problems.add(no_match_error(replica, specs, names));
+            let known_names = known_names.get_or_insert_with(|| names_with_replicas(specs, set));
+            problems.add(no_match_error(replica, specs, known_names));
             continue;
         }
         let text = format_smolstr!("{}", *replica.count);
@@ -48,6 +49,7 @@ pub fn replicas(
                 resource.sync(schema);
                 Ok(())
             });
+            // `find` returned the position, so `update` has a result.
             problems.ok_or_add(done.unwrap_or(Ok(())));
         }
     }

@@ -200,7 +200,7 @@ fn contents(set: &ResourceSet, vars: &VarSet, likely: &Suggestions<'_>) -> Resul
             let error = Diagnostic::error(Code::NoMatch, message).at(at).field("vars");
             match likely.suggestion(set, &id) {
                 Some(likely) => error.help(likely),
-                None => error,
+                None => error.help(format!("correct `objref`, or add the {} to the build", id.gvk.kind)),
             }
         })?;
         let path = if var.field.field_path.is_empty() { "metadata.name" } else { &var.field.field_path };

@@ -43,7 +43,7 @@ impl Access {
             let message = "requests of web pages and for other hosts are refused";
             return Some(service::failed(&Failure::new(403, "Forbidden", message)));
         }
-        let is_open = crate::discovery::health(request.uri().path());
+        let is_open = crate::discovery::is_health_path(request.uri().path());
         let given = header(AUTHORIZATION).and_then(|text| text.strip_prefix("Bearer "));
         if is_open || given == Some(self.token.as_str()) {
             return None;

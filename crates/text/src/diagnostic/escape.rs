@@ -15,10 +15,15 @@ pub(crate) fn is_display_control(c: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// Returns true if a text contains control characters or may contain a CI command (`##name[`).
+pub(super) fn may_need_escape(text: &str) -> bool {
+    let is_printable_ascii = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    text.contains("##") || (!is_printable_ascii && text.chars().any(is_display_control))
+}
+
 /// Escapes control characters as YAML does (`\n`, `\x1b`, `\u202e`), and the `##name[` of a CI command.
 pub fn escaped(text: &str) -> Cow<'_, str> {
-    let is_ascii = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
-    if (is_ascii || !text.chars().any(is_display_control)) && !text.contains("##") {
+    if !may_need_escape(text) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 8);

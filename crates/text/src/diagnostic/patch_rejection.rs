@@ -1,6 +1,6 @@
 //! The statuses with which an API server rejects patches.
 
-/// The HTTP status with which an API server rejects a patch. A code that stands for several statuses carries it.
+/// The HTTP status with which an API server rejects a patch. Diagnostic codes that cover several statuses contain it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PatchRejection {
     /// 400: the request body is not a patch of the declared type.

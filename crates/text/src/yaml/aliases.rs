@@ -13,7 +13,8 @@ use crate::source::Reading;
 #[derive(Default)]
 struct AliasState {
     anchored: FxHashMap<usize, Range<usize>>,
-    found: FxHashMap<usize, Range<usize>>,
+    /// The scalar of each alias, by the position of the alias.
+    aliases: FxHashMap<usize, Range<usize>>,
 }
 
 impl Receiver for AliasState {
@@ -27,7 +28,7 @@ impl Receiver for AliasState {
             }
             Event::Alias(anchor) => {
                 let scalar = self.anchored.get(&anchor).cloned();
-                self.found.extend(scalar.map(|scalar| (position.range.start, scalar)));
+                self.aliases.extend(scalar.map(|scalar| (position.range.start, scalar)));
             }
             Event::DocumentEnd => self.anchored.clear(),
             _ => {}
@@ -41,7 +42,7 @@ impl Receiver for AliasState {
 pub fn resolve_scalar_aliases(text: &str) -> FxHashMap<usize, Range<usize>> {
     let options = EventOptions::manifests(CommentEvents::Skipped, Reading::Kustomize);
     let read = read_events(text, options, AliasState::default);
-    read.map(|aliases| aliases.found).unwrap_or_default()
+    read.map(|state| state.aliases).unwrap_or_default()
 }
 
 #[cfg(test)]

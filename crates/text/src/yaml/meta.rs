@@ -30,11 +30,11 @@ pub enum Tag {
     /// No tag: the text of a plain scalar decides its type, other scalars are strings.
     #[default]
     None,
-    /// No tag, for a scalar that a program created or changed. It is printed like [`Tag::None`]. Until then it
-    /// counts as a string in kustomize, and never as null.
+    /// No tag, for a scalar that a transformer set. While the build runs it is a string and never null, as in kustomize;
+    /// the output decides its type by its text.
     Undecided,
-    /// No tag, for a number that a program set in place of a quoted scalar. It is printed as a string, although
-    /// in kustomize it has the type of its text until then.
+    /// No tag, for a number that a transformer wrote over a quoted scalar: typed by its text during the build, as in
+    /// kustomize, and printed with quotes.
     Quoted,
     /// `!!str`, or a string that a program created: never mistaken for a number.
     Str,
@@ -79,8 +79,8 @@ pub struct Meta {
     pub tag: Tag,
     /// Set if the value comes from an alias (`*name`) or was merged through `<<`.
     pub is_aliased: bool,
-    /// Group number of a scalar, or 0. Scalars of one resource with the same number are one value; see module
-    /// `resource`.
+    /// The group of scalars that kustomize keeps in one shared node, so that a change of one changes all; 0 for none. See
+    /// `resource::shared`.
     pub shared_group: u8,
     /// Comments; most nodes have none.
     pub comments: Option<Box<Comments>>,

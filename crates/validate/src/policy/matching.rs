@@ -1,6 +1,6 @@
 //! Matching of policies and bindings: the resources, objects and namespaces that they select.
 
-use super::created::{CreateRequest, labels, list, text};
+use super::create_request::{CreateRequest, labels, list, text};
 use crate::labels::{selects, selects_by};
 use smp_text::yaml::{Map, Node};
 

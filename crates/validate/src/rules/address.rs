@@ -43,7 +43,7 @@ fn slice(subject: Subject<'_>, violations: &mut RuleViolations) {
         for (k, address) in addresses.into_iter().flatten().enumerate() {
             if !is_address(address.as_str().unwrap_or_default()) {
                 let path = [Field("endpoints"), Entry(i), Field("addresses"), Entry(k)];
-                violations.report_path(subject, &path, "this must be an address of type `addressType`");
+                violations.report_path(subject, &path, "must be an address of type `addressType`");
             }
         }
     }

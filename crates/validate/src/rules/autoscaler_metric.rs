@@ -46,7 +46,7 @@ fn source(subject: Subject<'_>, violations: &mut RuleViolations) {
         return violations.report_field(
             subject,
             "type",
-            "this must be `Resource`, `ContainerResource`, `Pods`, `Object` or `External`",
+            "must be `Resource`, `ContainerResource`, `Pods`, `Object` or `External`",
         );
     };
     if subject.get(source).is_none() || subject.count(&SOURCES) != 1 {
@@ -71,6 +71,6 @@ fn source(subject: Subject<'_>, violations: &mut RuleViolations) {
 
 fn target(subject: Subject<'_>, violations: &mut RuleViolations) {
     if !matches!(subject.text_or_empty("type"), "Utilization" | "Value" | "AverageValue") {
-        violations.report_field(subject, "type", "this must be `Utilization`, `Value` or `AverageValue`");
+        violations.report_field(subject, "type", "must be `Utilization`, `Value` or `AverageValue`");
     }
 }

@@ -5,7 +5,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "data-key",
         meaning: "A key of a ConfigMap or Secret is invalid, or is in both `data` and `binaryData`.",
-        remedy: "Use letters, digits, `-`, `_` and `.`, and each key in one of the two fields only.",
+        remedy: "Use at most 253 letters, digits, `-`, `_` and `.`, but not `.` or a key that begins with `..`. Use each key in one of the two fields only.",
     },
     why: "Keys become file names when the object is mounted.",
     documentation: "https://kubernetes.io/docs/concepts/configuration/configmap/#configmap-object",
@@ -17,20 +17,21 @@ data: {conf/mode: \"yes\"}
 ",
     fix: ("conf/mode:", "conf.mode:"),
     checks: &[
-        (
-            "ConfigMapKeySelector key; SecretKeySelector key",
-            Check::RequiredString((is_data_key, "a key of alphanumeric characters, `-`, `_` or `.`")),
-        ),
+        ("ConfigMapKeySelector key; SecretKeySelector key", Check::RequiredString((is_data_key, KEY))),
         ("ConfigMap data binaryData; Secret data stringData", Check::Field(keys)),
         ("ConfigMap", Check::Type(duplicates)),
     ],
     ..ValidationRule::DEFAULT
 };
 
+/// The format of keys.
+const KEY: &str =
+    "a name of at most 253 letters, digits, `-`, `_` and `.`, other than `.`, that does not begin with `..`";
+
 fn keys(subject: Subject<'_>, field: &str, violations: &mut RuleViolations) {
     for key in subject.entries(field).iter().map(|entry| &entry.key).filter(|key| !is_data_key(&key.text)) {
-        let message = "a key must consist of alphanumeric characters, `-`, `_` or `.`";
-        violations.report_at(&[Field(field), Field(&key.text)], key.meta.span, message);
+        let path = [Field(field), Field(&key.text)];
+        violations.report_at(&path, key.meta.span, format!("the key must be {KEY}"));
     }
 }
 

@@ -23,26 +23,23 @@ spec:
 ",
     fix: ("widgets", "widgets.example.com"),
     checks: &[
-        (
-            "APIService",
-            Check::Type(|subject, violations| name(subject, &["spec", "version"], "version", violations)),
-        ),
+        ("APIService", Check::Type(|subject, violations| name(subject, &["spec", "version"], violations))),
         (
             "CustomResourceDefinition",
             Check::Type(|subject, violations| {
-                name(subject, &["spec", "names", "plural"], "plural", violations);
+                name(subject, &["spec", "names", "plural"], violations);
             }),
         ),
     ],
     ..ValidationRule::DEFAULT
 };
 
-fn name(subject: Subject<'_>, first: &[&str], field: &str, violations: &mut RuleViolations) {
+fn name(subject: Subject<'_>, first: &[&str], violations: &mut RuleViolations) {
     let text = |path: &[&str]| subject.node.get_path(path).and_then(Node::as_str).unwrap_or_default();
     let name = format!("{}.{}", text(first), text(&["spec", "group"]));
     if subject.is_object && text(&["metadata", "name"]) != name {
         let at = subject.node.get_path(&["metadata", "name"]).unwrap_or(subject.node).span();
-        let message = format!("the name must be `{field}.group`");
+        let message = format!("the name must be `{name}` (`{}` + `.` + `spec.group`)", first.join("."));
         violations.report_at(&[Field("metadata"), Field("name")], at, message);
     }
 }

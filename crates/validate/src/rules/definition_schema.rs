@@ -144,7 +144,7 @@ impl<'n> SchemaOfDefinition<'n, '_> {
                 self.keyword(schema, KEYWORD, "may be set only if the type is `object`");
             }
             Some("atomic" | "granular") | None => {}
-            Some(_) => self.keyword(schema, KEYWORD, "this must be one of `atomic`, `granular`"),
+            Some(_) => self.keyword(schema, KEYWORD, "must be one of `atomic`, `granular`"),
         }
     }
 
@@ -157,14 +157,14 @@ impl<'n> SchemaOfDefinition<'n, '_> {
                 self.keyword(schema, KEYWORD, "may be set only if the type is `array`");
             }
             Some("map") if !has_keys => {
-                self.keyword(schema, KEYS, format!("required if `{KEYWORD}` is `map`"));
+                self.keyword(schema, KEYS, format!("is required if `{KEYWORD}` is `map`"));
             }
             Some("map") => self.keys(schema, KEYS),
             Some("atomic" | "set") | None if has_keys => {
                 self.keyword(schema, KEYS, format!("may be set only if `{KEYWORD}` is `map`"));
             }
             Some("atomic" | "set") | None => {}
-            Some(_) => self.keyword(schema, KEYWORD, "this must be one of `atomic`, `set`, `map`"),
+            Some(_) => self.keyword(schema, KEYWORD, "must be one of `atomic`, `set`, `map`"),
         }
     }
 
@@ -191,7 +191,7 @@ impl<'n> SchemaOfDefinition<'n, '_> {
 
     fn pattern(&mut self, schema: &'n Node) {
         if let Some(why) = word(schema, "pattern").and_then(regexp::rejection_reason) {
-            self.keyword(schema, "pattern", format!("not a valid regular expression: {why}"));
+            self.keyword(schema, "pattern", format!("is not a valid regular expression: {why}"));
         }
     }
 

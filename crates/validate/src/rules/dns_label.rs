@@ -59,7 +59,7 @@ fn check_claim_names(subject: Subject<'_>, violations: &mut RuleViolations) {
         let name = claim.get_path(&["metadata", "name"]).and_then(Node::as_str);
         if name.is_some_and(|text| !is_dns_label(text)) {
             let path = [Field("volumeClaimTemplates"), Entry(i), Field("metadata"), Field("name")];
-            violations.report_path(subject, &path, format!("this must be {}", LABEL.1));
+            violations.report_path(subject, &path, format!("must be {}", LABEL.1));
         }
     }
 }

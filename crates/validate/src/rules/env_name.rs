@@ -8,7 +8,8 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         remedy: "Use printable ASCII characters without `=`.",
     },
     why: "The container runtime passes variables as `NAME=value`, so a name with `=` cannot be passed. The \
-          API server rejects it and other characters that are not printable ASCII.",
+          API server rejects `=` and all characters that are not printable ASCII. Before Kubernetes 1.32 it also \
+          rejects all but letters, digits, `-`, `_` and `.`, and names that begin with a digit.",
     documentation: "https://kubernetes.io/docs/tasks/inject-data-application/define-environment-variable-container/",
     example: container!("env: [{name: \"MODE=A\", value: prod}]"),
     fix: ("\"MODE=A\"", "MODE_A"),

@@ -1,5 +1,6 @@
 use super::prelude::*;
 use crate::quantity::Quantity;
+use crate::rule::quoted;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
@@ -44,7 +45,11 @@ fn source(subject: Subject<'_>, violations: &mut RuleViolations) {
     let path = subject.get("fieldRef").map_or("", |field| text_of(field, "fieldPath"));
     let is_entry = path.starts_with("metadata.annotations['") || path.starts_with("metadata.labels['");
     if !path.is_empty() && !is_entry && !FIELDS.split(' ').any(|known| known == path) {
-        let message = "unsupported field path";
+        let known: Vec<&str> = FIELDS.split(' ').collect();
+        let message = format!(
+            "`{path}` is not a field of the downward API: use {}, `metadata.labels['KEY']` or `metadata.annotations['KEY']`",
+            quoted(&known)
+        );
         violations.report_path(subject, &[Field("fieldRef"), Field("fieldPath")], message);
     }
 }
@@ -68,6 +73,6 @@ fn divisor(subject: Subject<'_>, violations: &mut RuleViolations) {
     };
     let amount = Quantity::parse(divisor);
     if !possible.split(", ").any(|text| Quantity::parse(text) == amount) {
-        violations.report_field(subject, "divisor", format!("this must be one of {possible}"));
+        violations.report_field(subject, "divisor", format!("must be one of {possible}"));
     }
 }

@@ -7,9 +7,8 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         remedy: "Add `rules` or a `defaultBackend`. Each backend needs either a `service` with the name or number \
           of a port, or a `resource`.",
     },
-    why: "The API server rejects the Ingress, so a new version of it does not reach the cluster. This also \
-          holds for an Ingress that only requests a certificate or an address: a controller cannot add the \
-          backend later.",
+    why: "An Ingress needs a `defaultBackend` or at least one rule, even if a controller such as cert-manager or \
+          external-dns is its only reader.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/ingress/#the-ingress-resource",
     example: "\
 apiVersion: networking.k8s.io/v1
@@ -35,7 +34,7 @@ spec: {ports: [{port: 80}]}
 
 fn ingress(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.list("rules").is_empty() && subject.get("defaultBackend").is_none() {
-        violations.report_value(subject, "either `defaultBackend` or `rules` must be specified");
+        violations.report_value(subject, "must have `defaultBackend` or `rules`");
     }
 }
 

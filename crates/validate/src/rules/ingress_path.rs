@@ -45,10 +45,6 @@ fn path(subject: Subject<'_>, violations: &mut RuleViolations) {
             violations.report_field(subject, "path", "must not contain `//`, `/./`, `/../` or `%2f`");
         }
     } else if kind.is_empty() && subject.get("pathType").is_some() {
-        violations.report_field(
-            subject,
-            "pathType",
-            "this must be `Exact`, `Prefix` or `ImplementationSpecific`",
-        );
+        violations.report_field(subject, "pathType", "must be `Exact`, `Prefix` or `ImplementationSpecific`");
     }
 }

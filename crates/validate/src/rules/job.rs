@@ -6,8 +6,8 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "Fields of a Job contradict each other.",
         remedy: "Set `completions` for an indexed Job, and remove `selector`.",
     },
-    why: "An indexed Job needs the number of indexes. The Job controller generates the selector; one that is copied \
-          from a running Job would match Pods of another Job.",
+    why: "An indexed Job needs the number of indexes. The API server generates the selector of a Job. It rejects a \
+          selector that is copied from another Job, unless `manualSelector` is true.",
     documentation: "https://kubernetes.io/docs/concepts/workloads/controllers/job/",
     example: "\
 apiVersion: batch/v1
@@ -27,7 +27,7 @@ spec:
 
 fn job(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.text("completionMode") == Some("Indexed") && subject.get("completions").is_none() {
-        violations.report_field(subject, "completions", "required if `completionMode` is `Indexed`");
+        violations.report_field(subject, "completions", "is required if `completionMode` is `Indexed`");
     }
     let is_rejected = |selector: &Node| {
         subject.kind() == "CronJob" || (selects_something(selector) && !subject.is_true("manualSelector"))
@@ -36,7 +36,7 @@ fn job(subject: Subject<'_>, violations: &mut RuleViolations) {
         violations.report_field(
             subject,
             "selector",
-            "must not be set: the Job controller generates the selector",
+            "must not be set: the API server generates the selector",
         );
     }
 }

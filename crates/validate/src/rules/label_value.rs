@@ -5,10 +5,9 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "label-value",
         meaning: "The value of a label contains invalid characters or is too long.",
-        remedy: "Use at most 63 letters, digits, `-`, `_` and `.`. Put other texts in an annotation.",
+        remedy: "Use at most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends. Put other texts in an annotation.",
     },
-    why: "Label values are indexed for selectors, so they are short and must start and end with an alphanumeric \
-          character. Git branch names and timestamps are typical offenders.",
+    why: "Label values are indexed for selectors, so they are short. Git branch names and timestamps are typical offenders.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set",
     example: "\
 apiVersion: v1
@@ -25,7 +24,7 @@ data: {mode: prod}
 pub(super) const LABELS: &str = "LabelSelector matchLabels; ObjectMeta labels; PodSpec nodeSelector; \
                                  ReplicationControllerSpec selector; Scheduling nodeSelector; ServiceSpec selector";
 
-const MESSAGE: &str = "a label value must consist of at most 63 alphanumeric characters, `-`, `_` or `.`";
+const MESSAGE: &str = "a label value must have at most 63 letters, digits, `-`, `_` or `.`, and begin and end with a letter or digit";
 
 fn is_wrong(value: &Node) -> bool {
     value.as_str().is_some_and(|text| !is_label_value(text))

@@ -7,8 +7,8 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "The values of a LimitRange are not in ascending order.",
         remedy: "Use values in the order `min` <= `defaultRequest` <= `default` <= `max`.",
     },
-    why: "With contradicting defaults, no container without explicit resources could be created in the namespace. \
-          Limits of type `Pod` have no defaults.",
+    why: "If `min` is above `max`, no container can satisfy the LimitRange. If a default is above `max`, containers \
+          without explicit resources are rejected. `default` and `defaultRequest` are not allowed for the type `Pod`.",
     documentation: "https://kubernetes.io/docs/concepts/policy/limit-range/",
     example: "\
 apiVersion: v1

@@ -187,7 +187,7 @@ impl Check {
                     violations.report_path(
                         subject,
                         &[PathStep::Field(field), PathStep::Entry(i)],
-                        format!("this must be {expected}"),
+                        format!("must be {expected}"),
                     );
                 }
             }
@@ -205,16 +205,16 @@ impl Check {
         let is_empty = text == Some("");
         match self {
             Self::OptionalString((form, expected)) | Self::RequiredString((form, expected)) => {
-                text.filter(|text| !is_empty && !form(text)).map(|_| format!("this must be {expected}"))
+                text.filter(|text| !is_empty && !form(text)).map(|_| format!("must be {expected}"))
             }
             Self::AnyString((form, expected)) => {
-                text.filter(|text| !form(text)).map(|_| format!("this must be {expected}"))
+                text.filter(|text| !form(text)).map(|_| format!("must be {expected}"))
             }
-            Self::OneOf(words) => text
-                .filter(|text| !words.contains(text))
-                .map(|_| format!("this must be one of {}", quoted(words))),
+            Self::OneOf(words) => {
+                text.filter(|text| !words.contains(text)).map(|_| format!("must be one of {}", quoted(words)))
+            }
             Self::IntRange(least, most) => int(value?.resolve().and_then(integer)?, least, most),
-            Self::NonEmptyString => is_empty.then(|| "this must not be empty".into()),
+            Self::NonEmptyString => is_empty.then(|| "must not be empty".into()),
             Self::NonEmpty => {
                 let is_empty =
                     value?.as_list().is_some_and(Vec::is_empty) || value?.as_map().is_some_and(Map::is_empty);
@@ -230,8 +230,8 @@ fn int(number: i128, least: i64, most: i64) -> Option<String> {
     match (least, most) {
         _ if (i128::from(least)..=i128::from(most)).contains(&number) => None,
         (0 | 1, 65535) => Some("must be a port between 1 and 65535".into()),
-        (least, i64::MAX) => Some(format!("this must be at least {least}")),
-        (least, most) => Some(format!("this must be between {least} and {most}")),
+        (least, i64::MAX) => Some(format!("must be at least {least}")),
+        (least, most) => Some(format!("must be between {least} and {most}")),
     }
 }
 

@@ -34,7 +34,7 @@ spec:
 fn peer(subject: Subject<'_>, violations: &mut RuleViolations) {
     let selects = subject.count(&["podSelector", "namespaceSelector"]) > 0;
     if selects == subject.get("ipBlock").is_some() {
-        let message = "must specify either `ipBlock`, or `podSelector` and `namespaceSelector`";
+        let message = "must be either an `ipBlock`, or a `podSelector`, a `namespaceSelector` or both";
         violations.report_value(subject, message);
     }
 }

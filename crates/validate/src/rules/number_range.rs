@@ -9,9 +9,10 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "Counts and durations must not be negative, and file modes, \
           weights, timeouts and user IDs have narrower limits. A file mode without a leading zero, such as \
-          `644`, is a frequent mistake.",
+          `644`, is a frequent mistake. The API server accepts a negative `terminationGracePeriodSeconds`, but treats it as 1, \
+          so that is a warning.",
     documentation: "https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#lifecycle",
-    example: pod!("terminationGracePeriodSeconds: -30"),
+    example: pod!("activeDeadlineSeconds: -30"),
     fix: ("-30", "30"),
     checks: &[
     (
@@ -22,7 +23,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         JobSpec parallelism completions activeDeadlineSeconds backoffLimit backoffLimitPerIndex maxFailedIndexes
             ttlSecondsAfterFinished;
         LeaseSpec leaseTransitions; PodDisruptionBudgetSpec minAvailable maxUnavailable;
-        PodSpec terminationGracePeriodSeconds;
         Probe initialDelaySeconds periodSeconds timeoutSeconds successThreshold failureThreshold;
         ReplicaSetSpec replicas minReadySeconds; ReplicationControllerSpec replicas;
         RollingUpdateDaemonSet maxSurge maxUnavailable; RollingUpdateDeployment maxSurge maxUnavailable;
@@ -64,6 +64,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         Check::AnyString((is_percentage, "a number or a percentage such as `25%`")),
     ),
     ("Container", Check::Type(successes)),
+    ("PodSpec", Check::Type(grace_period)),
     ],
     ..ValidationRule::DEFAULT
 };
@@ -71,6 +72,15 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
 fn is_percentage(text: &str) -> bool {
     let digits = text.strip_suffix('%').unwrap_or_default();
     !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Warns about a negative grace period.
+fn grace_period(subject: Subject<'_>, violations: &mut RuleViolations) {
+    let field = "terminationGracePeriodSeconds";
+    if subject.int(field).is_some_and(|seconds| seconds < 0) {
+        violations.report_field(subject, field, "is negative, and is treated as 1");
+        violations.only_warn();
+    }
 }
 
 /// Checks that only readiness probes require more than one success.

@@ -5,7 +5,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "object-name",
         meaning: "The name of an object or of its namespace is missing or invalid.",
-        remedy: "Use lowercase letters, digits and `-`. Most kinds also allow `.`.",
+        remedy: "Use lowercase letters, digits and `-`, with a letter or digit at both ends. Most kinds also allow `.`.",
     },
     why: "Names are part of URLs, and of DNS names for some kinds. Services, Namespaces and StatefulSets allow 63 \
           characters, CronJobs 52, and most other kinds 253. This includes prefixes and suffixes of overlays.",
@@ -20,22 +20,34 @@ data: {mode: prod}
     ..ValidationRule::DEFAULT
 };
 
-/// Returns the maximum length, the format and the description of the names of a kind.
+/// The remedy for names that must be DNS labels.
+const LABEL: &str = "use lowercase letters, digits and `-`, at most 63 characters, beginning and ending with a letter or digit";
+
+/// The remedy for names that must be DNS subdomains.
+const SUBDOMAIN: &str = "use lowercase letters, digits, `-` and `.`, at most 253 characters, with a letter or digit at both \
+                         ends of each part between dots";
+
+/// The remedy for names of CronJobs.
+const CRON_JOB: &str = "use lowercase letters, digits, `-` and `.`, at most 52 characters, with a letter or digit at both \
+                        ends of each part between dots";
+
+/// Returns the maximum length, the format and the remedy for names of a kind.
 fn name_form(kind: &str, object: &Node) -> (usize, fn(&str) -> bool, &'static str) {
-    const LABEL: &str = "lowercase letters, digits and `-`, at most 63 characters";
     let is_indexed =
         || object.get_path(&["spec", "completionMode"]).and_then(Node::as_str) == Some("Indexed");
     match kind {
         "Service" | "Namespace" | "StatefulSet" => (63, is_dns_label, LABEL),
         "Job" if is_indexed() => (63, is_dns_label, LABEL),
-        "CronJob" => (52, is_dns_subdomain, "lowercase letters, digits, `-` and `.`, at most 52 characters"),
+        "CronJob" => (52, is_dns_subdomain, CRON_JOB),
         "Role"
         | "ClusterRole"
         | "RoleBinding"
         | "ClusterRoleBinding"
         | "PodDisruptionBudget"
-        | "CertificateSigningRequest" => (usize::MAX, is_path_segment, "characters other than `/` and `%`"),
-        _ => (253, is_dns_subdomain, "lowercase letters, digits, `-` and `.`"),
+        | "CertificateSigningRequest" => {
+            (usize::MAX, is_path_segment, "use characters other than `/` and `%`, and not only `.` or `..`")
+        }
+        _ => (253, is_dns_subdomain, SUBDOMAIN),
     }
 }
 
@@ -49,7 +61,7 @@ pub(super) fn name(object: &Node, violations: &mut RuleViolations) {
     let namespace = text_of(metadata, "namespace");
     if !namespace.is_empty() && !is_dns_label(namespace) {
         let path = [Field("metadata"), Field("namespace")];
-        let message = "a namespace name must be a lowercase RFC 1123 label (at most 63 characters)";
+        let message = format!("invalid namespace `{namespace}`: {LABEL}");
         violations.report_at(&path, location("namespace"), message);
     }
     let (kind, own) = (text_of(object, "kind"), text_of(metadata, "name"));
@@ -63,7 +75,7 @@ pub(super) fn name(object: &Node, violations: &mut RuleViolations) {
             violations.report_at(
                 &path,
                 location("name"),
-                format!("the name of a {kind} must consist of {allowed}"),
+                format!("invalid name `{own}` of a {kind}: {allowed}"),
             );
         }
     } else if text_of(metadata, "generateName").is_empty() && kind != "LimitRange" && !has_other_type() {

@@ -47,7 +47,7 @@ fn node_ports(subject: Subject<'_>, violations: &mut RuleViolations) {
         let number =
             port.get("nodePort").and_then(Node::scalar_text).and_then(|text| text.parse::<i64>().ok());
         if number.is_some_and(|number| number != 0 && !(30000..=32767).contains(&number)) {
-            let message = "not in the default node port range 30000-32767";
+            let message = "is not in the default node port range 30000-32767";
             violations.report_path(subject, &[Field("ports"), Entry(i), Field("nodePort")], message);
         }
     }

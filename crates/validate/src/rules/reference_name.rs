@@ -7,8 +7,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "A reference contains a name that no object of its kind can have.",
         remedy: "Correct the name. Most names consist of lowercase letters, digits, `-` and `.`.",
     },
-    why: "The reference can never be resolved. For a Secret, ServiceAccount or PriorityClass the Pod would not \
-          start.",
+    why: "No object can have this name, so the reference can never be resolved.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names",
     example: pod!("priorityClassName: Very_High"),
     fix: ("Very_High", "very-high"),
@@ -36,6 +35,8 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-const SUBDOMAIN: StringFormat =
-    (is_dns_subdomain, "a lowercase RFC 1123 subdomain (lowercase letters, digits, `-` and `.`)");
-const PATH_SEGMENT: StringFormat = (is_path_segment, "a name without `/` and `%`");
+const SUBDOMAIN: StringFormat = (
+    is_dns_subdomain,
+    "a lowercase RFC 1123 subdomain (lowercase letters, digits, `-` and `.`, a letter or digit at both ends of each part)",
+);
+const PATH_SEGMENT: StringFormat = (is_path_segment, "a name without `/` and `%`, other than `.` and `..`");

@@ -6,10 +6,10 @@ use crate::quantity::Quantity;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "request-over-limit",
-        meaning: "A container requests more than its limit, or less than its limit of a device or huge pages.",
-        remedy: "Lower the request or raise the limit. For devices and huge pages use equal values.",
+        meaning: "A request is above its limit, or differs from the limit of an extended resource or huge pages.",
+        remedy: "Lower the request or raise the limit. For extended resources and huge pages use equal values.",
     },
-    why: "Overlays that lower the limit often forget the request of the base. Devices and huge pages cannot be \
+    why: "Overlays that lower the limit often forget the request of the base. Extended resources and huge pages cannot be \
           overcommitted, so both values must be equal.",
     documentation: "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#requests-and-limits",
     example: container!("resources: {requests: {cpu: 1}, limits: {cpu: 500m}}"),
@@ -40,7 +40,7 @@ fn requests(subject: Subject<'_>, violations: &mut RuleViolations) {
     }
 }
 
-/// Returns true if requests may be lower than the limit, unlike those of devices and huge pages.
+/// Returns true if requests may be lower than the limit, unlike those of extended resources and huge pages.
 fn is_overcommitted(name: &str) -> bool {
     let is_native = !name.contains('/') || name.contains("kubernetes.io/");
     is_native && !name.starts_with("hugepages-")

@@ -43,11 +43,11 @@ fn operator(subject: Subject<'_>, known: &[&str], violations: &mut RuleViolation
             let message = format!("the operator must be one of {}", quoted(known));
             return violations.report_field(subject, "operator", message);
         }
-        "In" | "NotIn" if count == 0 => "must be specified if the operator is `In` or `NotIn`",
+        "In" | "NotIn" if count == 0 => "must be set if `operator` is `In` or `NotIn`",
         "Exists" | "DoesNotExist" if count > 0 => {
-            "may not be specified if the operator is `Exists` or `DoesNotExist`"
+            "may not be set if `operator` is `Exists` or `DoesNotExist`"
         }
-        "Gt" | "Lt" if count != 1 => "must have a single value if the operator is `Gt` or `Lt`",
+        "Gt" | "Lt" if count != 1 => "must have a single value if `operator` is `Gt` or `Lt`",
         _ => return,
     };
     violations.report_field(subject, "values", message);

@@ -5,7 +5,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "resource-name",
         meaning: "A resource in requests, limits or a quota is unknown.",
-        remedy: "Use `cpu`, `memory`, `ephemeral-storage`, or the full name of an extended resource such as `nvidia.com/gpu`.",
+        remedy: "Use `cpu`, `memory`, `ephemeral-storage`, huge pages such as `hugepages-2Mi`, or the full name of an extended resource such as `nvidia.com/gpu`.",
     },
     why: "Names without a domain are reserved for Kubernetes, so a misspelled `memroy` or a bare `gpu` is not an \
           extended resource.",
@@ -28,8 +28,8 @@ fn is_of_containers(name: &str) -> bool {
 }
 
 fn requirements(subject: Subject<'_>, violations: &mut RuleViolations) {
-    let message =
-        "must be `cpu`, `memory`, `ephemeral-storage`, or an extended resource such as `example.com/device`";
+    let message = "must be `cpu`, `memory`, `ephemeral-storage`, huge pages such as `hugepages-2Mi`, or an extended resource such as \
+         `example.com/device`";
     for field in ["limits", "requests"] {
         for (name, _) in subject.map(field).filter(|(name, _)| *name != "storage" && !is_of_containers(name))
         {

@@ -27,10 +27,10 @@ spec:
 fn policy(subject: Subject<'_>, violations: &mut RuleViolations) {
     let message = match (subject.kind(), subject.text_or_empty("restartPolicy")) {
         ("Job" | "CronJob", "OnFailure" | "Never") => return,
-        ("Job" | "CronJob", _) => "unsupported value for a Job: must be `OnFailure` or `Never`",
+        ("Job" | "CronJob", _) => "must be `OnFailure` or `Never` in a Job",
         (_, "" | "Always") => return,
         ("Deployment" | "ReplicaSet" | "DaemonSet" | "StatefulSet" | "ReplicationController", _) => {
-            "unsupported value for this kind: must be `Always`"
+            "must be `Always` in this kind"
         }
         _ => return,
     };

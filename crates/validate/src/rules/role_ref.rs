@@ -34,12 +34,11 @@ fn binding(subject: Subject<'_>, violations: &mut RuleViolations) {
     let Some(role) = subject.get("roleRef") else { return };
     if !matches!(text_of(role, "apiGroup"), "" | "rbac.authorization.k8s.io") {
         let path = [Field("roleRef"), Field("apiGroup")];
-        violations.report_path(subject, &path, "this must be `rbac.authorization.k8s.io`");
+        violations.report_path(subject, &path, "must be `rbac.authorization.k8s.io`");
     }
     let is_cluster = subject.kind() == "ClusterRoleBinding";
     if !matches!((text_of(role, "kind"), is_cluster), ("ClusterRole", _) | ("Role", false)) {
-        let message =
-            if is_cluster { "this must be `ClusterRole`" } else { "this must be `Role` or `ClusterRole`" };
+        let message = if is_cluster { "must be `ClusterRole`" } else { "must be `Role` or `ClusterRole`" };
         violations.report_path(subject, &[Field("roleRef"), Field("kind")], message);
     }
     if !is_path_segment(text_of(role, "name")) {

@@ -32,10 +32,10 @@ fn schedule(subject: Subject<'_>, violations: &mut RuleViolations) {
         None => return,
         Some("") => "must not be empty",
         Some(text) if text.starts_with("TZ=") || text.starts_with("CRON_TZ=") => {
-            "cannot use TZ or CRON_TZ in the schedule: use `timeZone` instead"
+            "must not contain TZ or CRON_TZ: use `timeZone` instead"
         }
         Some(text) if is_schedule(text) => return,
-        _ => "this must be a cron schedule of five fields such as `*/5 * * * *`, or a macro such as `@daily`",
+        _ => "must be a cron schedule of five fields such as `*/5 * * * *`, or a macro such as `@daily`",
     };
     violations.report_field(subject, "schedule", message);
 }

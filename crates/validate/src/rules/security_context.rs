@@ -32,7 +32,7 @@ fn seccomp(subject: Subject<'_>, violations: &mut RuleViolations) {
     let path = subject.text_or_empty("localhostProfile");
     let message = match subject.text_or_empty("type") {
         "Localhost" if path.is_empty() => "must be set if the seccomp type is `Localhost`",
-        "Localhost" if !is_relative_path(path) => "this must be a relative path without `..`",
+        "Localhost" if !is_relative_path(path) => "must be a relative path without `..`",
         "Localhost" | "" => return,
         _ if !path.is_empty() => "can only be set if the seccomp type is `Localhost`",
         _ => return,

@@ -38,9 +38,37 @@ fn has_label(labels: Option<&Map>, key: &str, value: &Node) -> bool {
     labels.and_then(|labels| labels.get(key)).is_some_and(|own| own == value)
 }
 
-fn mismatch(subject: Subject<'_>, path: &[PathStep<'_>], key: &str, violations: &mut RuleViolations) {
-    if subject.get("template").is_some() {
-        violations.report_path(subject, path, format!("selector does not match template labels at `{key}`"));
+/// Reports a requirement for a label that the Pod template does not satisfy.
+fn mismatch(
+    subject: Subject<'_>,
+    path: &[PathStep<'_>],
+    (key, required): (&str, &str),
+    violations: &mut RuleViolations,
+) {
+    if subject.get("template").is_none() {
+        return;
+    }
+    let found = match template_labels(subject).and_then(|labels| labels.get(key)) {
+        Some(value) => format!("has `{key}: {}`", label_text(value)),
+        None => format!("has no label `{key}`"),
+    };
+    let message = format!("the selector requires `{required}`, but the Pod template {found}");
+    violations.report_path(subject, path, message);
+}
+
+fn label_text(value: &Node) -> &str {
+    value.scalar_text().map_or("", |text| text.as_str())
+}
+
+/// Formats an expression of a selector, such as `app In (web, site)`.
+fn expression_text(expression: &Node) -> String {
+    let [key, operator] = ["key", "operator"].map(|field| text_of(expression, field));
+    let values = expression.get("values").and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default();
+    let values: Vec<&str> = values.iter().map(label_text).collect();
+    if values.is_empty() {
+        format!("{key} {operator}")
+    } else {
+        format!("{key} {operator} ({})", values.join(", "))
     }
 }
 
@@ -50,14 +78,16 @@ fn selector(subject: Subject<'_>, violations: &mut RuleViolations) {
     let matched = selector.get("matchLabels").and_then(Node::as_map);
     let expressions = selector.get("matchExpressions").and_then(Node::as_list);
     if matched.is_none_or(Map::is_empty) && expressions.is_none_or(Vec::is_empty) {
-        return violations.report_field(subject, "selector", "empty selector is not allowed");
+        return violations.report_field(subject, "selector", "must not be empty");
     }
-    for (key, _) in matched.into_iter().flat_map(Map::iter).filter(|(k, v)| !has_label(labels, k, v)) {
-        mismatch(subject, &[Field("selector"), Field("matchLabels"), Field(key)], key, violations);
+    for (key, value) in matched.into_iter().flat_map(Map::iter).filter(|(k, v)| !has_label(labels, k, v)) {
+        let required = format!("{key}: {}", label_text(value));
+        let path = [Field("selector"), Field("matchLabels"), Field(key)];
+        mismatch(subject, &path, (key, &required), violations);
     }
     for (i, expression) in expressions.into_iter().flatten().enumerate().filter(|(_, e)| !holds(labels, e)) {
         let path = [Field("selector"), Field("matchExpressions"), Entry(i)];
-        mismatch(subject, &path, text_of(expression, "key"), violations);
+        mismatch(subject, &path, (text_of(expression, "key"), &expression_text(expression)), violations);
     }
 }
 
@@ -71,7 +101,8 @@ fn plain_selector(subject: Subject<'_>, violations: &mut RuleViolations) {
             "`selector` or labels of the template are required",
         );
     }
-    for (key, _) in subject.map("selector").filter(|(k, v)| !has_label(labels, k, v)) {
-        mismatch(subject, &[Field("selector"), Field(key)], key, violations);
+    for (key, value) in subject.map("selector").filter(|(k, v)| !has_label(labels, k, v)) {
+        let required = format!("{key}: {}", label_text(value));
+        mismatch(subject, &[Field("selector"), Field(key)], (key, &required), violations);
     }
 }

@@ -43,20 +43,17 @@ fn fields(subject: Subject<'_>, violations: &mut RuleViolations) {
     let name = subject.text_or_empty("type");
     let target = subject.text_or_empty("externalName");
     if name == "ExternalName" && !is_dns_subdomain(target.trim_end_matches('.')) {
-        let message = "must be a DNS name if `type` is `ExternalName`";
+        let message = "is required if `type` is `ExternalName`, and must be a DNS name";
         violations.report_field(subject, "externalName", message);
     }
     let balanced = ["loadBalancerClass", "loadBalancerSourceRanges"];
     for field in balanced.into_iter().filter(|field| name != "LoadBalancer" && has_content(subject, field)) {
-        violations.report_field(
-            subject,
-            field,
-            format!("`{field}` may only be used if `type` is `LoadBalancer`"),
-        );
+        violations.report_field(subject, field, format!("may only be used if `type` is `LoadBalancer`"));
     }
     let is_external = has_content(subject, "externalTrafficPolicy") && subject.list("externalIPs").is_empty();
     if is_plain(name) && is_external {
-        let message = "may only be set for externally-accessible Services";
+        let message =
+            "may only be set if `type` is `NodePort` or `LoadBalancer`, or if there are `externalIPs`";
         violations.report_field(subject, "externalTrafficPolicy", message);
     }
 }

@@ -1,15 +1,14 @@
-use smol_str::SmolStr;
-
 use super::prelude::*;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "strategy",
         meaning: "Fields of an update strategy contradict each other, or allow no progress.",
-        remedy: "Set `rollingUpdate: null` if the type is not `RollingUpdate`. Use a value above 0 for `maxSurge` or `maxUnavailable`.",
+        remedy: "Set `rollingUpdate: null` if the type is not `RollingUpdate`. Use a value above 0 for `maxSurge` or `maxUnavailable`, in a DaemonSet for one of them only, and at most 100%. Use a `progressDeadlineSeconds` above `minReadySeconds`.",
     },
     why: "A strategic merge patch that only changes `type` keeps `rollingUpdate` of the base. If neither extra nor \
-          missing Pods are allowed, a rollout could never proceed.",
+          missing Pods are allowed, a rollout could never proceed. A DaemonSet has `maxUnavailable: 1` by default, so \
+          `maxSurge` requires `maxUnavailable: 0`.",
     documentation: "https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#strategy",
     example: "\
 apiVersion: apps/v1
@@ -24,21 +23,21 @@ spec:
 ",
     fix: ("Recreate", "RollingUpdate"),
     checks: &[
-        ("DeploymentStrategy", Check::Type(strategy)),
-        ("StatefulSetUpdateStrategy", Check::Type(update_strategy)),
-        ("DeploymentSpec", Check::Type(deadline)),
-        ("RollingUpdateDaemonSet; RollingUpdateDeployment", Check::Type(rolling)),
+        ("DeploymentStrategy", Check::Type(check_recreate)),
+        ("StatefulSetUpdateStrategy", Check::Type(check_on_delete)),
+        ("DeploymentSpec", Check::Type(check_deadline)),
+        ("RollingUpdateDaemonSet; RollingUpdateDeployment", Check::Type(check_rolling_update)),
     ],
     ..ValidationRule::DEFAULT
 };
 
-fn strategy(subject: Subject<'_>, violations: &mut RuleViolations) {
+fn check_recreate(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.text("type") == Some("Recreate") && subject.get("rollingUpdate").is_some() {
         violations.report_field(subject, "rollingUpdate", "may not be specified if `type` is `Recreate`");
     }
 }
 
-fn update_strategy(subject: Subject<'_>, violations: &mut RuleViolations) {
+fn check_on_delete(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.text("type") == Some("OnDelete")
         && subject.get("rollingUpdate").is_some()
         && subject.kind() == "StatefulSet"
@@ -47,22 +46,34 @@ fn update_strategy(subject: Subject<'_>, violations: &mut RuleViolations) {
     }
 }
 
-fn deadline(subject: Subject<'_>, violations: &mut RuleViolations) {
+fn check_deadline(subject: Subject<'_>, violations: &mut RuleViolations) {
     if subject.int("progressDeadlineSeconds").unwrap_or(600) <= subject.int("minReadySeconds").unwrap_or(0) {
         let message = "must be greater than `minReadySeconds`";
         violations.report_field(subject, "progressDeadlineSeconds", message);
     }
 }
 
-fn rolling(subject: Subject<'_>, violations: &mut RuleViolations) {
-    let text = |field| subject.get(field).and_then(Node::scalar_text).map(SmolStr::as_str);
-    let is_zero = |field| matches!(text(field), Some("0" | "0%"));
-    let is_without_surge = subject.kind() == "DaemonSet" && subject.get("maxSurge").is_none();
-    if is_zero("maxUnavailable") && (is_zero("maxSurge") || is_without_surge) {
+/// Checks the numbers of extra and missing Pods. A missing number has the default of the API server.
+fn check_rolling_update(subject: Subject<'_>, violations: &mut RuleViolations) {
+    let amount = |field| {
+        let text = subject.get(field).and_then(Node::scalar_text)?;
+        text.strip_suffix('%').unwrap_or(text).parse::<i64>().ok()
+    };
+    let is_daemon_set = subject.kind() == "DaemonSet";
+    let unavailable = amount("maxUnavailable").unwrap_or(1);
+    let surge = amount("maxSurge").unwrap_or(if is_daemon_set { 0 } else { 1 });
+    if unavailable == 0 && surge == 0 {
         violations.report_field(subject, "maxUnavailable", "may not be 0 if `maxSurge` is 0");
     }
-    let percent = subject.text("maxUnavailable").and_then(|text| text.strip_suffix('%')?.parse::<u32>().ok());
-    if percent.is_some_and(|percent| percent > 100) {
-        violations.report_field(subject, "maxUnavailable", "must not be greater than 100%");
+    if is_daemon_set && unavailable != 0 && surge != 0 {
+        let message = "may only be above 0 if `maxUnavailable` is 0 (its default is 1)";
+        violations.report_field(subject, "maxSurge", message);
+    }
+    let limited: &[&str] = if is_daemon_set { &["maxUnavailable", "maxSurge"] } else { &["maxUnavailable"] };
+    for field in limited {
+        let percent = subject.text(field).and_then(|text| text.strip_suffix('%')?.parse::<u32>().ok());
+        if percent.is_some_and(|percent| percent > 100) {
+            violations.report_field(subject, field, "must not be greater than 100%");
+        }
     }
 }

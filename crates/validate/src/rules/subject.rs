@@ -35,7 +35,7 @@ fn subjects(binding: Subject<'_>, violations: &mut RuleViolations) {
         };
         let is_account = text("kind") == "ServiceAccount";
         if !is_account && !matches!(text("kind"), "User" | "Group") {
-            report("kind", "this must be `ServiceAccount`, `User` or `Group`");
+            report("kind", "must be `ServiceAccount`, `User` or `Group`");
             continue;
         }
         if text("name").is_empty() {

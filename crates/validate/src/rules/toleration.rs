@@ -21,7 +21,7 @@ fn toleration(subject: Subject<'_>, violations: &mut RuleViolations) {
         violations.report_field(subject, "operator", "must be `Exists` if `key` is empty");
     }
     if operator == "Exists" && !subject.text_or_empty("value").is_empty() {
-        violations.report_field(subject, "value", "must be empty if the operator is `Exists`");
+        violations.report_field(subject, "value", "must be empty if `operator` is `Exists`");
     }
     if subject.get("tolerationSeconds").is_some() && subject.text("effect") != Some("NoExecute") {
         violations.report_field(subject, "effect", "must be `NoExecute` if `tolerationSeconds` is set");

@@ -5,12 +5,12 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "unknown-field",
         meaning: "The object has a field that its kind does not define.",
-        remedy: "Correct the spelling of the field, or move it to the depth where its kind defines it.",
+        remedy: "Correct the spelling of the field, or move it under the right parent field.",
     },
     shared_code: Some(Code::UnknownField),
     why: "With strict field validation, the default of kubectl, the API server rejects the object. Without it, the \
-          server drops the field and the setting has no effect. Usually the name is misspelled or the field is at \
-          the wrong depth.",
+          server drops the field and the setting has no effect. Usually the name is misspelled or the field is \
+          indented wrongly.",
     suppress: Some(
         "The cluster runs a newer Kubernetes release, or a newer CRD, than the schema of the build. Prefer to \
                update the schema.",

@@ -1,6 +1,7 @@
 use rustc_hash::FxHashSet;
 
 use super::prelude::*;
+use smp_text::yaml::nearest_name;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
@@ -22,6 +23,15 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
+/// The maximum number of volumes that are compared with an unknown name.
+const COMPARED: usize = 64;
+
+fn missing_volume(name: &str, volumes: &FxHashSet<&str>) -> String {
+    let known: Vec<&str> = volumes.iter().copied().take(COMPARED).collect();
+    let near = nearest_name(name, &known).map(|near| format!(" (did you mean `{near}`?)"));
+    format!("the Pod has no volume `{name}`{}", near.unwrap_or_default())
+}
+
 fn mounts(subject: Subject<'_>, violations: &mut RuleViolations) {
     let mut volumes: FxHashSet<&str> = subject.list("volumes").iter().map(|v| text_of(v, "name")).collect();
     let claims = subject.object.get_path(&["spec", "volumeClaimTemplates"]).and_then(Node::as_list);
@@ -34,7 +44,7 @@ fn mounts(subject: Subject<'_>, violations: &mut RuleViolations) {
                 let name = text_of(mount, "name");
                 if !name.is_empty() && !volumes.contains(name) {
                     let path = [Field(list), Entry(i), Field(field), Entry(k), Field("name")];
-                    violations.report_path(subject, &path, "volume not found in the Pod");
+                    violations.report_path(subject, &path, missing_volume(name, &volumes));
                 }
             }
         }

@@ -4,8 +4,8 @@ use crate::rule::is_relative_path;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "volume-path",
-        meaning: "A path inside a volume is absolute, or a path of a volume contains `..`.",
-        remedy: "Use a relative path without `..`, such as `conf/web.conf`.",
+        meaning: "A `subPath` or `items[].path` is absolute, or one of them or a `hostPath` contains `..`.",
+        remedy: "Remove `..`. For `subPath` and `items[].path` use a relative path, such as `conf/web.conf`.",
     },
     why: "The API server rejects `subPath`, `items[].path` and `hostPath` with `..`, and the first two if \
           they are absolute. Such a path could refer to files outside of the volume, such as those of the \
@@ -38,7 +38,7 @@ fn mounts(subject: Subject<'_>, violations: &mut RuleViolations) {
                 violations.report_path(
                     subject,
                     &[Field("volumeMounts"), Entry(i), Field(field)],
-                    format!("this must be {RELATIVE}"),
+                    format!("must be {RELATIVE}"),
                 );
             }
         }

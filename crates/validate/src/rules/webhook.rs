@@ -40,7 +40,7 @@ fn webhook(subject: Subject<'_>, violations: &mut RuleViolations) {
         );
     }
     if !matches!(subject.text_or_empty("sideEffects"), "None" | "NoneOnDryRun") {
-        violations.report_field(subject, "sideEffects", "this must be `None` or `NoneOnDryRun`");
+        violations.report_field(subject, "sideEffects", "must be `None` or `NoneOnDryRun`");
     }
     let is_known = |entry: &Node| matches!(entry.as_str(), Some("v1" | "v1beta1"));
     if !subject.list("admissionReviewVersions").iter().any(is_known) {

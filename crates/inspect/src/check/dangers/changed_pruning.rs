@@ -5,12 +5,12 @@ use super::prelude::*;
 pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "changed-pruning",
-        meaning: "A change lets Flux or Argo CD delete objects, or keeps them from it.",
-        remedy: "Turn pruning on only when all objects that must stay are in git.",
+        meaning: "A change enables or disables pruning in Flux or Argo CD.",
+        remedy: "Enable pruning only when all objects that must stay are in git.",
     }),
-    name: "Pruning changed",
+    title: "Pruning changed",
     severity: Severity::Warning,
-    why: "When pruning is turned on, objects that are not in git are deleted. When it is turned off, objects that are removed from git stay in the cluster.",
+    why: "When pruning is enabled, objects that were applied from git earlier and are no longer in git are deleted. When it is disabled, they stay in the cluster.",
     suppress: Some("The objects in the cluster were compared with git."),
     documentation: "https://fluxcd.io/flux/components/kustomize/kustomizations/#prune",
     bad: &[
@@ -45,7 +45,7 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let danger = |path: &&[&str]| {
         let [old, new] = object.values(path).map(is_true);
         let message = match (old, new) {
-            (false, true) => "objects that are not in git will be deleted",
+            (false, true) => "objects that are removed from git will be deleted",
             (true, false) => "objects that are removed from git will stay in the cluster",
             _ => return None,
         };

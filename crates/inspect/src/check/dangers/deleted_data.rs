@@ -1,4 +1,4 @@
-//! Rule: object with data deleted.
+//! Rule: deletion of an object that holds data.
 
 use super::prelude::*;
 
@@ -8,9 +8,9 @@ pub(super) static RULE: Rule = Rule {
         meaning: "A change deletes an object whose deletion removes data or other objects.",
         remedy: "Keep the object, or back up its data first. To rename it, create the new one, move the data, then delete the old one.",
     }),
-    name: "Object with data deleted",
+    title: "Deletion of an object that holds data",
     severity: Severity::Error,
-    why: "Deleting a PersistentVolumeClaim, PersistentVolume, StatefulSet, Namespace or CustomResourceDefinition removes its volumes, its objects or all its custom resources. A new name or namespace deletes the object, too, and creates an empty one.",
+    why: "Deleting a Namespace deletes all objects in it, and deleting a CustomResourceDefinition all its custom resources. Deleting a PersistentVolumeClaim deletes its volume if the reclaim policy is `Delete`. A StatefulSet keeps its claims unless `persistentVolumeClaimRetentionPolicy.whenDeleted` is `Delete`, but a StatefulSet with another name does not use them. A new name or namespace also deletes the object, and creates another one without its data.",
     suppress: Some("The data is no longer needed."),
     documentation: "https://kubernetes.io/docs/concepts/storage/persistent-volumes/#reclaiming",
     bad: &[
@@ -45,10 +45,20 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     if !has_data || !object.is_gone() {
         return Vec::new();
     }
-    let kind = &object.id.gvk.kind;
+    let kind = object.id.gvk.kind.as_str();
     let message = match object.new {
-        None => format!("the {kind} is deleted, and its data with it"),
+        None => format!("the {kind} is deleted{}", consequence(kind)),
         Some(_) => format!("the {kind} is deleted and created anew under another name, without its data"),
     };
     vec![Danger::at(&["metadata", "name"], message)]
+}
+
+/// Returns the consequence of a deletion, as the end of a sentence.
+fn consequence(kind: &str) -> &'static str {
+    match kind {
+        "Namespace" => ", and all objects in it",
+        "CustomResourceDefinition" => ", and all its custom resources",
+        "StatefulSet" => "; its claims remain unless `whenDeleted` is `Delete`",
+        _ => "; the volume is also deleted if its reclaim policy is `Delete`",
+    }
 }

@@ -5,12 +5,12 @@ use super::prelude::*;
 pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "exposed-host",
-        meaning: "A change serves another host name.",
+        meaning: "A change adds a host to an Ingress, Gateway or route.",
         remedy: "Check that the host is meant to be public, and that its certificate covers it.",
     }),
-    name: "Host added",
+    title: "Host added",
     severity: Severity::Warning,
-    why: "The backend becomes reachable under the host. An empty host or `*` matches every request that no other rule matches.",
+    why: "The backend becomes reachable under the host. An Ingress rule, listener or route without a host (shown as `*`) matches every host that no other one matches.",
     suppress: Some("The host is meant to be served."),
     documentation: "https://kubernetes.io/docs/concepts/services-networking/ingress/",
     bad: &[

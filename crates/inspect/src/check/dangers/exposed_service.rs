@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
         meaning: "A change makes a Service reachable from outside of the cluster.",
         remedy: "Use `ClusterIP` behind an Ingress or Gateway, or restrict `loadBalancerSourceRanges`.",
     }),
-    name: "Service exposed",
+    title: "Service exposed",
     severity: Severity::Error,
     why: "A Service of type LoadBalancer or NodePort may be reachable from the internet.",
     suppress: Some("The Service is meant to be public."),

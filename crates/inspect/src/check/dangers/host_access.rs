@@ -6,12 +6,12 @@ pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "host-access",
         meaning: "A change gives Pods access to the network, processes or files of their node.",
-        remedy: "Use the network of the Pod, and volumes instead of `hostPath`.",
+        remedy: "Remove `hostNetwork`, `hostPID` and `hostIPC`, and use another type of volume instead of `hostPath`.",
     }),
-    name: "Pod with access to its node",
+    title: "Pod with access to its node",
     severity: Severity::Error,
-    why: "With a namespace of the host or a `hostPath` volume, a Pod can read the traffic, the processes or the files of other Pods.",
-    suppress: Some("The workload manages nodes, such as a log collector."),
+    why: "With a host namespace (`hostNetwork`, `hostPID`, `hostIPC`) or a `hostPath` volume, a Pod can read the traffic, the processes or the files of other Pods.",
+    suppress: Some("The workload needs its node, such as a network plugin or a log collector."),
     documentation: "https://kubernetes.io/docs/concepts/security/pod-security-standards/",
     bad: &[
         ("before.yaml", BEFORE),
@@ -39,10 +39,7 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let mut found = Vec::new();
     for field in ["hostNetwork", "hostPID", "hostIPC"] {
         if is_true(new.get(field)) && !is_true(old.and_then(|old| old.get(field))) {
-            found.push(Danger::at(
-                &at(&[field]),
-                format!("the Pods use the namespace of the node: `{field}`"),
-            ));
+            found.push(Danger::at(&at(&[field]), format!("the Pods share a host namespace: `{field}`")));
         }
     }
     let paths = |side: Option<&'_ Node>| -> Vec<Option<String>> {

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
         meaning: "A change sets a field that cannot be changed once the object exists.",
         remedy: "Keep the value, or recreate the object: `kubectl smp apply --replace-immutable KIND`.",
     }),
-    name: "Immutable field changed",
+    title: "Immutable field changed",
     severity: Severity::Error,
     why: "The API server rejects the update, so a sync of the whole application fails. Recreating the object deletes what belongs to it, such as running Pods.",
     suppress: Some("The object is recreated on every deployment, such as a Job with a hook."),

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
         meaning: "A change deploys another major version of an image.",
         remedy: "Read the upgrade notes of the version, and test the upgrade with a copy of the data.",
     }),
-    name: "Major version changed",
+    title: "Major version changed",
     severity: Severity::Warning,
     why: "A major version may change its configuration, its API or its data, which a rollback does not undo.",
     suppress: Some("The upgrade notes were followed."),

@@ -8,9 +8,9 @@ pub(super) static RULE: Rule = Rule {
         meaning: "A change deploys an image whose tag may move.",
         remedy: "Use a version tag, or better a digest.",
     }),
-    name: "Image with a mutable tag",
+    title: "Image with a mutable tag",
     severity: Severity::Warning,
-    why: "A tag such as `latest` names another image tomorrow, so that Pods of one workload run different versions, and a rollback does not restore the former one.",
+    why: "A tag such as `latest` can point to another image at any time. Pods of one workload can then run different versions, and a rollback does not restore the previous one.",
     suppress: Some("A tool replaces the tag on deployment."),
     documentation: "https://kubernetes.io/docs/concepts/containers/images/#image-names",
     bad: &[

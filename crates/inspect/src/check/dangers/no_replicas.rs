@@ -8,10 +8,12 @@ pub(super) static RULE: Rule = Rule {
         meaning: "A change scales a workload to zero.",
         remedy: "Keep at least one replica, or delete the workload if it is no longer needed.",
     }),
-    name: "Workload scaled to zero",
+    title: "Workload scaled to zero",
     severity: Severity::Warning,
     why: "No Pod is left to answer requests or to process jobs.",
-    suppress: Some("The workload is switched off on purpose, or an autoscaler starts it again."),
+    suppress: Some(
+        "The workload is switched off on purpose, or an autoscaler such as KEDA scales it from zero. A HorizontalPodAutoscaler does not.",
+    ),
     documentation: "https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#scaling-a-deployment",
     bad: &[
         ("before.yaml", BEFORE),

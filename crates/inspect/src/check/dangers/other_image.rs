@@ -8,9 +8,9 @@ pub(super) static RULE: Rule = Rule {
         meaning: "A change takes an image from another registry or repository.",
         remedy: "Check that the registry is trusted and the image is the same program.",
     }),
-    name: "Image of another repository",
+    title: "Image of another repository",
     severity: Severity::Warning,
-    why: "An image of another repository is another program, possibly of another vendor, and may not be signed or scanned.",
+    why: "An image of another repository may be another program of another vendor, and it may be neither signed nor scanned.",
     suppress: Some("The images were moved to another registry."),
     documentation: "https://kubernetes.io/docs/concepts/containers/images/",
     bad: &[

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
         meaning: "A change adds a password or token as plain text.",
         remedy: "Store it in a Secret that is encrypted in git or comes from a secret store, and refer to it with `valueFrom`.",
     }),
-    name: "Password or token added as plain text",
+    title: "Password or token added as plain text",
     severity: Severity::Error,
     why: "Everyone who can read the repository, the object or the environment of a process can read the value.",
     suppress: Some("The value is a placeholder."),

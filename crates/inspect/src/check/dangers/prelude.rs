@@ -13,7 +13,7 @@ pub(super) use smp_text::yaml::{Map, Node};
 /// The parts that all rules about dangerous changes have in common.
 pub(super) const DANGER: Rule = Rule {
     code: Code::Io,
-    name: "",
+    title: "",
     group: RuleGroup::Dangers,
     severity: Severity::Warning,
     default: RuleDefault::Enabled,

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
         meaning: "A change gives a container more privileges on its node.",
         remedy: "Drop the privilege, or grant the single capability that is needed.",
     }),
-    name: "Container with more privileges",
+    title: "Container with more privileges",
     severity: Severity::Error,
     why: "A privileged container, or one with capabilities such as SYS_ADMIN, can take over its node and all Pods on it.",
     suppress: Some("The container manages nodes, such as a network plugin."),

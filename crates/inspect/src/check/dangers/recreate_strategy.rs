@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
         meaning: "A change makes a rollout stop all Pods before new ones start.",
         remedy: "Use `RollingUpdate` with `maxUnavailable` below 100%.",
     }),
-    name: "Rollout stops all Pods before new ones start",
+    title: "Rollout stops all Pods before new ones start",
     severity: Severity::Warning,
     why: "With the strategy `Recreate`, or `maxUnavailable: 100%`, the workload does not answer during each rollout.",
     suppress: Some(

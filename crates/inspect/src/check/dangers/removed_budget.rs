@@ -6,9 +6,9 @@ pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "removed-budget",
         meaning: "A change removes a PodDisruptionBudget, or lets it protect no Pod.",
-        remedy: "Keep the budget, or replace it by another one for the same Pods.",
+        remedy: "Keep the budget, or replace it with another one for the same Pods.",
     }),
-    name: "Disruption budget removed",
+    title: "Disruption budget removed",
     severity: Severity::Warning,
     why: "Without it, a drain of nodes may evict all Pods of the workload at once.",
     suppress: Some("The workload is deleted, too."),

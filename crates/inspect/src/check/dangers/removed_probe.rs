@@ -6,11 +6,11 @@ pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "removed-probe",
         meaning: "A change removes a probe of a container.",
-        remedy: "Keep the probe, or replace it by one that suits the new version.",
+        remedy: "Keep the probe, or replace it with one that suits the new version.",
     }),
-    name: "Probe removed",
+    title: "Probe removed",
     severity: Severity::Warning,
-    why: "Without a readiness probe, Pods get requests before they can answer. Without a liveness probe, Pods that hang are not restarted.",
+    why: "Without a readiness probe, Pods get requests before they can answer. Without a liveness probe, a container that hangs is not restarted.",
     suppress: Some("The container serves no requests."),
     documentation: "https://kubernetes.io/docs/tasks/configure-pod-container/configure-liveness-readiness-startup-probes/",
     bad: &[

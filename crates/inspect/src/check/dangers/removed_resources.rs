@@ -8,9 +8,9 @@ pub(super) static RULE: Rule = Rule {
         meaning: "A change removes the resource requests or limits of a container.",
         remedy: "Keep them, or move them to a LimitRange.",
     }),
-    name: "Requests or limits removed",
+    title: "Requests or limits removed",
     severity: Severity::Warning,
-    why: "Without requests, Pods are placed on nodes that are full. Without a memory limit, one Pod can use the memory of a whole node.",
+    why: "Without requests, the scheduler may place Pods on nodes that are full, and they are among the first to be evicted. (A container with a limit but no request gets the limit as its request.) Without a memory limit, one Pod can use the memory of a whole node.",
     suppress: Some("A LimitRange of the namespace sets them."),
     documentation: "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
     bad: &[

@@ -1,17 +1,17 @@
-//! Rule: spreading of Pods removed.
+//! Rule: topology spread constraints or Pod anti-affinity removed.
 
 use super::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "removed-spreading",
-        meaning: "A change removes the rules that spread Pods over nodes and zones.",
-        remedy: "Keep the rules, or replace them by others.",
+        meaning: "A change removes the topology spread constraints or the Pod anti-affinity of a workload.",
+        remedy: "Keep them, or replace them with others.",
     }),
-    name: "Spreading of Pods removed",
+    title: "Topology spread constraints or Pod anti-affinity removed",
     severity: Severity::Warning,
     why: "Without them, all Pods may run on one node, and fail together with it.",
-    suppress: Some("Cluster defaults spread the Pods."),
+    suppress: Some("The default constraints of the cluster spread the Pods."),
     documentation: "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/",
     bad: &[
         ("before.yaml", BEFORE),
@@ -24,16 +24,16 @@ pub(super) static RULE: Rule = Rule {
         ("before.yaml", BEFORE),
         (
             "after.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      topologySpreadConstraints: [{maxSkew: 2, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]\n      containers: [{name: web, image: \"nginx:1.27\"}]\n",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      topologySpreadConstraints: [{maxSkew: 2, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: web}}}]\n      containers: [{name: web, image: \"nginx:1.27\"}]\n",
         ),
     ],
     finder: Finder::Change(find),
     ..DANGER
 };
 
-const BEFORE: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]\n      containers: [{name: web, image: \"nginx:1.27\"}]\n";
+const BEFORE: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: web}}}]\n      containers: [{name: web, image: \"nginx:1.27\"}]\n";
 
-const RULES: [&[&str]; 2] = [&["topologySpreadConstraints"], &["affinity", "podAntiAffinity"]];
+const FIELDS: [&[&str]; 2] = [&["topologySpreadConstraints"], &["affinity", "podAntiAffinity"]];
 
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let Some(([Some(old), Some(new)], pod)) = object.pods() else { return Vec::new() };
@@ -42,5 +42,5 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
         let steps: Vec<&str> = pod.iter().chain(path.iter()).copied().collect();
         Danger::at(&steps, format!("the Pods lose {}", path.join(".")))
     };
-    RULES.iter().filter(is_removed).map(danger).collect()
+    FIELDS.iter().filter(is_removed).map(danger).collect()
 }

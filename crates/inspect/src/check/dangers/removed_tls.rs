@@ -1,14 +1,14 @@
-//! Rule: tLS removed.
+//! Rule: TLS removed.
 
 use super::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "removed-tls",
-        meaning: "A change serves a host without TLS.",
+        meaning: "A change removes TLS from a host of an Ingress or Gateway.",
         remedy: "Keep the certificate of the host.",
     }),
-    name: "TLS removed",
+    title: "TLS removed",
     severity: Severity::Error,
     why: "Requests and credentials are sent without encryption, and clients that require HTTPS fail.",
     suppress: Some("A load balancer in front terminates TLS."),

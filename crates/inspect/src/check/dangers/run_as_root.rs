@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
         meaning: "A change lets a container run as root.",
         remedy: "Keep `runAsNonRoot: true`, and use an image that runs as another user.",
     }),
-    name: "Container runs as root",
+    title: "Container runs as root",
     severity: Severity::Error,
     why: "A process that runs as root and breaks out of its container is root on the node.",
     suppress: Some("The container needs root, and runs in a user namespace."),

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
         meaning: "A change mounts the token of a service account into Pods.",
         remedy: "Keep `automountServiceAccountToken: false` for Pods that do not call the API server.",
     }),
-    name: "Service account token mounted",
+    title: "Service account token mounted",
     severity: Severity::Warning,
     why: "Whoever takes over such a Pod can call the API server with the permissions of its service account.",
     suppress: Some("The program calls the API server."),

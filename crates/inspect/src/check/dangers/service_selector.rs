@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
         meaning: "A change makes a Service select other Pods.",
         remedy: "Check that running Pods have the new labels before the Service selects them.",
     }),
-    name: "Service selects other Pods",
+    title: "Service selects other Pods",
     severity: Severity::Warning,
     why: "The Service sends traffic to no Pod until Pods with the new labels are ready.",
     suppress: Some("The labels of the Pods were changed earlier."),

@@ -11,9 +11,9 @@ pub(super) static RULE: Rule = Rule {
         meaning: "A change requests less storage for a volume.",
         remedy: "Request at least the former size. A volume can only grow.",
     }),
-    name: "Volume shrunk",
+    title: "Volume shrunk",
     severity: Severity::Error,
-    why: "The API server rejects a smaller request of a PersistentVolumeClaim. Who works around it by deleting the claim loses the data.",
+    why: "The API server rejects a request below the capacity of the volume. Deleting and recreating the claim loses the data, unless the reclaim policy is `Retain`.",
     suppress: Some("The claim is recreated on purpose."),
     documentation: "https://kubernetes.io/docs/concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims",
     bad: &[

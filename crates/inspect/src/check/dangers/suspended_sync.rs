@@ -1,17 +1,17 @@
-//! Rule: synchronization stopped.
+//! Rule: reconciliation suspended.
 
 use super::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "suspended-sync",
-        meaning: "A change stops the synchronization of a Flux or Argo CD object.",
+        meaning: "A change suspends a Flux object or disables the automated sync of an Argo CD application.",
         remedy: "Resume it as soon as the reason is gone.",
     }),
-    name: "Synchronization stopped",
+    title: "Reconciliation suspended",
     severity: Severity::Warning,
     why: "Later changes in git, including security fixes, are not applied, and nobody notices.",
-    suppress: Some("The synchronization is stopped for a maintenance."),
+    suppress: Some("The reconciliation is suspended during maintenance."),
     documentation: "https://fluxcd.io/flux/components/kustomize/kustomizations/#suspend",
     bad: &[
         ("before.yaml", BEFORE),
@@ -40,7 +40,7 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
         let path = ["spec", "suspend"];
         let [old, new] = object.values(&path);
         if is_true(new) && !is_true(old) && object.old.is_some() {
-            found.push(Danger::at(&path, "Flux stops synchronizing the object"));
+            found.push(Danger::at(&path, "Flux suspends the reconciliation of the object"));
         }
     }
     if group == "argoproj.io" {
@@ -49,7 +49,7 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
             &["spec", "template", "spec", "syncPolicy", "automated"],
         ] {
             if matches!(object.values(path), [Some(_), None]) && object.new.is_some() {
-                found.push(Danger::at(path, "Argo CD stops synchronizing the application"));
+                found.push(Danger::at(path, "the automated sync of the application is disabled"));
             }
         }
     }

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
         meaning: "A change grants a role to more subjects, or grants full access.",
         remedy: "Grant roles to single service accounts, and never to all users.",
     }),
-    name: "Role granted to more subjects",
+    title: "Role granted to more subjects",
     severity: Severity::Error,
     why: "The new subjects get all permissions of the role as soon as the change is applied.",
     suppress: Some("The subjects need the role, and this was reviewed."),

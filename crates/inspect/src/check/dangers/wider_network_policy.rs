@@ -8,10 +8,12 @@ pub(super) static RULE: Rule = Rule {
         meaning: "A change removes a NetworkPolicy or lets it allow more traffic.",
         remedy: "Keep the policy, and allow single peers and ports.",
     }),
-    name: "Network policy widened",
+    title: "Network policy widened",
     severity: Severity::Error,
-    why: "Pods that were isolated become reachable for others.",
-    suppress: Some("Another policy isolates the Pods."),
+    why: "Isolated Pods become reachable by other Pods, or can connect to more peers.",
+    suppress: Some(
+        "The traffic is meant to be allowed. For a removed policy: another policy selects the same Pods. Policies are additive, so no other policy restricts what a widened one allows.",
+    ),
     documentation: "https://kubernetes.io/docs/concepts/services-networking/network-policies/",
     bad: &[
         ("before.yaml", BEFORE),

@@ -6,9 +6,9 @@ pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "wider-role",
         meaning: "A change adds permissions to a Role or ClusterRole.",
-        remedy: "Grant only what is needed, and to the smallest role.",
+        remedy: "Add only the permissions that are needed, to a role with as few subjects as possible.",
     }),
-    name: "Role widened",
+    title: "Role widened",
     severity: Severity::Error,
     why: "Every subject of the role gets the new permissions as soon as the change is applied.",
     suppress: Some("The permissions are needed, and were reviewed."),

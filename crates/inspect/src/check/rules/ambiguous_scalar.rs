@@ -14,7 +14,7 @@ pub(in crate::check) static RULE: Rule = Rule {
         meaning: "YAML reads an unquoted value as another type or another value.",
         remedy: "Quote the value if a string is meant. Write `true` or `false` if a boolean is meant.",
     }),
-    name: "Unquoted value with a surprising type",
+    title: "Unquoted value with a surprising type",
     group: RuleGroup::UnintendedResult,
     severity: Severity::Error,
     default: RuleDefault::Enabled,

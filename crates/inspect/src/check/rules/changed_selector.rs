@@ -11,7 +11,7 @@ pub(in crate::check) static RULE: Rule = Rule {
         meaning: "An overlay adds labels to the selector of a workload in its base.",
         remedy: "Use `labels` without `includeSelectors`. Set `includeTemplates: true` if Pods need the labels.",
     }),
-    name: "Label added to an immutable selector",
+    title: "Label added to an immutable selector",
     group: RuleGroup::UnintendedResult,
     severity: Severity::Warning,
     default: RuleDefault::Disabled,

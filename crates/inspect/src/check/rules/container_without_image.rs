@@ -14,13 +14,13 @@ pub(in crate::check) static RULE: Rule = Rule {
         meaning: "A container has no image.",
         remedy: "Add the image. If a patch was meant to change an existing container, correct the container name in the patch.",
     }),
-    name: "A container has no image.",
+    title: "Container without an image",
     group: RuleGroup::UnintendedResult,
     severity: Severity::Error,
     default: RuleDefault::Enabled,
     scope: RuleScope::BuildableOverlays,
     why: "The API server rejects the object. Usually a patch misspells a container name: instead of changing the \
-          container, it appends a new one that has only the fields of the patch. An operator may fill in the image \
+          container, it adds a new one that has only the fields of the patch. An operator may fill in the image \
           of a custom resource, as OpenShift does for a DeploymentConfig. So a container of a custom resource is only \
           reported if it comes from another file than the custom resource itself, such as a patch. See also `image`, \
           which `build --validate` reports.",
@@ -67,7 +67,8 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
             let finding = Diagnostic::error(RULE.code, format!("container `{name}` has no image"))
                 .at(container.made_at())
                 .resource(resource.id())
-                .field(&container.field);
+                .field(&container.field)
+                .help("set `image`, or correct the name if an existing container is meant");
             found.push(causes.missing_field(finding, (container.node, "image"), resource));
         }
     }

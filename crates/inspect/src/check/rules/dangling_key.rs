@@ -14,7 +14,7 @@ pub(in crate::check) static RULE: Rule = Rule {
         meaning: "An environment variable or volume refers to a missing key of a ConfigMap or Secret.",
         remedy: "Correct the key, or add it to the ConfigMap or Secret.",
     }),
-    name: "Reference to a missing key",
+    title: "Reference to a missing key",
     group: RuleGroup::DanglingReference,
     severity: Severity::Error,
     default: RuleDefault::Enabled,

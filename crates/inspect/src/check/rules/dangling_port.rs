@@ -15,7 +15,7 @@ pub(in crate::check) static RULE: Rule = Rule {
         meaning: "A probe, Service or Ingress refers to a port that its container, Pods or Service do not have.",
         remedy: "Correct the port, or add it to the `ports` of the container or Service.",
     }),
-    name: "Reference to a missing port",
+    title: "Reference to a missing port",
     group: RuleGroup::DanglingReference,
     severity: Severity::Warning,
     default: RuleDefault::Enabled,

@@ -12,14 +12,14 @@ pub(in crate::check) static RULE: Rule = Rule {
         meaning: "A reference names an object that is not in the build.",
         remedy: "Add the object, or declare it under `check.external` in `.smp.yaml`.",
     }),
-    name: "Reference to an object outside the build",
+    title: "Reference to an object outside the build",
     group: RuleGroup::DanglingReference,
     severity: Severity::Warning,
     default: RuleDefault::Disabled,
     scope: RuleScope::BuildableOverlays,
     why: "A Pod does not start until the ConfigMaps, Secrets and claims that it uses exist. The rule is disabled by \
-          default because Secrets in particular are often created outside of the build. If all external objects are \
-          declared under `check.external`, it reports every reference that cannot be resolved.",
+          default because Secrets in particular are often created outside of the build. Once all external \
+          objects are declared under `check.external`, every remaining finding is a mistake.",
     suppress: Some(
         "The object is created once, by hand or by another repository, and is not worth a declaration under \
                `check.external`.",

@@ -2,9 +2,11 @@
 
 use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use crate::check::target::CheckedTarget;
+use crate::check::walk::FieldVisit;
 use smp_merge::merge::directive::{
     DELETE_FROM_PRIMITIVE_LIST, PATCH, PATCH_MERGE_KEY, RETAIN_KEYS, SET_ELEMENT_ORDER,
 };
+use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
 use smp_text::yaml::nearest_name;
 
@@ -15,7 +17,7 @@ pub(in crate::check) static RULE: Rule = Rule {
                   object.",
         remedy: "Correct the spelling, or write the complete value instead of using a directive.",
     }),
-    name: "Patch directive left in the object",
+    title: "Patch directive left in the object",
     group: RuleGroup::UnintendedResult,
     severity: Severity::Error,
     default: RuleDefault::Enabled,
@@ -60,11 +62,14 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
                 let error = Diagnostic::error(RULE.code, message).at(key.meta.span);
                 error.resource(resource.id()).field(visit.path())
             };
-            found.push(if meant == name {
+            found.push(if meant == name && is_from_patch(resource, visit) {
                 finding(format!(
-                    "directive `{name}` is left in the object: no merge takes place at this field"
+                    "directive `{name}` is left in the object: this field is replaced, not merged"
                 ))
                 .help("write the complete value, or provide a schema for the kind")
+            } else if meant == name {
+                finding(format!("`{name}` in a resource has no effect: directives only work in patches"))
+                    .help("remove it, or move it to a file under `patches`")
             } else {
                 finding(format!("`{name}` is not a patch directive and becomes a field"))
                     .help(format!("did you mean `{meant}`?"))
@@ -73,6 +78,13 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
         });
     }
     found
+}
+
+/// Returns true if a patch wrote a field.
+fn is_from_patch(resource: &Resource, visit: &FieldVisit<'_, '_>) -> bool {
+    let value = resource.history.as_deref().and_then(|history| history.value_at(&visit.steps()));
+    let first = value.and_then(|value| value.leaves().next()).and_then(|writes| writes.last());
+    first.is_none_or(|write| write.by.name().starts_with("patches"))
 }
 
 /// Returns the directive that a field name is, or is a misspelling of.

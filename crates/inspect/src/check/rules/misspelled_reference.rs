@@ -22,19 +22,19 @@ pub(in crate::check) static RULE: Rule = Rule {
         remedy: "Correct the name or the namespace. Declare objects that are created elsewhere under \
                  `check.external` in `.smp.yaml`, and objects that a controller creates under `check.controllers`.",
     }),
-    name: "Reference to a missing object that resembles an existing one",
+    title: "Reference to a missing object that resembles an existing one",
     group: RuleGroup::DanglingReference,
     severity: Severity::Warning,
     default: RuleDefault::Enabled,
     scope: RuleScope::BuildableOverlays,
-    why: "Pods wait forever for a ConfigMap, Secret, ServiceAccount or PersistentVolumeClaim that does not exist, \
-          and a HorizontalPodAutoscaler with a wrong target does not scale. A reference is reported if the build \
-          has an object with a similar name, or one with the same name in another namespace. For `scaleTargetRef`, \
+    why: "Pods do not start without their ConfigMaps, Secrets and PersistentVolumeClaims, and are not created without \
+          their ServiceAccount. A HorizontalPodAutoscaler with a wrong target does not scale. A reference is reported if the build \
+          has an object with a similar name, or one with the same name in another namespace, although the build has \
+          objects in the namespace of the reference. For `scaleTargetRef`, \
           a workload with the same name and another kind is also compared. The reference is \
           also compared with names before prefixes, suffixes and hashes were added, because kustomize does not update a \
           misspelled reference. \
-          References that resemble nothing in the build, and those into other namespaces, are reported by \
-          `external-reference`.",
+          All other unresolved references are reported by `external-reference`.",
     suppress: Some(
         "The object really exists under this name outside of the build. Declare it under `check.external` \
                instead of suppressing each finding.",
@@ -93,13 +93,13 @@ fn externals_of<'c>(
     reference: &ObjectReference<'_>,
     target: &CheckedTarget<'c>,
 ) -> impl Iterator<Item = &'c ExternalObject> {
-    let all = target.outside.external.iter();
+    let all = target.outside.objects.iter();
     all.filter(|external| external.matches(&reference.kind, &reference.namespace, reference.text()))
 }
 
 /// Returns the locations of the external declarations that references of a target use.
 pub(in crate::check) fn used_externals(target: &CheckedTarget<'_>) -> FxHashSet<Span> {
-    if target.outside.external.is_empty() {
+    if target.outside.objects.is_empty() {
         return FxHashSet::default();
     }
     let names = target.names();

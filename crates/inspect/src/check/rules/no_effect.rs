@@ -15,13 +15,13 @@ pub(in crate::check) static RULE: Rule = Rule {
         meaning: "A patch or another entry of a kustomization changes nothing.",
         remedy: "Remove the entry, or correct its values.",
     }),
-    name: "Entry without effect",
+    title: "Entry without effect",
     group: RuleGroup::NoEffect,
     severity: Severity::Warning,
     default: RuleDefault::Enabled,
     scope: RuleScope::Entry,
     why: "A patch, or an entry of `images`, `replicas`, `replacements`, `labels`, `commonLabels` or \
-          `commonAnnotations`, matches its target but writes values that are already there. It looks as if the \
+          `commonAnnotations`, matches its target but writes values that are already set, or removes what does not exist. It looks as if the \
           entry decided the value. When the base changes, the entry silently starts to override it. An entry of \
           a base or component is reported only if it has no effect in any checked target. JSON patches with a \
           `test` operation are never reported, because the test is a guard.",
@@ -94,7 +94,8 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     });
     let idle = idle.filter(|(locations, name)| reported.insert((locations[0], name.clone())));
     idle.map(|(locations, name)| {
-        let message = format!("{name} changes nothing: all its values are already set");
+        let message =
+            format!("{name} changes nothing: its values are already set, or what it removes does not exist");
         Diagnostic::warning(RULE.code, message)
             .at(locations[0])
             .help("remove the entry, or correct its values")
@@ -153,7 +154,7 @@ fn origin(known: &ValueHistory) -> Option<Span> {
 /// Records the entries that had an effect on the values of a resource.
 fn record(history: &History, effective: &mut FxHashSet<EntryKey>) {
     // A patch with a `test` operation fails the build if the test fails.
-    effective.extend(history.testing_steps().map(|guard| key(&Cause::from_writer(guard))));
+    effective.extend(history.steps_with_test_operations().map(|step| key(&Cause::from_writer(step))));
     effective.extend(history.removed().iter().map(|removed| key(&removed.by)));
     history.removed().iter().for_each(|removed| values(&removed.value, effective));
     values(history.root(), effective);

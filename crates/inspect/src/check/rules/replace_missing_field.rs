@@ -5,7 +5,7 @@ use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::ReplaceMissingField,
-    name: "JSON patch replaces a missing field",
+    title: "JSON patch replaces a missing field",
     group: RuleGroup::UnintendedResult,
     severity: Severity::Warning,
     default: RuleDefault::Enabled,

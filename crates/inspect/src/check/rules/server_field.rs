@@ -1,4 +1,4 @@
-//! Rule: a manifest has metadata that only servers set.
+//! Rule: a manifest has metadata that the cluster sets.
 
 use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 use crate::check::target::CheckedTarget;
@@ -7,10 +7,10 @@ use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "server-field",
-        meaning: "A manifest has metadata that only servers set.",
+        meaning: "A manifest has metadata that the cluster sets, such as `uid`, `resourceVersion` or `managedFields`.",
         remedy: "Remove the field. `apply --strip-server-fields` removes such fields from all manifests.",
     }),
-    name: "Metadata that only servers set",
+    title: "Metadata that the cluster sets",
     group: RuleGroup::UnintendedResult,
     severity: Severity::Warning,
     default: RuleDefault::Enabled,
@@ -18,7 +18,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     why: "Manifests from `kubectl get -o yaml` and from backups describe one object of one cluster. The API server \
           rejects an object with another `uid` or `resourceVersion`, and server-side apply rejects `managedFields`. \
           An entry of `ownerReferences` whose `uid` does not exist is worse: the object is created, and the garbage \
-          collector deletes it. In manifests without other such fields, `ownerReferences` are not reported.",
+          collector deletes it. `ownerReferences` are only reported together with other such fields.",
     suppress: Some(
         "The manifest is only used to recreate the object in the cluster that it is from, while its owner still exists.",
     ),
@@ -43,10 +43,11 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     for resource in target.resources() {
         for entry in resource.server_fields() {
             let field = format!("metadata.{}", entry.key.text);
-            let finding = Diagnostic::warning(RULE.code, format!("only servers set `{field}`"))
+            let finding = Diagnostic::warning(RULE.code, format!("`{field}` is set by the cluster"))
                 .at(entry.key.meta.span)
                 .resource(resource.id())
-                .field(&field);
+                .field(&field)
+                .help("remove it, or use `apply --strip-server-fields`");
             found.push(finding);
         }
     }

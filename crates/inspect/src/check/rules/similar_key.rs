@@ -1,4 +1,4 @@
-//! Rule: a patch appends a list entry whose name resembles an existing one.
+//! Rule: a patch adds a list entry whose name resembles an existing one.
 
 use crate::check::names::is_typo;
 use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
@@ -11,16 +11,16 @@ use smp_text::yaml::{Node, Value};
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "similar-key",
-        meaning: "A patch appends a list entry whose name is similar to an existing one.",
+        meaning: "A patch adds a list entry whose name is similar to an existing one.",
         remedy: "Correct the name if the patch was meant to change the existing entry.",
     }),
-    name: "Similar list entry appended",
+    title: "Similar list entry added",
     group: RuleGroup::UnintendedResult,
     severity: Severity::Warning,
     default: RuleDefault::Enabled,
     scope: RuleScope::Target,
-    why: "Strategic merge patches match list entries by `name`. A misspelled name matches nothing, so the patch \
-          appends a new entry: two containers run instead of one changed container, or an environment variable \
+    why: "Strategic merge patches match list entries by their merge key, which is often `name`. A misspelled name \
+          matches nothing, so the patch adds a new entry, before the existing ones: two containers run instead of one changed container, or an environment variable \
           keeps its old value.",
     suppress: Some("Both entries are intended, such as `task` and `tasks`."),
     documentation: "https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/",
@@ -49,7 +49,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     finder: Finder::Target(find),
 };
 
-/// The merge key.
+/// The merge key of most lists, and the only one that is compared.
 const KEY: &str = "name";
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
@@ -75,7 +75,7 @@ fn value(node: &Node, known: &ValueHistory, resource: &Resource, found: &mut Vec
                 .zip(entries)
                 .filter_map(|(node, (_, known))| Some((node.get(KEY)?, is_from_patch(known)?)))
                 .collect();
-            found.extend(appended(&names, resource));
+            found.extend(added_entries(&names, resource));
             for (node, (_, known)) in list.iter().zip(entries) {
                 value(node, known, resource, found);
             }
@@ -95,7 +95,7 @@ fn is_from_patch(entry: &ValueHistory) -> Option<bool> {
 /// The maximum length of a list whose entries are compared with each other.
 const COMPARED: usize = 64;
 
-fn appended(names: &[(&Node, bool)], resource: &Resource) -> Vec<Diagnostic> {
+fn added_entries(names: &[(&Node, bool)], resource: &Resource) -> Vec<Diagnostic> {
     let (new, old): (Vec<_>, Vec<_>) = names.iter().partition(|(_, is_new)| *is_new);
     if new.is_empty() || names.len() > COMPARED {
         return Vec::new();
@@ -107,7 +107,7 @@ fn appended(names: &[(&Node, bool)], resource: &Resource) -> Vec<Diagnostic> {
         Some(
             Diagnostic::warning(
                 RULE.code,
-                format!("the patch appends `{text}`, which is similar to the existing `{}`", near.as_str()?),
+                format!("the patch adds `{text}`, which is similar to the existing `{}`", near.as_str()?),
             )
             .at(name.span())
             .label(near.span(), "existing entry")

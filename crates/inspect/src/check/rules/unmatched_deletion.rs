@@ -5,7 +5,7 @@ use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::AbsentDeletion,
-    name: "Deletion of a missing field or entry",
+    title: "Deletion of a missing field or entry",
     group: RuleGroup::NoEffect,
     severity: Severity::Warning,
     default: RuleDefault::Enabled,

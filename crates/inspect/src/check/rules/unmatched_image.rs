@@ -5,7 +5,7 @@ use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::UnmatchedImage,
-    name: "Image entry matches no image",
+    title: "Image entry matches no image",
     group: RuleGroup::NoEffect,
     severity: Severity::Warning,
     default: RuleDefault::Enabled,

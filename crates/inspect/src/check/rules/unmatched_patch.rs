@@ -5,7 +5,7 @@ use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::UnmatchedPatch,
-    name: "Patch target matches no resource",
+    title: "Patch target matches no resource",
     group: RuleGroup::NoEffect,
     severity: Severity::Warning,
     default: RuleDefault::Enabled,

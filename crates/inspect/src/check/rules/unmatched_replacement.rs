@@ -5,13 +5,13 @@ use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::UnmatchedReplacement,
-    name: "Replacement target matches nothing",
+    title: "Replacement target matches nothing",
     group: RuleGroup::NoEffect,
     severity: Severity::Warning,
     default: RuleDefault::Enabled,
     scope: RuleScope::Entry,
-    why: "If `select` matches no resource, or the field does not exist, the replacement writes nothing and the \
-          placeholder value in the manifest is deployed.",
+    why: "If `select` matches no resource, the replacement writes nothing, and the placeholder value in the manifest is \
+          deployed. kustomize does not report this.",
     suppress: Some(
         "The replacement is shared, and only some of the kustomizations that use it have a matching target.",
     ),

@@ -15,7 +15,7 @@ pub(in crate::check) static RULE: Rule = Rule {
         meaning: "The selector of a Service or PodDisruptionBudget matches no Pod of the build, but nearly matches one.",
         remedy: "Correct the selector or the Pod labels.",
     }),
-    name: "Selector matches no Pod",
+    title: "Selector matches no Pod",
     group: RuleGroup::DanglingReference,
     severity: Severity::Warning,
     default: RuleDefault::Enabled,

@@ -13,13 +13,13 @@ pub(in crate::check) static RULE: Rule = Rule {
         meaning: "A manifest in the directory of a kustomization is listed by no kustomization.",
         remedy: "Add the file to `resources`, or remove it.",
     }),
-    name: "Unreferenced manifest",
+    title: "Unreferenced manifest",
     group: RuleGroup::NoEffect,
     severity: Severity::Warning,
     default: RuleDefault::Disabled,
     scope: RuleScope::Target,
-    why: "The file looks as if it were deployed, but it is not. It is treated as referenced if any source of the run \
-          mentions it, even in a comment, or if a kustomization in a parent directory does. The rule is disabled by \
+    why: "The file looks as if it were deployed, but it is not. A file counts as referenced if any file that \
+          `check` reads names it, even in a comment, or if a kustomization in a parent directory does. The rule is disabled by \
           default because some repositories keep examples, and manifests to apply by hand, next to a kustomization. \
           Chart templates, values files, tool configuration and the directories of targets that do not build are \
           not checked.",

@@ -15,7 +15,7 @@ pub(in crate::check) static RULE: Rule = Rule {
         meaning: "Nothing in the build refers to a generated ConfigMap or Secret.",
         remedy: "Remove the generator, or refer to the generated object.",
     }),
-    name: "Unused generator",
+    title: "Unused generator",
     group: RuleGroup::NoEffect,
     severity: Severity::Warning,
     default: RuleDefault::Enabled,

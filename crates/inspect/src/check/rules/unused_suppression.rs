@@ -9,7 +9,7 @@ pub(in crate::check) static RULE: Rule = Rule {
         meaning: "A `# smp:ignore` comment or an entry of `.smp.yaml` suppresses no finding, or declares an object that nothing refers to.",
         remedy: "Remove the comment or the entry.",
     }),
-    name: "Unused suppression",
+    title: "Unused suppression",
     group: RuleGroup::Suppressions,
     severity: Severity::Warning,
     default: RuleDefault::Enabled,

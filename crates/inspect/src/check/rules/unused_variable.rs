@@ -5,7 +5,7 @@ use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::UnusedVariable,
-    name: "Unused variable",
+    title: "Unused variable",
     group: RuleGroup::NoEffect,
     severity: Severity::Warning,
     default: RuleDefault::Enabled,

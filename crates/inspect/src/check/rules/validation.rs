@@ -32,7 +32,7 @@ pub(in crate::check) static RULES: LazyLock<Vec<Rule>> =
 fn rule(of: &'static ValidationRule) -> Rule {
     Rule {
         code: of.diagnostic_code(),
-        name: of.text.meaning,
+        title: of.text.meaning,
         group: RuleGroup::RejectedByServer,
         severity: of.severity,
         default: RuleDefault::Enabled,

@@ -76,7 +76,7 @@ fn find(list: &mut Sequence, table: &KeyTexts<'_>, tuple: &[SmolStr]) -> Option<
             })
     };
     let at = *list.positions(columns, tuple, table, fits).first()?;
-    list.order.get(at).copied().flatten()
+    list.slots.get(at).copied().flatten()
 }
 
 impl<'k> ListMerge<'k> {
@@ -142,8 +142,8 @@ impl<'k> ListMerge<'k> {
         self.dest.reindex(entry, entry, &self.table);
         // Rare: an entry is visited again only if other entries lack some of its keys.
         if self.record.contains(&entry) {
-            for at in 0..self.results.order.len() {
-                if self.results.order[at] == Some(entry) {
+            for at in 0..self.results.slots.len() {
+                if self.results.slots[at] == Some(entry) {
                     self.results.reindex(at, entry, &self.table);
                 }
             }
@@ -169,10 +169,10 @@ impl<'k> ListMerge<'k> {
     /// Those of [`Entries::put`].
     pub(super) fn finish_in_place(mut self, order: ListOrder) -> Result<Vec<Node>> {
         let (dest, results) = (std::mem::take(&mut self.dest), std::mem::take(&mut self.results));
-        let known = dest.order.len();
+        let known = dest.slots.len();
         let list = self.joined(dest, &results)?;
         // The list may have been cleared during the merge.
-        let new = list.order.iter().skip(known).flatten().count();
+        let new = list.slots.iter().skip(known).flatten().count();
         let mut nodes = gather(self.nodes, &list);
         if order == ListOrder::Prepend {
             nodes.rotate_right(new);
@@ -233,11 +233,11 @@ fn set(
     values: &[SmolStr],
     entry: Option<usize>,
 ) -> std::result::Result<(), WrongShape> {
-    list.sweep(table);
+    list.remove_empty(table);
     let by_map = !table.by_own_text && values.first().is_some_and(|value| !value.is_empty());
     if !by_map
         && !values.is_empty()
-        && list.without_keys > 0
+        && list.keyless > 0
         && let Some(entry) = list.entries().find(|&entry| table.lacks_keys(entry))
     {
         return Err(WrongShape { entry });

@@ -5,7 +5,7 @@
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-use super::tuples::{Columns, Keys};
+use super::tuples::{Columns, Keys, has_column};
 use crate::merge::identity::PAIRWISE_LIMIT;
 use smp_text::yaml::{Node, Value};
 
@@ -30,7 +30,7 @@ impl Shape {
         }
     }
 
-    /// Returns true for null and empty maps, which are not entries and are dropped by the next sweep.
+    /// Returns true for null and empty maps. kyaml drops them when it next clears empty entries.
     pub(super) fn is_empty(self) -> bool {
         matches!(self, Self::Null | Self::EmptyMap)
     }
@@ -89,7 +89,7 @@ impl<'k> KeyTexts<'k> {
 
     /// Hashes the texts in some columns, if all are present.
     fn hash(&self, entry: usize, columns: Columns) -> Option<u64> {
-        let texts = self.texts_of(entry).iter().enumerate().filter(|(i, _)| columns & (1 << i) != 0);
+        let texts = self.texts_of(entry).iter().enumerate().filter(|(i, _)| has_column(columns, *i));
         hash(texts.map(|(_, text)| text.as_deref()))
     }
 }
@@ -106,40 +106,40 @@ fn hash<'t>(texts: impl Iterator<Item = Option<&'t str>>) -> Option<u64> {
 /// The entries of a list, in order.
 #[derive(Debug, Default)]
 pub(super) struct Sequence {
-    /// Removed entries leave an empty slot, so that positions do not change.
-    pub(super) order: Vec<Option<usize>>,
+    /// The number of the entry at each position; `None` if it was removed, so that positions do not change.
+    pub(super) slots: Vec<Option<usize>>,
     /// Positions by the texts in some columns. Stale positions are filtered on look-up.
     index: FxHashMap<Columns, FxHashMap<u64, Vec<usize>>>,
     /// Positions of nulls and empty maps.
-    unswept: Vec<usize>,
-    /// The number of entries with a shape without keys.
-    pub(super) without_keys: usize,
+    empty_positions: Vec<usize>,
+    /// The number of entries that cannot have keys.
+    pub(super) keyless: usize,
 }
 
 impl Sequence {
-    pub(super) fn push(&mut self, entry: usize, table: &KeyTexts<'_>) {
-        self.order.push(None);
-        self.set_at(self.order.len() - 1, Some(entry), table);
+    pub(super) fn push(&mut self, entry: usize, texts_by_entry: &KeyTexts<'_>) {
+        self.slots.push(None);
+        self.set_at(self.slots.len() - 1, Some(entry), texts_by_entry);
     }
 
     /// Replaces or removes the entry at a position.
-    pub(super) fn set_at(&mut self, position: usize, entry: Option<usize>, table: &KeyTexts<'_>) {
-        if let Some(old) = std::mem::replace(&mut self.order[position], entry) {
-            self.without_keys -= usize::from(table.lacks_keys(old));
+    pub(super) fn set_at(&mut self, position: usize, entry: Option<usize>, texts_by_entry: &KeyTexts<'_>) {
+        if let Some(old) = std::mem::replace(&mut self.slots[position], entry) {
+            self.keyless -= usize::from(texts_by_entry.lacks_keys(old));
         }
         if let Some(entry) = entry {
-            self.without_keys += usize::from(table.lacks_keys(entry));
-            self.reindex(position, entry, table);
+            self.keyless += usize::from(texts_by_entry.lacks_keys(entry));
+            self.reindex(position, entry, texts_by_entry);
         }
     }
 
     /// Updates the index after the entry at a position has changed.
-    pub(super) fn reindex(&mut self, position: usize, entry: usize, table: &KeyTexts<'_>) {
-        if table.shapes[entry].is_empty() {
-            self.unswept.push(position);
+    pub(super) fn reindex(&mut self, position: usize, entry: usize, texts_by_entry: &KeyTexts<'_>) {
+        if texts_by_entry.shapes[entry].is_empty() {
+            self.empty_positions.push(position);
         }
         for (columns, positions) in &mut self.index {
-            if let Some(hash) = table.hash(entry, *columns) {
+            if let Some(hash) = texts_by_entry.hash(entry, *columns) {
                 positions.entry(hash).or_default().push(position);
             }
         }
@@ -150,45 +150,46 @@ impl Sequence {
     }
 
     pub(super) fn entries(&self) -> impl Iterator<Item = usize> {
-        self.order.iter().flatten().copied()
+        self.slots.iter().flatten().copied()
     }
 
-    /// Returns the positions, ascending, of entries with these texts in these columns for which `fits` is true.
+    /// Returns the ascending positions of the entries for which `fits` is true. `fits` must compare the texts itself: the index
+    /// only narrows the search to entries with these texts in these columns.
     pub(super) fn positions(
         &mut self,
         columns: Columns,
         texts: &[SmolStr],
-        table: &KeyTexts<'_>,
+        texts_by_entry: &KeyTexts<'_>,
         fits: impl Fn(usize) -> bool,
     ) -> Vec<usize> {
-        let fits = |order: &[Option<usize>], at: usize| order.get(at).copied().flatten().is_some_and(&fits);
-        if columns == 0 || self.order.len() <= PAIRWISE_LIMIT {
-            return (0..self.order.len()).filter(|&at| fits(&self.order, at)).collect();
+        let fits = |slots: &[Option<usize>], at: usize| slots.get(at).copied().flatten().is_some_and(&fits);
+        if columns == 0 || self.slots.len() <= PAIRWISE_LIMIT {
+            return (0..self.slots.len()).filter(|&at| fits(&self.slots, at)).collect();
         }
-        let order = &self.order;
+        let slots = &self.slots;
         let positions = self.index.entry(columns).or_insert_with(|| {
             let mut positions: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
-            for (at, entry) in order.iter().enumerate() {
-                if let Some(hash) = entry.and_then(|entry| table.hash(entry, columns)) {
+            for (at, entry) in slots.iter().enumerate() {
+                if let Some(hash) = entry.and_then(|entry| texts_by_entry.hash(entry, columns)) {
                     positions.entry(hash).or_default().push(at);
                 }
             }
             positions
         });
-        let selected = texts.iter().enumerate().filter(|(i, _)| columns & (1 << i) != 0);
+        let selected = texts.iter().enumerate().filter(|(i, _)| has_column(columns, *i));
         let hash = hash(selected.map(|(_, text)| Some(text.as_str())));
         let found = hash.and_then(|hash| positions.get(&hash)).map_or(&[][..], Vec::as_slice);
-        let mut found: Vec<_> = found.iter().copied().filter(|&at| fits(&self.order, at)).collect();
+        let mut found: Vec<_> = found.iter().copied().filter(|&at| fits(&self.slots, at)).collect();
         found.sort_unstable();
         found.dedup();
         found
     }
 
     /// Drops nulls and empty maps.
-    pub(super) fn sweep(&mut self, table: &KeyTexts<'_>) {
-        for at in self.unswept.drain(..) {
-            if let Some(slot) = self.order.get_mut(at) {
-                *slot = slot.filter(|&entry| !table.shapes[entry].is_empty());
+    pub(super) fn remove_empty(&mut self, texts_by_entry: &KeyTexts<'_>) {
+        for at in self.empty_positions.drain(..) {
+            if let Some(slot) = self.slots.get_mut(at) {
+                *slot = slot.filter(|&entry| !texts_by_entry.shapes[entry].is_empty());
             }
         }
     }

@@ -12,6 +12,11 @@ use smp_text::yaml::{Map, Node, Value};
 /// A set of tuple columns, as a bit mask.
 pub(super) type Columns = u64;
 
+/// Returns true if a set of columns contains a column.
+pub(super) fn has_column(columns: Columns, column: usize) -> bool {
+    columns & (1 << column) != 0
+}
+
 /// Maximum number of keys; further ones are ignored.
 const MAX_KEYS: usize = 32;
 
@@ -226,7 +231,7 @@ struct Filler<'t> {
 }
 
 fn project(tuple: &[SmolStr], columns: Columns) -> Vec<SmolStr> {
-    tuple.iter().enumerate().filter(|(i, _)| columns & (1 << i) != 0).map(|(_, text)| text.clone()).collect()
+    tuple.iter().enumerate().filter(|(i, _)| has_column(columns, *i)).map(|(_, text)| text.clone()).collect()
 }
 
 impl Filler<'_> {

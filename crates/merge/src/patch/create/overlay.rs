@@ -86,11 +86,11 @@ fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<Lis
     };
     let mut rekeyed = RekeyedEntries::new(before, after);
     let (mut patch, mut is_added_anew) = (ListPatch::default(), false);
-    for AlignedEntry { identity: name, positions: [new, old] } in &rows {
+    for AlignedEntry { identity, positions: [new, old] } in &rows {
         match (&keys, new.map(|i| &after[i]), old.map(|i| &before[i])) {
-            (None, ..) if matches!(name, Identity::Whole(_)) => return None,
+            (None, ..) if matches!(identity, Identity::Whole(_)) => return None,
             (Some(keys), Some(new), Some(old)) => {
-                let entries = diff_keyed(name, [old, new], (keys, &mut rekeyed), cursor);
+                let entries = diff_keyed(identity, [old, new], (keys, &mut rekeyed), cursor);
                 is_added_anew |= entries.len() > 1;
                 patch.entries.extend(entries);
             }
@@ -105,17 +105,17 @@ fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<Lis
     }
     // Existing entries keep their order and new ones follow, but a re-added entry moves to the end at each
     // application.
-    let natural = rows
+    let is_in_merge_order = rows
         .iter()
         .filter(|row| row.positions[0].is_some())
         .is_sorted_by_key(|row| row.positions[1].unwrap_or(usize::MAX));
-    if !natural || is_added_anew && after.len() > 1 {
+    if !is_in_merge_order || is_added_anew && after.len() > 1 {
         patch.order = after.iter().map(|entry| order_entry(entry, keys.as_ref())).collect();
     }
     Some(patch)
 }
 
-/// Returns what identifies an entry in the patch's order of the list.
+/// Returns the entry's value in `$setElementOrder`: its merge keys, or the scalar.
 fn order_entry(entry: &Node, keys: Option<&CreationKeys>) -> Node {
     keys.map_or_else(|| entry.clone(), |keys| Node::map(keys.key_fields(entry)))
 }

@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 
 use super::pointer::{Standard, index, steps};
-use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::diagnostic::{Code, Diagnostic, Result, plural};
 use smp_text::path::pointer_to;
 use smp_text::source::Span;
 use smp_text::yaml::{FieldPositions, MAX_DEPTH, Map, Node, Value, nearest_name, nearest_path, to_json};
@@ -90,8 +90,8 @@ impl<'d> Document<'d> {
         Patched { copied: self.copied, warnings: self.warnings, cut_paths: self.cut_paths }
     }
 
-    fn warn(&mut self, message: String, at: Span) {
-        self.warnings.push(leniency(message, at));
+    fn warn(&mut self, message: String, at: Span, fix: &str) {
+        self.warnings.push(leniency(message, at, fix));
     }
 
     /// Warns of a `replace` of a missing field. It adds the field under a possibly misspelled name.
@@ -222,7 +222,7 @@ impl<'d> Document<'d> {
                 "path `{pointer}` does not start with `/`, so it is read as `{}`",
                 pointer_to(&found)
             );
-            self.cut_paths.push(leniency(message, at));
+            self.cut_paths.push(leniency(message, at, "write the path as it is read"));
         }
         Ok(found)
     }
@@ -232,7 +232,7 @@ impl<'d> Document<'d> {
             Some(value) => Ok(value.clone()),
             None if self.standard == Standard::Kubernetes => {
                 let message = format!("this `{}` has no `value`, so it writes null", op(operation));
-                self.warn(message, operation.span);
+                self.warn(message, operation.span, "add `value`, or use `remove` to delete the field");
                 Ok(Node::null())
             }
             None => Err(missing("value", operation)),
@@ -251,6 +251,9 @@ impl<'d> Document<'d> {
             let last = PathStep { step, parents: &parents[..depth], path, operation, standard };
             if matches!(node.value, Value::Scalar(_)) && !node.is_null() {
                 return Err(last.below_scalar(node));
+            }
+            if let Value::List(list) = &node.value {
+                last.index(list, list.len())?;
             }
             node = child(node, &last, positions).ok_or_else(|| last.missing())?;
         }
@@ -358,6 +361,7 @@ impl<'d> Document<'d> {
                 self.warn(
                     format!("{} does not exist, so null is copied", quoted_path(&from)),
                     operation.locations.from,
+                    "correct `from`, or use `add` with `value: null`",
                 );
                 Node::null()
             }
@@ -430,15 +434,17 @@ impl PathStep<'_> {
     fn index(&self, list: &[Node], end: usize) -> Result<usize> {
         index(self.step, end, self.standard).ok_or_else(|| {
             let (list_is, length) = (quoted_path(self.parents), list.len());
-            let message = format!("{list_is} has {length} entries, and `{}` is not a valid index", self.step);
-            self.error(message).help("indices start at 0; `-` appends an entry")
+            let entries = plural(length, "entry", "entries");
+            let message = format!("{list_is} has {length} {entries}, so there is no index `{}`", self.step);
+            self.error(message)
+                .help("indexes start at 0, and `-` appends an entry; a strategic merge patch selects entries by name")
         })
     }
 
     fn missing(&self) -> Diagnostic {
         let help = match op(self.operation) {
-            "remove" => "the path does not exist: drop the operation".to_string(),
-            op => format!("`{op}` requires the parents of its path to exist: add them first"),
+            "remove" => "correct the path, or drop the operation".to_string(),
+            op => format!("correct the path, or add the parents first: `{op}` requires them"),
         };
         self.error(format!("{} has no `{}`", quoted_path(self.parents), self.step)).help(help)
     }
@@ -489,10 +495,11 @@ fn check_depth(path: &[SmolStr], value: &Node, operation: &Operation) -> Result<
     Err(Diagnostic::error(Code::LimitExceeded, message).at(operation.span))
 }
 
-fn leniency(message: String, at: Span) -> Diagnostic {
+/// Returns the warning for an operation that the API server accepts although RFC 6902 does not.
+fn leniency(message: String, at: Span, fix: &str) -> Diagnostic {
     Diagnostic::warning(Code::InvalidValue, message)
         .at(at)
-        .help("the API server accepts this, but RFC 6902 does not: write the intended operation explicitly")
+        .help(format!("{fix} (the API server accepts this, but RFC 6902 does not)"))
 }
 
 fn into_itself(from: &[SmolStr], operation: &Operation) -> Diagnostic {

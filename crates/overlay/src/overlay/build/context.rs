@@ -1,6 +1,6 @@
 //! The context of builds and of their steps.
 
-use super::shared::Shared;
+use super::shared::SharedDirectories;
 use crate::overlay::function::{FunctionContext, Functions};
 use crate::overlay::generator_files::{DataFiles, Secrecy};
 use crate::overlay::helm::{ChartContext, Helm, PullPolicy};
@@ -15,15 +15,15 @@ use smp_merge::merge::MergeOptions;
 use smp_merge::schema::Schema;
 use smp_text::source::Span;
 
-/// State shared by all builds of a run.
+/// The settings and caches of a run.
 #[derive(Clone, Copy)]
 pub(in crate::overlay) struct BuildContext<'b> {
     pub(in crate::overlay) options: &'b BuildOptions,
     pub(in crate::overlay) schemas: &'b BuildSchemas,
     pub(in crate::overlay) helm: &'b Helm,
     pub(in crate::overlay) functions: &'b Functions,
-    /// State shared between targets; `None` if there is only one.
-    pub(in crate::overlay) shared: Option<&'b Shared>,
+    /// The directories that targets share; `None` if there is only one target.
+    pub(in crate::overlay) built_directories: Option<&'b SharedDirectories>,
     /// The schemas that the lock file pins.
     pub(in crate::overlay) locked: Locked<'b>,
 }
@@ -38,7 +38,7 @@ impl BuildContext<'_> {
 /// The kustomization whose steps are executed.
 #[derive(Clone, Copy)]
 pub(super) struct StepContext<'s> {
-    pub(super) run: &'s BuildContext<'s>,
+    pub(super) build: &'s BuildContext<'s>,
     pub(super) root: &'s Root,
     pub(super) kustomization: &'s Kustomization,
     pub(super) schema: &'s Schema,
@@ -50,34 +50,34 @@ pub(super) struct StepContext<'s> {
 
 impl<'s> StepContext<'s> {
     /// Returns the context for patches.
-    pub(super) fn patches(&self) -> PatchContext<'s> {
+    pub(super) fn patch_context(&self) -> PatchContext<'s> {
         let sources = self.root.reader().sources();
         PatchContext { files: self.root, sources, schema: self.schema, merge: self.merge }
     }
 
     /// Returns the context for built-in plugins with their own configuration.
-    pub(super) fn plugins(&self) -> PluginContext<'s> {
+    pub(super) fn plugin_context(&self) -> PluginContext<'s> {
         PluginContext {
             root: self.root,
-            histories: self.run.options.histories,
+            histories: self.build.options.histories,
             schema: self.schema,
-            patch: self.patches(),
+            patch: self.patch_context(),
         }
     }
 
     /// Returns the file reader for generators of Secrets or ConfigMaps.
-    pub(super) fn data(&self, secrecy: Secrecy) -> DataFiles<'s> {
-        DataFiles { root: self.root, histories: self.run.options.histories, secrecy }
+    pub(super) fn data_files(&self, secrecy: Secrecy) -> DataFiles<'s> {
+        DataFiles { root: self.root, histories: self.build.options.histories, secrecy }
     }
 
-    /// Returns the context for functions and other programs.
-    pub(super) fn functions(&self) -> FunctionContext<'s> {
+    /// Returns the context for functions and external plugins.
+    pub(super) fn function_context(&self) -> FunctionContext<'s> {
         let (root, sources) = (self.root.directory(), self.root.reader().sources());
         FunctionContext { root, files: self.root, sources, schema: self.schema }
     }
 
     /// Returns the context for a helm chart with its location.
-    pub(super) fn chart(&self, at: Span) -> ChartContext<'s> {
+    pub(super) fn chart_context(&self, at: Span) -> ChartContext<'s> {
         let pulling = match self.root.is_writable() {
             _ if self.root.reader().remotes().requires_lock() => PullPolicy::Deny,
             true => PullPolicy::Store,

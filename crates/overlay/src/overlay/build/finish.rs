@@ -37,7 +37,7 @@ pub(super) fn finish(
     if let Some(writer) = vars_writer {
         resources.record(&writer);
     }
-    resources.remove_for(&["metadata", "annotations", LOCAL], is_local);
+    resources.remove_where(&["metadata", "annotations", LOCAL], is_local);
     resources.change_each(|resource| {
         clean_annotations(resource);
         Ok(())

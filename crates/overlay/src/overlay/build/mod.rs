@@ -10,6 +10,7 @@ mod steps;
 mod writers;
 
 use std::mem;
+use std::path::Path;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
@@ -28,14 +29,14 @@ use crate::resource::{Resource, ResourceSet};
 use smp_merge::merge::MergeOptions;
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, WithWarnings};
-use smp_text::source::Span;
+use smp_text::source::{Span, is_kustomization};
 use smp_text::yaml::{Node, Spanned};
 
 use accumulated::Accumulated;
 pub(super) use context::BuildContext;
 use context::StepContext;
 use nesting::{VisitCounter, with_stack};
-pub(super) use shared::Shared;
+pub(super) use shared::SharedDirectories;
 use writers::Writers;
 
 /// The warning about a Component as a target, and its help.
@@ -49,7 +50,8 @@ const COMPONENT_HELP: &str = "build a kustomization that lists it under `compone
 /// Anything that prevents it from being built.
 pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<Built> {
     let mut warnings = Vec::new();
-    let tree = load_tree(root, context.shared.map(Shared::trees))?.into_value(&mut warnings);
+    let tree =
+        load_tree(root, context.built_directories.map(SharedDirectories::trees))?.into_value(&mut warnings);
     if tree.kustomization.is_component() {
         warnings.push(
             Diagnostic::warning(Code::StandaloneComponent, COMPONENT_TARGET)
@@ -256,7 +258,7 @@ impl TargetBuild<'_> {
 
     fn site<'s>(&'s self, root: &'s Root, kustomization: &'s Kustomization) -> StepContext<'s> {
         StepContext {
-            run: self.context,
+            build: self.context,
             root,
             kustomization,
             schema: &self.schema,
@@ -286,7 +288,8 @@ impl TargetBuild<'_> {
     fn manifests(&mut self, nodes: Vec<Node>, path: &str, resources: &mut ResourceSet) -> Result<()> {
         self.has_loaded |= !nodes.is_empty();
         for node in nodes {
-            let mut resource = Resource::new(node, &self.schema)?;
+            let mut resource =
+                Resource::new(node, &self.schema).map_err(|error| listed_kustomization_error(error, path))?;
             resource.adopt_build_annotations()?;
             self.tracker.record_file(&mut resource, path);
             resources.append(resource)?;
@@ -299,7 +302,7 @@ impl TargetBuild<'_> {
         // in effect. In these cases the result cannot be shared.
         let depends_on_user = self.tracker.is_active() || tree.sets_schema() || tree.has_charts();
         let Some(shared) =
-            self.context.shared.filter(|_| !depends_on_user && !self.context.keeps_histories())
+            self.context.built_directories.filter(|_| !depends_on_user && !self.context.keeps_histories())
         else {
             return self.accumulate(tree, Some(path), Accumulated::default());
         };
@@ -338,6 +341,21 @@ impl TargetBuild<'_> {
         }
         Ok(configurations.resources)
     }
+}
+
+/// Returns the error for a kustomization file that is listed instead of its directory, or the error as it is.
+fn listed_kustomization_error(error: Diagnostic, path: &str) -> Diagnostic {
+    let file = Path::new(path);
+    if !is_kustomization(file) {
+        return error;
+    }
+    let directory = file.parent().filter(|directory| !directory.as_os_str().is_empty());
+    let help = match directory {
+        Some(directory) => format!("list its directory instead: `{}`", directory.display()),
+        None => "remove the entry: a kustomization cannot include itself".into(),
+    };
+    let at = error.labels().first().map(|label| label.span).unwrap_or_default();
+    Diagnostic::error(error.code(), format!("`{path}` is a kustomization, not a resource")).at(at).help(help)
 }
 
 /// Adds the entry and the kustomization through which a problem was reached.

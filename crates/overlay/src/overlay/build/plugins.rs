@@ -38,19 +38,20 @@ pub(super) fn generate(
 
 fn run_generator(site: &StepContext<'_>, generator: &Resource) -> Result<WithWarnings<Vec<Resource>>> {
     if !plugin::is_builtin(generator) {
-        return site.run.functions.generate(generator, site.functions());
+        return site.build.functions.generate(generator, site.function_context());
     }
     if generator.id().gvk.kind == "HelmChartInflationGenerator" {
         let (chart, globals) = plugin::helm_chart(generator)?;
         return inflate(site, &chart, &globals).map(WithWarnings::from);
     }
-    plugin::generate(generator, &site.plugins()).map(|generated| generated.map(|one| vec![one]))
+    plugin::generate(generator, &site.plugin_context()).map(|generated| generated.map(|one| vec![one]))
 }
 
 /// Returns the templates of a chart that produced resources, if histories are kept and the resources come from
 /// helm.
 pub(super) fn templates(site: &StepContext<'_>, generated: &[Resource]) -> Vec<Template> {
-    let Some(first) = generated.first().filter(|first| first.from_helm && site.run.keeps_histories()) else {
+    let Some(first) = generated.first().filter(|first| first.from_helm && site.build.keeps_histories())
+    else {
         return Vec::new();
     };
     let id = first.node().span().source;
@@ -67,7 +68,7 @@ pub(super) fn inflate(
     chart: &Spanned<HelmChart>,
     globals: &HelmGlobals,
 ) -> Result<Vec<Resource>> {
-    let nodes = flatten_lists(site.run.helm.inflate(chart, globals, site.chart(chart.span))?)?;
+    let nodes = flatten_lists(site.build.helm.inflate(chart, globals, site.chart_context(chart.span))?)?;
     let resource = |node| {
         let mut resource = Resource::new(node, site.schema)?;
         resource.from_helm = true;
@@ -142,9 +143,9 @@ fn run_transformer(
     resources: &mut ResourceSet,
 ) -> Result<Vec<Diagnostic>> {
     let warnings = if plugin::is_builtin(transformer) {
-        plugin::transform(transformer, resources, &site.plugins())?
+        plugin::transform(transformer, resources, &site.plugin_context())?
     } else {
-        site.run.functions.transform(transformer, resources, site.functions())?
+        site.build.functions.transform(transformer, resources, site.function_context())?
     };
     resources.sync(site.schema);
     Ok(warnings)

@@ -10,7 +10,7 @@ use smp_text::diagnostic::{Diagnostic, WithWarnings};
 
 /// The directories of one run.
 #[derive(Debug, Default)]
-pub(in crate::overlay) struct Shared {
+pub(in crate::overlay) struct SharedDirectories {
     trees: SharedTrees,
     built: Mutex<Vec<SharedBuild>>,
 }
@@ -24,7 +24,7 @@ struct SharedBuild {
     warnings: Vec<Diagnostic>,
 }
 
-impl Shared {
+impl SharedDirectories {
     /// Returns the directories that were read.
     pub(super) fn trees(&self) -> &SharedTrees {
         &self.trees

@@ -78,11 +78,12 @@ pub(super) fn generate(
     let mut warnings = Vec::new();
     let (kind, generated) = match generator {
         BuiltinGenerator::ConfigMap(args) => {
-            let generated = transform::config_map(args, global, &site.data(Secrecy::Open), site.schema)?;
+            let generated =
+                transform::config_map(args, global, &site.data_files(Secrecy::Open), site.schema)?;
             ("ConfigMapGenerator", vec![generated.into_value(&mut warnings)])
         }
         BuiltinGenerator::Secret(args) => {
-            let generated = transform::secret(args, global, &site.data(Secrecy::Secret), site.schema)?;
+            let generated = transform::secret(args, global, &site.data_files(Secrecy::Secret), site.schema)?;
             ("SecretGenerator", vec![generated.into_value(&mut warnings)])
         }
         BuiltinGenerator::HelmChart(chart) => ("HelmChartInflationGenerator", inflate(site, chart)?),
@@ -160,7 +161,7 @@ fn apply_recorded(
     config: &TransformerConfig,
     writers: &mut Writers,
 ) -> Result<Vec<Diagnostic>> {
-    if !site.run.keeps_histories() {
+    if !site.build.keeps_histories() {
         return apply(site, transformer, resources, config, &mut |_, _| {});
     }
     let entries = transformer.entries();
@@ -179,7 +180,7 @@ fn apply(
     after: AfterEntry<'_>,
 ) -> Result<Vec<Diagnostic>> {
     use BuiltinTransformer as T;
-    let (k, schema, patches) = (site.kustomization, site.schema, site.patches());
+    let (k, schema, patches) = (site.kustomization, site.schema, site.patch_context());
     let mut warnings = Vec::new();
     match transformer {
         T::StrategicMerge(all) => return transform::patches_strategic_merge(set, all, &patches, after),

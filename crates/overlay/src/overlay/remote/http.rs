@@ -42,7 +42,13 @@ pub(super) fn get(url: &str, max_size: u64) -> Result<Vec<u8>, HttpFailure> {
     use ureq::Agent;
     use ureq::tls::{RootCerts, TlsConfig};
 
-    let failed = |error: ureq::Error| HttpFailure::NoAnswer(error.to_string());
+    let failed = |error: ureq::Error| match error {
+        // The prefix `io: ` and the number of the error say nothing to users.
+        ureq::Error::Io(error) if error.raw_os_error().is_some() => {
+            HttpFailure::NoAnswer(error.kind().to_string())
+        }
+        error => HttpFailure::NoAnswer(error.to_string()),
+    };
     let agent: Agent = Agent::config_builder()
         .http_status_as_error(false)
         .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))

@@ -21,11 +21,15 @@ impl Root {
         };
         let Some(visited) = self.visited_paths().filter(begins).last() else { return Ok(()) };
         let shown = |path: &Path| self.reader.shown(path).display().to_string();
-        let mut names: Vec<_> = self.visited_paths().map(|path| shown(path)).collect();
+        // The directories that only lead to the cycle are left out.
+        let within = self.visited_paths().position(|path| path == visited).unwrap_or_default();
+        let mut names: Vec<_> = self.visited_paths().take(within + 1).map(|path| shown(path)).collect();
         names.reverse();
-        let real_name = shown(real);
-        let message = if **visited == *real {
+        let (own, real_name) = (shown(self.path()), shown(real));
+        let message = if *self.path() == *real {
             format!("cycle: `{real_name}` includes itself through `{path}`")
+        } else if **visited == *real {
+            format!("cycle: `{own}` includes `{real_name}` through `{path}`, which leads back to `{own}`")
         } else {
             format!(
                 "cycle: `{path}` is `{real_name}`, which contains `{}`, the directory being built",

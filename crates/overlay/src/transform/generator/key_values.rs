@@ -40,9 +40,9 @@ impl DataPair {
     /// be part of a secret.
     fn describe_key(&self) -> String {
         match self.from {
-            PairOrigin::Literal => "key of a literal".to_string(),
-            PairOrigin::Line(line) => format!("key in line {line} of an env file"),
-            PairOrigin::File => format!("key `{}`", self.key),
+            PairOrigin::Literal => "the key of this literal".to_string(),
+            PairOrigin::Line(line) => format!("the key in line {line} of this env file"),
+            PairOrigin::File => format!("the key `{}`", self.key),
         }
     }
 }
@@ -126,16 +126,16 @@ fn check(args: &GeneratorArgs, pairs: &[DataPair]) -> Result<Vec<Diagnostic>> {
     let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
     for pair in pairs {
         if let Some(first) = seen.insert(&pair.key, pair.span) {
-            let message = format!("duplicate {} in `{}`", pair.describe_key(), *args.name);
+            let message = format!("{} occurs twice in generator `{}`", pair.describe_key(), *args.name);
             return Err(Diagnostic::error(Code::DuplicateKey, message)
                 .label(pair.span, "duplicate")
                 .label(first, "first one")
                 .help("remove one of them"));
         }
         if !is_data_key(&pair.key) {
-            let message =
-                format!("the API server will reject the {} of `{}`", pair.describe_key(), *args.name);
-            let help = "use at most 253 letters, digits, `-`, `_` and `.`; `.` and names that start with `..` are invalid";
+            let message = format!("{} is invalid", pair.describe_key());
+            let help = "the API server accepts at most 253 letters, digits, `-`, `_` and `.`, but not `.` or a key that begins \
+                        with `..`";
             warnings.push(Diagnostic::warning(Code::InvalidValue, message).at(pair.span).help(help));
         }
     }

@@ -223,14 +223,11 @@ impl<'r> PatchRun<'r> {
             let field = target.location_of(part);
             let location = [field, target.span].into_iter().find(|span| !span.is_none());
             let likely = self.likely.suggestion(self.set, &target.id());
-            let help = match likely {
-                Some(likely) => format!("{likely} the patch has no effect"),
-                None => "the patch has no effect; targets are resources of this kustomization and its bases"
-                    .into(),
-            };
+            let help =
+                likely.unwrap_or_else(|| "targets are resources of this kustomization and its bases".into());
             let warning = Diagnostic::warning(
                 Code::UnmatchedPatch,
-                format!("patch target matches no resource: {}", target.value),
+                format!("patch target matches no resource, so the patch has no effect: {}", target.value),
             )
             .at(location.unwrap_or(patch.location()))
             .label(location.map_or(Span::default(), |_| patch.location()), "patch")

@@ -120,6 +120,18 @@ impl WriteProblem {
     }
 }
 
+/// Returns the error for a path that does not exist. It names the list that lacks an entry, if that is the reason.
+fn no_match_error(node: &Node, path: &[String]) -> Diagnostic {
+    let missing = (1..=path.len()).find(|end| !matches!(lookup(node, &path[..*end]), Ok(Some(_))));
+    let no_entry = missing.and_then(|end| {
+        let (step, parents) = path[..end].split_last()?;
+        let (key, value) = step.strip_prefix('[')?.strip_suffix(']')?.split_once('=')?;
+        Some(format!("no entry of `{}` has `{key}: {value}`", parents.join(".")))
+    });
+    let message = no_entry.unwrap_or_else(|| "the target field does not exist".into());
+    Diagnostic::error(Code::NoMatch, message)
+}
+
 struct FieldCopy<'v> {
     value: &'v RefCell<Node>,
     /// The source, if it is a field of the same resource. Only used for comparison.
@@ -170,14 +182,14 @@ impl FieldCopy<'_> {
         if found > 0 {
             return Ok(());
         }
-        let error = Diagnostic::error(Code::NoMatch, "the target field does not exist");
+        let error = no_match_error(node, path);
         Err(match nearest_path(node, path) {
             Some(similar) => error.help(format!(
                 "did you mean `{}`? use `options: {{create: true}}` to add fields",
                 similar.join(".")
             )),
             None if self.options.create => error,
-            None => error.help("use `options: {create: true}` to add the field"),
+            None => error.help("correct the path, or use `options: {create: true}` to add what is missing"),
         })
     }
 

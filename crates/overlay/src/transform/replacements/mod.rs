@@ -302,7 +302,7 @@ mod tests {
             ("source: {kind: Serv.*}", "error: replacement source matches no resource: kind=Serv.*"),
             (
                 "source: {kind: Service, fieldPath: spec}",
-                "error: the source field does not exist or is empty",
+                "error: the source field `spec` is empty",
             ),
             (
                 "source: {kind: Service}, sourceValue: a",

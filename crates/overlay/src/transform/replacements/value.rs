@@ -65,15 +65,19 @@ impl SourceValue {
             |error: Diagnostic| error.at(source.field_path.span).resource(resource.id()).field(path);
         let path = split_dotted(path);
         check_length(&path).map_err(with_location)?;
-        let value = lookup(resource.node(), &path).map_err(with_location)?;
-        let Some(value) = value.filter(|value| !value.is_null() && !value.is_empty_collection()) else {
-            let error = Diagnostic::error(Code::NoMatch, "the source field does not exist or is empty");
+        let found = lookup(resource.node(), &path).map_err(with_location)?;
+        let Some(value) = found.filter(|value| !value.is_null() && !value.is_empty_collection()) else {
+            let is = if found.is_some() { "is empty" } else { "does not exist" };
+            let message = format!("the source field `{}` {is}", path.join("."));
+            let error = Diagnostic::error(Code::NoMatch, message);
             let root = resource.node();
             return Err(match nearest_path(root, &path) {
                 Some(similar) => {
                     let location = lookup(root, &similar).ok().flatten().map(Node::span).unwrap_or_default();
+                    let is_secret = is_secret_data_path(root, &similar);
+                    let excerpt = if is_secret { Excerpt::Hidden } else { Excerpt::Shown };
                     with_location(error)
-                        .label_with(location, "similar field", Excerpt::Hidden)
+                        .label_with(location, "similar field", excerpt)
                         .help(format!("did you mean `{}`?", similar.join(".")))
                 }
                 None => with_location(error).label(root.span().at_start(), "source resource"),

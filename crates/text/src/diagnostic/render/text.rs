@@ -5,19 +5,19 @@ use std::ops::Range;
 use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 
 use super::layout::{ColorMode, MessageLayout, ShownLocation, is_summary, lines, one_line};
-use crate::diagnostic::escape::{escaped, is_display_control};
+use crate::diagnostic::escape::{escaped, may_need_escape};
 use crate::diagnostic::{Diagnostic, Severity};
 
 /// The maximum length of an excerpt. Of longer lines, such as minified JSON, the part around the location is shown.
 const LONGEST_EXCERPT: usize = 240;
 
-/// The number of bytes of such a line before the location.
-const BEFORE_PART: usize = 60;
+/// The number of bytes shown before the location if a line is shortened.
+const BEFORE_LOCATION: usize = 60;
 
 /// The replacement for the rest of the line.
 const CUT: &str = "...";
 
-pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
+pub(super) fn render(problem: &Diagnostic, layout: &MessageLayout<'_>) -> String {
     let level = match problem.severity() {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -27,8 +27,8 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
     let title = if is_summary(problem) { title } else { title.id(problem.code().name()) };
     let mut group = Group::with_title(title);
     let mut headings = Vec::new();
-    for place in how.locations(problem) {
-        group = group.element(element(place, &mut headings));
+    for location in layout.locations(problem) {
+        group = group.element(element(location, &mut headings));
     }
     let named = |name: &'static str, text: String| Level::NOTE.with_name(name).message(text);
     if let Some(resource) = problem.resource_name() {
@@ -38,7 +38,7 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
         group = group.element(named("field", one_line(field)));
     }
     if let Some(target) = problem.target_path() {
-        group = group.element(named("target", how.path(target)));
+        group = group.element(named("target", layout.path(target)));
     }
     for note in problem.shown_notes() {
         group = group.element(Level::NOTE.message(lines(&note)));
@@ -46,7 +46,7 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
     if let Some(help) = problem.help_text() {
         group = group.element(Level::HELP.message(lines(help)));
     }
-    let renderer = match how.coloring {
+    let renderer = match layout.coloring {
         ColorMode::Plain => Renderer::plain(),
         ColorMode::Ansi => Renderer::styled(),
     };
@@ -54,35 +54,36 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
     headings.iter().fold(text, |text, heading| text.replacen(&heading.rendered, &heading.correct, 1))
 }
 
-/// The replacement of a heading. The renderer computes the column in the excerpt instead of the column in the line.
+/// The `--> file:line:column` of an excerpt as the renderer prints it, and as it must be: in a shortened line the renderer
+/// counts columns from the start of the excerpt.
 struct Heading {
     rendered: String,
     correct: String,
 }
 
-fn element(place: ShownLocation<'_>, headings: &mut Vec<Heading>) -> Element<'static> {
-    if place.is_hidden {
-        return hidden(place);
+fn element(location: ShownLocation<'_>, headings: &mut Vec<Heading>) -> Element<'static> {
+    if location.is_hidden {
+        return hidden(location);
     }
-    let text = place.text.source.line(place.line);
-    let (line, part) = excerpt(text, within_line(&place, text));
-    let kind = if place.is_primary { AnnotationKind::Primary } else { AnnotationKind::Context };
+    let text = location.text.source.line(location.line);
+    let (line, part) = excerpt(text, within_line(&location, text));
+    let kind = if location.is_primary { AnnotationKind::Primary } else { AnnotationKind::Context };
     let column = line.get(..part.start).unwrap_or_default().chars().count() + 1;
-    let annotation = labelled(kind.span(part), &place);
-    let snippet = Snippet::source(line).line_start(place.line).annotation(annotation);
-    if column == place.column {
-        return snippet.path(place.text.file).into();
+    let annotation = labelled(kind.span(part), &location);
+    let snippet = Snippet::source(line).line_start(location.line).annotation(annotation);
+    if column == location.column {
+        return snippet.path(location.text.file).into();
     }
     // Paths contain no such character: it would have been escaped.
     let name = format!("\u{e000}{}\u{e000}", headings.len());
     headings.push(Heading {
-        rendered: format!("{name}:{}:{column}", place.line),
-        correct: format!("{}:{}:{}", place.text.file, place.line, place.column),
+        rendered: format!("{name}:{}:{column}", location.line),
+        correct: format!("{}:{}:{}", location.text.file, location.line, location.column),
     });
     snippet.path(name).into()
 }
 
-/// Returns the shown part of a line, and the range of `part` within it.
+/// Returns the excerpt of a line, and the range of the location within it.
 fn excerpt(text: &str, part: Range<usize>) -> (String, Range<usize>) {
     if text.len() <= LONGEST_EXCERPT {
         return escaped_excerpt(text, part);
@@ -93,7 +94,7 @@ fn excerpt(text: &str, part: Range<usize>) -> (String, Range<usize>) {
         }
         i
     };
-    let start = boundary(part.start.saturating_sub(BEFORE_PART));
+    let start = boundary(part.start.saturating_sub(BEFORE_LOCATION));
     let end = boundary((start + LONGEST_EXCERPT).min(text.len()));
     let window = text.get(start..end).unwrap_or_default();
     let (line, part) = escaped_excerpt(window, part.start - start..part.end.min(end) - start);
@@ -102,26 +103,26 @@ fn excerpt(text: &str, part: Range<usize>) -> (String, Range<usize>) {
     (format!("{before}{line}{after}"), part.start + before.len()..part.end + before.len())
 }
 
-fn labelled<'a>(annotation: Annotation<'a>, place: &ShownLocation<'_>) -> Annotation<'a> {
-    let label = one_line(&place.label.text);
+fn labelled<'a>(annotation: Annotation<'a>, location: &ShownLocation<'_>) -> Annotation<'a> {
+    let label = one_line(&location.label.text);
     if label.is_empty() { annotation } else { annotation.label(label) }
 }
 
 /// Returns the excerpt of a location whose line is hidden.
-fn hidden(place: ShownLocation<'_>) -> Element<'static> {
-    if place.column > LONGEST_EXCERPT {
-        return Origin::path(place.text.file).line(place.line).char_column(place.column).into();
+fn hidden(location: ShownLocation<'_>) -> Element<'static> {
+    if location.column > LONGEST_EXCERPT {
+        return Origin::path(location.text.file).line(location.line).char_column(location.column).into();
     }
-    let kind = if place.is_primary { AnnotationKind::Primary } else { AnnotationKind::Context };
-    let text = format!("{}***", " ".repeat(place.column - 1));
-    let annotation = labelled(kind.span(place.column - 1..text.len()), &place);
-    Snippet::source(text).path(place.text.file).line_start(place.line).annotation(annotation).into()
+    let kind = if location.is_primary { AnnotationKind::Primary } else { AnnotationKind::Context };
+    let text = format!("{}***", " ".repeat(location.column - 1));
+    let annotation = labelled(kind.span(location.column - 1..text.len()), &location);
+    Snippet::source(text).path(location.text.file).line_start(location.line).annotation(annotation).into()
 }
 
 /// Returns the part of a span that is on its first line, as a byte range of that line.
-fn within_line(place: &ShownLocation<'_>, text: &str) -> Range<usize> {
-    let span = place.text.span;
-    let line_start = place.text.source.line_start(place.line);
+fn within_line(location: &ShownLocation<'_>, text: &str) -> Range<usize> {
+    let span = location.text.span;
+    let line_start = location.text.source.line_start(location.line);
     let start = (span.start as usize).saturating_sub(line_start).min(text.len());
     let end = (span.end as usize).saturating_sub(line_start).clamp(start, text.trim_end().len().max(start));
     start..end
@@ -129,7 +130,7 @@ fn within_line(place: &ShownLocation<'_>, text: &str) -> Range<usize> {
 
 /// Escapes the control characters of a line except tabs, and returns the new range of `part`.
 fn escaped_excerpt(line: &str, part: Range<usize>) -> (String, Range<usize>) {
-    if !line.contains("##") && !line.chars().any(|c| c != '\t' && is_display_control(c)) {
+    if !line.split('\t').any(may_need_escape) {
         return (line.to_string(), part);
     }
     let clean = |text: &str| {

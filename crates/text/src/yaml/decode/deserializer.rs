@@ -58,7 +58,9 @@ impl<'de> NodeDeserializer<'de, '_> {
             ("a string", Some(_)) => error = error.help("put quotes around it"),
             ("a list", Some(_)) => error = error.help("begin each entry with `- `"),
             ("a list", None) => error = error.help("put `- ` before the first field of each entry"),
-            ("a number" | "a boolean", Some(Resolved::Str(_))) if self.node.meta.style != Style::Plain => {
+            ("a number" | "an integer" | "a boolean", Some(Resolved::Str(_)))
+                if self.node.meta.style != Style::Plain =>
+            {
                 error = error.help("remove the quotes");
             }
             _ => {}
@@ -70,8 +72,9 @@ impl<'de> NodeDeserializer<'de, '_> {
         })
     }
 
-    /// Returns the number as a value that serde_yaml visits, so that serde_yaml checks its range.
-    fn number(&self) -> Result<Leaf, DecodeError> {
+    /// Returns the number as a value that serde_yaml visits, so that serde_yaml checks its range. `expected` describes
+    /// the type of the field.
+    fn number(&self, expected: &str) -> Result<Leaf, DecodeError> {
         match self.scalar() {
             Some(Resolved::Null) => Ok(Leaf::from(0)),
             Some(Resolved::Int(i)) => Ok(Leaf::from(i)),
@@ -80,7 +83,7 @@ impl<'de> NodeDeserializer<'de, '_> {
             #[allow(clippy::cast_possible_truncation)] // Smaller than 2^63.
             Some(Resolved::Float(f)) if f.fract() == 0.0 && f.abs() < 9.2e18 => Ok(Leaf::from(f as i64)),
             Some(Resolved::Float(f)) if f.is_finite() => Ok(Leaf::from(f)),
-            _ => Err(self.type_error("a number")),
+            _ => Err(self.type_error(expected)),
         }
     }
 
@@ -217,9 +220,9 @@ impl<'de> NodeDeserializer<'de, '_> {
 
 /// Passes a scalar that was checked to be a number to serde_yaml.
 macro_rules! numbers {
-    ($($method:ident)*) => {$(
+    ($expected:literal: $($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-            let number = self.number()?;
+            let number = self.number($expected)?;
             self.with_location(number.$method(visitor).map_err(de::Error::custom))
         }
     )*};
@@ -237,7 +240,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'de, '_> {
             Some(Resolved::Str(text) | Resolved::Timestamp(text)) => {
                 return self.with_location(visitor.visit_borrowed_str(text));
             }
-            Some(_) => self.number()?,
+            Some(_) => self.number("a number")?,
         };
         self.with_location(leaf.deserialize_any(visitor).map_err(de::Error::custom))
     }
@@ -252,9 +255,12 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'de, '_> {
     }
 
     numbers! {
+        "an integer":
         deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16
-        deserialize_u32 deserialize_u64 deserialize_f32 deserialize_f64
+        deserialize_u32 deserialize_u64
     }
+
+    numbers! { "a number": deserialize_f32 deserialize_f64 }
 
     fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         self.visit_text(visitor)

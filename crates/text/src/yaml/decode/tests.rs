@@ -150,7 +150,7 @@ fn errors_have_a_location_and_a_help() {
             "labels:\n  a/b: 1",
             "k.yaml:2:8 labels[a/b]: expected a string, found an integer [put quotes around it]",
         ),
-        ("count: \"1\"", "k.yaml:1:8 count: expected a number, found a string [remove the quotes]"),
+        ("count: \"1\"", "k.yaml:1:8 count: expected an integer, found a string [remove the quotes]"),
         ("\"on\": \"true\"", "k.yaml:1:7 on: expected a boolean, found a string [remove the quotes]"),
         ("inner: [a]", "k.yaml:1:8 inner: expected a map, found a list []"),
         ("labels: {~: a}", "k.yaml:1:10 labels: a key cannot be null [put quotes around it]"),

@@ -36,7 +36,7 @@ impl EventError {
 }
 
 /// The message for an alias without an anchor.
-pub(in crate::yaml) const UNKNOWN_ANCHOR: &str = "the alias has no anchor before it";
+pub(in crate::yaml) const UNKNOWN_ANCHOR: &str = "undefined alias";
 /// The message for a second `key: value` in the value of a key, or with another indentation.
 pub(in crate::yaml) const MISPLACED_KEY: &str = "a `key: value` is not allowed here";
 /// The message for a list or map in brackets that is not closed. The position may be that of the text behind it.

@@ -164,7 +164,12 @@ fn syntax_error(id: SourceId, text: &str, message: &str, at: usize) -> Diagnosti
     match message {
         MISPLACED_KEY => diagnostic.help("align the keys of a map, and quote a value that contains `: `"),
         UNKNOWN_ANCHOR => {
-            diagnostic.help("put the anchor (`&name`) before it, or quote a value that begins with `*`")
+            let alias = text.get(at..).unwrap_or_default().trim_start_matches('*');
+            let end = alias.find(|c: char| c.is_whitespace() || ",[]{}".contains(c)).unwrap_or(alias.len());
+            let name = &alias[..end];
+            Diagnostic::error(Code::Syntax, format!("undefined alias `*{name}`")).at(Span::new(id, at, at)).help(
+                format!("define the anchor `&{name}` earlier in the document, or quote a value that begins with `*`"),
+            )
         }
         _ => diagnostic,
     }

@@ -53,9 +53,10 @@ pub(super) fn adopt_metadata(dest: &mut Node, with: &Counterpart<'_>) {
 }
 
 /// Returns the state of a patch entry after it was merged and may be visited again: without its directive, and
-/// with the scalars of the result.
+/// with the scalars of the result. Entries of dest whose keys overlap are each merged with the same patch entry.
 ///
-/// In kustomize 5.8, the two share their nodes by accident.
+/// In kustomize 5.8 the patch entry and the merged entry share their nodes by accident, so the merge of an entry changes
+/// the patch that a later entry is merged with.
 pub(super) fn after_visit(mut entry: Node, result: Option<&Node>, trail: &Trail<'_>) -> Node {
     let Value::Map(map) = &mut entry.value else { return entry };
     // Errors in a directive were reported during the visit.

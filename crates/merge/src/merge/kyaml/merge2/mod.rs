@@ -6,6 +6,17 @@
 
 mod counterpart;
 mod exceptions;
+
+/// Quotes a scalar that only one side has, if YAML 1.1 reads it differently. Returns true if its field stays: a null of the
+/// patch removes the field, and in dest only an empty one is removed.
+fn keeps_own_scalar(value: &mut Node, side: Side) -> bool {
+    quote_yaml11_values(value);
+    match side {
+        Side::Patch => !value.is_null(),
+        Side::Dest => !value.is_null() || !is_silent_null(value),
+    }
+}
+
 #[cfg(test)]
 mod tests;
 
@@ -211,7 +222,8 @@ impl<'s> Merge2<'s> {
         Ok(())
     }
 
-    /// Merges one field of dest. Returns true if the field stays.
+    /// Merges one field of a map: of dest, or of a part of the patch that is merged with itself. Quotes scalars that
+    /// YAML 1.1 reads differently. Returns true if the field stays.
     fn field(
         &mut self,
         Entry { key, value }: &mut Entry,
@@ -220,8 +232,7 @@ impl<'s> Merge2<'s> {
         here: Location<'_, 's>,
     ) -> Result<bool> {
         if let (Value::Scalar(_), Counterpart::None(side)) = (&value.value, &with) {
-            quote_yaml11_values(value);
-            return Ok(!value.is_null() || *side == Side::Dest && !is_silent_null(value));
+            return Ok(keeps_own_scalar(value, *side));
         }
         let sides = std::iter::once((&*key, &*value)).chain(their_key.zip(with.patch()));
         let at = here.position.field_with_comments(&key.text, sides, self.schema);

@@ -58,8 +58,8 @@ pub(super) fn labels(node: &Node) -> Option<&Map> {
 }
 
 impl CreateRequest<'_> {
-    /// Returns the variables that all policies share. `namespaceObject` is missing if the namespace is not among
-    /// the manifests.
+    /// Returns the variables that all policies share. Without the Namespace among the manifests,
+    /// `namespaceObject` is left out, so that an expression that reads it is reported as not checked.
     pub(super) fn variables(&self) -> &Variables<'static> {
         self.variables.get_or_init(|| {
             let mut variables = Variables::with_functions();
