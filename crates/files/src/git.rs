@@ -1,5 +1,7 @@
 //! Trees of git revisions, read from the object database. Nothing is checked out and nothing is written.
 
+mod working_tree;
+
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
@@ -10,6 +12,7 @@ use gix::objs::tree::EntryKind;
 use gix::{ObjectId, Repository};
 use rustc_hash::FxHashMap;
 
+pub use self::working_tree::WorkingTree;
 use super::disk::DiskTree;
 use super::tree::{ContentId, DirectoryEntry, FileKind, FileTree, Located, OpenFile};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
@@ -28,6 +31,8 @@ pub struct GitRepository {
     root: PathBuf,
     is_shallow: bool,
     is_sparse: bool,
+    /// The entries of tree objects that were read, sorted by name.
+    directories: Arc<Mutex<FxHashMap<ObjectId, Arc<[GitEntry]>>>>,
 }
 
 impl fmt::Debug for GitRepository {
@@ -75,13 +80,26 @@ impl GitRepository {
         let is_shallow = repository.is_shallow().unwrap_or_default();
         let is_sparse = repository.config_snapshot().boolean("core.sparseCheckout").unwrap_or_default();
         let repository = Arc::new(Mutex::new(repository));
-        Ok(Self { repository, root: root.into_path(), is_shallow, is_sparse })
+        let root = root.into_path();
+        Ok(Self { repository, root, is_shallow, is_sparse, directories: Arc::default() })
+    }
+
+    /// Returns the real path of the working tree.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
     }
 
     /// Returns true if the working tree may lack files of the revision that is checked out.
     #[must_use]
     pub fn is_sparse(&self) -> bool {
         self.is_sparse
+    }
+
+    /// Returns the files on disk. The content of those that did not change is known without reading them.
+    #[must_use]
+    pub fn working_tree(&self) -> WorkingTree {
+        WorkingTree::new(self)
     }
 
     /// Returns the tree of files of a revision, such as `main`, `HEAD~2` or `v1.0`. Paths are those of the working
@@ -99,7 +117,7 @@ impl GitRepository {
         let here = DiskTree.working_directory().map_err(|error| {
             Diagnostic::error(Code::Io, format!("cannot read the working directory: {error}"))
         })?;
-        Ok(GitTree { repository: self.clone(), top, here, directories: Mutex::default() })
+        Ok(GitTree { repository: self.clone(), top, here })
     }
 
     /// Returns the best common ancestor of two revisions.
@@ -166,8 +184,6 @@ pub struct GitTree {
     /// The tree object of the revision.
     top: ObjectId,
     here: PathBuf,
-    /// The entries of tree objects that were read, sorted by name.
-    directories: Mutex<FxHashMap<ObjectId, Arc<[GitEntry]>>>,
 }
 
 impl fmt::Debug for GitTree {
@@ -222,7 +238,7 @@ impl GitTree {
 
     /// Returns the entries of a tree object. Names that are not valid UTF-8 are left out.
     fn entries(&self, id: ObjectId) -> io::Result<Arc<[GitEntry]>> {
-        let mut known = self.directories.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.repository.directories.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entries) = known.get(&id) {
             return Ok(Arc::clone(entries));
         }
@@ -371,7 +387,7 @@ impl FileTree for GitTree {
 
     fn content_id(&self, path: &Path) -> Option<ContentId> {
         match self.resolve(Path::new(""), path).ok()?.1 {
-            GitObject::File(id) | GitObject::Directory(id) => Some(ContentId(id.as_slice().into())),
+            GitObject::File(id) | GitObject::Directory(id) => Some(ContentId::from_bytes(id.as_slice())),
             _ => None,
         }
     }

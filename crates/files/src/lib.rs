@@ -53,7 +53,7 @@ pub use directory::Directory;
 pub use disk::DiskTree;
 pub use edited::EditedTree;
 #[cfg(all(feature = "git", not(target_family = "wasm")))]
-pub use git::{GitRepository, GitTree};
+pub use git::{GitRepository, GitTree, WorkingTree};
 pub use lexical::clean_path;
 pub use lock::LockMode;
 pub use memory::MemoryTree;

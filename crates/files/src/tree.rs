@@ -62,6 +62,11 @@ pub trait FileTree: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Returns true if a file or directory certainly has the content with an ID.
+    fn has_content(&self, path: &Path, id: &ContentId) -> bool {
+        self.content_id(path).as_ref() == Some(id)
+    }
+
     /// Records that another program gets access to a file, or to a directory with its content. Only recording
     /// trees do anything.
     fn record_program_access(&self, _path: &Path) {}
@@ -126,7 +131,14 @@ pub trait FileTree: fmt::Debug + Send + Sync {
 
 /// An ID of content, such as the hash of a git object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ContentId(pub(super) Box<[u8]>);
+pub struct ContentId(Box<[u8]>);
+
+impl ContentId {
+    #[cfg(all(feature = "git", not(target_family = "wasm")))]
+    pub(super) fn from_bytes(id: &[u8]) -> Self {
+        Self(id.into())
+    }
+}
 
 /// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -26,13 +26,15 @@ pub struct TreeChanges {
     trees: [Arc<dyn FileTree>; 2],
     /// The paths that were compared already.
     known: Mutex<FxHashMap<(PathBuf, ChangedRead), bool>>,
+    /// The directories whose IDs were compared.
+    equal: Mutex<FxHashMap<PathBuf, bool>>,
 }
 
 impl TreeChanges {
     /// Creates a comparison of two trees.
     #[must_use]
     pub fn new(old: Arc<dyn FileTree>, new: Arc<dyn FileTree>) -> Self {
-        Self { trees: [old, new], known: Mutex::default() }
+        Self { trees: [old, new], known: Mutex::default(), equal: Mutex::default() }
     }
 
     /// Returns true if any read has another result in the other tree.
@@ -48,12 +50,35 @@ impl TreeChanges {
         changed.map(|(path, aspect)| (path.clone(), aspect)).collect()
     }
 
-    fn differs(&self, path: &Path, aspect: ChangedRead) -> bool {
+    /// Returns true if a real directory has an equal ID in both trees, or is in such a directory. It then contains the
+    /// same, though its symlinks may lead to something else.
+    #[must_use]
+    pub fn is_equal_directory(&self, path: &Path) -> bool {
+        if let Some(known) = self.equal.lock().unwrap_or_else(PoisonError::into_inner).get(path) {
+            return *known;
+        }
+        // From the top: what is in an equal directory need not be read.
+        let is_equal =
+            path.parent().is_some_and(|above| self.is_equal_directory(above)) || self.has_equal_id(path);
+        self.equal.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_path_buf(), is_equal);
+        is_equal
+    }
+
+    fn has_equal_id(&self, path: &Path) -> bool {
+        let [old, new] = &self.trees;
+        old.content_id(path).is_some_and(|id| new.has_content(path, &id))
+    }
+
+    /// Returns true if what a build reads at a real path has another result in the other tree.
+    #[must_use]
+    pub fn differs(&self, path: &Path, aspect: ChangedRead) -> bool {
         let key = (path.to_path_buf(), aspect);
         if let Some(known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return *known;
         }
+        let is_inside_equal = || path.parent().is_some_and(|above| self.is_equal_directory(above));
         let differs = !match aspect {
+            ChangedRead::Content | ChangedRead::Entries if is_inside_equal() => true,
             ChangedRead::Content => self.has_same_content(path),
             ChangedRead::Entries => self.has_same_entries(path),
             ChangedRead::Existence => self.has_same_location(path),
@@ -63,12 +88,10 @@ impl TreeChanges {
     }
 
     fn has_same_content(&self, path: &Path) -> bool {
-        let [old, new] = &self.trees;
-        if let (Some(old), Some(new)) = (old.content_id(path), new.content_id(path))
-            && old == new
-        {
+        if self.has_equal_id(path) {
             return true;
         }
+        let [old, new] = &self.trees;
         match (old.read(path), new.read(path)) {
             (Ok(old), Ok(new)) => old == new,
             (Err(old), Err(new)) => old.kind() == new.kind(),
