@@ -28,6 +28,7 @@ mod schemas;
 mod search;
 mod target_base;
 mod tree;
+mod unaffected;
 
 pub use builder::Builder;
 pub use function::FunctionOptions;
@@ -42,5 +43,6 @@ pub use remote::RemoteCache;
 pub use remote::{Remotes, is_remote_file};
 pub use repo_spec::without_secrets;
 pub use root::{Reader, Root};
-pub use search::{TargetSearch, TargetSelection};
+pub use search::{SkipDirectory, TargetSearch, TargetSelection};
 pub use target_base::TargetBase;
+pub use unaffected::UnaffectedTargets;

@@ -467,6 +467,11 @@ impl Root {
         Ok(self.reader.sources.add(shown, text))
     }
 
+    /// Returns the content of a file, without adding it to the sources. Returns nothing if it cannot be read.
+    pub(super) fn peek(&self, path: &Path) -> Option<Vec<u8>> {
+        self.bytes_at(path).ok()
+    }
+
     /// Returns the content of a file that may be read. All reads of a build go through this function.
     ///
     /// The check applies to the file that was opened: the path may have led elsewhere before, and may lead

@@ -35,6 +35,9 @@ pub enum TargetSelection {
     Leaves,
 }
 
+/// Returns true for a directory that is not searched, by real path.
+pub type SkipDirectory<'s> = &'s dyn Fn(&Path) -> bool;
+
 /// A search for targets.
 #[derive(Debug)]
 pub struct TargetSearch {
@@ -60,9 +63,23 @@ impl TargetSearch {
     /// # Errors
     /// A directory cannot be read, or there is no target.
     pub fn find_below(&self, directory: &Path, selected: TargetSelection) -> Result<Vec<PathBuf>> {
+        self.find_below_except(directory, selected, &|_| false)
+    }
+
+    /// Returns the targets as [`TargetSearch::find_below`], except for those in or below directories with a
+    /// kustomization for which `skip` returns true. If only leaves are selected, nothing is skipped.
+    ///
+    /// # Errors
+    /// As [`TargetSearch::find_below`].
+    pub fn find_below_except(
+        &self,
+        directory: &Path,
+        selected: TargetSelection,
+        skip: SkipDirectory<'_>,
+    ) -> Result<Vec<PathBuf>> {
         let top = self.reader.open(directory)?;
-        let mut walk =
-            SearchWalk { search: self, ignored: self.ignored(&top), found: FoundTargets::default() };
+        let (ignored, found) = (self.ignored(&top), FoundTargets::default());
+        let mut walk = SearchWalk { search: self, selected, skip, ignored, found };
         walk.visit(&top, Above::Nothing)?;
         let FoundTargets { targets, used } = walk.found;
         let is_selected = |path: &&PathBuf| selected == TargetSelection::All || !used.contains(*path);
@@ -120,6 +137,8 @@ enum Above {
 
 struct SearchWalk<'s> {
     search: &'s TargetSearch,
+    selected: TargetSelection,
+    skip: SkipDirectory<'s>,
     ignored: BTreeSet<PathBuf>,
     found: FoundTargets,
 }
@@ -129,6 +148,9 @@ impl SearchWalk<'_> {
         let entries = entries_of(root)?;
         let has_kustomization = entries.iter().any(is_kustomization_file);
         if has_kustomization {
+            if self.selected == TargetSelection::All && (self.skip)(root.path()) {
+                return Ok(());
+            }
             self.kustomization(root);
         } else if above == Above::Nothing && entries.iter().any(is_manifest) && self.plain(root)? {
             // The directories below belong to this target.
@@ -167,6 +189,12 @@ impl SearchWalk<'_> {
     fn kustomization(&mut self, root: &Root) {
         let sources = self.search.reader.sources();
         let file = root.kustomization_file().ok().flatten();
+        let text = file.as_ref().and_then(|file| root.peek(file));
+        // Only leaves need the directories that it uses, so most kustomizations need not be parsed.
+        if self.selected == TargetSelection::All && !text.is_some_and(|text| may_be_component(&text)) {
+            self.found.targets.insert(root.path().to_path_buf());
+            return;
+        }
         let source = file.and_then(|file| root.text_at(&file).ok());
         let read = source.and_then(|source| Kustomization::read(sources, source).ok());
         let Some(kustomization) = read.map(|read| read.value) else {
@@ -214,6 +242,12 @@ impl SearchWalk<'_> {
         self.found.used.extend(bases.iter().map(|base| base.path().to_path_buf()));
         Ok(true)
     }
+}
+
+/// Returns false if a text certainly does not contain the word `Component`, even with escapes or in another encoding.
+fn may_be_component(text: &[u8]) -> bool {
+    let word = b"Component";
+    text.windows(word.len()).any(|part| part == word) || text.contains(&b'\\') || text.contains(&0)
 }
 
 /// Returns true if a text has `kind: Component`, even if the rest is invalid.
