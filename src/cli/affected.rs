@@ -1,6 +1,6 @@
 //! `kubectl smp affected`: list the targets that a change affects.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -9,11 +9,12 @@ use serde_json::{Value, json};
 
 use super::format::ReportFormat;
 use super::report::{print, print_json};
-use super::review::{ChangedTarget, ChangedTargets, RevisionRange, RevisionSides, Revisions, TargetFlags};
+use super::review::{RevisionRange, RevisionSides, Revisions, TargetFlags, TargetPair};
 use super::select::SelectArgs;
 use super::target::TargetArgs;
 use super::{Failure, Outcome, render};
 use smp_files::{ChangedRead, DiskTree, FileTree as _};
+use smp_overlay::overlay::Histories;
 use smp_text::diagnostic::{quoted_path, read_error};
 use smp_text::source::{SourceMap, relative_path};
 
@@ -43,46 +44,38 @@ pub(super) struct AffectedArgs {
     target: TargetArgs,
 }
 
+/// A target that is affected, with the paths that its build reads and that differ.
+type Listed<'p> = (&'p TargetPair, Vec<(PathBuf, ChangedRead)>);
+
 /// Lists the affected targets.
 pub(super) fn run(args: &AffectedArgs, sources: &SourceMap) -> Outcome {
     let revisions = Revisions::open(&args.rev)?;
     render::print(revisions.warning.as_slice(), sources);
-    let flags = TargetFlags { select: &args.select, build: &args.target, is_trusted: args.trust_head };
-    let mut found = super::review::find_changed_targets(&flags, &revisions, sources)?;
-    if args.exact {
-        keep_different(&mut found, &flags, &revisions, sources)?;
-    }
+    let (select, build) = (&args.select, &args.target);
+    let flags = TargetFlags { select, build, is_trusted: args.trust_head, histories: Histories::Disabled };
+    let sides = RevisionSides::new(&flags, &revisions, sources)?;
+    let listed = |pair| {
+        let target = sides.affected(pair)?;
+        let is_listed = !args.exact || sides.has_different_output(pair, &target);
+        is_listed.then(|| (pair, sides.reasons(&target)))
+    };
+    let found: Vec<Listed<'_>> = sides.candidates.par_iter().filter_map(listed).collect();
     match args.output {
         ReportFormat::Json => {
-            print_json(&found.changed.iter().map(target_json).collect::<Result<Vec<_>, _>>()?)?;
+            print_json(&found.iter().map(target_json).collect::<Result<Vec<_>, _>>()?)?;
         }
         ReportFormat::Text => {
-            let here = found.changed.iter().filter(|target| target.pair.new.is_some());
-            let lines = here.map(|target| format!("{}\n", quoted_path(&target.pair.shown.to_string_lossy())));
+            let here = found.iter().filter(|(pair, _)| pair.new.is_some());
+            let lines = here.map(|(pair, _)| format!("{}\n", quoted_path(&pair.shown.to_string_lossy())));
             print(&lines.collect::<String>())?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Removes the targets with the same output in both revisions.
-fn keep_different(
-    found: &mut ChangedTargets,
-    flags: &TargetFlags<'_>,
-    revisions: &Revisions,
-    sources: &SourceMap,
-) -> Result<(), Failure> {
-    let sides = RevisionSides::new(flags, revisions, &found.changed, sources)?;
-    let different: Vec<bool> =
-        found.changed.par_iter().map(|target| sides.has_different_output(&target.pair)).collect();
-    let mut different = different.into_iter();
-    found.changed.retain(|_| different.next().unwrap_or(true));
-    Ok(())
-}
-
-fn target_json(target: &ChangedTarget) -> Result<Value, Failure> {
+fn target_json((pair, reasons): &Listed<'_>) -> Result<Value, Failure> {
     let here = DiskTree.working_directory().map_err(|error| read_error("the working directory", &error))?;
-    let reason = |(path, aspect): &(std::path::PathBuf, ChangedRead)| {
+    let reason = |(path, aspect): &(PathBuf, ChangedRead)| {
         let change = match aspect {
             ChangedRead::Content => "content",
             ChangedRead::Entries => "entries",
@@ -90,13 +83,13 @@ fn target_json(target: &ChangedTarget) -> Result<Value, Failure> {
         };
         json!({"path": shown(path, &here), "change": change})
     };
-    let presence = match (&target.pair.old, &target.pair.new) {
+    let presence = match (&pair.old, &pair.new) {
         (None, _) => "added",
         (_, None) => "removed",
         _ => "changed",
     };
-    let reasons: Vec<Value> = target.reasons.iter().map(reason).collect();
-    Ok(json!({"target": target.pair.shown.to_string_lossy(), "presence": presence, "reasons": reasons}))
+    let reasons: Vec<Value> = reasons.iter().map(reason).collect();
+    Ok(json!({"target": pair.shown.to_string_lossy(), "presence": presence, "reasons": reasons}))
 }
 
 fn shown(path: &Path, here: &Path) -> String {

@@ -4,33 +4,38 @@ mod baseline;
 mod deprecated;
 mod explain;
 mod fix;
+#[cfg(feature = "git")]
+mod revision;
 
 pub(super) use self::fix::common_directory;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use clap::Args;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
 use self::baseline::KnownFindings;
+use super::configs::Configs;
 use super::format::{Choices, one_of};
 use super::report::print;
+use super::review::AffectedFlag;
+#[cfg(feature = "git")]
+use super::review::RevisionRange;
 use super::select::{SelectArgs, Selection, is_stream};
 use super::target::{ClusterUse, TargetArgs};
 use super::validation::{KubernetesVersion, read_policies, with_policies};
 use super::{Failure, Outcome, render};
-use smp_files::{DiskTree, FileTree as _, Located};
+use smp_files::{DiskTree, FileTree, Located};
 use smp_inspect::check::report::{ReportFormat, render as render_report, summary};
 use smp_inspect::check::{
-    CheckConfig, CheckReport, CheckedTarget, Conclusion, LocalFiles, PlainObjects, RuleSelection,
+    CheckReport, CheckedTarget, Conclusion, LocalFiles, PlainObjects, RuleSelection, SuppressionTrust,
     TargetFindings, check_target, report_duplicates,
 };
 use smp_overlay::overlay::{Builder, Histories};
 use smp_text::diagnostic::{Diagnostic, Result, Severity};
-use smp_text::source::{SourceMap, relative_path};
+use smp_text::source::SourceMap;
 use smp_text::yaml::Node;
 use smp_validate::ValidateOptions;
 
@@ -53,6 +58,9 @@ const CHECKING: [&str; 9] = [
 pub(super) struct CheckArgs {
     #[command(flatten)]
     select: SelectArgs,
+
+    #[command(flatten)]
+    affected: AffectedFlag,
 
     /// Output format
     #[arg(short, long, value_parser = one_of(FORMS), value_name = "FORMAT", default_value = "text")]
@@ -77,6 +85,18 @@ pub(super) struct CheckArgs {
     /// Write the current findings to the baseline file
     #[arg(long, conflicts_with = "fix")]
     update_baseline: bool,
+
+    /// Only report findings that are new: since A in the working tree, in A..B, or in A...B since their merge base
+    ///
+    /// Suppressions and settings of .smp.yaml count only if the old revision has them.
+    #[cfg(feature = "git")]
+    #[arg(long, value_name = "REV", conflicts_with_all = ["fix", "baseline", "update_baseline", "affected"])]
+    rev: Option<RevisionRange>,
+
+    /// Trust the new revision: fetch its remote references, and accept its suppressions and settings
+    #[cfg(feature = "git")]
+    #[arg(long, requires = "rev", hide_short_help = true)]
+    trust_head: bool,
 
     /// Kubernetes version to validate against, such as 1.34
     #[arg(long, alias = "kubernetes", value_name = "VERSION")]
@@ -119,7 +139,11 @@ pub(super) fn run(args: &CheckArgs, sources: &SourceMap) -> Outcome {
     if args.list {
         return explain::print_list();
     }
-    let selection = args.select.select(args.target.bases(), sources)?;
+    #[cfg(feature = "git")]
+    if let Some(range) = &args.rev {
+        return print_report(args, &revision::new_findings(args, range, sources)?, sources);
+    }
+    let selection = args.affected.select(&args.select, &args.target, sources)?;
     if args.fix && selection.targets.iter().any(|target| is_stream(target)) {
         return Err(Failure::Usage("`--fix` cannot change standard input: name a file or directory".into()));
     }
@@ -138,36 +162,74 @@ pub(super) fn run(args: &CheckArgs, sources: &SourceMap) -> Outcome {
     print_report(args, &report, &sources)
 }
 
-/// Checks all targets. Returns the report and the directory of fetched files.
+/// Checks all targets on disk. Returns the report and the directory of fetched files.
 fn build_report(
     args: &CheckArgs,
     selection: &Selection,
     sources: &SourceMap,
 ) -> std::result::Result<(CheckReport, Option<PathBuf>), Failure> {
-    let [select, ignore] = [&args.rules, &args.ignore].map(|names| names.iter().map(String::as_str));
-    let selected = RuleSelection::new(select, ignore).map_err(|problem| usage(&problem))?;
-    let known = KnownFindings::new(args.baseline.as_deref(), args.update_baseline)?;
     let builder =
         args.target.builder(Histories::Enabled, sources, &selection.targets, ClusterUse::Optional)?;
-    let options = KubernetesVersion::options(args.kubernetes_version);
-    let policies = args.policies.as_deref().map(|path| read_policies(path, sources)).transpose();
-    let policies = policies.map_err(Failure::UsageAt)?;
-    let (policies, configs) = (policies.unwrap_or_default(), Mutex::default());
-    let checker = Checker { builder: &builder, selected: &selected, sources, options, policies, configs };
-    let checked = selection.targets.par_iter().map(|target| checker.check(selection, target));
-    let checked: Vec<CheckedOne> = checked.collect::<Result<_>>().map_err(Failure::UsageAt)?;
-    let (mut found, objects): (Vec<TargetFindings>, Vec<PlainObjects>) = checked.into_iter().unzip();
-    report_duplicates(&mut found, &objects, sources);
-    let renderer = render::location_renderer(sources);
-    let fetched = builder.cache_directory().and_then(|cache| DiskTree.locate(Path::new(""), cache).ok());
-    let files = LocalFiles { tree: &DiskTree, fetched: fetched.as_ref().map(Located::path) };
-    let conclusion = Conclusion { sources, selection: &selected, renderer: &renderer, files };
+    let known = KnownFindings::new(args.baseline.as_deref(), args.update_baseline)?;
+    let tree: Arc<dyn FileTree> = Arc::new(DiskTree);
+    let run = CheckRun { args, builder: &builder, configurations: Arc::clone(&tree), tree, sources };
+    let found = run.find(selection)?;
     let (files, baselines) = known.resolve(&found).map_err(Failure::UsageAt)?;
-    let mut report = conclusion.report(found, baselines);
-    if args.update_baseline {
-        known.update(&files, &mut report, &conclusion)?;
+    let report = run.conclude(SuppressionTrust::All, |conclusion| {
+        let mut report = conclusion.report(found, baselines);
+        if args.update_baseline {
+            known.update(&files, &mut report, conclusion)?;
+        }
+        Ok(report)
+    });
+    Ok((report?, builder.cache_directory().map(Path::to_path_buf)))
+}
+
+/// A check of the targets in a tree of files.
+struct CheckRun<'c> {
+    args: &'c CheckArgs,
+    builder: &'c Builder,
+    tree: Arc<dyn FileTree>,
+    /// The files that configurations are read from.
+    configurations: Arc<dyn FileTree>,
+    sources: &'c SourceMap,
+}
+
+impl CheckRun<'_> {
+    fn selected(&self) -> std::result::Result<RuleSelection, Failure> {
+        let names = [&self.args.rules, &self.args.ignore];
+        let [select, ignore] = names.map(|names| names.iter().map(String::as_str));
+        RuleSelection::new(select, ignore).map_err(|problem| usage(&problem))
     }
-    Ok((report, builder.cache_directory().map(Path::to_path_buf)))
+
+    /// Runs the rules on all targets.
+    fn find(&self, selection: &Selection) -> std::result::Result<Vec<TargetFindings>, Failure> {
+        let Self { args, builder, sources, .. } = *self;
+        let options = KubernetesVersion::options(args.kubernetes_version);
+        let policies = args.policies.as_deref().map(|path| read_policies(path, sources)).transpose();
+        let policies = policies.map_err(Failure::UsageAt)?.unwrap_or_default();
+        let configs = Configs::new(Arc::clone(&self.configurations), sources);
+        let checker = Checker { builder, selected: &self.selected()?, sources, options, policies, configs };
+        let checked = selection.targets.par_iter().map(|target| checker.check(selection, target));
+        let checked: Vec<CheckedOne> = checked.collect::<Result<_>>().map_err(Failure::UsageAt)?;
+        let (mut found, objects): (Vec<TargetFindings>, Vec<PlainObjects>) = checked.into_iter().unzip();
+        report_duplicates(&mut found, &objects, sources);
+        Ok(found)
+    }
+
+    /// Combines the findings of all targets.
+    fn conclude<T>(
+        &self,
+        suppressions: SuppressionTrust<'_>,
+        report: impl FnOnce(&Conclusion<'_>) -> Result<T>,
+    ) -> std::result::Result<T, Failure> {
+        let renderer = render::location_renderer(self.sources);
+        let cache = self.builder.cache_directory();
+        let fetched = cache.and_then(|cache| DiskTree.locate(Path::new(""), cache).ok());
+        let files = LocalFiles { tree: &*self.tree, fetched: fetched.as_ref().map(Located::path) };
+        let (sources, selection, renderer) = (self.sources, &self.selected()?, &renderer);
+        Ok(report(&Conclusion { sources, selection, renderer, files, suppressions })?)
+    }
 }
 
 /// Converts a problem with the value of a flag to a usage error.
@@ -189,12 +251,12 @@ struct Checker<'c> {
     options: ValidateOptions,
     /// Manifests with admission policies in addition to those of the build.
     policies: Vec<Node>,
-    configs: Mutex<FxHashMap<Option<PathBuf>, Arc<CheckConfig>>>,
+    configs: Configs<'c>,
 }
 
 impl Checker<'_> {
     fn check(&self, selection: &Selection, target: &Path) -> Result<CheckedOne> {
-        let config = self.config(target)?;
+        let config = self.configs.of(target)?;
         let failed = |problem: &Diagnostic| {
             (TargetFindings::from_failure(target, problem, Arc::clone(&config)), PlainObjects::default())
         };
@@ -221,24 +283,6 @@ impl Checker<'_> {
         let objects: Vec<_> = built.resources.iter().collect();
         let options = with_policies(&self.options, &objects, &self.policies);
         Ok((check_target(&checked, &rules, &options, Arc::clone(&config)), plain))
-    }
-
-    fn config(&self, target: &Path) -> Result<Arc<CheckConfig>> {
-        let file = CheckConfig::nearest(&DiskTree, target)?;
-        let mut configs = self.configs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(config) = configs.get(&file) {
-            return Ok(Arc::clone(config));
-        }
-        let config = match &file {
-            Some(file) => {
-                let here = DiskTree.working_directory().unwrap_or_default();
-                CheckConfig::read(&DiskTree, file, &relative_path(file, &here), self.sources)?
-            }
-            None => CheckConfig::default(),
-        };
-        let config = Arc::new(config);
-        configs.insert(file, Arc::clone(&config));
-        Ok(config)
     }
 }
 

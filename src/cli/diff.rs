@@ -1,5 +1,7 @@
 //! `kubectl smp diff`: show what an apply, or a change of an overlay, would change.
 
+use std::process::ExitCode;
+
 use clap::Args;
 
 use super::diff_output::{DiffOutput, with_error_status};
@@ -7,8 +9,8 @@ use super::diff_output::{DiffOutput, with_error_status};
 use super::differences::DiffFormat;
 #[cfg(feature = "cluster")]
 use super::live_diff::{self, LiveDiffArgs};
-use super::review::{self, ReviewArgs, ReviewRequest};
-use super::select::SelectArgs;
+use super::review::{self, AffectedFlag, ReviewArgs, ReviewRequest};
+use super::select::{SelectArgs, Selection};
 use super::target::TargetArgs;
 use super::{Failure, Outcome};
 use smp_text::source::SourceMap;
@@ -29,6 +31,9 @@ pub(super) struct DiffArgs {
     target: TargetArgs,
 
     #[command(flatten)]
+    affected: AffectedFlag,
+
+    #[command(flatten)]
     review: ReviewArgs,
 
     /// Output format; by default text for two builds, and unified for the cluster
@@ -41,8 +46,11 @@ pub(super) struct DiffArgs {
 }
 
 /// Shows the differences of all objects that can be compared.
-pub(super) fn run(args: &DiffArgs, sources: &SourceMap) -> Outcome {
-    with_error_status(compare(args, sources), sources)
+pub(super) fn run(mut args: DiffArgs, sources: &SourceMap) -> Outcome {
+    let outcome = args
+        .keep_affected(sources)
+        .and_then(|has_targets| if has_targets { compare(&args, sources) } else { Ok(ExitCode::SUCCESS) });
+    with_error_status(outcome, sources)
 }
 
 #[cfg(feature = "cluster")]
@@ -57,7 +65,11 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
         DiffOutput::Paths => DiffFormat::Paths,
         DiffOutput::Plan => DiffFormat::Plan,
         DiffOutput::Json => DiffFormat::Json,
-        DiffOutput::Text | DiffOutput::Markdown | DiffOutput::Github | DiffOutput::Html => {
+        DiffOutput::Text
+        | DiffOutput::SideBySide
+        | DiffOutput::Markdown
+        | DiffOutput::Github
+        | DiffOutput::Html => {
             let message = "this output format requires --against-base, --against or --rev: a comparison with the \
                            cluster has the formats unified, fields, paths, plan and json";
             return Err(Failure::Usage(message.into()));
@@ -77,6 +89,26 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
 }
 
 impl DiffArgs {
+    /// With `--affected`, replaces the targets by those that are affected. Returns false if there are none.
+    fn keep_affected(&mut self, sources: &SourceMap) -> Result<bool, Failure> {
+        if !self.affected.is_given() {
+            return Ok(true);
+        }
+        if self.review.selects_old_targets() {
+            let message = "`--affected` selects targets for a comparison with the cluster or with --against-base: \
+                           `--rev` only compares affected targets anyway";
+            return Err(Failure::Usage(message.into()));
+        }
+        #[cfg(feature = "cluster")]
+        let (select, target) = self.live.objects_mut().builds_mut();
+        #[cfg(not(feature = "cluster"))]
+        let (select, target) = (&mut self.select, &self.target);
+        let Selection { targets, .. } = self.affected.select(select, target, sources)?;
+        let has_targets = !targets.is_empty();
+        *select = SelectArgs::of(targets);
+        Ok(has_targets)
+    }
+
     fn request<'a>(&'a self, select: &'a SelectArgs, target: &'a TargetArgs) -> ReviewRequest<'a> {
         let format = self.output.unwrap_or(DiffOutput::Text);
         ReviewRequest { select, target, review: &self.review, format, show_secrets: self.show_secrets }

@@ -14,6 +14,8 @@ pub(super) enum DiffOutput {
     Text,
     /// Unified diffs, or the output of KUBECTL_EXTERNAL_DIFF
     Unified,
+    /// Unified diffs in two columns, as wide as the terminal (two builds)
+    SideBySide,
     /// The old and new value of each changed field
     Fields,
     /// The path of each changed field

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+#[cfg(feature = "git")]
+use std::process::ExitCode;
 
 use clap::Args;
 use rayon::prelude::*;
@@ -9,10 +11,14 @@ use serde_json::{Value, json};
 
 use super::format::ReportFormat;
 use super::report::{print_json, print_lines};
+#[cfg(feature = "git")]
+use super::review::{Comparison, RevisionRange, TargetFlags, failures};
 use super::select::{SelectArgs, exit_status, with_target};
 use super::target::{ClusterUse, TargetArgs};
 use super::{Outcome, render};
 use smp_inspect::explain::{ImageUse, image_uses};
+#[cfg(feature = "git")]
+use smp_inspect::review::{CompareOptions, ImageChange, image_changes};
 use smp_overlay::overlay::Histories;
 use smp_text::diagnostic::counted;
 use smp_text::source::SourceMap;
@@ -22,6 +28,16 @@ use smp_text::source::SourceMap;
 pub(super) struct ImagesArgs {
     #[command(flatten)]
     select: SelectArgs,
+
+    /// List the images that change: between A and the working tree, A..B, or A...B from their merge base
+    #[cfg(feature = "git")]
+    #[arg(long, value_name = "REV")]
+    rev: Option<RevisionRange>,
+
+    /// Trust the new revision: fetch the remote references that it names
+    #[cfg(feature = "git")]
+    #[arg(long, requires = "rev", hide_short_help = true)]
+    trust_head: bool,
 
     /// Output format
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value = "text")]
@@ -36,6 +52,10 @@ type ImageKey = (String, Option<(String, usize)>);
 
 /// Lists the images of all targets. If one of several fails, those of the others are still listed.
 pub(super) fn run(args: &ImagesArgs, sources: &SourceMap) -> Outcome {
+    #[cfg(feature = "git")]
+    if let Some(range) = &args.rev {
+        return list_changes(args, range, sources);
+    }
     let selection = args.select.select(args.target.bases(), sources)?;
     let targets = &selection.targets;
     let builder = args.target.builder(Histories::Enabled, sources, targets, ClusterUse::Optional)?;
@@ -71,6 +91,45 @@ pub(super) fn run(args: &ImagesArgs, sources: &SourceMap) -> Outcome {
         ReportFormat::Json => print_json(&all.iter().map(image_json).collect::<Vec<_>>())?,
     }
     Ok(exit_status(&failed, targets.len()))
+}
+
+/// Lists the images that differ between two revisions, with the lines that cause it.
+#[cfg(feature = "git")]
+fn list_changes(args: &ImagesArgs, range: &RevisionRange, sources: &SourceMap) -> Outcome {
+    let (select, build) = (&args.select, &args.target);
+    let flags = TargetFlags { select, build, is_trusted: args.trust_head, histories: Histories::Enabled };
+    let comparison = Comparison::of_revisions(&flags, range, sources)?;
+    let (review, warnings) = comparison.review(&CompareOptions::default(), None)?;
+    render::print_or_reject(&warnings, sources)?;
+    render::print(&failures(&review), sources);
+    let changes = image_changes(&review, &render::location_renderer(sources));
+    match args.output {
+        ReportFormat::Text => print_lines(&changes.iter().map(change_line).collect::<Vec<_>>())?,
+        ReportFormat::Json => print_json(&changes.iter().map(change_json).collect::<Vec<_>>())?,
+    }
+    Ok(if review.has_failures() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+#[cfg(feature = "git")]
+fn change_line(change: &ImageChange) -> String {
+    let at = change.at.as_ref().map(|(file, line)| format!(" at {file}:{line}")).unwrap_or_default();
+    let is_mutable = change.new.as_ref().is_some_and(|image| !image.contains('@'));
+    let digest = if is_mutable { ", without digest" } else { "" };
+    let count = counted(change.count, "field");
+    match (&change.old, &change.new) {
+        (Some(old), Some(new)) => format!("~ {old} -> {new}{at} in {count}{digest}"),
+        (None, Some(new)) => format!("+ {new}{at} in {count}{digest}"),
+        (old, _) => format!("- {}{at} in {count}", old.as_deref().unwrap_or_default()),
+    }
+}
+
+#[cfg(feature = "git")]
+fn change_json(change: &ImageChange) -> Value {
+    let location = change.at.as_ref().map(|(file, line)| json!({"file": file, "line": line}));
+    json!({
+        "old": change.old.as_deref(), "new": change.new.as_deref(), "location": location, "count": change.count,
+        "hasDigest": change.new.as_ref().map(|image| image.contains('@')),
+    })
 }
 
 fn key(one: &ImageUse, renderer: &smp_text::diagnostic::MessageRenderer<'_>) -> ImageKey {

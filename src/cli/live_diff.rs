@@ -77,6 +77,11 @@ impl LiveDiffArgs {
         &self.objects
     }
 
+    /// Returns the flags that select objects, to change them.
+    pub(super) fn objects_mut(&mut self) -> &mut ObjectArgs {
+        &mut self.objects
+    }
+
     fn diff_options(&self, set: Option<&ApplySetOptions>, show_secrets: bool) -> DiffOptions {
         let apply = ServerSideApplyOptions {
             field_manager: self.field_manager.clone(),

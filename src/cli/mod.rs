@@ -14,6 +14,7 @@ mod build;
 mod cache;
 mod check;
 mod commands;
+mod configs;
 #[cfg(feature = "cluster")]
 mod connect;
 mod create;
@@ -134,7 +135,7 @@ fn execute(command: Command, sources: &SourceMap) -> Outcome {
         Command::Deps(args) => deps::run(&args, sources),
         #[cfg(feature = "cluster")]
         Command::Apply(args) => apply::run(&args, sources),
-        Command::Diff(args) => diff::run(&args, sources),
+        Command::Diff(args) => diff::run(args, sources),
         #[cfg(feature = "cluster")]
         Command::Drift(args) => drift::run(&args, sources),
         #[cfg(feature = "cluster")]

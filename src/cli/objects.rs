@@ -52,6 +52,11 @@ impl ObjectArgs {
         (&self.select, &self.target)
     }
 
+    /// Returns the flags that select targets, to change them, and the build flags.
+    pub(super) fn builds_mut(&mut self) -> (&mut SelectArgs, &TargetArgs) {
+        (&mut self.select, &self.target)
+    }
+
     /// Returns true if a label selector is given.
     pub(super) fn is_selective(&self) -> bool {
         !self.selector.is_empty()

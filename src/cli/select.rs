@@ -10,7 +10,7 @@ use super::document::read_stdin;
 use super::target::has_kustomization;
 use super::{Failure, render};
 use smp_files::{DiskTree, FileKind, FileTree};
-use smp_overlay::overlay::{Builder, Built, TargetSearch, TargetSelection};
+use smp_overlay::overlay::{Builder, Built, SkipDirectory, TargetSearch, TargetSelection};
 use smp_text::diagnostic::{Diagnostic, Result, Severity};
 use smp_text::source::{SourceMap, is_kustomization};
 
@@ -23,7 +23,7 @@ pub(super) struct SelectArgs {
 }
 
 /// The flags as clap parses them.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 struct SelectFlags {
     /// Directories, kustomization files or manifests to build, or - for manifests on standard input
     ///
@@ -51,6 +51,11 @@ impl SelectArgs {
     /// Returns the targets that are named, in the order of the command line.
     pub(super) fn named(&self) -> &[PathBuf] {
         &self.named
+    }
+
+    /// Selects targets as if they were named.
+    pub(super) fn of(targets: Vec<PathBuf>) -> Self {
+        Self { named: targets, flags: SelectFlags::default() }
     }
 }
 
@@ -97,6 +102,12 @@ impl SelectArgs {
         self.named.is_empty()
     }
 
+    /// Returns true if only top-level targets are selected.
+    #[cfg(feature = "git")]
+    pub(super) fn is_leaves(&self) -> bool {
+        self.flags.leaves
+    }
+
     /// Returns true if directories are searched recursively.
     pub(super) fn is_recursive(&self) -> bool {
         self.flags.recursive
@@ -128,6 +139,21 @@ impl SelectArgs {
         bases: &[PathBuf],
         sources: &SourceMap,
     ) -> std::result::Result<Selection, Failure> {
+        self.select_except((tree, &|_| false), named, bases, sources)
+    }
+
+    /// Returns the targets as [`SelectArgs::select_in`]. With `--recursive`, directories with a kustomization are
+    /// skipped if the function returns true for their real path.
+    ///
+    /// # Errors
+    /// As [`SelectArgs::select`].
+    pub(super) fn select_except(
+        &self,
+        (tree, skip): (&Arc<dyn FileTree>, SkipDirectory<'_>),
+        named: Vec<PathBuf>,
+        bases: &[PathBuf],
+        sources: &SourceMap,
+    ) -> std::result::Result<Selection, Failure> {
         let streams = named.iter().filter(|target| is_stream(target)).count();
         if streams > 1 {
             return Err(Failure::Usage("standard input can be read only once: use a single `-`".into()));
@@ -147,7 +173,7 @@ impl SelectArgs {
                 check_bases(bases, &directory)?;
                 targets.push(directory);
             } else {
-                targets.extend(search.find_below(&directory, wanted)?);
+                targets.extend(search.find_below_except(&directory, wanted, skip)?);
             }
         }
         Ok(Selection { targets, stream })

@@ -321,20 +321,24 @@ impl TargetArgs {
     }
 
     /// Creates a builder for comparisons: resources record the origin of their values, and the cluster
-    /// is not used. `change` changes the options of the build.
+    /// is not used. `change` changes the options of the build. The file of `--schema` is read from `settings`, if it
+    /// is given, or else from the tree of the build.
     ///
     /// # Errors
     /// As [`TargetArgs::builder`].
     pub(super) fn hermetic_builder(
         &self,
         change: impl FnOnce(&mut BuildOptions),
+        settings: Option<&dyn FileTree>,
         sources: &SourceMap,
         targets: &[PathBuf],
     ) -> Result<Builder, Failure> {
         let mut options = self.options(self.lock());
         options.histories = Histories::Enabled;
         change(&mut options);
-        self.builder_with(options, sources, targets, ClusterUse::Hermetic)
+        let tree = Arc::clone(&options.tree);
+        let schema = self.schema.file_in(settings.unwrap_or(&*tree), sources)?;
+        self.builder_by(options, schema, sources, targets, ClusterUse::Hermetic)
     }
 
     fn lock(&self) -> LockSource {
@@ -362,6 +366,18 @@ impl TargetArgs {
         targets: &[PathBuf],
         cluster: ClusterUse,
     ) -> Result<Builder, Failure> {
+        let schema = self.schema.file_in(&*options.tree, sources)?;
+        self.builder_by(options, schema, sources, targets, cluster)
+    }
+
+    fn builder_by(
+        &self,
+        options: BuildOptions,
+        file: Option<Arc<TypeGraph>>,
+        sources: &SourceMap,
+        targets: &[PathBuf],
+        cluster: ClusterUse,
+    ) -> Result<Builder, Failure> {
         if matches!(self.dialect, DialectArg::Schema)
             && let Some(target) = targets.iter().find(|target| has_kustomization(target))
         {
@@ -384,7 +400,7 @@ impl TargetArgs {
             return Err(Failure::Usage(message.into()));
         }
         let is_hermetic = cluster == ClusterUse::Hermetic;
-        let (schema, file) = (self.schema.clone(), self.schema.file_in(&*options.tree, sources)?);
+        let schema = self.schema.clone();
         let cluster = match cluster {
             #[cfg(feature = "cluster")]
             ClusterUse::Forbidden => ClusterLink::Forbidden(schema.connect.options(sources).server_id()),

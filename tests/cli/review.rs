@@ -1,6 +1,8 @@
 //! `diff` compares two builds without a cluster.
 
-use kubectl_smp_testing::program::{command, run, run_with_stdin, stderr, stdout, temp_dir_from_text};
+mod page;
+
+use kubectl_smp_testing::program::{command, run, run_with_stdin, stderr, stdout, temp_dir_from_text, write};
 use tempfile::TempDir;
 
 const SHOP: &str = "\
@@ -164,6 +166,40 @@ fn json_has_values_and_locations_of_both_sides() {
     assert_eq!(image["newLocation"]["file"], "prod/kustomization.yaml");
 }
 
+/// Collects the names of all fields of a JSON value, except for those of the objects that are compared.
+fn field_names(value: &serde_json::Value, names: &mut std::collections::BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(map) => {
+            for (name, value) in map {
+                names.insert(name.clone());
+                if !["old", "new"].contains(&name.as_str()) {
+                    field_names(value, names);
+                }
+            }
+        }
+        serde_json::Value::Array(list) => list.iter().for_each(|value| field_names(value, names)),
+        _ => {}
+    }
+}
+
+#[test]
+fn fields_of_the_json_form_are_documented() {
+    let home = shop();
+    write(&home.path().join("broken/kustomization.yaml"), "resources: [missing.yaml]\n");
+    let mut names = std::collections::BTreeSet::new();
+    for args in [["diff", "prod", "--against", "base"], ["diff", "broken", "--against", "base"]] {
+        let output = run(home.path(), &[&args[..], &["-o", "json"]].concat());
+        field_names(&serde_json::from_str(&stdout(&output)).expect("JSON"), &mut names);
+    }
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/book/guides/review.md"))
+        .expect("a page");
+    let missing: Vec<_> = names
+        .iter()
+        .filter(|name| !page.contains(&format!("`{name}`")) && !page.contains(&format!("`{name}[]`")))
+        .collect();
+    assert!(names.len() > 20 && missing.is_empty(), "{missing:?}");
+}
+
 #[test]
 fn equal_builds_have_exit_status_0() {
     let home = shop();
@@ -259,7 +295,6 @@ mod revisions {
     use std::process::Command;
 
     use super::*;
-    use kubectl_smp_testing::program::write;
 
     /// Commits all files of a directory.
     fn commit(home: &Path) {
@@ -309,7 +344,10 @@ mod revisions {
         assert_eq!(output.status.code(), Some(1));
         let want = "* image at base/web.yaml:10 changes 4 Deployments: nginx:1.27 -> nginx:1.28\n";
         assert_eq!(stdout(&output), want);
-        assert_eq!(stderr(&output), "note: 4 of 5 targets changed; 4 objects: 4 changed\n");
+        assert_eq!(
+            stderr(&output),
+            "note: 4 of 5 targets changed; 4 objects: 4 changed; routine: only versions of images\n"
+        );
     }
 
     #[test]
@@ -348,6 +386,193 @@ mod revisions {
         assert_eq!(lines(home.path(), &["affected", "--rev", "HEAD", "-R", "--exact"]), ["b"]);
         let json = lines(home.path(), &["affected", "--rev", "HEAD", "b", "-o", "json"]).concat();
         assert!(json.contains("b/kustomization.yml") && json.contains("existence"), "{json}");
+    }
+
+    #[test]
+    fn other_commands_can_be_limited_to_affected_targets() {
+        let home = repository();
+        let output = run(home.path(), &["build", "-R", "--affected", "HEAD"]);
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""), "{}", stderr(&output));
+        assert_eq!(stderr(&output), "note: no target is affected\n");
+        edit(home.path(), "own/kustomization.yaml", "x=1", "x=2");
+        let output = run(home.path(), &["build", "-R", "--affected", "HEAD"]);
+        assert_eq!(stdout(&output), stdout(&run(home.path(), &["build", "own"])), "{}", stderr(&output));
+        let output = run(home.path(), &["check", "-R", "--affected", "HEAD..."]);
+        assert!(stderr(&output).contains("1 target"), "{}", stderr(&output));
+        let output = run(home.path(), &["diff", "-R", "--affected", "HEAD", "--against-base", "-o", "paths"]);
+        assert!(stdout(&output).starts_with("configmap/own-"), "{} {}", stdout(&output), stderr(&output));
+        let output = run(home.path(), &["build", "-R", "--affected", "HEAD..HEAD"]);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    }
+
+    #[test]
+    fn check_reports_findings_that_are_new_since_a_revision() {
+        let home = repository();
+        // A finding that the revision has already.
+        edit(home.path(), "a/kustomization.yaml", "images: []", "images: [{name: known, newTag: '1'}]");
+        commit(home.path());
+        let args = ["check", "-R", "--rev", "HEAD", "-o", "short"];
+        assert_eq!(lines(home.path(), &args), [""; 0]);
+        edit(home.path(), "b/kustomization.yaml", "images: []", "images: [{name: new, newTag: '1'}]");
+        edit(
+            home.path(),
+            "c/kustomization.yaml",
+            "images: []",
+            "images: [{name: hidden, newTag: '1'}] # smp:ignore unmatched-image x",
+        );
+        write(&home.path().join(".smp.yaml"), "check: {ignore: [{code: unmatched-image}]}\n");
+        let found = lines(home.path(), &args);
+        assert_eq!(found.len(), 2, "a change cannot suppress its findings: {found:?}");
+        assert!(
+            found[0].starts_with("b/kustomization.yaml:3:")
+                && found[1].starts_with("c/kustomization.yaml:3:"),
+            "{found:?}"
+        );
+        assert_eq!(lines(home.path(), &[&args[..], &["--trust-head"]].concat()), [""; 0]);
+        commit(home.path());
+        edit(
+            home.path(),
+            "base/kustomization.yaml",
+            "web.yaml]",
+            "web.yaml]\nimages: [{name: other, newTag: '1'}]",
+        );
+        assert_eq!(lines(home.path(), &args), [""; 0], "the configuration is in the revision");
+        assert_eq!(lines(home.path(), &["check", "-R", "--rev", "HEAD~1..HEAD", "-o", "short"]).len(), 2);
+    }
+
+    #[test]
+    fn comments_of_the_old_revision_count_and_copies_do_not() {
+        let home = repository();
+        let comment = "images: [{name: new, newTag: '1'}] # smp:ignore unmatched-image x";
+        edit(home.path(), "a/kustomization.yaml", "images: []", "images: [] # smp:ignore unmatched-image x");
+        commit(home.path());
+        edit(home.path(), "a/kustomization.yaml", "images: [] # smp:ignore unmatched-image x", comment);
+        let args = ["check", "-R", "--rev", "HEAD", "-o", "short"];
+        assert_eq!(lines(home.path(), &args), [""; 0]);
+        edit(home.path(), "b/kustomization.yaml", "images: []", comment);
+        assert_eq!(lines(home.path(), &args).len(), 1);
+    }
+
+    #[test]
+    fn targets_that_do_not_build_in_both_revisions_are_not_new_findings() {
+        let home = repository();
+        write(&home.path().join("own/kustomization.yaml"), "resources: [missing.yaml]\n");
+        let args = ["check", "-R", "--rev", "HEAD", "-o", "short"];
+        let output = run(home.path(), &args);
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(stdout(&output).contains("missing.yaml"), "{}", stdout(&output));
+        commit(home.path());
+        assert_eq!(lines(home.path(), &args), [""; 0]);
+    }
+
+    #[test]
+    fn changed_images_are_listed() {
+        let home = repository();
+        let args = ["images", "-R", "--rev", "HEAD"];
+        assert_eq!(lines(home.path(), &args), [""; 0]);
+        edit(home.path(), "base/web.yaml", "nginx:1.27", "nginx:1.28");
+        let want = "~ nginx:1.27 -> nginx:1.28 at base/web.yaml:10 in 4 fields, without digest";
+        assert_eq!(lines(home.path(), &args), [want]);
+        let json: serde_json::Value =
+            serde_json::from_str(&lines(home.path(), &[&args[..], &["-o", "json"]].concat()).concat())
+                .expect("JSON");
+        assert_eq!((&json[0]["new"], &json[0]["count"]), (&"nginx:1.28".into(), &4.into()), "{json}");
+    }
+
+    #[test]
+    fn version_updates_are_routine() {
+        let home = repository();
+        let note = |from: &str, to: &str| {
+            edit(home.path(), "base/web.yaml", from, to);
+            let output = run(home.path(), &["diff", "--rev", "HEAD", "-R"]);
+            edit(home.path(), "base/web.yaml", to, from);
+            stderr(&output)
+        };
+        assert!(note("nginx:1.27", "nginx:1.28").ends_with("; routine: only versions of images\n"));
+        for to in ["nginx:2.0", "other:1.27", "nginx:latest"] {
+            assert!(!note("nginx:1.27", to).contains("routine"), "{to}");
+        }
+        assert!(!note("replicas: 2", "replicas: 3").contains("routine"));
+    }
+
+    #[test]
+    fn one_line_that_changes_many_targets_is_a_danger() {
+        let overlay =
+            |i: usize| format!("-- o{i}/kustomization.yaml --\nresources: [../base]\nnameSuffix: \"-{i}\"\n");
+        let web = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n";
+        let all: String = (1..20).map(overlay).collect();
+        let text =
+            format!("-- base/kustomization.yaml --\nresources: [web.yaml]\n-- base/web.yaml --\n{web}{all}");
+        let home = temp_dir_from_text(&text);
+        commit(home.path());
+        edit(home.path(), "base/web.yaml", "80", "81");
+        let output = run(home.path(), &["diff", "--rev", "HEAD", "-R", "--fail-on", "many-targets"]);
+        let want = "!   many-targets: the line changes 20 objects in 20 targets at base/web.yaml:4";
+        assert!(
+            stdout(&output).contains(want) && output.status.code() == Some(1),
+            "{} {}",
+            stdout(&output),
+            stderr(&output)
+        );
+        std::fs::remove_dir_all(home.path().join("o1")).expect("removed");
+        let output = run(home.path(), &["diff", "--rev", "HEAD", "-R", "--fail-on", "many-targets"]);
+        assert!(!stdout(&output).contains("many-targets"), "19 targets: {}", stdout(&output));
+    }
+
+    #[test]
+    fn noise_of_the_configuration_counts_if_the_old_revision_has_it() {
+        let home = repository();
+        let config = home.path().join(".smp.yaml");
+        edit(home.path(), "base/web.yaml", "replicas: 2", "replicas: 3");
+        let args = ["diff", "--rev", "HEAD", "a"];
+        let status = |more: &[&str]| run(home.path(), &[&args[..], more].concat()).status.code();
+        write(&config, "diff: {noise: [/spec/replicas]}\n");
+        assert_eq!(status(&["--ignore-noise"]), Some(1), "only the new revision has it");
+        assert_eq!(status(&["--ignore-noise", "--trust-head"]), Some(0));
+        edit(home.path(), "base/web.yaml", "replicas: 3", "replicas: 2");
+        commit(home.path());
+        edit(home.path(), "base/web.yaml", "replicas: 2", "replicas: 3");
+        assert_eq!((status(&["--ignore-noise"]), status(&[])), (Some(0), Some(1)));
+        write(&config, "diff: {noise: ['(']}\n");
+        let output = run(home.path(), &[&args[..], &["--ignore-noise", "--trust-head"]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(".smp.yaml:1:16"), "{}", stderr(&output));
+    }
+
+    #[test]
+    fn schemas_are_those_of_the_old_revision() {
+        let home = temp_dir_from_text(
+            "-- app/kustomization.yaml --\nresources: [a.yaml]\n-- app/a.yaml --\napiVersion: example.com/v1\nkind: Robot\nmetadata: \
+             {name: a}\nspec: {arms: [{side: left, size: 1}]}\n",
+        );
+        let crd = |keys: &str| {
+            format!(
+                "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: robots.example.com}}\nspec:\n  \
+                 group: example.com\n  names: {{kind: Robot, plural: robots}}\n  scope: Namespaced\n  versions:\n  - name: v1\n    \
+                 schema: {{openAPIV3Schema: {{type: object, properties: {{spec: {{type: object, properties: {{arms: {{type: array, \
+                 {keys}items: {{type: object, properties: {{side: {{type: string}}, size: {{type: integer}}}}}}}}}}}}}}}}}}\n"
+            )
+        };
+        write(
+            &home.path().join("crd.yaml"),
+            &crd("x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [side], "),
+        );
+        commit(home.path());
+        write(&home.path().join("crd.yaml"), &crd(""));
+        edit(home.path(), "app/a.yaml", "size: 1", "size: 2");
+        let paths = |more: &[&str]| {
+            let args = ["diff", "--rev", "HEAD", "app", "--schema", "crd.yaml", "-o", "paths"];
+            stdout(&run(home.path(), &[&args[..], more].concat()))
+        };
+        assert_eq!(paths(&[]), "robot.example.com/a: spec.arms[side=left].size\n");
+        assert_eq!(paths(&["--trust-head"]), "robot.example.com/a: spec.arms[0].size\n");
+        let outside = temp_dir_from_text(&format!("-- crd.yaml --\n{}", crd("")));
+        let file = outside.path().join("crd.yaml");
+        let output = run(
+            home.path(),
+            &["diff", "--rev", "HEAD", "app", "--schema", file.to_str().expect("text"), "-o", "paths"],
+        );
+        assert_eq!(stdout(&output), "robot.example.com/a: spec.arms[0].size\n", "{}", stderr(&output));
     }
 
     #[test]
@@ -433,6 +658,49 @@ fn noise_is_ignored_on_request() {
 }
 
 #[test]
+fn defaults_are_ignored_on_request() {
+    let service =
+        |spec: &str| format!("apiVersion: v1\nkind: Service\nmetadata: {{name: a}}\nspec: {{{spec}}}\n");
+    let (old, new) =
+        ("ports: [{port: 80}]", "type: ClusterIP, ports: [{port: 80, protocol: TCP, targetPort: 80}]");
+    let home = temp_dir_from_text(&format!("-- a.yaml --\n{}-- b.yaml --\n{}", service(old), service(new)));
+    let args = ["diff", "b.yaml", "--against", "a.yaml"];
+    assert_eq!(run(home.path(), &args).status.code(), Some(1));
+    let output = run(home.path(), &[&args[..], &["--ignore-defaults"]].concat());
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""));
+    assert!(stderr(&output).contains("changes ignored"), "{}", stderr(&output));
+}
+
+#[test]
+fn diffs_are_shown_side_by_side() {
+    let map = |value: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{a: x, b: {value}}}\n")
+    };
+    let home = temp_dir_from_text(&format!(
+        "-- a.yaml --\n{}-- b.yaml --\n{}",
+        map("short"),
+        map("'a value that is long'")
+    ));
+    let mut side_by_side =
+        command(home.path(), &["diff", "b.yaml", "--against", "a.yaml", "-o", "side-by-side"]);
+    side_by_side.env("COLUMNS", "43");
+    let output = run_with_stdin(side_by_side, "");
+    insta::assert_snapshot!(stdout(&output), @r"
+    diff -u -N OLD/v1.ConfigMap..a NEW/v1.ConfigMap..a
+    # data.b at b.yaml:4 (was at a.yaml:4)
+    @@ -1,7 +1,7 @@
+    apiVersion: v1         apiVersion: v1
+    data:                  data:
+      a: x                   a: x
+      b: short           |   b: a value that is
+                         |  long
+    kind: ConfigMap        kind: ConfigMap
+    metadata:              metadata:
+      name: a                name: a
+    ");
+}
+
+#[test]
 fn hostile_names_are_escaped_in_each_form() {
     let hostile = "</script><img src=x onerror=alert(1)>|`[a](http://b)@user\u{202e}::error::x";
     let map = |value: &str| {
@@ -440,7 +708,7 @@ fn hostile_names_are_escaped_in_each_form() {
         format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{{value}: {value}}}\n")
     };
     let home = temp_dir_from_text(&format!("-- a.yaml --\n{}-- b.yaml --\n{}", map("x"), map(hostile)));
-    for form in ["text", "unified", "fields", "paths", "json", "markdown", "github", "html"] {
+    for form in ["text", "unified", "side-by-side", "fields", "paths", "json", "markdown", "github", "html"] {
         let output = run(home.path(), &["diff", "b.yaml", "--against", "a.yaml", "-o", form]);
         let text = stdout(&output);
         assert_eq!(output.status.code(), Some(1), "{form}: {}", stderr(&output));
@@ -475,6 +743,11 @@ fn comments_for_github_are_short_and_complete() {
             &part[..80]
         );
     }
+    assert!(
+        parts[0].contains("Part 1 of ") && parts[0].contains("- Part 2: `b.yaml`\n"),
+        "{}",
+        &parts[0][..300]
+    );
     let whole = parts.concat();
     assert!((0..1500).all(|i| whole.contains(&format!("configmap/m{i} "))), "every object is listed");
 }
@@ -484,5 +757,27 @@ fn images_are_listed_with_the_lines_that_set_them() {
     let home = shop();
     let output = run(home.path(), &["images", "prod"]);
     let want = "log:1 at base/web.yaml:13 in 1 object, without digest\nnginx:1.28 at prod/kustomization.yaml:5 in 1 object, without digest\n";
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), want), "{}", stderr(&output));
+}
+
+#[test]
+fn images_in_fields_of_custom_resources_are_listed() {
+    let home = temp_dir_from_text(
+        "\
+-- app/kustomization.yaml --
+resources: [robot.yaml]
+configurations: [fields.yaml]
+images: [{name: tool, newTag: '2'}]
+-- app/fields.yaml --
+images: [{path: spec/runtime, kind: Robot}]
+-- app/robot.yaml --
+apiVersion: example.com/v1
+kind: Robot
+metadata: {name: a}
+spec: {runtime: 'tool:1', other: 'tool:1'}
+",
+    );
+    let output = run(home.path(), &["images", "app"]);
+    let want = "tool:2 at app/kustomization.yaml:3 in 1 object, without digest\n";
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), want), "{}", stderr(&output));
 }

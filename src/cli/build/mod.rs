@@ -4,11 +4,13 @@ mod directory;
 mod output;
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use clap::{Args, FromArgMatches as _};
 use rayon::prelude::*;
 
 use self::output::{OutputArgs, Sink};
+use super::review::AffectedFlag;
 use super::sandbox::{Confinement, SandboxArgs, SandboxedBuild};
 use super::select::{SelectArgs, Selection, exit_status, with_target};
 use super::target::{ClusterUse, TargetArgs};
@@ -24,6 +26,9 @@ use smp_text::source::SourceMap;
 pub(super) struct BuildArgs {
     #[command(flatten)]
     select: SelectArgs,
+
+    #[command(flatten)]
+    affected: AffectedFlag,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -65,8 +70,11 @@ const WINDOW: usize = 64;
 /// If several targets are printed and one fails, the others are still printed, unless `--validate`
 /// is given. Files are written only if no target fails, and outside of the sandbox.
 pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
-    let selection = args.select.select(args.target.bases(), sources)?;
+    let selection = args.affected.select(&args.select, &args.target, sources)?;
     let targets = &selection.targets;
+    if targets.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
     let destination = args.output.destination(targets)?;
     let confinement = args.sandbox.confinement(&args.target, targets)?;
     let cluster = if confinement == Confinement::None { ClusterUse::Optional } else { ClusterUse::Forbidden };

@@ -8,114 +8,80 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 #[cfg(feature = "git")]
-use super::changed_targets::{ChangedTarget, TargetFlags, find as find_changed_targets};
+use super::candidates::TargetFlags;
 use super::request::ReviewRequest;
 #[cfg(feature = "git")]
+use super::revision_sides::RevisionSides;
+#[cfg(feature = "git")]
 use super::revisions::{RevisionRange, Revisions};
+use super::side::{BuiltTarget, Side};
 use super::target_pair::TargetPair;
+use crate::cli::configs::Configs;
 use crate::cli::select::{Selection, is_stream, with_target};
 use crate::cli::target::TargetArgs;
 use crate::cli::{Failure, render};
 use smp_files::{DiskTree, EditedTree, FileTree};
 use smp_inspect::check::CheckConfig;
 use smp_inspect::review::{
-    BuiltSide, CompareOptions, DangerSuppressions, Presence, Review, TargetOutcome, TargetReview,
-    compare_builds,
+    CompareOptions, DangerSuppressions, Presence, Review, TargetOutcome, TargetReview, compare_builds,
 };
-use smp_merge::schema::Schema;
 #[cfg(feature = "git")]
 use smp_overlay::overlay::Histories;
-use smp_overlay::overlay::{Builder, Built, TargetBase};
+use smp_overlay::overlay::TargetBase;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
-use smp_text::source::{SourceMap, relative_path};
+use smp_text::source::SourceMap;
 
-/// A built target with the schema of its objects.
-struct BuiltTarget {
-    built: Built,
-    schema: Arc<Schema>,
+/// The sides of a comparison.
+enum Sides<'a> {
+    /// Two targets.
+    Targets { old: Side, new: Side },
+    /// Each target and its bases.
+    Bases { new: Side, args: &'a TargetArgs, sources: &'a SourceMap },
+    /// Two revisions.
+    #[cfg(feature = "git")]
+    Revisions(RevisionSides),
 }
 
-impl BuiltTarget {
-    fn side(&self) -> BuiltSide<'_> {
-        BuiltSide { built: &self.built, schema: &self.schema }
+impl Sides<'_> {
+    fn new_side(&self) -> &Side {
+        match self {
+            Self::Targets { new, .. } | Self::Bases { new, .. } => new,
+            #[cfg(feature = "git")]
+            Self::Revisions(sides) => &sides.new,
+        }
     }
-}
 
-/// One side of a comparison: a builder, and the targets that it builds.
-struct Side {
-    builder: Builder,
-    selection: Selection,
-}
-
-impl Side {
-    /// Builds a target. Manifests without a base are compared as they are.
-    fn build(&self, target: &Path) -> Result<BuiltTarget> {
-        let mut built = match self.selection.manifests(&self.builder, target)? {
-            Some(built) => built,
-            None => self.selection.build(&self.builder, target)?,
+    /// Builds both sides of a target. Returns `None` if nothing that its build reads differs.
+    fn build(&self, pair: &TargetPair) -> Option<[Result<Option<BuiltTarget>>; 2]> {
+        let build = |side: &Side, target: &Option<PathBuf>| {
+            target.as_deref().map(|target| side.build(target)).transpose()
         };
-        let directory = if is_stream(target) { Path::new(".") } else { target };
-        let schema = self.builder.schema_for(directory, &built.resources)?.into_value(&mut built.warnings);
-        Ok(BuiltTarget { built, schema })
+        Some(match self {
+            Self::Targets { old, new } => [build(old, &pair.old), build(new, &pair.new)],
+            Self::Bases { new, args, sources } => {
+                let old =
+                    pair.old.as_deref().map_or(Ok(None), |target| match new.builder.base_of(target)? {
+                        TargetBase::None => Ok(None),
+                        base => build_base(args, target, base, sources).map(Some),
+                    });
+                [old, build(new, &pair.new)]
+            }
+            #[cfg(feature = "git")]
+            Self::Revisions(sides) => {
+                let new = sides.affected(pair)?.new.transpose();
+                [build(&sides.old, &pair.old), new]
+            }
+        })
     }
-}
-
-/// The two sides of revisions.
-#[cfg(feature = "git")]
-pub(in crate::cli) struct RevisionSides {
-    old: Side,
-    new: Side,
-}
-
-#[cfg(feature = "git")]
-impl RevisionSides {
-    /// Creates the builders of both revisions for targets whose output may differ.
-    ///
-    /// # Errors
-    /// Flags cannot be used together.
-    pub(in crate::cli) fn new(
-        flags: &TargetFlags<'_>,
-        revisions: &Revisions,
-        targets: &[ChangedTarget],
-        sources: &SourceMap,
-    ) -> std::result::Result<Self, Failure> {
-        let side = |tree: &Arc<dyn FileTree>, path: fn(&TargetPair) -> Option<&PathBuf>| {
-            let targets: Vec<PathBuf> =
-                targets.iter().filter_map(|target| path(&target.pair).cloned()).collect();
-            let builder = flags.builder(Arc::clone(tree), Histories::Enabled, sources, &targets)?;
-            Ok::<_, Failure>(Side { builder, selection: Selection::of_all(targets) })
-        };
-        let old = side(&revisions.old, |pair| pair.old.as_ref())?;
-        let new = side(&revisions.new, |pair| pair.new.as_ref())?;
-        Ok(Self { old, new })
-    }
-
-    /// Returns true if a target has another output, or builds only in one revision.
-    pub(in crate::cli) fn has_different_output(&self, pair: &TargetPair) -> bool {
-        let output = |side: &Side, target: &Option<PathBuf>| {
-            let built = target.as_deref().map(|target| side.build(target));
-            built.map(|built| built.and_then(|built| built.built.to_yaml()).ok())
-        };
-        output(&self.old, &pair.old) != output(&self.new, &pair.new)
-    }
-}
-
-/// The old side of a comparison.
-enum OldSide<'a> {
-    /// Another target, or another revision.
-    Other(Box<Side>),
-    /// The bases of each target.
-    Bases { args: &'a TargetArgs, sources: &'a SourceMap },
 }
 
 /// Two sides, and the targets that are compared.
-pub(super) struct Comparison<'a> {
-    old: OldSide<'a>,
-    new: Side,
+pub(in crate::cli) struct Comparison<'a> {
+    sides: Sides<'a>,
     pairs: Vec<TargetPair>,
-    /// The number of targets that are not compared, because nothing that they read changed.
+    /// The number of targets that are not built, because nothing that they read differs.
     unaffected: usize,
-    /// The files that configurations are read from: those of the old side of revisions.
+    /// The files that configurations are read from.
     configurations: Arc<dyn FileTree>,
     /// True if comments on changed lines may suppress dangers.
     trusts_new: bool,
@@ -132,12 +98,14 @@ impl<'a> Comparison<'a> {
     ) -> std::result::Result<Self, Failure> {
         #[cfg(feature = "git")]
         if let Some(range) = &request.review.rev {
-            return Self::of_revisions(request, range, sources);
+            let (select, build, is_trusted) = (request.select, request.target, request.review.trust_head);
+            let flags = TargetFlags { select, build, is_trusted, histories: Histories::Enabled };
+            return Self::of_revisions(&flags, range, sources);
         }
         let args = request.target;
         let tree: Arc<dyn FileTree> = Arc::new(DiskTree);
         let selection = request.select.select(args.bases(), sources)?;
-        let builder = args.hermetic_builder(|_| {}, sources, &selection.targets)?;
+        let builder = args.hermetic_builder(|_| {}, None, sources, &selection.targets)?;
         let new = Side { builder, selection };
         let Some(against) = &request.review.against else {
             let same = |target: &PathBuf| TargetPair {
@@ -146,42 +114,47 @@ impl<'a> Comparison<'a> {
                 new: Some(target.clone()),
             };
             let pairs = new.selection.targets.iter().map(same).collect();
-            return Ok(Self::on_disk(OldSide::Bases { args, sources }, new, pairs));
+            return Ok(Self::on_disk(Sides::Bases { new, args, sources }, pairs));
         };
         if is_stream(against) && new.selection.targets.iter().any(|target| is_stream(target)) {
             return Err(Failure::Usage("standard input can be read only once: use a single `-`".into()));
         }
         let selection = request.select.select_in(&tree, vec![against.clone()], args.bases(), sources)?;
-        let builder = args.hermetic_builder(|_| {}, sources, &selection.targets)?;
+        let builder = args.hermetic_builder(|_| {}, None, sources, &selection.targets)?;
         let old = Side { builder, selection };
         let pairs = pairs_against(request, &old.selection, &new.selection)?;
-        Ok(Self::on_disk(OldSide::Other(Box::new(old)), new, pairs))
+        Ok(Self::on_disk(Sides::Targets { old, new }, pairs))
     }
 
-    fn on_disk(old: OldSide<'a>, new: Side, pairs: Vec<TargetPair>) -> Self {
-        Self { old, new, pairs, unaffected: 0, configurations: Arc::new(DiskTree), trusts_new: true }
+    fn on_disk(sides: Sides<'a>, pairs: Vec<TargetPair>) -> Self {
+        Self { sides, pairs, unaffected: 0, configurations: Arc::new(DiskTree), trusts_new: true }
     }
 
+    /// Finds the targets of two revisions that may differ.
+    ///
+    /// # Errors
+    /// As [`Comparison::new`]. Also if a revision does not exist.
     #[cfg(feature = "git")]
-    fn of_revisions(
-        request: &ReviewRequest<'a>,
+    pub(in crate::cli) fn of_revisions(
+        flags: &TargetFlags<'_>,
         range: &RevisionRange,
-        sources: &'a SourceMap,
+        sources: &SourceMap,
     ) -> std::result::Result<Self, Failure> {
-        let trusts_new = request.review.trust_head;
-        let flags = TargetFlags { select: request.select, build: request.target, is_trusted: trusts_new };
         let revisions = Revisions::open(range)?;
         render::print(revisions.warning.as_slice(), sources);
-        let found = find_changed_targets(&flags, &revisions, sources)?;
-        let sides = RevisionSides::new(&flags, &revisions, &found.changed, sources)?;
+        let mut sides = RevisionSides::new(flags, &revisions, sources)?;
         Ok(Self {
-            old: OldSide::Other(Box::new(sides.old)),
-            new: sides.new,
-            pairs: found.changed.into_iter().map(|target| target.pair).collect(),
-            unaffected: found.unchanged,
-            configurations: revisions.old,
-            trusts_new,
+            pairs: std::mem::take(&mut sides.candidates),
+            unaffected: sides.unaffected,
+            sides: Sides::Revisions(sides),
+            configurations: if flags.is_trusted { revisions.new } else { revisions.old },
+            trusts_new: flags.is_trusted,
         })
+    }
+
+    /// Returns the configurations of the targets: those of the old revision, unless the new one is trusted.
+    pub(super) fn configs(&self, sources: &'a SourceMap) -> Configs<'a> {
+        Configs::new(Arc::clone(&self.configurations), sources)
     }
 
     /// Removes the dangers that comments and configurations suppress.
@@ -191,70 +164,83 @@ impl<'a> Comparison<'a> {
     pub(super) fn suppress(
         &self,
         review: &mut Review,
+        configs: &Configs<'_>,
         sources: &SourceMap,
     ) -> std::result::Result<(), Failure> {
-        let renderer = render::location_renderer(sources);
-        let mut configs: FxHashMap<PathBuf, CheckConfig> = FxHashMap::default();
-        let mut files: FxHashMap<PathBuf, PathBuf> = FxHashMap::default();
-        let here = self.configurations.working_directory().unwrap_or_default();
         let has_dangers =
             |target: &&TargetReview| target.objects().iter().any(|object| !object.dangers.is_empty());
+        let mut known: FxHashMap<PathBuf, Arc<CheckConfig>> = FxHashMap::default();
         for target in review.targets.iter().filter(has_dangers) {
-            let nearest =
-                CheckConfig::nearest(&*self.configurations, &target.target).map_err(Failure::UsageAt)?;
-            let Some(file) = nearest else { continue };
-            if !configs.contains_key(&file) {
-                let shown = relative_path(&file, &here).into_owned();
-                let config = CheckConfig::read(&*self.configurations, &file, &shown, sources);
-                configs.insert(file.clone(), config.map_err(Failure::UsageAt)?);
-            }
-            files.insert(target.target.clone(), file);
+            known.insert(target.target.clone(), configs.of(&target.target).map_err(Failure::UsageAt)?);
         }
-        let suppressions = DangerSuppressions { sources, renderer: &renderer, trusts_new: self.trusts_new };
-        suppressions.apply(review, |target| configs.get(files.get(&target.target)?));
+        let renderer = &render::location_renderer(sources);
+        let suppressions = DangerSuppressions { sources, renderer, trusts_new: self.trusts_new };
+        suppressions.apply(review, |target| known.get(&target.target).map(|config| &**config));
         Ok(())
     }
 
-    /// Builds and compares all targets. Also returns the warnings of the new side.
-    pub(super) fn review(&self, options: &CompareOptions) -> (Review, Vec<Diagnostic>) {
-        let reviewed: Vec<_> = self.pairs.par_iter().map(|pair| self.compare(pair, options)).collect();
+    /// Builds and compares all targets. Also returns the warnings of the new side. With configurations, the noise that
+    /// they list is ignored.
+    ///
+    /// # Errors
+    /// A configuration is invalid.
+    pub(in crate::cli) fn review(
+        &self,
+        options: &CompareOptions,
+        configs: Option<&Configs<'_>>,
+    ) -> std::result::Result<(Review, Vec<Diagnostic>), Failure> {
+        let options = &CompareOptions { prefers_old_schema: !self.trusts_new, ..options.clone() };
+        let compared = self.pairs.par_iter().map(|pair| {
+            let options = match configs {
+                Some(configs) => with_noise(options, &*configs.of(&pair.shown)?)?,
+                None => options.clone(),
+            };
+            Ok(self.compare(pair, &options))
+        });
+        let compared: Vec<_> = compared.collect::<Result<_>>().map_err(Failure::UsageAt)?;
+        let reviewed: Vec<_> = compared.into_iter().flatten().collect();
+        let unaffected = self.unaffected + self.pairs.len() - reviewed.len();
         let (targets, warnings): (Vec<_>, Vec<_>) = reviewed.into_iter().unzip();
         let count = targets.len();
-        let named =
-            self.pairs.iter().zip(warnings).flat_map(|(pair, found)| with_target(found, &pair.shown, count));
-        let warnings = self.new.builder.take_warnings().into_iter().chain(named).collect();
-        (Review { targets, unaffected: self.unaffected, suppressed: 0 }, warnings)
+        let named = targets
+            .iter()
+            .zip(warnings)
+            .flat_map(|(target, found): (&TargetReview, _)| with_target(found, &target.target, count));
+        let warnings = self.sides.new_side().builder.take_warnings().into_iter().chain(named).collect();
+        Ok((Review { targets, unaffected, suppressed: 0 }, warnings))
     }
 
-    fn compare(&self, pair: &TargetPair, options: &CompareOptions) -> (TargetReview, Vec<Diagnostic>) {
+    /// Compares a target, unless nothing that its build reads differs.
+    fn compare(
+        &self,
+        pair: &TargetPair,
+        options: &CompareOptions,
+    ) -> Option<(TargetReview, Vec<Diagnostic>)> {
         let presence = match (&pair.old, &pair.new) {
             (None, _) => Presence::Added,
             (_, None) => Presence::Removed,
             _ => Presence::Both,
         };
-        let old = pair.old.as_deref().map_or(Ok(None), |target| self.build_old(target));
-        let new = pair.new.as_deref().map(|target| self.new.build(target)).transpose();
-        let (outcome, warnings) = match (old, new) {
-            (Ok(old), Ok(mut new)) => {
+        let (outcome, warnings) = match self.sides.build(pair)? {
+            [Ok(old), Ok(mut new)] => {
                 let sides = [old.as_ref(), new.as_ref()].map(|side| side.map(BuiltTarget::side));
                 let changes = compare_builds(sides[0], sides[1], options);
                 let warnings = new.as_mut().map(|new| std::mem::take(&mut new.built.warnings));
                 (TargetOutcome::Compared(changes), warnings.unwrap_or_default())
             }
-            (old, new) => (TargetOutcome::Failed([old.err(), new.err()]), Vec::new()),
+            [old, new] => (TargetOutcome::Failed([old.err(), new.err()]), Vec::new()),
         };
-        (TargetReview { target: pair.shown.clone(), presence, outcome }, warnings)
+        Some((TargetReview { target: pair.shown.clone(), presence, outcome }, warnings))
     }
+}
 
-    fn build_old(&self, target: &Path) -> Result<Option<BuiltTarget>> {
-        match &self.old {
-            OldSide::Other(side) => side.build(target).map(Some),
-            OldSide::Bases { args, sources } => match self.new.builder.base_of(target)? {
-                TargetBase::None => Ok(None),
-                base => build_base(args, target, base, sources).map(Some),
-            },
-        }
+/// Returns options that also ignore the noise that a configuration lists.
+fn with_noise(options: &CompareOptions, config: &CheckConfig) -> Result<CompareOptions> {
+    let mut options = options.clone();
+    for noise in &config.noise {
+        options.noise.add(noise).map_err(|problem| problem.at(noise.span))?;
     }
+    Ok(options)
 }
 
 /// Builds the base of a target.
@@ -279,7 +265,7 @@ fn build_base(
         options.tree = tree;
         options.bases = bases;
     };
-    let builder = args.hermetic_builder(change, sources, &targets).map_err(into_diagnostic)?;
+    let builder = args.hermetic_builder(change, None, sources, &targets).map_err(into_diagnostic)?;
     let [target] = targets;
     let side = Side { builder, selection: Selection::of(target.clone()) };
     side.build(&target)

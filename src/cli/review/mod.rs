@@ -1,34 +1,40 @@
 //! `kubectl smp diff` without a cluster: compare two builds.
 
+mod affected_flag;
 #[cfg(feature = "git")]
-mod changed_targets;
+mod candidates;
+mod comparison;
 mod request;
 #[cfg(feature = "git")]
+mod revision_sides;
+#[cfg(feature = "git")]
 mod revisions;
-mod sides;
+mod side;
 mod target_pair;
 
 use std::io;
 use std::process::ExitCode;
 
+pub(super) use self::affected_flag::AffectedFlag;
 #[cfg(feature = "git")]
-pub(super) use self::changed_targets::{
-    ChangedTarget, ChangedTargets, TargetFlags, find as find_changed_targets,
-};
+pub(super) use self::candidates::TargetFlags;
+pub(super) use self::comparison::Comparison;
 pub(super) use self::request::{ReviewArgs, ReviewRequest};
 #[cfg(feature = "git")]
-pub(super) use self::revisions::{RevisionRange, Revisions};
-use self::sides::Comparison;
+pub(super) use self::revision_sides::RevisionSides;
 #[cfg(feature = "git")]
-pub(super) use self::sides::RevisionSides;
+pub(super) use self::revisions::{RevisionRange, Revisions};
+#[cfg(feature = "git")]
+pub(super) use self::target_pair::TargetPair;
 use super::diff_output::{DIFFERENT, DiffOutput, ERROR};
 use super::report::{print, print_json};
 use super::{Failure, Outcome, render};
 use smp_inspect::review::forms::{
-    diff_line_color, field_lines, paths_of_review, review_to_comments, review_to_html, review_to_json,
-    review_to_markdown, review_to_text, summary, summary_lines, unified_review,
+    ColumnRow, diff_line_color, field_lines, paths_of_review, review_to_comments, review_to_html,
+    review_to_json, review_to_markdown, review_to_text, side_by_side_review, summary, summary_lines,
+    unified_review,
 };
-use smp_inspect::review::{Review, TargetOutcome};
+use smp_inspect::review::{Review, TargetOutcome, add_spread_dangers};
 use smp_text::diagnostic::{Diagnostic, MessageRenderer, escaped_line};
 use smp_text::source::SourceMap;
 
@@ -40,8 +46,11 @@ pub(super) fn run(request: &ReviewRequest<'_>, sources: &SourceMap) -> Outcome {
     }
     let comparison = Comparison::new(request, sources)?;
     let options = request.review.options(request.show_secrets).map_err(Failure::UsageAt)?;
-    let (mut review, warnings) = comparison.review(&options);
-    comparison.suppress(&mut review, sources)?;
+    let configs = comparison.configs(sources);
+    let with_noise = request.review.ignore_noise.then_some(&configs);
+    let (mut review, warnings) = comparison.review(&options, with_noise)?;
+    add_spread_dangers(&mut review, &render::location_renderer(sources));
+    comparison.suppress(&mut review, &configs, sources)?;
     render::print_or_reject(&warnings, sources)?;
     print_review(&review, request, sources)?;
     render::print(&failures(&review), sources);
@@ -57,7 +66,7 @@ pub(super) fn run(request: &ReviewRequest<'_>, sources: &SourceMap) -> Outcome {
 }
 
 /// Returns the errors of targets that were not compared. An error on both sides is returned once.
-fn failures(review: &Review) -> Vec<Diagnostic> {
+pub(super) fn failures(review: &Review) -> Vec<Diagnostic> {
     let mut problems = Vec::new();
     for target in &review.targets {
         let (TargetOutcome::Failed([old, new]), Some(words)) = (&target.outcome, target.failure()) else {
@@ -88,6 +97,10 @@ fn print_review(review: &Review, request: &ReviewRequest<'_>, sources: &SourceMa
         }
         DiffOutput::Text | DiffOutput::Plan => review_to_text(review, &renderer),
         DiffOutput::Unified => unified_review(review, &renderer)?,
+        DiffOutput::SideBySide => {
+            let rows = side_by_side_review(review, &renderer, terminal_width())?;
+            return print(&sources.without_hidden_values(&rows.iter().map(printed_row).collect::<String>()));
+        }
         DiffOutput::Paths => paths_of_review(review),
         DiffOutput::Fields => {
             let mut lines = Vec::new();
@@ -102,6 +115,17 @@ fn print_review(review: &Review, request: &ReviewRequest<'_>, sources: &SourceMa
     print(&sources.without_hidden_values(&text))
 }
 
+/// The width of side by side output that is no terminal.
+const DEFAULT_WIDTH: usize = 160;
+
+/// Returns the number of columns of the terminal; `COLUMNS` takes precedence.
+fn terminal_width() -> usize {
+    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    columns
+        .or_else(|| terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0)))
+        .unwrap_or(DEFAULT_WIDTH)
+}
+
 fn shown_json(review: &Review, renderer: &MessageRenderer<'_>, sources: &SourceMap) -> serde_json::Value {
     let json = review_to_json(review, renderer);
     if !sources.has_hidden_values() {
@@ -109,6 +133,23 @@ fn shown_json(review: &Review, renderer: &MessageRenderer<'_>, sources: &SourceM
     }
     let text = json.to_string();
     serde_json::from_str(&sources.json_without_hidden_values(&text)).unwrap_or(json)
+}
+
+/// Returns an escaped row of two columns, in the color of its change if the output has colors.
+fn printed_row(row: &ColumnRow) -> String {
+    let color = match row.sign {
+        '|' => Some("33"),
+        '<' => Some("31"),
+        '>' => Some("32"),
+        '@' => Some("36"),
+        '#' => Some("1"),
+        _ => None,
+    };
+    let line = escaped_line(&row.text);
+    match color.filter(|_| render::has_color(&io::stdout())) {
+        Some(code) => format!("\x1b[{code}m{line}\x1b[0m\n"),
+        None => line.into_owned() + "\n",
+    }
 }
 
 /// Returns an escaped line, in the color of its first character if the output has colors.

@@ -9,7 +9,7 @@ use super::revisions::RevisionRange;
 use crate::cli::diff_output::DiffOutput;
 use crate::cli::select::SelectArgs;
 use crate::cli::target::TargetArgs;
-use smp_inspect::check::{Finder, code_by_name, nearest_code, rule_by_code};
+use smp_inspect::check::{Rule, code_by_name, nearest_code, rule_by_code};
 use smp_inspect::review::{CompareOptions, NoiseRules, Presence, Review, TargetOutcome};
 use smp_text::diagnostic::{Code, Diagnostic};
 
@@ -70,9 +70,13 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(long, value_name = "PATTERN", requires = "builds", hide_short_help = true)]
     ignore: Vec<String>,
 
-    /// Ignore CA bundles, checksum annotations and chart labels (two builds)
+    /// Ignore CA bundles, checksums, chart labels, and `diff.noise` of .smp.yaml (two builds)
     #[arg(long, requires = "builds", hide_short_help = true)]
-    ignore_noise: bool,
+    pub(super) ignore_noise: bool,
+
+    /// Ignore fields that only write or leave out defaults of the API server (two builds)
+    #[arg(long, requires = "builds", hide_short_help = true)]
+    ignore_defaults: bool,
 }
 
 /// A value of `--fail-on`.
@@ -88,8 +92,7 @@ fn fail_code(text: &str) -> Result<FailCode, String> {
     if text == "danger" {
         return Ok(FailCode::Danger);
     }
-    let code = code_by_name(text)
-        .filter(|code| rule_by_code(*code).is_some_and(|rule| matches!(rule.finder, Finder::Change(_))));
+    let code = code_by_name(text).filter(|code| rule_by_code(*code).is_some_and(Rule::is_about_changes));
     code.map(FailCode::Rule).ok_or_else(|| {
         let near = nearest_code(text).map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
         format!("not a rule about dangerous changes{near}: `kubectl smp check --list` lists them")
@@ -100,6 +103,11 @@ impl ReviewArgs {
     /// Returns true if two builds are to be compared.
     pub(in crate::cli) fn is_given(&self) -> bool {
         self.against_base || self.against.is_some() || self.has_revisions()
+    }
+
+    /// Returns true if the old sides are other targets or revisions.
+    pub(in crate::cli) fn selects_old_targets(&self) -> bool {
+        self.against.is_some() || self.has_revisions()
     }
 
     #[cfg(feature = "git")]
@@ -115,7 +123,8 @@ impl ReviewArgs {
 
     pub(super) fn options(&self, show_secrets: bool) -> Result<CompareOptions, Diagnostic> {
         let noise = NoiseRules::new(self.ignore.iter().map(String::as_str), self.ignore_noise)?;
-        Ok(CompareOptions { show_secrets, noise })
+        let ignore_defaults = self.ignore_defaults;
+        Ok(CompareOptions { show_secrets, noise, ignore_defaults, ..CompareOptions::default() })
     }
 
     /// Returns true if the changes are a failure.

@@ -1,5 +1,6 @@
 //! Revisions of git as trees of files.
 
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -42,6 +43,8 @@ pub(in crate::cli) struct Revisions {
     pub new: Arc<dyn FileTree>,
     /// A warning about files that the working tree may lack.
     pub warning: Option<Diagnostic>,
+    /// The real path of the working tree.
+    root: PathBuf,
 }
 
 impl Revisions {
@@ -50,25 +53,57 @@ impl Revisions {
     /// # Errors
     /// There is no repository, or a revision does not exist.
     pub(in crate::cli) fn open(range: &RevisionRange) -> Result<Self> {
-        let here =
-            DiskTree.working_directory().map_err(|error| read_error("the working directory", &error))?;
-        let repository = GitRepository::discover(&here)?;
+        let repository = repository()?;
+        let root = repository.root().to_path_buf();
         let tree = |revision: &str| -> Result<Arc<dyn FileTree>> { Ok(Arc::new(repository.tree(revision)?)) };
         Ok(match range {
-            RevisionRange::WorkingTree(old) => {
-                let message = "the checkout is sparse: files that it leaves out count as deleted";
-                let warning = repository.is_sparse().then(|| {
-                    Diagnostic::warning(Code::Io, message).help("compare with a revision instead: A..HEAD")
-                });
-                Self { old: tree(old)?, new: Arc::new(DiskTree), warning }
+            RevisionRange::WorkingTree(old) => Self::on_disk(&repository, old)?,
+            RevisionRange::Between(old, new) => {
+                Self { old: tree(old)?, new: tree(new)?, warning: None, root }
             }
-            RevisionRange::Between(old, new) => Self { old: tree(old)?, new: tree(new)?, warning: None },
             RevisionRange::FromMergeBase(one, other) => {
                 let base = repository.merge_base(one, other)?;
-                Self { old: tree(&base)?, new: tree(other)?, warning: None }
+                Self { old: tree(&base)?, new: tree(other)?, warning: None, root }
             }
         })
     }
+
+    /// Opens a revision and the working tree, for a command that reads the working tree.
+    ///
+    /// # Errors
+    /// As [`Revisions::open`]. Also if the range ends with another revision than `HEAD`.
+    pub(in crate::cli) fn with_working_tree(range: &RevisionRange) -> Result<Self> {
+        let repository = repository()?;
+        match range {
+            RevisionRange::WorkingTree(old) => Self::on_disk(&repository, old),
+            RevisionRange::FromMergeBase(one, other) if other == "HEAD" => {
+                Self::on_disk(&repository, &repository.merge_base(one, other)?)
+            }
+            _ => Err(Diagnostic::error(Code::Usage, "`--affected` compares with the working tree")
+                .help("use a revision such as `main`, or `main...` for the merge base with HEAD")),
+        }
+    }
+
+    fn on_disk(repository: &GitRepository, old: &str) -> Result<Self> {
+        let message = "the checkout is sparse: files that it leaves out count as deleted";
+        let warning = repository
+            .is_sparse()
+            .then(|| Diagnostic::warning(Code::Io, message).help("compare with a revision instead: A..HEAD"));
+        let old = Arc::new(repository.tree(old)?);
+        let root = repository.root().to_path_buf();
+        Ok(Self { old, new: Arc::new(repository.working_tree()), warning, root })
+    }
+
+    /// Returns true for a path in the repository, on disk or not.
+    pub(super) fn contains(&self, path: &Path) -> bool {
+        DiskTree.locate(Path::new(""), path).map_or(true, |found| found.path().starts_with(&self.root))
+    }
+}
+
+/// Opens the repository of the working directory.
+fn repository() -> Result<GitRepository> {
+    let here = DiskTree.working_directory().map_err(|error| read_error("the working directory", &error))?;
+    GitRepository::discover(&here)
 }
 
 #[cfg(test)]

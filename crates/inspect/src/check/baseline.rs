@@ -23,13 +23,25 @@ pub struct Baseline {
 pub struct Baselines {
     common: Option<Baseline>,
     configured: BTreeMap<PathBuf, Baseline>,
+    /// True if the errors of targets that do not build are listed, too.
+    has_failures: bool,
 }
 
 impl Baselines {
     /// Creates a set with one baseline for all targets.
     #[must_use]
     pub fn common(baseline: Baseline) -> Self {
-        Self { common: Some(baseline), configured: BTreeMap::new() }
+        Self { common: Some(baseline), ..Self::default() }
+    }
+
+    /// Creates a set with the findings of a revision, including the errors of targets that do not build.
+    #[must_use]
+    pub fn revision(baseline: Baseline) -> Self {
+        Self { common: Some(baseline), has_failures: true, ..Self::default() }
+    }
+
+    pub(super) fn has_failures(&self) -> bool {
+        self.has_failures
     }
 
     /// Adds the baseline in a file that configurations name.
@@ -45,7 +57,7 @@ impl Baselines {
         finding: &Diagnostic,
         location: Option<&RenderedLocation>,
     ) -> bool {
-        let Self { common, configured } = self;
+        let Self { common, configured, .. } = self;
         let own = config.baseline.as_ref().map(|own| &own.file);
         let known = common.as_mut().or_else(|| own.and_then(|own| configured.get_mut(own)));
         known.is_some_and(|known| known.consume(finding, location))

@@ -15,7 +15,7 @@ use super::registry::{RULES, rule_by_code};
 use super::rule::{Finder, Rule, RuleScope};
 use super::rules::{self, external_reference, misspelled_reference, unreferenced_file, unused_suppression};
 use super::selection::RuleSelection;
-use super::suppression::SuppressionComments;
+use super::suppression::{SuppressionComments, SuppressionTrust};
 use super::target::CheckedTarget;
 use smp_merge::cause::Writer;
 use smp_text::diagnostic::{Code, Diagnostic, MessageRenderer, RenderedLocation, Severity};
@@ -165,6 +165,8 @@ pub struct Conclusion<'c> {
     pub renderer: &'c MessageRenderer<'c>,
     /// The files in the directories of kustomizations.
     pub files: LocalFiles<'c>,
+    /// The suppressions that count.
+    pub suppressions: SuppressionTrust<'c>,
 }
 
 impl Conclusion<'_> {
@@ -179,7 +181,7 @@ impl Conclusion<'_> {
         report.failed =
             all.iter().filter(|one| one.enabled.is_none()).map(|one| one.target.clone()).collect();
         all.append(&mut self.unbuilt(&all));
-        let (mut suppressions, mut reported) = (Suppressions::default(), FxHashSet::default());
+        let (mut suppressions, mut reported) = (Suppressions::new(self.suppressions), FxHashSet::default());
         for (number, one) in all.into_iter().enumerate() {
             let mut found = Vec::new();
             for finding in one.findings {
@@ -197,7 +199,8 @@ impl Conclusion<'_> {
                 let finding = if is_exempt { finding.note(NOT_SUPPRESSIBLE) } else { finding };
                 if is_suppressed {
                     report.suppressed += 1;
-                } else if one.enabled.is_some() && baselines.consume(&one.config, &finding, location.as_ref())
+                } else if (one.enabled.is_some() || baselines.has_failures())
+                    && baselines.consume(&one.config, &finding, location.as_ref())
                 {
                     report.in_baseline += 1;
                 } else {
@@ -207,7 +210,9 @@ impl Conclusion<'_> {
             found.sort_by(|(a, _), (b, _)| by_location(a.as_ref()).cmp(&by_location(b.as_ref())));
             report.findings.extend(found.into_iter().map(|(_, finding)| finding));
         }
-        if self.selection.is_enabled(&unused_suppression::RULE) {
+        if self.selection.is_enabled(&unused_suppression::RULE)
+            && !matches!(self.suppressions, SuppressionTrust::None)
+        {
             report.findings.extend(suppressions.unused(&unused, self.sources));
         }
         report
@@ -280,14 +285,18 @@ impl Conclusion<'_> {
 const NOT_SUPPRESSIBLE: &str = "build errors cannot be suppressed";
 
 /// The suppressions of comments and `.smp.yaml`, and their use.
-#[derive(Default)]
-struct Suppressions {
-    comments: SuppressionComments,
+struct Suppressions<'c> {
+    comments: SuppressionComments<'c>,
     /// The locations of configuration entries that suppressed something.
     used: FxHashSet<Span>,
+    trust: SuppressionTrust<'c>,
 }
 
-impl Suppressions {
+impl<'c> Suppressions<'c> {
+    fn new(trust: SuppressionTrust<'c>) -> Self {
+        Self { comments: SuppressionComments::new(trust), used: FxHashSet::default(), trust }
+    }
+
     fn covers(
         &mut self,
         finding: &Diagnostic,
@@ -295,6 +304,9 @@ impl Suppressions {
         location: Option<&RenderedLocation>,
         sources: &SourceMap,
     ) -> bool {
+        if matches!(self.trust, SuppressionTrust::None) {
+            return false;
+        }
         let entry = ignored_by(config, finding, location);
         self.used.extend(entry);
         let at = finding.labels().first().map(|label| label.span);
@@ -358,7 +370,7 @@ impl UsedSuppressions {
 
     fn is_enabled(&self, code: Code) -> bool {
         // `diff` decides whether these suppressions are used.
-        let is_of_diff = rule_by_code(code).is_some_and(|rule| matches!(rule.finder, Finder::Change(_)));
+        let is_of_diff = rule_by_code(code).is_some_and(Rule::is_about_changes);
         !is_of_diff && self.enabled.iter().any(|selection| selection.reports(code))
     }
 }

@@ -1,4 +1,4 @@
-//! The section `check` of `.smp.yaml`, which applies to a directory and everything below it.
+//! The configuration file `.smp.yaml`, which applies to a directory and everything below it.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -16,7 +16,7 @@ use smp_text::yaml::{ParseOptions, Spanned, decode, from_node, parse_one};
 /// The name of the configuration file.
 const FILE: &str = ".smp.yaml";
 
-/// The section `check` of the nearest `.smp.yaml`.
+/// The settings of the nearest `.smp.yaml`.
 #[derive(Debug, Default)]
 pub struct CheckConfig {
     /// Rules that are enabled or disabled.
@@ -27,6 +27,8 @@ pub struct CheckConfig {
     pub external: ExternalObjects,
     /// The baseline.
     pub baseline: Option<ConfiguredBaseline>,
+    /// The changes that `diff --ignore-noise` ignores.
+    pub noise: Vec<Spanned<String>>,
 }
 
 /// The baseline that a configuration names.
@@ -67,6 +69,13 @@ impl IgnoredRule {
 #[serde(default)]
 struct ConfigFile {
     check: Option<Section>,
+    diff: Option<DiffSection>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct DiffSection {
+    noise: Vec<Spanned<String>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -144,10 +153,11 @@ impl CheckConfig {
         if node.is_null() {
             return Ok(Self::default());
         }
-        let ConfigFile { check } = from_node(&node)?;
+        let ConfigFile { check, diff } = from_node(&node)?;
         let check = check.unwrap_or_default();
         let directory = shown.parent().unwrap_or(Path::new("")).to_path_buf();
-        check.into_config(&directory)
+        let noise = diff.unwrap_or_default().noise;
+        Ok(Self { noise, ..check.into_config(&directory)? })
     }
 }
 

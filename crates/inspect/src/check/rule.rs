@@ -37,6 +37,12 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// Returns true if `diff` runs the rule, and `check` does not.
+    #[must_use]
+    pub fn is_about_changes(&self) -> bool {
+        matches!(self.finder, Finder::Change(_) | Finder::Review)
+    }
+
     /// Returns the title.
     #[must_use]
     pub fn title(&self) -> &'static str {
@@ -235,6 +241,8 @@ pub enum Finder {
     Validation(&'static ValidationRule),
     /// A function looks at an object before and after a change. `diff` runs it, and `check` does not.
     Change(fn(&ChangedObject<'_>) -> Vec<Danger>),
+    /// `diff` looks at the changes of all targets. `check` does not.
+    Review,
     /// A function looks at all targets of the run: see [`super::Conclusion`].
     Run,
 }

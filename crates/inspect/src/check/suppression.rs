@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use memchr::memmem;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::registry::{code_by_name, nearest_code};
 use smp_text::diagnostic::{Code, Diagnostic, Severity};
@@ -30,13 +30,76 @@ struct Suppression {
     is_foreign: bool,
 }
 
-/// The suppression comments of the sources of a run. A source is scanned when the first finding in it is reported.
+/// Suppression comments by file, the key of the line that they apply to, and their text.
+type CommentCounts = FxHashMap<(PathBuf, String, String), usize>;
+
+/// The suppression comments of a revision. A change of it must not be able to suppress its own findings, so that only
+/// these count.
 #[derive(Debug, Default)]
-pub struct SuppressionComments {
-    by_source: FxHashMap<SourceId, Vec<Suppression>>,
+pub struct KnownComments(CommentCounts);
+
+impl KnownComments {
+    /// Collects the comments of all texts of a run.
+    #[must_use]
+    pub fn new(sources: &SourceMap) -> Self {
+        let mut known = CommentCounts::default();
+        let mut seen = FxHashSet::default();
+        for id in sources.top_level_texts() {
+            // A file may have been read several times.
+            let Some(source) = sources.get(id).filter(|source| seen.insert(source.name().to_path_buf()))
+            else {
+                continue;
+            };
+            for (key, count) in counts(&read(id, &source), &source) {
+                *known.entry(key).or_default() += count;
+            }
+        }
+        Self(known)
+    }
 }
 
-impl SuppressionComments {
+fn counts(suppressions: &[Suppression], source: &Source) -> CommentCounts {
+    let mut counts = CommentCounts::default();
+    for suppression in suppressions {
+        *counts.entry(comment_key(suppression, source)).or_default() += 1;
+    }
+    counts
+}
+
+fn comment_key(suppression: &Suppression, source: &Source) -> (PathBuf, String, String) {
+    let (line, _) = source.line_column(suppression.at.start);
+    let text = source.line(line);
+    let comment = text.find(WORD).and_then(|start| text.get(start..)).unwrap_or_default();
+    let covered = source.line(suppression.line);
+    let key = covered.split([':', '#']).next().unwrap_or_default();
+    (source.name().to_path_buf(), key.trim().to_string(), comment.trim().to_string())
+}
+
+/// The suppressions that count.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum SuppressionTrust<'c> {
+    /// All comments and configurations.
+    #[default]
+    All,
+    /// Configurations, and comments that a revision has.
+    Known(&'c KnownComments),
+    /// None: all findings are reported.
+    None,
+}
+
+/// The suppression comments of the sources of a run. A source is scanned when the first finding in it is reported.
+#[derive(Debug, Default)]
+pub struct SuppressionComments<'c> {
+    by_source: FxHashMap<SourceId, Vec<Suppression>>,
+    trust: SuppressionTrust<'c>,
+}
+
+impl<'c> SuppressionComments<'c> {
+    /// Creates the comments of a run, of which only some count.
+    pub(super) fn new(trust: SuppressionTrust<'c>) -> Self {
+        Self { by_source: FxHashMap::default(), trust }
+    }
+
     /// Returns true if a comment suppresses the finding at a location, and marks the comment as used.
     ///
     /// The text of a scalar has no comments, unless it is YAML that contains the finding, such as an inline patch.
@@ -78,7 +141,23 @@ impl SuppressionComments {
     }
 
     fn comments(&mut self, id: SourceId, source: &Arc<Source>) -> &mut [Suppression] {
-        self.by_source.entry(id).or_insert_with(|| read(id, source))
+        let trust = self.trust;
+        self.by_source.entry(id).or_insert_with(|| {
+            let mut suppressions = read(id, source);
+            match trust {
+                SuppressionTrust::All => {}
+                SuppressionTrust::None => suppressions.clear(),
+                SuppressionTrust::Known(KnownComments(known)) => {
+                    let own = counts(&suppressions, source);
+                    suppressions.retain(|suppression| {
+                        let key = comment_key(suppression, source);
+                        // With a copy of a comment, it is unclear which one is new.
+                        known.get(&key).is_some_and(|known| known >= &own[&key])
+                    });
+                }
+            }
+            suppressions
+        })
     }
 
     /// Returns findings for comments that name no rule, or that suppressed nothing although their rules were

@@ -2,11 +2,11 @@
 
 use smol_str::{SmolStr, ToSmolStr};
 
-use smp_merge::cause::OperationPart;
+use smp_merge::cause::{History, OperationPart};
 use smp_overlay::overlay::Built;
 use smp_overlay::resource::{ResId, Resource};
 use smp_text::source::Span;
-use smp_text::yaml::{Map, Node, Value};
+use smp_text::yaml::{Node, Value};
 
 /// An image in a field of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,62 +42,94 @@ pub fn image_uses(built: &Built) -> Vec<ImageUse> {
                 history.and_then(|history| history.write_location(&field.positions, OperationPart::Value));
             ImageUse { image: field.image, id: resource.id().clone(), path: field.path, at }
         };
-        image_fields(resource.node()).into_iter().map(used).collect::<Vec<_>>()
+        image_fields(resource).into_iter().map(used).collect::<Vec<_>>()
     };
     built.resources.iter().flat_map(uses).collect()
 }
 
-/// Returns the images of an object of any kind: fields with the name `image`, and the `reference` of image volumes.
-/// The data of ConfigMaps and Secrets and the schemas of custom resources have no images.
+/// Returns the images of an object of any kind: fields with the name `image`, the `reference` of image volumes, and
+/// what the field `images` of a kustomization wrote by a field spec. The data of ConfigMaps and Secrets and the schemas
+/// of custom resources have no images.
 #[must_use]
-pub fn image_fields(node: &Node) -> Vec<ImageField> {
+pub fn image_fields(resource: &Resource) -> Vec<ImageField> {
+    let node = resource.node();
     let kind = node.get("kind").and_then(Node::as_str).unwrap_or_default();
-    let mut found = Vec::new();
-    if !["ConfigMap", "Secret", "CustomResourceDefinition"].contains(&kind) {
-        collect(node, &mut Vec::new(), &mut Vec::new(), &mut found);
+    if ["ConfigMap", "Secret", "CustomResourceDefinition"].contains(&kind) {
+        return Vec::new();
     }
-    found
+    let mut finder = ImageFinder { history: resource.history.as_deref(), ..ImageFinder::default() };
+    finder.visit(node);
+    finder.found
 }
 
-fn collect(node: &Node, shown: &mut Vec<String>, positions: &mut Vec<SmolStr>, found: &mut Vec<ImageField>) {
-    let is_image = positions.last().is_some_and(|last| last == "image")
-        || positions.ends_with(&["image".into(), "reference".into()]);
-    match &node.value {
-        Value::Scalar(_) => {
-            if let Some(image) = node.as_str().filter(|image| is_image && !image.is_empty()) {
-                let path = shown.concat().trim_start_matches('.').to_string();
-                found.push(ImageField { image: image.into(), path, positions: positions.clone() });
+/// The name of the step that sets images, before the number of its entry.
+const IMAGES_STEP: &str = "images";
+
+/// Collects the images of an object.
+#[derive(Default)]
+struct ImageFinder<'h> {
+    history: Option<&'h History>,
+    /// The parts of the path of the current value, as they are shown.
+    shown: Vec<String>,
+    positions: Vec<SmolStr>,
+    found: Vec<ImageField>,
+}
+
+impl ImageFinder<'_> {
+    fn visit(&mut self, node: &Node) {
+        match &node.value {
+            Value::Scalar(_) => {
+                if let Some(image) = node.as_str().filter(|image| !image.is_empty() && self.is_image()) {
+                    let path = self.shown.concat().trim_start_matches('.').to_string();
+                    self.found.push(ImageField {
+                        image: image.into(),
+                        path,
+                        positions: self.positions.clone(),
+                    });
+                }
             }
-        }
-        Value::Map(map) => each_field(map, |name, value| {
-            shown.push(format!(".{name}"));
-            positions.push(name.into());
-            collect(value, shown, positions, found);
-            shown.pop();
-            positions.pop();
-        }),
-        Value::List(list) => {
-            for (i, entry) in list.iter().enumerate() {
-                let name = entry.get("name").and_then(Node::as_str);
-                shown.push(name.map_or_else(|| format!("[{i}]"), |name| format!("[name={name}]")));
-                positions.push(i.to_smolstr());
-                collect(entry, shown, positions, found);
-                shown.pop();
-                positions.pop();
+            Value::Map(map) => {
+                for (name, value) in map.iter() {
+                    self.enter(format!(".{name}"), name.into(), value);
+                }
+            }
+            Value::List(list) => {
+                for (i, entry) in list.iter().enumerate() {
+                    let name = entry.get("name").and_then(Node::as_str);
+                    let shown = name.map_or_else(|| format!("[{i}]"), |name| format!("[name={name}]"));
+                    self.enter(shown, i.to_smolstr(), entry);
+                }
             }
         }
     }
-}
 
-fn each_field<'n>(map: &'n Map, mut visit: impl FnMut(&'n str, &'n Node)) {
-    for (name, value) in map.iter() {
-        visit(name, value);
+    fn enter(&mut self, shown: String, position: SmolStr, value: &Node) {
+        self.shown.push(shown);
+        self.positions.push(position);
+        self.visit(value);
+        self.shown.pop();
+        self.positions.pop();
+    }
+
+    /// Returns true if the current value is an image.
+    fn is_image(&self) -> bool {
+        let is_step = |name: &str| {
+            name.strip_prefix(IMAGES_STEP).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
+        };
+        let is_written = || {
+            let writes = self.history.and_then(|history| history.writes_at(&self.positions));
+            writes.is_some_and(|writes| writes.iter().any(|write| is_step(write.by.name())))
+        };
+        self.positions.last().is_some_and(|last| last == "image")
+            || self.positions.ends_with(&["image".into(), "reference".into()])
+            || is_written()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use smp_merge::schema::Schema;
 
     #[test]
     fn images_of_containers_volumes_and_custom_resources_are_found() {
@@ -111,8 +143,9 @@ spec:
 "
         .parse()
         .expect("YAML");
+        let resource = Resource::unchecked(node, &Schema::embedded());
         let found: Vec<_> =
-            image_fields(&node).into_iter().map(|one| format!("{} {}", one.path, one.image)).collect();
+            image_fields(&resource).into_iter().map(|one| format!("{} {}", one.path, one.image)).collect();
         let want = [
             "spec.containers[name=web].image a:1",
             "spec.volumes[name=m].image.reference b@sha256:0",

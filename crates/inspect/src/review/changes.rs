@@ -1,11 +1,13 @@
 //! The changes between two builds of a target.
 
+use crate::check::ImageName;
+use crate::explain::ImageField;
 use smp_merge::diff::Change;
 use smp_merge::schema::Schema;
 use smp_overlay::overlay::Built;
 use smp_overlay::resource::ResId;
 use smp_text::diagnostic::Diagnostic;
-use smp_text::path::FieldPath;
+use smp_text::path::{FieldPath, PathElement};
 use smp_text::source::Span;
 use smp_text::yaml::Node;
 
@@ -93,15 +95,42 @@ pub struct ObjectChange {
     pub new: Option<Node>,
     /// The changed fields. A created or deleted object is one change of the root.
     pub fields: Vec<FieldChange>,
+    /// The images of the old and the new object.
+    pub images: [Vec<ImageField>; 2],
     /// The dangers of the change.
     pub dangers: Vec<ChangeDanger>,
 }
 
 impl ObjectChange {
+    /// Returns true if only the tags and digests of images, and labels with versions, change, without a danger.
+    #[must_use]
+    pub fn is_routine(&self) -> bool {
+        let is_version = |field: &FieldChange| {
+            let path = field.path.to_string();
+            VERSION_LABELS.iter().any(|label| path.ends_with(label)) || is_other_version(field)
+        };
+        self.action == Action::Changed && self.dangers.is_empty() && self.fields.iter().all(is_version)
+    }
+
     /// Returns true if the object as a whole was created or deleted.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.old.is_none() || self.new.is_none()
+    }
+}
+
+/// The ends of the paths of labels that change with every version.
+const VERSION_LABELS: [&str; 2] = [r#"labels["app.kubernetes.io/version"]"#, r#"labels["helm.sh/chart"]"#];
+
+/// Returns true if a field is an image that changes to another version of the same repository.
+fn is_other_version(field: &FieldChange) -> bool {
+    let is_image = matches!(field.path.elements().last(), Some(PathElement::Field(name)) if name == "image");
+    let text = |node: &Option<Node>| node.as_ref().and_then(Node::as_str).map(str::to_string);
+    match (text(&field.old), text(&field.new)) {
+        (Some(old), Some(new)) if is_image => {
+            ImageName::parse(&old).repository() == ImageName::parse(&new).repository()
+        }
+        _ => false,
     }
 }
 

@@ -4,12 +4,14 @@ use sha2::{Digest as _, Sha256};
 
 use super::changes::{Action, BuildChanges, BuiltSide, FieldChange, ObjectChange};
 use super::dangers::dangers_of;
+use super::defaults::WithDefaults;
 use super::locate;
 use super::noise::NoiseRules;
 use super::pairing::{Pair, pair_objects};
+use crate::explain::image_fields;
 use smp_files::hex;
 use smp_merge::diff::{Change, compare_in_order};
-use smp_merge::schema::{Cursor, Schema};
+use smp_merge::schema::{Cursor, Gvk, Schema};
 use smp_overlay::resource::{Resource, mask_secret};
 use smp_text::yaml::{Node, to_json};
 
@@ -20,6 +22,10 @@ pub struct CompareOptions {
     pub show_secrets: bool,
     /// The changes that are ignored.
     pub noise: NoiseRules,
+    /// Ignores changes that only write or leave out defaults.
+    pub ignore_defaults: bool,
+    /// Compares by the schema of the old side where it knows the kind: the new side is not trusted.
+    pub prefers_old_schema: bool,
 }
 
 /// Compares two builds. `None` is a target that does not exist.
@@ -31,8 +37,11 @@ pub fn compare_builds(
 ) -> BuildChanges {
     let sides = [resources(old), resources(new)];
     let pairs = pair_objects(sides[0], sides[1]);
-    let schema = new.or(old).map(|side| side.schema);
-    let comparer = Comparer { sides, new, schema, options };
+    let mut schemas = [new, old].map(|side| side.map(|side| side.schema));
+    if options.prefers_old_schema {
+        schemas.reverse();
+    }
+    let comparer = Comparer { sides, new, schemas, options };
     let mut changes = BuildChanges::default();
     for pair in &pairs {
         let Some(mut object) = comparer.compare(*pair) else {
@@ -58,7 +67,8 @@ fn resources(side: Option<BuiltSide<'_>>) -> &[Resource] {
 struct Comparer<'b> {
     sides: [&'b [Resource]; 2],
     new: Option<BuiltSide<'b>>,
-    schema: Option<&'b Schema>,
+    /// The schemas in order of precedence.
+    schemas: [Option<&'b Schema>; 2],
     options: &'b CompareOptions,
 }
 
@@ -73,7 +83,8 @@ impl Comparer<'_> {
         }
         let id = resources[1].or(resources[0])?.id();
         let [old, new] = self.shown(resources);
-        let cursor = self.schema.and_then(|schema| schema.kind(&id.gvk)).unwrap_or(Cursor::unknown());
+        let known = self.schema_of(&id.gvk).and_then(|schema| schema.kind(&id.gvk));
+        let cursor = known.unwrap_or(Cursor::unknown());
         let comparison = compare_in_order(old.as_ref(), new.as_ref(), cursor);
         let fields: Vec<_> =
             comparison.changes().iter().map(|change| self.field(resources, change)).collect();
@@ -89,7 +100,13 @@ impl Comparer<'_> {
             (_, Some(former)) if !former.namespace.is_empty() && !former.same_namespace(id) => Action::Moved,
             _ => Action::Changed,
         };
-        Some(ObjectChange { action, id: id.clone(), former, old, new, fields, dangers: Vec::new() })
+        let images = resources.map(|resource| resource.map(image_fields).unwrap_or_default());
+        Some(ObjectChange { action, id: id.clone(), former, old, new, fields, images, dangers: Vec::new() })
+    }
+
+    /// Returns the schema that knows a kind.
+    fn schema_of(&self, gvk: &Gvk) -> Option<&Schema> {
+        self.schemas.into_iter().flatten().find(|schema| schema.kind(gvk).is_some())
     }
 
     /// Removes ignored changes, and returns their number.
@@ -101,6 +118,13 @@ impl Comparer<'_> {
         } else if !object.is_whole() {
             let sides = [object.old.as_ref(), object.new.as_ref()];
             object.fields.retain(|field| !noise.ignores(field, sides));
+        }
+        if self.options.ignore_defaults
+            && let ([Some(old), Some(new)], Some(schema)) =
+                ([&object.old, &object.new], self.schema_of(&object.id.gvk))
+        {
+            let with_defaults = WithDefaults::new([old, new], schema);
+            object.fields.retain(|field| !with_defaults.is_same_at(&field.path));
         }
         before - object.fields.len()
     }

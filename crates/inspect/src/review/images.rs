@@ -4,10 +4,9 @@ use smol_str::SmolStr;
 
 use super::changes::ObjectChange;
 use super::report::Review;
-use crate::explain::{ImageField, image_fields};
+use crate::explain::ImageField;
 use smp_text::diagnostic::MessageRenderer;
 use smp_text::source::Span;
-use smp_text::yaml::Node;
 
 /// An image that replaces another one, by one line of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,8 +15,8 @@ pub struct ImageChange {
     pub old: Option<SmolStr>,
     /// The new image; none if it was removed.
     pub new: Option<SmolStr>,
-    /// The `file:line` that caused the change.
-    pub at: Option<String>,
+    /// The file and line that caused the change.
+    pub at: Option<(String, usize)>,
     /// The number of fields with this change.
     pub count: usize,
 }
@@ -29,7 +28,7 @@ pub fn image_changes(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<Ima
     let mut known = rustc_hash::FxHashMap::default();
     for (_, object) in review.objects() {
         for (old, new, at) in changes_of(object) {
-            let at = at.and_then(|at| renderer.location(at)).map(|at| format!("{}:{}", at.file, at.line));
+            let at = at.and_then(|at| renderer.location(at)).map(|at| (at.file, at.line));
             let key = (old.clone(), new.clone(), at.clone());
             let position = *known.entry(key).or_insert(all.len());
             if position == all.len() {
@@ -44,8 +43,7 @@ pub fn image_changes(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<Ima
 type OneChange = (Option<SmolStr>, Option<SmolStr>, Option<Span>);
 
 fn changes_of(object: &ObjectChange) -> Vec<OneChange> {
-    let fields = |node: Option<&Node>| node.map(image_fields).unwrap_or_default();
-    let (old, new) = (fields(object.old.as_ref()), fields(object.new.as_ref()));
+    let [old, new] = &object.images;
     let at = |field: &ImageField, is_new: bool| {
         let related = object.fields.iter().find(|change| {
             let node = if is_new { &object.new } else { &object.old };
@@ -58,13 +56,13 @@ fn changes_of(object: &ObjectChange) -> Vec<OneChange> {
         all.iter().find(|field| field.path == path).map(|field| field.image.clone())
     };
     let mut changes: Vec<OneChange> = Vec::new();
-    for field in &new {
-        let before = find(&old, &field.path);
+    for field in new {
+        let before = find(old, &field.path);
         if before.as_ref() != Some(&field.image) {
             changes.push((before, Some(field.image.clone()), at(field, true)));
         }
     }
-    for field in old.iter().filter(|field| find(&new, &field.path).is_none()) {
+    for field in old.iter().filter(|field| find(new, &field.path).is_none()) {
         changes.push((Some(field.image.clone()), None, at(field, false)));
     }
     changes

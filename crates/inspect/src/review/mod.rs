@@ -6,12 +6,14 @@
 mod changes;
 mod compare;
 mod dangers;
+mod defaults;
 pub mod forms;
 mod images;
 mod locate;
 mod noise;
 mod pairing;
 mod report;
+mod spread;
 mod suppress;
 
 pub use self::changes::{Action, BuildChanges, BuiltSide, ChangeDanger, FieldChange, ObjectChange};
@@ -19,4 +21,5 @@ pub use self::compare::{CompareOptions, compare_builds};
 pub use self::images::{ImageChange, image_changes};
 pub use self::noise::NoiseRules;
 pub use self::report::{Presence, Review, TargetOutcome, TargetReview};
+pub use self::spread::add_spread_dangers;
 pub use self::suppress::DangerSuppressions;

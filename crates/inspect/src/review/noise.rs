@@ -32,23 +32,30 @@ impl NoiseRules {
     pub fn new<'t>(ignored: impl IntoIterator<Item = &'t str>, with_defaults: bool) -> Result<Self> {
         let mut rules = Self::default();
         let defaults = if with_defaults { &NOISE[..] } else { &[] };
-        for text in defaults.iter().copied().chain(ignored) {
-            let is_kind = text.starts_with(|c: char| c.is_ascii_uppercase())
-                && text.chars().all(|c| c.is_ascii_alphanumeric());
-            if text.starts_with('/') {
-                rules.pointers.push(text.to_string());
-            } else if is_kind {
-                rules.kinds.push(text.to_string());
-            } else {
-                let regex = Regex::new(text).map_err(|error| {
-                    let message = format!("`{text}` is not a regular expression: {error}");
-                    Diagnostic::error(Code::Usage, message)
-                        .help("pass a JSON pointer, a kind, or a regular expression")
-                })?;
-                rules.paths.push(regex);
-            }
-        }
+        defaults.iter().copied().chain(ignored).try_for_each(|text| rules.add(text))?;
         Ok(rules)
+    }
+
+    /// Adds a JSON pointer, a kind or a regular expression.
+    ///
+    /// # Errors
+    /// A regular expression is invalid.
+    pub fn add(&mut self, text: &str) -> Result<()> {
+        let is_kind = text.starts_with(|c: char| c.is_ascii_uppercase())
+            && text.chars().all(|c| c.is_ascii_alphanumeric());
+        if text.starts_with('/') {
+            self.pointers.push(text.to_string());
+        } else if is_kind {
+            self.kinds.push(text.to_string());
+        } else {
+            let regex = Regex::new(text).map_err(|error| {
+                let message = format!("`{text}` is not a regular expression: {error}");
+                Diagnostic::error(Code::Usage, message)
+                    .help("pass a JSON pointer, a kind, or a regular expression")
+            })?;
+            self.paths.push(regex);
+        }
+        Ok(())
     }
 
     /// Returns true if all changes of a kind are ignored.

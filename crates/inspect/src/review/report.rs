@@ -103,6 +103,21 @@ impl Review {
         self.targets.iter().any(|target| target.failure().is_some())
     }
 
+    /// Returns true if only images and versions change, each image within its registry and repository, without a
+    /// danger.
+    #[must_use]
+    pub fn is_routine(&self) -> bool {
+        let is_routine = |target: &TargetReview| match &target.outcome {
+            TargetOutcome::Compared(changes) => {
+                target.presence == Presence::Both
+                    && !changes.is_reordered
+                    && changes.objects.iter().all(ObjectChange::is_routine)
+            }
+            TargetOutcome::Failed(_) => false,
+        };
+        self.is_changed() && self.targets.iter().all(is_routine)
+    }
+
     /// Returns the changed objects of all targets.
     pub fn objects(&self) -> impl Iterator<Item = (&TargetReview, &ObjectChange)> {
         self.targets.iter().flat_map(|target| target.objects().iter().map(move |object| (target, object)))

@@ -13,25 +13,17 @@ pub(super) static RULE: Rule = Rule {
     why: "When pruning is enabled, objects that were applied from git earlier and are no longer in git are deleted. When it is disabled, they stay in the cluster.",
     suppress: Some("The objects in the cluster were compared with git."),
     documentation: "https://fluxcd.io/flux/components/kustomize/kustomizations/#prune",
-    bad: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps}\nspec:\n  interval: 10m\n  path: ./apps\n  prune: false\n  sourceRef: {kind: GitRepository, name: apps}\n",
-        ),
-    ],
-    good: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps}\nspec:\n  interval: 10m\n  path: ./apps\n  prune: true\n  sourceRef: {kind: GitRepository, name: apps}\n  timeout: 5m\n",
-        ),
-    ],
+    bad: change!(
+        FLUX_KUSTOMIZATION,
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps}\nspec:\n  interval: 10m\n  path: ./apps\n  prune: false\n  sourceRef: {kind: GitRepository, name: apps}\n"
+    ),
+    good: change!(
+        FLUX_KUSTOMIZATION,
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps}\nspec:\n  interval: 10m\n  path: ./apps\n  prune: true\n  sourceRef: {kind: GitRepository, name: apps}\n  timeout: 5m\n"
+    ),
     finder: Finder::Change(find),
     ..DANGER
 };
-
-const BEFORE: &str = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps}\nspec:\n  interval: 10m\n  path: ./apps\n  prune: true\n  sourceRef: {kind: GitRepository, name: apps}\n";
 
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let group = object.id.gvk.group.as_str();

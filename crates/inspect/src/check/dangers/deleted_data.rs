@@ -13,20 +13,14 @@ pub(super) static RULE: Rule = Rule {
     why: "Deleting a Namespace deletes all objects in it, and deleting a CustomResourceDefinition all its custom resources. Deleting a PersistentVolumeClaim deletes its volume if the reclaim policy is `Delete`. A StatefulSet keeps its claims unless `persistentVolumeClaimRetentionPolicy.whenDeleted` is `Delete`, but a StatefulSet with another name does not use them. A new name or namespace also deletes the object, and creates another one without its data.",
     suppress: Some("The data is no longer needed."),
     documentation: "https://kubernetes.io/docs/concepts/storage/persistent-volumes/#reclaiming",
-    bad: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: store}\nspec:\n  accessModes: [ReadWriteOnce]\n  resources: {requests: {storage: 1Gi}}\n",
-        ),
-    ],
-    good: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec:\n  accessModes: [ReadWriteOnce]\n  resources: {requests: {storage: 2Gi}}\n",
-        ),
-    ],
+    bad: change!(
+        BEFORE,
+        "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: store}\nspec:\n  accessModes: [ReadWriteOnce]\n  resources: {requests: {storage: 1Gi}}\n"
+    ),
+    good: change!(
+        BEFORE,
+        "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec:\n  accessModes: [ReadWriteOnce]\n  resources: {requests: {storage: 2Gi}}\n"
+    ),
     finder: Finder::Change(find),
     ..DANGER
 };

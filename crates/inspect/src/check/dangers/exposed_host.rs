@@ -13,20 +13,14 @@ pub(super) static RULE: Rule = Rule {
     why: "The backend becomes reachable under the host. An Ingress rule, listener or route without a host (shown as `*`) matches every host that no other one matches.",
     suppress: Some("The host is meant to be served."),
     documentation: "https://kubernetes.io/docs/concepts/services-networking/ingress/",
-    bad: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec:\n  rules:\n  - host: b.example.com\n    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}\n",
-        ),
-    ],
-    good: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec:\n  rules:\n  - host: a.example.com\n    http: {paths: [{path: /x, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}\n",
-        ),
-    ],
+    bad: change!(
+        BEFORE,
+        "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec:\n  rules:\n  - host: b.example.com\n    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}\n"
+    ),
+    good: change!(
+        BEFORE,
+        "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec:\n  rules:\n  - host: a.example.com\n    http: {paths: [{path: /x, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}\n"
+    ),
     finder: Finder::Change(find),
     ..DANGER
 };

@@ -13,25 +13,17 @@ pub(super) static RULE: Rule = Rule {
     why: "A Service of type LoadBalancer or NodePort may be reachable from the internet.",
     suppress: Some("The Service is meant to be public."),
     documentation: "https://kubernetes.io/docs/concepts/services-networking/service/#publishing-services-service-types",
-    bad: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  type: LoadBalancer\n  selector: {app: web}\n  ports: [{port: 80}]\n",
-        ),
-    ],
-    good: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  type: ClusterIP\n  selector: {app: web}\n  ports: [{port: 81}]\n",
-        ),
-    ],
+    bad: change!(
+        SERVICE,
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  type: LoadBalancer\n  selector: {app: web}\n  ports: [{port: 80}]\n"
+    ),
+    good: change!(
+        SERVICE,
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  type: ClusterIP\n  selector: {app: web}\n  ports: [{port: 81}]\n"
+    ),
     finder: Finder::Change(find),
     ..DANGER
 };
-
-const BEFORE: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  type: ClusterIP\n  selector: {app: web}\n  ports: [{port: 80}]\n";
 
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let path = ["spec", "type"];

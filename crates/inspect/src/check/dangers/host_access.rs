@@ -13,25 +13,17 @@ pub(super) static RULE: Rule = Rule {
     why: "With a host namespace (`hostNetwork`, `hostPID`, `hostIPC`) or a `hostPath` volume, a Pod can read the traffic, the processes or the files of other Pods.",
     suppress: Some("The workload needs its node, such as a network plugin or a log collector."),
     documentation: "https://kubernetes.io/docs/concepts/security/pod-security-standards/",
-    bad: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      hostNetwork: true\n      containers: [{name: web, image: \"nginx:1.27\"}]\n",
-        ),
-    ],
-    good: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      hostNetwork: false\n      containers: [{name: web, image: \"nginx:1.27\"}]\n",
-        ),
-    ],
+    bad: change!(
+        DEPLOYMENT,
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      hostNetwork: true\n      containers: [{name: web, image: \"nginx:1.27\"}]\n"
+    ),
+    good: change!(
+        DEPLOYMENT,
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      hostNetwork: false\n      containers: [{name: web, image: \"nginx:1.27\"}]\n"
+    ),
     finder: Finder::Change(find),
     ..DANGER
 };
-
-const BEFORE: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\"}]\n";
 
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let Some(([old, Some(new)], pod)) = object.pods() else { return Vec::new() };

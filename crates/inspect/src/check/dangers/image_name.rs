@@ -3,7 +3,8 @@
 use crate::check::changed_object::{ChangedContainer, text};
 
 /// The name of an image: registry, repository, tag and digest.
-pub(super) struct ImageName<'i> {
+#[derive(Debug, Clone, Copy)]
+pub struct ImageName<'i> {
     /// The name without tag and digest.
     name: &'i str,
     /// The tag.
@@ -14,6 +15,7 @@ pub(super) struct ImageName<'i> {
 
 impl<'i> ImageName<'i> {
     /// Splits the name of an image.
+    #[must_use]
     pub fn parse(image: &'i str) -> Self {
         let (rest, digest) = match image.split_once('@') {
             Some((rest, digest)) => (rest, Some(digest)),
@@ -27,6 +29,7 @@ impl<'i> ImageName<'i> {
     }
 
     /// Returns the registry and repository, with the defaults of container runtimes.
+    #[must_use]
     pub fn repository(&self) -> String {
         let is_registry = |part: &str| part.contains(['.', ':']) || part == "localhost";
         match self.name.split_once('/') {
@@ -37,6 +40,7 @@ impl<'i> ImageName<'i> {
     }
 
     /// Returns the major version of the tag: the number before the first dot, also behind `v`.
+    #[must_use]
     pub fn major(&self) -> Option<u64> {
         let tag = self.tag?;
         let number = tag.strip_prefix('v').unwrap_or(tag);

@@ -13,20 +13,14 @@ pub(super) static RULE: Rule = Rule {
     why: "The API server rejects the update, so a sync of the whole application fails. Recreating the object deletes what belongs to it, such as running Pods.",
     suppress: Some("The object is recreated on every deployment, such as a Job with a hook."),
     documentation: "https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/",
-    bad: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  replicas: 1\n  serviceName: database\n  selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    spec:\n      containers: [{name: db, image: \"postgres:17\"}]\n",
-        ),
-    ],
-    good: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  replicas: 3\n  serviceName: db\n  selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    spec:\n      containers: [{name: db, image: \"postgres:17\"}]\n",
-        ),
-    ],
+    bad: change!(
+        BEFORE,
+        "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  replicas: 1\n  serviceName: database\n  selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    spec:\n      containers: [{name: db, image: \"postgres:17\"}]\n"
+    ),
+    good: change!(
+        BEFORE,
+        "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  replicas: 3\n  serviceName: db\n  selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    spec:\n      containers: [{name: db, image: \"postgres:17\"}]\n"
+    ),
     finder: Finder::Change(find),
     ..DANGER
 };

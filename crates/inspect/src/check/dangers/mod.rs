@@ -10,6 +10,7 @@ mod exposed_service;
 mod host_access;
 mod immutable_field;
 mod major_version;
+mod many_targets;
 mod mutable_tag;
 mod no_replicas;
 mod other_image;
@@ -32,6 +33,8 @@ mod wider_binding;
 mod wider_network_policy;
 mod wider_role;
 
+pub use self::image_name::ImageName;
+pub use self::many_targets::MANY_TARGETS;
 use super::rule::Rule;
 
 /// All rules, in the order in which they are listed.
@@ -64,4 +67,5 @@ pub(super) static RULES: &[&Rule] = &[
     &plain_secret::RULE,
     &suspended_sync::RULE,
     &changed_pruning::RULE,
+    &many_targets::RULE,
 ];

@@ -13,25 +13,17 @@ pub(super) static RULE: Rule = Rule {
     why: "Everyone who can read the repository, the object or the environment of a process can read the value.",
     suppress: Some("The value is a placeholder."),
     documentation: "https://kubernetes.io/docs/concepts/configuration/secret/",
-    bad: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\", env: [{name: DB_PASSWORD, value: hunter2}]}]\n",
-        ),
-    ],
-    good: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\", env: [{name: DB_PASSWORD, valueFrom: {secretKeyRef: {name: db, key: password}}}]}]\n",
-        ),
-    ],
+    bad: change!(
+        DEPLOYMENT,
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\", env: [{name: DB_PASSWORD, value: hunter2}]}]\n"
+    ),
+    good: change!(
+        DEPLOYMENT,
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\", env: [{name: DB_PASSWORD, valueFrom: {secretKeyRef: {name: db, key: password}}}]}]\n"
+    ),
     finder: Finder::Change(find),
     ..DANGER
 };
-
-const BEFORE: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\"}]\n";
 
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let mut found = Vec::new();

@@ -13,20 +13,14 @@ pub(super) static RULE: Rule = Rule {
     why: "A privileged container, or one with capabilities such as SYS_ADMIN, can take over its node and all Pods on it.",
     suppress: Some("The container manages nodes, such as a network plugin."),
     documentation: "https://kubernetes.io/docs/concepts/security/pod-security-standards/",
-    bad: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\", securityContext: {privileged: true}}]\n",
-        ),
-    ],
-    good: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\", securityContext: {privileged: false, readOnlyRootFilesystem: true}}]\n",
-        ),
-    ],
+    bad: change!(
+        BEFORE,
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\", securityContext: {privileged: true}}]\n"
+    ),
+    good: change!(
+        BEFORE,
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\", securityContext: {privileged: false, readOnlyRootFilesystem: true}}]\n"
+    ),
     finder: Finder::Change(find),
     ..DANGER
 };

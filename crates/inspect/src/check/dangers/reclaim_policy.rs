@@ -13,20 +13,14 @@ pub(super) static RULE: Rule = Rule {
     why: "With the reclaim policy `Delete`, a volume and its data are deleted together with its claim. With `whenDeleted: Delete` or `whenScaled: Delete`, deleting or scaling down a StatefulSet deletes its claims.",
     suppress: Some("The data can be recreated."),
     documentation: "https://kubernetes.io/docs/tasks/administer-cluster/change-pv-reclaim-policy/",
-    bad: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: data}\nspec:\n  capacity: {storage: 1Gi}\n  accessModes: [ReadWriteOnce]\n  persistentVolumeReclaimPolicy: Delete\n  csi: {driver: csi.example.com, volumeHandle: data}\n",
-        ),
-    ],
-    good: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: data}\nspec:\n  capacity: {storage: 2Gi}\n  accessModes: [ReadWriteOnce]\n  persistentVolumeReclaimPolicy: Retain\n  csi: {driver: csi.example.com, volumeHandle: data}\n",
-        ),
-    ],
+    bad: change!(
+        BEFORE,
+        "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: data}\nspec:\n  capacity: {storage: 1Gi}\n  accessModes: [ReadWriteOnce]\n  persistentVolumeReclaimPolicy: Delete\n  csi: {driver: csi.example.com, volumeHandle: data}\n"
+    ),
+    good: change!(
+        BEFORE,
+        "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: data}\nspec:\n  capacity: {storage: 2Gi}\n  accessModes: [ReadWriteOnce]\n  persistentVolumeReclaimPolicy: Retain\n  csi: {driver: csi.example.com, volumeHandle: data}\n"
+    ),
     finder: Finder::Change(find),
     ..DANGER
 };

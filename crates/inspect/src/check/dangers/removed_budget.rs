@@ -13,20 +13,14 @@ pub(super) static RULE: Rule = Rule {
     why: "Without it, a drain of nodes may evict all Pods of the workload at once.",
     suppress: Some("The workload is deleted, too."),
     documentation: "https://kubernetes.io/docs/tasks/run-application/configure-pdb/",
-    bad: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\nspec:\n  minAvailable: 0\n  selector: {matchLabels: {app: web}}\n",
-        ),
-    ],
-    good: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\nspec:\n  minAvailable: 1\n  selector: {matchLabels: {app: web}}\n",
-        ),
-    ],
+    bad: change!(
+        BEFORE,
+        "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\nspec:\n  minAvailable: 0\n  selector: {matchLabels: {app: web}}\n"
+    ),
+    good: change!(
+        BEFORE,
+        "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\nspec:\n  minAvailable: 1\n  selector: {matchLabels: {app: web}}\n"
+    ),
     finder: Finder::Change(find),
     ..DANGER
 };

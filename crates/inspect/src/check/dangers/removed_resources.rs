@@ -13,20 +13,14 @@ pub(super) static RULE: Rule = Rule {
     why: "Without requests, the scheduler may place Pods on nodes that are full, and they are among the first to be evicted. (A container with a limit but no request gets the limit as its request.) Without a memory limit, one Pod can use the memory of a whole node.",
     suppress: Some("A LimitRange of the namespace sets them."),
     documentation: "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
-    bad: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\", resources: {limits: {memory: 1Gi}}}]\n",
-        ),
-    ],
-    good: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\", resources: {requests: {cpu: 200m}, limits: {memory: 1Gi}}}]\n",
-        ),
-    ],
+    bad: change!(
+        BEFORE,
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\", resources: {limits: {memory: 1Gi}}}]\n"
+    ),
+    good: change!(
+        BEFORE,
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\", resources: {requests: {cpu: 200m}, limits: {memory: 1Gi}}}]\n"
+    ),
     finder: Finder::Change(find),
     ..DANGER
 };

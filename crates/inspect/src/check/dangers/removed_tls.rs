@@ -13,20 +13,14 @@ pub(super) static RULE: Rule = Rule {
     why: "Requests and credentials are sent without encryption, and clients that require HTTPS fail.",
     suppress: Some("A load balancer in front terminates TLS."),
     documentation: "https://kubernetes.io/docs/concepts/services-networking/ingress/#tls",
-    bad: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec:\n  rules:\n  - host: a.example.com\n    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}\n",
-        ),
-    ],
-    good: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec:\n  tls: [{hosts: [a.example.com], secretName: other}]\n  rules:\n  - host: a.example.com\n    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}\n",
-        ),
-    ],
+    bad: change!(
+        BEFORE,
+        "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec:\n  rules:\n  - host: a.example.com\n    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}\n"
+    ),
+    good: change!(
+        BEFORE,
+        "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec:\n  tls: [{hosts: [a.example.com], secretName: other}]\n  rules:\n  - host: a.example.com\n    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}\n"
+    ),
     finder: Finder::Change(find),
     ..DANGER
 };

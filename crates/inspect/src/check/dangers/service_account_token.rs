@@ -13,20 +13,14 @@ pub(super) static RULE: Rule = Rule {
     why: "Whoever takes over such a Pod can call the API server with the permissions of its service account.",
     suppress: Some("The program calls the API server."),
     documentation: "https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account/",
-    bad: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      automountServiceAccountToken: true\n      containers: [{name: web, image: \"nginx:1.27\"}]\n",
-        ),
-    ],
-    good: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 3\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      automountServiceAccountToken: false\n      containers: [{name: web, image: \"nginx:1.27\"}]\n",
-        ),
-    ],
+    bad: change!(
+        BEFORE,
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      automountServiceAccountToken: true\n      containers: [{name: web, image: \"nginx:1.27\"}]\n"
+    ),
+    good: change!(
+        BEFORE,
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 3\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      automountServiceAccountToken: false\n      containers: [{name: web, image: \"nginx:1.27\"}]\n"
+    ),
     finder: Finder::Change(find),
     ..DANGER
 };

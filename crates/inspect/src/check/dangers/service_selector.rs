@@ -13,25 +13,17 @@ pub(super) static RULE: Rule = Rule {
     why: "The Service sends traffic to no Pod until Pods with the new labels are ready.",
     suppress: Some("The labels of the Pods were changed earlier."),
     documentation: "https://kubernetes.io/docs/concepts/services-networking/service/#defining-a-service",
-    bad: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  type: ClusterIP\n  selector: {app: shop}\n  ports: [{port: 80}]\n",
-        ),
-    ],
-    good: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  type: ClusterIP\n  selector: {app: web}\n  ports: [{port: 81}]\n",
-        ),
-    ],
+    bad: change!(
+        SERVICE,
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  type: ClusterIP\n  selector: {app: shop}\n  ports: [{port: 80}]\n"
+    ),
+    good: change!(
+        SERVICE,
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  type: ClusterIP\n  selector: {app: web}\n  ports: [{port: 81}]\n"
+    ),
     finder: Finder::Change(find),
     ..DANGER
 };
-
-const BEFORE: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  type: ClusterIP\n  selector: {app: web}\n  ports: [{port: 80}]\n";
 
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let path = ["spec", "selector"];

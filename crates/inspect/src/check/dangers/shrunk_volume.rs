@@ -16,20 +16,14 @@ pub(super) static RULE: Rule = Rule {
     why: "The API server rejects a request below the capacity of the volume. Deleting and recreating the claim loses the data, unless the reclaim policy is `Retain`.",
     suppress: Some("The claim is recreated on purpose."),
     documentation: "https://kubernetes.io/docs/concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims",
-    bad: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec:\n  accessModes: [ReadWriteOnce]\n  resources: {requests: {storage: 5Gi}}\n",
-        ),
-    ],
-    good: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec:\n  accessModes: [ReadWriteOnce]\n  resources: {requests: {storage: 20Gi}}\n",
-        ),
-    ],
+    bad: change!(
+        BEFORE,
+        "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec:\n  accessModes: [ReadWriteOnce]\n  resources: {requests: {storage: 5Gi}}\n"
+    ),
+    good: change!(
+        BEFORE,
+        "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec:\n  accessModes: [ReadWriteOnce]\n  resources: {requests: {storage: 20Gi}}\n"
+    ),
     finder: Finder::Change(find),
     ..DANGER
 };

@@ -13,25 +13,17 @@ pub(super) static RULE: Rule = Rule {
     why: "Later changes in git, including security fixes, are not applied, and nobody notices.",
     suppress: Some("The reconciliation is suspended during maintenance."),
     documentation: "https://fluxcd.io/flux/components/kustomize/kustomizations/#suspend",
-    bad: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps}\nspec:\n  interval: 10m\n  path: ./apps\n  prune: true\n  sourceRef: {kind: GitRepository, name: apps}\n  suspend: true\n",
-        ),
-    ],
-    good: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps}\nspec:\n  interval: 10m\n  path: ./apps\n  prune: true\n  sourceRef: {kind: GitRepository, name: apps}\n  timeout: 5m\n",
-        ),
-    ],
+    bad: change!(
+        FLUX_KUSTOMIZATION,
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps}\nspec:\n  interval: 10m\n  path: ./apps\n  prune: true\n  sourceRef: {kind: GitRepository, name: apps}\n  suspend: true\n"
+    ),
+    good: change!(
+        FLUX_KUSTOMIZATION,
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps}\nspec:\n  interval: 10m\n  path: ./apps\n  prune: true\n  sourceRef: {kind: GitRepository, name: apps}\n  timeout: 5m\n"
+    ),
     finder: Finder::Change(find),
     ..DANGER
 };
-
-const BEFORE: &str = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps}\nspec:\n  interval: 10m\n  path: ./apps\n  prune: true\n  sourceRef: {kind: GitRepository, name: apps}\n";
 
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let group = object.id.gvk.group.as_str();

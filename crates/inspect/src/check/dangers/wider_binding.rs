@@ -13,20 +13,14 @@ pub(super) static RULE: Rule = Rule {
     why: "The new subjects get all permissions of the role as soon as the change is applied.",
     suppress: Some("The subjects need the role, and this was reviewed."),
     documentation: "https://kubernetes.io/docs/reference/access-authn-authz/rbac/",
-    bad: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: readers}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader}\nsubjects: [{kind: ServiceAccount, name: web, namespace: shop}, {kind: Group, name: developers, apiGroup: rbac.authorization.k8s.io}]\n",
-        ),
-    ],
-    good: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: readers}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader}\nsubjects: []\n",
-        ),
-    ],
+    bad: change!(
+        BEFORE,
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: readers}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader}\nsubjects: [{kind: ServiceAccount, name: web, namespace: shop}, {kind: Group, name: developers, apiGroup: rbac.authorization.k8s.io}]\n"
+    ),
+    good: change!(
+        BEFORE,
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: readers}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader}\nsubjects: []\n"
+    ),
     finder: Finder::Change(find),
     ..DANGER
 };

@@ -15,20 +15,14 @@ pub(super) static RULE: Rule = Rule {
         "The traffic is meant to be allowed. For a removed policy: another policy selects the same Pods. Policies are additive, so no other policy restricts what a widened one allows.",
     ),
     documentation: "https://kubernetes.io/docs/concepts/services-networking/network-policies/",
-    bad: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: web}\nspec:\n  podSelector: {matchLabels: {app: web}}\n  policyTypes: [Ingress]\n  ingress: [{from: [{podSelector: {matchLabels: {app: shop}}}]}, {from: [{namespaceSelector: {}}]}]\n",
-        ),
-    ],
-    good: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: web}\nspec:\n  podSelector: {matchLabels: {app: web}}\n  policyTypes: [Ingress]\n  ingress: []\n",
-        ),
-    ],
+    bad: change!(
+        BEFORE,
+        "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: web}\nspec:\n  podSelector: {matchLabels: {app: web}}\n  policyTypes: [Ingress]\n  ingress: [{from: [{podSelector: {matchLabels: {app: shop}}}]}, {from: [{namespaceSelector: {}}]}]\n"
+    ),
+    good: change!(
+        BEFORE,
+        "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: web}\nspec:\n  podSelector: {matchLabels: {app: web}}\n  policyTypes: [Ingress]\n  ingress: []\n"
+    ),
     finder: Finder::Change(find),
     ..DANGER
 };

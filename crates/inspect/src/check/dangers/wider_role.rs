@@ -13,20 +13,14 @@ pub(super) static RULE: Rule = Rule {
     why: "Every subject of the role gets the new permissions as soon as the change is applied.",
     suppress: Some("The permissions are needed, and were reviewed."),
     documentation: "https://kubernetes.io/docs/concepts/security/rbac-good-practices/",
-    bad: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: reader}\nrules:\n- apiGroups: [\"\"]\n  resources: [pods]\n  verbs: [get, list, delete]\n",
-        ),
-    ],
-    good: &[
-        ("before.yaml", BEFORE),
-        (
-            "after.yaml",
-            "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: reader}\nrules:\n- apiGroups: [\"\"]\n  resources: [pods]\n  verbs: [get]\n",
-        ),
-    ],
+    bad: change!(
+        BEFORE,
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: reader}\nrules:\n- apiGroups: [\"\"]\n  resources: [pods]\n  verbs: [get, list, delete]\n"
+    ),
+    good: change!(
+        BEFORE,
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: reader}\nrules:\n- apiGroups: [\"\"]\n  resources: [pods]\n  verbs: [get]\n"
+    ),
     finder: Finder::Change(find),
     ..DANGER
 };

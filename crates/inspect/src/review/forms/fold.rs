@@ -14,6 +14,16 @@ pub struct FoldedChange {
     pub changes: Vec<[usize; 3]>,
 }
 
+impl FoldedChange {
+    /// Returns the number of objects.
+    #[must_use]
+    pub fn objects(&self) -> usize {
+        let mut objects: Vec<_> = self.changes.iter().map(|[target, object, _]| (target, object)).collect();
+        objects.dedup();
+        objects.len()
+    }
+}
+
 /// What folded changes have in common: locations, field name, old and new value.
 type FoldKey = ([Option<String>; 2], String, String, String);
 
@@ -37,11 +47,7 @@ pub fn fold(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<FoldedChange
             }
         }
     }
-    folded.retain(|one| {
-        let mut objects: Vec<_> = one.changes.iter().map(|[t, o, _]| (t, o)).collect();
-        objects.dedup();
-        objects.len() >= MIN_OBJECTS
-    });
+    folded.retain(|one| one.objects() >= MIN_OBJECTS);
     folded
 }
 

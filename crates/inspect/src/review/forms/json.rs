@@ -17,6 +17,7 @@ pub fn review_to_json(review: &Review, renderer: &MessageRenderer<'_>) -> Value 
     let targets: Vec<Value> = review.targets.iter().map(|target| target_json(target, renderer)).collect();
     json!({
         "version": VERSION, "targets": targets, "unaffected": review.unaffected, "suppressed": review.suppressed,
+        "routine": review.is_routine(),
     })
 }
 

@@ -15,41 +15,106 @@ const MARGIN: usize = 2_000;
 /// The maximum number of characters of a block, which is not divided.
 const MAX_BLOCK: usize = 8_000;
 
+/// The maximum number of characters of the name of a target in the index.
+const MAX_NAME: usize = 80;
+
 /// Returns a review as Markdown.
 #[must_use]
 pub fn review_to_markdown(review: &Review, renderer: &MessageRenderer<'_>) -> String {
-    blocks(review, renderer).join("\n")
+    let blocks = blocks(review, renderer);
+    blocks.iter().map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// A part of a review that is not divided.
+struct Block {
+    text: String,
+    /// The target that it belongs to; none for the parts about all targets.
+    target: Option<usize>,
+}
+
+/// A comment, without marker and index.
+#[derive(Default)]
+struct Part {
+    text: String,
+    length: usize,
+    targets: Vec<usize>,
 }
 
 /// Returns a review as comments of at most [`MAX_COMMENT`] characters. Each begins with a marker by which it can be
 /// found and updated, and has an index of all parts. Nothing is left out.
 #[must_use]
 pub fn review_to_comments(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<String> {
-    let mut parts: Vec<String> = vec![String::new()];
-    let mut length = 0;
+    let mut parts: Vec<Part> = vec![Part::default()];
     for block in blocks(review, renderer) {
-        let size = block.chars().count() + 1;
-        if length > 0 && length + size > MAX_COMMENT - MARGIN {
-            parts.push(String::new());
-            length = 0;
+        let size = block.text.chars().count() + 1;
+        if parts.last().is_some_and(|part| part.length > 0 && part.length + size > MAX_COMMENT - MARGIN) {
+            parts.push(Part::default());
         }
-        length += size;
-        if let Some(part) = parts.last_mut() {
-            part.push_str(&block);
-            part.push('\n');
-        }
+        let Some(part) = parts.last_mut() else { continue };
+        part.length += size;
+        part.text.push_str(&block.text);
+        part.text.push('\n');
+        part.targets.extend(block.target);
     }
     let count = parts.len();
-    let numbered = |(i, part): (usize, String)| {
+    let lines: Vec<String> = parts.iter().enumerate().map(|(i, part)| index_line(i, part, review)).collect();
+    let index = lines.concat();
+    // An index that is too long for a comment has only the line of the comment itself.
+    let has_space = index.chars().count() < MARGIN - MARKER;
+    let numbered = |(i, part): (usize, Part)| {
         let marker = format!("<!-- kubectl-smp-review {}/{count} -->\n", i + 1);
-        let index = if count > 1 { format!("Part {} of {count}\n\n", i + 1) } else { String::new() };
-        format!("{marker}{index}{part}")
+        let index = match (count, has_space) {
+            (1, _) => String::new(),
+            (_, true) => format!("Part {} of {count}\n\n{index}\n", i + 1),
+            (_, false) => format!("Part {} of {count}\n\n{}\n", i + 1, lines[i]),
+        };
+        format!("{marker}{index}{}", part.text)
     };
     parts.into_iter().enumerate().map(numbered).collect()
 }
 
+/// The space for the marker of a comment and the number of its part.
+const MARKER: usize = 200;
+
+/// Returns the line of the index for a part: its first and last target.
+fn index_line(i: usize, part: &Part, review: &Review) -> String {
+    let name = |target: &usize| {
+        let path = review.targets[*target].target.display().to_string();
+        markdown_code(&path.chars().take(MAX_NAME).collect::<String>())
+    };
+    let targets = match (part.targets.first(), part.targets.last()) {
+        (Some(first), Some(last)) if first != last => format!("{} to {}", name(first), name(last)),
+        (Some(first), _) => name(first),
+        _ => "dangers and changes of many objects".into(),
+    };
+    format!("- Part {}: {targets}\n", i + 1)
+}
+
 /// Returns the blocks of a review: none is longer than [`MAX_BLOCK`] by more than one row.
-fn blocks(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<String> {
+fn blocks(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<Block> {
+    let common = |text: String| Block { text, target: None };
+    let mut blocks: Vec<Block> = common_blocks(review, renderer).into_iter().map(common).collect();
+    for (t, target) in review.targets.iter().enumerate() {
+        let of_target = |text: String| Block { text, target: Some(t) };
+        let mut heading = format!("### {}\n", escaped_markdown(&target_line(target)));
+        if let TargetOutcome::Compared(changes) = &target.outcome {
+            if changes.is_reordered {
+                heading.push_str("\nThe order of the objects changed.\n");
+            }
+            if changes.is_empty() {
+                continue;
+            }
+        }
+        blocks.push(of_target(heading));
+        for object in target.objects() {
+            blocks.extend(object_blocks(object, renderer).into_iter().map(of_target));
+        }
+    }
+    blocks
+}
+
+/// Returns the blocks about all targets.
+fn common_blocks(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<String> {
     let mut blocks = vec![format!("## {}\n", escaped_markdown(&summary(review)))];
     let dangers: Vec<String> = danger_rows(review, renderer);
     blocks.extend(tables(
@@ -63,21 +128,6 @@ fn blocks(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<String> {
         ["field", "line", "objects", "old", "new"].as_slice(),
         &folded,
     ));
-    for target in &review.targets {
-        let mut heading = format!("### {}\n", escaped_markdown(&target_line(target)));
-        if let TargetOutcome::Compared(changes) = &target.outcome {
-            if changes.is_reordered {
-                heading.push_str("\nThe order of the objects changed.\n");
-            }
-            if changes.is_empty() {
-                continue;
-            }
-        }
-        blocks.push(heading);
-        for object in target.objects() {
-            blocks.extend(object_blocks(object, renderer));
-        }
-    }
     blocks
 }
 

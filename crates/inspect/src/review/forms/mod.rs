@@ -3,6 +3,7 @@
 //! `lines` formats the changes of single objects, for comparisons of builds and with a cluster alike. The other files
 //! format a whole [`Review`](super::Review).
 
+mod columns;
 mod fold;
 mod html;
 mod json;
@@ -11,6 +12,7 @@ mod markdown;
 mod summary;
 mod text;
 
+pub use self::columns::{ColumnRow, side_by_side_review};
 pub use self::fold::{FoldedChange, fold};
 pub use self::html::review_to_html;
 pub use self::json::review_to_json;

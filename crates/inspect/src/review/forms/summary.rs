@@ -18,7 +18,7 @@ pub fn summary_lines(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<Str
         lines.push(format!("{} {} {}", action.sign(), action.as_str(), kinds.join(", ")));
     }
     for change in image_changes(review, renderer) {
-        let at = change.at.as_ref().map(|at| format!(" at {at}")).unwrap_or_default();
+        let at = change.at.as_ref().map(|(file, line)| format!(" at {file}:{line}")).unwrap_or_default();
         let text = values_of(change.old.as_deref(), change.new.as_deref());
         lines.push(format!("~ image {text} in {}{at}", counted(change.count, "container")));
     }

@@ -227,6 +227,9 @@ pub fn summary(review: &Review) -> String {
     for (count, what, words) in more.into_iter().filter(|(count, ..)| *count > 0) {
         text = format!("{text}; {}{words}", counted(count, what));
     }
+    if review.is_routine() {
+        text.push_str("; routine: only versions of images");
+    }
     text
 }
 

@@ -300,10 +300,7 @@ mod tests {
             ("source: {name: web, namespace: default}", "ConfigMap"),
             ("source: {name: web}", "error: replacement source matches several resources: name=web"),
             ("source: {kind: Serv.*}", "error: replacement source matches no resource: kind=Serv.*"),
-            (
-                "source: {kind: Service, fieldPath: spec}",
-                "error: the source field `spec` is empty",
-            ),
+            ("source: {kind: Service, fieldPath: spec}", "error: the source field `spec` is empty"),
             (
                 "source: {kind: Service}, sourceValue: a",
                 "error: `source` and `sourceValue` are mutually exclusive",

@@ -1,0 +1,101 @@
+//! The builds of two revisions, and the targets that a change between them affects.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::candidates::{TargetFlags, has_kustomization, pairs, remove_unaffected};
+use super::revisions::Revisions;
+use super::side::{BuiltTarget, Side};
+use super::target_pair::TargetPair;
+use crate::cli::Failure;
+use crate::cli::select::Selection;
+use smp_files::{ChangedRead, FileTree, ReadSet, RecordingTree, TreeChanges};
+use smp_text::diagnostic::Result;
+use smp_text::source::SourceMap;
+
+/// The two sides of revisions.
+pub(in crate::cli) struct RevisionSides {
+    pub(super) old: Side,
+    pub(super) new: Side,
+    /// The files of the new revision.
+    files: Arc<dyn FileTree>,
+    changes: TreeChanges,
+    /// The paths that differ and that all builds read, such as a schema that a flag names.
+    common: Vec<(PathBuf, ChangedRead)>,
+    /// The targets that may be affected, sorted by path.
+    pub(in crate::cli) candidates: Vec<TargetPair>,
+    /// The number of the others.
+    pub(super) unaffected: usize,
+}
+
+/// A target that is affected by a change: its build reads something that differs, or it is only in one revision.
+pub(in crate::cli) struct AffectedTarget {
+    /// The build of the new revision; none if the target is not in it.
+    pub(in crate::cli) new: Option<Result<BuiltTarget>>,
+    /// What the build read.
+    reads: ReadSet,
+}
+
+impl RevisionSides {
+    /// Finds the targets of both revisions, and creates their builders.
+    ///
+    /// # Errors
+    /// A directory cannot be searched, a target is in neither revision, or flags cannot be used together.
+    pub(in crate::cli) fn new(
+        flags: &TargetFlags<'_>,
+        revisions: &Revisions,
+        sources: &SourceMap,
+    ) -> std::result::Result<Self, Failure> {
+        let changes = TreeChanges::new(Arc::clone(&revisions.old), Arc::clone(&revisions.new));
+        let mut candidates = pairs(flags, revisions, &changes, sources)?;
+        let common = RecordingTree::new(Arc::clone(&revisions.new));
+        let side = |tree: Arc<dyn FileTree>, path: fn(&TargetPair) -> Option<&PathBuf>| {
+            let targets: Vec<PathBuf> = candidates.iter().filter_map(path).cloned().collect();
+            let builder = flags.builder(revisions, tree, sources, &targets)?;
+            Ok::<_, Failure>(Side { builder, selection: Selection::of_all(targets) })
+        };
+        let old = side(Arc::clone(&revisions.old), |pair| pair.old.as_ref())?;
+        let new = side(Arc::new(common.clone()), |pair| pair.new.as_ref())?;
+        let all = candidates.len();
+        let common = changes.changed_reads(&common.read_set());
+        if common.is_empty() {
+            candidates = remove_unaffected(candidates, revisions, &changes);
+        }
+        let files = Arc::clone(&revisions.new);
+        Ok(Self { old, new, files, changes, common, unaffected: all - candidates.len(), candidates })
+    }
+
+    /// Builds the new revision of a target, unless nothing that the build reads differs.
+    ///
+    /// The build of a target only depends on what it reads. If everything that the new build read is the same in the
+    /// old revision, the old build would read the same and have the same output.
+    pub(in crate::cli) fn affected(&self, pair: &TargetPair) -> Option<AffectedTarget> {
+        let (Some(_), Some(target)) = (&pair.old, &pair.new) else {
+            let new = pair.new.as_deref().map(|target| self.new.build(target));
+            return Some(AffectedTarget { new, reads: ReadSet::default() });
+        };
+        let own = RecordingTree::new(Arc::clone(&self.files));
+        let new = self.new.build_recorded(&own, target);
+        // Manifests without a base are no target of a build, which then does not read them.
+        if new.is_err() && !has_kustomization(&*self.files, target) {
+            return Some(AffectedTarget { new: Some(self.new.build(target)), reads: ReadSet::default() });
+        }
+        let reads = own.read_set();
+        let is_affected = !self.common.is_empty() || self.changes.affects(&reads);
+        is_affected.then_some(AffectedTarget { new: Some(new), reads })
+    }
+
+    /// Returns the paths that the build of a target reads and that differ.
+    pub(in crate::cli) fn reasons(&self, target: &AffectedTarget) -> Vec<(PathBuf, ChangedRead)> {
+        self.common.iter().cloned().chain(self.changes.changed_reads(&target.reads)).collect()
+    }
+
+    /// Returns true if a target has another output, or builds only in one revision.
+    pub(in crate::cli) fn has_different_output(&self, pair: &TargetPair, target: &AffectedTarget) -> bool {
+        let output = |built: Option<&Result<BuiltTarget>>| {
+            built.map(|built| built.as_ref().ok().and_then(|built| built.built.to_yaml().ok()))
+        };
+        let old = pair.old.as_deref().map(|target| self.old.build(target));
+        output(old.as_ref()) != output(target.new.as_ref())
+    }
+}

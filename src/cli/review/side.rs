@@ -1,0 +1,52 @@
+//! One side of a comparison, which builds targets.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::cli::select::{Selection, is_stream};
+use smp_files::{FileTree, RecordingTree};
+use smp_inspect::review::BuiltSide;
+use smp_merge::schema::Schema;
+use smp_overlay::overlay::{Builder, Built};
+use smp_text::diagnostic::Result;
+
+/// A built target with the schema of its objects.
+pub(in crate::cli) struct BuiltTarget {
+    pub(in crate::cli) built: Built,
+    schema: Arc<Schema>,
+}
+
+impl BuiltTarget {
+    pub(super) fn side(&self) -> BuiltSide<'_> {
+        BuiltSide { built: &self.built, schema: &self.schema }
+    }
+}
+
+/// One side of a comparison: a builder, and the targets that it builds.
+pub(super) struct Side {
+    pub(super) builder: Builder,
+    pub(super) selection: Selection,
+}
+
+impl Side {
+    /// Builds a target. Manifests without a base are compared as they are.
+    pub(super) fn build(&self, target: &Path) -> Result<BuiltTarget> {
+        let built = match self.selection.manifests(&self.builder, target)? {
+            Some(built) => built,
+            None => self.selection.build(&self.builder, target)?,
+        };
+        self.with_schema(built, target)
+    }
+
+    /// Builds a kustomization, whose reads are recorded by a tree with the same files.
+    pub(super) fn build_recorded(&self, tree: &RecordingTree, target: &Path) -> Result<BuiltTarget> {
+        let tree: Arc<dyn FileTree> = Arc::new(tree.clone());
+        self.with_schema(self.builder.build_from_tree(tree, target)?, target)
+    }
+
+    fn with_schema(&self, mut built: Built, target: &Path) -> Result<BuiltTarget> {
+        let directory = if is_stream(target) { Path::new(".") } else { target };
+        let schema = self.builder.schema_for(directory, &built.resources)?.into_value(&mut built.warnings);
+        Ok(BuiltTarget { built, schema })
+    }
+}
