@@ -17,7 +17,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use smp_files::{MemoryTree, RecordingTree};
-use smp_inspect::check::{CheckConfig, CheckedTarget, Conclusion, LocalFiles, RuleSelection, check_target};
+use smp_inspect::check::{
+    CheckConfig, CheckedTarget, Conclusion, LocalFiles, RuleSelection, SuppressionTrust, check_target,
+};
 use smp_inspect::explain::{Blamer, MarginStyle, TreeLines, blamed_yaml, build_tree, tree_to_text};
 use smp_merge::managed_fields::{self, Applied, Options};
 use smp_merge::patch::parse_json_patch;
@@ -517,7 +519,8 @@ fn check(
     let options = ValidateOptions::default().with_policies(&nodes);
     let found = check_target(&target, &selection, &options, config.clone());
     let files = LocalFiles { tree, fetched: None };
-    let conclusion = Conclusion { sources, selection: &selection, renderer, files };
+    let suppressions = SuppressionTrust::All;
+    let conclusion = Conclusion { sources, selection: &selection, renderer, files, suppressions };
     drop(conclusion.report(vec![found], smp_inspect::check::Baselines::default()));
 }
 

@@ -86,17 +86,9 @@ pub(super) struct CheckArgs {
     #[arg(long, conflicts_with = "fix")]
     update_baseline: bool,
 
-    /// Only report findings that are new: since A in the working tree, in A..B, or in A...B since their merge base
-    ///
-    /// Suppressions and settings of .smp.yaml count only if the old revision has them.
     #[cfg(feature = "git")]
-    #[arg(long, value_name = "REV", conflicts_with_all = ["fix", "baseline", "update_baseline", "affected"])]
-    rev: Option<RevisionRange>,
-
-    /// Trust the new revision: fetch its remote references, and accept its suppressions and settings
-    #[cfg(feature = "git")]
-    #[arg(long, requires = "rev", hide_short_help = true)]
-    trust_head: bool,
+    #[command(flatten)]
+    revisions: RevisionArgs,
 
     /// Kubernetes version to validate against, such as 1.34
     #[arg(long, alias = "kubernetes", value_name = "VERSION")]
@@ -120,6 +112,21 @@ pub(super) struct CheckArgs {
     target: TargetArgs,
 }
 
+/// The revisions whose findings are compared.
+#[cfg(feature = "git")]
+#[derive(Debug, Args)]
+struct RevisionArgs {
+    /// Only report findings that are new: since A in the working tree, in A..B, or in A...B since their merge base
+    ///
+    /// Suppressions and settings of .smp.yaml count only if the old revision has them.
+    #[arg(long, value_name = "REV", conflicts_with_all = ["fix", "baseline", "update_baseline", "affected"])]
+    rev: Option<RevisionRange>,
+
+    /// Trust the new revision: fetch its remote references, and accept its suppressions and settings
+    #[arg(long, requires = "rev", hide_short_help = true)]
+    trust_head: bool,
+}
+
 /// The output formats.
 const FORMS: Choices<ReportFormat> = &[
     ("text", "Findings with excerpts of the files", ReportFormat::Text),
@@ -140,7 +147,7 @@ pub(super) fn run(args: &CheckArgs, sources: &SourceMap) -> Outcome {
         return explain::print_list();
     }
     #[cfg(feature = "git")]
-    if let Some(range) = &args.rev {
+    if let Some(range) = &args.revisions.rev {
         return print_report(args, &revision::new_findings(args, range, sources)?, sources);
     }
     let selection = args.affected.select(&args.select, &args.target, sources)?;

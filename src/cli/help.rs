@@ -184,7 +184,6 @@ fn visible(arg: &Arg) -> Arg {
 #[cfg(test)]
 mod tests {
     use super::super::commands::all;
-    use super::*;
 
     #[test]
     fn every_command_is_listed_and_has_examples() {

@@ -18,8 +18,8 @@ use kubectl_smp_testing::corpus::{Dice, builder, files_read_by_build, kustomizat
 use kubectl_smp_testing::requirements;
 use smp_files::{FileTree, MemoryTree};
 use smp_inspect::check::{
-    Baselines, CheckConfig, CheckedTarget, Conclusion, LocalFiles, RuleSelection, TargetFindings,
-    check_target,
+    Baselines, CheckConfig, CheckedTarget, Conclusion, LocalFiles, RuleSelection, SuppressionTrust,
+    TargetFindings, check_target,
 };
 use smp_merge::schema::{Gvk, Schema};
 use smp_overlay::overlay::{Builder, Built};
@@ -197,7 +197,9 @@ impl Overlay {
         };
         let renderer = MessageRenderer::new(&sources, MessageFormat::Short);
         let files = LocalFiles { tree: &*tree, fetched: None };
-        let conclusion = Conclusion { sources: &sources, selection: &selection, renderer: &renderer, files };
+        let suppressions = SuppressionTrust::All;
+        let conclusion =
+            Conclusion { sources: &sources, selection: &selection, renderer: &renderer, files, suppressions };
         let report = conclusion.report(vec![found], Baselines::default());
         let reported = report.findings.iter().map(|finding| {
             let places = renderer.locations(finding).into_iter();

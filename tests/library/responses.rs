@@ -4,8 +4,8 @@ pub mod requester;
 mod requests;
 
 use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
-use kube::{Api, Error};
 use serde_json::{Value, json};
 use smp_server::TestCluster;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use smp_files::MemoryTree;
 use smp_inspect::check::{
     Baselines, CheckConfig, CheckedTarget, Conclusion, ExampleFiles, Finder, LocalFiles, RULES, Rule,
-    RuleDefault, RuleGroup, RuleSelection, check_target,
+    RuleDefault, RuleGroup, RuleSelection, SuppressionTrust, check_target,
 };
 use smp_inspect::review::{BuiltSide, CompareOptions, compare_builds};
 use smp_overlay::overlay::{BuildOptions, Builder, Histories};
@@ -34,7 +34,8 @@ fn codes_of(example: ExampleFiles) -> Vec<&'static str> {
     let findings = check_target(&checked, &selection, &ValidateOptions::default(), Arc::clone(&config));
     let renderer = MessageRenderer::new(sources, MessageFormat::Short);
     let files = LocalFiles { tree: &*tree, fetched: None };
-    let conclusion = Conclusion { sources, selection: &selection, renderer: &renderer, files };
+    let suppressions = SuppressionTrust::All;
+    let conclusion = Conclusion { sources, selection: &selection, renderer: &renderer, files, suppressions };
     let report = conclusion.report(vec![findings], Baselines::default());
     let mut codes: Vec<&str> = report.findings.iter().map(|finding| finding.code().name()).collect();
     // `vars` are deprecated; every example about them has that finding.

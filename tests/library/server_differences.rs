@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
@@ -94,7 +95,7 @@ fn send(cluster: &TestCluster, method: &str, path: &str, kind: &str, body: &Valu
     let body = if body.is_null() { String::new() } else { body.to_string() };
     let request = Request::builder().method(method).uri(path).header("content-type", kind);
     block_on(async {
-        let request = request.body(Full::from(body)).expect("a request");
+        let request = request.body(Full::<Bytes>::from(body)).expect("a request");
         let response = cluster.service().oneshot(request).await.expect("a response");
         let code = response.status().as_u16();
         let bytes = response.into_body().collect().await.expect("a body").to_bytes();

@@ -90,7 +90,7 @@ impl CompiledConstraints {
             Value::Scalar(_) => self.scalar(node, &mut |violation| found.push(violation)),
             Value::List(list) => self.list(list, &mut |violation| found.push(violation)),
             Value::Map(map) => {
-                self.size(map.len(), ("field", "fields"), &mut |violation| found.push(violation))
+                self.size(map.len(), ("field", "fields"), &mut |violation| found.push(violation));
             }
         }
         found.extend(self.enumeration(node));

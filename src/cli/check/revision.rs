@@ -22,7 +22,7 @@ pub(super) fn new_findings(
 ) -> Result<CheckReport, Failure> {
     let revisions = Revisions::open(range)?;
     render::print(revisions.warning.as_slice(), sources);
-    let trusts_new = args.trust_head;
+    let trusts_new = args.revisions.trust_head;
     let (select, build) = (&args.select, &args.target);
     let flags = TargetFlags { select, build, is_trusted: trusts_new, histories: Histories::Enabled };
     let old_sources = SourceMap::default();

@@ -1,6 +1,7 @@
 //! The HTML page of a review in a browser.
 
 use std::env;
+use std::fmt::Write as _;
 use std::process::Command;
 
 use kubectl_smp_testing::program::{run, stderr, stdout, temp_dir_from_text, write};
@@ -16,15 +17,17 @@ const HOSTILE: &str = "</script><script>window.hacked=1</script><img src=http://
 fn manifests(value: &str) -> String {
     let mut text = String::new();
     for i in 0..OBJECTS - 2 {
-        text += &format!(
+        write!(
+            text,
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: name-{i}}}\ndata: {{a: '{value} {i}', b: '{value}', c: x}}\n---\n"
-        );
+        ).expect("a string");
     }
     let (hostile, replicas) =
         (serde_json::to_string(HOSTILE).expect("JSON"), if value == "old" { 2 } else { 0 });
-    text += &format!(
+    write!(
+        text,
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {hostile}}}\ndata: {{{hostile}: {hostile}, x: {value}}}\n---\n"
-    );
+    ).expect("a string");
     text + &format!(
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec: {{replicas: {replicas}}}\n"
     )
@@ -84,8 +87,4 @@ fn page_works_in_a_browser() {
     assert_eq!(found["elements"], 2, "the data and the script of the page: {shown}");
     assert_eq!(found["requests"], serde_json::json!([]), "{shown}");
     assert_eq!((&found["dialogs"], &found["errors"]), (&0.into(), &serde_json::json!([])), "{shown}");
-    eprintln!(
-        "scroll {} expanded {} expand {} ms",
-        found["scroll"], found["scrollExpanded"], found["expandTime"]
-    );
 }

@@ -281,7 +281,7 @@ impl<'c> ApplySetRun<'c> {
         match self.cluster.block_on(record(self.cluster, parent, &self.options, resources)) {
             Ok(None) => {}
             Ok(Some(reason)) => {
-                report(ApplySetEvent::ClusterWarning(&format!("no revision was recorded: {reason}")))
+                report(ApplySetEvent::ClusterWarning(&format!("no revision was recorded: {reason}")));
             }
             Err(problem) => {
                 let text = format!("no revision was recorded: {}", problem.message());

@@ -226,9 +226,12 @@ mod tests {
         }
     }
 
+    /// A description and a change of a checkout.
+    type Change = (&'static str, fn(&Path));
+
     #[test]
     fn changes_on_disk_are_noticed() {
-        let changes: [(&str, fn(&Path)); 5] = [
+        let changes: [Change; 5] = [
             ("a changed file", |home| fs::write(home.join("a/x"), "7").expect("written")),
             ("a file that is not in the index", |home| fs::write(home.join("a/new"), "").expect("written")),
             ("a removed file", |home| fs::remove_file(home.join("a/y")).expect("removed")),

@@ -169,6 +169,17 @@ pub struct Conclusion<'c> {
     pub suppressions: SuppressionTrust<'c>,
 }
 
+/// Returns a report of the targets without findings.
+fn report_of(all: &[TargetFindings]) -> CheckReport {
+    let failed = all.iter().filter(|one| one.enabled.is_none());
+    CheckReport {
+        targets: all.len(),
+        target_names: all.iter().map(|one| one.target.clone()).collect(),
+        failed: failed.map(|one| one.target.clone()).collect(),
+        ..CheckReport::default()
+    }
+}
+
 impl Conclusion<'_> {
     /// Builds the report for all targets.
     #[must_use]
@@ -176,10 +187,7 @@ impl Conclusion<'_> {
         self.check_local_files(&mut all);
         let agreed = Agreement { unknown: self.used_by_unbuilt(&all), ..Agreement::new(&all, self.sources) };
         let unused = UsedSuppressions::new(&all);
-        let target_names: Vec<PathBuf> = all.iter().map(|one| one.target.clone()).collect();
-        let mut report = CheckReport { targets: all.len(), target_names, ..CheckReport::default() };
-        report.failed =
-            all.iter().filter(|one| one.enabled.is_none()).map(|one| one.target.clone()).collect();
+        let mut report = report_of(&all);
         all.append(&mut self.unbuilt(&all));
         let (mut suppressions, mut reported) = (Suppressions::new(self.suppressions), FxHashSet::default());
         for (number, one) in all.into_iter().enumerate() {

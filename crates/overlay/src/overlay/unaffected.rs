@@ -48,7 +48,7 @@ impl<'c> UnaffectedTargets<'c> {
     /// Returns true if the build of a target certainly reads the same in both trees.
     #[must_use]
     pub fn contains(&self, target: &Path) -> bool {
-        let found = self.new.locate(Path::new(""), target).ok().filter(|found| found.is_directory());
+        let found = self.new.locate(Path::new(""), target).ok().filter(Located::is_directory);
         let Some(directory) = found.map(Located::into_path) else { return false };
         if !self.is_same(&directory, ChangedRead::Existence) {
             return false;
@@ -120,8 +120,9 @@ impl<'c> UnaffectedTargets<'c> {
                 Value::Map(map) => open.extend(map.iter().map(|(_, value)| value)),
                 Value::List(list) => open.extend(list.iter()),
                 Value::Scalar(_) => {
-                    for path in node.scalar_text().into_iter().flat_map(|text| possible_paths(text)) {
-                        below.extend(named.directory(path)?);
+                    let text = node.scalar_text();
+                    for path in text.iter().flat_map(|text| possible_paths(text)) {
+                        named.compare(path, &mut below)?;
                     }
                 }
             }
@@ -146,14 +147,14 @@ struct Named<'n> {
 }
 
 impl Named<'_> {
-    /// Compares a path that the kustomization may read. Returns `None` if something differs, and the path of a
-    /// directory, whose kustomization is read, too.
-    fn directory(&self, path: &str) -> Option<Option<PathBuf>> {
+    /// Compares a path that the kustomization may read. Returns `None` if something differs. Adds a directory, whose
+    /// kustomization is read, too, to `below`.
+    fn compare(&self, path: &str, below: &mut Vec<PathBuf>) -> Option<()> {
         if self.is_certainly_absent(path) {
-            return Some(None);
+            return Some(());
         }
         let Ok(found) = self.of.new.locate(self.directory, Path::new(path)) else {
-            return self.of.old.locate(self.directory, Path::new(path)).is_err().then_some(None);
+            return self.of.old.locate(self.directory, Path::new(path)).is_err().then_some(());
         };
         let real = found.path();
         // A symlink may lead to something that differs.
@@ -161,8 +162,11 @@ impl Named<'_> {
             return None;
         }
         match found.kind() {
-            FileKind::Directory => Some(Some(found.into_path())),
-            FileKind::File => self.of.is_same(real, ChangedRead::Content).then_some(None),
+            FileKind::Directory => {
+                below.push(found.into_path());
+                Some(())
+            }
+            FileKind::File => self.of.is_same(real, ChangedRead::Content).then_some(()),
             FileKind::Link | FileKind::Other => None,
         }
     }

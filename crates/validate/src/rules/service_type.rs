@@ -48,7 +48,7 @@ fn fields(subject: Subject<'_>, violations: &mut RuleViolations) {
     }
     let balanced = ["loadBalancerClass", "loadBalancerSourceRanges"];
     for field in balanced.into_iter().filter(|field| name != "LoadBalancer" && has_content(subject, field)) {
-        violations.report_field(subject, field, format!("may only be used if `type` is `LoadBalancer`"));
+        violations.report_field(subject, field, "may only be used if `type` is `LoadBalancer`".to_string());
     }
     let is_external = has_content(subject, "externalTrafficPolicy") && subject.list("externalIPs").is_empty();
     if is_plain(name) && is_external {

@@ -61,7 +61,7 @@ fn check_rolling_update(subject: Subject<'_>, violations: &mut RuleViolations) {
     };
     let is_daemon_set = subject.kind() == "DaemonSet";
     let unavailable = amount("maxUnavailable").unwrap_or(1);
-    let surge = amount("maxSurge").unwrap_or(if is_daemon_set { 0 } else { 1 });
+    let surge = amount("maxSurge").unwrap_or(i64::from(!is_daemon_set));
     if unavailable == 0 && surge == 0 {
         violations.report_field(subject, "maxUnavailable", "may not be 0 if `maxSurge` is 0");
     }

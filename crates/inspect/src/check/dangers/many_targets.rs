@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         meaning: "One line changes objects in many targets.",
         remedy: "Roll the change out in steps: set it in some overlays first.",
     }),
-    name: "Many targets changed by one line",
+    title: "Many targets changed by one line",
     why: "A mistake in the line reaches all targets at the same time. The rule reports lines that change objects in 20 targets or more.",
     suppress: Some("The targets are deployed one after the other."),
     documentation: "https://kubernetes.io/docs/concepts/workloads/management/#canary-deployments",
