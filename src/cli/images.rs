@@ -29,7 +29,9 @@ pub(super) struct ImagesArgs {
     #[command(flatten)]
     select: SelectArgs,
 
-    /// List the images that change: between A and the working tree, A..B, or A...B from their merge base
+    /// List the images that change between revisions of git
+    ///
+    /// A and the working tree, A..B, or B and its merge base with A (A...B).
     #[cfg(feature = "git")]
     #[arg(long, value_name = "REV")]
     rev: Option<RevisionRange>,

@@ -16,9 +16,10 @@ use smp_text::source::SourceMap;
 /// The flag that limits a command to the targets that a change affects.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct AffectedFlag {
-    /// Only use targets that changes since a revision of git can affect: A, or A... for the merge base
+    /// Only use targets that changes since a revision can affect
     ///
-    /// The files of the working tree are compared with the revision. See `kubectl smp affected`.
+    /// The working tree is compared with the revision A of git, or for A... with its merge base with HEAD.
+    /// See `kubectl smp affected`.
     #[cfg(feature = "git")]
     #[arg(long, value_name = "REV", hide_short_help = true)]
     affected: Option<RevisionRange>,
