@@ -62,7 +62,12 @@ pub trait FileTree: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Returns true if a file or directory certainly has the content with an ID.
+    /// Returns true if git tracks files in a real directory, as far as the tree knows.
+    fn is_tracked(&self, _directory: &Path) -> bool {
+        false
+    }
+
+    /// Returns true if a file or directory certainly has the content with an ID, by its real path.
     fn has_content(&self, path: &Path, id: &ContentId) -> bool {
         self.content_id(path).as_ref() == Some(id)
     }

@@ -4,6 +4,7 @@
 //! touched are compared with a revision without reading them, as `git status` does.
 
 use std::fmt;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -158,12 +159,16 @@ impl FileTree for WorkingTree {
         DiskTree.kind(path)
     }
 
-    fn has_content(&self, path: &Path, id: &ContentId) -> bool {
-        let (Some(index), Ok(found)) = (&self.index, DiskTree.locate(Path::new(""), path)) else {
-            return false;
-        };
-        let real = found.path();
-        match found.kind() {
+    fn is_tracked(&self, directory: &Path) -> bool {
+        let path = directory.strip_prefix(&self.root).ok().and_then(slashed);
+        let (Some(index), Some(path)) = (&self.index, path) else { return false };
+        let prefix = format!("{path}/");
+        index.file.prefixed_entries_range(BStr::new(&prefix)).is_some_and(|range| !range.is_empty())
+    }
+
+    fn has_content(&self, real: &Path, id: &ContentId) -> bool {
+        let (Some(index), Ok(metadata)) = (&self.index, fs::symlink_metadata(real)) else { return false };
+        match FileKind::from(metadata.file_type()) {
             FileKind::Directory => {
                 let tree = real.strip_prefix(&self.root).ok().and_then(|path| index.tree(path));
                 tree.is_some_and(|tree| *id == ContentId::from_bytes(tree.id.as_slice()))
@@ -180,7 +185,6 @@ impl FileTree for WorkingTree {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::process::Command;
     use std::time::{Duration, SystemTime};
 
@@ -214,8 +218,9 @@ mod tests {
     fn same(home: &Path, path: &str) -> bool {
         let repository = GitRepository::discover(home).expect("a repository");
         let (revision, disk) = (repository.tree("HEAD").expect("a revision"), repository.working_tree());
-        let id = revision.content_id(&home.join(path)).expect("a path of the revision");
-        disk.has_content(&home.join(path), &id)
+        let path = repository.root().join(path);
+        let id = revision.content_id(&path).expect("a path of the revision");
+        disk.has_content(&path, &id)
     }
 
     #[test]
@@ -248,6 +253,15 @@ mod tests {
             assert!(!same(home.path(), ""), "{name}");
             assert!(same(home.path(), "b"), "{name}");
         }
+    }
+
+    #[test]
+    fn directories_with_files_of_the_index_are_tracked() {
+        let home = repository();
+        fs::create_dir(home.path().join("bc")).expect("made");
+        let disk = GitRepository::discover(home.path()).expect("a repository").working_tree();
+        let tracked = ["a", "b", "b/c", "bc", "none"].map(|path| disk.is_tracked(&disk.root.join(path)));
+        assert_eq!(tracked, [true, true, true, false, false]);
     }
 
     #[test]

@@ -347,7 +347,9 @@ impl Root {
         if self.checkout.as_ref().is_some_and(|checkout| !path.starts_with(&checkout.clone_dir)) {
             return Ok(None);
         }
-        let found = match self.directory.locate(path) {
+        // A relative path is located without resolving the directory again.
+        let below = path.strip_prefix(self.path()).unwrap_or(path);
+        let found = match self.directory.locate(below) {
             Ok(found) if found.is_directory() => found,
             Err(error) if is_outside_error(&error) => {
                 return Err(self.outside_repository_error(&self.reader.shown(path)));

@@ -3,6 +3,7 @@
 //! Must not know how targets are built. It reads kustomizations only for their kind and for the directories they
 //! use.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -78,8 +79,8 @@ impl TargetSearch {
         skip: SkipDirectory<'_>,
     ) -> Result<Vec<PathBuf>> {
         let top = self.reader.open(directory)?;
-        let (ignored, found) = (self.ignored(&top), FoundTargets::default());
-        let mut walk = SearchWalk { search: self, selected, skip, ignored, found };
+        let (ignored, found) = (OnceCell::new(), FoundTargets::default());
+        let mut walk = SearchWalk { search: self, selected, skip, top: top.clone(), ignored, found };
         walk.visit(&top, Above::Nothing)?;
         let FoundTargets { targets, used } = walk.found;
         let is_selected = |path: &&PathBuf| selected == TargetSelection::All || !used.contains(*path);
@@ -139,7 +140,9 @@ struct SearchWalk<'s> {
     search: &'s TargetSearch,
     selected: TargetSelection,
     skip: SkipDirectory<'s>,
-    ignored: BTreeSet<PathBuf>,
+    top: Root,
+    /// The ignored paths, which are only listed if there is a directory that git does not track.
+    ignored: OnceCell<BTreeSet<PathBuf>>,
     found: FoundTargets,
 }
 
@@ -160,13 +163,17 @@ impl SearchWalk<'_> {
         self.below(root, &entries).try_for_each(|below| self.visit(&below?, above))
     }
 
+    fn is_ignored(&self, directory: &Path) -> bool {
+        let ignored = || self.ignored.get_or_init(|| self.search.ignored(&self.top));
+        !self.search.reader.tree().is_tracked(directory) && ignored().contains(directory)
+    }
+
     /// Returns the directories to search in a directory.
     fn below(&self, root: &Root, entries: &[DirectoryEntry]) -> impl Iterator<Item = Result<Root>> + use<> {
         let directories = entries.iter().filter(|entry| entry.kind == FileKind::Directory);
         let below = directories.filter_map(|entry| {
             let (name, path) = (entry.name.to_string_lossy(), root.path().join(&entry.name));
-            let is_skipped =
-                name.starts_with('.') || SKIPPED.contains(&&*name) || self.ignored.contains(&path);
+            let is_skipped = name.starts_with('.') || SKIPPED.contains(&&*name) || self.is_ignored(&path);
             if is_skipped { None } else { root.open_directory(&path).transpose() }
         });
         below.collect::<Vec<_>>().into_iter()
