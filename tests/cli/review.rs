@@ -587,6 +587,40 @@ mod revisions {
     }
 
     #[test]
+    fn submodules_are_reported_and_the_rest_is_compared() {
+        let (home, module) = (repository(), repository());
+        let script = format!(
+            "git -c protocol.file.allow=always submodule add -q '{}' vendor 2>&1 && git -c user.name=a -c user.email=a@example.com commit -qm x",
+            module.path().display()
+        );
+        assert!(
+            Command::new("sh")
+                .args(["-c", &script])
+                .current_dir(home.path())
+                .status()
+                .expect("git runs")
+                .success()
+        );
+        edit(home.path(), "own/kustomization.yaml", "x=1", "x=2");
+        let output = run(home.path(), &["diff", "--rev", "HEAD", "-R", "-o", "paths"]);
+        assert!(stdout(&output).contains("data.x") && output.status.code() == Some(1), "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains("5 targets in git submodules are not compared"),
+            "{}",
+            stderr(&output)
+        );
+        edit(home.path(), "a/kustomization.yaml", "../base", "../vendor/base");
+        commit(home.path());
+        let output = run(home.path(), &["diff", "--rev", "HEAD~1..HEAD", "-R"]);
+        assert!(
+            stdout(&output).contains("a: fails now") && stdout(&output).contains("configmap/own"),
+            "{}",
+            stdout(&output)
+        );
+        assert!(stderr(&output).contains("it is in a git submodule"), "{}", stderr(&output));
+    }
+
+    #[test]
     fn lfs_pointers_are_reported() {
         let home = repository();
         let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 10\n";

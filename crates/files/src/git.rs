@@ -171,7 +171,9 @@ struct GitEntry {
 impl GitEntry {
     fn file_kind(&self) -> FileKind {
         match self.kind {
-            EntryKind::Tree | EntryKind::Commit => FileKind::Directory,
+            EntryKind::Tree => FileKind::Directory,
+            // A submodule: its files are in another repository.
+            EntryKind::Commit => FileKind::Other,
             EntryKind::Blob | EntryKind::BlobExecutable => FileKind::File,
             EntryKind::Link => FileKind::Link,
         }
@@ -219,7 +221,8 @@ impl GitObject {
         match self {
             Self::File(_) => FileKind::File,
             Self::Link(_) => FileKind::Link,
-            Self::Above | Self::Directory(_) | Self::Submodule => FileKind::Directory,
+            Self::Above | Self::Directory(_) => FileKind::Directory,
+            Self::Submodule => FileKind::Other,
         }
     }
 }
@@ -269,7 +272,8 @@ impl GitTree {
                 found.map(|i| GitObject::from_entry(&entries[i])).map_err(|_| ErrorKind::NotFound.into())
             }
             GitObject::Submodule => {
-                Err(io::Error::other("it is in a git submodule, whose files are not part of the revision"))
+                let message = "it is in a git submodule, whose files are not part of the revision";
+                Err(io::Error::new(ErrorKind::Unsupported, message))
             }
             GitObject::File(_) | GitObject::Link(_) => Err(ErrorKind::NotADirectory.into()),
             GitObject::Above => Err(ErrorKind::NotFound.into()),

@@ -8,13 +8,13 @@ use rayon::prelude::*;
 
 use super::revisions::Revisions;
 use super::target_pair::TargetPair;
-use crate::cli::Failure;
 use crate::cli::select::{SelectArgs, Selection};
 use crate::cli::target::TargetArgs;
+use crate::cli::{Failure, render};
 use smp_files::{DiskTree, FileTree, TreeChanges};
 use smp_overlay::overlay::{BuildOptions, Builder, Histories, SkipDirectory, UnaffectedTargets};
 use smp_overlay::schema_chain::SchemaChoice;
-use smp_text::diagnostic::Code;
+use smp_text::diagnostic::{Code, Diagnostic, counted};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 
 /// The flags that select and build targets.
@@ -86,7 +86,7 @@ pub(super) fn pairs(
     sources: &SourceMap,
 ) -> Result<Vec<TargetPair>, Failure> {
     let mut pairs: BTreeMap<PathBuf, TargetPair> = BTreeMap::new();
-    for target in flags.targets(&revisions.new, &|_| false, sources)? {
+    for target in new_targets(flags, revisions, sources)? {
         pairs.insert(target.clone(), TargetPair { shown: target.clone(), old: None, new: Some(target) });
     }
     // The targets in an equal directory are known from the new revision.
@@ -110,6 +110,27 @@ pub(super) fn pairs(
         return Ok(found.targets.into_iter().map(pair).collect());
     }
     Ok(pairs.into_values().collect())
+}
+
+/// Returns the targets of the new revision, except for those in git submodules, which are not part of a revision.
+fn new_targets(
+    flags: &TargetFlags<'_>,
+    revisions: &Revisions,
+    sources: &SourceMap,
+) -> Result<Vec<PathBuf>, Failure> {
+    let mut targets = flags.targets(&revisions.new, &|_| false, sources)?;
+    if !revisions.has_submodules() {
+        return Ok(targets);
+    }
+    let all = targets.len();
+    targets.retain(|target| !revisions.is_in_submodule(target));
+    if targets.len() < all {
+        let message =
+            format!("{} in git submodules are not compared", counted(all - targets.len(), "target"));
+        let help = "run the command in the submodule";
+        render::print(&[Diagnostic::warning(Code::Io, message).help(help)], sources);
+    }
+    Ok(targets)
 }
 
 /// Removes the targets that certainly read the same in both revisions.

@@ -1,10 +1,11 @@
 //! Revisions of git as trees of files.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use smp_files::{DiskTree, FileTree, GitRepository};
+use smp_files::{DiskTree, FileKind, FileTree, GitRepository};
 use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};
 
 /// The revisions to compare.
@@ -92,6 +93,19 @@ impl Revisions {
         let old = Arc::new(repository.tree(old)?);
         let root = repository.root().to_path_buf();
         Ok(Self { old, new: Arc::new(repository.working_tree()), warning, root })
+    }
+
+    /// Returns true if the old revision has git submodules.
+    pub(super) fn has_submodules(&self) -> bool {
+        self.old.contains(&self.root.join(".gitmodules"))
+    }
+
+    /// Returns true for a path that is a git submodule of the old revision, or in one.
+    pub(super) fn is_in_submodule(&self, path: &Path) -> bool {
+        match self.old.locate(Path::new(""), path) {
+            Ok(found) => found.kind() == FileKind::Other,
+            Err(error) => error.kind() == ErrorKind::Unsupported,
+        }
     }
 
     /// Returns true for a path in the repository, on disk or not.
