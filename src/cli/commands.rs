@@ -140,9 +140,10 @@ pub(super) enum Command {
     /// Pin remote references in a lock file
     ///
     /// Ignores an existing lock file, builds the targets, and records the commit of each branch and tag
-    /// and the checksum of each remote file that they use. The lock file of a target is the nearest smp.lock in its directory
-    /// and the parent directories. If there is none, it is created in the directory of the target. A
-    /// lock file is written from scratch: name all targets that share it in one command.
+    /// and the checksum of each remote file that they use. The lock file of a target is the nearest
+    /// smp.lock in its directory and the parent directories. If there is none, it is created in the
+    /// directory of the target. A lock file is written from scratch: name all targets that share it in
+    /// one command.
     Lock(lock::LockCommand),
     /// Inspect and clear the cache
     Cache(cache::CacheCommand),

@@ -180,7 +180,8 @@ impl ObjectArgs {
     }
 }
 
-/// Reads a dump of live objects. Prints a note if none of them has managed fields, which kubectl omits by default.
+/// Reads a dump of live objects. Prints a note if none of them has managed fields, which kubectl
+/// omits by default.
 pub(super) fn read_dump(
     paths: &[PathBuf],
     offline: bool,

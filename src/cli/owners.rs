@@ -141,7 +141,8 @@ impl OwnersArgs {
     }
 }
 
-/// Fails if the lists of an object have unknown types: a manager would then apply the entries of others, too.
+/// Fails if the lists of an object have unknown types: a manager would then apply the entries of
+/// others, too.
 fn check_kind(live: &Value, schema: &Schema) -> Result<(), Diagnostic> {
     match Gvk::from_object(live) {
         Some(gvk) if schema.kind(&gvk).is_none() => {
@@ -188,7 +189,8 @@ fn owners_json(object: &Value, managed: &ManagedFields) -> Value {
     })
 }
 
-/// Prints the requests: applied objects as manifests, and patches as JSON, each with the command that sends it.
+/// Prints the requests: applied objects as manifests, and patches as JSON, each with the command
+/// that sends it.
 fn print_steps(live: &Value, steps: &[OwnershipStep], format: ReportFormat) -> Result<(), Failure> {
     if format == ReportFormat::Json {
         let step = |step: &OwnershipStep| match step {

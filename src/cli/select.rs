@@ -142,8 +142,8 @@ impl SelectArgs {
         self.select_except((tree, &|_| false), named, bases, sources)
     }
 
-    /// Returns the targets as [`SelectArgs::select_in`]. With `--recursive`, directories with a kustomization are
-    /// skipped if the function returns true for their real path.
+    /// Returns the targets as [`SelectArgs::select_in`]. With `--recursive`, directories with a
+    /// kustomization are skipped if the function returns true for their real path.
     ///
     /// # Errors
     /// As [`SelectArgs::select`].

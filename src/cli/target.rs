@@ -321,8 +321,8 @@ impl TargetArgs {
     }
 
     /// Creates a builder for comparisons: resources record the origin of their values, and the cluster
-    /// is not used. `change` changes the options of the build. The file of `--schema` is read from `settings`, if it
-    /// is given, or else from the tree of the build.
+    /// is not used. `change` changes the options of the build. The file of `--schema` is read from
+    /// `settings`, if it is given, or else from the tree of the build.
     ///
     /// # Errors
     /// As [`TargetArgs::builder`].

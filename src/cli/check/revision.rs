@@ -6,15 +6,17 @@ use std::sync::Arc;
 use super::super::review::{RevisionRange, Revisions, TargetFlags};
 use super::super::select::Selection;
 use super::super::{Failure, render};
-use super::{CheckArgs, CheckRun};
+use super::args::CheckArgs;
+use super::check_run::CheckRun;
 use smp_inspect::check::{Baseline, BaselineHome, Baselines, CheckReport, KnownComments, SuppressionTrust};
 use smp_overlay::overlay::Histories;
 use smp_text::source::SourceMap;
 
 /// Checks both revisions, and returns the findings that only the new one has.
 ///
-/// A change must not be able to hide its own findings. So the settings are those of the old revision, and comments
-/// count only if it has them, unless the new revision is trusted. Findings that the old revision suppresses are known.
+/// A change must not be able to hide its own findings. So the settings are those of the old
+/// revision, and comments count only if it has them, unless the new revision is trusted. Findings
+/// that the old revision suppresses are known.
 pub(super) fn new_findings(
     args: &CheckArgs,
     range: &RevisionRange,

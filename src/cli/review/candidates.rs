@@ -29,8 +29,8 @@ pub(in crate::cli) struct TargetFlags<'a> {
 }
 
 impl TargetFlags<'_> {
-    /// Creates a builder of a revision. A schema that `--schema` names is that of the old revision, unless the new one
-    /// is trusted.
+    /// Creates a builder of a revision. A schema that `--schema` names is that of the old revision,
+    /// unless the new one is trusted.
     pub(in crate::cli) fn builder(
         &self,
         revisions: &Revisions,
@@ -112,7 +112,8 @@ pub(super) fn pairs(
     Ok(pairs.into_values().collect())
 }
 
-/// Returns the targets of the new revision, except for those in git submodules, which are not part of a revision.
+/// Returns the targets of the new revision, except for those in git submodules, which are not part
+/// of a revision.
 fn new_targets(
     flags: &TargetFlags<'_>,
     revisions: &Revisions,

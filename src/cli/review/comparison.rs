@@ -179,8 +179,8 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// Builds and compares all targets. Also returns the warnings of the new side. With configurations, the noise that
-    /// they list is ignored.
+    /// Builds and compares all targets. Also returns the warnings of the new side. With configurations,
+    /// the noise that they list is ignored.
     ///
     /// # Errors
     /// A configuration is invalid.

@@ -28,7 +28,8 @@ pub(in crate::cli) struct RevisionSides {
     pub(super) unaffected: usize,
 }
 
-/// A target that is affected by a change: its build reads something that differs, or it is only in one revision.
+/// A target that is affected by a change: its build reads something that differs, or it is only in
+/// one revision.
 pub(in crate::cli) struct AffectedTarget {
     /// The build of the new revision; none if the target is not in it.
     pub(in crate::cli) new: Option<Result<BuiltTarget>>,
@@ -67,8 +68,8 @@ impl RevisionSides {
 
     /// Builds the new revision of a target, unless nothing that the build reads differs.
     ///
-    /// The build of a target only depends on what it reads. If everything that the new build read is the same in the
-    /// old revision, the old build would read the same and have the same output.
+    /// The build of a target only depends on what it reads. If everything that the new build read is
+    /// the same in the old revision, the old build would read the same and have the same output.
     pub(in crate::cli) fn affected(&self, pair: &TargetPair) -> Option<AffectedTarget> {
         let (Some(_), Some(target)) = (&pair.old, &pair.new) else {
             let new = pair.new.as_deref().map(|target| self.new.build(target));

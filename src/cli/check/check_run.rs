@@ -1,0 +1,123 @@
+//! Runs the rules on targets in a tree of files.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::super::configs::Configs;
+use super::super::select::{Selection, is_stream};
+use super::super::validation::{KubernetesVersion, read_policies, with_policies};
+use super::super::{Failure, render};
+use super::args::CheckArgs;
+use smp_files::{DiskTree, FileTree, Located};
+use smp_inspect::check::{
+    CheckedTarget, Conclusion, LocalFiles, PlainObjects, RuleSelection, SuppressionTrust, TargetFindings,
+    check_target, report_duplicates,
+};
+use smp_overlay::overlay::Builder;
+use smp_text::diagnostic::{Diagnostic, Result};
+use smp_text::source::SourceMap;
+use smp_text::yaml::Node;
+use smp_validate::ValidateOptions;
+
+/// A check of the targets in a tree of files.
+pub(super) struct CheckRun<'c> {
+    pub(super) args: &'c CheckArgs,
+    pub(super) builder: &'c Builder,
+    pub(super) tree: Arc<dyn FileTree>,
+    /// The files that configurations are read from.
+    pub(super) configurations: Arc<dyn FileTree>,
+    pub(super) sources: &'c SourceMap,
+}
+
+impl CheckRun<'_> {
+    fn selected(&self) -> std::result::Result<RuleSelection, Failure> {
+        let names = [&self.args.rules, &self.args.ignore];
+        let [select, ignore] = names.map(|names| names.iter().map(String::as_str));
+        RuleSelection::new(select, ignore).map_err(|problem| usage(&problem))
+    }
+
+    /// Runs the rules on all targets.
+    pub(super) fn find(&self, selection: &Selection) -> std::result::Result<Vec<TargetFindings>, Failure> {
+        let Self { args, builder, sources, .. } = *self;
+        let options = KubernetesVersion::options(args.kubernetes_version);
+        let policies = args.policies.as_deref().map(|path| read_policies(path, sources)).transpose();
+        let policies = policies.map_err(Failure::UsageAt)?.unwrap_or_default();
+        let configs = Configs::new(Arc::clone(&self.configurations), sources);
+        let checker = Checker { builder, selected: &self.selected()?, sources, options, policies, configs };
+        let checked = selection.targets.par_iter().map(|target| checker.check(selection, target));
+        let checked: Vec<CheckedOne> = checked.collect::<Result<_>>().map_err(Failure::UsageAt)?;
+        let (mut found, objects): (Vec<TargetFindings>, Vec<PlainObjects>) = checked.into_iter().unzip();
+        report_duplicates(&mut found, &objects, sources);
+        Ok(found)
+    }
+
+    /// Combines the findings of all targets.
+    pub(super) fn conclude<T>(
+        &self,
+        suppressions: SuppressionTrust<'_>,
+        report: impl FnOnce(&Conclusion<'_>) -> Result<T>,
+    ) -> std::result::Result<T, Failure> {
+        let renderer = render::location_renderer(self.sources);
+        let cache = self.builder.cache_directory();
+        let fetched = cache.and_then(|cache| DiskTree.locate(Path::new(""), cache).ok());
+        let files = LocalFiles { tree: &*self.tree, fetched: fetched.as_ref().map(Located::path) };
+        let (sources, selection, renderer) = (self.sources, &self.selected()?, &renderer);
+        Ok(report(&Conclusion { sources, selection, renderer, files, suppressions })?)
+    }
+}
+
+/// Converts a problem with the value of a flag to a usage error.
+fn usage(problem: &Diagnostic) -> Failure {
+    match problem.help_text() {
+        Some(help) => Failure::Usage(format!("{}: {help}", problem.message())),
+        None => Failure::Usage(problem.message().to_string()),
+    }
+}
+
+/// The findings in a target, and its objects if the target consists only of manifests.
+type CheckedOne = (TargetFindings, PlainObjects);
+
+/// Checks targets, each with its nearest configuration.
+struct Checker<'c> {
+    builder: &'c Builder,
+    selected: &'c RuleSelection,
+    sources: &'c SourceMap,
+    options: ValidateOptions,
+    /// Manifests with admission policies in addition to those of the build.
+    policies: Vec<Node>,
+    configs: Configs<'c>,
+}
+
+impl Checker<'_> {
+    fn check(&self, selection: &Selection, target: &Path) -> Result<CheckedOne> {
+        let config = self.configs.of(target)?;
+        let failed = |problem: &Diagnostic| {
+            (TargetFindings::from_failure(target, problem, Arc::clone(&config)), PlainObjects::default())
+        };
+        // Manifests without a base are checked as they are.
+        let (mut built, plain) = match selection.manifests(self.builder, target) {
+            Ok(Some(built)) => {
+                let plain = PlainObjects::new(&built.resources);
+                (built, plain)
+            }
+            Ok(None) => match selection.build(self.builder, target) {
+                Ok(built) => (built, PlainObjects::default()),
+                Err(problem) => return Ok(failed(&problem)),
+            },
+            Err(problem) => return Ok(failed(&problem)),
+        };
+        let directory = if is_stream(target) { Path::new(".") } else { target };
+        let schema = match self.builder.schema_for(directory, &built.resources) {
+            Ok(schema) => schema.into_value(&mut built.warnings),
+            Err(problem) => return Ok(failed(&problem)),
+        };
+        let rules = config.rules.clone().overridden_by(self.selected);
+        let (built, schema) = (&built, schema.as_ref());
+        let checked = CheckedTarget::new(target, built, schema, self.sources, &config.external);
+        let objects: Vec<_> = built.resources.iter().collect();
+        let options = with_policies(&self.options, &objects, &self.policies);
+        Ok((check_target(&checked, &rules, &options, Arc::clone(&config)), plain))
+    }
+}
