@@ -4,6 +4,7 @@
 //! second file. An exit status of 0 means a clean merge, 1 to 128 a merge with conflicts, and 129
 //! or more a failed merge.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -24,6 +25,9 @@ use smp_text::yaml::decode;
 /// The exit status of a failed merge.
 const MERGE_FAILED: u8 = 129;
 
+/// The exit status of an invalid command line.
+const INVALID_USAGE: u8 = 2;
+
 /// The options of the driver.
 pub(super) struct DriverOptions<'o> {
     pub schema: &'o SchemaArgs,
@@ -43,6 +47,13 @@ struct DriverVersions<'v> {
 struct DriverResult {
     content: Vec<u8>,
     conflicts: usize,
+}
+
+/// Returns the exit status of a command line. An invalid one of the driver has the status of a failed
+/// merge, too: to git, the usual status would be a merge with conflicts.
+pub(super) fn final_status(words: &[OsString], status: ExitCode) -> ExitCode {
+    let is_driver = words.iter().any(|word| word == "--git-driver");
+    if is_driver && status == ExitCode::from(INVALID_USAGE) { ExitCode::from(MERGE_FAILED) } else { status }
 }
 
 /// Merges the files that git passes into the second one.

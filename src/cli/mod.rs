@@ -96,7 +96,7 @@ use smp_text::source::SourceMap;
 /// statuses.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let words = kustomize::expand_name(args);
-    let status = run_words(&words);
+    let status = git_driver::final_status(&words, run_words(&words));
     let is_failure = status != ExitCode::SUCCESS;
     // kustomize has no other status for an invalid command line.
     if is_failure && kustomize::is_kustomize(&words) { ExitCode::FAILURE } else { status }

@@ -18,7 +18,7 @@ replacements:
     let home = temp_dir(&[("app/kustomization.yaml", kustomization), ("app/a.yaml", DEPLOYMENT)]);
     let reported = rejected(home.path(), &["build", "app"]);
     insta::assert_snapshot!(reported, @r#"
-    error[no-match]: the target field does not exist
+    error[no-match]: no entry of `spec.template.spec.containers` has `name: wbe`
      --> app/kustomization.yaml:6:18
       |
     6 |     fieldPaths: ["spec.template.spec.containers.[name=wbe].image"]
