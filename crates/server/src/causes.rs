@@ -15,7 +15,7 @@ const PERCENT: &str = "a valid percent string must be a numeric string followed 
 const REQUIRED: &[(&str, &str)] = &[
     ("the container has no image", ""),
     ("a name is required if there are several ports", ""),
-    ("`name` is required", ""),
+    ("is required", ""),
     ("a role name is required and must not contain `/` or `%`", ""),
     ("at least one access mode is required", "at least 1 access mode is required"),
     ("a storage request is required", ""),
@@ -25,11 +25,11 @@ const REQUIRED: &[(&str, &str)] = &[
 /// Our texts about invalid values, and those of the server.
 const INVALID: &[(&str, &str)] = &[
     ("must be a port between 1 and 65535", "must be between 1 and 65535, inclusive"),
-    ("this must be an address of type `addressType`", IP_ADDRESS),
-    ("this must be a number or a percentage such as `25%`", PERCENT),
+    ("must be an address of type `addressType`", IP_ADDRESS),
+    ("must be a number or a percentage such as `25%`", PERCENT),
     ("must be greater than 0", "must be greater than zero"),
     (
-        "this must be `Pod`, `Container`, `PersistentVolumeClaim`or a qualified name such as `example.com/Image`",
+        "must be `Pod`, `Container`, `PersistentVolumeClaim`or a qualified name such as `example.com/Image`",
         "must be a standard limit type or fully qualified",
     ),
 ];
@@ -59,7 +59,7 @@ fn of_one(violation: &Violation, object: &Value, is_custom: bool) -> Vec<Cause> 
     let field = violation.path.to_string();
     let pointer = format!("/{}", field.replace(['.', '['], "/").replace(']', ""));
     let found = object.pointer(&pointer).cloned().unwrap_or_default();
-    let message = violation.message.as_str();
+    let message = condition(&violation.message);
     if let Some(causes) = special(violation, object, &field, &found) {
         return causes;
     }
@@ -83,9 +83,21 @@ fn of_one(violation: &Violation, object: &Value, is_custom: bool) -> Vec<Cause> 
     vec![Cause::new(reason, &field, format!("{start} value: {shown}{message}"))]
 }
 
+/// Returns a message without its subject, which the server names by the path.
+fn condition(message: &str) -> &str {
+    const VERBS: [&str; 5] = ["must ", "may ", "is ", "requires ", "cannot "];
+    let is_named = message.starts_with('`') || message.starts_with("the entry of `");
+    let rest = if is_named {
+        message.split_once("` ").map(|(_, rest)| rest)
+    } else {
+        message.strip_prefix("the object ")
+    };
+    rest.filter(|rest| VERBS.iter().any(|verb| rest.starts_with(verb))).unwrap_or(message)
+}
+
 /// Returns the causes of a violation whose field, reason or value the server reports in another way.
 fn special(violation: &Violation, object: &Value, field: &str, found: &Value) -> Option<Vec<Cause>> {
-    let message = violation.message.as_str();
+    let message = condition(&violation.message);
     let kind = object["kind"].as_str().unwrap_or_default();
     Some(match (violation.rule.code(), kind) {
         ("label-value", _) => vec![Cause::invalid(field.rsplit_once('.')?.0, found, LABEL_VALUE)],
@@ -110,14 +122,14 @@ fn special(violation: &Violation, object: &Value, field: &str, found: &Value) ->
             vec![Cause::required(field, "must be set and greater than 0")]
         }
         // The schema reports these, too.
-        ("access-modes", _) if message.starts_with("this must be") => Vec::new(),
+        ("access-modes", _) if message.starts_with("must be") => Vec::new(),
         ("enum", "EndpointSlice") if field == "addressType" && *found == "" => {
             vec![Cause::required(field, "")]
         }
         ("role-ref" | "subject", _) if field.ends_with("kind") => {
             vec![unsupported(field, found, &quoted(message)?)]
         }
-        ("enum", _) if message.starts_with("this must be one of") => {
+        ("enum", _) if message.starts_with("must be one of") => {
             vec![unsupported(&server_field(field), found, &quoted(message)?)]
         }
         (_, "Service") => return of_service(object, field, found, message),
@@ -133,7 +145,7 @@ fn of_service(object: &Value, field: &str, found: &Value, message: &str) -> Opti
         "duplicate port name" => {
             vec![Cause::new("FieldValueDuplicate", field, format!("Duplicate value: {found}"))]
         }
-        _ if field == "spec.clusterIP" && message.starts_with("this must be an IP address") => {
+        _ if field == "spec.clusterIP" && message.starts_with("must be an IP address") => {
             vec![Cause::invalid("spec.clusterIPs[0]", found, IP_ADDRESS)]
         }
         // The target port is that of the Service by default.
@@ -150,8 +162,9 @@ fn of_service(object: &Value, field: &str, found: &Value, message: &str) -> Opti
 
 fn of_ingress(field: &str, found: &Value, message: &str) -> Option<Vec<Cause>> {
     Some(match message {
-        "either `defaultBackend` or `rules` must be specified" => {
-            vec![Cause::invalid(field, &Value::Null, message)]
+        "must have `defaultBackend` or `rules`" => {
+            let why = "either `defaultBackend` or `rules` must be specified";
+            vec![Cause::invalid(field, &Value::Null, why)]
         }
         "must specify exactly one of `name` and `number`" => {
             let backend = field.strip_suffix(".service.port")?;
@@ -167,9 +180,9 @@ fn of_ingress(field: &str, found: &Value, message: &str) -> Option<Vec<Cause>> {
 
 /// Returns the server's text about a number that is too small or too large.
 fn limit(field: &str, message: &str, is_custom: bool) -> Option<String> {
-    let (bound, limit) = match message.strip_prefix("this must be at least ") {
+    let (bound, limit) = match message.strip_prefix("must be at least ") {
         Some(least) => ("greater than or equal to", least),
-        None => ("less than or equal to", message.strip_prefix("this must be at most ")?),
+        None => ("less than or equal to", message.strip_prefix("must be at most ")?),
     };
     let limit: i64 = limit.parse().ok()?;
     Some(if is_custom {
@@ -221,12 +234,14 @@ fn wrong_type(field: &str, found: &Value, message: &str) -> Cause {
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     };
-    let wanted =
-        message.split_once("must be a").map_or("", |(_, rest)| rest.split(',').next().unwrap_or_default());
-    let wanted = match wanted.trim_start_matches('n').trim() {
-        "list" => "array",
-        "map" => "object",
-        other => other,
+    let words = message.split(',').next().unwrap_or_default();
+    let wanted = match words.strip_prefix("must be ").unwrap_or_default() {
+        "a list" => "array",
+        "a map" => "object",
+        "an integer" => "integer",
+        "a number" => "number",
+        "a string" => "string",
+        _ => "boolean",
     };
     let why = format!("Invalid value: {is:?}: {field} in body must be of type {wanted}: {is:?}");
     Cause::new("FieldValueTypeInvalid", field, why)
@@ -268,6 +283,66 @@ pub(crate) fn scale_target(object: &Value, old: Option<&Value>) -> Option<Cause>
 mod tests {
     use super::*;
 
+    /// The texts depend on those of the rules, so that each row has to be rejected by a rule.
+    #[test]
+    #[expect(clippy::too_many_lines, reason = "a table")]
+    fn messages_are_those_of_the_server() {
+        let container = |field: &str, value: Value| {
+            let mut container = json!({"name": "a", "image": "a:1"});
+            container[field] = value;
+            json!({"restartPolicy": "Always", "containers": [container]})
+        };
+        let pod = |spec: Value| ("v1", "Pod", "spec", spec);
+        let job = json!({"template": {"spec": {"restartPolicy": "x", "containers": [{"name": "a", "image": "a:1"}]}}});
+        let port = |port: i64| json!({"ports": [{"port": port, "targetPort": 1, "protocol": "TCP"}]});
+        let service = |spec: Value| ("v1", "Service", "spec", spec);
+        let role = |kind: &str| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": "a"});
+        let rows = [
+            (pod(container("image", Value::Null)), "spec.containers[0].image: Required value"),
+            (
+                pod(container("ports", json!([{"containerPort": 0}]))),
+                "spec.containers[0].ports[0].containerPort: Required value",
+            ),
+            (
+                pod(container("imagePullPolicy", "x".into())),
+                r#"spec.containers[0].imagePullPolicy: Unsupported value: "x": supported values: "Always", "IfNotPresent", "Never""#,
+            ),
+            (
+                ("batch/v1", "Job", "spec", job),
+                r#"spec.template.spec.restartPolicy: Unsupported value: "x": supported values: "OnFailure", "Never""#,
+            ),
+            (service(port(70_000)), "spec.ports[0].port: Invalid value: 70000: must be between 1 and 65535, inclusive"),
+            (
+                service(json!({"clusterIP": "x", "ports": [{"port": 1}]})),
+                r#"spec.clusterIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"#,
+            ),
+            (
+                ("networking.k8s.io/v1", "Ingress", "spec", json!({})),
+                "spec: Invalid value: null: either `defaultBackend` or `rules` must be specified",
+            ),
+            (
+                ("rbac.authorization.k8s.io/v1", "RoleBinding", "roleRef", role("x")),
+                r#"roleRef.kind: Unsupported value: "x": supported values: "Role", "ClusterRole""#,
+            ),
+            (
+                ("policy/v1", "PodDisruptionBudget", "spec", json!({"minAvailable": "x"})),
+                r#"spec.minAvailable: Invalid value: "x": a valid percent string must be"#,
+            ),
+            (
+                ("autoscaling/v2", "HorizontalPodAutoscaler", "spec", json!({
+                    "maxReplicas": 0, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}})),
+                "spec.maxReplicas: Required value: must be set and greater than 0",
+            ),
+        ];
+        let cluster = crate::TestCluster::new();
+        for ((api_version, kind, field, value), text) in rows {
+            let mut object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}});
+            object[field] = value;
+            let error = cluster.create(object).expect_err("rejected");
+            assert!(error.message().contains(text), "{}", error.message());
+        }
+    }
+
     #[test]
     fn schedules_are_rejected_as_by_the_server() {
         assert_eq!(schedule("x").as_deref(), Some("expected exactly 5 fields, found 1: [x]"));
@@ -277,10 +352,10 @@ mod tests {
 
     #[test]
     fn types_are_named_as_in_schemas() {
-        let cause = wrong_type("spec.size", &json!("x"), "this must be an integer, but is a string");
+        let cause = wrong_type("spec.size", &json!("x"), "must be an integer, but is a string");
         let text = r#"Invalid value: "string": spec.size in body must be of type integer: "string""#;
         assert_eq!(cause.message, text);
-        let cause = wrong_type("spec.parts", &json!(7), "this must be a list, but is an integer");
+        let cause = wrong_type("spec.parts", &json!(7), "must be a list, but is an integer");
         assert!(cause.message.contains("of type array"), "{}", cause.message);
     }
 }
