@@ -37,7 +37,7 @@ fn sources() -> BTreeMap<PathBuf, String> {
     fn walk(directory: &Path, files: &mut BTreeMap<PathBuf, String>) {
         for entry in fs::read_dir(directory).expect("a directory") {
             let path = entry.expect("an entry").path();
-            if path.is_dir() {
+            if path.is_dir() && !path.ends_with("benches") {
                 walk(&path, files);
             } else if path.extension().is_some_and(|extension| extension == "rs")
                 && !path.ends_with("tests.rs")
@@ -60,12 +60,12 @@ fn sources() -> BTreeMap<PathBuf, String> {
 const LIMITS: &[(&str, &str, &str)] = &[
     ("nested directories (bases, components, plugins)", "overlay/overlay/load_tree.rs", "MAX_NESTING"),
     (
-        "directories of a build (a directory counts once for each path that leads to it)",
+        "directories of a build; a base that two overlays of the build use counts twice",
         "overlay/overlay/build/nesting.rs",
         "MAX_DIRECTORIES",
     ),
     (
-        "total size of manifests in shared directories, counted each time they are used",
+        "manifests in directories that a build uses more than once, in total, counted per use",
         "overlay/overlay/build/nesting.rs",
         "MAX_REPEATED",
     ),
@@ -73,10 +73,18 @@ const LIMITS: &[(&str, &str, &str)] = &[
     ("levels created by patches and replacements", "text/yaml/print_error.rs", "MAX_DEPTH"),
     ("nested inline values of a chart", "overlay/overlay/helm/values.rs", "MAX_DEPTH"),
     ("segments of a field path", "overlay/transform/value_path/parts.rs", "MAX_PARTS"),
-    ("names in a path of a transformer configuration", "overlay/transform/field_spec/path.rs", "MAX_NAMES"),
+    (
+        "segments of a `path` in a transformer configuration",
+        "overlay/transform/field_spec/path.rs",
+        "MAX_NAMES",
+    ),
     ("memory for anchors and aliases of a document", "text/yaml/parse/builder.rs", "MAX_COPIED"),
     ("memory for anchors and aliases of a document", "text/yaml/parse/builder.rs", "MAX_COPIED_FOR_BYTE"),
-    ("copies into resources, per target", "overlay/resource/copied.rs", "MAX_COPIED"),
+    (
+        "text that transformers, replacements and generators write into resources, per target (see below)",
+        "overlay/resource/copied.rs",
+        "MAX_COPIED",
+    ),
     ("copies by a JSON patch", "merge/patch/json_patch/operation.rs", "MAX_COPIED"),
     ("an input file, or standard input", "files/tree.rs", "MAX_FILE_SIZE"),
     ("output of helm, a function or git", "overlay/overlay/process.rs", "MAX_OUTPUT"),

@@ -46,7 +46,7 @@ const ROWS: [Row; 10] = [
         cluster.objects("Pod").len() == 2
     }),
     ("Pods are ready after `minReadySeconds`", |cluster| {
-        cluster.create(deployment(600)).expect("a Deployment");
+        cluster.create(deployment(300)).expect("a Deployment");
         cluster.objects("Deployment")[0]["status"]["availableReplicas"] == 2
     }),
     ("finished Jobs are deleted after `ttlSecondsAfterFinished`", |cluster| {

@@ -99,7 +99,8 @@ impl GitRepository {
     /// Returns the files on disk. The content of those that did not change is known without reading them.
     #[must_use]
     pub fn working_tree(&self) -> WorkingTree {
-        WorkingTree::new(self)
+        let repository = self.repository.lock().unwrap_or_else(PoisonError::into_inner);
+        WorkingTree::new(self.root.clone(), &repository)
     }
 
     /// Returns the tree of files of a revision, such as `main`, `HEAD~2` or `v1.0`. Paths are those of the working

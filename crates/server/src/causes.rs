@@ -311,7 +311,10 @@ mod tests {
                 ("batch/v1", "Job", "spec", job),
                 r#"spec.template.spec.restartPolicy: Unsupported value: "x": supported values: "OnFailure", "Never""#,
             ),
-            (service(port(70_000)), "spec.ports[0].port: Invalid value: 70000: must be between 1 and 65535, inclusive"),
+            (
+                service(port(70_000)),
+                "spec.ports[0].port: Invalid value: 70000: must be between 1 and 65535, inclusive",
+            ),
             (
                 service(json!({"clusterIP": "x", "ports": [{"port": 1}]})),
                 r#"spec.clusterIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"#,
@@ -329,8 +332,13 @@ mod tests {
                 r#"spec.minAvailable: Invalid value: "x": a valid percent string must be"#,
             ),
             (
-                ("autoscaling/v2", "HorizontalPodAutoscaler", "spec", json!({
-                    "maxReplicas": 0, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}})),
+                (
+                    "autoscaling/v2",
+                    "HorizontalPodAutoscaler",
+                    "spec",
+                    json!({
+                    "maxReplicas": 0, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}}),
+                ),
                 "spec.maxReplicas: Required value: must be set and greater than 0",
             ),
         ];

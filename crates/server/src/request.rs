@@ -61,7 +61,7 @@ impl Request {
     /// Returns the media type of the body without parameters.
     pub(crate) fn content_type(&self) -> Cow<'_, str> {
         let text = self.header(&CONTENT_TYPE);
-        text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().into()
+        text.split(';').next().unwrap_or_default().trim().into()
     }
 
     pub(crate) fn accept(&self) -> &str {
@@ -119,7 +119,12 @@ impl Target {
         };
         let needs_namespace =
             verb == Verb::Create && is_collection && resource.is_namespaced && namespace.is_empty();
-        if !is_served || needs_namespace {
+        let is_of_other_path = match verb {
+            Verb::Create => !is_collection && sub.is_none(),
+            Verb::Update | Verb::Patch => is_collection,
+            _ => false,
+        };
+        if !is_served || needs_namespace || is_of_other_path {
             return Some(Err(Failure::method_not_allowed()));
         }
         let (namespace, name) = (namespace.into(), name.into());

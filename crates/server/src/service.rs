@@ -149,7 +149,10 @@ fn respond(
     if let Some(reply) = about_server(locked, request) {
         return Some(Ok(reply));
     }
-    match target? {
+    let is_below_api = request.path.starts_with("/api/") || request.path.starts_with("/apis/");
+    let not_served = || is_below_api.then(|| Err(Failure::not_served()));
+    let Some(target) = target else { return not_served() };
+    match target {
         Ok(target) => Some(call_verb(locked, shared, request, target, warnings)),
         Err(failure) => Some(Err(failure.clone())),
     }

@@ -176,6 +176,10 @@ impl Failure {
         Self::new(code, reason, "a fault of the test")
     }
 
+    pub(crate) fn not_served() -> Self {
+        Self::new(404, "NotFound", "the server could not find the requested resource").with(Map::new())
+    }
+
     pub(crate) fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
         Self::new(405, "MethodNotAllowed", message).with(Map::new())

@@ -225,7 +225,7 @@ fn move_into_the_moved_entry_resolves_to_the_next_entry() {
        |
        = resource: Deployment.apps web
        = field: spec.template.spec.containers[0].x
-       = help: the API server rejects or drops it
+       = help: `kubectl smp schema show deployment.spec.template.spec.containers` lists the known fields
     ");
 }
 

@@ -9,6 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use gix::Repository;
 use gix::bstr::BStr;
 use gix::index::entry::stat::Options;
 use gix::index::entry::{Flags, Mode, Stat};
@@ -16,7 +17,6 @@ use gix::index::extension::Tree;
 use gix::index::fs::Metadata;
 use rustc_hash::FxHashMap;
 
-use super::GitRepository;
 use crate::disk::DiskTree;
 use crate::tree::{ContentId, DirectoryEntry, FileKind, FileTree, Located, OpenFile};
 
@@ -42,9 +42,7 @@ impl fmt::Debug for WorkingTree {
 
 impl WorkingTree {
     /// Opens the files on disk with the index of a repository. Without a readable index, no content is known.
-    pub(super) fn new(repository: &GitRepository) -> Self {
-        let root = repository.root.clone();
-        let repository = repository.repository.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn new(root: PathBuf, repository: &Repository) -> Self {
         let index = repository.open_index().ok().zip(repository.stat_options().ok());
         let index = index.map(|(file, options)| Index { file, options });
         Self { root, index, known: Mutex::default() }
@@ -188,6 +186,7 @@ mod tests {
     use std::process::Command;
     use std::time::{Duration, SystemTime};
 
+    use super::super::GitRepository;
     use super::*;
 
     fn git(directory: &Path, command: &str) {
