@@ -110,6 +110,17 @@ fn connector(authority: &str) -> tokio_rustls::TlsConnector {
     tokio_rustls::TlsConnector::from(Arc::new(client))
 }
 
+/// Opens a TLS connection.
+async fn connected(
+    connector: &tokio_rustls::TlsConnector,
+    address: &str,
+) -> tokio_rustls::client::TlsStream<TcpStream> {
+    let stream = TcpStream::connect(address).await.expect("a connection");
+    stream.set_nodelay(true).expect("an option");
+    let name = ServerName::try_from("127.0.0.1").expect("a name");
+    connector.connect(name, stream).await.expect("TLS")
+}
+
 /// Creates objects over several connections, whose clients run in this process, too.
 async fn creates_over_tls(count: usize, connections: usize) {
     let cluster = TestCluster::new();
@@ -125,10 +136,7 @@ async fn creates_over_tls(count: usize, connections: usize) {
             let (next, connector) = (Arc::clone(&next), connector.clone());
             let (address, token) = (address.clone(), token.clone());
             spawn_local(async move {
-                let stream = TcpStream::connect(&address).await.expect("a connection");
-                stream.set_nodelay(true).expect("an option");
-                let name = ServerName::try_from("127.0.0.1").expect("a name");
-                let stream = connector.connect(name, stream).await.expect("TLS");
+                let stream = connected(&connector, &address).await;
                 let (mut sender, connection) =
                     hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.expect("HTTP");
                 spawn_local(connection);

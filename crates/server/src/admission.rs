@@ -1,10 +1,8 @@
 //! The admission that every cluster has: namespaces must exist, and some fields are set. Then the hooks of a test.
 
-use std::fmt;
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
+use crate::hook::{Operation, Review};
 use crate::metadata::{self, meta};
 use crate::request::Target;
 use crate::state::{State, text};
@@ -18,49 +16,6 @@ const TOLERATION_SECONDS: i64 = 300;
 /// Built-in priority classes, which every cluster has.
 const PRIORITY_CLASSES: [(&str, i64); 2] =
     [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)];
-
-/// The operation of an admission review.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
-    /// A new object.
-    Create,
-    /// A change: an update, a patch or an apply.
-    Update,
-    /// A deletion.
-    Delete,
-}
-
-/// A request as admission webhooks see it.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Review<'r> {
-    /// The operation.
-    pub operation: Operation,
-    /// The kind, such as `Pod`.
-    pub kind: &'r str,
-    /// The namespace; empty for kinds without one.
-    pub namespace: &'r str,
-    /// The name of the object.
-    pub name: &'r str,
-    /// The subresource, such as `status`; empty for the object itself.
-    pub subresource: &'r str,
-    /// The new object, which can be changed; null for a deletion.
-    pub object: &'r mut Value,
-    /// The object before the request.
-    pub old_object: Option<&'r Value>,
-}
-
-type Admit = dyn Fn(&mut Review<'_>) -> std::result::Result<(), String> + Send + Sync;
-
-/// A function of a test that admits requests.
-#[derive(Clone)]
-pub(crate) struct Hook(pub(crate) Arc<Admit>);
-
-impl fmt::Debug for Hook {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Hook")
-    }
-}
 
 impl State {
     /// Admits a new object.

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use smp_merge::schema::{Gvk, Schema};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-use crate::admission::{Hook, Review};
 use crate::clock::Clock;
+use crate::hook::{Hook, Review};
 use crate::metadata::meta;
 use crate::request::{FieldValidation, Target, WriteOptions};
 use crate::resources::Verb;

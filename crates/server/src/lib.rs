@@ -15,6 +15,7 @@ mod controllers;
 mod defaults;
 mod discovery;
 mod faults;
+mod hook;
 mod immutable;
 mod managers;
 #[cfg(feature = "overlay")]
@@ -42,11 +43,11 @@ mod verbs;
 #[cfg(all(test, feature = "kube"))]
 mod tests;
 
-pub use admission::{Operation, Review};
 pub use body::Body;
 pub use clock::Clock;
 pub use cluster::{Builder, TestCluster};
 pub use faults::LoggedRequest;
+pub use hook::{Operation, Review};
 pub use resources::Verb;
 pub use service::ClusterService;
 pub use state::{Controller, CustomResources, Validation};

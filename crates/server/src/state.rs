@@ -8,10 +8,10 @@ use smol_str::SmolStr;
 use smp_merge::schema::{Cursor, Gvk, Schema};
 use smp_validate::ValidateOptions;
 
-use crate::admission::Hook;
 use crate::clock::Clock;
 use crate::controllers::{Item, Work};
 use crate::faults::{Fault, LoggedRequest};
+use crate::hook::Hook;
 use crate::request::Target;
 use crate::resources::{Resource, Resources};
 use crate::status::{Failure, Result};

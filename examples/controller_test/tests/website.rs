@@ -107,6 +107,6 @@ async fn invalid_website_is_rejected() {
     let kube::Error::Api(status) = error else { panic!("{error}") };
     assert_eq!(status.code, 422);
     assert!(
-        websites.list(&Default::default()).await.expect("a list").iter().all(|one| one.name_any() != "shop")
+        websites.list(&ListParams::default()).await.expect("a list").iter().all(|one| one.name_any() != "shop")
     );
 }

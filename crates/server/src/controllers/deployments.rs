@@ -6,13 +6,12 @@ use serde_json::{Value, json};
 
 use super::replica_sets::set_count;
 use super::replicas::{is_active, wanted};
-use super::rollout::Rollout;
+use super::rollout::{REVISION, Rollout, revision};
 use super::{DEPLOYMENTS, REPLICA_SETS, count, hash_name, reference, set_condition};
 use crate::metadata::{self, meta};
 use crate::state::State;
 
-pub(super) const REVISION: &str = "deployment.kubernetes.io/revision";
-const DESIRED: &str = "deployment.kubernetes.io/desired-replicas";
+pub(super) const DESIRED: &str = "deployment.kubernetes.io/desired-replicas";
 const MAX: &str = "deployment.kubernetes.io/max-replicas";
 const HASH: &str = "pod-template-hash";
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -190,11 +189,6 @@ fn has_template(set: &Value, template: &Value) -> bool {
     let labels = own["metadata"]["labels"].as_object_mut();
     labels.map(|labels| labels.remove(HASH));
     own == *template
-}
-
-pub(super) fn revision(object: &Value) -> i64 {
-    let text = object["metadata"]["annotations"][REVISION].as_str();
-    text.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
 /// Returns the annotations of a Deployment that its ReplicaSets have, too.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::owners;
+use super::work::owners;
 use crate::metadata::{self, meta};
 use crate::resources::Resource;
 use crate::state::State;

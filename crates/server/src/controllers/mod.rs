@@ -1,6 +1,7 @@
 //! Stand-ins for controllers that tests of others rely on. They run within the request that gives them work, so that
 //! the cluster is at rest once the request is answered.
 
+mod changes;
 mod deployments;
 mod endpoints;
 mod garbage;
@@ -25,6 +26,7 @@ use crate::state::{Controller, State};
 use crate::subresources::selector_text;
 
 pub(crate) use work::{Item, Work};
+use work::{SERVICES, owners};
 
 /// The number of objects that controllers look at within one request. The rest waits for the next one.
 const MAX_STEPS: usize = 200_000;
@@ -32,7 +34,6 @@ const MAX_STEPS: usize = 200_000;
 /// The collections of the kinds that controllers write.
 pub(super) const PODS: &str = "pods";
 pub(super) const CLAIMS: &str = "persistentvolumeclaims";
-pub(super) const SERVICES: &str = "services";
 pub(super) const DEPLOYMENTS: &str = "deployments.apps";
 pub(super) const REPLICA_SETS: &str = "replicasets.apps";
 pub(super) const STATEFUL_SETS: &str = "statefulsets.apps";
@@ -170,10 +171,6 @@ fn options(manager: &str) -> WriteOptions {
 /// Returns the owner reference of an object's controller.
 pub(super) fn controller_of(object: &Value) -> Option<&Value> {
     owners(object).iter().find(|owner| owner["controller"] == true)
-}
-
-pub(super) fn owners(object: &Value) -> &[Value] {
-    object["metadata"]["ownerReferences"].as_array().map_or(&[], Vec::as_slice)
 }
 
 /// Returns the reference by which an object is the controller of others.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::count;
-use super::deployments::revision;
 use super::replicas::wanted;
+
+pub(super) const REVISION: &str = "deployment.kubernetes.io/revision";
 
 /// A rollout: the ReplicaSets and the limits of the strategy.
 #[derive(Debug)]
@@ -81,6 +82,12 @@ fn share(value: &Value, replicas: i64, rounds_up: bool) -> i64 {
         Some(percent) => replicas * percent / 100,
         None => value.as_i64().unwrap_or_default(),
     }
+}
+
+/// Returns the revision of a Deployment or ReplicaSet; 0 if it has none.
+pub(super) fn revision(object: &Value) -> i64 {
+    let text = object["metadata"]["annotations"][REVISION].as_str();
+    text.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -6,14 +6,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use super::pods::claims;
-use super::{
-    CLAIMS, DEPLOYMENTS, PODS, REPLICA_SETS, SERVICES, STATEFUL_SETS, controller_of, owners, selector_of,
-    selects,
-};
-use crate::metadata::{self, meta};
-use crate::state::State;
-use crate::store::key;
+/// The collection of Services, whose endpoints are written last.
+pub(crate) const SERVICES: &str = "services";
 
 /// An object in the store.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -58,9 +52,9 @@ impl Work {
     }
 
     /// Adds the object, its owners, and what depends on it if it is gone.
-    fn note(&mut self, item: &Item, previous: Option<&Value>, current: Option<&Value>) {
+    pub(super) fn note(&mut self, item: &Item, previous: Option<&Value>, current: Option<&Value>) {
         if let Some(object) = previous {
-            self.by_uid.remove(meta(object, "uid"));
+            self.by_uid.remove(uid_of(object));
             for owner in owner_uids(object) {
                 if let Some(all) = self.dependents.get_mut(owner) {
                     all.remove(item);
@@ -68,7 +62,7 @@ impl Work {
             }
         }
         if let Some(object) = current {
-            self.by_uid.insert(meta(object, "uid").into(), item.clone());
+            self.by_uid.insert(uid_of(object).into(), item.clone());
             for owner in owner_uids(object) {
                 self.dependents.entry(owner.into()).or_default().insert(item.clone());
             }
@@ -82,7 +76,7 @@ impl Work {
             }
         }
         if let (Some(gone), None) = (previous, current) {
-            let all = self.dependents.remove(meta(gone, "uid")).unwrap_or_default();
+            let all = self.dependents.remove(uid_of(gone)).unwrap_or_default();
             for dependent in all {
                 self.add(dependent);
             }
@@ -90,54 +84,15 @@ impl Work {
     }
 }
 
-fn owner_uids(object: &Value) -> impl Iterator<Item = &str> {
-    owners(object).iter().filter_map(|owner| owner["uid"].as_str())
+fn uid_of(object: &Value) -> &str {
+    object["metadata"]["uid"].as_str().unwrap_or_default()
 }
 
-impl State {
-    /// Gives controllers the work of a change. Without controllers, nothing is noted.
-    pub(crate) fn note_change(&mut self, item: &Item, previous: Option<&Value>, current: Option<&Value>) {
-        if self.settings.controllers.is_empty() {
-            return;
-        }
-        self.work.note(item, previous, current);
-        let Some(object) = current.or(previous) else { return };
-        let namespace = meta(object, "namespace");
-        if self.namespace(namespace).is_some_and(|one| metadata::is_deleted(one)) {
-            self.work.add(Item { collection: "namespaces".into(), key: namespace.into() });
-        }
-        if item.collection == PODS {
-            self.note_selecting(SERVICES, [previous, current]);
-            let gone = previous.filter(|_| current.is_none());
-            for claim in gone.into_iter().flat_map(claims) {
-                self.work.add(Item { collection: CLAIMS.into(), key: key(namespace, claim) });
-            }
-        }
-        let is_orphan = current.is_some_and(|object| controller_of(object).is_none());
-        let adopters: &[&str] = match &*item.collection {
-            PODS => &[REPLICA_SETS, STATEFUL_SETS],
-            REPLICA_SETS => &[DEPLOYMENTS],
-            _ => &[],
-        };
-        for collection in adopters.iter().filter(|_| is_orphan) {
-            self.note_selecting(collection, [None, current]);
-        }
-    }
+/// Returns the owner references of an object.
+pub(crate) fn owners(object: &Value) -> &[Value] {
+    object["metadata"]["ownerReferences"].as_array().map_or(&[], Vec::as_slice)
+}
 
-    /// Adds the objects of a collection whose selectors match an object before or after its change.
-    fn note_selecting(&mut self, collection: &str, objects: [Option<&Value>; 2]) {
-        let Some(object) = objects.iter().flatten().next() else { return };
-        let all = self.store.list(collection, meta(object, "namespace"), "").map(|(_, one)| one);
-        let is_selected = |owner: &Value| {
-            let selector = selector_of(owner);
-            objects.iter().flatten().any(|object| selects(selector.as_ref(), object))
-        };
-        let found: Vec<SmolStr> = all
-            .filter(|owner| is_selected(owner))
-            .map(|owner| key(meta(owner, "namespace"), meta(owner, "name")))
-            .collect();
-        for key in found {
-            self.work.add(Item { collection: collection.into(), key });
-        }
-    }
+fn owner_uids(object: &Value) -> impl Iterator<Item = &str> {
+    owners(object).iter().filter_map(|owner| owner["uid"].as_str())
 }
