@@ -126,6 +126,12 @@ const INTERNAL_LIMITS: &[(&str, &str)] = &[
     ("server/controllers.rs", "MAX_ROUNDS"), // detects cycles
     ("server/metadata.rs", "MAX_PREFIX"),   // limit of the API server
     ("server/store.rs", "MAX_HISTORY"),     // older changes are compacted
+    ("inspect/explain/tree_text.rs", "MAX_ALIGNED_WIDTH"), // layout
+    ("inspect/review/forms/markdown.rs", "MAX_NAME"), // shown characters
+    ("overlay/overlay/unaffected.rs", "MAX_PATH"), // length of a text that may be a path
+    ("server/controllers/mod.rs", "MAX_STEPS"), // steps of stand-ins in a request of a test
+    ("validate/walk.rs", "MAX_LISTED_FIELDS"), // names in a help
+    ("validate/walk.rs", "MAX_VIOLATIONS_WITH_LOCATION"), // findings with a location in their text
     ("inspect/check/quoting.rs", "MAX_SEARCHED_BYTES"), // length of a text that is searched
     ("merge/merge/kyaml/tuples.rs", "MAX_KEYS"), // further keys are ignored
     ("merge/merge/unmatched_deletions.rs", "MAX_NAMES"), // names that are compared for a suggestion

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use controller_test_example::{Website, run};
-use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{CustomResourceExt as _, ResourceExt as _};
 use serde_json::{Value, json};
 use smp_server::{Controller, TestCluster, Verb};
@@ -107,6 +107,11 @@ async fn invalid_website_is_rejected() {
     let kube::Error::Api(status) = error else { panic!("{error}") };
     assert_eq!(status.code, 422);
     assert!(
-        websites.list(&ListParams::default()).await.expect("a list").iter().all(|one| one.name_any() != "shop")
+        websites
+            .list(&ListParams::default())
+            .await
+            .expect("a list")
+            .iter()
+            .all(|one| one.name_any() != "shop")
     );
 }

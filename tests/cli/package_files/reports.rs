@@ -347,10 +347,10 @@ fn exit_status_distinguishes_merged_failed_and_conflicts() {
         (&["--exit-code", "--on-conflict", "fail"], 1),
         (&["--on-conflict", "report"], 1),
         (&["--in-place", "-o", "x"], 2),
-        (&["--git-driver", "a", "b", "c", "d"], 2),
+        (&["--git-driver", "a", "b", "c", "d"], 129),
     ] {
         assert_eq!(merge3(&directory, args).status.code(), Some(status), "{args:?}");
     }
-    assert_eq!(run(directory.path(), &["merge3", "--git-driver", "a", "b"]).status.code(), Some(2));
+    assert_eq!(run(directory.path(), &["merge3", "--git-driver", "a", "b"]).status.code(), Some(129));
     assert_eq!(run(directory.path(), &["merge3", "--original", "a"]).status.code(), Some(2));
 }
