@@ -198,7 +198,10 @@ impl<'s> Updater<'_, 's> {
             return Ok(merged);
         };
         let last_fields = with_declared_fields(&last.fields, ty);
-        if last.api_version == self.api_version && self.own_all(owned, &last_fields) {
+        if last.api_version == self.api_version
+            && self.own_all(owned, &last_fields)
+            && last.fields.leaves().is_subset(&owned_fields(&in_version, ty).leaves())
+        {
             return Ok(in_version.into_owned());
         }
         let pruned = without_fields(&in_version, &last_fields, ty);
@@ -208,7 +211,8 @@ impl<'s> Updater<'_, 's> {
         Ok(converted.map(|(object, _)| object.into_owned()).unwrap_or(pruned))
     }
 
-    /// Returns true if managers in the version of the request own all fields of a set, so that none is removed.
+    /// Returns true if managers in the version of the request own all fields of a set. If all its leaves are leaves of
+    /// the object too, none is removed: a map that is owned as a leaf goes with the values of others in it.
     fn own_all(&self, owned: &Owned, fields: &FieldSet) -> bool {
         let in_version = owned.values().filter(|ownership| ownership.api_version == self.api_version);
         let all = in_version.fold(FieldSet::new(), |all, ownership| all.union(&ownership.fields));
