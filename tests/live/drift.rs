@@ -101,7 +101,7 @@ fn changes_of_the_manifest_are_no_drift() {
     rig.file("all.yaml", &maps(&["a", "other"]));
     let unknown = drift(&rig, &[], 2);
     assert_eq!(unknown.stdout, format!("unknown   configmap/other in {}\n", rig.name));
-    let error = "the drift of 1 object is unknown: the field manager `kubectl-smp` owns no fields of them";
+    let error = "the drift of 1 object is unknown: the field manager `kubectl-smp` owns no fields";
     assert!(unknown.stderr.contains(error), "{unknown:?}");
     rig.smp(&["drift", "-f", "nothing.yaml"]).ended(2);
 }

@@ -142,7 +142,8 @@ impl Filler {
             map.retain(|_, value| !table::is_empty(value));
             return;
         }
-        if name.is_some_and(|name| name.starts_with(BUILT_IN)) {
+        let is_built_in = name.is_some_and(|name| name.starts_with(BUILT_IN));
+        if is_built_in {
             // A null is an absent field in Go.
             map.retain(|_, value| !value.is_null());
         }
@@ -155,7 +156,8 @@ impl Filler {
             defaults.fill(map, skipped);
         }
         fill_declared(map, cursor);
-        if !self.keeps_nulls {
+        // The defaults of built-in types may be null.
+        if !self.keeps_nulls && !is_built_in {
             let below = |field: &str| cursor.declared(field).unwrap_or_else(|| cursor.additional());
             map.retain(|field, value| !is_removed(value, below(field)));
         }

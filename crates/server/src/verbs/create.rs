@@ -65,8 +65,6 @@ impl State {
         self.admit_create(target, &mut object)?;
         if resource.is(Trait::Generation) {
             object["metadata"]["generation"] = 1.into();
-        } else {
-            metadata::remove(&mut object, "generation");
         }
         self.prepare_create(target, &mut object)?;
         self.validate_create(target, &object, options)?;

@@ -1,6 +1,6 @@
 //! Patches of all types, and server-side apply.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use smp_merge::patch::json::{self, CustomResources as Merging, PatchType, PatchingOptions};
 use smp_merge::schema::Cursor;
 
@@ -47,16 +47,17 @@ impl State {
             return Err(invalid_options(&[cause]));
         }
         let patch_type = PatchType::from_content_type(&content_type);
-        let patch_type = patch_type.ok_or_else(|| Failure::unsupported_media_type(&ACCEPTED))?;
+        let is_custom = target.resource.is_custom;
+        let patch_type = patch_type.ok_or_else(|| unknown_media_type(is_custom))?;
         let gvk = &target.resource.gvk;
         self.check_strategic(target, patch_type)?;
         let old = in_version(&*self.object(target)?, gvk);
         let patch = body::parse_json(&request.body)?;
-        let patched = self.patched(&old, patch_type, &patch)?;
+        let mut patched = self.patched(&old, patch_type, &patch)?;
         if patched.is_null() {
-            return Err(Failure::bad_request("the patch deletes the object"));
+            // `$patch: delete` leaves an object without fields.
+            patched = Value::Object(Map::new());
         }
-        let is_custom = target.resource.is_custom;
         let decoded = self.decode(patched.clone(), is_custom, gvk, options);
         let mut object = decoded.map_err(|failure| {
             let cursor = if is_custom { Cursor::unknown() } else { self.cursor(gvk) };
@@ -65,6 +66,11 @@ impl State {
                 _ => invalid_patch(&go_json(&patched, cursor, touched(&patch)), &failure, str::to_string),
             }
         })?;
+        if !is_custom {
+            // A typed object has the kind of its type whatever the patch says.
+            object["apiVersion"] = gvk.api_version().as_str().into();
+            object["kind"] = gvk.kind.as_str().into();
+        }
         metadata::check_namespace(&mut object, target)?;
         metadata::check_name(&object, target)?;
         let object = self.with_managers(target, Some(&old), object, options);
@@ -127,6 +133,11 @@ impl State {
         };
         Ok(Patched::Object(self.replace(target, &old, object, options)?, false))
     }
+}
+
+/// Returns the error for a media type that no patch has. Servers route requests for built-in resources by it.
+fn unknown_media_type(is_custom: bool) -> Failure {
+    if is_custom { Failure::unsupported_media_type(&ACCEPTED) } else { Failure::unroutable_media_type() }
 }
 
 /// Returns the error for an apply whose result cannot be decoded.

@@ -23,13 +23,13 @@ impl State {
     ) -> Result<(Value, bool)> {
         let resource = &target.resource;
         let mut object = self.read_object(request, resource, &resource.gvk, options)?;
+        metadata::check_namespace(&mut object, target)?;
         metadata::check_name(&object, target)?;
         metadata::dedup_owners(&mut object, options);
         let old = match self.object(target) {
             Ok(old) => in_version(&old, &resource.gvk),
             Err(_) if resource.is(Trait::Upsert) && target.subresource.is_none() => {
                 check_uid(target, &object, "")?;
-                metadata::check_namespace(&mut object, target)?;
                 self.set_system_fields(&mut object);
                 metadata::remove(&mut object, "resourceVersion");
                 let object = self.with_managers(target, None, object, options);
