@@ -85,7 +85,8 @@ impl Tested {
         let cluster = cluster.expect("a valid definition");
         let schema = Schema::embedded().with_crds(&[definition()]).expect("a valid definition");
         let watches = KINDS.iter().map(|kind| {
-            let uri = format!("{}?watch=true&resourceVersion=1", path(kind).replace("/namespaces/default", ""));
+            let uri =
+                format!("{}?watch=true&resourceVersion=1", path(kind).replace("/namespaces/default", ""));
             (send(&cluster, "GET", &uri, "", Vec::new()).1, BTreeMap::new())
         });
         Self { watches: watches.collect(), cluster, schema, generations: BTreeMap::new() }
@@ -96,7 +97,8 @@ impl Tested {
         let method = *from.choose(&["POST", "PUT", "PATCH", "PATCH", "DELETE", "GET"])?;
         let name = *from.choose(&["a", "b", ""])?;
         let sub = *from.choose(&["", "", "", "/status", "/scale", "/eviction"])?;
-        let (name, sub) = if method == "POST" && sub.is_empty() || name.is_empty() { ("", "") } else { (name, sub) };
+        let (name, sub) =
+            if method == "POST" && sub.is_empty() || name.is_empty() { ("", "") } else { (name, sub) };
         let slash = if name.is_empty() { "" } else { "/" };
         let uri = format!("{}{slash}{name}{sub}{}", path(kind), from.choose(QUERIES)?);
         let body = self.body(from, kind, name)?;
@@ -126,7 +128,9 @@ impl Tested {
                 object["metadata"] = json!({});
             }
             object["metadata"]["name"] = if name.is_empty() { "a" } else { name }.into();
-            for field in ["namespace", "resourceVersion", "uid", "generation", "managedFields", "generateName"] {
+            for field in
+                ["namespace", "resourceVersion", "uid", "generation", "managedFields", "generateName"]
+            {
                 object["metadata"].as_object_mut().map(|metadata| metadata.remove(field));
             }
         }

@@ -42,6 +42,6 @@ fn apply_waits_and_prunes() {
     let second = apply();
     assert_eq!(second.status, 0, "{second:?}");
     assert!(format!("{}{}", second.stdout, second.stderr).contains("settings"), "{second:?}");
-    let diff = rig.try_run(PROGRAM, &["diff", "shop"], "");
+    let diff = rig.try_run(PROGRAM, &["diff", "shop", "--applyset", "shop", "-n", "default"], "");
     assert_eq!((diff.status, diff.stdout.as_str()), (0, ""), "{diff:?}");
 }
