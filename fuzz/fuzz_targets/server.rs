@@ -190,7 +190,10 @@ fn path((version, _, plural): &(&str, &str, &str)) -> String {
 
 fn send(cluster: &TestCluster, method: &str, uri: &str, kind: &str, body: Vec<u8>) -> (u16, Body) {
     let request = Request::builder().method(method).uri(uri).header("content-type", kind);
-    let request = request.header("user-agent", "fuzz/1").body(Full::from(body)).expect("a request");
+    let request = request
+        .header("user-agent", "fuzz/1")
+        .body(Full::new(std::io::Cursor::new(body)))
+        .expect("a request");
     let response = cluster.service().oneshot(request).now_or_never().expect("no waiting").expect("no fault");
     (response.status().as_u16(), response.into_body())
 }

@@ -5,7 +5,6 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -131,15 +130,5 @@ impl Run {
             stdout: text(&output.stdout),
             stderr: text(&output.stderr),
         }
-    }
-}
-
-/// Waits until a condition is true.
-pub fn eventually(what: &str, is_true: impl Fn() -> bool) {
-    const TIMEOUT: Duration = Duration::from_secs(30);
-    let begin = Instant::now();
-    while !is_true() {
-        assert!(begin.elapsed() < TIMEOUT, "not within {TIMEOUT:?}: {what}");
-        std::thread::sleep(Duration::from_millis(20));
     }
 }

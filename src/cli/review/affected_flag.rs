@@ -25,6 +25,7 @@ pub(in crate::cli) struct AffectedFlag {
     affected: Option<RevisionRange>,
 }
 
+#[cfg_attr(not(feature = "git"), allow(clippy::unused_self, reason = "without git, there is no flag"))]
 impl AffectedFlag {
     /// Returns true if the flag is given.
     pub(in crate::cli) fn is_given(&self) -> bool {

@@ -34,12 +34,12 @@ use smp_text::source::SourceMap;
 /// The sides of a comparison.
 enum Sides<'a> {
     /// Two targets.
-    Targets { old: Side, new: Side },
+    Targets { old: Box<Side>, new: Side },
     /// Each target and its bases.
     Bases { new: Side, args: &'a TargetArgs, sources: &'a SourceMap },
     /// Two revisions.
     #[cfg(feature = "git")]
-    Revisions(RevisionSides),
+    Revisions(Box<RevisionSides>),
 }
 
 impl Sides<'_> {
@@ -52,6 +52,10 @@ impl Sides<'_> {
     }
 
     /// Builds both sides of a target. Returns `None` if nothing that its build reads differs.
+    #[cfg_attr(
+        not(feature = "git"),
+        allow(clippy::unnecessary_wraps, reason = "only the reads of revisions are known")
+    )]
     fn build(&self, pair: &TargetPair) -> Option<[Result<Option<BuiltTarget>>; 2]> {
         let build = |side: &Side, target: &Option<PathBuf>| {
             target.as_deref().map(|target| side.build(target)).transpose()
@@ -121,7 +125,7 @@ impl<'a> Comparison<'a> {
         }
         let selection = request.select.select_in(&tree, vec![against.clone()], args.bases(), sources)?;
         let builder = args.hermetic_builder(|_| {}, None, sources, &selection.targets)?;
-        let old = Side { builder, selection };
+        let old = Box::new(Side { builder, selection });
         let pairs = pairs_against(request, &old.selection, &new.selection)?;
         Ok(Self::on_disk(Sides::Targets { old, new }, pairs))
     }
@@ -146,7 +150,7 @@ impl<'a> Comparison<'a> {
         Ok(Self {
             pairs: std::mem::take(&mut sides.candidates),
             unaffected: sides.unaffected,
-            sides: Sides::Revisions(sides),
+            sides: Sides::Revisions(Box::new(sides)),
             configurations: if flags.is_trusted { revisions.new } else { revisions.old },
             trusts_new: flags.is_trusted,
         })

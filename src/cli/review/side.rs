@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::cli::select::{Selection, is_stream};
+#[cfg(feature = "git")]
 use smp_files::{FileTree, RecordingTree};
 use smp_inspect::review::BuiltSide;
 use smp_merge::schema::Schema;
@@ -39,6 +40,7 @@ impl Side {
     }
 
     /// Builds a kustomization, whose reads are recorded by a tree with the same files.
+    #[cfg(feature = "git")]
     pub(super) fn build_recorded(&self, tree: &RecordingTree, target: &Path) -> Result<BuiltTarget> {
         let tree: Arc<dyn FileTree> = Arc::new(tree.clone());
         self.with_schema(self.builder.build_from_tree(tree, target)?, target)
