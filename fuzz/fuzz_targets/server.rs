@@ -7,6 +7,7 @@
 #![no_main]
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use arbitrary::{Result, Unstructured};
 use futures::FutureExt as _;
@@ -18,6 +19,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 use smp_merge::managed_fields::FieldSet;
 use smp_merge::schema::{Gvk, Schema};
+use tokio::runtime::{Builder, Runtime};
 use tower::ServiceExt as _;
 
 /// The collections that requests are about.
@@ -198,7 +200,12 @@ fn send(cluster: &TestCluster, method: &str, uri: &str, kind: &str, body: Vec<u8
     (response.status().as_u16(), response.into_body())
 }
 
+/// The timers of watches need a runtime.
+static RUNTIME: LazyLock<Runtime> =
+    LazyLock::new(|| Builder::new_current_thread().enable_time().build().expect("a runtime"));
+
 fuzz_target!(|data: &[u8]| {
+    let _guard = RUNTIME.enter();
     let mut from = Unstructured::new(data);
     let mut tested = Tested::new(from.ratio(1, 4).unwrap_or(false));
     while !from.is_empty() && tested.request(&mut from).is_ok() {}
