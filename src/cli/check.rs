@@ -6,11 +6,13 @@ mod check_run;
 mod deprecated;
 mod explain;
 mod fix;
+mod fix_command;
 #[cfg(feature = "git")]
 mod revision;
 
 pub(super) use self::args::CheckArgs;
 pub(super) use self::fix::common_directory;
+pub(super) use self::fix_command::{FixArgs, run as run_fix};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -50,7 +52,9 @@ pub(super) fn run(args: &CheckArgs, sources: &SourceMap) -> Outcome {
         return print_report(args, &report, sources);
     }
     let fixed = fix::fix(&report, cache.as_deref(), sources)?;
-    if fixed + deprecated::replace(&args.target, &selection, &report, sources, cache.as_deref())? == 0 {
+    let replaced =
+        deprecated::replace(&args.target, &selection, &report.findings, sources, cache.as_deref())?;
+    if fixed + fix::write(&replaced, cache.as_deref())? == 0 {
         deprecated::print_nothing_fixed();
         return print_report(args, &report, sources);
     }

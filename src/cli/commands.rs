@@ -18,8 +18,8 @@ use super::test_server;
 #[cfg(feature = "cluster")]
 use super::{apply, applyset, delete, drift, owners, wait};
 use super::{
-    blame, build, cache, check, create, create_patch, deps, diff, edit, help, images, inline_documents,
-    kustomize, lock, merge, patch, recover, schema, tree, version,
+    blame, build, cache, check, completion, create, create_patch, deps, diff, edit, help, images,
+    inline_documents, kustomize, lock, man, merge, patch, recover, schema, tree, version,
 };
 use smp_text::gocompat::strconv::parse_bool;
 
@@ -100,6 +100,11 @@ pub(super) enum Command {
     /// List, inspect and change ApplySets
     #[cfg(feature = "cluster")]
     Applyset(applyset::ApplySetCommand),
+    /// Replace deprecated fields whose replacement keeps the output
+    ///
+    /// Builds all targets before and after. A field that cannot be replaced without changing the output of a
+    /// target is left as it is, and named. Targets that cannot be built are not changed.
+    Fix(check::FixArgs),
     /// Edit kustomizations like `kustomize edit`, and keep their comments
     Edit(edit::EditArgs),
     /// Create a kustomization file
@@ -147,6 +152,12 @@ pub(super) enum Command {
     Lock(lock::LockCommand),
     /// Inspect and clear the cache
     Cache(cache::CacheCommand),
+    /// Print the completion script of a shell
+    ///
+    /// For `kubectl smp`, kubectl also needs a link to the program that is named kubectl_complete-smp.
+    Completion(completion::CompletionArgs),
+    /// Print or write manual pages
+    Man(man::ManArgs),
     /// List the flags that all commands inherit
     Options,
     /// Print the version and build information
@@ -188,12 +199,16 @@ impl ParsedLine {
 }
 
 /// Accepts flags as kubectl and kustomize do: boolean flags with `=true` or `=false`, and for the
-/// commands of kustomize the last of several equal flags.
+/// commands of kustomize the last of several equal flags, and values that begin with a dash.
 fn as_in_kustomize(command: clap::Command, name: Option<&str>, words: &[OsString]) -> clap::Command {
     let with_values: Vec<&str> = words
         .iter()
         .take_while(|word| *word != "--")
-        .filter_map(|word| Some(word.to_str()?.strip_prefix("--")?.split_once('=')?.0))
+        .filter_map(|word| {
+            let (flag, _) = word.to_str()?.split_once('=')?;
+            flag.strip_prefix("--")
+                .or_else(|| flag.strip_prefix('-').filter(|name| name.chars().count() == 1))
+        })
         .collect();
     with_flag_rules(command, &with_values, matches!(name, Some("edit" | "create" | "init" | kustomize::NAME)))
 }
@@ -205,11 +220,15 @@ fn with_flag_rules(command: clap::Command, with_values: &[&str], overrides: bool
     });
     let has_value = |arg: &Arg| {
         matches!(arg.get_action(), ArgAction::SetTrue)
-            && arg.get_long().is_some_and(|long| with_values.contains(&long))
+            && (arg.get_long().is_some_and(|long| with_values.contains(&long))
+                || arg.get_short().is_some_and(|short| with_values.contains(&short.to_string().as_str())))
     };
     command.args_override_self(overrides).mut_args(|arg| {
         if !has_value(&arg) {
-            return arg;
+            // In kustomize, the word after a flag with a value is its value, whatever it is.
+            let takes_next =
+                arg.get_action().takes_values() && !arg.is_positional() && !arg.is_require_equals_set();
+            return if overrides && takes_next { arg.allow_hyphen_values(true) } else { arg };
         }
         let arg = arg.action(ArgAction::Set).num_args(0..=1).require_equals(true).default_value("false");
         arg.default_missing_value("true")
@@ -243,6 +262,29 @@ fn single_command(name: &str) -> Option<clap::Command> {
     Some(MessageArgs::augment_args(program).subcommand_required(true).subcommand(augment(command)))
 }
 
+/// Words of other tools, with the help that names our command.
+const OTHER_WORDS: [(&str, &str); 14] = [
+    ("template", "use `kubectl smp build`"),
+    ("generate", "use `kubectl smp build`"),
+    ("validate", "use `kubectl smp check`"),
+    ("test", "use `kubectl smp check`"),
+    ("vet", "use `kubectl smp check`"),
+    ("explain", "use `kubectl smp blame`"),
+    ("origin", "use `kubectl smp blame`"),
+    ("list", "use `kubectl smp tree`"),
+    ("live", "use `kubectl smp apply`"),
+    ("sync", "use `kubectl smp apply`"),
+    ("destroy", "use `kubectl smp delete`"),
+    ("upgrade", "use `kubectl smp merge3`"),
+    ("update", "use `kubectl smp merge3`"),
+    ("localize", "use `kubectl smp lock`"),
+];
+
+/// Returns the help for a command that another tool has.
+pub(super) fn help_for_word(word: &str) -> Option<&'static str> {
+    OTHER_WORDS.iter().find(|(known, _)| *known == word).map(|(_, help)| *help)
+}
+
 /// A function that adds arguments to a command.
 type Augment = fn(clap::Command) -> clap::Command;
 
@@ -271,6 +313,7 @@ fn find_command(name: &str) -> Option<(&'static str, Augment)> {
         "delete" => ("delete", delete::DeleteArgs::augment_args),
         #[cfg(feature = "cluster")]
         "applyset" => ("applyset", applyset::ApplySetCommand::augment_args),
+        "fix" => ("fix", check::FixArgs::augment_args),
         "edit" => ("edit", edit::EditArgs::augment_args),
         "create" | "init" => ("create", create::CreateArgs::augment_args),
         "kustomize" => ("kustomize", kustomize::KustomizeCommandArgs::augment_args),
@@ -282,6 +325,8 @@ fn find_command(name: &str) -> Option<(&'static str, Augment)> {
         "schema" => ("schema", schema::SchemaCommand::augment_args),
         "lock" => ("lock", lock::LockCommand::augment_args),
         "cache" => ("cache", cache::CacheCommand::augment_args),
+        "completion" => ("completion", completion::CompletionArgs::augment_args),
+        "man" => ("man", man::ManArgs::augment_args),
         "options" => ("options", |command| command),
         "version" => ("version", version::VersionArgs::augment_args),
         _ => return None,

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::edit::reader;
 use super::package::print;
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, render};
 use smp_files::replace_file;
 use smp_overlay::edit::{
     Detection, EditOptions, MetadataField, NewKustomization, new_kustomization, parse_pairs,
@@ -96,6 +96,9 @@ pub(super) fn run(args: &CreateArgs, options: EditOptions, sources: &SourceMap) 
         print(&created.after)?;
     } else {
         replace_file(&created.path, created.after.as_bytes())?;
+        if !options.as_kustomize {
+            render::print_change(&format!("{}: created", created.path.display()));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

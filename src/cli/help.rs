@@ -8,12 +8,15 @@ use super::target::{SchemaArgs, TargetArgs};
 
 /// The commands as `kubectl smp -h` groups them.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Build and lint", &["build", "check", "blame", "tree", "edit", "create", "deps", "lock", "cache"]),
+    (
+        "Build and lint",
+        &["build", "check", "blame", "tree", "fix", "edit", "create", "deps", "lock", "cache"],
+    ),
     ("Review", &["diff", "affected", "images"]),
     ("Merge and patch", &["merge", "merge3", "patch", "create-patch", "recover"]),
     ("Cluster", &["apply", "drift", "owners", "wait", "delete", "applyset"]),
     ("Schemas", &["schema"]),
-    ("Other", &["kustomize", "options", "version"]),
+    ("Other", &["kustomize", "completion", "man", "options", "version"]),
 ];
 
 /// The examples of each command: paragraphs whose first line is the name of the command.
@@ -96,7 +99,9 @@ fn with_command_help(command: Command, words: &str) -> Command {
         _ => arg.help_heading(None::<&str>),
     });
     let examples = EXAMPLES.split("\n\n").filter_map(|paragraph| paragraph.split_once('\n'));
-    match examples.into_iter().find(|(name, _)| *name == words) {
+    let find = |words: &str| examples.clone().find(|(name, _)| *name == words);
+    // The commands of kustomize have the examples of our own ones.
+    match find(words).or_else(|| find(words.strip_prefix("kustomize ")?)) {
         Some((_, lines)) => command.after_help(format!(
             "Examples:\n{}\n\nUse `kubectl smp options` for the flags that select a cluster and the message format.",
             lines.trim_end()

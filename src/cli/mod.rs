@@ -14,6 +14,7 @@ mod build;
 mod cache;
 mod check;
 mod commands;
+mod completion;
 mod configs;
 #[cfg(feature = "cluster")]
 mod connect;
@@ -41,6 +42,7 @@ mod live;
 #[cfg(feature = "cluster")]
 mod live_diff;
 mod lock;
+mod man;
 mod merge;
 #[cfg(feature = "cluster")]
 mod objects;
@@ -53,7 +55,7 @@ mod package;
 mod patch;
 #[cfg(feature = "cluster")]
 mod plan;
-#[cfg(feature = "cluster")]
+#[cfg_attr(not(feature = "cluster"), allow(dead_code, reason = "most commands that wait need the cluster"))]
 mod progress;
 #[cfg(feature = "cluster")]
 mod prune;
@@ -82,12 +84,17 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
+
 use self::commands::{Command, ParsedLine};
 use self::outcome::{Failure, Outcome, report};
 use self::render::MessageArgs;
 use smp_overlay::edit::EditOptions;
 use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::source::SourceMap;
+
+/// The name of the program.
+const PROGRAM: &str = "kubectl-smp";
 
 /// Runs a command line and returns its exit status. The first argument is the name of the program.
 ///
@@ -103,11 +110,19 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn run_words(words: &[OsString]) -> ExitCode {
+    if let Some(request) = completion::request(words) {
+        return request.run().unwrap_or(ExitCode::FAILURE);
+    }
     let messages = MessageArgs::scan(words);
     messages.install();
     let line = match ParsedLine::parse(words, messages.clap_coloring()) {
         Ok(line) => line,
-        Err(error) => return print_clap_error(&error),
+        Err(error) => {
+            return match kustomize::help_of_group(words) {
+                Some(help) => package::print(&help).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
+                None => print_clap_error(&error),
+            };
+        }
     };
     signals::install_handlers();
     line.args.messages.install();
@@ -146,6 +161,7 @@ fn execute(command: Command, sources: &SourceMap) -> Outcome {
         Command::Delete(args) => delete::run(&args, sources),
         #[cfg(feature = "cluster")]
         Command::Applyset(args) => applyset::run(args, sources),
+        Command::Fix(args) => check::run_fix(&args, sources),
         Command::Edit(args) => edit::run(&args, EditOptions::default(), sources),
         Command::Create(args) => create::run(&args, EditOptions::default(), sources),
         Command::Kustomize(args) => kustomize::run(args, sources),
@@ -157,6 +173,8 @@ fn execute(command: Command, sources: &SourceMap) -> Outcome {
         Command::Schema(args) => schema::run(&args, sources),
         Command::Lock(args) => lock::run(&args, sources),
         Command::Cache(args) => cache::run(&args),
+        Command::Completion(args) => completion::run(&args, PROGRAM),
+        Command::Man(args) => man::run(&args),
         Command::Options => package::print(&help::options(&commands::all())).map(|()| ExitCode::SUCCESS),
         #[cfg(feature = "test-server")]
         Command::TestServer(args) => test_server::run(&args),
@@ -199,6 +217,13 @@ fn print_clap_error(error: &clap::Error) -> ExitCode {
         if let Some(forgotten) = inline_documents::missing_patch_flag(error, &text) {
             help.retain(|line| !line.starts_with("tip:"));
             help.insert(0, forgotten);
+        }
+        if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+            && let Some(known) =
+                commands::help_for_word(word).filter(|_| text.contains("Usage: kubectl smp ["))
+        {
+            help.retain(|line| !line.starts_with("tip:"));
+            help.insert(0, known);
         }
         let problem = Diagnostic::error(Code::Usage, message.join(" ")).help(help.join("\n"));
         render::print(&[problem], &SourceMap::default());

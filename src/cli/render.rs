@@ -292,7 +292,6 @@ pub(super) fn print_conclusion(severity: Severity, message: &str) {
 }
 
 /// Returns true if messages are human-readable text.
-#[cfg(feature = "cluster")]
 pub(super) fn is_text() -> bool {
     lock_printer().args.message_format.is_text()
 }
@@ -303,7 +302,6 @@ pub(super) fn suppress_warnings() {
 }
 
 /// Returns true if only errors are printed.
-#[cfg(feature = "cluster")]
 pub(super) fn is_quiet() -> bool {
     lock_printer().args.quiet
 }

@@ -89,6 +89,12 @@ impl BuildInfo {
     }
 }
 
+/// Returns the day of the build, or of the run if the program does not know it.
+pub(super) fn build_day() -> String {
+    let built = env!("SMP_BUILD_DATE").parse().ok().and_then(date);
+    built.unwrap_or_else(|| rfc3339(SystemTime::now())).chars().take("2026-01-01".len()).collect()
+}
+
 /// Formats seconds since 1970.
 fn date(seconds: u64) -> Option<String> {
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds)).map(rfc3339)

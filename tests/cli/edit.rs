@@ -127,3 +127,169 @@ fn missing_files_and_wrong_arguments_are_reported() {
         assert_eq!(message(args), (Some(status), want.to_string()), "{args:?}");
     }
 }
+
+const DEPLOYMENT: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template: {spec: {containers: [{name: web, image: 'example.com/team/web:1'}]}}
+";
+
+#[test]
+fn images_are_found_by_what_the_build_uses() {
+    let directory = temp_dir(&[
+        (
+            "base/kustomization.yaml",
+            "resources: [web.yaml]\nimages:\n- name: example.com/team/web\n  newName: mirror.example.com/web # ours\n",
+        ),
+        ("base/web.yaml", DEPLOYMENT),
+        ("over/kustomization.yaml", "resources: [../base]\n"),
+    ]);
+    let set =
+        |folder: &str, image: &str| smp(directory.path(), &["edit", "set", "image", image, "-k", folder]);
+    let text = |path: &str| fs::read_to_string(directory.path().join(path)).expect("a file");
+    let output = set("base", "mirror.example.com/web:2");
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(
+        text("base/kustomization.yaml")
+            .ends_with("  newName: mirror.example.com/web # ours\n  newTag: \"2\"\n"),
+        "{}",
+        text("base/kustomization.yaml")
+    );
+    insta::assert_snapshot!(stderr(&output), @"");
+    let output = set("over", "web:3");
+    assert!(
+        text("over/kustomization.yaml").contains("- name: mirror.example.com/web\n"),
+        "{}",
+        text("over/kustomization.yaml")
+    );
+    insta::assert_snapshot!(stderr(&output), @"");
+    let output = set("over", "mirror.example.com/wbe:3");
+    assert!(output.status.success());
+    insta::assert_snapshot!(stderr(&output), @"");
+    let output = smp(directory.path(), &["--strict", "edit", "set", "image", "nothing:1", "-k", "over"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!text("over/kustomization.yaml").contains("nothing"));
+}
+
+#[test]
+fn patch_files_are_created_for_objects() {
+    let directory = temp_dir(&[
+        ("base/kustomization.yaml", "resources: [web.yaml]\nnamePrefix: base-\n"),
+        ("base/web.yaml", DEPLOYMENT),
+        ("over/kustomization.yaml", "resources: [../base] # all\nnamePrefix: eu-\nnamespace: shop\n"),
+    ]);
+    let add = |args: &[&str]| {
+        let words = [&["edit", "add", "patch"][..], args, &["-k", "over"]].concat();
+        smp(directory.path(), &words)
+    };
+    let text = |path: &str| fs::read_to_string(directory.path().join(path)).expect("a file");
+    let output = add(&[
+        "deploy/eu-base-web",
+        "spec.replicas=3",
+        "spec.template.spec.containers[name=web].image=web:2",
+    ]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: base-web\nspec:\n  replicas: 3\n  template:\n    spec:\n      containers:\n      - name: web\n        image: web:2\n";
+    assert_eq!(text("over/deployment-base-web-patch.yaml"), patch);
+    assert!(text("over/kustomization.yaml").ends_with("patches:\n- path: deployment-base-web-patch.yaml\n"));
+    // The same file is extended.
+    assert!(add(&["deployment/base-web", "spec.paused=true"]).status.success());
+    assert_eq!(text("over/deployment-base-web-patch.yaml"), format!("{patch}  paused: true\n"));
+    assert_eq!(text("over/kustomization.yaml").matches("path:").count(), 1);
+    let built = smp(directory.path(), &["build", "over"]);
+    let built = String::from_utf8_lossy(&built.stdout).into_owned();
+    assert!(
+        built.contains("replicas: 3") && built.contains("image: web:2") && built.contains("paused: true"),
+        "{built}"
+    );
+    let output = add(&["deploy/wbe", "spec.replicas=3"]);
+    assert_eq!(output.status.code(), Some(2));
+    insta::assert_snapshot!(stderr(&output), @"");
+    for wrong in [
+        &["deploy/base-web"][..],
+        &["deploy/base-web", "spec.containers[0]=1"],
+        &["web", "a=1"],
+        &["deploy/base-web", "a=1", "--kind", "B"],
+    ] {
+        assert_eq!(add(wrong).status.code(), Some(2), "{wrong:?}");
+    }
+}
+
+#[test]
+fn moved_base_is_found_by_its_overlays() {
+    let directory = temp_dir(&[
+        (".git/HEAD", "x"),
+        ("base/kustomization.yaml", "resources: [web.yaml, ../common] # both\n"),
+        ("base/web.yaml", DEPLOYMENT),
+        ("base/run.sh", "#!/bin/sh\n"),
+        ("common/kustomization.yaml", "namespace: a\n"),
+        ("over/prod/kustomization.yaml", "resources: # all\n- ../../base # the base\n"),
+    ]);
+    let here = directory.path();
+    assert!(Command::new("chmod").arg("+x").arg(here.join("base/run.sh")).status().expect("runs").success());
+    let before = smp(here, &["build", "over/prod"]).stdout;
+    let output = smp(here, &["edit", "move", "base", "bases/web", "--dry-run"]);
+    insta::assert_snapshot!(String::from_utf8_lossy(&output.stdout), @"");
+    assert!(here.join("base/web.yaml").exists());
+    let output = smp(here, &["edit", "move", "base", "bases/web"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(stderr(&output), "base -> bases/web: 3 files moved, 2 kustomizations changed\n");
+    assert!(!here.join("base/web.yaml").exists());
+    let text = |path: &str| fs::read_to_string(here.join(path)).expect("a file");
+    assert_eq!(text("bases/web/kustomization.yaml"), "resources: [web.yaml, ../../common] # both\n");
+    assert_eq!(text("over/prod/kustomization.yaml"), "resources: # all\n- ../../bases/web # the base\n");
+    assert_eq!(smp(here, &["build", "over/prod"]).stdout, before);
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &fs::metadata(here.join("bases/web/run.sh")).expect("a file").permissions(),
+    );
+    assert_eq!(mode & 0o111, 0o111);
+    let output = run(Path::new(PROGRAM), &here.join("over"), &["edit", "move", "prod", "live"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(text("over/live/kustomization.yaml"), "resources: # all\n- ../../bases/web # the base\n");
+    for (from, to) in [("nothing", "x"), ("common", "over"), ("common", "common/x"), ("common", "../x")] {
+        assert_eq!(smp(here, &["edit", "move", from, to]).status.code(), Some(1), "{from} {to}");
+    }
+}
+
+#[test]
+fn deprecated_fields_are_replaced_if_the_output_stays() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: pod}\nspec:\n  containers:\n  - {name: web, image: web, command: [\"$(NAME)\"]} # run\n";
+    let directory = temp_dir(&[
+        ("a/kustomization.yaml", "bases: # old\n- ../b\ncommonLabels: {app: x}\n"),
+        (
+            "b/kustomization.yaml",
+            "resources: [pod.yaml]\n# names\nvars:\n- name: NAME # the pod\n  objref: {apiVersion: v1, kind: Pod, name: pod}\n  fieldref: {fieldPath: spec.containers.0.name}\n",
+        ),
+        ("b/pod.yaml", pod),
+        (
+            "c/kustomization.yaml",
+            "resources: [pod.yaml]\nnamespace: n\nvars:\n- name: NAME\n  objref: {apiVersion: v1, kind: Pod, name: pod}\n",
+        ),
+        ("c/pod.yaml", &pod.replace("\"$(NAME)\"", "a.$(NAME)-b")),
+    ]);
+    let here = directory.path();
+    let text = |path: &str| fs::read_to_string(here.join(path)).expect("a file");
+    let before = smp(here, &["build", "-R", "."]).stdout;
+    let output = smp(here, &["fix", "-R", ".", "--dry-run"]);
+    assert!(output.status.success() && text("b/pod.yaml") == pod, "{}", stderr(&output));
+    let output = smp(here, &["fix", "-R", "."]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    insta::assert_snapshot!(stderr(&output), @"");
+    assert_eq!(smp(here, &["build", "-R", "."]).stdout, before);
+    assert!(
+        text("a/kustomization.yaml").starts_with("resources: # old\n- ../b\nlabels:\n"),
+        "{}",
+        text("a/kustomization.yaml")
+    );
+    assert!(
+        text("b/kustomization.yaml").contains("replacements:\n# the pod\n- source:"),
+        "{}",
+        text("b/kustomization.yaml")
+    );
+    assert_eq!(text("b/pod.yaml"), pod.replace("$(NAME)", "NAME_PLACEHOLDER"));
+    assert!(text("c/kustomization.yaml").contains("vars:"), "left");
+    let output = smp(here, &["fix", "-R", "."]);
+    assert!(stderr(&output).contains("no deprecated field can be replaced"), "{}", stderr(&output));
+}

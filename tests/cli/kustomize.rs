@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use kubectl_smp_testing::program::temp_dir;
+use kubectl_smp_testing::program::{self, temp_dir};
 use tempfile::TempDir;
 
 const DEPLOYMENT: &str = "\
@@ -150,4 +150,146 @@ fn warnings_of_builds_are_not_printed() {
     )
     .expect("written");
     succeed(directory.path(), "kustomize build config/default");
+}
+
+/// The targets of an operator's Makefile that call kustomize, as scaffolding tools write them.
+const MAKEFILE: &str = r#"
+IMG ?= controller:latest
+LOCALBIN ?= $(shell pwd)/bin
+KUSTOMIZE ?= $(LOCALBIN)/kustomize
+KUSTOMIZE_VERSION ?= v5.8.3
+KUBECTL ?= kubectl
+
+.PHONY: install uninstall deploy undeploy build-installer bundle
+install: kustomize
+	$(KUSTOMIZE) build config/crd | $(KUBECTL) apply -f -
+uninstall: kustomize
+	$(KUSTOMIZE) build config/crd | $(KUBECTL) delete --ignore-not-found=false -f -
+deploy: kustomize
+	cd config/manager && $(KUSTOMIZE) edit set image controller=${IMG}
+	$(KUSTOMIZE) build config/default | $(KUBECTL) apply -f -
+undeploy: kustomize
+	$(KUSTOMIZE) build config/default | $(KUBECTL) delete -f -
+build-installer: kustomize
+	mkdir -p dist
+	cd config/manager && $(KUSTOMIZE) edit set image controller=${IMG}
+	$(KUSTOMIZE) build config/default > dist/install.yaml
+bundle: kustomize
+	cd config/manager && $(KUSTOMIZE) edit set image controller=$(IMG)
+	cd config/manifests && $(KUSTOMIZE) edit add base ../default 2>/dev/null || true
+	$(KUSTOMIZE) build --load-restrictor LoadRestrictionsNone config/manifests > bundle.yaml
+.PHONY: kustomize
+kustomize: $(KUSTOMIZE)
+	@$(KUSTOMIZE) version | grep -q "$(KUSTOMIZE_VERSION)" || { echo "another version"; exit 1; }
+"#;
+
+#[test]
+#[ignore = "needs make"]
+fn targets_of_an_operators_makefile_work() {
+    let directory = operator();
+    let crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.e.com}\n";
+    for (path, text) in [
+        ("Makefile", MAKEFILE),
+        ("config/crd/kustomization.yaml", "resources:\n- crd.yaml\n# +scaffold:crd\n"),
+        ("config/crd/crd.yaml", crd),
+        ("config/manifests/kustomization.yaml", "resources: []\n"),
+        ("bin/kubectl", "#!/bin/sh\nverb=$1\ncat >\"$verb.yaml\"\n"),
+    ] {
+        program::write(&directory.path().join(path), text);
+    }
+    let read = |path: &str| fs::read_to_string(directory.path().join(path)).expect("a file");
+    succeed(directory.path(), "chmod +x bin/kubectl; make -s install uninstall");
+    assert_eq!(read("apply.yaml"), read("delete.yaml"));
+    assert!(read("apply.yaml").contains("name: widgets.e.com"));
+    succeed(directory.path(), "make -s deploy build-installer bundle undeploy IMG=example.com/manager:v2");
+    for built in ["apply.yaml", "delete.yaml", "dist/install.yaml", "bundle.yaml"] {
+        assert!(read(built).contains("image: example.com/manager:v2\n"), "{built}: {}", read(built));
+    }
+    assert!(read("config/manager/kustomization.yaml").contains("# The manager."));
+}
+
+#[test]
+fn gitops_repository_is_validated_by_a_script() {
+    let directory = operator();
+    // A script as teams run it in CI for repositories that Flux applies.
+    let script = r#"
+        kustomize_flags="--load-restrictor=LoadRestrictionsNone --reorder=legacy"
+        kustomize_config="kustomization.yaml"
+        find config -type f -name "$kustomize_config" | sort | while IFS= read -r file; do
+          kustomize build "${file%$kustomize_config}" $kustomize_flags > built.yaml
+          grep -c '^kind: Deployment' built.yaml
+        done"#;
+    assert_eq!(succeed(directory.path(), script), "1\n1\n");
+    let script = "cd config/manager && rm kustomization.yaml && kustomize create --autodetect --recursive && cat kustomization.yaml";
+    assert!(succeed(directory.path(), script).ends_with("resources:\n- manager.yaml\n"));
+}
+
+#[test]
+fn scripts_that_call_kubectl_kustomize_work_with_a_wrapper() {
+    let directory = operator();
+    program::write(
+        &directory.path().join("bin/kubectl"),
+        "#!/bin/sh\n[ \"$1\" = kustomize ] || exit 9\nshift\nexec kustomize build \"$@\"\n",
+    );
+    let script = "chmod +x bin/kubectl
+        kubectl kustomize config/default
+        kubectl kustomize --enable-helm=false --load-restrictor LoadRestrictionsNone config/default -o out.yaml
+        kubectl kustomize config/default --as-current-user --network=false --helm-command helm --env A=b";
+    let built = succeed(directory.path(), script);
+    let out = fs::read_to_string(directory.path().join("out.yaml")).expect("a file");
+    assert_eq!(built, out.repeat(2));
+}
+
+#[test]
+fn named_versions_of_a_gitops_tool_are_kustomize() {
+    let directory = operator();
+    symlink(env!("CARGO_BIN_EXE_kubectl-smp"), directory.path().join("bin/kustomize_5_8_3")).expect("a link");
+    program::write(
+        &directory.path().join("config/part/kustomization.yaml"),
+        "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\nnameSuffix: -part\n",
+    );
+    let script = "kustomize_5_8_3 version
+        cd config/default
+        kustomize_5_8_3 edit add component ../part
+        kustomize_5_8_3 edit set image controller=controller:v3 other=example.com/other:1
+        kustomize_5_8_3 edit add label --force a:b c:d
+        kustomize_5_8_3 build . --enable-helm";
+    let built = succeed(directory.path(), script);
+    for part in ["v5.8.3\n", "name: shop-manager-part\n", "image: controller:v3\n", "    c: d\n"] {
+        assert!(built.contains(part), "{part}: {built}");
+    }
+}
+
+#[test]
+fn groups_of_commands_print_their_help() {
+    let directory = operator();
+    for (words, status) in [
+        ("", 0),
+        ("edit", 0),
+        ("edit nothing", 0),
+        ("edit add", 0),
+        ("edit add nothing", 0),
+        ("edit set nothing a b", 0),
+        ("edit remove", 0),
+        ("help", 0),
+        ("help edit set", 0),
+        ("-h", 0),
+        ("edit -h", 0),
+        ("nothing", 1),
+        ("edit nothing --flag", 1),
+        ("edit --flag", 1),
+        ("--flag", 1),
+        ("completion", 1),
+        ("completion nothing", 1),
+        ("localize a", 1),
+        ("cfg", 1),
+        ("fn run", 1),
+        ("edit fix", 1),
+        ("build --flag config/default", 1),
+    ] {
+        let output = shell(directory.path(), &format!("kustomize {words}"));
+        let code = (output.status.code(), output.stdout.is_empty());
+        assert_eq!(code, (Some(status), status == 1), "{words}: {output:?}");
+        assert_eq!(output.stderr.is_empty(), status == 0, "{words}: {output:?}");
+    }
 }

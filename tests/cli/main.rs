@@ -12,6 +12,7 @@ mod book;
 mod caches;
 mod check;
 mod check_findings;
+mod completion;
 mod deps;
 mod differences;
 mod edit;

@@ -189,6 +189,41 @@ fn output_directories_are_created() {
 }
 
 #[test]
+fn layouts_choose_the_files_of_a_directory() {
+    let home = targets();
+    let files = |layout: &str, directory: &str| {
+        let args = ["build", "a", "b", "--output-dir", directory, "--layout", layout];
+        succeed(home.path(), &args);
+        let mut names: Vec<_> =
+            listing(&home.path().join(directory)).keys().map(|path| path.display().to_string()).collect();
+        names.retain(|name| std::path::Path::new(name).extension().is_some());
+        names
+            .iter()
+            .map(|name| name.split(&format!("{directory}/")).last().expect("a name").to_string())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(files("resource", "o1"), ["a/v1_configmap_a.yaml", "b/v1_configmap_b.yaml"]);
+    assert_eq!(files("target", "o2"), ["a.yaml", "b.yaml"]);
+    assert_eq!(files("single", "o3"), ["manifests.yaml"]);
+    assert_eq!(
+        read(&home.path().join("o3/manifests.yaml")),
+        config("a", "one") + "---\n" + &config("b", "one")
+    );
+    assert_eq!(
+        files("{kind}/{namespace}/{target}-{name}.yaml", "o4"),
+        ["configmap/default/a-a.yaml", "configmap/default/b-b.yaml"]
+    );
+    assert_eq!(files("{group}/{version}.yaml", "o5"), ["v1.yaml"]);
+    succeed(home.path(), &["build", "a", "b", "-o", "json", "--output-dir", "o6", "--layout", "single"]);
+    let json: serde_json::Value =
+        serde_json::from_str(&read(&home.path().join("o6/manifests.json"))).expect("JSON");
+    assert_eq!((json["kind"].as_str(), json["items"].as_array().map(Vec::len)), (Some("List"), Some(2)));
+    for wrong in ["x", "../{name}.yaml", "{name}", "{nothing}.yaml", ".{name}.yaml"] {
+        fail(home.path(), &["build", "a", "--output-dir", "o7", "--layout", wrong]);
+    }
+}
+
+#[test]
 fn output_is_written_only_if_all_targets_build() {
     let home = targets();
     succeed(home.path(), &["build", "a", "b", "-o", "all.yaml"]);

@@ -67,6 +67,17 @@ pub struct ConnectOptions {
     pub sources: SourceMap,
 }
 
+/// The names of the entries in a kubeconfig.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KubeconfigNames {
+    /// The contexts.
+    pub contexts: Vec<String>,
+    /// The clusters.
+    pub clusters: Vec<String>,
+    /// The users.
+    pub users: Vec<String>,
+}
+
 /// Address and credentials of a cluster, with all options applied.
 pub(super) struct Access {
     pub(super) config: Config,
@@ -114,6 +125,19 @@ impl ConnectOptions {
         let own = || -> Result<_> { Ok(self.context(&self.read()?)?.1.namespace) };
         let namespace = self.namespace.clone().map_or_else(own, |namespace| Ok(Some(namespace)))?;
         Ok(namespace.filter(|name| !name.is_empty()).unwrap_or_else(|| "default".into()))
+    }
+
+    /// Returns the names of the entries in the kubeconfig.
+    ///
+    /// # Errors
+    /// The kubeconfig cannot be read.
+    pub fn names(&self) -> Result<KubeconfigNames> {
+        let kubeconfig = self.read()?;
+        Ok(KubeconfigNames {
+            contexts: kubeconfig.contexts.into_iter().map(|one| one.name).collect(),
+            clusters: kubeconfig.clusters.into_iter().map(|one| one.name).collect(),
+            users: kubeconfig.auth_infos.into_iter().map(|one| one.name).collect(),
+        })
     }
 
     /// Returns true if the options name a kubeconfig, or an entry that a kubeconfig must have.

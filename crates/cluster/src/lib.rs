@@ -78,7 +78,7 @@ pub use diff::{
 pub use drift::{DriftState, FieldDrift, FieldWriter, ObjectDrift, drift};
 pub use external::run_external_diff;
 pub use k8s_openapi::jiff::Timestamp;
-pub use kubeconfig::ConnectOptions;
+pub use kubeconfig::{ConnectOptions, KubeconfigNames};
 pub use live_objects::{cluster_uid, live_objects};
 pub use locked_schemas::locked_schemas;
 pub use mapping::ResourceMapping;

@@ -80,8 +80,8 @@ pub use walk::{LinkPolicy, TreeWalk, WalkEntry, WalkError, WalkOptions};
 pub use write::JOURNAL;
 pub use write::{Expected, FileChange};
 pub use write::{
-    Recovery, change_files, check_no_pending_write, recover, recover_directory_and_parents, remove_own_file,
-    replace_file, replace_private_file,
+    Recovery, change_files, check_no_pending_write, recover, recover_directory_and_parents,
+    remove_empty_directories, remove_own_file, replace_file, replace_private_file,
 };
 
 #[cfg(test)]

@@ -1,20 +1,24 @@
 //! Output directories with one file per resource.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use smol_str::SmolStr;
 
+use super::layout::{Layout, relative};
 use crate::cli::format::OutputFormat;
+use crate::cli::render;
 use smp_files::{
     DiskTree, Expected, FileChange, FileStamp, FileTree as _, change_files, hex,
     recover_directory_and_parents,
 };
 use smp_overlay::resource::{ResId, Resource, ResourceSet};
-use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};
+use smp_text::diagnostic::{Code, Diagnostic, Result, counted, read_error};
 use smp_text::yaml;
 
 /// The file that lists the files of the last run.
@@ -32,12 +36,12 @@ pub(super) enum StaleFiles {
 }
 
 /// The layout of the output of several targets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum TargetLayout {
     /// All files are in the directory itself.
     Flat,
-    /// Each target has its own subdirectory.
-    ByTarget,
+    /// The layout of `--layout`.
+    Chosen(Layout),
 }
 
 /// A directory to which either all resources are written or none.
@@ -56,7 +60,8 @@ pub(super) struct OutputDirectory {
 struct OutputFile {
     /// The path relative to the directory.
     path: PathBuf,
-    text: String,
+    /// The texts of its resources.
+    texts: Vec<String>,
     /// The origin of the file, for messages.
     target: PathBuf,
     resource: String,
@@ -97,18 +102,19 @@ impl OutputDirectory {
         Self { path: path.to_path_buf(), format: OutputFormat::Yaml, layout, stale, files, names }
     }
 
-    /// Creates a directory in which each target has its own subdirectory.
+    /// Creates a directory with a layout.
     ///
     /// # Errors
     /// Two targets would share a subdirectory.
-    pub(super) fn by_target(
+    pub(super) fn with_layout(
         path: &Path,
-        format: OutputFormat,
-        stale: StaleFiles,
+        layout: Layout,
+        (format, stale): (OutputFormat, StaleFiles),
         targets: &[PathBuf],
     ) -> Result<Self> {
         let mut directories: FxHashMap<String, &Path> = FxHashMap::default();
-        for target in targets {
+        let has_directories = matches!(layout, Layout::Resource | Layout::Target);
+        for target in targets.iter().filter(|_| has_directories) {
             let own = relative(target);
             if let Some(first) = directories.insert(own.to_string_lossy().to_lowercase(), target) {
                 let own = path.join(own);
@@ -118,7 +124,7 @@ impl OutputDirectory {
                     .help("build one of them with another --output-dir; nothing was written"));
             }
         }
-        Ok(Self { format, layout: TargetLayout::ByTarget, stale, ..Self::flat(path) })
+        Ok(Self { format, layout: TargetLayout::Chosen(layout), stale, ..Self::flat(path) })
     }
 
     /// Adds the resources of a target.
@@ -130,7 +136,7 @@ impl OutputDirectory {
         let namespaces: BTreeSet<_> = namespaced.map(ResId::effective_namespace).collect();
         let below = match self.layout {
             TargetLayout::Flat => PathBuf::new(),
-            TargetLayout::ByTarget => relative(target),
+            TargetLayout::Chosen(_) => relative(target),
         };
         for resource in resources {
             let id = resource.id();
@@ -139,11 +145,28 @@ impl OutputDirectory {
                 OutputFormat::Json => ("json", yaml::to_json_pretty(resource.node())),
                 OutputFormat::Yaml | OutputFormat::Name => ("yaml", yaml::to_yaml(resource.node())),
             };
-            let path = below.join(file_name(resource, namespace, suffix)?);
-            let (text, target) = (text.map_err(|problem| problem.resource(id))?, target.to_path_buf());
-            self.push(OutputFile { path, text, target, resource: id.to_string() })?;
+            let chosen = match &self.layout {
+                TargetLayout::Flat => None,
+                TargetLayout::Chosen(layout) => layout.path(target, resource, suffix)?,
+            };
+            let is_shared = chosen.is_some();
+            let path = chosen.map_or_else(|| Ok(below.join(file_name(resource, namespace, suffix)?)), Ok)?;
+            let texts = vec![text.map_err(|problem| problem.resource(id))?];
+            let file = OutputFile { path, texts, target: target.to_path_buf(), resource: id.to_string() };
+            if is_shared { self.join(file) } else { self.push(file)? }
         }
         Ok(())
+    }
+
+    /// Adds a resource to the file with its path.
+    fn join(&mut self, file: OutputFile) {
+        let name = file.path.to_string_lossy().to_lowercase();
+        if let Some(known) = self.names.get(&name) {
+            self.files[*known].texts.extend(file.texts);
+        } else {
+            self.names.insert(name, self.files.len());
+            self.files.push(file);
+        }
     }
 
     fn push(&mut self, file: OutputFile) -> Result<()> {
@@ -171,9 +194,12 @@ impl OutputDirectory {
         recover_directory_and_parents(&self.path)?;
         let stale = self.stale_files()?;
         let paths: Vec<_> = self.files.iter().map(|file| self.path.join(&file.path)).collect();
-        let texts = self.files.iter().map(|file| file.text.as_bytes());
-        let mut changes: Vec<_> =
-            paths.iter().zip(texts).map(|(path, text)| FileChange::new(path, Some(text))).collect();
+        let texts = self.files.iter().map(|file| file.text(self.format)).collect::<Result<Vec<_>>>()?;
+        let mut changes: Vec<_> = paths
+            .iter()
+            .zip(&texts)
+            .map(|(path, text)| FileChange::new(path, Some(text.as_bytes())))
+            .collect();
         let pruned: Vec<_> = match self.stale {
             StaleFiles::Remove => {
                 stale.iter().map(|(path, file)| (self.path.join(path), &file.stamp)).collect()
@@ -184,11 +210,20 @@ impl OutputDirectory {
             expected: Expected::Read(stamp),
             ..FileChange::new(path, None)
         }));
-        let (written, list) = (self.path.join(WRITTEN), self.list(&stale)?);
+        let (written, list) = (self.path.join(WRITTEN), self.list(&texts, &stale)?);
         if let Some(list) = &list {
             changes.push(FileChange::new(&written, Some(list.as_bytes())));
         }
-        change_files(&self.path, &changes)
+        change_files(&self.path, &changes)?;
+        if self.stale != StaleFiles::Untracked {
+            let removed = match pruned.len() {
+                0 => String::new(),
+                count => format!(", {count} removed"),
+            };
+            let written = counted(self.files.len(), "file");
+            render::print_change(&format!("{}: {written} written{removed}", self.path.display()));
+        }
+        Ok(())
     }
 
     /// Returns the unchanged files that an earlier run wrote and this one does not. Files that somebody
@@ -222,9 +257,10 @@ impl OutputDirectory {
     }
 
     /// Returns the list for the next run, or `None` if files are not recorded.
-    fn list(&self, stale: &BTreeMap<PathBuf, StaleFile>) -> Result<Option<String>> {
-        let hashed = |file: &OutputFile| (file.path.clone(), sha256(file.text.as_bytes()));
-        let mut files: BTreeMap<_, _> = self.files.iter().map(hashed).collect();
+    fn list(&self, texts: &[Cow<'_, str>], stale: &BTreeMap<PathBuf, StaleFile>) -> Result<Option<String>> {
+        let hashed =
+            |(file, text): (&OutputFile, &Cow<'_, str>)| (file.path.clone(), sha256(text.as_bytes()));
+        let mut files: BTreeMap<_, _> = self.files.iter().zip(texts).map(hashed).collect();
         match self.stale {
             StaleFiles::Untracked => return Ok(None),
             StaleFiles::Keep => {
@@ -244,9 +280,22 @@ fn sha256(text: &[u8]) -> String {
     hex(&Sha256::digest(text))
 }
 
-/// Returns the path of the target without components that leave the output directory.
-fn relative(target: &Path) -> PathBuf {
-    target.components().filter(|part| matches!(part, Component::Normal(_))).collect()
+impl OutputFile {
+    /// Returns the text of the file: YAML documents, or a JSON list if there are several resources.
+    fn text(&self, format: OutputFormat) -> Result<Cow<'_, str>> {
+        match self.texts.as_slice() {
+            [one] => Ok(one.into()),
+            all if format == OutputFormat::Json => {
+                let items = all.iter().map(|text| serde_json::from_str(text));
+                let items = items.collect::<std::result::Result<Vec<Value>, _>>().map_err(|error| {
+                    Diagnostic::error(Code::Io, format!("cannot serialize a list: {error}"))
+                })?;
+                let list = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": items});
+                Ok(yaml::to_json_pretty(&yaml::Node::from(&list))?.into())
+            }
+            all => Ok(all.join("---\n").into()),
+        }
+    }
 }
 
 /// Returns the file name that kustomize gives to a resource: group, version, kind and name in lower

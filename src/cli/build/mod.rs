@@ -1,15 +1,18 @@
 //! `kubectl smp build`: build kustomizations and plain directories.
 
 mod directory;
+mod layout;
 mod output;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use clap::{Args, FromArgMatches as _};
 use rayon::prelude::*;
 
 use self::output::{OutputArgs, Sink};
+use super::progress::LiveLines;
 use super::review::AffectedFlag;
 use super::sandbox::{Confinement, SandboxArgs, SandboxedBuild};
 use super::select::{SelectArgs, Selection, exit_status, with_target};
@@ -152,9 +155,14 @@ fn fill_windows<'b>(
     sources: &SourceMap,
 ) -> Result<(), Failure> {
     let TargetRun { selection, builder, .. } = *build;
-    let count = selection.targets.len();
-    for window in selection.targets.chunks(WINDOW) {
+    let (count, started) = (selection.targets.len(), Instant::now());
+    let mut progress = LiveLines::beside_output();
+    for (i, window) in selection.targets.chunks(WINDOW).enumerate() {
+        if started.elapsed() >= Duration::from_secs(1) {
+            progress.show(&[format!("{} of {count} targets built", i * WINDOW)]);
+        }
         let built = build.build_window(window);
+        progress.clear();
         // These warnings do not belong to a single target.
         render::print_or_reject(&builder.take_warnings(), sources)?;
         for (target, mut built) in window.iter().zip(built) {

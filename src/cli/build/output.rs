@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::directory::{OutputDirectory, StaleFiles};
+use super::layout::Layout;
 use crate::cli::Failure;
 use crate::cli::format::{OutputFormat, ResourceWriter};
 use smp_files::{DiskTree, FileTree as _, replace_file};
@@ -22,6 +23,14 @@ pub(super) struct OutputArgs {
     /// Write one file per resource to DIR/<target>/ instead of printing
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
+
+    /// Files of --output-dir: resource, target, single, or a path such as {target}/{kind}-{name}.yaml
+    ///
+    /// `resource` writes a file for each resource to DIR/<target>/, `target` one file for each target, and `single`
+    /// one file. A path has the placeholders {target}, {namespace}, {group}, {version}, {kind} and {name};
+    /// resources with the same path share a file.
+    #[arg(long, requires = "output_dir", value_name = "LAYOUT", default_value = "resource")]
+    layout: Layout,
 
     /// Remove files in --output-dir that an earlier run wrote and this run did not
     #[arg(long, requires = "output_dir")]
@@ -63,7 +72,8 @@ impl OutputArgs {
             )),
             (Some(directory), Some(format), _) => {
                 let stale = if self.prune { StaleFiles::Remove } else { StaleFiles::Keep };
-                let directory = OutputDirectory::by_target(directory, format, stale, targets)?;
+                let layout = self.layout.clone();
+                let directory = OutputDirectory::with_layout(directory, layout, (format, stale), targets)?;
                 Ok(Destination::Directory(directory))
             }
             (Some(_), None, _) => {

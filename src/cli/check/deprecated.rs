@@ -1,17 +1,19 @@
 //! Replaces deprecated fields of kustomizations if the output of all targets stays the same.
+//!
+//! `check --fix` and `fix` use it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::super::{Failure, render};
-use super::fix;
 use crate::cli::select::Selection;
 use crate::cli::target::TargetArgs;
 use smp_files::{DiskTree, EditedTree, FileTree, Located, RecordingTree};
-use smp_inspect::check::{CheckReport, FixedFile};
-use smp_overlay::edit::{replace_deprecated, replaceable_fields};
-use smp_text::diagnostic::{Code, Severity};
+use smp_inspect::check::FixedFile;
+use smp_overlay::edit::{EditedText, replace_deprecated, replace_vars, replaceable_fields};
+use smp_overlay::overlay::{Reader, Remotes};
+use smp_text::diagnostic::{Code, Diagnostic, Severity, read_error};
 use smp_text::source::SourceMap;
 use smp_text::yaml::to_documents;
 
@@ -22,6 +24,7 @@ struct OldFile {
     before: String,
     after: String,
     replaced: usize,
+    has_vars: bool,
 }
 
 /// The output of a target and the files that its build read.
@@ -38,18 +41,17 @@ struct Proof<'s> {
     targets: Vec<BuiltTarget<'s>>,
 }
 
-/// Replaces the deprecated fields of a report in all files or in none. Returns the number of
-/// replaced fields.
-pub(super) fn replace(
+/// Replaces the deprecated fields that findings report, in all files or in none. Returns the changed files.
+pub(super) fn replace<'f>(
     args: &TargetArgs,
     selection: &Selection,
-    report: &CheckReport,
+    findings: impl IntoIterator<Item = &'f Diagnostic>,
     sources: &SourceMap,
     cache: Option<&Path>,
-) -> Result<usize, Failure> {
-    let mut files = old_files(report, sources, cache);
+) -> Result<Vec<FixedFile>, Failure> {
+    let mut files = old_files(findings, sources, cache);
     if files.is_empty() {
-        return Ok(0);
+        return Ok(Vec::new());
     }
     let proof = Proof::new(args, selection);
     let all = replaceable_fields();
@@ -72,7 +74,83 @@ pub(super) fn replace(
     } else {
         one_by_one(&mut files, &proof, &all);
     }
-    write(files, cache)
+    let others = replace_all_vars(&mut files, &proof, sources);
+    let own = files.into_values().filter(|file| file.replaced > 0);
+    let own = own.map(|OldFile { shown, before, after, replaced, .. }| FixedFile {
+        path: shown,
+        before,
+        after,
+        fixes: replaced,
+    });
+    Ok(own.chain(others).collect())
+}
+
+/// Converts the `vars` of each file, with placeholders in the files that use them. Returns these files.
+fn replace_all_vars(
+    files: &mut BTreeMap<PathBuf, OldFile>,
+    proof: &Proof<'_>,
+    sources: &SourceMap,
+) -> Vec<FixedFile> {
+    let mut others: BTreeMap<PathBuf, FixedFile> = BTreeMap::new();
+    let with_vars: Vec<PathBuf> =
+        files.iter().filter(|(_, file)| file.has_vars).map(|(path, _)| path.clone()).collect();
+    for path in with_vars {
+        let mut texts: BTreeMap<PathBuf, String> =
+            others.iter().map(|(p, f)| (p.clone(), f.after.clone())).collect();
+        texts.extend(files.iter().filter(|(_, f)| f.replaced > 0).map(|(p, f)| (p.clone(), f.after.clone())));
+        let Some(file) = files.get_mut(&path) else { continue };
+        let shown = file.shown.display().to_string();
+        let left = |why: &str| {
+            render::print_note(&format!(
+                "{shown}: `vars` was not replaced, because {why}; use `replacements`"
+            ));
+        };
+        match vars_of(&path, &file.after, &texts, sources) {
+            Ok(None) => {}
+            Err(problem) => left(problem.message()),
+            Ok(Some((after, changed))) => {
+                texts.insert(path.clone(), after.clone());
+                texts.extend(changed.iter().map(|(real, one)| (real.clone(), one.after.clone())));
+                if !proof.holds(&texts) {
+                    left("the output might change");
+                    continue;
+                }
+                (file.after, file.replaced) = (after, file.replaced + 1);
+                for (real, one) in changed {
+                    let EditedText { path, before, after } = one;
+                    let known = others.entry(real).or_insert(FixedFile {
+                        path,
+                        before,
+                        after: String::new(),
+                        fixes: 0,
+                    });
+                    known.after = after;
+                }
+            }
+        }
+    }
+    others.into_values().collect()
+}
+
+/// The new text of a kustomization, and the other changed files by their real paths.
+type WithoutVars = Option<(String, Vec<(PathBuf, EditedText)>)>;
+
+/// Converts the `vars` of a kustomization, which is read with other texts of some files.
+fn vars_of(
+    path: &Path,
+    text: &str,
+    texts: &BTreeMap<PathBuf, String>,
+    sources: &SourceMap,
+) -> smp_text::diagnostic::Result<WithoutVars> {
+    let tree: Arc<dyn FileTree> = Arc::new(EditedTree::new(Arc::new(DiskTree), texts.clone()));
+    let reader = Reader::new(tree, sources.clone(), true, Remotes::new(None, true))?;
+    let root = reader.open(path.parent().unwrap_or(Path::new(".")))?;
+    let Some((after, files)) = replace_vars(&root, text)? else { return Ok(None) };
+    let real = |one: EditedText| {
+        let found = DiskTree.locate(Path::new(""), &one.path).map(Located::into_path);
+        Ok((found.map_err(|error| read_error(one.path.display(), &error))?, one))
+    };
+    Ok(Some((after, files.into_iter().map(real).collect::<smp_text::diagnostic::Result<_>>()?)))
 }
 
 /// Replaces each field separately if the output stays the same.
@@ -96,35 +174,19 @@ fn one_by_one(files: &mut BTreeMap<PathBuf, OldFile>, proof: &Proof<'_>, fields:
     }
 }
 
-fn write(files: BTreeMap<PathBuf, OldFile>, cache: Option<&Path>) -> Result<usize, Failure> {
-    let changed = files.into_values().filter(|file| file.replaced > 0);
-    let fixed: Vec<FixedFile> = changed
-        .map(|OldFile { shown, before, after, replaced }| FixedFile {
-            path: shown,
-            before,
-            after,
-            fixes: replaced,
-        })
-        .collect();
-    Ok(fix::write(&fixed, cache)?)
-}
-
 /// Returns the local kustomizations with deprecated fields by their real paths. Fetched ones are
 /// not changed.
-fn old_files(report: &CheckReport, sources: &SourceMap, cache: Option<&Path>) -> BTreeMap<PathBuf, OldFile> {
+fn old_files<'f>(
+    findings: impl IntoIterator<Item = &'f Diagnostic>,
+    sources: &SourceMap,
+    cache: Option<&Path>,
+) -> BTreeMap<PathBuf, OldFile> {
     let cache = cache.and_then(|cache| DiskTree.locate(Path::new(""), cache).ok());
     let mut files = BTreeMap::new();
-    for finding in report.findings.iter().filter(|finding| finding.code() == Code::DeprecatedField) {
+    for finding in findings.into_iter().filter(|finding| finding.code() == Code::DeprecatedField) {
         let Some(source) = finding.labels().first().and_then(|label| sources.get(label.span.source)) else {
             continue;
         };
-        if finding.message().starts_with("`vars`") {
-            let message = format!(
-                "{}: `vars` cannot be replaced automatically; use `replacements`",
-                source.name().display()
-            );
-            render::print_note(&message);
-        }
         let Ok(real) = DiskTree.locate(Path::new(""), source.name()).map(Located::into_path) else {
             continue;
         };
@@ -133,7 +195,8 @@ fn old_files(report: &CheckReport, sources: &SourceMap, cache: Option<&Path>) ->
         }
         let Ok(before) = DiskTree.read_text(&real) else { continue };
         let (shown, after) = (source.name().to_path_buf(), before.clone());
-        files.entry(real).or_insert(OldFile { shown, before, after, replaced: 0 });
+        let file = OldFile { shown, before, after, replaced: 0, has_vars: false };
+        files.entry(real).or_insert(file).has_vars |= finding.message().starts_with("`vars`");
     }
     files
 }

@@ -33,8 +33,11 @@ pub(super) fn write(files: &[FixedFile], cache: Option<&Path>) -> Result<usize> 
         files.iter().map(|(path, file)| FileChange::new(path, Some(file.after.as_bytes()))).collect();
     change_files(&directory, &changes)?;
     for (_, file) in &files {
-        let findings = counted(file.fixes, "finding");
-        render::print_change(&format!("{}: {findings} fixed", file.path.display()));
+        let fixed = match file.fixes {
+            0 => "changed".to_string(),
+            count => format!("{} fixed", counted(count, "finding")),
+        };
+        render::print_change(&format!("{}: {fixed}", file.path.display()));
     }
     Ok(files.iter().map(|(_, file)| file.fixes).sum())
 }

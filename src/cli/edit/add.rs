@@ -1,11 +1,14 @@
 //! `edit add`: new items of a kustomization.
 
+use std::path::Path;
+
 use clap::{Args, Subcommand};
 
+use super::lookup;
 use super::write::{EditTargets, Request};
 use smp_overlay::edit::{
-    Edit, FileList, GeneratorEntry, GeneratorList, Label, MetadataField, PatchEntry, PathList,
-    build_metadata_options, parse_pairs,
+    Edit, EditOptions, FileList, GeneratorEntry, GeneratorList, Label, MetadataField, PatchEntry,
+    PatchedField, PathList, build_metadata_options, parse_pairs,
 };
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
@@ -16,7 +19,9 @@ pub(super) enum AddCommand {
     /// Add directories or repositories to `components`
     Component(PathArgs),
     /// Add a patch to `patches`
-    Patch(PatchArgs),
+    ///
+    /// With KIND/NAME, a patch file for this object is created, or extended if it exists. Not part of kustomize.
+    Patch(AddPatchArgs),
     /// Add a ConfigMap generator, or sources to an existing one
     Configmap(ConfigMapArgs),
     /// Add a Secret generator, or sources to an existing one
@@ -114,6 +119,21 @@ pub(super) struct LabelArgs {
     include_templates: bool,
 }
 
+/// A patch, or the object and fields of a new one.
+#[derive(Debug, Args)]
+pub(super) struct AddPatchArgs {
+    /// Object to patch, by its name in the manifests or in the output
+    #[arg(value_name = "KIND/NAME")]
+    object: Option<String>,
+
+    /// Fields with their new values, such as spec.replicas=3
+    #[arg(value_name = "FIELD=VALUE")]
+    fields: Vec<String>,
+
+    #[command(flatten)]
+    patch: PatchArgs,
+}
+
 /// An entry of `patches`.
 #[derive(Debug, Args)]
 pub(super) struct PatchArgs {
@@ -201,7 +221,7 @@ struct GeneratorArgs {
     namespace: String,
 
     /// Omit the hash of the content in the name
-    #[arg(long = "disableNameSuffixHash", alias = "disable-name-suffix-hash")]
+    #[arg(long = "disableNameSuffixHash")]
     disable_name_suffix_hash: bool,
 
     #[command(flatten)]
@@ -244,7 +264,7 @@ pub(super) struct SecretArgs {
 
 impl AddCommand {
     /// Returns the edit and the kustomizations.
-    pub(super) fn request(&self) -> Request<'_> {
+    pub(super) fn request(&self, options: EditOptions) -> Request<'_> {
         match self {
             Self::Resource(ResourceArgs { paths, no_verify }) => {
                 (Ok(add_paths(PathList::Resources, paths, !no_verify)), &paths.targets)
@@ -253,7 +273,11 @@ impl AddCommand {
             Self::Transformer(paths) => add_files(FileList::Transformers, paths),
             Self::Configuration(paths) => add_files(FileList::Configurations, paths),
             Self::Generator(paths) => add_files(FileList::Generators, paths),
-            Self::Patch(patch) => (add_patch(patch), &patch.targets),
+            // kustomize ignores further arguments.
+            Self::Patch(AddPatchArgs { object: Some(object), fields, patch }) if !options.as_kustomize => {
+                (add_patch_file(object, fields, patch), &patch.targets)
+            }
+            Self::Patch(AddPatchArgs { patch, .. }) => (add_patch(patch), &patch.targets),
             Self::Configmap(ConfigMapArgs { generator, behavior }) => {
                 let entry = GeneratorEntry { behavior: behavior.clone(), ..generator.entry() };
                 (Ok(Edit::AddGenerator(GeneratorList::ConfigMaps, entry)), &generator.targets)
@@ -281,6 +305,23 @@ fn add_paths(list: PathList, paths: &PathArgs, verify: bool) -> Edit {
 
 fn add_files(list: FileList, paths: &PathArgs) -> Request<'_> {
     (Ok(add_paths(PathList::Files(list), paths, true)), &paths.targets)
+}
+
+fn add_patch_file(object: &str, fields: &[String], args: &PatchArgs) -> Result<Edit> {
+    if fields.is_empty() {
+        return Err(usage("no field is given").help("use FIELD=VALUE, such as spec.replicas=3"));
+    }
+    if (PatchEntry { path: String::new(), ..args.entry()? }) != PatchEntry::default() {
+        return Err(usage("only --path can be used with KIND/NAME"));
+    }
+    let directory = args.targets.directories().next().unwrap_or(Path::new("."));
+    let object = lookup::object(directory, object)?;
+    let fields = fields.iter().map(|field| PatchedField::parse(field)).collect::<Result<_>>()?;
+    let path = match args.path.as_str() {
+        "" => format!("{}-{}-patch.yaml", object.kind, object.name).to_lowercase().replace(['/', ':'], "-"),
+        path => path.to_string(),
+    };
+    Ok(Edit::AddPatchFile { object, fields, path })
 }
 
 fn add_patch(args: &PatchArgs) -> Result<Edit> {

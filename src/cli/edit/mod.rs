@@ -1,6 +1,9 @@
 //! `kubectl smp edit`: edits of kustomization files with the commands of `kustomize edit`.
 
 mod add;
+mod lookup;
+mod proof;
+mod relocate;
 mod remove;
 mod set;
 mod write;
@@ -10,6 +13,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use self::add::AddCommand;
+use self::relocate::MoveArgs;
 use self::remove::RemoveCommand;
 use self::set::SetCommand;
 use self::write::EditTargets;
@@ -17,6 +21,7 @@ pub(super) use self::write::reader;
 use super::package::print;
 use super::{Failure, Outcome};
 use smp_overlay::edit::{Edit, EditOptions};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::SourceMap;
 
 /// Edit kustomization files.
@@ -39,15 +44,44 @@ enum EditCommand {
     Remove(RemoveCommand),
     /// Replace deprecated fields like `kustomize edit fix`
     Fix(FixArgs),
+    /// Move a base or file, and update the paths of all kustomizations
+    ///
+    /// All kustomizations of the git repository, or else of the working directory, are updated. Not part of
+    /// kustomize.
+    Move(MoveArgs),
     /// List the built-in plugins of kustomize
     #[command(name = "alpha-list-builtin-plugin", hide = true)]
-    ListBuiltinPlugins,
+    ListBuiltinPlugins(IgnoredArgs),
+}
+
+/// Arguments that kustomize ignores.
+#[derive(Debug, Args)]
+struct IgnoredArgs {
+    #[arg(hide = true)]
+    ignored: Vec<String>,
+}
+
+impl IgnoredArgs {
+    /// Rejects arguments, unless kustomize ignores them.
+    fn check(&self, options: EditOptions) -> Result<()> {
+        match self.ignored.first().filter(|_| !options.as_kustomize) {
+            None => Ok(()),
+            Some(word) => Err(Diagnostic::error(Code::Usage, format!("unexpected argument `{word}`"))),
+        }
+    }
 }
 
 #[derive(Debug, Args)]
 struct FixArgs {
+    /// Also convert `vars` to `replacements`, which changes the files that use them
+    #[arg(long)]
+    vars: bool,
+
     #[command(flatten)]
     targets: EditTargets,
+
+    #[command(flatten)]
+    ignored: IgnoredArgs,
 }
 
 /// The built-in plugins of kustomize, in its order.
@@ -75,11 +109,14 @@ const BUILTIN_PLUGINS: [&str; 18] = [
 /// Runs an edit command.
 pub(super) fn run(args: &EditArgs, options: EditOptions, sources: &SourceMap) -> Outcome {
     let (edit, targets) = match &args.command {
-        EditCommand::Add(command) => command.request(),
+        EditCommand::Add(command) => command.request(options),
         EditCommand::Set(command) => command.request(),
-        EditCommand::Remove(command) => command.request(),
-        EditCommand::Fix(args) => (Ok(Edit::Fix), &args.targets),
-        EditCommand::ListBuiltinPlugins => {
+        EditCommand::Remove(command) => command.request(options),
+        EditCommand::Move(args) => return relocate::run(args, sources),
+        EditCommand::Fix(FixArgs { vars, targets, ignored }) => {
+            (ignored.check(options).map(|()| Edit::Fix { vars: *vars }), targets)
+        }
+        EditCommand::ListBuiltinPlugins(_) => {
             print(&format!("Builtin plugins:\n\n * {}\n", BUILTIN_PLUGINS.join("\n * ")))?;
             return Ok(ExitCode::SUCCESS);
         }

@@ -2,9 +2,10 @@
 
 use clap::{Args, Subcommand};
 
+use super::IgnoredArgs;
 use super::add::{BuildMetadataArgs, PatchArgs, PathArgs};
 use super::write::{EditTargets, Request};
-use smp_overlay::edit::{Edit, FileList, GeneratorList, MetadataField, PathList};
+use smp_overlay::edit::{Edit, EditOptions, FileList, GeneratorList, MetadataField, PathList};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 #[derive(Debug, Subcommand)]
@@ -16,7 +17,7 @@ pub(super) enum RemoveCommand {
     /// Remove entries from `transformers`
     Transformer(PathArgs),
     /// Remove the entry of `patches` with exactly these fields
-    Patch(PatchArgs),
+    Patch(RemovePatchArgs),
     /// Remove ConfigMap generators
     Configmap(GeneratorArgs),
     /// Remove Secret generators
@@ -27,6 +28,15 @@ pub(super) enum RemoveCommand {
     Annotation(KeyArgs),
     /// Remove options from `buildMetadata`
     Buildmetadata(BuildMetadataArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RemovePatchArgs {
+    #[command(flatten)]
+    patch: PatchArgs,
+
+    #[command(flatten)]
+    ignored: IgnoredArgs,
 }
 
 #[derive(Debug, Args)]
@@ -59,12 +69,15 @@ pub(super) struct KeyArgs {
 
 impl RemoveCommand {
     /// Returns the edit and the kustomizations.
-    pub(super) fn request(&self) -> Request<'_> {
+    pub(super) fn request(&self, options: EditOptions) -> Request<'_> {
         match self {
             Self::Resource(args) => remove_paths(PathList::Resources, args),
             Self::Component(args) => remove_paths(PathList::Components, args),
             Self::Transformer(args) => remove_paths(PathList::Files(FileList::Transformers), args),
-            Self::Patch(args) => (args.entry().map(Edit::RemovePatch), &args.targets),
+            Self::Patch(RemovePatchArgs { patch, ignored }) => {
+                let edit = ignored.check(options).and_then(|()| patch.entry()).map(Edit::RemovePatch);
+                (edit, &patch.targets)
+            }
             Self::Configmap(args) => remove_generators(GeneratorList::ConfigMaps, args),
             Self::Secret(args) => remove_generators(GeneratorList::Secrets, args),
             Self::Label(args) => (remove_metadata(MetadataField::Labels, args), &args.targets),

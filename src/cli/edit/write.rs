@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::lookup;
+use super::proof::changed_output;
 use crate::cli::check::common_directory;
 use crate::cli::package::print;
-use crate::cli::{Outcome, render};
+use crate::cli::{Failure, Outcome, render};
 use smp_files::{DiskTree, FileChange, FileTree as _, Located, change_files, recover_directory_and_parents};
 use smp_merge::diff::unified;
-use smp_overlay::edit::{Edit, EditOptions, EditedKustomization, edit_kustomization};
+use smp_overlay::edit::{Edit, EditOptions, EditedKustomization, EditedText, edit_kustomization};
 use smp_overlay::overlay::{Reader, RemoteCache, Remotes};
-use smp_text::diagnostic::{Diagnostic, Result, read_error};
+use smp_text::diagnostic::{Code, Diagnostic, Result, WithWarnings, read_error};
 use smp_text::source::SourceMap;
 
 /// An edit and the kustomizations that it applies to.
@@ -36,14 +38,20 @@ pub(super) struct EditTargets {
 }
 
 impl EditTargets {
+    /// Returns the directories of the kustomizations.
+    pub(super) fn directories(&self) -> impl Iterator<Item = &Path> {
+        let here = self.kustomize.is_empty().then(|| Path::new("."));
+        self.kustomize.iter().map(PathBuf::as_path).chain(here)
+    }
+
     /// Applies an edit to all kustomizations.
     pub(super) fn edit(&self, edit: &Edit, options: EditOptions, sources: &SourceMap) -> Outcome {
-        let here = [PathBuf::from(".")];
-        let directories = if self.kustomize.is_empty() { &here[..] } else { &self.kustomize };
         let mut edited = Vec::new();
         let mut problems: Vec<Diagnostic> = Vec::new();
-        for directory in directories {
-            match edited_in(directory, edit, options, sources) {
+        for directory in self.directories() {
+            let WithWarnings { value: edit, warnings } = resolved(directory, edit, options);
+            render::print_or_reject(&warnings, sources)?;
+            match edited_in(directory, &edit, options, sources) {
                 Ok(one) => edited.push(one),
                 Err(problem) => problems.push(problem),
             }
@@ -54,21 +62,52 @@ impl EditTargets {
         for note in edited.iter().flat_map(|one| &one.notes) {
             render::print_note(note);
         }
-        let changed: Vec<&EditedKustomization> =
-            edited.iter().filter(|one| one.before != one.after).collect();
+        if matches!(edit, Edit::Fix { .. }) {
+            for (directory, one) in self.directories().zip(&edited) {
+                if let Some(message) = changed_output(directory, one) {
+                    let warning = Diagnostic::warning(Code::DeprecatedField, message);
+                    render::print_or_reject(&[warning], sources)?;
+                }
+            }
+        }
         if self.output.is_some() {
             for one in &edited {
                 print(&one.after)?;
             }
-        } else if self.dry_run {
-            for one in changed {
-                let name = one.path.display().to_string();
-                print(&unified(&format!("a/{name}"), &format!("b/{name}"), &one.before, &one.after))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let changed = edited.into_iter().flat_map(EditedKustomization::into_changed).collect::<Vec<_>>();
+        self.write(&changed)?;
+        if !options.as_kustomize && !self.dry_run {
+            for one in &changed {
+                let verb = if one.before.is_empty() { "created" } else { "changed" };
+                render::print_change(&format!("{}: {verb}", one.path.display()));
             }
-        } else {
-            write(&changed)?;
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Writes texts, or prints their differences with `--dry-run`.
+    fn write(&self, changed: &[EditedText]) -> std::result::Result<(), Failure> {
+        if !self.dry_run {
+            return Ok(write(changed)?);
+        }
+        for one in changed {
+            let name = one.path.display().to_string();
+            print(&unified(&format!("a/{name}"), &format!("b/{name}"), &one.before, &one.after))?;
+        }
+        Ok(())
+    }
+}
+
+/// Replaces the names of images in an edit by those that the build uses, which kustomize does not.
+fn resolved(directory: &Path, edit: &Edit, options: EditOptions) -> WithWarnings<Edit> {
+    match edit {
+        Edit::SetImages(edits) if !options.as_kustomize => {
+            let WithWarnings { value, warnings } = lookup::images(directory, edits);
+            WithWarnings { value: Edit::SetImages(value), warnings }
+        }
+        other => WithWarnings { value: other.clone(), warnings: Vec::new() },
     }
 }
 
@@ -89,12 +128,19 @@ pub(in crate::cli) fn reader(sources: &SourceMap) -> Result<Reader> {
     Reader::new(Arc::new(DiskTree), sources.clone(), true, Remotes::new(cache, false))
 }
 
-fn write(changed: &[&EditedKustomization]) -> Result<()> {
-    let real = |one: &EditedKustomization| {
-        let found = DiskTree.locate(Path::new(""), &one.path).map(Located::into_path);
-        found.map_err(|error| read_error(format_args!("`{}`", one.path.display()), &error))
+fn write(changed: &[EditedText]) -> Result<()> {
+    let locate = |path: &Path| {
+        let found = DiskTree.locate(Path::new(""), path).map(Located::into_path);
+        found.map_err(|error| read_error(format_args!("`{}`", path.display()), &error))
     };
-    let paths = changed.iter().map(|one| real(one)).collect::<Result<Vec<_>>>()?;
+    let real = |one: &EditedText| match (one.path.parent(), one.path.file_name()) {
+        (Some(above), Some(name)) if !DiskTree.contains(&one.path) => {
+            let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+            Ok(locate(above)?.join(name))
+        }
+        _ => locate(&one.path),
+    };
+    let paths = changed.iter().map(real).collect::<Result<Vec<_>>>()?;
     let Some(directory) = common_directory(paths.iter().map(PathBuf::as_path)) else { return Ok(()) };
     let changes: Vec<FileChange<'_>> = paths
         .iter()

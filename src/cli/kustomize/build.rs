@@ -8,7 +8,7 @@ use super::args::KustomizeArgs;
 use crate::cli::build::{self, BuildArgs};
 use crate::cli::{Failure, Outcome, render};
 use smp_overlay::overlay::Reorder;
-use smp_text::source::SourceMap;
+use smp_text::source::{SourceMap, is_kustomization};
 
 /// Build a kustomization.
 #[derive(Debug, Args)]
@@ -49,6 +49,9 @@ const MANAGED_BY: &str = "KUSTOMIZE_ENABLE_MANAGEDBY_LABEL";
 pub(super) fn run(args: KustomizeBuildArgs, sources: &SourceMap) -> Outcome {
     if args.targets.len() > 1 {
         return Err(Failure::Usage("one directory can be built at a time".into()));
+    }
+    if let Some(file) = args.targets.iter().find(|target| is_kustomization(target)) {
+        return Err(Failure::Usage(format!("`{}` is a file: name its directory", file.display())));
     }
     render::suppress_warnings();
     let reorder =

@@ -15,10 +15,13 @@ use clap::{Args, Subcommand};
 pub(super) use self::args::KustomizeArgs;
 use self::build::KustomizeBuildArgs;
 use self::version::KustomizeVersionArgs;
+use super::commands;
+use super::completion::{self, CompletionArgs};
 use super::create::{self, CreateArgs};
 use super::edit::{self, EditArgs};
 use super::{Failure, Outcome};
 use smp_overlay::edit::EditOptions;
+use smp_text::gocompat::strconv::parse_bool;
 use smp_text::source::SourceMap;
 
 /// The name of the command, and of a link to the program that acts as kustomize.
@@ -41,10 +44,12 @@ enum KustomizeCommand {
     /// Create a kustomization file in the working directory
     #[command(visible_alias = "init")]
     Create(CreateArgs),
+    /// Print the completion script of a shell
+    Completion(CompletionArgs),
     /// Print the version of kustomize
     Version(KustomizeVersionArgs),
     /// Not available
-    #[command(hide = true, visible_aliases = ["cfg", "fn"])]
+    #[command(hide = true, visible_aliases = ["cfg", "fn", "openapi"])]
     Localize(IgnoredArgs),
 }
 
@@ -59,18 +64,55 @@ struct IgnoredArgs {
 /// kustomize's flag `--stack-trace` is left out.
 pub(super) fn expand_name(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.into_iter().collect();
-    if words.first().is_some_and(|name| Path::new(name).file_stem().is_some_and(|stem| stem == NAME)) {
+    if words.first().is_some_and(|program| is_named(program)) {
         words.insert(1, NAME.into());
     }
     if is_kustomize(&words) {
+        let is_trace = |word: &OsString| {
+            let word = word.to_string_lossy();
+            let value = word.strip_prefix("--stack-trace");
+            value.is_some_and(|value| {
+                value.is_empty() || value.strip_prefix('=').is_some_and(|value| parse_bool(value).is_some())
+            })
+        };
         let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
         let mut i = 0;
         words.retain(|word| {
             i += 1;
-            i > end || !(word == "--stack-trace" || word.to_string_lossy().starts_with("--stack-trace="))
+            i > end || !is_trace(word)
         });
     }
     words
+}
+
+/// Returns true for the name of a program that acts as kustomize: the name may end with a version, such as
+/// `kustomize-v5.8.3` or `kustomize_5_8_3`.
+fn is_named(program: &OsString) -> bool {
+    let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
+    name.strip_prefix(NAME).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphabetic()))
+}
+
+/// Returns the help that kustomize prints, with status 0, for a group of commands without a command, and within
+/// `edit` also with an unknown command.
+pub(super) fn help_of_group(words: &[OsString]) -> Option<String> {
+    if !is_kustomize(words) {
+        return None;
+    }
+    let mut words = words[2..].iter().map(|word| word.to_string_lossy()).peekable();
+    let is_help = words.next_if(|word| word == "help").is_some();
+    let mut root = commands::all();
+    root.build();
+    let mut command = root.find_subcommand(NAME)?.clone();
+    let mut depth = 0;
+    while let Some(below) = words.peek().and_then(|word| command.find_subcommand(&**word)) {
+        (command, depth) = (below.clone(), depth + 1);
+        words.next();
+    }
+    let rest: Vec<_> = words.collect();
+    let asks_for_help = rest.iter().any(|word| word == "-h" || word == "--help");
+    let is_known = rest.is_empty() || (depth > 0 && rest.iter().all(|word| !word.starts_with('-')));
+    (is_help || ((is_known || asks_for_help) && command.has_subcommands()))
+        .then(|| command.render_help().to_string())
 }
 
 /// Returns true for a command line of kustomize.
@@ -84,9 +126,29 @@ pub(super) fn run(args: KustomizeCommandArgs, sources: &SourceMap) -> Outcome {
         KustomizeCommand::Build(args) => build::run(args, sources),
         KustomizeCommand::Edit(args) => edit::run(&args, EditOptions { as_kustomize: true }, sources),
         KustomizeCommand::Create(args) => create::run(&args, EditOptions { as_kustomize: true }, sources),
+        KustomizeCommand::Completion(args) => completion::run(&args, NAME),
         KustomizeCommand::Version(args) => version::run(&args),
         KustomizeCommand::Localize(IgnoredArgs { .. }) => Err(Failure::Usage(
-            "the commands `localize`, `cfg` and `fn` of kustomize are not available".into(),
+            "the commands `localize`, `cfg`, `fn` and `openapi` of kustomize are not available".into(),
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_a_version_are_kustomize() {
+        for (name, want) in [
+            ("kustomize", true),
+            ("/custom-tools/kustomize_5_8_3", true),
+            ("bin/kustomize-v5.8.3", true),
+            ("kustomize.exe", true),
+            ("kustomizer", false),
+            ("kubectl-smp", false),
+        ] {
+            assert_eq!(is_named(&name.into()), want, "{name}");
+        }
     }
 }

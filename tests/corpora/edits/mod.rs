@@ -6,7 +6,10 @@
 #![allow(clippy::print_stderr, reason = "tests say how much they compared")]
 
 mod data;
+mod fix;
 mod random;
+#[cfg(unix)]
+mod recorded;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,6 +28,7 @@ use self::random::random_edit;
 
 /// A copy of a repository, and the directories of its kustomizations.
 struct Repository {
+    top: PathBuf,
     directories: Vec<PathBuf>,
 }
 
@@ -125,7 +129,7 @@ fn repositories(corpus: &Path, to: &Path) -> Vec<Repository> {
         copy(repository, &copied);
         let mut directories = Vec::new();
         kustomizations(&copied, &mut directories);
-        (!directories.is_empty()).then_some(Repository { directories })
+        (!directories.is_empty()).then_some(Repository { top: copied, directories })
     });
     copies.collect()
 }

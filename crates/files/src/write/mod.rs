@@ -16,7 +16,7 @@ pub use journal::{
     recover_directory_and_parents,
 };
 pub(super) use replace::replace_file_with;
-pub use replace::{remove_own_file, replace_file, replace_private_file};
+pub use replace::{remove_empty_directories, remove_own_file, replace_file, replace_private_file};
 pub use resolve::create_directories;
 
 #[cfg(test)]

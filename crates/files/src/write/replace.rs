@@ -71,6 +71,15 @@ pub fn remove_own_file(path: &Path, content: &[u8]) -> Result<()> {
     }
 }
 
+/// Removes a directory and those below it if none of them contains a file. A directory that cannot be removed stays.
+pub fn remove_empty_directories(top: &Path) {
+    let entries = walkdir::WalkDir::new(top).contents_first(true).into_iter().flatten();
+    for directory in entries.filter(|entry| entry.file_type().is_dir()) {
+        // A directory with entries is not removed by the system.
+        let _ = std::fs::remove_dir(directory.path());
+    }
+}
+
 /// The mode of a written file.
 #[derive(Clone, Copy)]
 enum FileMode<'m> {

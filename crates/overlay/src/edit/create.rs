@@ -90,6 +90,7 @@ pub fn new_kustomization(
         before: String::new(),
         after,
         notes: Vec::new(),
+        files: Vec::new(),
     })
 }
 

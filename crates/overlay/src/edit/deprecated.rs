@@ -21,15 +21,20 @@ pub(super) struct Successor {
     entries: fn(Node) -> Option<List>,
 }
 
+impl Successor {
+    /// Creates a pair of fields that take the same list.
+    pub(super) const fn new(old: &'static str, new: &'static str) -> Self {
+        Self { old, new, is_first: false, entries: list }
+    }
+}
+
 /// The fields whose successors take the same values.
-pub(super) const SAME_VALUES: [Successor; 2] = [
-    Successor { old: "bases", new: "resources", is_first: false, entries: list },
-    Successor { old: "imageTags", new: "images", is_first: false, entries: list },
-];
+pub(super) const SAME_VALUES: [Successor; 2] =
+    [Successor::new("bases", "resources"), Successor::new("imageTags", "images")];
 
 /// The fields that `kustomize edit fix` replaces in addition, in its order.
 const BY_KUSTOMIZE: [Successor; 3] = [
-    Successor { old: "patchesJson6902", new: "patches", is_first: false, entries: list },
+    Successor::new("patchesJson6902", "patches"),
     Successor { old: "patchesStrategicMerge", new: "patches", is_first: false, entries: merge_patches },
     Successor { old: "commonLabels", new: "labels", is_first: false, entries: labels },
 ];
@@ -37,10 +42,10 @@ const BY_KUSTOMIZE: [Successor; 3] = [
 /// The replaceable fields. kustomize applies `patchesStrategicMerge` before `patches`, and `patchesJson6902` after
 /// them.
 const SUCCESSORS: [Successor; 5] = [
-    Successor { old: "bases", new: "resources", is_first: false, entries: list },
-    Successor { old: "imageTags", new: "images", is_first: false, entries: list },
+    Successor::new("bases", "resources"),
+    Successor::new("imageTags", "images"),
     Successor { old: "patchesStrategicMerge", new: "patches", is_first: true, entries: merge_patches },
-    Successor { old: "patchesJson6902", new: "patches", is_first: false, entries: list },
+    Successor::new("patchesJson6902", "patches"),
     Successor { old: "commonLabels", new: "labels", is_first: false, entries: labels },
 ];
 

@@ -1,6 +1,8 @@
 //! A kustomization during an edit.
 
+use super::file::EditedText;
 use crate::overlay::Root;
+use smp_text::source::KUSTOMIZATION_FILES;
 use smp_text::yaml::Map;
 
 /// The compatibility of an edit with kustomize.
@@ -19,9 +21,17 @@ pub(super) struct Draft<'r> {
     /// The name of the file.
     pub name: &'static str,
     pub notes: Vec<String>,
+    /// Other files that the edit changes.
+    pub files: Vec<EditedText>,
 }
 
-impl Draft<'_> {
+impl<'r> Draft<'r> {
+    /// Creates a draft.
+    pub fn new(fields: Map, root: &'r Root, options: EditOptions) -> Self {
+        let name = KUSTOMIZATION_FILES[0];
+        Self { fields, root, options, name, notes: Vec::new(), files: Vec::new() }
+    }
+
     /// Adds a remark.
     pub fn note(&mut self, message: impl Into<String>) {
         self.notes.push(message.into());

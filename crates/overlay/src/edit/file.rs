@@ -7,7 +7,7 @@ use super::normalize::normalize;
 use super::operation::Edit;
 use crate::overlay::{Kustomization, Root};
 use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};
-use smp_text::source::{KUSTOMIZATION_FILES, Reading};
+use smp_text::source::{KUSTOMIZATION_FILES, Reading, SourceMap};
 use smp_text::yaml::{
     DecodeOptions, DuplicateKeys, Map, Node, ParseOptions, Value, decode, edit_text, from_node,
     from_node_with, parse_with_duplicate_keys, write_documents_in_source_style,
@@ -24,6 +24,28 @@ pub struct EditedKustomization {
     pub after: String,
     /// Remarks, such as about entries that exist already.
     pub notes: Vec<String>,
+    /// Other files that the edit changes.
+    pub files: Vec<EditedText>,
+}
+
+/// A file that an edit changes beside the kustomization.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditedText {
+    /// The path, as the user would write it.
+    pub path: PathBuf,
+    /// The text before the edit.
+    pub before: String,
+    /// The text after the edit.
+    pub after: String,
+}
+
+impl EditedKustomization {
+    /// Returns the texts of all files that differ.
+    #[must_use]
+    pub fn into_changed(self) -> Vec<EditedText> {
+        let own = EditedText { path: self.path, before: self.before, after: self.after };
+        std::iter::once(own).chain(self.files).filter(|one| one.before != one.after).collect()
+    }
 }
 
 /// Applies an edit to the kustomization file of a directory. Nothing is written.
@@ -35,7 +57,8 @@ pub fn edit_kustomization(root: &Root, edit: &Edit, options: EditOptions) -> Res
     let Some(edit) = edit.expanded(root, options, &mut notes)? else {
         // As in kustomize, patterns that match nothing need no kustomization file.
         let path = root.shown().join(find(root).unwrap_or(KUSTOMIZATION_FILES[0]));
-        return Ok(EditedKustomization { path, before: String::new(), after: String::new(), notes });
+        let (before, after) = (String::new(), String::new());
+        return Ok(EditedKustomization { path, before, after, notes, files: Vec::new() });
     };
     let name = find(root)?;
     let path = root.path().join(name);
@@ -49,16 +72,41 @@ pub fn edit_kustomization(root: &Root, edit: &Edit, options: EditOptions) -> Res
     let id = root.reader().sources().add(shown.clone(), before.as_str());
     let parse = ParseOptions::default().with_comments().duplicate_keys(DuplicateKeys::LastWins);
     let (documents, repeated) = parse_with_duplicate_keys(root.reader().sources(), id, parse)?;
-    let mut draft = Draft { fields: read_fields(&documents, options)?, root, options, name, notes };
+    let fields = read_fields(&documents, options)?;
+    let mut draft = Draft { name, notes, ..Draft::new(fields, root, options) };
     normalize(&mut draft.fields);
     let after = match edit.apply(&mut draft)? {
         Applied::Nothing => before.clone(),
         Applied::Changed => {
             let layout = if repeated.is_empty() { Layout::Kept } else { Layout::Rewritten };
-            printed(&before, &documents, draft.fields, layout)?
+            printed_as(&before, &documents, draft.fields, layout)?
         }
     };
-    Ok(EditedKustomization { path: shown, before, after, notes: draft.notes })
+    Ok(EditedKustomization { path: shown, before, after, notes: draft.notes, files: draft.files })
+}
+
+/// Returns the text of a kustomization without some fields.
+///
+/// # Errors
+/// The text is not valid.
+pub fn text_without(text: &str, names: &[&str]) -> Result<String> {
+    let (documents, mut fields) = parsed(text, &SourceMap::default())?;
+    names.iter().for_each(|name| super::fields::remove(&mut fields, name));
+    printed(text, &documents, fields)
+}
+
+/// Parses a kustomization. Returns its documents and the fields of the first one.
+pub(super) fn parsed(text: &str, sources: &SourceMap) -> Result<(Vec<Node>, Map)> {
+    let id = sources.add(PathBuf::from(KUSTOMIZATION_FILES[0]), text);
+    let parse = ParseOptions::default().with_comments().duplicate_keys(DuplicateKeys::LastWins);
+    let (documents, _) = parse_with_duplicate_keys(sources, id, parse)?;
+    let fields = read_fields(&documents, EditOptions::default())?;
+    Ok((documents, fields))
+}
+
+/// Prints a file whose first document has new fields, in the layout of the text before.
+pub(super) fn printed(before: &str, documents: &[Node], fields: Map) -> Result<String> {
+    printed_as(before, documents, fields, Layout::Kept)
 }
 
 /// The layout of an edited file.
@@ -71,7 +119,7 @@ enum Layout {
 }
 
 /// Prints a file whose first document has new fields.
-fn printed(before: &str, documents: &[Node], fields: Map, layout: Layout) -> Result<String> {
+fn printed_as(before: &str, documents: &[Node], fields: Map, layout: Layout) -> Result<String> {
     let mut first = documents.first().filter(|node| node.as_map().is_some()).cloned();
     let first = match &mut first {
         Some(node) => {

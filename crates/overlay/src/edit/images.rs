@@ -54,6 +54,12 @@ impl ImageEdit {
     }
 }
 
+/// Returns the name of an image, without its tag and digest.
+#[must_use]
+pub fn image_name(image: &str) -> &str {
+    split(image).0
+}
+
 /// Splits an image into name, tag and digest. A `:` before the first `/` belongs to the registry.
 fn split(image: &str) -> (&str, &str, &str) {
     let from = image.find('/').unwrap_or(0);

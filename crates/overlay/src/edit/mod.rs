@@ -12,23 +12,29 @@ mod file;
 mod generators;
 mod images;
 mod metadata;
+mod moves;
 mod normalize;
 mod operation;
+mod patch_file;
 mod patches;
 mod paths;
 mod replicas;
+mod vars;
 
 pub use create::{Detection, NewKustomization, new_kustomization};
 pub use deprecated::{replace_deprecated, replaceable_fields};
 pub use draft::EditOptions;
-pub use file::{EditedKustomization, edit_kustomization};
+pub use file::{EditedKustomization, EditedText, edit_kustomization, text_without};
 pub use generators::{GeneratorChange, GeneratorEntry, GeneratorList};
-pub use images::ImageEdit;
+pub use images::{ImageEdit, image_name};
 pub use metadata::{Label, MetadataField, build_metadata_options, check_annotations, parse_pairs};
+pub use moves::{Move, MovedFile, move_path};
 pub use operation::{Edit, ScalarField};
+pub use patch_file::{PatchedField, PatchedObject};
 pub use patches::PatchEntry;
 pub use paths::{FileList, PathList};
 pub use replicas::ReplicaEdit;
+pub use vars::replace_vars;
 
 #[cfg(test)]
 mod tests;

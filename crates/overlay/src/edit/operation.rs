@@ -8,9 +8,11 @@ use super::fields;
 use super::generators::{self, GeneratorChange, GeneratorEntry, GeneratorList};
 use super::images::{self, ImageEdit};
 use super::metadata::{self, Label, MetadataField};
+use super::patch_file::{self, PatchedField, PatchedObject};
 use super::patches::{self, PatchEntry};
 use super::paths::{self, PathList};
 use super::replicas::{self, ReplicaEdit};
+use super::{deprecated, vars};
 use crate::overlay::Root;
 use smp_text::diagnostic::Result;
 
@@ -61,6 +63,15 @@ pub enum Edit {
     SetField(ScalarField, String),
     /// Adds an entry to `patches`.
     AddPatch(PatchEntry),
+    /// Adds a patch of fields of an object to `patches`.
+    AddPatchFile {
+        /// The object.
+        object: PatchedObject,
+        /// The fields, with their values.
+        fields: Vec<PatchedField>,
+        /// The path of the patch file, which is extended if it exists.
+        path: String,
+    },
     /// Removes the entries of `patches` that are equal.
     RemovePatch(PatchEntry),
     /// Adds sources to a generator, which is created if it does not exist.
@@ -113,8 +124,11 @@ pub enum Edit {
     SetImages(Vec<ImageEdit>),
     /// Sets replica counts.
     SetReplicas(Vec<ReplicaEdit>),
-    /// Replaces deprecated fields except `vars`.
-    Fix,
+    /// Replaces deprecated fields.
+    Fix {
+        /// Also converts `vars` to `replacements`, in the kustomization and in the files that use them.
+        vars: bool,
+    },
 }
 
 impl Edit {
@@ -149,6 +163,9 @@ impl Edit {
             Self::RemovePaths { list, patterns } => return paths::remove(draft, *list, patterns),
             Self::SetField(field, text) => fields::set_text(&mut draft.fields, field.name(), text),
             Self::AddPatch(patch) => return Ok(patches::add(draft, patch)),
+            Self::AddPatchFile { object, fields, path } => {
+                return patch_file::add(draft, object, fields, path);
+            }
             Self::RemovePatch(patch) => return Ok(patches::remove(draft, patch)),
             Self::AddGenerator(list, entry) => generators::add(draft, *list, entry)?,
             Self::SetGenerator(list, change) => generators::set(draft, *list, change)?,
@@ -168,7 +185,12 @@ impl Edit {
             Self::RemoveBuildMetadata(options) => metadata::remove_build_options(&mut draft.fields, options),
             Self::SetImages(edits) => images::set(draft, edits),
             Self::SetReplicas(edits) => replicas::set(draft, edits),
-            Self::Fix => super::deprecated::fix(draft)?,
+            Self::Fix { vars } => {
+                deprecated::fix(draft)?;
+                if *vars {
+                    vars::convert(draft)?;
+                }
+            }
         }
         Ok(Applied::Changed)
     }

@@ -227,14 +227,16 @@ fn replicas_and_texts() {
 fn fix_replaces_deprecated_fields_in_the_order_of_kustomize() {
     let text = "patchesStrategicMerge:\n- patch.yaml # file\n- |-\n  kind: A\n  metadata: {name: a}\npatchesJson6902:\n- path: j.yaml\n\
                 commonLabels:\n  a: b\n";
-    let got = apply(text, &Edit::Fix, true).expect("fixed");
+    let got = apply(text, &Edit::Fix { vars: false }, true).expect("fixed");
     let at = |part: &str| got.find(part).unwrap_or_else(|| panic!("no {part} in {got}"));
     assert!(
         at("path: j.yaml") < at("path: patch.yaml # file") && at("path: patch.yaml") < at("patch: |-"),
         "{got}"
     );
     assert!(got.contains("labels:\n- includeSelectors: true\n  pairs:\n    a: b\n"), "{got}");
-    assert!(apply("commonLabels: {a: b}\nlabels: [{pairs: {a: c}}]\n", &Edit::Fix, true).is_err());
+    assert!(
+        apply("commonLabels: {a: b}\nlabels: [{pairs: {a: c}}]\n", &Edit::Fix { vars: false }, true).is_err()
+    );
 }
 
 #[test]

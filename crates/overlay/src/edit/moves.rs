@@ -1,0 +1,300 @@
+//! Moves of files and directories, with the paths that kustomizations have for them.
+
+use std::path::{Path, PathBuf};
+
+use super::fields::{position, set_string};
+use super::file::{EditedText, parsed, printed};
+use crate::overlay::Reader;
+use smp_files::{FileKind, Hidden, Located, TreeWalk, WalkOptions, clean_path};
+use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};
+use smp_text::source::{is_kustomization, relative_path};
+use smp_text::yaml::{Map, Node};
+
+/// A file that moves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MovedFile {
+    /// The real path before.
+    pub from: PathBuf,
+    /// The path after.
+    pub to: PathBuf,
+    /// The content after.
+    pub content: Vec<u8>,
+    /// True for an executable file.
+    pub is_executable: bool,
+}
+
+/// A move of a file or directory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Move {
+    /// The moved files, sorted by path.
+    pub files: Vec<MovedFile>,
+    /// The kustomizations whose paths change. Those that move have their new path.
+    pub texts: Vec<EditedText>,
+}
+
+/// The lists of paths in a kustomization. `field/name` is a field of each entry.
+const LISTS: [&str; 14] = [
+    "resources",
+    "bases",
+    "components",
+    "crds",
+    "configurations",
+    "generators",
+    "transformers",
+    "validators",
+    "patchesStrategicMerge",
+    "patches/path",
+    "patchesJson6902/path",
+    "replacements/path",
+    "helmCharts/valuesFile",
+    "helmChartInflationGenerator/values",
+];
+
+/// The lists of paths in entries of a list. An entry of `files` may have a key in front.
+const NESTED: [(&str, &[&str]); 3] = [
+    ("configMapGenerator", &["files", "envs", "env"]),
+    ("secretGenerator", &["files", "envs", "env"]),
+    ("helmCharts", &["additionalValuesFiles"]),
+];
+
+/// The paths in maps.
+const FIELDS: [(&str, &str); 2] = [("openapi", "path"), ("helmGlobals", "chartHome")];
+
+/// Moves a file or directory, and changes the paths in all kustomizations of a repository that lead to it or out of
+/// it. Nothing is written.
+///
+/// # Errors
+/// A path is outside of the repository, the new one exists, or a file cannot be read.
+pub fn move_path(reader: &Reader, repository: &Path, from: &Path, to: &Path) -> Result<Move> {
+    let relocation = Relocation::new(reader, repository, from, to)?;
+    let mut moved = Move { files: relocation.files()?, texts: Vec::new() };
+    for entry in TreeWalk::new(reader.tree(), &relocation.repository, walk()) {
+        let entry = entry.map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
+        if entry.kind == FileKind::Directory || !is_kustomization(&entry.path) {
+            continue;
+        }
+        let path = relocation.repository.join(&entry.path);
+        if let Some(edited) = relocation.mended(&path)? {
+            if let Some(file) = moved.files.iter_mut().find(|file| file.from == path) {
+                file.content = edited.after.clone().into_bytes();
+            }
+            moved.texts.push(edited);
+        }
+    }
+    Ok(moved)
+}
+
+fn walk() -> WalkOptions {
+    WalkOptions { hidden: Hidden::Skip, ..WalkOptions::default() }
+}
+
+/// The paths of a move, all of them real.
+struct Relocation<'r> {
+    reader: &'r Reader,
+    repository: PathBuf,
+    from: PathBuf,
+    to: PathBuf,
+}
+
+impl<'r> Relocation<'r> {
+    fn new(reader: &'r Reader, repository: &Path, from: &Path, to: &Path) -> Result<Self> {
+        let tree = reader.tree();
+        let real = |path: &Path| {
+            let found = tree.locate(Path::new(""), path).map(Located::into_path);
+            found.map_err(|error| read_error(path.display(), &error))
+        };
+        let (repository, from) = (real(repository)?, real(from)?);
+        let invalid = |message: String| Err(Diagnostic::error(Code::InvalidValue, message));
+        if tree.contains(to) {
+            return invalid(format!("{} exists already", to.display()));
+        }
+        let name = to.file_name().ok_or_else(|| {
+            Diagnostic::error(Code::InvalidValue, format!("`{}` is not a name", to.display()))
+        })?;
+        // The directories above the new path may be new, too.
+        let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let here = tree.working_directory().map_err(|error| read_error(".", &error))?;
+        let parent = real(parent).unwrap_or_else(|_| clean_path(&here.join(parent)));
+        let to = parent.join(name);
+        if !from.starts_with(&repository) || !to.starts_with(&repository) {
+            return invalid(format!("only paths in {} can be moved", reader.shown(&repository).display()));
+        }
+        if from == repository || to.starts_with(&from) {
+            return invalid(format!("{} cannot be moved into itself", reader.shown(&from).display()));
+        }
+        Ok(Self { reader, repository, from, to })
+    }
+
+    /// Returns the path after the move.
+    fn after(&self, path: &Path) -> PathBuf {
+        match path.strip_prefix(&self.from) {
+            Ok(below) if below.as_os_str().is_empty() => self.to.clone(),
+            Ok(below) => self.to.join(below),
+            Err(_) => path.to_path_buf(),
+        }
+    }
+
+    /// Reads the files that move.
+    fn files(&self) -> Result<Vec<MovedFile>> {
+        let tree = self.reader.tree();
+        let mut paths = Vec::new();
+        if tree.is_directory(&self.from) {
+            for entry in TreeWalk::new(tree, &self.from, WalkOptions::default()) {
+                let entry = entry.map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
+                let path = self.from.join(&entry.path);
+                match entry.kind {
+                    FileKind::Directory => {}
+                    FileKind::File => paths.push(path),
+                    _ => {
+                        let shown = self.reader.shown(&path);
+                        let message = format!("{} is not a regular file", shown.display());
+                        return Err(Diagnostic::error(Code::Unsupported, message)
+                            .help("move the directory by hand, then run `edit move` again"));
+                    }
+                }
+            }
+        } else {
+            paths.push(self.from.clone());
+        }
+        paths.sort();
+        let read = |from: PathBuf| {
+            let shown = self.reader.shown(&from);
+            let open = tree.open(&from).map_err(|error| read_error(shown.display(), &error))?;
+            let is_executable = open.is_executable();
+            let content = open.read().map_err(|error| read_error(shown.display(), &error))?;
+            Ok(MovedFile { to: self.after(&from), from, content, is_executable })
+        };
+        paths.into_iter().map(read).collect()
+    }
+
+    /// Returns a kustomization with changed paths, or none if all stay. One that is no valid YAML has none.
+    fn mended(&self, path: &Path) -> Result<Option<EditedText>> {
+        let tree = self.reader.tree();
+        let shown = self.reader.shown(path);
+        let before = tree.read_text(path).map_err(|error| read_error(shown.display(), &error))?;
+        let Ok((documents, mut fields)) = parsed(&before, &smp_text::source::SourceMap::default()) else {
+            return Ok(None);
+        };
+        let directory = path.parent().unwrap_or(&self.repository);
+        let is_changed = each_path(&mut fields, &mut |node| self.mend(node, directory));
+        if !is_changed {
+            return Ok(None);
+        }
+        let path = self.reader.shown(&self.after(path));
+        Ok(Some(EditedText { path, after: printed(&before, &documents, fields)?, before }))
+    }
+
+    /// Changes a path that leads to what moves, or out of it. Returns true if it changed.
+    fn mend(&self, node: &mut Node, directory: &Path) -> bool {
+        let Some(text) = node.as_str().map(str::to_string) else { return false };
+        let (key, path) = match text.split_once('=') {
+            Some((key, path)) if !self.reader.tree().contains(&directory.join(&text)) => (Some(key), path),
+            _ => (None, text.as_str()),
+        };
+        if path.is_empty() || path.contains('\n') || Path::new(path).is_absolute() {
+            return false;
+        }
+        let Ok(target) = self.reader.tree().locate(directory, Path::new(path)).map(Located::into_path) else {
+            return false;
+        };
+        let (directory_after, target_after) = (self.after(directory), self.after(&target));
+        if target == target_after && directory == directory_after
+            || target.starts_with(&self.from) && directory.starts_with(&self.from)
+        {
+            return false;
+        }
+        let mended = relative_path(&target_after, &directory_after).to_string_lossy().replace('\\', "/");
+        let slash = if path.ends_with('/') { "/" } else { "" };
+        let mended = key.map_or_else(String::new, |key| format!("{key}=")) + &mended + slash;
+        set_string(node, &mended);
+        mended != text
+    }
+}
+
+/// Calls `change` for each path in a kustomization. Returns true if one of them changed.
+fn each_path(fields: &mut Map, change: &mut impl FnMut(&mut Node) -> bool) -> bool {
+    let mut is_changed = false;
+    for name in LISTS {
+        let (field, below) = name.split_once('/').map_or((name, None), |(field, below)| (field, Some(below)));
+        for entry in entries(fields, field) {
+            let value = match below {
+                None => Some(entry),
+                Some(below) => entry.as_map_mut().and_then(|map| value(map, below)),
+            };
+            is_changed |= value.is_some_and(&mut *change);
+        }
+    }
+    for (field, lists) in NESTED {
+        for entry in entries(fields, field).iter_mut().filter_map(Node::as_map_mut) {
+            for list in lists {
+                match value(entry, list) {
+                    Some(one) if one.as_list().is_none() => is_changed |= change(one),
+                    _ => entries(entry, list).iter_mut().for_each(|one| is_changed |= change(one)),
+                }
+            }
+        }
+    }
+    for (field, below) in FIELDS {
+        let map = value(fields, field).and_then(Node::as_map_mut);
+        is_changed |= map.and_then(|map| value(map, below)).is_some_and(&mut *change);
+    }
+    is_changed
+}
+
+fn value<'m>(map: &'m mut Map, name: &str) -> Option<&'m mut Node> {
+    position(map, name).map(|i| &mut map.entries_mut()[i].value)
+}
+
+fn entries<'m>(map: &'m mut Map, name: &str) -> &'m mut [Node] {
+    value(map, name).and_then(Node::as_list_mut).map_or(&mut [], |list| list.as_mut_slice())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::overlay::Remotes;
+    use smp_files::MemoryTree;
+    use smp_text::source::SourceMap;
+
+    fn moved(files: &[(&str, &str)], from: &str, to: &str) -> Result<Vec<(String, String)>> {
+        let all = files.iter().map(|(path, text)| (format!("/w/{path}"), text.as_bytes()));
+        let tree = MemoryTree::new(all)?.with_working_directory("/w");
+        let reader = Reader::new(Arc::new(tree), SourceMap::default(), true, Remotes::new(None, true))?;
+        let moved = move_path(&reader, Path::new("."), Path::new(from), Path::new(to))?;
+        let texts = moved.texts.into_iter().map(|one| (one.path.display().to_string(), one.after));
+        Ok(texts.collect())
+    }
+
+    #[test]
+    fn references_follow_the_move() {
+        let files = [
+            ("base/kustomization.yaml", "resources:\n- web.yaml # ours\n- ../common\n"),
+            ("base/web.yaml", "kind: A\n"),
+            ("common/kustomization.yaml", "resources: []\n"),
+            (
+                "overlays/prod/kustomization.yaml",
+                "# prod\nresources: [../../base] # the base\npatches:\n- path: ../../base/web.yaml\nconfigMapGenerator:\n- files: [k=../../base/web.yaml]\n",
+            ),
+        ];
+        let got = moved(&files, "base", "bases/web").expect("moved");
+        assert_eq!(
+            got,
+            [
+                ("bases/web/kustomization.yaml".into(), "resources:\n- web.yaml # ours\n- ../../common\n".into()),
+                (
+                    "overlays/prod/kustomization.yaml".into(),
+                    "# prod\nresources: [../../bases/web] # the base\npatches:\n- path: ../../bases/web/web.yaml\nconfigMapGenerator:\n- files: [k=../../bases/web/web.yaml]\n".to_string()
+                ),
+            ]
+        );
+        let got = moved(&files, "base/web.yaml", "base/site.yaml").expect("moved");
+        assert_eq!(got[0].1, "resources:\n- site.yaml # ours\n- ../common\n");
+        for (from, to) in
+            [("base", "common"), ("base", "base/x"), ("nothing", "x"), ("base", "../x"), (".", "x")]
+        {
+            assert!(moved(&files, from, to).is_err(), "{from} {to}");
+        }
+    }
+}
