@@ -290,6 +290,7 @@ type Augment = fn(clap::Command) -> clap::Command;
 
 /// Looks up a command by its name or alias. Returns its name and the function that adds its
 /// arguments.
+#[expect(clippy::too_many_lines, reason = "one line for each command")]
 fn find_command(name: &str) -> Option<(&'static str, Augment)> {
     let found: (_, Augment) = match name {
         "build" | "render" => ("build", build::BuildArgs::augment_args),

@@ -138,6 +138,7 @@ fn run_words(words: &[OsString]) -> ExitCode {
     if must_fail && status == ExitCode::SUCCESS { ExitCode::FAILURE } else { status }
 }
 
+#[expect(clippy::too_many_lines, reason = "one line for each command")]
 fn execute(command: Command, sources: &SourceMap) -> Outcome {
     match command {
         Command::Build(args) => build::run(&args, sources),

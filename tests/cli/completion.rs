@@ -149,7 +149,7 @@ fn in_bash(directory: &Path, words: &[&str], line: &str) -> String {
     let script = format!(
         "source <(kubectl-smp completion bash)\nCOMP_WORDS=({})\nCOMP_CWORD={}\nCOMP_LINE={line:?}\n\
          COMP_POINT=${{#COMP_LINE}}\n_kubectl_smp_complete 2>/dev/null\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"\n",
-        words.iter().map(|word| format!("'{word}' ")).collect::<String>(),
+        words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" "),
         words.len() - 1,
     );
     let output = command(directory, "bash").args(["--norc", "-c", &script]).output().expect("bash runs");

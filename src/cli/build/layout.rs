@@ -81,7 +81,8 @@ impl Layout {
 
 impl PathTemplate {
     fn parse(text: &str) -> std::result::Result<Self, String> {
-        if !text.ends_with(".yaml") && !text.ends_with(".json") {
+        let extension = Path::new(text).extension().and_then(|extension| extension.to_str());
+        if !matches!(extension, Some("yaml" | "json")) {
             return Err("use resource, target, single, or a path that ends with .yaml or .json".into());
         }
         if Path::new(text).components().any(|part| !matches!(part, Component::Normal(_))) {

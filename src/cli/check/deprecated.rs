@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::super::{Failure, render};
+use super::super::render;
 use crate::cli::select::Selection;
 use crate::cli::target::TargetArgs;
 use smp_files::{DiskTree, EditedTree, FileTree, Located, RecordingTree};
@@ -48,10 +48,10 @@ pub(super) fn replace<'f>(
     findings: impl IntoIterator<Item = &'f Diagnostic>,
     sources: &SourceMap,
     cache: Option<&Path>,
-) -> Result<Vec<FixedFile>, Failure> {
+) -> Vec<FixedFile> {
     let mut files = old_files(findings, sources, cache);
     if files.is_empty() {
-        return Ok(Vec::new());
+        return Vec::new();
     }
     let proof = Proof::new(args, selection);
     let all = replaceable_fields();
@@ -82,7 +82,7 @@ pub(super) fn replace<'f>(
         after,
         fixes: replaced,
     });
-    Ok(own.chain(others).collect())
+    own.chain(others).collect()
 }
 
 /// Converts the `vars` of each file, with placeholders in the files that use them. Returns these files.

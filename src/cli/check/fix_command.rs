@@ -53,7 +53,7 @@ pub(in crate::cli) fn run(args: &FixArgs, sources: &SourceMap) -> Outcome {
     render::print(&problems, sources);
     findings.extend(builder.take_warnings());
     let cache = builder.cache_directory();
-    let files = deprecated::replace(&args.target, &selection, &findings, sources, cache)?;
+    let files = deprecated::replace(&args.target, &selection, &findings, sources, cache);
     if args.dry_run {
         for FixedFile { path, before, after, .. } in &files {
             let name = path.display();

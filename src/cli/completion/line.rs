@@ -62,7 +62,7 @@ impl<'c> Line<'c> {
         match (arg, value) {
             (Some(arg), None) if takes_next(arg) => self.pending = Some(arg),
             (Some(arg), value) => {
-                self.flags.push((arg.get_id().as_str(), value.unwrap_or_default().to_string()))
+                self.flags.push((arg.get_id().as_str(), value.unwrap_or_default().to_string()));
             }
             (None, _) => {}
         }

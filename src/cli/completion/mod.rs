@@ -34,8 +34,9 @@ enum Shell {
     Zsh,
     Fish,
     #[value(name = "powershell")]
-    PowerShell,
-    Nushell,
+    Power,
+    #[value(name = "nushell")]
+    Nu,
 }
 
 impl Shell {
@@ -45,8 +46,8 @@ impl Shell {
             Self::Bash => include_str!("scripts/completion.bash"),
             Self::Zsh => include_str!("scripts/completion.zsh"),
             Self::Fish => include_str!("scripts/completion.fish"),
-            Self::PowerShell => include_str!("scripts/completion.ps1"),
-            Self::Nushell => include_str!("scripts/completion.nu"),
+            Self::Power => include_str!("scripts/completion.ps1"),
+            Self::Nu => include_str!("scripts/completion.nu"),
         }
     }
 }

@@ -259,8 +259,7 @@ fn images(directory: &Path) -> BTreeSet<String> {
     }
     let options = BuildOptions { offline: true, ..BuildOptions::default() };
     let built = Builder::new(options).ok().and_then(|builder| builder.build(directory).ok());
-    let fields =
-        built.iter().flat_map(|built| built.resources.iter()).flat_map(|one| image_fields(one.node()));
+    let fields = built.iter().flat_map(|built| built.resources.iter()).flat_map(image_fields);
     names.extend(fields.map(|field| smp_overlay::edit::image_name(&field.image).to_string()));
     names
 }

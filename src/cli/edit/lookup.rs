@@ -27,7 +27,7 @@ pub(super) fn images(directory: &Path, edits: &[ImageEdit]) -> WithWarnings<Vec<
     let Some(built) = build_without(directory, &["images", "imageTags"]) else {
         return edits.to_vec().into();
     };
-    let fields = built.resources.iter().flat_map(|resource| image_fields(resource.node()));
+    let fields = built.resources.iter().flat_map(image_fields);
     let mut used: Vec<String> = fields.map(|field| image_name(&field.image).to_string()).collect();
     used.sort();
     used.dedup();
@@ -86,7 +86,7 @@ fn resolved(
 }
 
 fn unmatched(edit: &ImageEdit, used: &[String]) -> Option<Diagnostic> {
-    if used.iter().any(|image| *image == edit.name) {
+    if used.contains(&edit.name) {
         return None;
     }
     let names: Vec<&str> = used.iter().map(String::as_str).collect();

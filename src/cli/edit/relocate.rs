@@ -10,7 +10,7 @@ use crate::cli::check::common_directory;
 use crate::cli::package::print;
 use crate::cli::{Outcome, render};
 use smp_files::{
-    DiskTree, Expected, FileChange, FileTree as _, change_files, recover_directory_and_parents,
+    DiskTree, Expected, FileChange, FileTree as _, Located, change_files, recover_directory_and_parents,
     remove_empty_directories,
 };
 use smp_merge::diff::unified;
@@ -62,7 +62,7 @@ pub(super) fn run(args: &MoveArgs, sources: &SourceMap) -> Outcome {
 /// Returns the nearest directory with a git repository above a path, otherwise the working directory.
 fn repository(path: &Path) -> PathBuf {
     let here = DiskTree.working_directory().unwrap_or_default();
-    let found = DiskTree.locate(Path::new(""), path).map(|found| found.into_path()).unwrap_or_default();
+    let found = DiskTree.locate(Path::new(""), path).map(Located::into_path).unwrap_or_default();
     let git = found.ancestors().skip(1).find(|above| DiskTree.contains(&above.join(".git")));
     git.map_or(here, Path::to_path_buf)
 }

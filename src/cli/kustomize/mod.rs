@@ -64,7 +64,7 @@ struct IgnoredArgs {
 /// kustomize's flag `--stack-trace` is left out.
 pub(super) fn expand_name(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.into_iter().collect();
-    if words.first().is_some_and(|program| is_named(program)) {
+    if words.first().is_some_and(is_named) {
         words.insert(1, NAME.into());
     }
     if is_kustomize(&words) {

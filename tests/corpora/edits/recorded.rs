@@ -63,7 +63,7 @@ fn cases(text: &str) -> Vec<Case> {
                     let (files, command) = (files.clone(), rest.to_string());
                     all.push(Case { files, command, result: String::new() });
                 }
-                (">", Some(case)) => case.result += &format!("{rest}\n"),
+                (">", Some(case)) => case.result.extend([rest, "\n"]),
                 ("=" | "!", Some(case)) => case.result = mark.to_string(),
                 _ => {}
             }
@@ -234,11 +234,11 @@ fn recorded_edits_are_those_of_kustomize() {
 fn written(text: &str, mut results: impl Iterator<Item = String>) -> String {
     let mut out = String::new();
     for line in text.lines().filter(|line| !line.starts_with(['>', '=', '!'])) {
-        out += &format!("{line}\n");
+        out.extend([line, "\n"]);
         if line.starts_with('$') {
             let result = results.next().expect("a result");
             if ["=", "!"].contains(&result.as_str()) {
-                out += &format!("{result}\n");
+                out.extend([result.as_str(), "\n"]);
             } else {
                 out.extend(result.lines().map(|line| format!("> {line}").trim_end().to_string() + "\n"));
             }

@@ -91,7 +91,9 @@ pub fn edit_kustomization(root: &Root, edit: &Edit, options: EditOptions) -> Res
 /// The text is not valid.
 pub fn text_without(text: &str, names: &[&str]) -> Result<String> {
     let (documents, mut fields) = parsed(text, &SourceMap::default())?;
-    names.iter().for_each(|name| super::fields::remove(&mut fields, name));
+    for name in names {
+        super::fields::remove(&mut fields, name);
+    }
     printed(text, &documents, fields)
 }
 

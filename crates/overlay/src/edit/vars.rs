@@ -187,7 +187,7 @@ fn unwrapped(documents: Vec<Node>) -> Vec<Node> {
     let is_list = |node: &Node| matches!(entry_text(node, "kind"), "List" | "ResourceList");
     match documents.as_slice() {
         [one] if is_list(one) => match one.get("items").and_then(Node::as_list) {
-            Some(items) => items.to_vec(),
+            Some(items) => items.clone(),
             None => documents,
         },
         _ => documents,
@@ -277,11 +277,11 @@ fn patch_selection(patch: &Node, manifest: &Node) -> Node {
     if !namespace.is_empty() {
         set_text(&mut fields, "namespace", &namespace);
     }
-    Node::map(without_comments(fields))
+    Node::map(without_comments(&fields))
 }
 
 /// Removes the comments and layout of fields that are copied to another place.
-fn without_comments(fields: Map) -> Map {
+fn without_comments(fields: &Map) -> Map {
     let plain = |(name, value): (&str, &Node)| {
         (Key::from(name), value.scalar_text().map_or_else(Node::null, |text| new_string(text)))
     };
@@ -356,9 +356,13 @@ fn collect_comments(node: &Node, lines: &mut Vec<SmolStr>) {
 mod tests {
     use super::*;
 
+    /// A value, and the delimiter and index of its variable, or none if the value has no other text. None if no
+    /// delimiter selects the variable.
+    type Case = (&'static str, Option<Option<(&'static str, usize)>>);
+
     #[test]
     fn parts_of_values_are_delimited() {
-        let table: [(&str, Option<Option<(&str, usize)>>); 7] = [
+        let table: [Case; 7] = [
             ("$(A)", Some(None)),
             ("$(A)-x", Some(Some(("-", 0)))),
             ("x/y/$(A)", Some(Some(("/", 2)))),
