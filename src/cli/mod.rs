@@ -221,9 +221,9 @@ fn print_clap_error(error: &clap::Error) -> ExitCode {
         }
         if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
             && let Some(known) =
-                commands::help_for_word(word).filter(|_| text.contains("Usage: kubectl smp ["))
+                commands::help_for_word(word).filter(|_| text.contains("Usage: kubectl smp <"))
         {
-            help.retain(|line| !line.starts_with("tip:"));
+            help.retain(|line| !line.starts_with("tip:") && !line.starts_with("did you mean"));
             help.insert(0, known);
         }
         let problem = Diagnostic::error(Code::Usage, message.join(" ")).help(help.join("\n"));

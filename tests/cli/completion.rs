@@ -77,8 +77,8 @@ fn values_are_found_in_files_and_builds() {
         (
             &["blame", "-k", "overlays/prod", "deployment/web:spec.template"],
             &[
-                "deployment/web:spec.template.spec.containers[name=web].image",
                 "deployment/web:spec.template.spec.containers[name=web].name",
+                "deployment/web:spec.template.spec.containers[name=web].image",
             ],
             ":4",
         ),

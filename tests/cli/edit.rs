@@ -55,7 +55,7 @@ fn called_as_kustomize_unknown_fields_are_rejected_with_status_1() {
         (link.as_path(), &["edit", "set", "image", "web:2.0"][..]),
         (Path::new(PROGRAM), &["kustomize", "edit", "set", "image", "web:2.0"]),
         (link.as_path(), &["edit", "set", "image", "web"]),
-        (link.as_path(), &["edit", "set", "nothing"]),
+        (link.as_path(), &["edit", "set", "nothing", "--flag"]),
         (link.as_path(), &["localize", "a", "--scope", "b"]),
     ] {
         let output = run(program, directory.path(), args);
@@ -157,17 +157,30 @@ fn images_are_found_by_what_the_build_uses() {
         "{}",
         text("base/kustomization.yaml")
     );
-    insta::assert_snapshot!(stderr(&output), @"");
+    assert_eq!(
+        stderr(&output),
+        "note: `mirror.example.com/web` was set as the image `example.com/team/web`: its newName is \
+         `mirror.example.com/web`\nbase/kustomization.yaml: changed\n"
+    );
     let output = set("over", "web:3");
     assert!(
         text("over/kustomization.yaml").contains("- name: mirror.example.com/web\n"),
         "{}",
         text("over/kustomization.yaml")
     );
-    insta::assert_snapshot!(stderr(&output), @"");
+    assert_eq!(
+        stderr(&output),
+        "note: `web` was set as the image `mirror.example.com/web`: the build uses no other image with this name\n\
+         over/kustomization.yaml: changed\n"
+    );
     let output = set("over", "mirror.example.com/wbe:3");
     assert!(output.status.success());
-    insta::assert_snapshot!(stderr(&output), @"");
+    insta::assert_snapshot!(stderr(&output), @r"
+    warning[unmatched-image]: no image of the build matches `mirror.example.com/wbe`
+     |
+     = help: did you mean `mirror.example.com/web`?
+    over/kustomization.yaml: changed
+    ");
     let output = smp(directory.path(), &["--strict", "edit", "set", "image", "nothing:1", "-k", "over"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(!text("over/kustomization.yaml").contains("nothing"));
@@ -206,7 +219,11 @@ fn patch_files_are_created_for_objects() {
     );
     let output = add(&["deploy/wbe", "spec.replicas=3"]);
     assert_eq!(output.status.code(), Some(2));
-    insta::assert_snapshot!(stderr(&output), @"");
+    insta::assert_snapshot!(stderr(&output), @r"
+    error[no-match]: no object of the build matches `deploy/wbe`
+     |
+     = help: the build has deployment/base-web
+    ");
     for wrong in [
         &["deploy/base-web"][..],
         &["deploy/base-web", "spec.containers[0]=1"],
@@ -231,7 +248,20 @@ fn moved_base_is_found_by_its_overlays() {
     assert!(Command::new("chmod").arg("+x").arg(here.join("base/run.sh")).status().expect("runs").success());
     let before = smp(here, &["build", "over/prod"]).stdout;
     let output = smp(here, &["edit", "move", "base", "bases/web", "--dry-run"]);
-    insta::assert_snapshot!(String::from_utf8_lossy(&output.stdout), @"");
+    insta::assert_snapshot!(String::from_utf8_lossy(&output.stdout), @r"
+    rename base -> bases/web
+    --- a/bases/web/kustomization.yaml
+    +++ b/bases/web/kustomization.yaml
+    @@ -1 +1 @@
+    -resources: [web.yaml, ../common] # both
+    +resources: [web.yaml, ../../common] # both
+    --- a/over/prod/kustomization.yaml
+    +++ b/over/prod/kustomization.yaml
+    @@ -1,2 +1,2 @@
+     resources: # all
+    -- ../../base # the base
+    +- ../../bases/web # the base
+    ");
     assert!(here.join("base/web.yaml").exists());
     let output = smp(here, &["edit", "move", "base", "bases/web"]);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -265,7 +295,7 @@ fn deprecated_fields_are_replaced_if_the_output_stays() {
         ("b/pod.yaml", pod),
         (
             "c/kustomization.yaml",
-            "resources: [pod.yaml]\nnamespace: n\nvars:\n- name: NAME\n  objref: {apiVersion: v1, kind: Pod, name: pod}\n",
+            "resources: [pod.yaml]\nnamespace: shop\nvars:\n- name: NAME\n  objref: {apiVersion: v1, kind: Pod, name: pod}\n",
         ),
         ("c/pod.yaml", &pod.replace("\"$(NAME)\"", "a.$(NAME)-b")),
     ]);
@@ -276,7 +306,13 @@ fn deprecated_fields_are_replaced_if_the_output_stays() {
     assert!(output.status.success() && text("b/pod.yaml") == pod, "{}", stderr(&output));
     let output = smp(here, &["fix", "-R", "."]);
     assert!(output.status.success(), "{}", stderr(&output));
-    insta::assert_snapshot!(stderr(&output), @"");
+    let messages = stderr(&output);
+    for part in [
+        "c/kustomization.yaml: `vars` was not replaced, because `$(NAME)` cannot be replaced in `a.$(NAME)-b`",
+        "note: 3 fields replaced in 3 files; the output of all targets is unchanged\n",
+    ] {
+        assert!(messages.contains(part), "{part}: {messages}");
+    }
     assert_eq!(smp(here, &["build", "-R", "."]).stdout, before);
     assert!(
         text("a/kustomization.yaml").starts_with("resources: # old\n- ../b\nlabels:\n"),

@@ -272,7 +272,17 @@ buildMetadata: [managedByLabel]
 ",
         ),
         ("shop/patch.yaml", &changed),
-        ("component/kustomization.yaml", "kind: Component"),
+        (
+            "shop/labels.yaml",
+            "\
+apiVersion: builtin
+kind: LabelTransformer
+metadata: {name: labels}
+labels: {a: b}
+fieldSpecs: [{path: metadata/labels, create: true}]
+",
+        ),
+        ("component/kustomization.yaml", "{kind: Component, namePrefix: shop-}"),
         ("web.yaml", WEB),
         ("patch.yaml", &changed),
         ("new.yaml", &changed),

@@ -97,6 +97,9 @@ const LIMITS: &[(&str, &str, &str)] = &[
 
 /// Constants that are not user-visible limits and need no row, with the reason.
 const INTERNAL_LIMITS: &[(&str, &str)] = &[
+    ("cli/completion/values.rs", "MAX_DIRECTORIES"),            // then the shell completes directories
+    ("cli/completion/values.rs", "MAX_TARGETS"),                // then the shell completes directories
+    ("overlay/edit/vars.rs", "MAX_DEPTH"),                      // detects cycles
     ("cli/live.rs", "MAX_LISTED"),                              // names in a message
     ("cli/plan.rs", "MAX_DIFFERENCES"),                         // notes of a message
     ("cli/progress.rs", "MAX_LINES"),                           // lines of progress; the rest is counted

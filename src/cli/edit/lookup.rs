@@ -138,8 +138,10 @@ pub(super) fn object(directory: &Path, text: &str) -> Result<PatchedObject> {
     let names: Vec<String> =
         before.iter().map(|one| format!("{}/{}", one.id().gvk.kind.to_lowercase(), one.id().name)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let help =
-        did_you_mean(text, &names).unwrap_or_else(|| "`kubectl smp build -o name` lists the objects".into());
+    let help = did_you_mean(text, &names).unwrap_or_else(|| match names.as_slice() {
+        few if few.len() <= 5 => format!("the build has {}", few.join(", ")),
+        _ => "`kubectl smp build -o name` lists the objects".into(),
+    });
     Err(Diagnostic::error(Code::NoMatch, format!("no object of the build matches `{text}`")).help(help))
 }
 
