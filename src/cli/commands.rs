@@ -102,8 +102,8 @@ pub(super) enum Command {
     Applyset(applyset::ApplySetCommand),
     /// Replace deprecated fields whose replacement keeps the output
     ///
-    /// Builds all targets before and after. A field that cannot be replaced without changing the output of a
-    /// target is left as it is, and named. Targets that cannot be built are not changed.
+    /// Builds all targets before and after. A field that cannot be replaced without changing the output
+    /// of a target is left as it is, and named. Targets that cannot be built are not changed.
     Fix(check::FixArgs),
     /// Edit kustomizations like `kustomize edit`, and keep their comments
     Edit(edit::EditArgs),

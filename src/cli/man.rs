@@ -8,8 +8,8 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
 use super::package::print;
-use super::version::build_day;
-use super::{Failure, Outcome, PROGRAM, commands, render};
+use super::version::{PROGRAM, build_day};
+use super::{Failure, Outcome, render};
 use smp_files::{FileChange, change_files};
 use smp_text::diagnostic::counted;
 
@@ -26,8 +26,7 @@ pub(super) struct ManArgs {
 }
 
 /// Prints a page, or writes all of them.
-pub(super) fn run(args: &ManArgs) -> Outcome {
-    let mut root = commands::all();
+pub(super) fn run(args: &ManArgs, mut root: Command) -> Outcome {
     root.build();
     let Some(directory) = &args.output_dir else {
         let mut command = &root;

@@ -93,9 +93,6 @@ use smp_overlay::edit::EditOptions;
 use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::source::SourceMap;
 
-/// The name of the program.
-const PROGRAM: &str = "kubectl-smp";
-
 /// Runs a command line and returns its exit status. The first argument is the name of the program.
 ///
 /// The exit status is 0 for success, 1 for failure, 2 for an invalid command line, and 3 for a
@@ -110,15 +107,16 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn run_words(words: &[OsString]) -> ExitCode {
-    if let Some(request) = completion::request(words) {
-        return request.run().unwrap_or(ExitCode::FAILURE);
+    let above = kustomize::is_kustomize(words).then_some(kustomize::NAME);
+    if let Some(request) = completion::request(words, above) {
+        return request.run(commands::all()).unwrap_or(ExitCode::FAILURE);
     }
     let messages = MessageArgs::scan(words);
     messages.install();
     let line = match ParsedLine::parse(words, messages.clap_coloring()) {
         Ok(line) => line,
         Err(error) => {
-            return match kustomize::help_of_group(words) {
+            return match kustomize::help_of_group(words, commands::all) {
                 Some(help) => package::print(&help).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
                 None => print_clap_error(&error),
             };
@@ -174,8 +172,8 @@ fn execute(command: Command, sources: &SourceMap) -> Outcome {
         Command::Schema(args) => schema::run(&args, sources),
         Command::Lock(args) => lock::run(&args, sources),
         Command::Cache(args) => cache::run(&args),
-        Command::Completion(args) => completion::run(&args, PROGRAM),
-        Command::Man(args) => man::run(&args),
+        Command::Completion(args) => completion::run(&args, version::PROGRAM),
+        Command::Man(args) => man::run(&args, commands::all()),
         Command::Options => package::print(&help::options(&commands::all())).map(|()| ExitCode::SUCCESS),
         #[cfg(feature = "test-server")]
         Command::TestServer(args) => test_server::run(&args),

@@ -54,7 +54,8 @@ impl LiveLines {
         Self { is_live, drawn: 0, width, last_line }
     }
 
-    /// Creates the progress of a command without a flag for it. Nothing is shown if standard output is the same terminal.
+    /// Creates the progress of a command without a flag for it. Nothing is shown if standard output is
+    /// a terminal.
     pub(super) fn beside_output() -> Self {
         let progress = if io::stdout().is_terminal() { ProgressMode::None } else { ProgressMode::Auto };
         Self::new(&ProgressArg { progress })

@@ -12,6 +12,9 @@ use super::Outcome;
 use super::cache::rfc3339;
 use smp_merge::schema::KUBERNETES_VERSIONS;
 
+/// The name of the program.
+pub(super) const PROGRAM: &str = "kubectl-smp";
+
 /// Print the version and build information.
 #[derive(Debug, Args)]
 pub(super) struct VersionArgs {

@@ -99,6 +99,30 @@ fn values_are_found_in_files_and_builds() {
 }
 
 #[test]
+fn commands_flags_and_values_are_completed() {
+    let home = repository();
+    for (words, want, directive) in [
+        (&["chec"][..], &["check"][..], ":4"),
+        (&["edit", "set", "names"], &["namespace", "namesuffix"], ":4"),
+        (&["build", "--dial"], &["--dialect"], ":4"),
+        (&["build", "--dialect", "k"], &["kustomize"], ":4"),
+        (&["build", "--dialect=k"], &["--dialect=kustomize"], ":4"),
+        (&["-q", "--color", "never", "tre"], &["tree"], ":4"),
+        (&["build", "-o", "js"], &["json"], ":0"),
+        (&["build", "--output-dir", ""], &[], ":16"),
+        (&["build", "--", "--dial"], &[], ":16"),
+        (&["build", "--offline", "--off"], &[], ":4"),
+        (&["lint", "--sche"], &["--schema"], ":4"),
+        (&["completion", "z"], &["zsh"], ":4"),
+        (&["check", "--explain", "unmatched-im"], &["unmatched-image"], ":4"),
+    ] {
+        let (got, at_end) = complete(home.path(), words);
+        let got: Vec<&str> = got.iter().map(String::as_str).collect();
+        assert_eq!((got.as_slice(), at_end.as_str()), (want, directive), "{words:?}");
+    }
+}
+
+#[test]
 fn completion_never_fails_and_prints_nothing_else() {
     let home = repository();
     fs::write(home.path().join("base/web.yaml"), "a: [").expect("written");

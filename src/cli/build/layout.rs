@@ -63,8 +63,8 @@ impl FromStr for Layout {
 }
 
 impl Layout {
-    /// Returns the path of a resource relative to the output directory; none if the layout is one of the default
-    /// names. Resources with the same path are written to the same file.
+    /// Returns the path of a resource relative to the output directory, or `None` for the default
+    /// path. Resources with the same path are written to the same file.
     pub(super) fn path(&self, target: &Path, resource: &Resource, suffix: &str) -> Result<Option<PathBuf>> {
         match self {
             Self::Resource => Ok(None),

@@ -26,9 +26,9 @@ pub(super) struct OutputArgs {
 
     /// Files of --output-dir: resource, target, single, or a path such as {target}/{kind}-{name}.yaml
     ///
-    /// `resource` writes a file for each resource to DIR/<target>/, `target` one file for each target, and `single`
-    /// one file. A path has the placeholders {target}, {namespace}, {group}, {version}, {kind} and {name};
-    /// resources with the same path share a file.
+    /// `resource` writes a file for each resource to DIR/<target>/, `target` one file for each target,
+    /// and `single` one file. A path has the placeholders {target}, {namespace}, {group}, {version},
+    /// {kind} and {name}; resources with the same path share a file.
     #[arg(long, requires = "output_dir", value_name = "LAYOUT", default_value = "resource")]
     layout: Layout,
 

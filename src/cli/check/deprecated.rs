@@ -41,7 +41,8 @@ struct Proof<'s> {
     targets: Vec<BuiltTarget<'s>>,
 }
 
-/// Replaces the deprecated fields that findings report, in all files or in none. Returns the changed files.
+/// Replaces the deprecated fields that findings report, in all files or in none. Returns the changed
+/// files.
 pub(super) fn replace<'f>(
     args: &TargetArgs,
     selection: &Selection,

@@ -1,14 +1,15 @@
 //! The values of flags and arguments: those of a closed list, and those found in files.
 //!
-//! Nothing is fetched, no program is run, and no cluster is contacted: a completion must be fast and silent.
+//! Nothing is fetched, no program is run, and no cluster is contacted: a completion must be fast and
+//! silent.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ValueHint};
 
+use super::answer::{Candidate, Completions, Directive};
 use super::line::Line;
-use super::{Candidate, Completions, Directive};
 use crate::cli::format::OutputFormat;
 use crate::cli::target::has_kustomization;
 use smp_files::{DiskTree, FileKind, FileTree as _};
@@ -79,7 +80,8 @@ fn rules() -> Vec<Candidate> {
     codes.map(|code| Candidate::new(code.name(), code.meaning())).collect()
 }
 
-/// Returns the kinds of Kubernetes, in lower case as in kubectl, with their short names as descriptions.
+/// Returns the kinds of Kubernetes, in lower case as in kubectl, with their short names as
+/// descriptions.
 fn kinds() -> Vec<Candidate> {
     let schema = smp_merge::schema::Schema::embedded();
     let kinds = schema.graphs().flat_map(|(_, graph)| named_kinds(graph));
@@ -196,7 +198,8 @@ fn field_paths(node: &Node, path: &str, found: &mut Vec<String>) {
     }
 }
 
-/// The argument of an `edit` command: where its values are in the kustomization, and the text after each of them.
+/// The argument of an `edit` command: the field with its values, their field, and the text after each
+/// of them.
 const EDITED: [(&[&str], &str, &str, &str); 12] = [
     (&["remove", "resource"], "resources", "", ""),
     (&["remove", "component"], "components", "", ""),

@@ -20,7 +20,8 @@ pub(super) enum AddCommand {
     Component(PathArgs),
     /// Add a patch to `patches`
     ///
-    /// With KIND/NAME, a patch file for this object is created, or extended if it exists. Not part of kustomize.
+    /// With KIND/NAME, a patch file for this object is created, or extended if it exists. Not part of
+    /// kustomize.
     Patch(AddPatchArgs),
     /// Add a ConfigMap generator, or sources to an existing one
     Configmap(ConfigMapArgs),

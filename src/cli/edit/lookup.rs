@@ -1,4 +1,5 @@
-//! Look-ups in the build of a kustomization, for edits that name images and objects. kustomize has none.
+//! Look-ups in the build of a kustomization, for edits that name images and objects. kustomize has
+//! none.
 
 use std::path::Path;
 
@@ -21,8 +22,8 @@ fn build_without(directory: &Path, fields: &[&str]) -> Option<Built> {
     build(directory, &[(&path, &text)])
 }
 
-/// Finds the entries of `images` that edits mean: by the name in the manifests, the `newName` of an entry, or the last
-/// part of the name. Warns about images that the build does not use.
+/// Finds the entries of `images` that edits mean: by the name in the manifests, the `newName` of an
+/// entry, or the last part of the name. Warns about images that the build does not use.
 pub(super) fn images(directory: &Path, edits: &[ImageEdit]) -> WithWarnings<Vec<ImageEdit>> {
     let Some(built) = build_without(directory, &["images", "imageTags"]) else {
         return edits.to_vec().into();
@@ -98,8 +99,8 @@ fn unmatched(edit: &ImageEdit, used: &[String]) -> Option<Diagnostic> {
     Some(Diagnostic::warning(Code::UnmatchedImage, message).help(help))
 }
 
-/// Finds an object by its name in the build or in the manifests, as the patches of the kustomization see it. Without a
-/// build, the kind is looked up among those of Kubernetes.
+/// Finds an object by its name in the build or in the manifests, as the patches of the kustomization
+/// see it. Without a build, the kind is looked up among those of Kubernetes.
 pub(super) fn object(directory: &Path, text: &str) -> Result<PatchedObject> {
     let invalid = || {
         Diagnostic::error(Code::InvalidValue, format!("`{text}` is not an object"))

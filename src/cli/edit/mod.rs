@@ -1,6 +1,7 @@
 //! `kubectl smp edit`: edits of kustomization files with the commands of `kustomize edit`.
 
 mod add;
+mod ignored;
 mod lookup;
 mod proof;
 mod relocate;
@@ -13,6 +14,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use self::add::AddCommand;
+use self::ignored::IgnoredArgs;
 use self::relocate::MoveArgs;
 use self::remove::RemoveCommand;
 use self::set::SetCommand;
@@ -21,7 +23,6 @@ pub(super) use self::write::reader;
 use super::package::print;
 use super::{Failure, Outcome};
 use smp_overlay::edit::{Edit, EditOptions};
-use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::SourceMap;
 
 /// Edit kustomization files.
@@ -52,23 +53,6 @@ enum EditCommand {
     /// List the built-in plugins of kustomize
     #[command(name = "alpha-list-builtin-plugin", hide = true)]
     ListBuiltinPlugins(IgnoredArgs),
-}
-
-/// Arguments that kustomize ignores.
-#[derive(Debug, Args)]
-struct IgnoredArgs {
-    #[arg(hide = true)]
-    ignored: Vec<String>,
-}
-
-impl IgnoredArgs {
-    /// Rejects arguments, unless kustomize ignores them.
-    fn check(&self, options: EditOptions) -> Result<()> {
-        match self.ignored.first().filter(|_| !options.as_kustomize) {
-            None => Ok(()),
-            Some(word) => Err(Diagnostic::error(Code::Usage, format!("unexpected argument `{word}`"))),
-        }
-    }
 }
 
 #[derive(Debug, Args)]

@@ -1,4 +1,5 @@
-//! Builds of edited kustomizations. They fetch nothing, run nothing and may fail: an edit never needs them.
+//! Builds of edited kustomizations. They fetch nothing, run nothing and may fail: an edit never needs
+//! them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use clap::{Args, Subcommand};
 
-use super::IgnoredArgs;
 use super::add::{BuildMetadataArgs, PatchArgs, PathArgs};
+use super::ignored::IgnoredArgs;
 use super::write::{EditTargets, Request};
 use smp_overlay::edit::{Edit, EditOptions, FileList, GeneratorList, MetadataField, PathList};
 use smp_text::diagnostic::{Code, Diagnostic, Result};

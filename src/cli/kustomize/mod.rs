@@ -15,7 +15,6 @@ use clap::{Args, Subcommand};
 pub(super) use self::args::KustomizeArgs;
 use self::build::KustomizeBuildArgs;
 use self::version::KustomizeVersionArgs;
-use super::commands;
 use super::completion::{self, CompletionArgs};
 use super::create::{self, CreateArgs};
 use super::edit::{self, EditArgs};
@@ -85,22 +84,22 @@ pub(super) fn expand_name(words: impl IntoIterator<Item = OsString>) -> Vec<OsSt
     words
 }
 
-/// Returns true for the name of a program that acts as kustomize: the name may end with a version, such as
-/// `kustomize-v5.8.3` or `kustomize_5_8_3`.
+/// Returns true for the name of a program that acts as kustomize. The name may end with a version,
+/// such as `kustomize-v5.8.3` or `kustomize_5_8_3`.
 fn is_named(program: &OsString) -> bool {
     let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
     name.strip_prefix(NAME).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// Returns the help that kustomize prints, with status 0, for a group of commands without a command, and within
-/// `edit` also with an unknown command.
-pub(super) fn help_of_group(words: &[OsString]) -> Option<String> {
+/// Returns the help that kustomize prints, with status 0, for a group of commands without a command,
+/// and within `edit` also with an unknown command. `tree` creates the tree of all commands.
+pub(super) fn help_of_group(words: &[OsString], tree: fn() -> clap::Command) -> Option<String> {
     if !is_kustomize(words) {
         return None;
     }
     let mut words = words[2..].iter().map(|word| word.to_string_lossy()).peekable();
     let is_help = words.next_if(|word| word == "help").is_some();
-    let mut root = commands::all();
+    let mut root = tree();
     root.build();
     let mut command = root.find_subcommand(NAME)?.clone();
     let mut depth = 0;

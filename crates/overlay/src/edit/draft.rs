@@ -1,6 +1,7 @@
 //! A kustomization during an edit.
 
-use super::file::EditedText;
+use std::path::PathBuf;
+
 use crate::overlay::Root;
 use smp_text::source::KUSTOMIZATION_FILES;
 use smp_text::yaml::Map;
@@ -11,6 +12,17 @@ pub struct EditOptions {
     /// Produces the data of kustomize 5.8.3, and rejects what it rejects: unknown fields, for example. Otherwise
     /// unknown fields and the order of entries are kept.
     pub as_kustomize: bool,
+}
+
+/// A file that an edit changes beside the kustomization.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditedText {
+    /// The path, as the user would write it.
+    pub path: PathBuf,
+    /// The text before the edit.
+    pub before: String,
+    /// The text after the edit.
+    pub after: String,
 }
 
 /// The tree of a kustomization during an edit, and the directory of the file.

@@ -19,12 +19,13 @@ mod patch_file;
 mod patches;
 mod paths;
 mod replicas;
+mod text;
 mod vars;
 
 pub use create::{Detection, NewKustomization, new_kustomization};
 pub use deprecated::{replace_deprecated, replaceable_fields};
-pub use draft::EditOptions;
-pub use file::{EditedKustomization, EditedText, edit_kustomization, text_without};
+pub use draft::{EditOptions, EditedText};
+pub use file::{EditedKustomization, edit_kustomization};
 pub use generators::{GeneratorChange, GeneratorEntry, GeneratorList};
 pub use images::{ImageEdit, image_name};
 pub use metadata::{Label, MetadataField, build_metadata_options, check_annotations, parse_pairs};
@@ -34,6 +35,7 @@ pub use patch_file::{PatchedField, PatchedObject};
 pub use patches::PatchEntry;
 pub use paths::{FileList, PathList};
 pub use replicas::ReplicaEdit;
+pub use text::text_without;
 pub use vars::replace_vars;
 
 #[cfg(test)]

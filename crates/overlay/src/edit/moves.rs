@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::draft::EditedText;
 use super::fields::{position, set_string};
-use super::file::{EditedText, parsed, printed};
+use super::text::{parsed, printed};
 use crate::overlay::Reader;
 use smp_files::{FileKind, Hidden, Located, TreeWalk, WalkOptions, clean_path};
 use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};

@@ -2,9 +2,8 @@
 
 use smol_str::SmolStr;
 
-use super::draft::{Applied, Draft};
+use super::draft::{Applied, Draft, EditedText};
 use super::fields::{entry_of, entry_text};
-use super::file::EditedText;
 use super::patches::{self, PatchEntry};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::{Reading, SourceMap};

@@ -10,12 +10,12 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use super::deprecated::{Successor, move_entries};
-use super::draft::{Draft, EditOptions};
+use super::draft::{Draft, EditOptions, EditedText};
 use super::fields::{
     entry_of, entry_text, get, is_true, list, new_string, remove, remove_if_empty, set_text, strings, text,
     update_list,
 };
-use super::file::{EditedText, parsed, printed};
+use super::text::{parsed, printed};
 use crate::overlay::Root;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::gocompat::path::join;
