@@ -308,6 +308,9 @@ fieldSpecs: [{path: metadata/labels, create: true}]
     assert!(made.expect("git runs").success());
     let made = Command::new("chmod").arg("+x").arg(home.path().join("bin/kubectl")).status();
     assert!(made.expect("chmod runs").success());
+    let plugin = [Path::new(env!("CARGO_BIN_EXE_kubectl-smp")), &home.path().join("bin/kubectl-smp")];
+    let made = Command::new("ln").arg("-s").args(plugin).status();
+    assert!(made.expect("ln runs").success());
     home
 }
 

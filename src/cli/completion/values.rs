@@ -50,7 +50,7 @@ pub(super) fn values(line: &Line<'_>, arg: &Arg, typed: &str) -> Completions {
             resources(line, typed)
         }
         (_, "TARGET") => targets(typed),
-        (_, "KIND/NAME[:FIELD.PATH]" | "KIND/NAME") => resources(line, typed),
+        (_, "KIND/[NAMESPACE/]NAME[:FIELD.PATH]" | "KIND/NAME") => resources(line, typed),
         (_, "KIND" | "KIND[.GROUP]" | "KIND[.FIELD...]") => Completions::closed(kinds()),
         (_, "DIR") => Completions::by_shell(Directive::Directories),
         (_, "FORMAT|PATH") => Completions {
