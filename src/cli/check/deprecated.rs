@@ -11,7 +11,7 @@ use crate::cli::select::Selection;
 use crate::cli::target::TargetArgs;
 use smp_files::{DiskTree, EditedTree, FileTree, Located, RecordingTree};
 use smp_inspect::check::FixedFile;
-use smp_overlay::edit::{EditedText, replace_deprecated, replace_vars, replaceable_fields};
+use smp_overlay::edit::{EditedText, Replaced, replace_deprecated, replace_vars, replaceable_fields};
 use smp_overlay::overlay::{Reader, Remotes};
 use smp_text::diagnostic::{Code, Diagnostic, Severity, read_error};
 use smp_text::source::SourceMap;
@@ -56,19 +56,21 @@ pub(super) fn replace<'f>(
     }
     let proof = Proof::new(args, selection);
     let all = replaceable_fields();
-    let edited = |file: &OldFile| replace_deprecated(&file.before, &all).unwrap_or_default();
-    let texts: BTreeMap<PathBuf, (String, Vec<&str>)> =
-        files.iter().map(|(path, file)| (path.clone(), edited(file))).collect();
-    let texts_of = |texts: &BTreeMap<PathBuf, (String, Vec<&str>)>| {
-        texts
-            .iter()
-            .filter(|(_, (_, fields))| !fields.is_empty())
-            .map(|(p, (t, _))| (p.clone(), t.clone()))
-            .collect()
-    };
-    if proof.holds(&texts_of(&texts)) {
-        for (path, (text, fields)) in texts {
-            if let Some(file) = files.get_mut(&path).filter(|_| !fields.is_empty()) {
+    let edited: BTreeMap<PathBuf, Replaced> = files
+        .iter()
+        .map(|(path, file)| (path.clone(), replace_deprecated(&file.before, &all).unwrap_or_default()))
+        .collect();
+    for (file, Replaced { left, .. }) in files.values().zip(edited.values()) {
+        let why = "its value is empty or comments would be lost";
+        for field in left {
+            print_left(file, field, why);
+        }
+    }
+    let edited: BTreeMap<PathBuf, Replaced> =
+        edited.into_iter().filter(|(_, edited)| !edited.fields.is_empty()).collect();
+    if proof.holds(&edited.iter().map(|(path, edited)| (path.clone(), edited.text.clone())).collect()) {
+        for (path, Replaced { text, fields, .. }) in edited {
+            if let Some(file) = files.get_mut(&path) {
                 (file.after, file.replaced) = (text, fields.len());
             }
         }
@@ -86,6 +88,11 @@ pub(super) fn replace<'f>(
     own.chain(others).collect()
 }
 
+fn print_left(file: &OldFile, field: &str, why: &str) {
+    let shown = file.shown.display();
+    render::print_note(&format!("{shown}: `{field}` was not replaced, because {why}"));
+}
+
 /// Converts the `vars` of each file, with placeholders in the files that use them. Returns these files.
 fn replace_all_vars(
     files: &mut BTreeMap<PathBuf, OldFile>,
@@ -100,20 +107,14 @@ fn replace_all_vars(
             others.iter().map(|(p, f)| (p.clone(), f.after.clone())).collect();
         texts.extend(files.iter().filter(|(_, f)| f.replaced > 0).map(|(p, f)| (p.clone(), f.after.clone())));
         let Some(file) = files.get_mut(&path) else { continue };
-        let shown = file.shown.display().to_string();
-        let left = |why: &str| {
-            render::print_note(&format!(
-                "{shown}: `vars` was not replaced, because {why}; use `replacements`"
-            ));
-        };
         match vars_of(&path, &file.after, &texts, sources) {
             Ok(None) => {}
-            Err(problem) => left(problem.message()),
+            Err(problem) => print_left(file, "vars", problem.message()),
             Ok(Some((after, changed))) => {
                 texts.insert(path.clone(), after.clone());
                 texts.extend(changed.iter().map(|(real, one)| (real.clone(), one.after.clone())));
                 if !proof.holds(&texts) {
-                    left("the output might change");
+                    print_left(file, "vars", "the output might change; use `replacements`");
                     continue;
                 }
                 (file.after, file.replaced) = (after, file.replaced + 1);
@@ -158,18 +159,17 @@ fn vars_of(
 fn one_by_one(files: &mut BTreeMap<PathBuf, OldFile>, proof: &Proof<'_>, fields: &[&str]) {
     for (path, file) in files {
         for field in fields {
-            let Ok((text, replaced)) = replace_deprecated(&file.after, &[field]) else { continue };
-            if replaced.is_empty() {
+            let Ok(Replaced { text, fields, .. }) = replace_deprecated(&file.after, &[field]) else {
+                continue;
+            };
+            if fields.is_empty() {
                 continue;
             }
             if proof.holds(&BTreeMap::from([(path.clone(), text.clone())])) {
                 file.after = text;
                 file.replaced += 1;
             } else {
-                let shown = file.shown.display();
-                render::print_note(&format!(
-                    "{shown}: `{field}` was not replaced, because the output might change"
-                ));
+                print_left(file, field, "the output might change");
             }
         }
     }

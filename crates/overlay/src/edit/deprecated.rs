@@ -55,35 +55,59 @@ pub fn replaceable_fields() -> Vec<&'static str> {
     SUCCESSORS.iter().map(|successor| successor.old).collect()
 }
 
-/// Replaces deprecated fields in the text of a kustomization by their successors, and returns the replaced fields.
-/// A field is left as it is if comments would be lost.
+/// The result of a replacement of deprecated fields.
+#[derive(Debug, Default)]
+pub struct Replaced {
+    /// The new text of the kustomization.
+    pub text: String,
+    /// The fields that were replaced.
+    pub fields: Vec<&'static str>,
+    /// The fields that are left as they are, because comments would be lost or the type of the value is wrong.
+    pub left: Vec<&'static str>,
+}
+
+/// Replaces deprecated fields in the text of a kustomization by their successors.
 ///
 /// The build result may change: for example, kustomize applied JSON patches after it set names and namespaces.
 ///
 /// # Errors
 /// Fails if the text is not valid YAML.
-pub fn replace_deprecated(text: &str, selected: &[&str]) -> Result<(String, Vec<&'static str>)> {
-    let (mut text, mut fields) = (text.to_string(), Vec::new());
+pub fn replace_deprecated(text: &str, selected: &[&str]) -> Result<Replaced> {
+    let mut result = Replaced { text: text.to_string(), ..Replaced::default() };
     for successor in SUCCESSORS.iter().filter(|successor| selected.contains(&successor.old)) {
-        if let Some(after) = replaced(&text, successor)?.filter(|after| comments(after) == comments(&text)) {
-            text = after;
-            fields.push(successor.old);
+        let before = document(&result.text)?;
+        let Some(fields) = before.first().and_then(Node::as_map) else { continue };
+        if position(fields, successor.old).is_none() {
+            continue;
+        }
+        let after = replaced(&result.text, &before, successor)?;
+        match after.filter(|after| comments(after) == comments(&result.text)) {
+            Some(after) => {
+                result.text = after;
+                result.fields.push(successor.old);
+            }
+            None => result.left.push(successor.old),
         }
     }
-    Ok((text, fields))
+    Ok(result)
 }
 
-/// Replaces one field in the text.
-fn replaced(text: &str, successor: &Successor) -> Result<Option<String>> {
+/// Parses a kustomization: a single document.
+fn document(text: &str) -> Result<Vec<Node>> {
     let sources = SourceMap::default();
     let id = sources.add("kustomization.yaml", text);
-    let before = parse_documents(&sources, id, ParseOptions::default().with_comments())?;
-    let [document] = before.as_slice() else { return Ok(None) };
+    let documents = parse_documents(&sources, id, ParseOptions::default().with_comments())?;
+    Ok(if documents.len() == 1 { documents } else { Vec::new() })
+}
+
+/// Replaces one field in the text. Returns `None` if its value is empty or of the wrong type.
+fn replaced(text: &str, before: &[Node], successor: &Successor) -> Result<Option<String>> {
+    let [document] = before else { return Ok(None) };
     let mut after = document.clone();
     if after.as_map_mut().and_then(|map| move_entries(map, successor)).is_none() {
         return Ok(None);
     }
-    edit_text(text, Reading::Kustomize, &before, &[Some(after)]).map(Some)
+    edit_text(text, Reading::Kustomize, before, &[Some(after)]).map(Some)
 }
 
 /// Returns the comments of a text, sorted.
@@ -199,11 +223,13 @@ fn merge_patch(mut entry: Node) -> Option<Node> {
         return Some(entry);
     }
     let field = if is_path_of_patch(entry.as_str()?) { "path" } else { "patch" };
-    let head = entry.meta.comments.as_mut().map(|comments| std::mem::take(&mut comments.head));
+    let comments = entry.meta.comments.as_mut();
+    let around = comments.map(|all| (std::mem::take(&mut all.head), std::mem::take(&mut all.foot)));
     let mut map = Node::map([(field, entry)].into_iter().collect());
     map.meta.style = Style::Block;
-    if let Some(head) = head.filter(|head| !head.is_empty()) {
-        map.meta.comments.get_or_insert_default().head = head;
+    if let Some((head, foot)) = around.filter(|(head, foot)| !head.is_empty() || !foot.is_empty()) {
+        let comments = map.meta.comments.get_or_insert_default();
+        (comments.head, comments.foot) = (head, foot);
     }
     Some(map)
 }
@@ -226,7 +252,7 @@ mod tests {
     use super::*;
 
     fn all_replaced(text: &str) -> String {
-        replace_deprecated(text, &replaceable_fields()).expect("valid").0
+        replace_deprecated(text, &replaceable_fields()).expect("valid").text
     }
 
     #[test]
@@ -252,6 +278,8 @@ mod tests {
         let after = all_replaced(before);
         assert!(after.starts_with("resources:\n- a.yaml\n# the bases\n- ../b\npatches:\n- path: s.yaml\n- path: p.yaml\n- path: \
                                    j.yaml\n"), "{after}");
+        let ends = "patchesStrategicMerge:\n- p.yaml\n# the next\n#- q.yaml\n\n# the end\n";
+        assert_eq!(all_replaced(ends), "patches:\n- path: p.yaml\n# the next\n#- q.yaml\n# the end\n");
         for same in ["bases: x\n", "bases: []\nresources: [a]\n", "vars: [{name: a}]\n", "- a\n", ""] {
             assert_eq!(all_replaced(same), same);
         }

@@ -23,7 +23,7 @@ mod text;
 mod vars;
 
 pub use create::{Detection, NewKustomization, new_kustomization};
-pub use deprecated::{replace_deprecated, replaceable_fields};
+pub use deprecated::{Replaced, replace_deprecated, replaceable_fields};
 pub use draft::{EditOptions, EditedText};
 pub use file::{EditedKustomization, edit_kustomization};
 pub use generators::{GeneratorChange, GeneratorEntry, GeneratorList};
