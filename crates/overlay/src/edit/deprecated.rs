@@ -6,7 +6,7 @@ use super::draft::Draft;
 use super::fields::{list as entries_of, position};
 use crate::transform::is_path_of_patch;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
-use smp_text::source::{Reading, SourceMap};
+use smp_text::source::{Reading, SourceMap, Span};
 use smp_text::yaml::{
     Entry, Key, List, Map, Node, ParseOptions, Style, Value, comment_positions, edit_text, parse_documents,
 };
@@ -80,8 +80,12 @@ pub fn replace_deprecated(text: &str, selected: &[&str]) -> Result<Replaced> {
         if position(fields, successor.old).is_none() {
             continue;
         }
-        let after = replaced(&result.text, &before, successor)?;
-        match after.filter(|after| comments(after) == comments(&result.text)) {
+        let attempt = |is_renamed| {
+            let after = replaced(&result.text, &before, successor, is_renamed)?;
+            Ok(after.filter(|after| comments(after) == comments(&result.text)))
+        };
+        // A rename in place keeps all lines. Where entries get another form, their comments may be in the way.
+        match attempt(true)?.map_or_else(|| attempt(false), |after| Ok(Some(after)))? {
             Some(after) => {
                 result.text = after;
                 result.fields.push(successor.old);
@@ -101,9 +105,13 @@ fn document(text: &str) -> Result<Vec<Node>> {
 }
 
 /// Replaces one field in the text. Returns `None` if its value is empty or of the wrong type.
-fn replaced(text: &str, before: &[Node], successor: &Successor) -> Result<Option<String>> {
+fn replaced(text: &str, before: &[Node], successor: &Successor, is_renamed: bool) -> Result<Option<String>> {
     let [document] = before else { return Ok(None) };
     let mut after = document.clone();
+    if !is_renamed && let Some(map) = after.as_map_mut() {
+        // Without its location, the key is a new one.
+        map.entries_mut().iter_mut().for_each(|entry| entry.key.meta.span = Span::default());
+    }
     if after.as_map_mut().and_then(|map| move_entries(map, successor)).is_none() {
         return Ok(None);
     }
@@ -279,7 +287,9 @@ mod tests {
         assert!(after.starts_with("resources:\n- a.yaml\n# the bases\n- ../b\npatches:\n- path: s.yaml\n- path: p.yaml\n- path: \
                                    j.yaml\n"), "{after}");
         let ends = "patchesStrategicMerge:\n- p.yaml\n# the next\n#- q.yaml\n\n# the end\n";
-        assert_eq!(all_replaced(ends), "patches:\n- path: p.yaml\n# the next\n#- q.yaml\n# the end\n");
+        assert_eq!(all_replaced(ends), ends.replace("StrategicMerge:\n- p", ":\n- path: p"));
+        let between = "resources:\n- a.yaml\n#+scaffold\n\npatchesStrategicMerge:\n- p.yaml\n# next\n#- q.yaml\n\n# names\nnamePrefix: a\n";
+        assert_eq!(all_replaced(between), between.replace("StrategicMerge:\n- p", ":\n- path: p"));
         for same in ["bases: x\n", "bases: []\nresources: [a]\n", "vars: [{name: a}]\n", "- a\n", ""] {
             assert_eq!(all_replaced(same), same);
         }

@@ -10,6 +10,7 @@ use super::lines::{
     line_end, line_start, next_line,
 };
 use super::outline::{EntryOutline, FieldOutline, ValueKind, ValueOutline};
+use super::quoting::format_name;
 use super::splice::{Edit, apply_edits};
 use super::value::{Editor, PositionKind, ValuePosition, without_comments};
 use crate::yaml::node::{Entry, Map, MapIndex, Node};
@@ -38,9 +39,33 @@ struct MapChange<'a> {
     before_index: MapIndex<'a>,
     after: &'a Map,
     after_index: MapIndex<'a>,
+    /// The new names, by the locations of their keys. A field whose key had this location was renamed.
+    new_names: FxHashMap<u32, &'a Entry>,
 }
 
 impl<'a> MapChange<'a> {
+    fn new(before: &'a Map, after: &'a Map) -> Self {
+        let (before_index, after_index) = (before.index(), after.index());
+        let is_new = |entry: &&Entry| {
+            before_index.position(&entry.key.text).is_none() && !entry.key.meta.span.is_none()
+        };
+        let new = after.entries().iter().filter(is_new);
+        let new_names = new.map(|entry| (entry.key.meta.span.start, entry)).collect();
+        Self { before, before_index, after, after_index, new_names }
+    }
+
+    /// Returns a field after the change, and whether it has a new name.
+    fn changed_field(&self, text: &str, field: &FieldOutline) -> Option<(&'a Entry, bool)> {
+        let name = field.name.as_deref()?;
+        if let Some(entry) = self.new_field(name) {
+            return Some((entry, false));
+        }
+        let span = self.old_field(name)?.key.meta.span;
+        let entry = self.new_names.get(&span.start).filter(|entry| entry.key.meta.span == span)?;
+        // A quoted or complex name is written anew.
+        (field.has_colon && text[field.start..].starts_with(name)).then_some((entry, true))
+    }
+
     fn old_field(&self, name: &str) -> Option<&'a Entry> {
         self.before.entries().get(self.before_index.position(name)?)
     }
@@ -95,8 +120,13 @@ impl<'a> Editor<'a> {
         after: &'a Map,
         position: impl Fn(&FieldOutline) -> ValuePosition,
     ) -> Option<CollectionChanges<'a, Entry>> {
-        let own = own_names(fields)?;
-        let sides = MapChange { before, before_index: before.index(), after, after_index: after.index() };
+        let mut own = own_names(fields)?;
+        let sides = MapChange::new(before, after);
+        for (i, field) in fields.iter().enumerate().filter(|(_, field)| !field.is_merge_key) {
+            if let Some((entry, true)) = sides.changed_field(self.text, field) {
+                own.insert(&entry.key.text, i);
+            }
+        }
         let is_removed = self.edit_fields(fields, &sides, position)?;
         let merges: Vec<_> = fields.iter().filter(|f| f.is_merge_key).collect();
         let is_lost = |name: &str| !own.contains_key(name) && sides.new_field(name).is_none();
@@ -149,10 +179,14 @@ impl<'a> Editor<'a> {
         for field in fields.iter().filter(|f| !f.is_merge_key) {
             let name = field.name.as_deref()?;
             let was = sides.old_field(name)?;
-            let Some(is) = sides.new_field(name) else {
+            let Some((is, is_renamed)) = sides.changed_field(self.text, field) else {
                 is_removed = true;
                 continue;
             };
+            if is_renamed {
+                let new_name = format_name(&is.key, self.layout().reading);
+                self.replace(field.start, field.start + name.len(), new_name);
+            }
             if !field.has_colon && was.value != is.value {
                 return None;
             }
