@@ -57,9 +57,10 @@ struct KustomizeVersion {
     release: &'static str,
 }
 
-const FEATURES: [(&str, bool); 3] = [
+const FEATURES: [(&str, bool); 4] = [
     ("cel", cfg!(feature = "cel")),
     ("cluster", cfg!(feature = "cluster")),
+    ("git", cfg!(feature = "git")),
     ("remote", cfg!(feature = "remote")),
 ];
 

@@ -30,6 +30,7 @@ fn version_is_available_as_json() {
     assert!(info["target"].as_str().expect("text").contains(std::env::consts::ARCH), "{info}");
     let has = |feature: &str| info["features"].as_array().expect("a list").contains(&feature.into());
     assert_eq!(has("cluster"), cfg!(feature = "cluster"));
+    assert_eq!(has("git"), cfg!(feature = "git"));
     assert_eq!(has("remote"), cfg!(feature = "remote"));
     let yaml: Value = serde_yaml::from_str(&version(&["-o", "yaml"])).expect("YAML");
     assert_eq!(yaml, info);
