@@ -48,6 +48,19 @@ kind: Kustomization
 }
 
 #[test]
+fn only_fields_that_kustomize_does_not_have_are_unknown() {
+    let files = temp_dir(&[("kustomization.yaml", KUSTOMIZATION)]);
+    for (patch, is_unknown) in [
+        ("{namePrefix: a-, labels: [{pairs: {a: b}}], openapi: {path: a.json}}", false),
+        ("{namePrefx: a-}", true),
+    ] {
+        let (_, stderr) = succeed(files.path(), &["patch", "-f", "kustomization.yaml", "-p", patch]);
+        assert_eq!(stderr.contains("unknown field"), is_unknown, "{patch}: {stderr}");
+        assert_eq!(stderr.contains("kustomize rejects unknown fields"), is_unknown, "{patch}: {stderr}");
+    }
+}
+
+#[test]
 fn removed_list_entries_are_counted() {
     let files = temp_dir(&[("kustomization.yaml", KUSTOMIZATION)]);
     let patch = "{images: [{name: web, newTag: \"9\"}]}";

@@ -122,6 +122,12 @@ const DEPRECATED: [(&str, &str); 6] = [
 const RENAMED: [(&str, &str); 2] = [("bases", "resources"), ("imageTags", "images")];
 
 impl Kustomization {
+    /// Returns true if kustomization files have a field of this name.
+    pub(crate) fn has_field(name: &str) -> bool {
+        let node = Node::map(Map::from_iter([(name, Node::null())]));
+        !from_node::<Self>(&node).is_err_and(|error| error.code() == Code::UnknownField)
+    }
+
     /// Reads a kustomization file.
     ///
     /// As in kustomize, the last of several equal keys wins, and documents after the first are ignored. Both are

@@ -12,6 +12,7 @@ use super::removals::{locate_at_removal, removals};
 use super::schema_violations::new_violations;
 use super::secret::{cannot_hold_secrets, is_secret};
 use super::selection::{ManifestSelection, NamedTarget, PatchCandidates, is_kustomization};
+use crate::overlay::Kustomization;
 use smp_merge::merge::directive::PATCH_MERGE_KEY;
 use smp_merge::merge::{Exceptions, MergeRules, Merged, PatchRules, Rules, UnmatchedDeletions};
 use smp_merge::patch::{
@@ -271,7 +272,12 @@ pub fn patch_package(
         }
         match node {
             Some(node) => {
-                plan.add_warnings(violations_by(patches, manifest.node, &node, kind).map(named));
+                let violations = violations_by(patches, manifest.node, &node, kind);
+                let in_kustomization = is_kustomization(manifest);
+                let violations = violations.filter_map(|warning| {
+                    if in_kustomization { violation_of_kustomization(warning) } else { Some(warning) }
+                });
+                plan.add_warnings(violations.map(named));
                 plan.change(manifest, NewValue::new(manifest, node, schema));
             }
             None => plan.remove(manifest),
@@ -299,6 +305,23 @@ fn violations_by(
     let nodes: Vec<&Node> = patches.iter().map(|patch| &patch.node).collect();
     let removed = if is_missing { removals(&nodes, [before, after]) } else { FxHashMap::default() };
     forbidden.into_iter().map(move |warning| locate_at_removal(warning, &removed))
+}
+
+/// Corrects a warning about a kustomization, whose schema only has the lists that merge by keys or as sets. Returns
+/// `None` for a field that kustomize knows.
+fn violation_of_kustomization(warning: Diagnostic) -> Option<Diagnostic> {
+    let Some(name) = warning.field_path().filter(|_| warning.code() == Code::UnknownField) else {
+        return Some(warning);
+    };
+    if Kustomization::has_field(name) {
+        return None;
+    }
+    let unknown = Diagnostic::warning(Code::UnknownField, warning.message()).field(name);
+    let unknown = unknown.help("kustomize rejects unknown fields");
+    Some(match warning.labels().first() {
+        Some(label) => unknown.at(label.span),
+        None => unknown,
+    })
 }
 
 /// Checks that the API server would accept all strategic merge patches.
