@@ -594,10 +594,11 @@ pub mod explain {
 #[cfg(feature = "cluster")]
 pub mod cluster {
     pub use smp_cluster::{
-        AppliedObject, ApplyChange, ApplySetOptions, ApplySummary, Cascade, Cluster, ConnectOptions, Danger,
+        AppliedObject, ApplyChange, ApplySetOptions, ApplySummary, Cascade, Cluster, ConnectOptions,
         DeleteOptions, DeleteSummary, DeployEvent, DeployOptions, DeploySummary, DiffOptions, DiffReport,
         DryRun, FieldValidation, LiveSchema, LiveVersion, Object, ObjectDiff, ObjectFailure, ObjectStatus,
-        PlannedChange, PruneOptions, PruneSummary, Readiness, ServerSideApplyOptions, WaitEnd, WaitOptions,
-        WaitResult, apply, delete, deploy, diff, live_objects, object_status, preview, wait_until_ready,
+        PlannedChange, PruneOptions, PruneSummary, Readiness, Risk, ServerSideApplyOptions, WaitEnd,
+        WaitOptions, WaitResult, apply, delete, deploy, diff, live_objects, object_status, preview,
+        wait_until_ready,
     };
 }

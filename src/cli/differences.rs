@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::live::{object_json, qualified_name};
 use super::report::{print_json, print_line, print_lines};
 use super::{Failure, render};
-use smp_cluster::{ApplyConflict, Danger, DiffReport, FieldConflict, Object, ObjectDiff, PlannedChange};
+use smp_cluster::{ApplyConflict, DiffReport, FieldConflict, Object, ObjectDiff, PlannedChange, Risk};
 use smp_inspect::review::forms::{
     ShownObject, change_json, diff_line_color, field_lines, path_lines, short_value, unified_lines,
 };
@@ -26,7 +26,7 @@ pub(super) enum DiffFormat {
     Fields,
     /// The path of each changed field
     Paths,
-    /// The change of each object, its dangers (risks), and the changed fields with shortened values
+    /// The change of each object, its risks, and the changed fields with shortened values
     Plan,
     /// A JSON object with all changes and conflicts
     Json,
@@ -117,7 +117,7 @@ impl<'d> ObjectChange<'d> {
         self.diff.change.as_str()
     }
 
-    /// Prints the change, its dangers, and the changed fields unless the object is created or pruned
+    /// Prints the change, its risks, and the changed fields unless the object is created or pruned
     /// as a whole.
     fn print_plan(&self) -> io::Result<()> {
         let diff = self.diff;
@@ -132,8 +132,8 @@ impl<'d> ObjectChange<'d> {
         };
         line.push_str(&of);
         print_line(&line)?;
-        for (danger, text) in &diff.dangers {
-            print_line(&format!("  danger {}: {text}", danger.as_str()))?;
+        for (risk, text) in &diff.risks {
+            print_line(&format!("  risk {}: {text}", risk.as_str()))?;
         }
         let fields = if self.is_whole() { &[][..] } else { self.fields.changes() };
         fields.iter().try_for_each(|change| {
@@ -161,8 +161,8 @@ impl<'d> ObjectChange<'d> {
         found["change"] = self.action().into();
         found["predecessor"] = json!(self.diff.predecessor);
         found["moved"] = json!(self.diff.moved.as_deref());
-        let danger = |(danger, text): &(Danger, String)| json!({"class": danger.as_str(), "reason": text});
-        found["dangers"] = self.diff.dangers.iter().map(danger).collect();
+        let risk = |(risk, text): &(Risk, String)| json!({"class": risk.as_str(), "reason": text});
+        found["risks"] = self.diff.risks.iter().map(risk).collect();
         found["fields"] = self.fields.changes().iter().map(change_json).collect();
         found
     }

@@ -35,7 +35,7 @@ pub(super) struct LiveDiffArgs {
     #[arg(long, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
     force_conflicts: bool,
 
-    /// Like --force-conflicts, but only for conflicts with these field managers
+    /// Like --force-conflicts, for objects whose conflicts are all with these managers
     #[arg(long, value_name = "MANAGER", value_delimiter = ',', hide_short_help = true)]
     force_conflicts_with: Vec<String>,
 
@@ -46,7 +46,7 @@ pub(super) struct LiveDiffArgs {
     #[arg(long, value_name = "KIND", value_delimiter = ',', hide_short_help = true)]
     replace_immutable: Vec<String>,
 
-    /// Kinds that would be recreated even if objects or data in them are deleted
+    /// Kinds whose objects would be recreated even if that deletes the objects or data inside them
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = prune::protected_kind, requires = "replace_immutable", hide_short_help = true)]
     replace_nonempty: Vec<String>,
 
@@ -171,9 +171,9 @@ fn summary(compared: &DiffReport, format: DiffFormat) -> String {
         compared.conflicts.iter().map(|conflict| &conflict.object).collect();
     let is_unchanged = |diff: &&ObjectDiff| !diff.is_changed() && !conflicting.contains(&diff.object);
     let unchanged = compared.objects.iter().filter(is_unchanged).count();
-    // The other formats do not show dangers.
-    let has_danger = |diff: &&ObjectDiff| format == DiffFormat::Plan && !diff.dangers.is_empty();
-    let dangers = compared.objects.iter().filter(has_danger).count();
+    // The other formats do not show risks.
+    let has_risk = |diff: &&ObjectDiff| format == DiffFormat::Plan && !diff.risks.is_empty();
+    let risks = compared.objects.iter().filter(has_risk).count();
     let counts = [
         (planned(PlannedChange::Created), "would be created"),
         (planned(PlannedChange::Moved), "would be moved"),
@@ -186,7 +186,7 @@ fn summary(compared: &DiffReport, format: DiffFormat) -> String {
         (compared.conflicts.len(), "in conflict"),
         (compared.rejections.len(), "would be rejected"),
         (compared.problems.len(), "cannot be compared"),
-        (dangers, "with dangers"),
+        (risks, "with risks"),
     ];
     let parts: Vec<_> = counts
         .iter()

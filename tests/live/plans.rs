@@ -99,7 +99,7 @@ data: {a: b}
     assert_eq!(versions(rig), at_start, "a plan changes nothing");
     for line in [
         format!("adopted   configmap/precious in {}", rig.name),
-        "  danger adoption: it exists, and the ApplySet did not create it".into(),
+        "  risk adoption: it exists, and the ApplySet did not create it".into(),
         format!("moved     configmap/moves in {other}, from {}", rig.name),
         format!("pruned    configmap/moves in {}, moves to {other}", rig.name),
         format!("replaced  deployment.apps/web in {}", rig.name),
@@ -161,15 +161,15 @@ spec: {{containers: [{{name: a, image: a}}]}}
     assert!(kept.stdout.contains(&format!("kept      namespace/{owned}: it still contains")), "{kept:?}");
     let plan = apply(&rig, &["--plan", "--prune-nonempty=Namespace"]).ended(1);
     for line in [
-        format!("pruned    namespace/{owned}\n  danger data-loss: it still contains configmap/in-it\n"),
+        format!("pruned    namespace/{owned}\n  risk data-loss: it still contains configmap/in-it\n"),
         format!(
-            "pruned    deployment.apps/web in {}\n  danger downtime: 2 Pods would be deleted with it\n",
+            "pruned    deployment.apps/web in {}\n  risk downtime: 2 Pods would be deleted with it\n",
             rig.name
         ),
     ] {
         assert!(plan.stdout.contains(&line), "{line}: {plan:?}");
     }
-    assert!(plan.stderr.contains("2 would be pruned, 1 unchanged, 2 with dangers"), "{plan:?}");
+    assert!(plan.stderr.contains("2 would be pruned, 1 unchanged, 2 with risks"), "{plan:?}");
     let orphan = apply(&rig, &["--plan", "--prune-nonempty=Namespace", "--cascade=orphan"]).ended(1);
     assert!(!orphan.stdout.contains("downtime"), "{orphan:?}");
 }
@@ -185,7 +185,7 @@ fn plan_names_fields_that_are_taken() {
     let refused = rig.smp(&["apply", "-f", "web.yaml", "--plan"]).ended(2);
     assert!(refused.stderr.contains("spec.replicas: owned by `kubectl`"), "{refused:?}");
     let plan = rig.smp(&["apply", "-f", "web.yaml", "--plan", "--force-conflicts"]).ended(1);
-    assert!(plan.stdout.contains("  danger ownership: 1 field is owned by `kubectl`\n"), "{plan:?}");
+    assert!(plan.stdout.contains("  risk ownership: 1 field is owned by `kubectl`\n"), "{plan:?}");
     assert!(plan.stdout.contains("  spec.replicas: 5 -> 2\n"), "{plan:?}");
     assert!(!plan.stderr.contains("error"), "{plan:?}");
 }

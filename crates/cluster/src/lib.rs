@@ -72,7 +72,7 @@ pub use delete::{
 };
 pub use deploy::{DeployEvent, DeployOptions, DeploySummary, LeftSet, deploy};
 pub use diff::{
-    Danger, DiffOptions, DiffReport, LiveVersion, ObjectDiff, OfflineApply, OfflineReport, PlannedChange,
+    DiffOptions, DiffReport, LiveVersion, ObjectDiff, OfflineApply, OfflineReport, PlannedChange, Risk,
     apply_offline, diff, diff_offline, preview,
 };
 pub use drift::{DriftState, FieldDrift, FieldWriter, ObjectDrift, drift};

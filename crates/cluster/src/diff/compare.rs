@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 
 use super::migration::PendingMigration;
 use super::predecessor::Predecessors;
-use super::report::{Danger, DiffOptions, LiveVersion, ObjectDiff, PlannedChange};
+use super::report::{DiffOptions, LiveVersion, ObjectDiff, PlannedChange, Risk};
 use crate::apply::{
     ApplyRequest, DryRun, FieldValidation, Force, KindFilter, LastApplied, Replacement, immutable_fields,
     is_being_deleted, kubectl_can_take,
@@ -167,8 +167,8 @@ impl ObjectComparison<'_> {
                     notes.extend(lost.clone());
                     diff.change = PlannedChange::Replaced;
                     let is_protected = ProtectedKind::from_gvk(&object.gvk).is_some();
-                    let danger = if is_protected { Danger::DataLoss } else { Danger::Downtime };
-                    diff.dangers.extend(lost.map(|text| (danger, text)));
+                    let risk = if is_protected { Risk::DataLoss } else { Risk::Downtime };
+                    diff.risks.extend(lost.map(|text| (risk, text)));
                 }
                 Err(error) => rejection = Some(self.located(error.into_problem(self.run.cluster))),
             }

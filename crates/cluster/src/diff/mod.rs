@@ -27,7 +27,7 @@ use super::unchanged::KnownObjects;
 use compare::{ChangingCrds, CompareError, Compared, DiffRun, ObjectComparison, new_namespace};
 pub use offline::{OfflineApply, OfflineReport, apply_offline, diff_offline};
 use predecessor::Predecessors;
-pub use report::{Danger, DiffOptions, LiveVersion, ObjectDiff, PlannedChange};
+pub use report::{DiffOptions, LiveVersion, ObjectDiff, PlannedChange, Risk};
 pub use set::preview;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Diagnostic, Result};
@@ -171,7 +171,7 @@ impl DiffReport {
     fn add(&mut self, mut compared: Compared, options: &DiffOptions) {
         match compared.conflict {
             Some(taken) if options.apply.takes(&taken) => {
-                compared.diff.dangers.push((Danger::Ownership, taken.summary()));
+                compared.diff.risks.push((Risk::Ownership, taken.summary()));
                 self.taken.push(taken);
             }
             conflict => self.conflicts.extend(conflict),

@@ -65,7 +65,7 @@ impl PlannedChange {
 /// A class of changes that deserve a second look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Danger {
+pub enum Risk {
     /// Objects or data are deleted with the object.
     DataLoss,
     /// Running Pods are deleted with the object.
@@ -76,7 +76,7 @@ pub enum Danger {
     Adoption,
 }
 
-impl Danger {
+impl Risk {
     /// The name of the class.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -108,7 +108,7 @@ pub struct ObjectDiff {
     /// The namespace that a moved object comes from, or that a pruned one moves to.
     pub moved: Option<SmolStr>,
     /// Why the change deserves a second look, with an explanation.
-    pub dangers: Vec<(Danger, String)>,
+    pub risks: Vec<(Risk, String)>,
     /// UID and resource version of the live object.
     pub version: Option<LiveVersion>,
     /// A hash of both versions, including the values of Secrets; none unless requested.
@@ -148,7 +148,7 @@ impl ObjectDiff {
             merged,
             change,
             moved: None,
-            dangers: Vec::new(),
+            risks: Vec::new(),
             version: None,
             digest: None,
         }

@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::compare::removal;
-use super::report::{Danger, DiffOptions, ObjectDiff, PlannedChange};
+use super::report::{DiffOptions, ObjectDiff, PlannedChange, Risk};
 use super::{DiffReport, compare_all};
 use crate::applyset::{ApplySetEvent, ApplySetOptions, ApplySetRun};
 use crate::cascade::Cascade;
@@ -68,8 +68,8 @@ async fn removals(cluster: &Cluster, objects: &[Object], options: &DiffOptions) 
         dependents: Dependents::new(cluster),
     };
     for one in &mut removed {
-        let danger = loss.danger(one).await?;
-        one.dangers.extend(danger);
+        let risk = loss.risk(one).await?;
+        one.risks.extend(risk);
     }
     Ok(removed)
 }
@@ -91,13 +91,13 @@ struct Loss<'c> {
 }
 
 impl Loss<'_> {
-    async fn danger(&self, one: &ObjectDiff) -> Result<Option<(Danger, String)>> {
+    async fn risk(&self, one: &ObjectDiff) -> Result<Option<(Risk, String)>> {
         let object = &one.object;
         let Some(mapping) = self.cluster.mapping(&object.gvk) else { return Ok(None) };
         if let Some(kind) = ProtectedKind::from_gvk(&object.gvk) {
             let path = mapping.path(&object.namespace, &object.name);
             let reason = reason_not_to_delete(self.cluster, (object, &path), kind, &self.gone).await?;
-            return Ok(reason.map(|reason| (Danger::DataLoss, reason)));
+            return Ok(reason.map(|reason| (Risk::DataLoss, reason)));
         }
         let Some(version) = one.version.as_ref().filter(|_| has_pods(&object.gvk)) else { return Ok(None) };
         if self.cascade == Cascade::Orphan {
@@ -108,7 +108,7 @@ impl Loss<'_> {
             Ok(pods) => format!("{} would be deleted with it", counted(pods, "Pod")),
             Err(reason) => format!("all of its Pods would be deleted with it ({reason})"),
         };
-        Ok(Some((Danger::Downtime, text)))
+        Ok(Some((Risk::Downtime, text)))
     }
 }
 
@@ -124,7 +124,7 @@ impl DiffReport {
         let adopted: FxHashSet<&Object> = adopted.iter().collect();
         for one in self.objects.iter_mut().filter(|one| adopted.contains(&one.object)) {
             let text = "it exists, and the ApplySet did not create it";
-            one.dangers.push((Danger::Adoption, text.into()));
+            one.risks.push((Risk::Adoption, text.into()));
             if one.change != PlannedChange::Replaced {
                 one.change = PlannedChange::Adopted;
             }
