@@ -18,13 +18,16 @@ use smp_overlay::overlay::Histories;
 use smp_text::diagnostic::{quoted_path, read_error};
 use smp_text::source::{SourceMap, relative_path};
 
-/// List the targets whose output a change can affect.
+/// List overlays whose output changes between git revisions can affect.
 #[derive(Debug, Args)]
 pub(super) struct AffectedArgs {
     #[command(flatten)]
     select: SelectArgs,
 
-    /// Revisions of git: A with the working tree, A..B, or A...B from their merge base
+    /// Git revisions to compare
+    ///
+    /// REV is A (compares A with the working tree), A..B (compares A with B), or A...B (compares the merge
+    /// base of A and B with B).
     #[arg(long, value_name = "REV")]
     rev: RevisionRange,
 

@@ -36,8 +36,20 @@ use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, counted};
 use smp_text::source::SourceMap;
 
+/// The help of `--live-objects`, which `diff` also has.
+const LIVE_OBJECTS: &str = "\
+Live objects to use instead of a cluster: file, directory or - (repeatable)
+
+`kubectl get -o yaml --show-managed-fields` writes such a file. Requires --dry-run=client. Cannot be \
+used with an ApplySet.";
+
+/// The help of `--timeout`, which `wait` also has.
+const TIMEOUT: &str =
+    "Time to wait until all objects are ready; 0 checks once; requires --wait [default: 5m]";
+
 /// Build an overlay and apply it to the cluster server-side.
 #[derive(Debug, Args)]
+#[command(mut_arg("live", |arg| arg.long_help(LIVE_OBJECTS)), mut_arg("timeout", |arg| arg.help(TIMEOUT)))]
 pub(super) struct ApplyArgs {
     #[command(flatten)]
     pub(super) objects: ObjectArgs,
@@ -75,7 +87,8 @@ pub(super) struct ApplyArgs {
 
     /// Field validation by the server, or validation of all objects before anything is sent (local)
     ///
-    /// `strict`, `warn` and `ignore`: the server rejects, reports or ignores unknown and duplicate fields.
+    /// `strict`, `warn` and `ignore`: the server's `fieldValidation` for unknown and duplicate fields.
+    /// Server-side apply rejects fields that are not in the schema of the kind in all three modes.
     /// `local`: like `strict`, but all objects are first validated locally, and nothing is sent if one of
     /// them is invalid.
     #[arg(hide_short_help = true, long, value_enum, value_name = "MODE", default_value = "strict", num_args = 0..=1, require_equals = true, default_missing_value = "strict")]
@@ -97,7 +110,7 @@ pub(super) struct ApplyArgs {
     #[arg(long, value_name = "KIND", value_delimiter = ',', hide_short_help = true)]
     replace_immutable: Vec<String>,
 
-    /// Kinds to recreate even if objects or data in them are deleted
+    /// Kinds whose objects are recreated even if that deletes the objects or data inside them
     ///
     /// Possible kinds: Namespace, CustomResourceDefinition, PersistentVolumeClaim and PersistentVolume.
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = protected_kind, requires = "replace_immutable", hide_short_help = true)]

@@ -41,12 +41,12 @@ enum ApplySetSubcommand {
     Adopt(Box<AdoptArgs>),
     /// List the revisions of an ApplySet
     ///
-    /// `apply --prune` records a revision each time that the manifests have changed.
+    /// `apply --prune` records a revision if the manifests differ from those of the last revision.
     History(SetViewArgs),
     /// Apply an earlier revision of an ApplySet
     ///
-    /// Takes the flags of `apply` that do not select or build objects or select the ApplySet. Objects that
-    /// are not in the revision are pruned.
+    /// Accepts the flags of `apply`, except those for targets, builds and the ApplySet: the revision
+    /// determines the objects. Objects that are not in the revision are pruned.
     Rollback(Box<RollbackArgs>),
     /// Remove an ApplySet but keep its objects
     ///

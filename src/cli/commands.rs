@@ -54,10 +54,11 @@ pub(super) enum Command {
     /// and the objects that each of them created or changed. Objects are listed with their final names.
     /// A directory that is used several times is expanded only once.
     Tree(tree::TreeArgs),
-    /// List the targets whose output a change can affect
+    /// List overlays whose output changes between git revisions can affect
     ///
-    /// A target is listed if the revisions differ in a file or directory that its build reads, or in a
-    /// path that its build looks for and does not find.
+    /// Lists all targets: overlays and other kustomizations, and plain directories. A target is listed if
+    /// the revisions differ in a file or directory that its build reads, or in a path that its build looks
+    /// for and does not find.
     #[cfg(feature = "git")]
     Affected(affected::AffectedArgs),
     /// List images of targets, and the lines that set them
@@ -85,10 +86,10 @@ pub(super) enum Command {
     /// The exit status is 0 without drift, 1 with drift, and 2 for errors.
     #[cfg(feature = "cluster")]
     Drift(drift::DriftArgs),
-    /// Show and change the owners of fields of live objects
+    /// Show and change field managers of live objects' fields
     ///
-    /// --take, --give and --drop print the requests that change the owners, and --yes sends them. No value
-    /// changes.
+    /// --take, --give and --drop print the requests that change which field managers own a field. --yes
+    /// sends them. No value changes.
     #[cfg(feature = "cluster")]
     Owners(owners::OwnersArgs),
     /// Wait until the objects of an overlay are ready
@@ -100,7 +101,7 @@ pub(super) enum Command {
     /// List, inspect and change ApplySets
     #[cfg(feature = "cluster")]
     Applyset(applyset::ApplySetCommand),
-    /// Replace deprecated fields whose replacement keeps the output
+    /// Replace deprecated fields if the build output stays the same
     ///
     /// Builds all targets before and after. A field that cannot be replaced without changing the output
     /// of a target is left as it is, and named. Targets that cannot be built are not changed.
@@ -110,7 +111,7 @@ pub(super) enum Command {
     /// Create a kustomization file
     #[command(visible_alias = "init")]
     Create(create::CreateArgs),
-    /// Run a command of kustomize 5.8.3
+    /// Replace kustomize: same arguments and output as kustomize 5.8.3
     Kustomize(kustomize::KustomizeCommandArgs),
     /// Merge manifests into other manifests, keeping comments and layout
     ///
@@ -154,11 +155,12 @@ pub(super) enum Command {
     Cache(cache::CacheCommand),
     /// Print the completion script of a shell
     ///
-    /// For `kubectl smp`, kubectl also needs a link to the program that is named kubectl_complete-smp.
+    /// To complete `kubectl smp`, put a link named kubectl_complete-smp on the PATH, which points to
+    /// kubectl-smp.
     Completion(completion::CompletionArgs),
     /// Print or write manual pages
     Man(man::ManArgs),
-    /// List the flags that all commands inherit
+    /// List the global flags
     Options,
     /// Print the version and build information
     Version(version::VersionArgs),

@@ -29,7 +29,8 @@ pub(super) struct ConnectArgs {
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
 
-    /// Namespace of the parent of an ApplySet and of objects without one; other namespaces are rejected
+    /// Namespace of objects that name none, and of the parent of an ApplySet; objects in another namespace
+    /// are rejected
     #[arg(short, long, value_name = "NAME")]
     namespace: Option<String>,
 
@@ -81,9 +82,8 @@ pub(super) struct ConnectArgs {
     #[arg(long, value_name = "NAME")]
     tls_server_name: Option<String>,
 
-    /// Timeout of a single request including retries, such as 30s or 1m30s; 0 disables it
-    ///
-    /// Without the flag, a request fails if the server sends nothing for 30 seconds.
+    /// Time limit for a request and all its retries together, such as 30s; 0 disables it [default: fail
+    /// after 30s without data]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     request_timeout: Option<Duration>,
 }

@@ -53,8 +53,8 @@ pub(super) struct CreateArgs {
     #[arg(short = 'k', long, value_name = "DIR", default_value = ".")]
     kustomize: PathBuf,
 
-    /// Print the kustomization instead of writing it
-    #[arg(short, long, value_name = "-", value_parser = ["-"], hide_possible_values = true)]
+    /// Print the kustomization instead of writing it; the value must be `-` (standard output)
+    #[arg(short, long, value_name = "FILE", value_parser = ["-"], hide_possible_values = true)]
     output: Option<String>,
 
     #[arg(hide = true)]

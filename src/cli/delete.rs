@@ -39,7 +39,7 @@ pub(super) struct DeleteArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "true", action = clap::ArgAction::Set, value_name = "BOOL")]
     wait: bool,
 
-    /// Time to wait until all objects are deleted; 0 also means 5m [default: 5m]
+    /// Time to wait until all objects are deleted; 0 is the default, as in `kubectl delete` [default: 5m]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     timeout: Option<Duration>,
 

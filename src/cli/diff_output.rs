@@ -10,25 +10,25 @@ use smp_text::source::SourceMap;
 /// The output format of differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum DiffOutput {
-    /// Changed fields with the lines of files that changed them (two builds)
+    /// Changed fields with the lines of files that changed them; only for two builds
     Text,
     /// Unified diffs, or the output of KUBECTL_EXTERNAL_DIFF
     Unified,
-    /// Unified diffs in two columns, as wide as the terminal (two builds)
+    /// Unified diffs in two columns, as wide as the terminal; only for two builds
     SideBySide,
     /// The old and new value of each changed field
     Fields,
     /// The path of each changed field
     Paths,
-    /// One line per object with its change and dangers, and shortened values of fields (cluster)
+    /// One line per object with its change and risks, and shortened values of fields; only with a cluster
     Plan,
     /// A JSON object with all changes
     Json,
-    /// Markdown (two builds)
+    /// Markdown; only for two builds
     Markdown,
-    /// JSON array of comments within GitHub's size limit (two builds)
+    /// JSON array of comments within GitHub's size limit; only for two builds
     Github,
-    /// One self-contained HTML page (two builds)
+    /// One self-contained HTML page; only for two builds
     Html,
 }
 

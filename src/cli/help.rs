@@ -28,6 +28,13 @@ const ROLLBACK: &str = "applyset rollback";
 /// The heading of the flags of `apply` that `diff` only previews.
 const PREVIEWED: &str = "ApplySet options (show what `apply` with these flags would do)";
 
+/// The heading of the flags of `diff` that are rejected for a comparison with a cluster.
+const TWO_BUILDS: &str = "Options for comparing two builds (with --rev, --against or --against-base)";
+
+/// The flags below [`TWO_BUILDS`].
+const TWO_BUILDS_FLAGS: [&str; 6] =
+    ["trust_head", "fail_on", "summary", "ignore", "ignore_noise", "ignore_defaults"];
+
 /// Flags of a group that have no effect on a command, or that it rejects.
 const HIDDEN: [(&str, &[&str]); 3] = [
     (
@@ -64,7 +71,7 @@ pub(super) fn with_help(command: Command) -> Command {
     let command = with_command_help(command, "");
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Use `kubectl smp COMMAND -h` for help, and \
-         `kubectl smp options` for the flags that all commands inherit.\n",
+         `kubectl smp options` for the global flags.\n",
         groups(&command)
     );
     command.help_template(template)
@@ -95,15 +102,21 @@ fn with_command_help(command: Command, words: &str) -> Command {
         id if is_build && !builds_nothing && build.contains(id) => arg.help_heading("Build options"),
         id if has_schema && schema.contains(id) => arg.help_heading("Schema options"),
         id if words == "diff" && applyset.contains(id) => arg.help_heading(PREVIEWED),
+        id if words == "diff" && TWO_BUILDS_FLAGS.contains(&id.as_str()) => arg.help_heading(TWO_BUILDS),
         // clap would list a flag after a flattened group under the heading of that group.
         _ => arg.help_heading(None::<&str>),
     });
     let examples = EXAMPLES.split("\n\n").filter_map(|paragraph| paragraph.split_once('\n'));
     let find = |words: &str| examples.clone().find(|(name, _)| *name == words);
-    // The commands of kustomize have the examples of our own ones.
-    match find(words).or_else(|| find(words.strip_prefix("kustomize ")?)) {
-        Some((_, lines)) => command.after_help(format!(
-            "Examples:\n{}\n\nUse `kubectl smp options` for the flags that select a cluster and the message format.",
+    let own = find(words).map(|(_, lines)| lines.to_string());
+    // The other commands of kustomize have the examples of our own ones.
+    let lines = own.or_else(|| {
+        let (_, lines) = find(words.strip_prefix("kustomize ")?)?;
+        Some(lines.replace("kubectl smp ", "kubectl smp kustomize "))
+    });
+    match lines {
+        Some(lines) => command.after_help(format!(
+            "Examples:\n{}\n\nUse `kubectl smp options` for the global flags.",
             lines.trim_end()
         )),
         None => command,
@@ -135,11 +148,11 @@ fn groups(command: &Command) -> String {
     text
 }
 
-/// Formats the flags that all commands inherit: the output of `kubectl smp options`.
+/// Formats the global flags: the output of `kubectl smp options`.
 pub(super) fn options(command: &Command) -> String {
     let mut all =
         Command::new("kubectl smp options").disable_help_flag(true).max_term_width(100).help_template(
-            "All commands inherit these flags; cluster options apply where a cluster is used.\n\n{all-args}",
+            "All commands have these options. Commands that use a cluster also have the cluster options.\n\n{all-args}",
         );
     let mut left = inherited_flags();
     for arg in command.get_arguments().chain(command.get_subcommands().flat_map(Command::get_arguments)) {

@@ -31,7 +31,8 @@ pub(super) struct ImagesArgs {
 
     /// List the images that change between revisions of git
     ///
-    /// A and the working tree, A..B, or B and its merge base with A (A...B).
+    /// REV is A (compares A with the working tree), A..B (compares A with B), or A...B (compares the merge
+    /// base of A and B with B).
     #[cfg(feature = "git")]
     #[arg(long, value_name = "REV")]
     rev: Option<RevisionRange>,

@@ -25,7 +25,8 @@ pub(super) enum DryRunArg {
 pub(super) struct DumpArg {
     /// Live objects to use instead of a cluster: file, directory or - (repeatable)
     ///
-    /// `kubectl get -o yaml --show-managed-fields` writes such a file. `apply` requires --dry-run=client.
+    /// `kubectl get -o yaml --show-managed-fields` writes such a file. Cannot be used with
+    /// --applyset.
     #[arg(
         hide_short_help = true,
         long = "live-objects",

@@ -32,9 +32,9 @@ pub(super) struct LockCommand {
     #[command(flatten)]
     select: SelectArgs,
 
-    /// Also pin the schemas of the custom resources in this source
+    /// Also pin the schemas of all custom kinds of the cluster
     ///
-    /// `--schema` only selects the source that this build uses to merge.
+    /// `--schema` does not pin schemas: it selects the schemas that this build merges with.
     #[cfg(feature = "cluster")]
     #[arg(long = "pin-schemas", alias = "schemas", value_enum, value_name = "SOURCE")]
     schemas: Option<SchemasFrom>,

@@ -111,9 +111,10 @@ struct RuleArgs {
 
     /// Merge keys to try for lists without a schema (`none`: replace them)
     ///
-    /// The first of the keys that all entries have, with distinct values, is used. The default keys are
-    /// mountPath, devicePath, ip, type, topologyKey, name and containerPort; with `--dialect kyaml`, the
-    /// default is `none`. The flag without KEYS selects the default keys.
+    /// The first of the keys that all entries have, with distinct values, is used. The built-in keys are
+    /// mountPath, devicePath, ip, type, topologyKey, name and containerPort. Without the flag, they are
+    /// used, except with `--dialect kyaml`, which then uses none. `--infer-keys` without a value selects
+    /// them in every dialect.
     #[arg(
         long,
         value_name = "KEYS",

@@ -23,10 +23,10 @@ use smp_text::diagnostic::{Code, Diagnostic, counted, escaped, escaped_json};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, to_yaml};
 
-/// Show and change the owners of fields of live objects.
+/// Show and change field managers of live objects' fields.
 ///
-/// --take, --give and --drop print the requests that change the owners, and --yes sends them. No value
-/// changes.
+/// --take, --give and --drop print the requests that change which field managers own a field. --yes
+/// sends them. No value changes.
 #[derive(Debug, Args)]
 pub(super) struct OwnersArgs {
     /// Kind and name of a live object, such as deployment/web or deployment web
@@ -37,11 +37,11 @@ pub(super) struct OwnersArgs {
     #[arg(short, long, value_name = "FILE", value_delimiter = ',', conflicts_with_all = ["object", "yes"])]
     filename: Vec<PathBuf>,
 
-    /// Field to add to the fields of the field manager, such as spec.replicas
+    /// Field that --field-manager takes ownership of, such as spec.replicas
     #[arg(long, value_name = "FIELD", conflicts_with_all = ["give", "drop"])]
     take: Option<String>,
 
-    /// Field to move from the field manager to the manager in --to
+    /// Field whose ownership --field-manager hands to the manager in --to
     #[arg(long, value_name = "FIELD", requires = "to", conflicts_with = "drop")]
     give: Option<String>,
 

@@ -75,7 +75,7 @@ pub(super) struct PatchArgs {
 
     /// Patch all documents, including kustomizations and documents without a kind
     ///
-    /// A patch that names an object is still only applied to that object.
+    /// A patch that has a name is applied only to the documents with that name.
     #[arg(long)]
     all: bool,
 

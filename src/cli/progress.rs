@@ -27,11 +27,11 @@ pub(super) struct ProgressArg {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ProgressMode {
-    /// Live progress on a terminal; otherwise like `none`
+    /// Live progress on a terminal; otherwise as `none`
     Auto,
     /// Status changes, and a line at least every 10 seconds
     Plain,
-    /// Only status changes
+    /// No progress; status changes are still printed
     None,
 }
 

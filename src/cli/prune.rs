@@ -59,7 +59,7 @@ pub(super) struct SetArgs {
     #[arg(long, value_parser = one_of(TOOLS), value_name = "TOOL", default_value = "kubectl", hide_short_help = true)]
     applyset_tooling: ApplySetTooling,
 
-    /// Kinds to prune even if objects or data in them are deleted
+    /// Kinds whose objects are pruned even if that deletes the objects or data inside them
     ///
     /// Possible kinds: Namespace, CustomResourceDefinition, PersistentVolumeClaim and PersistentVolume.
     #[arg(long, alias = "prune-holding", value_name = "KIND", value_delimiter = ',', value_parser = protected_kind, hide_short_help = true)]
@@ -71,9 +71,10 @@ pub(super) struct SetArgs {
 
     /// Maximum number of objects to prune, such as 5 or 20%
     ///
-    /// By default, the command fails if it would prune more than three objects and more than half of the
-    /// ApplySet, or all objects of a kind that has several. It also fails if it would prune anything and
-    /// the ApplySet was last applied from another target in a Git repository. Nothing is sent then.
+    /// By default, the command fails before anything is sent if it would prune (a) more than three objects
+    /// that are more than half of the ApplySet, (b) every object of a kind of which the ApplySet has more
+    /// than one, or (c) any object of an ApplySet that was last applied from another target in a Git
+    /// repository.
     #[arg(long, value_name = "N|P%", value_parser = prune_limit, hide_short_help = true)]
     prune_limit: Option<PruneLimit>,
 
@@ -107,7 +108,7 @@ pub(super) struct PruneArgs {
     #[arg(long, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     prune: bool,
 
-    /// Only preview the pruning; all objects are applied
+    /// Apply the objects, but only show what would be pruned
     #[arg(hide_short_help = true, long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     prune_dry_run: bool,
 

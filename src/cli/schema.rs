@@ -43,7 +43,8 @@ enum SchemaSubcommand {
     Fetch(FetchArgs),
     /// Compile OpenAPI documents and CRDs into a schema file
     ///
-    /// Use the file with --schema FILE. If several documents have a definition, the first one is used.
+    /// Use the file with --schema FILE. If several documents define the same type, the definition in the
+    /// first of them is used.
     Compile(CompileArgs),
     /// Lint the list types and merge keys in schemas
     ///
@@ -90,7 +91,7 @@ struct ShowArgs {
     #[arg(value_name = "KIND[.FIELD...]")]
     path: String,
 
-    /// API version of the kind, such as apps/v1; required for kinds that only the cluster has
+    /// API version of the kind, such as apps/v1, if several groups or versions have the kind
     #[arg(long, value_name = "GROUP/VERSION")]
     api_version: Option<String>,
 

@@ -48,7 +48,9 @@ pub(super) struct TargetArgs {
     )]
     restrict_loads: bool,
 
-    /// Order of resources: by kind (legacy, the default) or as loaded (none); sortOptions take precedence
+    /// Order of a kustomization's resources: legacy (by kind) or none (as loaded) [default: legacy]
+    ///
+    /// `sortOptions` of the kustomization takes precedence. Plain directories are not reordered.
     #[arg(long, value_parser = one_of(ORDERS), value_name = "ORDER", hide_short_help = true)]
     reorder: Option<Reorder>,
 
@@ -256,7 +258,8 @@ fn read_schema_file(path: &Path, tree: &dyn FileTree, sources: &SourceMap) -> Re
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum DialectArg {
-    /// For plain directories like `schema`, for kustomizations like kustomize but without lost data
+    /// Plain directories: as `schema`. Kustomizations: as kustomize, but an error or a better merge where
+    /// kustomize would lose data
     Auto,
     /// Use the list types and list map keys in the schema; only for plain directories
     #[value(alias = "overlay")]

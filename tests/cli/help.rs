@@ -282,6 +282,9 @@ labels: {a: b}
 fieldSpecs: [{path: metadata/labels, create: true}]
 ",
         ),
+        ("shop/generator.yaml", WEB),
+        ("shop/transformer.yaml", WEB),
+        ("shop/name-reference.yaml", "nameReference: []"),
         ("component/kustomization.yaml", "{kind: Component, namePrefix: shop-}"),
         ("web.yaml", WEB),
         ("patch.yaml", &changed),
@@ -302,6 +305,7 @@ fieldSpecs: [{path: metadata/labels, create: true}]
     }
     fs::create_dir(home.path().join("rendered")).expect("made");
     fs::create_dir(home.path().join("cache")).expect("made");
+    fs::create_dir_all(home.path().join(".local/bin")).expect("made");
     let commit =
         "git init -q . && git add . && git -c user.name=a -c user.email=a@example.com commit -qm first";
     let made = Command::new("sh").args(["-c", commit]).current_dir(home.path()).status();
@@ -357,6 +361,7 @@ fn every_command_has_two_working_examples() {
                 .args(["-c", line.strip_prefix("source ").map_or(line, |_| "kubectl smp completion bash")])
                 .current_dir(home.path())
                 .env("PATH", path)
+                .env("HOME", home.path())
                 .env("KUBECONFIG", kubeconfig(home.path(), &server))
                 .env("KUBECTL_SMP_CACHE_DIR", home.path().join("cache"))
                 .output()

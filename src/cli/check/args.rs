@@ -90,10 +90,11 @@ pub(in crate::cli) struct CheckArgs {
 #[cfg(feature = "git")]
 #[derive(Debug, Args)]
 pub(super) struct RevisionArgs {
-    /// Only report findings that are new: since A in the working tree, in A..B, or in A...B since their
-    /// merge base
+    /// Only report findings that the old git revision does not have
     ///
-    /// Suppressions and settings of .smp.yaml count only if the old revision has them.
+    /// REV is A (compares A with the working tree), A..B (compares A with B), or A...B (compares the merge
+    /// base of A and B with B). Suppressions and settings of .smp.yaml count only if the old
+    /// revision has them.
     #[arg(long, value_name = "REV", conflicts_with_all = ["fix", "baseline", "update_baseline", "affected"])]
     pub(super) rev: Option<RevisionRange>,
 

@@ -48,7 +48,7 @@ pub(super) struct ImageArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct TextArgs {
-    /// New value; the empty text removes the field
+    /// New value; an empty string ("") removes the field
     #[arg(value_name = "VALUE")]
     value: String,
 

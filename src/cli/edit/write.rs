@@ -32,8 +32,8 @@ pub(super) struct EditTargets {
     #[arg(long)]
     dry_run: bool,
 
-    /// Print the edited kustomization instead of writing it
-    #[arg(short, long, value_name = "-", value_parser = ["-"], hide_possible_values = true, conflicts_with = "dry_run")]
+    /// Print the edited kustomization instead of writing it; the value must be `-` (standard output)
+    #[arg(short, long, value_name = "FILE", value_parser = ["-"], hide_possible_values = true, conflicts_with = "dry_run")]
     output: Option<String>,
 }
 

@@ -26,7 +26,7 @@ use smp_text::source::SourceMap;
 /// The name of the command, and of a link to the program that acts as kustomize.
 pub(super) const NAME: &str = "kustomize";
 
-/// Run a command of kustomize 5.8.3.
+/// Replace kustomize: same arguments and output as kustomize 5.8.3.
 #[derive(Debug, Args)]
 pub(super) struct KustomizeCommandArgs {
     #[command(subcommand)]
@@ -39,8 +39,13 @@ enum KustomizeCommand {
     /// Build a kustomization by the rules of kustomize
     Build(KustomizeBuildArgs),
     /// Edit a kustomization file, and keep its comments
+    ///
+    /// kustomize itself has no -k, --dry-run and --output.
     Edit(EditArgs),
-    /// Create a kustomization file in the working directory
+    /// Create a kustomization file
+    ///
+    /// The file is created in the working directory, or in the directory of -k. kustomize itself has no -k
+    /// and --output.
     #[command(visible_alias = "init")]
     Create(CreateArgs),
     /// Print the completion script of a shell

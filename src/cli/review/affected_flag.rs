@@ -18,8 +18,8 @@ use smp_text::source::SourceMap;
 pub(in crate::cli) struct AffectedFlag {
     /// Only use targets that changes since a revision can affect
     ///
-    /// The working tree is compared with the revision A of git, or for A... with its merge base with HEAD.
-    /// See `kubectl smp affected`.
+    /// REV: compare the working tree with this git revision. REV...: compare it with the merge base of REV
+    /// and HEAD. See `kubectl smp affected`.
     #[cfg(feature = "git")]
     #[arg(long, value_name = "REV", hide_short_help = true)]
     affected: Option<RevisionRange>,

@@ -46,9 +46,11 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(long, group = "builds", value_name = "TARGET", conflicts_with_all = CLUSTER_FLAGS)]
     pub(super) against: Option<PathBuf>,
 
-    /// Compare revisions of git: A with the working tree, A..B, or A...B from their merge base
+    /// Compare git revisions
     ///
-    /// The files of revisions are read from the object database. Nothing is checked out.
+    /// REV is A (compares A with the working tree), A..B (compares A with B), or A...B (compares the merge
+    /// base of A and B with B). The files of revisions are read from the object database.
+    /// Nothing is checked out.
     #[cfg(feature = "git")]
     #[arg(long, group = "builds", value_name = "REV", conflicts_with_all = CLUSTER_FLAGS)]
     pub(super) rev: Option<RevisionRange>,
@@ -58,23 +60,26 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(long, requires = "rev", hide_short_help = true)]
     pub(super) trust_head: bool,
 
-    /// Only exit with 1 for dangerous changes (two builds): `danger`, or codes of rules
+    /// Only exit with 1 for dangerous changes: `danger`, or codes of rules
     #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = fail_code, requires = "builds")]
     fail_on: Vec<FailCode>,
 
-    /// Only print counts (two builds): objects by kind, images, dangers, failed targets
+    /// Only print counts: objects by kind, images, dangers, failed targets
     #[arg(long, requires = "builds")]
     pub(super) summary: bool,
 
-    /// Ignore a JSON pointer, a kind, or field paths that match a regular expression (two builds)
+    /// Ignore a JSON pointer, a kind, or field paths that match a regular expression
+    ///
+    /// A value that starts with / is a JSON pointer, and the exact name of a kind drops its objects. Any
+    /// other value is a regular expression for field paths.
     #[arg(long, value_name = "PATTERN", requires = "builds", hide_short_help = true)]
     ignore: Vec<String>,
 
-    /// Ignore CA bundles, checksums, chart labels, and `diff.noise` of .smp.yaml (two builds)
+    /// Ignore CA bundles, checksums, chart labels, and `diff.noise` of .smp.yaml
     #[arg(long, requires = "builds", hide_short_help = true)]
     pub(super) ignore_noise: bool,
 
-    /// Ignore fields that only write or leave out defaults of the API server (two builds)
+    /// Ignore defaults of the API server that one side sets explicitly and the other side omits
     #[arg(long, requires = "builds", hide_short_help = true)]
     ignore_defaults: bool,
 }
