@@ -94,7 +94,9 @@ pub(super) struct ApplyArgs {
     #[arg(hide_short_help = true, long, value_enum, value_name = "MODE", default_value = "strict", num_args = 0..=1, require_equals = true, default_missing_value = "strict")]
     validate: ValidateArg,
 
-    /// Kubernetes version to validate against, such as 1.34; requires --validate=local
+    /// Kubernetes version whose removed and deprecated API versions are reported: 1.16 to 1.37
+    ///
+    /// Fields are always validated against the newest known version. Requires --validate=local.
     #[arg(hide_short_help = true, long, alias = "kubernetes", value_name = "VERSION")]
     kubernetes_version: Option<KubernetesVersion>,
 

@@ -70,8 +70,8 @@ struct SetListArgs {
 
 #[derive(Debug, Args)]
 struct SetViewArgs {
-    /// Parent of the ApplySet in the current namespace (--namespace): NAME (of a Secret) or
-    /// RESOURCE[.GROUP]/NAME
+    /// Parent of the ApplySet: NAME (of a Secret) or RESOURCE[.GROUP]/NAME, in the namespace that
+    /// --namespace sets
     #[arg(value_name = "PARENT", value_parser = parent_name)]
     parent: String,
 
@@ -85,8 +85,8 @@ struct SetViewArgs {
 
 #[derive(Debug, Args)]
 struct RollbackArgs {
-    /// Parent of the ApplySet in the current namespace (--namespace): NAME (of a Secret) or
-    /// RESOURCE[.GROUP]/NAME
+    /// Parent of the ApplySet: NAME (of a Secret) or RESOURCE[.GROUP]/NAME, in the namespace that
+    /// --namespace sets
     #[arg(value_name = "PARENT", value_parser = parent_name)]
     parent: String,
 
@@ -100,10 +100,10 @@ struct RollbackArgs {
 
 #[derive(Debug, Args)]
 struct AdoptArgs {
-    /// Parent of the ApplySet in the current namespace (--namespace): NAME (of a Secret) or
-    /// RESOURCE[.GROUP]/NAME
+    /// Parent of the ApplySet: NAME (of a Secret) or RESOURCE[.GROUP]/NAME, in the namespace that
+    /// --namespace sets
     ///
-    /// The parent is created if it does not exist.
+    /// A missing Secret or ConfigMap is created.
     #[arg(value_name = "PARENT", value_parser = parent_name)]
     parent: String,
 
@@ -117,8 +117,8 @@ struct AdoptArgs {
 
 #[derive(Debug, Args)]
 struct OrphanArgs {
-    /// Parent of the ApplySet in the current namespace (--namespace): NAME (of a Secret) or
-    /// RESOURCE[.GROUP]/NAME
+    /// Parent of the ApplySet: NAME (of a Secret) or RESOURCE[.GROUP]/NAME, in the namespace that
+    /// --namespace sets
     #[arg(value_name = "PARENT", value_parser = parent_name)]
     parent: String,
 

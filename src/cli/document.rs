@@ -38,7 +38,7 @@ pub(super) fn read_document(path: &Path, sources: &SourceMap) -> Result<Node> {
     if let Some(second) = documents.get(1) {
         return Err(Diagnostic::error(Code::InvalidValue, "expected one document, found several")
             .at(second.span().at_start())
-            .help("remove the documents after the first `---`"));
+            .help("use files with one document each"));
     }
     Ok(documents.pop().unwrap_or_else(Node::null))
 }

@@ -27,12 +27,13 @@ pub(super) struct ProgressArg {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ProgressMode {
-    /// Live progress on a terminal; otherwise as `none`
+    /// Live progress on a terminal; otherwise like `changes`
     Auto,
     /// Status changes, and a line at least every 10 seconds
     Plain,
-    /// No progress; status changes are still printed
-    None,
+    /// Only status changes
+    #[value(alias = "none")]
+    Changes,
 }
 
 /// Progress on stderr: lines that are redrawn on a terminal, or a line from time to time.
@@ -57,7 +58,7 @@ impl LiveLines {
     /// Creates the progress of a command without a flag for it. Nothing is shown if standard output is
     /// a terminal.
     pub(super) fn beside_output() -> Self {
-        let progress = if io::stdout().is_terminal() { ProgressMode::None } else { ProgressMode::Auto };
+        let progress = if io::stdout().is_terminal() { ProgressMode::Changes } else { ProgressMode::Auto };
         Self::new(&ProgressArg { progress })
     }
 

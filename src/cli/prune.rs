@@ -51,7 +51,8 @@ fn one_line(problem: &Diagnostic) -> String {
 pub(super) struct SetArgs {
     /// Parent of the ApplySet: [RESOURCE[.GROUP]/]NAME (a Secret by default)
     ///
-    /// The parent is in the current namespace (--namespace). `apply` creates it if it does not exist.
+    /// The parent is in the namespace that --namespace sets; the flag is required for namespaced parents.
+    /// A missing Secret or ConfigMap is created.
     #[arg(long, value_name = "PARENT", value_parser = parent_name)]
     applyset: Option<String>,
 
@@ -290,7 +291,7 @@ pub(super) fn print_event(event: &ApplySetEvent<'_>, pruned_status: Option<&str>
             render::print(&[with_blockers(one, problem).help(STAYS_MEMBER)], sources);
             None
         }
-        ApplySetEvent::ClusterWarning(text) => {
+        ApplySetEvent::Note(text) => {
             render::print_note(text);
             None
         }

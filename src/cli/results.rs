@@ -128,7 +128,7 @@ impl AppliedOutput {
             Event::Warning(text) => {
                 render::print(&[Diagnostic::warning(Code::ServerWarning, *text)], sources);
             }
-            Event::ClusterWarning(text) => {
+            Event::StateWarning(text) => {
                 render::print(&[Diagnostic::warning(Code::ClusterState, *text)], sources);
             }
         }

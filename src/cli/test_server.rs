@@ -80,10 +80,10 @@ pub(super) fn run(args: &TestServerArgs) -> Outcome {
     let cluster = cluster.controllers(args.controllers.iter().flatten().copied());
     let cluster = args.history.into_iter().fold(cluster, smp_server::Builder::history).build()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| failed(&error))?;
+    let runtime = runtime.map_err(|error| failed("the server failed", &error))?;
     runtime.block_on(async {
-        let server =
-            Server::bind(&cluster, args.port, args.insecure_http).await.map_err(|error| failed(&error))?;
+        let server = Server::bind(&cluster, args.port, args.insecure_http).await;
+        let server = server.map_err(|error| failed("the server cannot listen", &error))?;
         let kubeconfig = server.kubeconfig();
         if let Some(path) = &args.kubeconfig {
             replace_private_file(path, kubeconfig.as_bytes())?;
@@ -96,7 +96,7 @@ pub(super) fn run(args: &TestServerArgs) -> Outcome {
             }
         };
         let ended = tokio::select! {
-            ended = server.run() => ended.map_err(|error| failed(&error).into()),
+            ended = server.run() => ended.map_err(|error| failed("the server failed", &error).into()),
             () = stopped => Ok(()),
         };
         if let Some(path) = &args.kubeconfig {
@@ -106,6 +106,6 @@ pub(super) fn run(args: &TestServerArgs) -> Outcome {
     })
 }
 
-fn failed(error: &std::io::Error) -> Diagnostic {
-    Diagnostic::error(Code::Io, format!("the server cannot listen: {error}"))
+fn failed(what: &str, error: &std::io::Error) -> Diagnostic {
+    Diagnostic::error(Code::Io, format!("{what}: {error}"))
 }

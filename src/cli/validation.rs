@@ -26,7 +26,9 @@ pub(super) struct ValidateArgs {
     #[arg(long)]
     validate: bool,
 
-    /// Kubernetes version to validate against, such as 1.34; requires --validate
+    /// Kubernetes version whose removed and deprecated API versions are reported: 1.16 to 1.37
+    ///
+    /// Fields are always validated against the newest known version. Requires --validate.
     #[arg(long, alias = "kubernetes", value_name = "VERSION", requires = "validate", hide_short_help = true)]
     kubernetes_version: Option<KubernetesVersion>,
 }

@@ -99,7 +99,7 @@ fn deprecated_apis_stay_a_warning() {
     let home = home.path();
     let (status, printed, diagnostics) = build(home, &["--validate", "--kubernetes", "1.24"]);
     assert_eq!((status, printed.is_empty()), (Some(0), false));
-    insta::assert_snapshot!(diagnostics[0], @"old.yaml:1:13: warning[deprecated-api]: policy/v1beta1 PodDisruptionBudget is deprecated; it is removed in Kubernetes 1.25");
+    insta::assert_snapshot!(diagnostics[0], @"old.yaml:1:13: warning[deprecated-api]: policy/v1beta1 PodDisruptionBudget is deprecated; it will be removed in Kubernetes 1.25");
     let (status, printed, _) = build(home, &["--validate", "--kubernetes", "1.24", "--strict"]);
     assert_eq!((status, printed.as_str()), (Some(1), ""));
     let (status, printed, diagnostics) = build(home, &["--validate", "--kubernetes", "v1.25.3"]);

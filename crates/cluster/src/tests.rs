@@ -48,7 +48,7 @@ fn run(
             Event::Failed(failure) => {
                 Some(format!("failed {}: {}", failure.object, failure.problem.message()))
             }
-            Event::Warning(text) | Event::ClusterWarning(text) => Some(format!("warning {text}")),
+            Event::Warning(text) | Event::StateWarning(text) => Some(format!("warning {text}")),
         });
     });
     (summary, events)

@@ -48,9 +48,9 @@ pub(super) fn create<T>(
     make: impl FnOnce() -> io::Result<T>,
     path: impl FnOnce(&T) -> &Path,
 ) -> io::Result<T> {
-    let mut notes = lock_registered();
+    let mut registered = lock_registered();
     let made = make()?;
-    notes.add(path(&made), TemporaryKind::FileOrDirectory);
+    registered.add(path(&made), TemporaryKind::FileOrDirectory);
     Ok(made)
 }
 
@@ -60,16 +60,16 @@ pub(super) fn create<T>(
 /// be created and no files can be changed, so hold it until the program exits.
 #[must_use = "removed files could be created again"]
 pub fn remove_all() -> impl Sized {
-    let notes = lock_registered();
+    let registered = lock_registered();
     // The content of a directory comes after the directory.
-    for (path, leftover) in notes.0.iter().rev() {
+    for (path, leftover) in registered.0.iter().rev() {
         match leftover {
             TemporaryKind::FileOrDirectory => remove_whole(path),
             // Files that others put there are kept.
             TemporaryKind::EmptyDirectory => drop(fs::remove_dir(path)),
         }
     }
-    notes
+    registered
 }
 
 fn remove_whole(path: &Path) {

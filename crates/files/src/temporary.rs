@@ -44,9 +44,9 @@ impl TemporaryDirectory {
 impl Drop for TemporaryDirectory {
     /// Removes the directory. [`cleanup::remove_all`] waits for it.
     fn drop(&mut self) {
-        let mut notes = cleanup::lock_registered();
+        let mut registered = cleanup::lock_registered();
         let _ = fs::remove_dir_all(self.path());
-        notes.remove(self.path());
+        registered.remove(self.path());
     }
 }
 
@@ -72,9 +72,9 @@ impl TemporaryFile {
 impl Drop for TemporaryFile {
     /// Removes the file. [`cleanup::remove_all`] waits for it.
     fn drop(&mut self) {
-        let mut notes = cleanup::lock_registered();
+        let mut registered = cleanup::lock_registered();
         let _ = fs::remove_file(self.path());
-        notes.remove(self.path());
+        registered.remove(self.path());
     }
 }
 

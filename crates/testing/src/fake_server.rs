@@ -1,5 +1,7 @@
-//! A fake API server with ConfigMaps and Secrets: two parents of ApplySets, one member, and a ConfigMap that can
-//! be deleted. Each test defines the response to patches.
+//! A fake API server with ConfigMaps and Secrets. Each test defines the response to patches.
+//!
+//! Its objects are two parents of ApplySets and one member in the namespace `shop`, a ConfigMap that can be deleted in
+//! `default`, and a ConfigMap and a Secret with managed fields in `managed`.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -10,15 +12,20 @@ pub type Reply = (u16, String, String);
 const CORE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{},"versions":[{"version":"v1","resources":[
     {"resource":"configmaps","scope":"Namespaced","responseKind":{"kind":"ConfigMap"}},
     {"resource":"secrets","scope":"Namespaced","responseKind":{"kind":"Secret"}}]}]}]}"#;
-/// Objects with managed fields.
-const MANAGED: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","namespace":"managed","managedFields":[
+
+/// A ConfigMap with managed fields of two managers.
+const MANAGED_CONFIG_MAP: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","namespace":"managed","managedFields":[
     {"manager":"first","operation":"Update","apiVersion":"v1","time":"2026-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:a":{},"f:b":{}}}},
     {"manager":"later","operation":"Update","apiVersion":"v1","time":"2026-02-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:b":{},"f:own":{}}}}]},
     "data":{"a":"1","b":"other","own":"x"}}"#;
-const HELD: &str = r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"held","namespace":"managed","managedFields":[
+
+/// A Secret with managed fields.
+const MANAGED_SECRET: &str = r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"held","namespace":"managed","managedFields":[
     {"manager":"first","operation":"Update","apiVersion":"v1","time":"2026-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:a":{},"f:b":{}}}}]},
     "data":{"a":"c2VjcmV0","b":"b3RoZXI="}}"#;
-const NONE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[]}"#;
+
+/// The discovery document of a server without API groups.
+const EMPTY_DISCOVERY: &str = r#"{"kind":"APIGroupDiscoveryList","items":[]}"#;
 
 /// Starts a server for the lifetime of the process. Returns its address.
 pub fn start(reply: fn(&str) -> Reply) -> String {
@@ -67,7 +74,7 @@ fn serve(stream: &TcpStream, reply: fn(&str) -> Reply) -> Option<()> {
 fn answer(request: &str, body: &str, reply: fn(&str) -> Reply) -> Reply {
     match request.split(' ').collect::<Vec<_>>()[..] {
         ["GET", "/api", ..] => (200, String::new(), CORE.into()),
-        ["GET", "/apis", ..] => (200, String::new(), NONE.into()),
+        ["GET", "/apis", ..] => (200, String::new(), EMPTY_DISCOVERY.into()),
         ["PATCH", ..] => reply(body),
         ["GET", "/api/v1/namespaces/shop/secrets/shop", ..] => {
             parent("Secret", "applyset-GwAbKEnoQdgaoi0MSLuXqidpqgFxJVNssD4MzmoY9us-v1")
@@ -99,8 +106,10 @@ fn answer(request: &str, body: &str, reply: fn(&str) -> Reply) -> Reply {
             let web = r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"web","namespace":"default","uid":"w","resourceVersion":"1"}}"#;
             (200, String::new(), web.into())
         }
-        ["GET", "/api/v1/namespaces/managed/configmaps/web", ..] => (200, String::new(), MANAGED.into()),
-        ["GET", "/api/v1/namespaces/managed/secrets/held", ..] => (200, String::new(), HELD.into()),
+        ["GET", "/api/v1/namespaces/managed/configmaps/web", ..] => {
+            (200, String::new(), MANAGED_CONFIG_MAP.into())
+        }
+        ["GET", "/api/v1/namespaces/managed/secrets/held", ..] => (200, String::new(), MANAGED_SECRET.into()),
         [
             "DELETE",
             "/api/v1/namespaces/default/configmaps/web"

@@ -16,7 +16,7 @@ pub(super) fn depth(text: &str) -> usize {
             Token::UnknownEnd => return usize::MAX,
             Token::Other => {}
         }
-        depth.token(*byte, bytes, at);
+        depth.add_byte(*byte, bytes, at);
         deepest = deepest.max(depth.now);
         at += 1;
     }
@@ -36,9 +36,10 @@ struct Depth {
 }
 
 impl Depth {
-    /// Adds the levels that the token at an offset can add to the syntax tree: two for an operator with nested
-    /// operands (its own and that of the operand), and one for each other operator and each access to a field.
-    fn token(&mut self, byte: u8, bytes: &[u8], at: usize) {
+    /// Adds the levels that the byte at an offset can add to the syntax tree: two for an opening bracket or `?`, one
+    /// for each other operator and each access to a field, and the depth of a balanced tree for a chain of `&&` or
+    /// `||`.
+    fn add_byte(&mut self, byte: u8, bytes: &[u8], at: usize) {
         match byte {
             b'(' | b'[' | b'{' => {
                 self.outer.push((self.base, self.chains));

@@ -1,4 +1,4 @@
-//! The kinds of each Kubernetes release: unknown, removed and deprecated ones.
+//! Finds kinds and API versions that a Kubernetes release does not have, or deprecates.
 
 use std::sync::LazyLock;
 
@@ -94,19 +94,19 @@ impl EndOfLife {
         let at = node.get("apiVersion").map_or(node.span(), Node::span);
         let path = FieldPath::root().field("apiVersion");
         let help = (!self.instead.is_empty()).then(|| format!("use {}", self.instead));
-        let is_after = |release: u32| (major, minor) >= (1, release);
-        if let Some(removed) = self.removed.filter(|removed| is_after(*removed)) {
+        let is_since = |release: u32| (major, minor) >= (1, release);
+        if let Some(removed) = self.removed.filter(|removed| is_since(*removed)) {
             let message = format!("{version} {name} was removed in Kubernetes 1.{removed}");
             return Some(Violation::error(&rules::removed_api::RULE, path, at, message).help(help));
         }
         let message = match self.removed {
             Some(removed) => {
-                format!("{version} {name} is deprecated; it is removed in Kubernetes 1.{removed}")
+                format!("{version} {name} is deprecated; it will be removed in Kubernetes 1.{removed}")
             }
             None => format!("{version} {name} is deprecated"),
         };
         let violation = Violation::error(&rules::deprecated_api::RULE, path, at, message).help(help);
-        is_after(self.deprecated).then(|| violation.severity(Severity::Warning))
+        is_since(self.deprecated).then(|| violation.severity(Severity::Warning))
     }
 }
 

@@ -64,7 +64,9 @@ pub(in crate::cli) struct CheckArgs {
     #[command(flatten)]
     pub(super) revisions: RevisionArgs,
 
-    /// Kubernetes version to validate against, such as 1.34
+    /// Kubernetes version whose removed and deprecated API versions are reported: 1.16 to 1.37
+    ///
+    /// Fields are always validated against the newest known version.
     #[arg(long, alias = "kubernetes", value_name = "VERSION")]
     pub(super) kubernetes_version: Option<KubernetesVersion>,
 

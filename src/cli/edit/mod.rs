@@ -45,7 +45,7 @@ enum EditCommand {
     Remove(RemoveCommand),
     /// Replace deprecated fields like `kustomize edit fix`
     Fix(FixArgs),
-    /// Move a base or file, and update the paths of all kustomizations
+    /// Move a base or file, and update paths to it
     ///
     /// All kustomizations of the git repository, or else of the working directory, are updated. Not part of
     /// kustomize.

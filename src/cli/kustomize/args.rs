@@ -53,7 +53,7 @@ pub(in crate::cli) struct KustomizeArgs {
     #[arg(long, value_name = "NAME", hide = true)]
     network_name: Option<String>,
 
-    /// Run container functions as the current user instead of nobody
+    /// Run container functions as the current user instead of the user `nobody`
     #[arg(long)]
     as_current_user: bool,
 

@@ -228,6 +228,26 @@ fn build_errors_cannot_be_suppressed() {
 }
 
 #[test]
+fn directives_without_effect_in_kustomizations_are_reported() {
+    let kustomization = "\
+resources: [pod.yaml]
+patches:
+- patch: |-
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web}
+    spec:
+      $retainKeys: [hostname]
+      hostname: a
+";
+    let home = temp_dir(&[("pod.yaml", POD), ("kustomization.yaml", kustomization)]);
+    let reported = stdout(&run(home.path(), &["check"]));
+    let message =
+        "`$retainKeys` has no effect in patches of a kustomization, and becomes a field of the object";
+    assert!(reported.contains(message), "{reported}");
+}
+
+#[test]
 fn fetched_files_and_streams_are_not_fixed() {
     let home =
         temp_dir(&[("repository/base/pod.yaml", POD), ("repository/base/kustomization.yaml", MISSPELLED)]);

@@ -38,7 +38,7 @@ data: [1]
       |
       = note: the path leads to patched/x.yaml
       = help: did you mean `a.yaml`?
-    error[no-match]: patch target matches no resource: ConfigMap nobody
+    error[no-match]: the patch names a resource that does not exist: ConfigMap nobody
      --> patched/y.yaml:4:9
       |
     4 |   name: nobody

@@ -9,7 +9,7 @@ use smp_text::diagnostic::Diagnostic;
 use smp_text::yaml::Node;
 
 /// Callback that receives the events of a run.
-pub(crate) type ApplyReport<'r> = &'r mut (dyn FnMut(Event<'_>) + Send);
+pub(crate) type EventSink<'r> = &'r mut (dyn FnMut(Event<'_>) + Send);
 
 /// A progress event of an apply.
 #[derive(Debug)]
@@ -20,8 +20,9 @@ pub enum Event<'e> {
     Failed(&'e ApplyFailure),
     /// A warning of the server. Each text is reported once.
     Warning(&'e str),
-    /// A note of this program rather than of the server. Each text is reported once.
-    ClusterWarning(&'e str),
+    /// A warning of this program about the state of the cluster, such as that a check was skipped. Each text is
+    /// reported once.
+    StateWarning(&'e str),
     /// Sent about once a second while requests are pending.
     Progress(ApplyProgress<'e>),
 }
@@ -61,7 +62,7 @@ pub enum ApplyChange {
 }
 
 impl ApplyChange {
-    /// The word that kubectl prints, as for client-side apply.
+    /// Returns the word for messages, like those of kubectl.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -59,14 +59,15 @@ fn migrated(object: &Value, manager: &str) -> Option<ManagedFields> {
     managed.migrate_to(manager).then_some(managed)
 }
 
-/// Field manager that owns the annotation where it is kept: a separate one, so that applying kubectl's own fields
-/// does not remove it.
+/// Field manager of the last-applied annotation of objects that keep it. It differs from kubectl's manager, because
+/// an apply by that one would remove the annotation.
 pub(super) const ANNOTATION_MANAGER: &str = "kubectl-last-applied";
 
-/// Returns the object with nothing but the annotation, if it is kept and has no such owner yet.
+/// Returns the object with nothing but the annotation, if `manager` is kubectl's and [`ANNOTATION_MANAGER`] does not
+/// own the annotation yet.
 pub(super) fn annotation_to_keep(object: &Value, manager: &str) -> Option<Value> {
     let value = object.pointer("/metadata/annotations")?.get(LAST_APPLIED)?;
-    let is_kept = ManagedFields::from_object(object).ok()?.applied(ANNOTATION_MANAGER).is_some();
+    let has_owner = ManagedFields::from_object(object).ok()?.applied(ANNOTATION_MANAGER).is_some();
     let (metadata, annotations) = (object.get("metadata")?, json!({LAST_APPLIED: value}));
     let mut kept = json!({"name": metadata.get("name")?, "annotations": annotations});
     if let Some(namespace) = metadata.get("namespace") {
@@ -74,7 +75,7 @@ pub(super) fn annotation_to_keep(object: &Value, manager: &str) -> Option<Value>
     }
     let whole =
         json!({"apiVersion": object.get("apiVersion")?, "kind": object.get("kind")?, "metadata": kept});
-    (manager == KUBECTL && !is_kept).then_some(whole)
+    (manager == KUBECTL && !has_owner).then_some(whole)
 }
 
 /// The path of the annotation.

@@ -27,7 +27,7 @@ use super::protection::ProtectedKind;
 use super::unchanged::KnownObjects;
 pub(super) use adoption::{Adoption, is_adopted_by, was_applied_by};
 pub(super) use apply_object::{immutable_fields, is_being_deleted};
-use events::ApplyReport;
+use events::EventSink;
 pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplyProgress, ApplySummary, Event};
 pub(super) use kind_filter::KindFilter;
 use kind_filter::is_called;
@@ -59,7 +59,7 @@ pub fn apply(
     cluster: &Cluster,
     resources: &[Resource],
     options: &ServerSideApplyOptions,
-    report: ApplyReport<'_>,
+    report: EventSink<'_>,
 ) -> Result<ApplySummary> {
     apply_members(cluster, resources, options, &Adoption::default(), report)
 }
@@ -73,7 +73,7 @@ pub(super) fn apply_members(
     resources: &[Resource],
     options: &ServerSideApplyOptions,
     adoption: &Adoption,
-    report: ApplyReport<'_>,
+    report: EventSink<'_>,
 ) -> Result<ApplySummary> {
     options.stop.iter().for_each(|stop| cluster.set_interrupt(stop));
     cluster.block_on(async {

@@ -9,8 +9,8 @@ use crate::plan::{KUBECTL, ObjectTarget};
 /// Returns true if kubectl could take the conflicting fields without force.
 ///
 /// The server lets kubectl's manager take fields whose live value equals that of the last-applied annotation,
-/// regardless of their owner, such as fields that `kubectl create` set. Only the server compares as it does, so a
-/// dry run decides. Fields that kubectl itself applies server-side are not taken from it.
+/// regardless of their owner, such as fields that `kubectl create` set. The comparison cannot be repeated locally,
+/// so a dry run decides. Fields that kubectl itself applies server-side are not taken from it.
 pub(crate) async fn kubectl_can_take(
     cluster: &Cluster,
     target: &ObjectTarget<'_>,

@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 use tokio::time::{Instant, timeout_at};
 
 use super::events::{
-    AppliedObject, ApplyChange, ApplyFailure, ApplyProgress, ApplyReport, ApplySummary, Event,
+    AppliedObject, ApplyChange, ApplyFailure, ApplyProgress, ApplySummary, Event, EventSink,
 };
 use crate::client::Cluster;
 use crate::conflict::ApplyConflict;
@@ -97,7 +97,7 @@ pub(super) type FailedCrds = FxHashMap<SmolStr, Diagnostic>;
 /// Reports results in the order of the objects.
 pub(super) struct Reporter<'a> {
     plan: &'a ObjectPlan<'a>,
-    report: ApplyReport<'a>,
+    report: EventSink<'a>,
     /// The indices of the objects in the order in which they are sent.
     order: Vec<usize>,
     waiting: Vec<Option<(ApplyOutcome, Duration)>>,
@@ -116,7 +116,7 @@ pub(super) struct Reporter<'a> {
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
 impl<'a> Reporter<'a> {
-    pub(super) fn new(plan: &'a ObjectPlan<'a>, order: Vec<usize>, report: ApplyReport<'a>) -> Self {
+    pub(super) fn new(plan: &'a ObjectPlan<'a>, order: Vec<usize>, report: EventSink<'a>) -> Self {
         let waiting = plan.targets.iter().map(|_| None).collect();
         let (warned, summary) = (FxHashSet::default(), ApplySummary::default());
         let start = Instant::now();
@@ -190,7 +190,7 @@ impl<'a> Reporter<'a> {
                     (self.report)(Event::Warning(text));
                 }
                 for text in remarks.iter().filter(|text| self.warned.insert((*text).clone())) {
-                    (self.report)(Event::ClusterWarning(text));
+                    (self.report)(Event::StateWarning(text));
                 }
                 self.summary.applied += 1;
                 let applied = AppliedObject { object: object.clone(), change, live, duration };

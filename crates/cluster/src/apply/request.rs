@@ -18,7 +18,7 @@ pub(crate) enum Force {
     No,
 }
 
-/// Returns a patch request. An apply patch takes ownership of its fields.
+/// Returns a patch request. An apply patch is sent with force.
 pub(crate) fn patch_request(
     path: &str,
     manager: &str,

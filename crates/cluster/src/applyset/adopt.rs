@@ -3,7 +3,7 @@
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 
-use super::events::{ApplySetEvent, ApplySetOptions, SetReport};
+use super::events::{ApplySetEvent, ApplySetOptions, SetEventSink};
 use super::id::PART_OF;
 use super::lock_record::SetStep;
 use super::parent::SetParent;
@@ -29,7 +29,7 @@ pub fn adopt(
     cluster: &Cluster,
     options: &ApplySetOptions,
     resources: &[Resource],
-    report: SetReport<'_>,
+    report: SetEventSink<'_>,
 ) -> Result<Vec<ObjectFailure>> {
     cluster.block_on(async {
         let parent_ref =

@@ -80,8 +80,8 @@ pub enum PruneMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum PruneLimit {
-    /// At most three objects or half of the set, and not all of several objects of a kind. Nothing if the set was last
-    /// applied from another target.
+    /// Stops at more than three objects that are also more than half of the set, and if all of the two or more objects
+    /// of a kind would be pruned. Stops at any object if the set was last applied from another target.
     #[default]
     Cautious,
     /// A number of objects.
@@ -95,8 +95,8 @@ pub enum PruneLimit {
 pub struct PruneOptions {
     /// Prune mode.
     pub mode: PruneMode,
-    /// Kinds that are pruned although their objects may still contain others or data: Namespace,
-    /// CustomResourceDefinition, PersistentVolumeClaim, PersistentVolume, or their plural or short names.
+    /// Kinds whose objects are pruned even if they contain other objects or data. Names: Namespace,
+    /// CustomResourceDefinition, PersistentVolumeClaim and PersistentVolume, also plural or short.
     pub unprotected_kinds: Vec<String>,
     /// Prune objects that the set adopted: it did not create them.
     pub adopted: bool,
@@ -107,18 +107,18 @@ pub struct PruneOptions {
     /// Condition for completing a step. With [accepted](CompleteWhen::Accepted), deleted objects are still watched for
     /// a moment: those that still exist stay in the set, and so do the objects that contain them.
     pub done_when: CompleteWhen,
-    /// Interrupt: pending deletions may still finish, and nothing else is deleted.
+    /// Set to true to interrupt the run: pending deletions may still finish, and nothing else is deleted.
     pub stop: Option<Arc<AtomicBool>>,
 }
 
 /// Callback that receives the events of a run.
-pub(crate) type SetReport<'r> = &'r mut (dyn FnMut(ApplySetEvent<'_>) + Send);
+pub(crate) type SetEventSink<'r> = &'r mut (dyn FnMut(ApplySetEvent<'_>) + Send);
 
 /// A progress event.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ApplySetEvent<'e> {
-    /// An object that left the set is gone, or would be deleted in a dry run.
+    /// A member that is no longer in the target is gone, or would be deleted in a dry run.
     Pruned(&'e Object),
     /// An object is terminating and not waited for. It stays in the set until it is gone.
     Terminating(&'e RemainingObject),
@@ -135,7 +135,7 @@ pub enum ApplySetEvent<'e> {
     /// An object could not be deleted.
     Failed(&'e ObjectFailure),
     /// A note.
-    ClusterWarning(&'e str),
+    Note(&'e str),
     /// A warning.
     Warning(&'e str),
     /// Verbose output.

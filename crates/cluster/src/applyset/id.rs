@@ -19,7 +19,7 @@ pub(super) const TOOLING: &str = "applyset.kubernetes.io/tooling";
 /// The annotation of a parent with the kinds of its members: `ConfigMap,Deployment.apps`.
 pub(super) const GROUP_KINDS: &str = "applyset.kubernetes.io/contains-group-kinds";
 
-/// The annotation of older parents instead of that: `configmaps,deployments.apps`.
+/// The annotation that older parents have instead of [`GROUP_KINDS`]: `configmaps,deployments.apps`.
 pub(super) const GROUP_RESOURCES: &str = "applyset.kubernetes.io/contains-group-resources";
 
 /// The annotation of a parent with the namespaces of members outside its own.
@@ -37,13 +37,22 @@ pub(super) const HISTORY_OF: &str = "smp.kubectl.dev/history-of";
 /// The label of a stored revision with its number.
 pub(super) const REVISION: &str = "smp.kubectl.dev/revision";
 
-/// The annotations of a stored revision: time, number of objects, compressed size, number of Secrets, hash of the
-/// content, and the revision that was applied again.
+/// The annotation of a stored revision with the time when it was applied.
 pub(super) const TIME: &str = "smp.kubectl.dev/applied-at";
+
+/// The annotation of a stored revision with the number of its objects.
 pub(super) const OBJECTS: &str = "smp.kubectl.dev/objects";
+
+/// The annotation of a stored revision with its compressed size.
 pub(super) const SIZE: &str = "smp.kubectl.dev/size";
+
+/// The annotation of a stored revision with the number of Secrets that it is stored in.
 pub(super) const CHUNKS: &str = "smp.kubectl.dev/chunks";
+
+/// The annotation of a stored revision with the hash of its content.
 pub(super) const DIGEST: &str = "smp.kubectl.dev/digest";
+
+/// The annotation of a stored revision with the earlier revision that it restored.
 pub(super) const ROLLBACK_OF: &str = "smp.kubectl.dev/rollback-of";
 
 /// Returns the ID of a parent's set. The namespace and the group may be empty.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use super::events::{ApplySetEvent, SetReport};
+use super::events::{ApplySetEvent, SetEventSink};
 use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, IS_PARENT_TYPE, NAMESPACES, TOOLING};
 use super::members::{MemberQuery, SetMember, collections, members};
 use super::parent::SetParent;
@@ -71,7 +71,7 @@ pub struct ApplySetView {
 pub fn list_applysets(
     cluster: &Cluster,
     namespaces: NamespaceScope,
-    report: SetReport<'_>,
+    report: SetEventSink<'_>,
 ) -> Result<Vec<ApplySetListing>> {
     cluster.block_on(async {
         cluster.discover_all().await?;

@@ -81,8 +81,8 @@ mod tests {
     fn lock_annotations_round_trip() {
         let first = LockRecord::new(SetStep::Applying);
         let next = first.renewed(SetStep::Pruning);
-        for claim in [&first, &next] {
-            assert_eq!(LockRecord::parse(&claim.to_string()), *claim);
+        for record in [&first, &next] {
+            assert_eq!(LockRecord::parse(&record.to_string()), *record);
         }
         assert!(first.run == next.run && first != next);
         assert_ne!(first.run, LockRecord::new(SetStep::Applying).run, "each run has its own ID");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::events::{ApplySetEvent, ApplySetOptions, SetReport};
+use super::events::{ApplySetEvent, ApplySetOptions, SetEventSink};
 use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, NAMESPACES, PART_OF, REPOSITORY, TARGET, TOOLING};
 use super::inventory::not_an_applyset;
 use super::lock_record::{LOCK_ANNOTATION, SetStep};
@@ -38,7 +38,7 @@ pub fn orphan(
     cluster: &Cluster,
     options: &ApplySetOptions,
     parent_becomes: OrphanedParent,
-    report: SetReport<'_>,
+    report: SetEventSink<'_>,
 ) -> Result<Vec<ObjectFailure>> {
     cluster.block_on(async {
         let parent_ref = ParentRef::resolve(cluster, &options.parent).await?;
@@ -69,7 +69,7 @@ async fn remove_labels(
     parent: &SetParent,
     lock: &mut SetLock<'_>,
     options: &ApplySetOptions,
-    report: SetReport<'_>,
+    report: SetEventSink<'_>,
 ) -> Result<Vec<ObjectFailure>> {
     let kinds = lock.scope().kinds.iter();
     let mappings: Vec<ResourceMapping> =
@@ -147,7 +147,7 @@ async fn remove_parent(
     cluster: &Cluster,
     parent: &SetParent,
     lock: &SetLock<'_>,
-    report: SetReport<'_>,
+    report: SetEventSink<'_>,
 ) -> Result<()> {
     let path = parent.parent_ref.path();
     let object: Option<Value> = cluster.find_json(&ApiRequest::object(path.as_str())).await?;

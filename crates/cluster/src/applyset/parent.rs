@@ -35,7 +35,7 @@ pub(super) struct SetParent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ParentState {
     pub(super) scope: SetScope,
-    pub(super) claim: Option<LockRecord>,
+    pub(super) lock: Option<LockRecord>,
     /// The target that the set was last applied from, if known.
     pub(super) source: Option<ApplySetSource>,
 }
@@ -100,10 +100,10 @@ impl SetParent {
     pub(super) async fn write(
         &self,
         cluster: &Cluster,
-        basis: Option<&LiveParent>,
+        current: Option<&LiveParent>,
         state: &ParentState,
     ) -> Result<ParentWrite> {
-        let body = self.manifest(basis, state);
+        let body = self.manifest(current, state);
         let mut api_error = None;
         for force in [false, true] {
             let path = format!(
@@ -134,7 +134,7 @@ impl SetParent {
             (
                 state.scope.kinds_annotation(),
                 state.scope.namespaces_annotation(own),
-                state.claim.clone(),
+                state.lock.clone(),
                 state.source.clone(),
             )
         };
@@ -143,15 +143,15 @@ impl SetParent {
     }
 
     /// Returns the label and annotations as kubectl applies them, and the lock annotation.
-    fn manifest(&self, basis: Option<&LiveParent>, state: &ParentState) -> Value {
+    fn manifest(&self, current: Option<&LiveParent>, state: &ParentState) -> Value {
         let gvk = &self.parent_ref.mapping.gvk;
         let mut annotations = Map::new();
         annotations.insert(TOOLING.into(), self.tooling.annotation().into());
         annotations.insert(GROUP_KINDS.into(), state.scope.kinds_annotation().into());
         annotations
             .insert(NAMESPACES.into(), state.scope.namespaces_annotation(&self.parent_ref.namespace).into());
-        if let Some(claim) = &state.claim {
-            annotations.insert(LOCK_ANNOTATION.into(), claim.to_string().into());
+        if let Some(lock) = &state.lock {
+            annotations.insert(LOCK_ANNOTATION.into(), lock.to_string().into());
         }
         if let Some(source) = &state.source {
             annotations.insert(TARGET.into(), source.target.as_str().into());
@@ -162,9 +162,9 @@ impl SetParent {
         if !self.parent_ref.namespace.is_empty() {
             metadata.insert("namespace".into(), self.parent_ref.namespace.as_str().into());
         }
-        if let Some(basis) = basis {
-            metadata.insert("uid".into(), basis.uid.as_str().into());
-            metadata.insert("resourceVersion".into(), basis.version.as_str().into());
+        if let Some(current) = current {
+            metadata.insert("uid".into(), current.uid.as_str().into());
+            metadata.insert("resourceVersion".into(), current.version.as_str().into());
         }
         metadata.insert("labels".into(), json!({ID: self.parent_ref.id()}));
         metadata.insert("annotations".into(), Value::Object(annotations));
@@ -206,11 +206,11 @@ impl SetParent {
         let mut namespaces: BTreeSet<_> =
             annotation(NAMESPACES).into_iter().flat_map(split_annotation).map(SmolStr::from).collect();
         namespaces.extend(Some(self.parent_ref.namespace.clone()).filter(|own| !own.is_empty()));
-        let claim = annotation(LOCK_ANNOTATION).map(LockRecord::parse);
+        let lock = annotation(LOCK_ANNOTATION).map(LockRecord::parse);
         let source = annotation(TARGET).zip(annotation(REPOSITORY)).map(|(target, repository)| {
             ApplySetSource { target: target.to_string(), repository: repository.to_string() }
         });
-        Ok(ParentState { scope: SetScope { kinds, namespaces }, claim, source })
+        Ok(ParentState { scope: SetScope { kinds, namespaces }, lock, source })
     }
 
     /// Checks that this is the parent of the set, and that it belongs to this tool.

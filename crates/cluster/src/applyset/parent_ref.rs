@@ -118,12 +118,15 @@ fn named(cluster: &Cluster, word: &str) -> Result<ResourceMapping> {
         _ => None,
     }
     .ok_or_else(|| {
-        let message = match found.len() {
-            0 => format!("the server has no resource `{word}` for the parent of the ApplySet"),
-            _ => format!("several resources are named `{word}`"),
+        let (code, message) = match found.len() {
+            0 => {
+                let message = format!("the server has no resource `{word}` for the parent of the ApplySet");
+                (Code::NoMatch, message)
+            }
+            _ => (Code::Ambiguous, format!("several resources are named `{word}`")),
         };
         let groups: Vec<_> = found.iter().map(|(group, _)| format!("{name}.{group}")).collect();
-        let problem = Diagnostic::error(Code::NoMatch, message);
+        let problem = Diagnostic::error(code, message);
         if groups.is_empty() { problem } else { problem.help(format!("use one of: {}", groups.join(", "))) }
     })
 }

@@ -1,4 +1,4 @@
-//! Deleting objects that left a set: the order, and each deletion.
+//! Deletes members that are no longer in the target: the order, and each deletion.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::events::{ApplySetEvent, KeptObject, PruneMode, PruneOptions, PruneSummary, SetReport};
+use super::events::{ApplySetEvent, KeptObject, PruneMode, PruneOptions, PruneSummary, SetEventSink};
 use super::lock_record::RENEW_INTERVAL;
 use super::members::{SetMember, label};
 use super::required::RequiredObjects;
@@ -116,7 +116,7 @@ impl PruneRun<'_, '_> {
     ///
     /// # Errors
     /// The lock was lost.
-    pub(super) async fn run(&mut self, steps: Vec<Vec<SetMember>>, report: SetReport<'_>) -> Result<()> {
+    pub(super) async fn run(&mut self, steps: Vec<Vec<SetMember>>, report: SetEventSink<'_>) -> Result<()> {
         let definitions: FxHashSet<String> = steps.iter().flat_map(|step| crd_names(step)).collect();
         let until = match self.options.done_when {
             CompleteWhen::Gone(limit) => Some(Instant::now() + limit.max(SHORT_WATCH)),
@@ -136,9 +136,11 @@ impl PruneRun<'_, '_> {
             let left = self.prune_step((due, terminating), until, report).await?;
             let loses_kind = |member: &SetMember| definitions.contains(&member.crd_name());
             let hanging = left.into_iter().find(loses_kind);
-            let is_free = self.unprotected.contains(&ProtectedKind::Crd);
-            self.stuck_resource =
-                self.stuck_resource.take().or(hanging.filter(|_| !is_free).map(|member| member.object));
+            let may_delete_crds = self.unprotected.contains(&ProtectedKind::Crd);
+            self.stuck_resource = self
+                .stuck_resource
+                .take()
+                .or(hanging.filter(|_| !may_delete_crds).map(|member| member.object));
         }
         Ok(())
     }
@@ -149,7 +151,7 @@ impl PruneRun<'_, '_> {
         &mut self,
         (due, mut terminating): (Vec<SetMember>, Vec<SetMember>),
         until: Option<Instant>,
-        report: SetReport<'_>,
+        report: SetEventSink<'_>,
     ) -> Result<Vec<SetMember>> {
         match self.options.mode {
             PruneMode::Delete => {
@@ -173,9 +175,13 @@ impl PruneRun<'_, '_> {
         is_stopped || self.has_timed_out || !self.summary.failures.is_empty()
     }
 
-    /// Returns true if an object may be pruned: it contains no other objects, or `--prune-nonempty` allows its
-    /// kind. Otherwise reports why it is kept.
-    async fn may_be_pruned(&mut self, member: &SetMember, report: SetReport<'_>) -> bool {
+    /// Returns true if an object may be pruned. Otherwise reports why it is kept:
+    ///
+    /// - a custom resource that may need it is still terminating,
+    /// - it is an adopted member, and `--prune-adopted` is not set,
+    /// - it is a namespace or CRD that objects of the run require,
+    /// - it contains objects or data, and `--prune-nonempty` does not list its kind.
+    async fn may_be_pruned(&mut self, member: &SetMember, report: SetEventSink<'_>) -> bool {
         if let Some(hanging) = &self.stuck_resource {
             let reason = format!("{hanging} is still terminating and may need it");
             self.keep(member, reason, Some("apply again when that object is gone".into()), report);
@@ -206,7 +212,7 @@ impl PruneRun<'_, '_> {
     }
 
     /// Deletes objects in parallel while the run has the lock. Returns those that may still exist.
-    async fn delete(&mut self, mut due: Vec<SetMember>, report: SetReport<'_>) -> Result<Vec<SetMember>> {
+    async fn delete(&mut self, mut due: Vec<SetMember>, report: SetEventSink<'_>) -> Result<Vec<SetMember>> {
         let mut terminating = Vec::new();
         while !due.is_empty() {
             if self.is_finished() {
@@ -236,7 +242,7 @@ impl PruneRun<'_, '_> {
         &mut self,
         terminating: Vec<SetMember>,
         until: Option<Instant>,
-        report: SetReport<'_>,
+        report: SetEventSink<'_>,
     ) -> Result<Vec<SetMember>> {
         let followed = terminating.iter().map(|member| {
             let (object, mapping) = (member.object.clone(), member.mapping.clone());
@@ -267,16 +273,16 @@ impl PruneRun<'_, '_> {
         &mut self,
         terminating: Vec<TerminatingObject>,
         until: Instant,
-        report: SetReport<'_>,
+        report: SetEventSink<'_>,
     ) -> Result<Vec<RemainingObject>> {
         let (cluster, options) = (self.cluster, self.options);
-        let patient = WaitLimit { until, stop: options.stop.as_deref() };
+        let limit = WaitLimit { until, stop: options.stop.as_deref() };
         let mut forward = |event: DeleteEvent<'_>| match event {
             DeleteEvent::Waiting(remaining) => report(ApplySetEvent::Waiting(remaining)),
             DeleteEvent::Warning(text) => report(ApplySetEvent::Warning(text)),
             _ => {}
         };
-        self.while_renewing(wait_until_gone(cluster, terminating, &patient, &mut forward)).await
+        self.while_renewing(wait_until_gone(cluster, terminating, &limit, &mut forward)).await
     }
 
     /// Awaits a future while renewing the lock.
@@ -297,7 +303,7 @@ impl PruneRun<'_, '_> {
         hold.renew_if_due().await
     }
 
-    fn record_result(&mut self, member: SetMember, deletion: PruneDeletion, report: SetReport<'_>) {
+    fn record_result(&mut self, member: SetMember, deletion: PruneDeletion, report: SetEventSink<'_>) {
         match deletion {
             PruneDeletion::Done => {
                 report(ApplySetEvent::Pruned(&member.object));
@@ -312,13 +318,13 @@ impl PruneRun<'_, '_> {
         }
     }
 
-    fn keep(&mut self, member: &SetMember, reason: String, help: Option<String>, report: SetReport<'_>) {
+    fn keep(&mut self, member: &SetMember, reason: String, help: Option<String>, report: SetEventSink<'_>) {
         let kept = KeptObject { object: member.object.clone(), reason, help };
         report(ApplySetEvent::Kept(&kept));
         self.summary.kept.push(kept);
     }
 
-    fn fail(&mut self, member: &SetMember, problem: Diagnostic, report: SetReport<'_>) {
+    fn fail(&mut self, member: &SetMember, problem: Diagnostic, report: SetEventSink<'_>) {
         let failure = ObjectFailure { object: member.object.clone(), problem };
         report(ApplySetEvent::Failed(&failure));
         self.summary.failures.push(failure);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use super::events::{ApplySetEvent, ApplySetOptions, ApplySetSource, PruneMode, PruneSummary, SetReport};
+use super::events::{ApplySetEvent, ApplySetOptions, ApplySetSource, PruneMode, PruneSummary, SetEventSink};
 use super::history::record;
 use super::id::{GROUP_KINDS, PART_OF};
 use super::lock_record::SetStep;
@@ -78,7 +78,7 @@ impl<'c> ApplySetRun<'c> {
         options: ApplySetOptions,
         resources: &mut [Resource],
         apply: &ServerSideApplyOptions,
-        report: SetReport<'_>,
+        report: SetEventSink<'_>,
     ) -> Result<Self> {
         apply.stop.iter().for_each(|stop| cluster.set_interrupt(stop));
         cluster.block_on(async {
@@ -104,7 +104,7 @@ impl<'c> ApplySetRun<'c> {
     }
 
     /// Returns the error of a run that would prune more objects than the limit allows.
-    fn check_limit(&self, report: SetReport<'_>) -> Result<()> {
+    fn check_limit(&self, report: SetEventSink<'_>) -> Result<()> {
         match &self.limit_error {
             Some(problem) if self.options.prune.mode == PruneMode::Preview => {
                 report(ApplySetEvent::Warning(problem.message()));
@@ -116,7 +116,7 @@ impl<'c> ApplySetRun<'c> {
     }
 
     /// Reports the objects that were applied before without the set.
-    fn report_joined(&self, report: SetReport<'_>) {
+    fn report_joined(&self, report: SetEventSink<'_>) {
         let joined = &self.takeover.joined;
         if let Some(first) = joined.first() {
             let objects = match joined.len() {
@@ -126,7 +126,7 @@ impl<'c> ApplySetRun<'c> {
             let parent = self.parent.parent_ref.object();
             let text =
                 format!("{objects} applied before without an ApplySet, and will be pruned with {parent}");
-            report(ApplySetEvent::ClusterWarning(&text));
+            report(ApplySetEvent::Note(&text));
         }
     }
 
@@ -275,13 +275,13 @@ impl<'c> ApplySetRun<'c> {
     }
 
     /// Records the applied resources in the history of the set. Problems are reported, and do not affect the run.
-    pub(crate) fn record_revision(&self, resources: &[Resource], report: SetReport<'_>) {
+    pub(crate) fn record_revision(&self, resources: &[Resource], report: SetEventSink<'_>) {
         let Some(lock) = &self.lock else { return };
         let parent = (&self.parent.parent_ref, lock.parent_uid());
         match self.cluster.block_on(record(self.cluster, parent, &self.options, resources)) {
             Ok(None) => {}
             Ok(Some(reason)) => {
-                report(ApplySetEvent::ClusterWarning(&format!("no revision was recorded: {reason}")));
+                report(ApplySetEvent::Note(&format!("no revision was recorded: {reason}")));
             }
             Err(problem) => {
                 let text = format!("no revision was recorded: {}", problem.message());
@@ -298,12 +298,12 @@ impl<'c> ApplySetRun<'c> {
         drop(ended);
     }
 
-    /// Deletes objects that left the set, in the reverse of the apply order, and updates the parent's scope. A
-    /// server-side dry run sends each deletion as a dry run; a preview reports what would be deleted.
+    /// Deletes members that are no longer in the target, in the reverse of the apply order, and updates the parent's
+    /// scope. A server-side dry run sends each deletion as a dry run; a preview reports what would be deleted.
     ///
     /// # Errors
     /// Another run took the lock, or the members cannot be listed. Deletions up to then have been reported.
-    pub fn prune(mut self, report: SetReport<'_>) -> Result<PruneSummary> {
+    pub fn prune(mut self, report: SetEventSink<'_>) -> Result<PruneSummary> {
         let cluster = self.cluster;
         cluster.block_on(async {
             let lock = self.lock.take();
@@ -318,7 +318,7 @@ impl<'c> ApplySetRun<'c> {
         })
     }
 
-    async fn prune_with_lock(&self, mut lock: SetLock<'c>, report: SetReport<'_>) -> Result<PruneSummary> {
+    async fn prune_with_lock(&self, mut lock: SetLock<'c>, report: SetEventSink<'_>) -> Result<PruneSummary> {
         let deletes = self.options.prune.mode == PruneMode::Delete;
         if deletes && lock.renew(SetStep::Pruning).await? == LockState::Lost {
             extend_scope(self.cluster, &self.parent, &self.new_scope).await?;
@@ -349,7 +349,7 @@ impl<'c> ApplySetRun<'c> {
         &self,
         scope: &SetScope,
         lock: Option<&mut SetLock<'c>>,
-        report: SetReport<'_>,
+        report: SetEventSink<'_>,
     ) -> Result<(PruneSummary, SetScope)> {
         // CRDs of this run may have added kinds.
         self.cluster.discover_all().await?;
@@ -391,7 +391,7 @@ impl<'c> ApplySetRun<'c> {
     }
 
     /// Returns the unserved kinds that stay in the annotation, and reports all of them.
-    async fn kept_kinds(&self, mut lost: Vec<GroupKind>, report: SetReport<'_>) -> Vec<GroupKind> {
+    async fn kept_kinds(&self, mut lost: Vec<GroupKind>, report: SetEventSink<'_>) -> Vec<GroupKind> {
         let gone = removed_kinds(self.cluster, &lost).await;
         for kind in &lost {
             let warning =
@@ -447,7 +447,7 @@ fn gone_with_group(kind: &GroupKind) -> String {
 fn without_controller_owned(
     mut members: Vec<SetMember>,
     cascade: Cascade,
-    report: SetReport<'_>,
+    report: SetEventSink<'_>,
 ) -> Vec<SetMember> {
     loop {
         let uids: FxHashSet<&str> = members.iter().map(|member| member.uid.as_str()).collect();

@@ -2,7 +2,7 @@
 
 use tokio::time::{Instant, sleep};
 
-use super::events::{ApplySetEvent, ApplySetSource, SetReport};
+use super::events::{ApplySetEvent, ApplySetSource, SetEventSink};
 use super::lock_record::{LOCK_TIMEOUT, LockRecord, RENEW_INTERVAL, SetStep};
 use super::parent::{LiveParent, ParentState, ParentWrite, SetParent};
 use super::scope::SetScope;
@@ -14,8 +14,9 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 pub(super) struct SetLock<'c> {
     cluster: &'c Cluster,
     parent: SetParent,
-    claim: LockRecord,
-    basis: LiveParent,
+    record: LockRecord,
+    /// The parent as it was last read or written.
+    current: LiveParent,
     /// The scope in the parent when the lock was acquired.
     scope_at_start: SetScope,
     /// The target of this run, once all objects were applied.
@@ -44,22 +45,22 @@ impl<'c> SetLock<'c> {
         parent: &SetParent,
         work: SetStep,
         scope: &SetScope,
-        report: SetReport<'_>,
+        report: SetEventSink<'_>,
     ) -> Result<Self> {
-        let claim = LockRecord::new(work);
+        let record = LockRecord::new(work);
         for _ in 0..ATTEMPTS {
             let before = until_free(cluster, parent, report).await?;
             let known = before.as_ref().map(|live| live.state.scope.clone()).unwrap_or_default();
             let source = before.as_ref().and_then(|live| live.state.source.clone());
-            let state = ParentState { scope: known.union(scope), claim: Some(claim.clone()), source };
+            let state = ParentState { scope: known.union(scope), lock: Some(record.clone()), source };
             let renewed = Instant::now();
-            if let ParentWrite::Done(basis) = parent.write(cluster, before.as_ref(), &state).await? {
+            if let ParentWrite::Done(current) = parent.write(cluster, before.as_ref(), &state).await? {
                 let parent = parent.clone();
                 return Ok(Self {
                     cluster,
                     parent,
-                    claim,
-                    basis,
+                    record,
+                    current,
                     scope_at_start: state.scope,
                     new_source: None,
                     renewed,
@@ -71,7 +72,7 @@ impl<'c> SetLock<'c> {
 
     /// The kinds and namespaces of members in the parent's annotations.
     pub(super) fn scope(&self) -> &SetScope {
-        &self.basis.state.scope
+        &self.current.state.scope
     }
 
     /// The part of the scope that others added after the lock was acquired.
@@ -85,11 +86,11 @@ impl<'c> SetLock<'c> {
     }
 
     fn source(&self) -> Option<ApplySetSource> {
-        self.new_source.clone().or_else(|| self.basis.state.source.clone())
+        self.new_source.clone().or_else(|| self.current.state.source.clone())
     }
 
     pub(super) fn parent_uid(&self) -> &str {
-        &self.basis.uid
+        &self.current.uid
     }
 
     /// Renews the lock of a pruning run if a renewal is due.
@@ -107,15 +108,15 @@ impl<'c> SetLock<'c> {
     /// Renews the lock and records the current step. Additions of others to the scope are kept.
     pub(super) async fn renew(&mut self, work: SetStep) -> Result<LockState> {
         for _ in 0..ATTEMPTS {
-            let claim = self.claim.renewed(work);
-            let state = ParentState { claim: Some(claim.clone()), ..self.basis.state.clone() };
+            let record = self.record.renewed(work);
+            let state = ParentState { lock: Some(record.clone()), ..self.current.state.clone() };
             let renewed = Instant::now();
-            if let ParentWrite::Done(basis) = self.write(&state).await? {
-                (self.claim, self.basis, self.renewed) = (claim, basis, renewed);
+            if let ParentWrite::Done(current) = self.write(&state).await? {
+                (self.record, self.current, self.renewed) = (record, current, renewed);
                 return Ok(LockState::Held);
             }
             match self.parent.read(self.cluster).await? {
-                Some(now) if now.state.claim.as_ref() == Some(&self.claim) => self.basis = now,
+                Some(now) if now.state.lock.as_ref() == Some(&self.record) => self.current = now,
                 _ => return Ok(LockState::Lost),
             }
         }
@@ -129,21 +130,21 @@ impl<'c> SetLock<'c> {
     }
 
     async fn write(&self, state: &ParentState) -> Result<ParentWrite> {
-        self.parent.write(self.cluster, Some(&self.basis), state).await
+        self.parent.write(self.cluster, Some(&self.current), state).await
     }
 
     /// Releases the lock and writes `scope` to the parent, with additions that others made meanwhile.
     pub(super) async fn release(mut self, scope: &SetScope) -> Result<LockState> {
         let mut scope = scope.clone();
         for _ in 0..ATTEMPTS {
-            let state = ParentState { scope: scope.clone(), claim: None, source: self.source() };
+            let state = ParentState { scope: scope.clone(), lock: None, source: self.source() };
             if let ParentWrite::Done(_) = self.write(&state).await? {
                 return Ok(LockState::Held);
             }
             match self.parent.read(self.cluster).await? {
-                Some(now) if now.state.claim.as_ref() == Some(&self.claim) => {
-                    scope.extend(&now.state.scope.difference(&self.basis.state.scope));
-                    self.basis = now;
+                Some(now) if now.state.lock.as_ref() == Some(&self.record) => {
+                    scope.extend(&now.state.scope.difference(&self.current.state.scope));
+                    self.current = now;
                 }
                 _ => return extend_scope(self.cluster, &self.parent, &scope).await.map(|()| LockState::Lost),
             }
@@ -173,21 +174,21 @@ pub(super) async fn extend_scope(cluster: &Cluster, parent: &SetParent, scope: &
 async fn until_free(
     cluster: &Cluster,
     parent: &SetParent,
-    report: SetReport<'_>,
+    report: SetEventSink<'_>,
 ) -> Result<Option<LiveParent>> {
     let mut seen: Option<(LockRecord, Instant)> = None;
     let mut is_reported = false;
     loop {
         let live = parent.read(cluster).await?;
-        let pruning = live.as_ref().and_then(|live| live.state.claim.as_ref());
-        let Some(claim) = pruning.filter(|claim| claim.step == SetStep::Pruning) else { return Ok(live) };
+        let pruning = live.as_ref().and_then(|live| live.state.lock.as_ref());
+        let Some(record) = pruning.filter(|record| record.step == SetStep::Pruning) else { return Ok(live) };
         match &seen {
-            Some((same, since)) if same == claim => {
+            Some((same, since)) if same == record => {
                 if since.elapsed() >= LOCK_TIMEOUT {
                     return Ok(live);
                 }
             }
-            _ => seen = Some((claim.clone(), Instant::now())),
+            _ => seen = Some((record.clone(), Instant::now())),
         }
         if !std::mem::replace(&mut is_reported, true) {
             let text = format!(

@@ -139,8 +139,8 @@ impl DeleteRun<'_> {
             self.report_outcome(index, outcome, report);
         }
         let Some(until) = self.until else { return };
-        let patient = WaitLimit { until, stop: self.options.stop.as_deref() };
-        let remaining = wait_until_gone(self.cluster, dying, &patient, report).await;
+        let limit = WaitLimit { until, stop: self.options.stop.as_deref() };
+        let remaining = wait_until_gone(self.cluster, dying, &limit, report).await;
         self.is_late |= !remaining.is_empty();
         self.summary.timed_out.extend(remaining);
     }

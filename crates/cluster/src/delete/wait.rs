@@ -38,7 +38,7 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) async fn wait_until_gone(
     cluster: &Cluster,
     terminating: Vec<TerminatingObject>,
-    patient: &WaitLimit<'_>,
+    limit: &WaitLimit<'_>,
     report: DeleteReport<'_>,
 ) -> Vec<RemainingObject> {
     let mut deletions = Deletions::of(terminating);
@@ -46,7 +46,7 @@ pub(crate) async fn wait_until_gone(
         return Vec::new();
     }
     let collections = std::mem::take(&mut deletions.collections);
-    watch_collections(cluster, &collections, |seen| deletions.wait(seen, patient, report)).await
+    watch_collections(cluster, &collections, |seen| deletions.wait(seen, limit, report)).await
 }
 
 /// State of a wait: the objects that still exist.
@@ -104,17 +104,17 @@ impl Deletions {
     async fn wait(
         mut self,
         mut seen: UnboundedReceiver<(usize, WatchEvent)>,
-        patient: &WaitLimit<'_>,
+        limit: &WaitLimit<'_>,
         report: DeleteReport<'_>,
     ) -> Vec<RemainingObject> {
         let mut last_report = Instant::now();
         loop {
-            let tick = (Instant::now() + POLL_INTERVAL).min(patient.until);
+            let tick = (Instant::now() + POLL_INTERVAL).min(limit.until);
             if let Ok(Some((collection, sight))) = timeout_at(tick, seen.recv()).await {
                 self.see(collection, sight, report);
             }
-            let is_stopped = patient.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-            let is_over = is_stopped || Instant::now() >= patient.until;
+            let is_stopped = limit.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+            let is_over = is_stopped || Instant::now() >= limit.until;
             if is_over || self.there.values().all(|one| one.is_hidden) {
                 return self.remaining();
             }

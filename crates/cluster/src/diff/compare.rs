@@ -46,7 +46,7 @@ pub(super) struct DiffRun<'a> {
     pub(super) known: &'a KnownObjects,
     pub(super) changing_crds: &'a ChangingCrds,
     pub(super) replaceable: &'a KindFilter,
-    /// Kinds that are replaced although their objects contain others or data.
+    /// Kinds whose objects are replaced even if they contain other objects or data.
     pub(super) unprotected: &'a [ProtectedKind],
     pub(super) dependents: &'a Dependents<'a>,
 }

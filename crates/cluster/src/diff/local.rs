@@ -13,7 +13,8 @@ use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
 impl ChangingCrds {
-    async fn contains(&self, name: &SmolStr, comparison: &ObjectComparison<'_>) -> bool {
+    /// Returns true if a CRD of the run changes. Compares it with the server once, and keeps the result.
+    async fn changes(&self, name: &SmolStr, comparison: &ObjectComparison<'_>) -> bool {
         let mut known = self.0.lock().await;
         if let Some(changes) = known.get(name) {
             return *changes;
@@ -37,7 +38,7 @@ impl<'a> ObjectComparison<'a> {
         let is_definition = |one: &&ObjectTarget<'_>| one.object.gvk.is_crd() && one.object.name == *name;
         let definition = self.run.plan.targets.iter().find(is_definition)?;
         let comparison = ObjectComparison { run: self.run, target: definition };
-        self.run.changing_crds.contains(name, &comparison).await.then_some(definition)
+        self.run.changing_crds.changes(name, &comparison).await.then_some(definition)
     }
 
     /// Compares the live object with the manifest merged into it by the schema of the CRD.

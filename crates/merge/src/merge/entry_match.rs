@@ -55,6 +55,18 @@ pub(crate) struct EntryMatch {
     pub(crate) multiple_matches: MultipleMatches,
 }
 
+impl EntryMatch {
+    /// Returns the quoted names of the keys of the list that the entry has; `None` with `$patchMergeKey`.
+    pub(crate) fn own_keys(&self, list: &ListKeys<'_>) -> Option<Vec<String>> {
+        let (pattern, _) = self.identities.first().filter(|_| !self.by_patch_merge_key)?;
+        let names = match pattern {
+            KeyPattern::Own => list.names(),
+            KeyPattern::Keys(keys) => keys.names(),
+        };
+        Some(names.iter().map(|name| format!("`{name}`")).collect())
+    }
+}
+
 impl<'s> ListKeys<'s> {
     /// Creates the keys of a list that merges as `association` and has entries of the type `element`.
     pub(crate) fn new(

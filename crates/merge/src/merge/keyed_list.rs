@@ -120,6 +120,7 @@ impl<'k> KeyedList<'k> {
     /// Several matches; a match that another entry of the patch has already used.
     pub(crate) fn find(&mut self, i: usize, entry: &Node, at: &Trail<'_>) -> Result<Option<usize>> {
         let Self { keys, entries, conditions, indexes, .. } = self;
+        let keys = *keys;
         let condition = &conditions[i];
         let mut found = None;
         for by in &condition.identities {
@@ -136,13 +137,18 @@ impl<'k> KeyedList<'k> {
             }
         }
         match found.and_then(|slot| self.matched_by[slot]) {
-            Some(first) if self.keys.rules() != Rules::Patch(PatchRules::Apiserver) => {
-                let message = format!("two entries of the patch match the same entry: [{first}] and [{i}]");
-                let help = match self.keys.unused_keys(entry) {
-                    Some(_) if !condition.by_patch_merge_key => {
-                        "combine the two entries, or name more keys under `$patchMergeKey` to distinguish them"
+            Some(first) if keys.rules() != Rules::Patch(PatchRules::Apiserver) => {
+                let message = match conditions[first].own_keys(keys).zip(condition.own_keys(keys)) {
+                    Some((names, others)) if names == others => {
+                        format!("entries {first} and {i} of this list have the same {}", names.join(" and "))
                     }
-                    _ => "combine the two entries",
+                    _ => format!("entries {first} and {i} of this list match the same entry"),
+                };
+                let help = match keys.unused_keys(entry) {
+                    Some(_) if !condition.by_patch_merge_key => {
+                        "remove one of them, combine them, or name more keys under `$patchMergeKey` to distinguish them"
+                    }
+                    _ => "remove one of them, or combine them",
                 };
                 Err(at.error(Code::DuplicateMergeKey, message).at(entry.span()).help(help))
             }

@@ -1,5 +1,5 @@
-//! Merge directives of kustomization files, derived from how kustomize treats their lists. No schema document has
-//! them.
+//! Merge rules (list types and list map keys) of kustomization files, derived from how kustomize treats their lists. No
+//! schema document has them.
 
 use std::sync::{Arc, LazyLock};
 
@@ -35,13 +35,14 @@ const KEYED: [(&str, &str); 7] = [
     ("vars", "name"),
 ];
 
-static FILES: LazyLock<Arc<TypeGraph>> =
+static KUSTOMIZATION_TYPES: LazyLock<Arc<TypeGraph>> =
     LazyLock::new(|| Arc::new(model().compile().unwrap_or_else(|_| TypeGraph::empty())));
 
-/// Returns the types of kustomization files. For three-way merges of these files only: kustomize itself has fewer.
+/// Returns the types of kustomization files. For three-way merges of these files only:
+/// kustomize itself merges fewer of these lists.
 #[must_use]
 pub fn kustomization_types() -> Arc<TypeGraph> {
-    Arc::clone(&FILES)
+    Arc::clone(&KUSTOMIZATION_TYPES)
 }
 
 fn model() -> Model {

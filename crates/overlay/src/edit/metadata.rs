@@ -201,7 +201,7 @@ pub(super) fn remove(
 
 const BUILD: &str = "buildMetadata";
 
-/// Adds options to `buildMetadata`, which must be new.
+/// Adds options that `buildMetadata` does not have yet.
 pub(super) fn add_build_options(fields: &mut Map, options: &[String]) -> Result<()> {
     let mut known = strings(fields, BUILD);
     for option in options {

@@ -75,13 +75,13 @@ impl Functions {
     pub fn generate(
         &self,
         config: &Resource,
-        site: FunctionContext<'_>,
+        context: FunctionContext<'_>,
     ) -> Result<WithWarnings<Vec<Resource>>> {
         let named = |error: Diagnostic| error.at(config.node().span().at_start()).resource(config.id());
-        let WithWarnings { value: output, warnings } = self.run(config, &[], site).map_err(named)?;
+        let WithWarnings { value: output, warnings } = self.run(config, &[], context).map_err(named)?;
         let resources = output.unwrap_or_default().items.into_iter().map(|(mut node, _)| {
             let generated = generator_options(&mut node)?;
-            let mut resource = Resource::new(node, site.schema)?;
+            let mut resource = Resource::new(node, context.schema)?;
             resource.generated = Some(generated);
             Ok(resource)
         });
@@ -100,13 +100,13 @@ impl Functions {
         &self,
         config: &Resource,
         resources: &mut ResourceSet,
-        site: FunctionContext<'_>,
+        context: FunctionContext<'_>,
     ) -> Result<Vec<Diagnostic>> {
         let named = |error: Diagnostic| error.at(config.node().span().at_start()).resource(config.id());
         let WithWarnings { value: output, warnings } =
-            self.run(config, resources.as_slice(), site).map_err(named)?;
+            self.run(config, resources.as_slice(), context).map_err(named)?;
         if let Some(output) = output {
-            let (changed, kept) = merge_output(resources, output, site.schema)
+            let (changed, kept) = merge_output(resources, output, context.schema)
                 .map_err(|error| error.note(in_output_of(config)))?;
             resources.replace(changed, &kept);
         }
@@ -117,29 +117,29 @@ impl Functions {
         &self,
         config: &Resource,
         resources: &[Resource],
-        site: FunctionContext<'_>,
+        context: FunctionContext<'_>,
     ) -> Result<WithWarnings<Option<FunctionOutput>>> {
         let nodes: Vec<Node> = resources.iter().map(with_build_annotations).collect();
         let nodes_iter = || nodes.iter();
         let configuration = with_origin_annotations(config);
-        let plugin = self.plugin(config, site.sources)?;
+        let plugin = self.plugin(config, context.sources)?;
         let (mut command, what, input) = match &plugin {
             Plugin::Exec(spec) => {
                 let input = protocol::resource_list(nodes_iter(), &configuration)?;
-                (self.exec(spec, site.root), format!("the function `{}`", spec.path), input)
+                (self.exec(spec, context.root), format!("the function `{}`", spec.path), input)
             }
             Plugin::Container(spec) => {
                 let input = protocol::resource_list(nodes_iter(), &configuration)?;
                 for mount in container::mounts(spec, &self.options) {
-                    mount.source().into_iter().for_each(|source| site.root.record_program_access(source));
+                    mount.source().into_iter().for_each(|source| context.root.record_program_access(source));
                 }
                 let mut command = Command::new(&self.docker);
-                command.args(container::arguments(spec, &self.options, site.root.path())?);
+                command.args(container::arguments(spec, &self.options, context.root.path())?);
                 (command, format!("the function in the container {}", spec.image), input)
             }
             Plugin::Executable(path) => {
-                site.root.record_program_access(path);
-                return Ok(run_plugin(path, config.node(), nodes_iter(), site)?.map(Some));
+                context.root.record_program_access(path);
+                return Ok(run_plugin(path, config.node(), nodes_iter(), context)?.map(Some));
             }
             Plugin::Nothing => {
                 let message = "function has neither a container nor an executable and was not run";
@@ -148,12 +148,12 @@ impl Functions {
                 return Ok(WithWarnings { value: None, warnings: vec![warning] });
             }
         };
-        check_directory(site.root)?;
-        command.current_dir(site.root.path());
+        check_directory(context.root)?;
+        command.current_dir(context.root.path());
         let ended = process::run(&mut command, &what, input.as_bytes(), None)?;
         let mut held = secret_values(nodes_iter());
         add_configuration(&mut held, config.node());
-        Ok(parse_result(ended.mask_secrets(&held), &what, &FunctionInput { config, held }, site.sources)?
+        Ok(parse_result(ended.mask_secrets(&held), &what, &FunctionInput { config, held }, context.sources)?
             .map(Some))
     }
 
@@ -243,12 +243,12 @@ fn run_plugin<'n>(
     path: &Path,
     config: &Node,
     resources: impl Iterator<Item = &'n Node>,
-    site: FunctionContext<'_>,
+    context: FunctionContext<'_>,
 ) -> Result<WithWarnings<FunctionOutput>> {
     /// The maximum length of a string that Linux passes to a program.
     const MAX_VARIABLE: usize = 131_071;
 
-    check_on_disk(site.root)?;
+    check_on_disk(context.root)?;
     let what = format!("the plugin `{}`", path.display());
     let text = to_yaml(config)?;
     let unwritten = |error: std::io::Error| {
@@ -256,9 +256,9 @@ fn run_plugin<'n>(
     };
     let file = TemporaryFile::with_content("kust-plugin-config-", text.as_bytes()).map_err(unwritten)?;
     let mut command = Command::new(path);
-    command.arg(file.path()).args(exec_plugin::arguments(config, site.files)?);
-    command.current_dir(site.root.path());
-    let root = site.root.path().to_string_lossy().into_owned();
+    command.arg(file.path()).args(exec_plugin::arguments(config, context.files)?);
+    command.current_dir(context.root.path());
+    let root = context.root.path().to_string_lossy().into_owned();
     for (name, value) in [("KUSTOMIZE_PLUGIN_CONFIG_STRING", text), ("KUSTOMIZE_PLUGIN_CONFIG_ROOT", root)] {
         if name.len() + 1 + value.len() <= MAX_VARIABLE {
             command.env(name, value);
@@ -273,7 +273,7 @@ fn run_plugin<'n>(
     let output = protocol::parse_output(
         ended.into_stdout(&what)?,
         &format!("<output of {}>", path.display()),
-        site.sources,
+        context.sources,
     )?;
     Ok(WithWarnings { value: output, warnings: messages_warning(&what, &messages).into_iter().collect() })
 }

@@ -13,15 +13,15 @@ use smp_text::path::{FieldPath, PathElement};
 use smp_text::source::Span;
 use smp_text::yaml::{Map, Node, Value};
 
-/// A list entry that is missing from another merge of the same object.
+/// A list entry that has no counterpart: in another merge of the same object, or in the merged list.
 #[derive(Debug)]
-pub(super) struct LostEntry {
+pub(super) struct UnmatchedEntry {
     pub(super) path: FieldPath,
     /// Location of the entry in its source.
     pub(super) span: Span,
 }
 
-impl LostEntry {
+impl UnmatchedEntry {
     /// Returns the path of the list that contains the entry.
     pub(super) fn list(&self) -> &[PathElement] {
         self.path.elements().split_last().map_or(&[], |(_, list)| list)
@@ -31,7 +31,7 @@ impl LostEntry {
 /// Differences between the lists of two merges.
 #[derive(Debug, Default)]
 pub(super) struct Losses {
-    pub(super) lost: Vec<LostEntry>,
+    pub(super) lost: Vec<UnmatchedEntry>,
     /// Locations of the entries that both have.
     pub(super) kept: FxHashSet<Span>,
 }
@@ -46,8 +46,9 @@ impl Losses {
     }
 }
 
-/// Returns the patch's list entries that have no effect: no entry of the merged list has all of their fields.
-pub(super) fn ineffective_entries(patch: &Node, merged: &Node, kind: Cursor<'_>) -> Vec<LostEntry> {
+/// Returns the patch's list entries that have no effect: no entry of the merged list has all
+/// fields of such an entry.
+pub(super) fn ineffective_entries(patch: &Node, merged: &Node, kind: Cursor<'_>) -> Vec<UnmatchedEntry> {
     let mut walk = IneffectiveWalk { path: FieldPath::root(), lost: Vec::new() };
     walk.value(patch, merged, kind);
     walk.lost
@@ -55,7 +56,7 @@ pub(super) fn ineffective_entries(patch: &Node, merged: &Node, kind: Cursor<'_>)
 
 struct IneffectiveWalk {
     path: FieldPath,
-    lost: Vec<LostEntry>,
+    lost: Vec<UnmatchedEntry>,
 }
 
 impl IneffectiveWalk {
@@ -80,12 +81,12 @@ impl IneffectiveWalk {
         for (i, entry) in patch.iter().enumerate() {
             let Some(map) = entry.as_map().filter(|map| !map.contains_key(PATCH)) else { continue };
             let candidates = candidates(map, &by_field, merged.len());
-            let mut saying = candidates.into_iter().filter(|at| contains_scalars_of(&merged[*at], map));
-            let found = (saying.next(), saying.next());
+            let mut matching = candidates.into_iter().filter(|at| contains_scalars_of(&merged[*at], map));
+            let found = (matching.next(), matching.next());
             let name = association.identify(entry).and_then(|name| association.path_element(&name));
             self.path.push(name.unwrap_or(PathElement::Index(i)));
             match found {
-                (None, _) => self.lost.push(LostEntry { path: self.path.clone(), span: entry.span() }),
+                (None, _) => self.lost.push(UnmatchedEntry { path: self.path.clone(), span: entry.span() }),
                 (Some(only), None) => self.value(entry, &merged[only], cursor.element()),
                 // Several entries match, so the one that was patched is unknown.
                 _ => {}
@@ -132,7 +133,7 @@ impl LossWalk {
                     self.value(entry, Some(&actual[at]), cursor.element());
                 }
                 None => {
-                    self.losses.lost.push(LostEntry { path: self.path.clone(), span: entry.span() });
+                    self.losses.lost.push(UnmatchedEntry { path: self.path.clone(), span: entry.span() });
                 }
             }
             self.path.pop();

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::change::ChangedPackage;
-use super::lost::{Losses, LostEntry, ineffective_entries};
+use super::lost::{Losses, UnmatchedEntry, ineffective_entries};
 use super::manifest::{Manifest, gvk_of, manifests};
 use super::other_files::MergedFiles;
 use super::plan::{NewValue, RewritePlan};
@@ -190,7 +190,7 @@ impl TargetedPatch {
         let of_overlay = overlay.lost.iter().filter(|lost| {
             is_refused || lost.span.source == self.source && !server.kept.contains(&lost.span)
         });
-        let mut lost: Vec<&LostEntry> =
+        let mut lost: Vec<&UnmatchedEntry> =
             of_server.chain(of_overlay).filter(|lost| reported.insert(lost.span)).collect();
         let missing = ineffective_entries(&patch, merged, options.kind);
         let known: FxHashSet<&[PathElement]> = lost.iter().map(|lost| lost.list()).collect();
@@ -200,7 +200,7 @@ impl TargetedPatch {
     }
 }
 
-impl LostEntry {
+impl UnmatchedEntry {
     fn warning(&self, is_left: bool) -> Diagnostic {
         let message = if is_left {
             "kustomize confuses entries of this list and does not apply the patch to this one"

@@ -43,7 +43,7 @@ pub struct Resource {
     pub from_helm: bool,
     /// The required fields that strategic merge patches removed. A later patch may have set them again.
     pub(crate) required_removed: Vec<RemovedRequiredField>,
-    /// The groups of scalars that share one value.
+    /// The groups of scalars that share one value: kustomize writes one YAML node at several locations.
     shared: SharedScalars,
     /// The origin, if the build records origins.
     pub origin: Option<Box<Origin>>,
@@ -60,19 +60,13 @@ const IDENTITY: [&[&str]; 4] =
 /// The texts and locations of the identifying fields; `None` for a field that is absent.
 pub(crate) type IdentityLocations = [Option<(SmolStr, Span)>; 4];
 
-/// Adds the location and a suggestion to an error about a missing field, if a similarly named field exists.
-///
-/// Otherwise returns the error, with the start of the manifest as its location, as `Err`.
-fn with_suggestion(
-    error: Diagnostic,
-    map: &Map,
-    field: &str,
-    manifest: Span,
-) -> std::result::Result<Diagnostic, Diagnostic> {
+/// Adds the location and a help to an error about a missing field: the suggestion to rename a similarly named field,
+/// or else the start of the manifest and `help`.
+fn with_suggestion(error: Diagnostic, map: &Map, field: &str, (manifest, help): (Span, &str)) -> Diagnostic {
     let names: Vec<&str> = map.iter().map(|(name, _)| name).collect();
     match nearest_name(field, &names).and_then(|near| map.entry(near)) {
-        Some(entry) => Ok(error.at(entry.key.meta.span).help(format!("did you mean `{field}`?"))),
-        None => Err(error.at(manifest.at_start())),
+        Some(entry) => error.at(entry.key.meta.span).help(format!("did you mean `{field}`?")),
+        None => error.at(manifest.at_start()).help(help),
     }
 }
 
@@ -82,26 +76,38 @@ impl Resource {
     /// # Errors
     /// The manifest is not a map, or has no `kind` or no `metadata.name`.
     pub fn new(node: Node, schema: &Schema) -> Result<Self> {
+        let help = "every manifest needs `apiVersion`, `kind` and `metadata.name`";
+        Self::checked(node, schema, ("resource", help))
+    }
+
+    /// Creates a strategic merge patch, which must be a map with a kind and a name.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn new_patch(node: Node, schema: &Schema) -> Result<Self> {
+        let help =
+            "a strategic merge patch needs `apiVersion`, `kind` and `metadata.name`, also if `target` is set";
+        Self::checked(node, schema, ("patch", help))
+    }
+
+    /// Creates a resource or patch, given the word for it and the help for one without a kind.
+    fn checked(node: Node, schema: &Schema, (noun, kind_help): (&str, &str)) -> Result<Self> {
         let Some(map) = node.as_map() else {
-            let message = format!("a resource must be a map, not {}", node.type_name());
+            let message = format!("a {noun} must be a map, not {}", node.type_name());
             return Err(Diagnostic::error(Code::WrongType, message).at(node.span()));
         };
         let kind = SmolStr::new(text_of(map.get("kind")));
         if kind.is_empty() {
-            let error = Diagnostic::error(Code::MissingField, "this resource has no `kind`");
-            return Err(with_suggestion(error, map, "kind", node.span()).unwrap_or_else(|error| {
-                error.help("every manifest needs `apiVersion`, `kind` and `metadata.name`")
-            }));
+            let error = Diagnostic::error(Code::MissingField, format!("this {noun} has no `kind`"));
+            return Err(with_suggestion(error, map, "kind", (node.span(), kind_help)));
         }
         let mut resource = Self::unchecked(node, schema);
         if resource.id.name.is_empty() && !kind.ends_with("List") {
             let error = Diagnostic::error(Code::MissingField, format!("this {kind} has no `metadata.name`"));
             let (span, no_map) = (resource.node.span(), Map::new());
             let metadata = resource.node.get("metadata").and_then(Node::as_map);
-            let suggested = with_suggestion(error, metadata.unwrap_or(&no_map), "name", span);
-            return Err(suggested.unwrap_or_else(|error| {
-                error.help("set `metadata.name`: merges and references need it, `generateName` is not enough")
-            }));
+            let help = "set `metadata.name`: merges and references need it, `generateName` is not enough";
+            return Err(with_suggestion(error, metadata.unwrap_or(&no_map), "name", (span, help)));
         }
         // kustomize keeps build state in annotations, and some manifests set this one to get a name hash.
         if resource.annotation("internal.config.kubernetes.io/needsHashSuffix") == Some("enabled") {
@@ -249,7 +255,7 @@ impl Resource {
 
     /// Sets `metadata.name` and keeps its quoting style.
     pub fn set_name(&mut self, name: &str) {
-        set_plain(&mut self.node, "name", name);
+        set_metadata_field(&mut self.node, "name", name);
         self.id.name = name.into();
     }
 
@@ -260,7 +266,7 @@ impl Resource {
                 meta.remove("namespace");
             }
         } else {
-            set_plain(&mut self.node, "namespace", namespace);
+            set_metadata_field(&mut self.node, "namespace", namespace);
         }
         self.id.namespace = namespace.into();
     }
@@ -316,7 +322,8 @@ impl Resource {
     }
 }
 
-/// Scalars that share one value.
+/// Scalars that share one value. kustomize adds the same YAML node to all fields of a resource that get a label or an
+/// annotation, so that a later change of one field changes all of them.
 impl Resource {
     /// Reserves `count` consecutive numbers for scalars that will each be added at several locations. Returns
     /// the first number.
@@ -375,7 +382,7 @@ fn id_of(node: &Node, schema: &Schema) -> ResId {
     ResId { gvk, name: meta_field("name"), namespace: meta_field("namespace"), cluster_scoped }
 }
 
-fn set_plain(node: &mut Node, field: &str, text: &str) {
+fn set_metadata_field(node: &mut Node, field: &str, text: &str) {
     let Some(map) = node.as_map_mut() else { return };
     let meta = map.get_or_insert_with("metadata", || Node::map(Map::new()));
     if let Some(meta) = meta.as_map_mut() {

@@ -9,7 +9,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         remedy: "Set the type of each field, and use only keywords that the API server supports.",
     },
     why: "The API server prunes unknown fields and validates objects by this schema, so it must know the type of \
-          each field. Without the CRD, every custom resource of its kind fails.",
+          each field. Without the CRD, custom resources of its kind cannot be applied.",
     documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema",
     example: "\
 apiVersion: apiextensions.k8s.io/v1

@@ -9,8 +9,8 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "Fields of a NetworkPolicy peer or port contradict each other.",
         remedy: "Use either `ipBlock` or selectors in a peer. Use networks inside `cidr` for `except`, and a numeric `port` together with `endPort`.",
     },
-    why: "A peer selects either addresses or Pods. Without the policy, all traffic is allowed, or none if another \
-          policy denies it by default.",
+    why: "A peer selects either addresses or Pods. The policy is rejected. If no other policy selects the Pods, they \
+          accept all traffic; otherwise the traffic that this policy should allow is blocked.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/network-policies/",
     example: "\
 apiVersion: networking.k8s.io/v1

@@ -6,8 +6,8 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "The API version was removed from Kubernetes.",
         remedy: "Migrate to the version in the help, and adapt the fields that changed with it.",
     },
-    why: "A server of that release answers `no matches for kind`, and the deployment fails. `--kubernetes-version` selects \
-          the release to check; the default is the newest known one.",
+    why: "A server of the release that removed the version, or of a later one, answers `no matches for kind`, and the \
+          deployment fails. `--kubernetes-version` selects the release to check; the default is the newest known one.",
     documentation: "https://kubernetes.io/docs/reference/using-api/deprecation-guide/",
     example: "\
 apiVersion: policy/v1beta1

@@ -5,11 +5,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "wrong-type",
         meaning: "A value does not have the type of its field.",
-        remedy: "Quote numbers, booleans and dates that are meant as strings, and remove the quotes from numbers.",
+        remedy: "Quote numbers and booleans that are meant as strings. Remove the quotes from values that are meant as numbers or booleans.",
     },
     shared_code: Some(Code::WrongType),
-    why: "YAML parses unquoted numbers, booleans and dates as such, and the API server does not convert them. For \
-          example, `retries: 3` in a ConfigMap is not a string.",
+    why: "YAML parses unquoted numbers and booleans as such, and the API server does not convert them. For example, \
+          `retries: 3` in a ConfigMap is not a string.",
     documentation: "https://kubernetes.io/docs/concepts/configuration/configmap/#configmap-object",
     example: "\
 apiVersion: v1

@@ -1,8 +1,8 @@
 //! Atomic changes of many files: all or none, even if the program is interrupted.
 //!
 //! The new content is written to a directory `.kubectl-smp-journal` in the changed directory, with hard links
-//! to the old files. When all content is on disk, a list is renamed into the journal. If the program is
-//! interrupted before that, nothing has changed. If it is interrupted after that, the next program that
+//! to the old files. When all content is on disk, the list of changes is put into the journal by a rename. If the
+//! program is interrupted before that, nothing has changed. If it is interrupted after that, the next program that
 //! writes there, or [`recover`], completes the changes or rolls all of them back.
 
 mod change;
@@ -129,12 +129,12 @@ struct NewDirectories(Vec<PathBuf>);
 impl NewDirectories {
     /// Creates a directory and its missing parents.
     fn new(directory: &Path) -> Result<Self> {
-        let mut notes = cleanup::lock_registered();
+        let mut registered = cleanup::lock_registered();
         let above = directory.ancestors().filter(|path| !path.as_os_str().is_empty());
         let missing = above.take_while(|path| fs::symlink_metadata(path).is_err()).map(Path::to_path_buf);
         let created = Self(missing.collect());
-        created.0.iter().for_each(|path| notes.add(path, TemporaryKind::EmptyDirectory));
-        drop(notes);
+        created.0.iter().for_each(|path| registered.add(path, TemporaryKind::EmptyDirectory));
+        drop(registered);
         let done = create_directories(directory);
         done.map_err(|error| {
             let message = format!("cannot create directory {}: {error}", directory.display());
@@ -145,18 +145,18 @@ impl NewDirectories {
 
     /// Keeps the directories.
     fn keep(mut self) {
-        let mut notes = cleanup::lock_registered();
-        self.0.drain(..).for_each(|path| notes.remove(&path));
+        let mut registered = cleanup::lock_registered();
+        self.0.drain(..).for_each(|path| registered.remove(&path));
     }
 }
 
 impl Drop for NewDirectories {
     fn drop(&mut self) {
-        let mut notes = cleanup::lock_registered();
+        let mut registered = cleanup::lock_registered();
         for path in &self.0 {
             // A directory with files of others is kept.
             let _ = fs::remove_dir(path);
-            notes.remove(path);
+            registered.remove(path);
         }
     }
 }
@@ -197,14 +197,14 @@ impl<'r> Journal<'r> {
     /// Creates and locks the journal, unless another program holds it. Only a journal without pending changes
     /// is registered for removal when the program is terminated.
     fn try_open(root: &'r Path, path: &Path) -> io::Result<Option<Self>> {
-        let mut notes = cleanup::lock_registered();
+        let mut registered = cleanup::lock_registered();
         permission::make_private_directory(path)?;
         match lock(&path.join(LOCK), LockMode::Try) {
             Ok(None) => Ok(None),
             Ok(Some(lock)) => {
                 let journal = Self { root, path: path.to_path_buf(), _lock: lock };
                 if !journal.is_pending() {
-                    notes.add(path, TemporaryKind::FileOrDirectory);
+                    registered.add(path, TemporaryKind::FileOrDirectory);
                 }
                 Ok(Some(journal))
             }
@@ -217,7 +217,7 @@ impl<'r> Journal<'r> {
         }
     }
 
-    /// Returns true if changes are pending.
+    /// Returns true if changes are pending or the journal is invalid.
     fn is_pending(&self) -> bool {
         !matches!(JournalState::read(&self.path), Ok(JournalState::Preparing))
     }
@@ -232,8 +232,8 @@ impl<'r> Journal<'r> {
     /// Makes prepared changes. Rolls them back if one of them fails.
     fn commit(self, changes: &Changes) -> Result<()> {
         // From here on, `cleanup::end` waits until everything is done.
-        let mut notes = cleanup::lock_registered();
-        notes.remove(&self.path);
+        let mut registered = cleanup::lock_registered();
+        registered.remove(&self.path);
         let failed =
             |CommitError { path, cause }: CommitError| with_unchanged_note(write_error(&path, &cause));
         let ready = Commit::new(changes, self.root, &self.path).map_err(failed).and_then(|commit| {
@@ -257,8 +257,8 @@ impl<'r> Journal<'r> {
 
     /// Completes or rolls back the interrupted write of another program.
     fn recover(self) -> Result<Recovery> {
-        let mut notes = cleanup::lock_registered();
-        notes.remove(&self.path);
+        let mut registered = cleanup::lock_registered();
+        registered.remove(&self.path);
         let recovery = match JournalState::read(&self.path).map_err(|error| self.invalid_journal(&error))? {
             JournalState::Preparing => Recovery::Discarded,
             JournalState::RollingBack(changes) => {
@@ -309,14 +309,14 @@ impl<'r> Journal<'r> {
         Changes::remove(&self.path).map_err(|error| write_error(&self.path, &error))
     }
 
-    /// Removes the content that another program prepared, but not the lock and files of others.
+    /// Removes prepared content (`N.new`, `N.old`, the list), but not the lock and unrelated files.
     fn clear(&self) -> io::Result<()> {
-        let is_ours = |name: &OsStr| {
+        let is_prepared = |name: &OsStr| {
             let (stem, kind) = (Path::new(name).file_stem(), Path::new(name).extension());
             let is_number = stem.and_then(OsStr::to_str).is_some_and(|stem| stem.parse::<usize>().is_ok());
             (is_number && kind.is_some_and(|kind| kind == "new" || kind == "old")) || name == list::NEW
         };
-        for entry in fs::read_dir(&self.path)?.flatten().filter(|entry| is_ours(&entry.file_name())) {
+        for entry in fs::read_dir(&self.path)?.flatten().filter(|entry| is_prepared(&entry.file_name())) {
             fs::remove_file(entry.path())?;
         }
         Ok(())
@@ -324,7 +324,7 @@ impl<'r> Journal<'r> {
 
     /// Removes the journal if nothing was changed.
     fn discard(self) -> Result<()> {
-        let _notes = cleanup::lock_registered();
+        let _registered = cleanup::lock_registered();
         self.remove()
     }
 
@@ -344,7 +344,7 @@ impl<'r> Journal<'r> {
         });
         removed.map_err(|error| {
             let message = format!("cannot remove {}: {error}", self.path.display());
-            Diagnostic::error(Code::Io, message).help("remove it: the changes are complete")
+            Diagnostic::error(Code::Io, message).help("remove it: it contains no pending changes")
         })
     }
 

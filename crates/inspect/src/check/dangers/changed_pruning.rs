@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "changed-pruning",
         meaning: "A change enables or disables pruning in Flux or Argo CD.",
-        remedy: "Enable pruning only when all objects that must stay are in git.",
+        remedy: "Enable pruning only when all objects that must stay are in git. Disable it only if objects that are removed from git should stay in the cluster.",
     }),
     title: "Pruning changed",
     severity: Severity::Warning,

@@ -11,7 +11,9 @@ pub(super) static RULE: Rule = Rule {
     title: "Immutable field changed",
     severity: Severity::Error,
     why: "The API server rejects the update, so a sync of the whole application fails. Recreating the object deletes what belongs to it, such as running Pods.",
-    suppress: Some("The object is recreated on every deployment, such as a Job with a hook."),
+    suppress: Some(
+        "The object is recreated on every deployment, such as a Job that is a hook of Helm or Argo CD.",
+    ),
     documentation: "https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/",
     bad: change!(
         BEFORE,

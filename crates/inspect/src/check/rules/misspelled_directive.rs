@@ -13,18 +13,20 @@ use smp_text::yaml::nearest_name;
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "misspelled-directive",
-        meaning: "A patch directive is misspelled, or is used where nothing is merged, and becomes a field of the \
+        meaning: "A patch directive is misspelled, or has no effect where it is used, and becomes a field of the \
                   object.",
-        remedy: "Correct the spelling, or write the complete value instead of using a directive.",
+        remedy: "Correct the spelling, or write the complete value instead of using a directive. Set fields to remove to \
+                 `null`.",
     }),
     title: "Patch directive left in the object",
     group: RuleGroup::UnintendedResult,
     severity: Severity::Error,
     default: RuleDefault::Enabled,
     scope: RuleScope::Target,
-    why: "The valid directives of strategic merge patches are `$patch`, `$patchMergeKey`, `$retainKeys`, \
-          `$setElementOrder/FIELD` and `$deleteFromPrimitiveList/FIELD`. Anything else is merged as an ordinary \
-          field: nothing is deleted or replaced, and the API server rejects or drops the unknown field.",
+    why: "In patches of a kustomization, only `$patch` and `$patchMergeKey` work, and only where maps or lists are \
+          merged. Without a kustomization, `$retainKeys`, `$setElementOrder/FIELD` and \
+          `$deleteFromPrimitiveList/FIELD` work as well. Anything else is merged as an ordinary field: nothing is \
+          deleted or replaced, and the API server rejects or drops the unknown field.",
     suppress: Some("A custom resource has a field with this name."),
     documentation: "https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/",
     bad: &[
@@ -63,10 +65,18 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
                 error.resource(resource.id()).field(visit.path())
             };
             found.push(if meant == name && is_from_patch(resource, visit) {
-                finding(format!(
-                    "directive `{name}` is left in the object: this field is replaced, not merged"
-                ))
-                .help("write the complete value, or provide a schema for the kind")
+                if works_in_kustomizations(name) {
+                    finding(format!(
+                        "directive `{name}` is left in the object: the patch replaces the value around it instead of \
+                         merging it"
+                    ))
+                    .help("write the complete value, or provide a schema for the kind")
+                } else {
+                    finding(format!(
+                        "`{name}` has no effect in patches of a kustomization, and becomes a field of the object"
+                    ))
+                    .help("remove it; set fields to remove to `null`")
+                }
             } else if meant == name {
                 finding(format!("`{name}` in a resource has no effect: directives only work in patches"))
                     .help("remove it, or move it to a file under `patches`")
@@ -78,6 +88,11 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
         });
     }
     found
+}
+
+/// Returns true if patches of a kustomization support a directive.
+fn works_in_kustomizations(directive: &str) -> bool {
+    [PATCH, PATCH_MERGE_KEY].contains(&directive)
 }
 
 /// Returns true if a patch wrote a field.

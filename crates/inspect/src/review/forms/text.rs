@@ -39,7 +39,7 @@ pub(super) fn shown_name(id: &ResId) -> String {
     if id.cluster_scoped || id.namespace.is_empty() { name } else { format!("{name} in {}", id.namespace) }
 }
 
-/// Returns the path of a target, and the word for it if it is not on both sides.
+/// Returns the path of a target, and `added` or `removed` if it is only on one side.
 pub(super) fn target_line(target: &TargetReview) -> String {
     let path = target.target.display();
     match (target.failure(), target.presence) {
@@ -65,7 +65,7 @@ pub(super) fn cause(field: &FieldChange, renderer: &MessageRenderer<'_>) -> Opti
     }
 }
 
-/// Returns a review as lines: first the changes of many objects by one line of a file, then the objects of each
+/// Returns a review as lines: first one line for each source line that changes many objects, then the objects of each
 /// target with their other changed fields and the locations that caused them.
 #[must_use]
 pub fn review_to_text(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<String> {
@@ -78,7 +78,7 @@ pub fn review_to_text(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<St
     lines
 }
 
-/// Returns the lines of changes of many objects by one line of a file.
+/// Returns the output line for a source line that changes many objects.
 fn folded_lines(folded: &FoldedChange, review: &Review, renderer: &MessageRenderer<'_>) -> Vec<String> {
     let Some([t, o, f]) = folded.changes.first() else { return Vec::new() };
     let field = &review.targets[*t].objects()[*o].fields[*f];

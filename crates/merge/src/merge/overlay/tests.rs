@@ -217,17 +217,17 @@ fn duplicate_and_ambiguous_entries_are_rejected() {
         (
             "{}",
             "{byName: [{name: a}, {name: b}, {name: a}]}",
-            "DuplicateMergeKey: byName: two entries of the patch match the same entry: [0] and [2]",
+            "DuplicateMergeKey: byName: entries 0 and 2 of this list have the same `name`",
         ),
         (
             "{ports: [{port: 1}]}",
             "{ports: [{port: 1}, {port: 1, protocol: TCP}]}",
-            "DuplicateMergeKey: ports: two entries of the patch match the same entry: [0] and [1]",
+            "DuplicateMergeKey: ports: entries 0 and 1 of this list have the same `port` and `protocol`",
         ),
         (
             "{recommended: [{foo: a}]}",
             "{recommended: [{foo: a}, {$patchMergeKey: [foo], foo: a}]}",
-            "DuplicateMergeKey: recommended: two entries of the patch match the same entry: [0] and [1]",
+            "DuplicateMergeKey: recommended: entries 0 and 1 of this list match the same entry",
         ),
         (
             "{byName: [{name: a}, {name: b}, {name: a}]}",

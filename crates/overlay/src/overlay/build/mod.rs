@@ -107,8 +107,8 @@ struct TargetBuild<'b> {
 }
 
 impl TargetBuild<'_> {
-    /// Adds the result of a kustomization to `so_far`, which is empty for a kustomization, and holds the
-    /// resources of its user for a component. `path` is the entry that refers to it, `None` for the target.
+    /// Adds the result of a kustomization to `so_far`. `so_far` is empty for a base. For a Component, it holds the
+    /// resources of the kustomization that includes it. `path` is the entry that refers to it, `None` for the target.
     fn accumulate(
         &mut self,
         tree: Arc<Tree>,
@@ -116,7 +116,7 @@ impl TargetBuild<'_> {
         so_far: Accumulated,
     ) -> Result<Accumulated> {
         self.visits.add(&tree, Arc::strong_count(&tree) > 1)?;
-        // Trees without other users give their nodes away; shared trees are copied.
+        // Trees that are included once give their nodes away; shared trees are copied.
         let mut tree = Arc::unwrap_or_clone(tree);
         let outside = self.tracker.enter(path.map(|path| path.as_str()), &tree.file_name());
         self.enter(&tree, path);
@@ -169,8 +169,8 @@ impl TargetBuild<'_> {
             // After an error, steps that are independent of it continue, to report further errors. Additions
             // never depend on other entries. Values can be set after failed patches, unless a resource was lost.
             // All other steps would report follow-up errors.
-            let part = step.category();
-            let continues = match part {
+            let category = step.category();
+            let continues = match category {
                 StepCategory::Add => true,
                 StepCategory::Patch => problems.is_empty() || only_patches_failed,
                 StepCategory::SetValues => problems.is_empty() || (only_patches_failed && !lost_resource),
@@ -181,7 +181,7 @@ impl TargetBuild<'_> {
             }
             let before = so_far.resources.len();
             if let Err(problem) = self.execute(step, tree, &mut so_far, &mut writers) {
-                only_patches_failed |= part == StepCategory::Patch && problems.is_empty();
+                only_patches_failed |= category == StepCategory::Patch && problems.is_empty();
                 lost_resource |= so_far.resources.len() < before;
                 problems.add(problem);
             }
@@ -230,33 +230,35 @@ impl TargetBuild<'_> {
             }
             Step::Generators(plugins) => {
                 let generators = self.configurations(plugins, root)?;
-                warnings = plugins::generate(&self.site(root, k), &generators, resources, writers)?;
+                warnings = plugins::generate(&self.step_context(root, k), &generators, resources, writers)?;
             }
             Step::Transformers(plugins) => {
                 let transformers = self.configurations(plugins, root)?;
-                warnings = plugins::transform(&self.site(root, k), &transformers, resources, writers)?;
+                warnings =
+                    plugins::transform(&self.step_context(root, k), &transformers, resources, writers)?;
             }
             Step::Validators(plugins) => {
                 let validators = self.configurations(plugins, root)?;
-                warnings = plugins::validate(&self.site(root, k), &validators, resources, writers)?;
+                warnings = plugins::validate(&self.step_context(root, k), &validators, resources, writers)?;
             }
             Step::Generate(generator) => {
-                warnings = steps::generate(&self.site(root, k), generator, resources, writers)?;
+                warnings = steps::generate(&self.step_context(root, k), generator, resources, writers)?;
             }
             Step::Transform(transformer) => {
-                warnings = steps::transform(&self.site(root, k), transformer, resources, config, writers)?;
+                warnings =
+                    steps::transform(&self.step_context(root, k), transformer, resources, config, writers)?;
             }
             Step::Configurations => {
-                *config = steps::read_configurations(&self.site(root, k), config, writers)?;
+                *config = steps::read_configurations(&self.step_context(root, k), config, writers)?;
             }
-            Step::Crds => *config = steps::read_crds(&self.site(root, k), config, writers)?,
+            Step::Crds => *config = steps::read_crds(&self.step_context(root, k), config, writers)?,
             Step::Vars => steps::record_vars(&k.vars, resources, vars, writers)?,
         }
         self.warnings.extend(warnings);
         Ok(())
     }
 
-    fn site<'s>(&'s self, root: &'s Root, kustomization: &'s Kustomization) -> StepContext<'s> {
+    fn step_context<'s>(&'s self, root: &'s Root, kustomization: &'s Kustomization) -> StepContext<'s> {
         StepContext {
             build: self.context,
             root,
@@ -268,7 +270,7 @@ impl TargetBuild<'_> {
         }
     }
 
-    /// Adds the target of an entry of a kustomization in `root`.
+    /// Adds what an entry of a kustomization in `root` refers to.
     fn resource(
         &mut self,
         item: Item,
@@ -300,9 +302,9 @@ impl TargetBuild<'_> {
     fn directory(&mut self, tree: Arc<Tree>, path: &Spanned<String>) -> Result<Accumulated> {
         // Origins and the namespace of charts depend on the including kustomization, and a schema set below stays
         // in effect. In these cases the result cannot be shared.
-        let depends_on_user = self.tracker.is_active() || tree.sets_schema() || tree.has_charts();
+        let depends_on_parent = self.tracker.is_active() || tree.sets_schema() || tree.has_charts();
         let Some(shared) =
-            self.context.built_directories.filter(|_| !depends_on_user && !self.context.keeps_histories())
+            self.context.built_directories.filter(|_| !depends_on_parent && !self.context.keeps_histories())
         else {
             return self.accumulate(tree, Some(path), Accumulated::default());
         };

@@ -1,8 +1,8 @@
 //! Deeply nested directories: provides a stack of sufficient size, and limits how many directories a build
 //! visits.
 //!
-//! A directory is built recursively within the build of its user. Most overlays have three levels. kustomize
-//! accepts thousands, which need more stack than threads have by default.
+//! A directory is built recursively within the build of the kustomization that includes it. Most overlays have
+//! three levels. kustomize accepts thousands, which need more stack than threads have by default.
 
 use std::{io, panic, thread};
 

@@ -21,41 +21,41 @@ const VALIDATED_BY: &str = "validated-by";
 
 /// Runs generators and adds their resources. Returns the warnings.
 pub(super) fn generate(
-    site: &StepContext<'_>,
+    context: &StepContext<'_>,
     generators: &ResourceSet,
     resources: &mut ResourceSet,
     writers: &mut Writers,
 ) -> Result<Vec<Diagnostic>> {
     let mut warnings = Vec::new();
     for generator in generators {
-        let generated = run_generator(site, generator)?.into_value(&mut warnings);
-        let templates = templates(site, &generated);
-        absorb(site, generated, site.tracker.plugin_origin(generator).as_ref(), resources)?;
+        let generated = run_generator(context, generator)?.into_value(&mut warnings);
+        let templates = templates(context, &generated);
+        absorb(context, generated, context.tracker.plugin_origin(generator).as_ref(), resources)?;
         resources.record(&writer(writers, OutlinePartKind::Generator, generator, &templates));
     }
     Ok(warnings)
 }
 
-fn run_generator(site: &StepContext<'_>, generator: &Resource) -> Result<WithWarnings<Vec<Resource>>> {
+fn run_generator(context: &StepContext<'_>, generator: &Resource) -> Result<WithWarnings<Vec<Resource>>> {
     if !plugin::is_builtin(generator) {
-        return site.build.functions.generate(generator, site.function_context());
+        return context.build.functions.generate(generator, context.function_context());
     }
     if generator.id().gvk.kind == "HelmChartInflationGenerator" {
         let (chart, globals) = plugin::helm_chart(generator)?;
-        return inflate(site, &chart, &globals).map(WithWarnings::from);
+        return inflate(context, &chart, &globals).map(WithWarnings::from);
     }
-    plugin::generate(generator, &site.plugin_context()).map(|generated| generated.map(|one| vec![one]))
+    plugin::generate(generator, &context.plugin_context()).map(|generated| generated.map(|one| vec![one]))
 }
 
 /// Returns the templates of a chart that produced resources, if histories are kept and the resources come from
 /// helm.
-pub(super) fn templates(site: &StepContext<'_>, generated: &[Resource]) -> Vec<Template> {
-    let Some(first) = generated.first().filter(|first| first.from_helm && site.build.keeps_histories())
+pub(super) fn templates(context: &StepContext<'_>, generated: &[Resource]) -> Vec<Template> {
+    let Some(first) = generated.first().filter(|first| first.from_helm && context.build.keeps_histories())
     else {
         return Vec::new();
     };
     let id = first.node().span().source;
-    let text = site.root.reader().sources().get(id).map(|source| Arc::clone(source.text()));
+    let text = context.root.reader().sources().get(id).map(|source| Arc::clone(source.text()));
     let named = text.iter().flat_map(|text| split_templates(text));
     named
         .map(|(range, name)| Template { output: Span::new(id, range.start, range.end), name: name.into() })
@@ -64,13 +64,14 @@ pub(super) fn templates(site: &StepContext<'_>, generated: &[Resource]) -> Vec<T
 
 /// Returns the resources of a helm chart.
 pub(super) fn inflate(
-    site: &StepContext<'_>,
+    context: &StepContext<'_>,
     chart: &Spanned<HelmChart>,
     globals: &HelmGlobals,
 ) -> Result<Vec<Resource>> {
-    let nodes = flatten_lists(site.build.helm.inflate(chart, globals, site.chart_context(chart.span))?)?;
+    let nodes =
+        flatten_lists(context.build.helm.inflate(chart, globals, context.chart_context(chart.span))?)?;
     let resource = |node| {
-        let mut resource = Resource::new(node, site.schema)?;
+        let mut resource = Resource::new(node, context.schema)?;
         resource.from_helm = true;
         Ok(resource)
     };
@@ -79,29 +80,29 @@ pub(super) fn inflate(
 
 /// Adds generated resources. Those without an origin get that of the generator.
 pub(super) fn absorb(
-    site: &StepContext<'_>,
+    context: &StepContext<'_>,
     generated: Vec<Resource>,
     origin: Option<&Origin>,
     resources: &mut ResourceSet,
 ) -> Result<()> {
     for mut resource in generated {
         resource.origin = resource.origin.or_else(|| origin.cloned().map(Box::new));
-        resources.absorb(resource, site.schema)?;
+        resources.absorb(resource, context.schema)?;
     }
     Ok(())
 }
 
 /// Runs transformers on resources and records them as transformations. Returns the warnings.
 pub(super) fn transform(
-    site: &StepContext<'_>,
+    context: &StepContext<'_>,
     transformers: &ResourceSet,
     resources: &mut ResourceSet,
     writers: &mut Writers,
 ) -> Result<Vec<Diagnostic>> {
     let mut warnings = Vec::new();
     for transformer in transformers {
-        warnings.extend(run_transformer(site, transformer, resources)?);
-        OriginTracker::record_transformer(resources, site.tracker.plugin_origin(transformer).as_ref(), 1);
+        warnings.extend(run_transformer(context, transformer, resources)?);
+        OriginTracker::record_transformer(resources, context.tracker.plugin_origin(transformer).as_ref(), 1);
         resources.record(&writer(writers, OutlinePartKind::Transformer, transformer, &[]));
     }
     Ok(warnings)
@@ -138,16 +139,16 @@ fn name(plugin: &Resource) -> SmolStr {
 }
 
 fn run_transformer(
-    site: &StepContext<'_>,
+    context: &StepContext<'_>,
     transformer: &Resource,
     resources: &mut ResourceSet,
 ) -> Result<Vec<Diagnostic>> {
     let warnings = if plugin::is_builtin(transformer) {
-        plugin::transform(transformer, resources, &site.plugin_context())?
+        plugin::transform(transformer, resources, &context.plugin_context())?
     } else {
-        site.build.functions.transform(transformer, resources, site.function_context())?
+        context.build.functions.transform(transformer, resources, context.function_context())?
     };
-    resources.sync(site.schema);
+    resources.sync(context.schema);
     Ok(warnings)
 }
 
@@ -156,7 +157,7 @@ fn run_transformer(
 /// # Errors
 /// As [`transform`]. Also if a validator changes something.
 pub(super) fn validate(
-    site: &StepContext<'_>,
+    context: &StepContext<'_>,
     validators: &ResourceSet,
     resources: &mut ResourceSet,
     writers: &mut Writers,
@@ -165,7 +166,7 @@ pub(super) fn validate(
     let mut warnings = Vec::new();
     for validator in validators {
         writers.add_part(OutlinePartKind::Validator, validator.node().span().at_start(), || name(validator));
-        warnings.extend(run_transformer(site, validator, resources)?);
+        warnings.extend(run_transformer(context, validator, resources)?);
     }
     resources.resources_mut().iter_mut().for_each(remove_validator_label);
     let same = before.len() == resources.len()
@@ -173,7 +174,7 @@ pub(super) fn validate(
     if same {
         return Ok(warnings);
     }
-    let at = site.kustomization.validators.first().map_or(Span::default(), |v| v.span);
+    let at = context.kustomization.validators.first().map_or(Span::default(), |v| v.span);
     Err(Diagnostic::error(Code::InvalidValue, "validator changed resources")
         .at(at)
         .help("validators must not change resources; list it under `transformers` if it should"))

@@ -21,27 +21,28 @@ use smp_text::yaml::{self, Node, ParseOptions, Spanned};
 
 /// Adds the field specs in `configurations` and the default ones.
 pub(super) fn read_configurations(
-    site: &StepContext<'_>,
+    context: &StepContext<'_>,
     config: &TransformerConfig,
     writers: &mut Writers,
 ) -> Result<TransformerConfig> {
     let options = yaml::DecodeOptions::transformer_config();
-    let read = |path| yaml::from_node_with(&document(site.root, path)?, options);
-    writers.add_files(OutlinePartKind::Configuration, &site.kustomization.configurations);
+    let read = |path| yaml::from_node_with(&document(context.root, path)?, options);
+    writers.add_files(OutlinePartKind::Configuration, &context.kustomization.configurations);
     let own: Vec<TransformerConfig> =
-        site.kustomization.configurations.iter().map(read).collect::<Result<_>>()?;
+        context.kustomization.configurations.iter().map(read).collect::<Result<_>>()?;
     config.merge(&TransformerConfig::with_configurations(own)?)
 }
 
 /// Adds the field specs derived from the definitions in `crds`.
 pub(super) fn read_crds(
-    site: &StepContext<'_>,
+    context: &StepContext<'_>,
     config: &TransformerConfig,
     writers: &mut Writers,
 ) -> Result<TransformerConfig> {
-    writers.add_files(OutlinePartKind::Crd, &site.kustomization.crds);
-    site.kustomization.crds.iter().try_fold(config.clone(), |config, path| {
-        let crds = transform::config_from_crds(&document(site.root, path)?).map_err(|d| d.at(path.span))?;
+    writers.add_files(OutlinePartKind::Crd, &context.kustomization.crds);
+    context.kustomization.crds.iter().try_fold(config.clone(), |config, path| {
+        let crds =
+            transform::config_from_crds(&document(context.root, path)?).map_err(|d| d.at(path.span))?;
         config.merge(&crds)
     })
 }
@@ -69,30 +70,31 @@ fn document(root: &Root, path: &Spanned<String>) -> Result<Node> {
 
 /// Runs a generator and adds its resources. Returns the warnings.
 pub(super) fn generate(
-    site: &StepContext<'_>,
+    context: &StepContext<'_>,
     generator: BuiltinGenerator<'_>,
     resources: &mut ResourceSet,
     writers: &mut Writers,
 ) -> Result<Vec<Diagnostic>> {
-    let global = site.kustomization.generator_options.as_ref();
+    let global = context.kustomization.generator_options.as_ref();
     let mut warnings = Vec::new();
     let (kind, generated) = match generator {
         BuiltinGenerator::ConfigMap(args) => {
             let generated =
-                transform::config_map(args, global, &site.data_files(Secrecy::Open), site.schema)?;
+                transform::config_map(args, global, &context.data_files(Secrecy::Open), context.schema)?;
             ("ConfigMapGenerator", vec![generated.into_value(&mut warnings)])
         }
         BuiltinGenerator::Secret(args) => {
-            let generated = transform::secret(args, global, &site.data_files(Secrecy::Secret), site.schema)?;
+            let generated =
+                transform::secret(args, global, &context.data_files(Secrecy::Secret), context.schema)?;
             ("SecretGenerator", vec![generated.into_value(&mut warnings)])
         }
-        BuiltinGenerator::HelmChart(chart) => ("HelmChartInflationGenerator", inflate(site, chart)?),
+        BuiltinGenerator::HelmChart(chart) => ("HelmChartInflationGenerator", inflate(context, chart)?),
     };
     if let BuiltinGenerator::ConfigMap(args) | BuiltinGenerator::Secret(args) = generator {
-        count_repeated(site, args, &generated, resources)?;
+        count_repeated(context, args, &generated, resources)?;
     }
-    let writer = writers.generator(generator, &plugins::templates(site, &generated));
-    plugins::absorb(site, generated, site.tracker.builtin_origin(kind).as_ref(), resources)?;
+    let writer = writers.generator(generator, &plugins::templates(context, &generated));
+    plugins::absorb(context, generated, context.tracker.builtin_origin(kind).as_ref(), resources)?;
     resources.record(&writer);
     Ok(warnings)
 }
@@ -102,7 +104,7 @@ const MIN_COUNTED_BYTES: usize = 1 << 16;
 
 /// Counts data generated from a file that was already used by this generator or one before it.
 fn count_repeated(
-    site: &StepContext<'_>,
+    context: &StepContext<'_>,
     args: &GeneratorArgs,
     generated: &[Resource],
     resources: &mut ResourceSet,
@@ -111,7 +113,7 @@ fn count_repeated(
     if bytes < MIN_COUNTED_BYTES {
         return Ok(());
     }
-    let k = site.kustomization;
+    let k = context.kustomization;
     let all = k.config_map_generator.iter().chain(&k.secret_generator);
     let above = all.take_while(|other| !std::ptr::eq(*other, args)).flat_map(GeneratorArgs::file_paths);
     let own: Vec<_> = args.file_paths().map(|file| file.value).collect();
@@ -121,33 +123,37 @@ fn count_repeated(
     resources.count_copies(bytes, usize::from(is_repeated))
 }
 
-fn inflate(site: &StepContext<'_>, chart: &Spanned<HelmChart>) -> Result<Vec<Resource>> {
+fn inflate(context: &StepContext<'_>, chart: &Spanned<HelmChart>) -> Result<Vec<Resource>> {
     let mut chart = chart.clone();
     if chart.namespace.is_empty() {
         // Charts in bases get the namespace of the kustomization that uses them.
-        chart.namespace = site.namespace.to_string();
+        chart.namespace = context.namespace.to_string();
     }
-    let globals = site.kustomization.helm_globals.clone().unwrap_or_default();
-    plugins::inflate(site, &chart, &globals)
+    let globals = context.kustomization.helm_globals.clone().unwrap_or_default();
+    plugins::inflate(context, &chart, &globals)
 }
 
 /// Runs a transformer, and records it in the resources if `buildMetadata` requests that. Returns the warnings.
 pub(super) fn transform(
-    site: &StepContext<'_>,
+    context: &StepContext<'_>,
     transformer: BuiltinTransformer<'_>,
     resources: &mut ResourceSet,
     config: &TransformerConfig,
     writers: &mut Writers,
 ) -> Result<Vec<Diagnostic>> {
-    if !site.tracker.is_active() {
-        return apply_recorded(site, transformer, resources, config, writers);
+    if !context.tracker.is_active() {
+        return apply_recorded(context, transformer, resources, config, writers);
     }
     let mut warnings = Vec::new();
     // Each entry is a transformer of its own, and is recorded before the next one runs.
     for part in transformer.parts() {
-        warnings.extend(apply_recorded(site, part, resources, config, writers)?);
-        if let Some((kind, times)) = part.kind(site.kustomization) {
-            OriginTracker::record_transformer(resources, site.tracker.builtin_origin(kind).as_ref(), times);
+        warnings.extend(apply_recorded(context, part, resources, config, writers)?);
+        if let Some((kind, times)) = part.kind(context.kustomization) {
+            OriginTracker::record_transformer(
+                resources,
+                context.tracker.builtin_origin(kind).as_ref(),
+                times,
+            );
         }
     }
     Ok(warnings)
@@ -155,39 +161,39 @@ pub(super) fn transform(
 
 /// Runs a transformer. If histories are kept, records the changes of each entry.
 fn apply_recorded(
-    site: &StepContext<'_>,
+    context: &StepContext<'_>,
     transformer: BuiltinTransformer<'_>,
     resources: &mut ResourceSet,
     config: &TransformerConfig,
     writers: &mut Writers,
 ) -> Result<Vec<Diagnostic>> {
-    if !site.build.keeps_histories() {
-        return apply(site, transformer, resources, config, &mut |_, _| {});
+    if !context.build.keeps_histories() {
+        return apply(context, transformer, resources, config, &mut |_, _| {});
     }
     let entries = transformer.entries();
-    apply(site, transformer, resources, config, &mut |resources, i| {
+    apply(context, transformer, resources, config, &mut |resources, i| {
         if let Some(entry) = entries.get(i) {
-            resources.record(&writers.transformer(*entry, site.kustomization));
+            resources.record(&writers.transformer(*entry, context.kustomization));
         }
     })
 }
 
 fn apply(
-    site: &StepContext<'_>,
+    context: &StepContext<'_>,
     transformer: BuiltinTransformer<'_>,
     set: &mut ResourceSet,
     config: &TransformerConfig,
     after: AfterEntry<'_>,
 ) -> Result<Vec<Diagnostic>> {
     use BuiltinTransformer as T;
-    let (k, schema, patches) = (site.kustomization, site.schema, site.patch_context());
+    let (k, schema, patches) = (context.kustomization, context.schema, context.patch_context());
     let mut warnings = Vec::new();
     match transformer {
         T::StrategicMerge(all) => return transform::patches_strategic_merge(set, all, &patches, after),
         T::Patches(all) => return transform::patches_by_entry(set, all, &patches, after),
         T::Json6902(all) => return transform::patches_json6902(set, all, &patches, after),
         T::Replacements(all) => {
-            let load = |entry| transform::load_replacements(entry, site.root, patches.sources);
+            let load = |entry| transform::load_replacements(entry, context.root, patches.sources);
             let loaded: Vec<Vec<Replacement>> = all.chunks(1).map(load).collect::<Result<_>>()?;
             let entries = loaded.iter().map(Vec::as_slice);
             return transform::replacements_by_entry(set, entries, schema, patches.sources, after);

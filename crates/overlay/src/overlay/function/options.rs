@@ -18,7 +18,7 @@ pub struct FunctionOptions {
     pub mounts: Vec<String>,
     /// Additional environment variables: `NAME=VALUE` or, for containers, `NAME` (`--env`).
     pub env: Vec<String>,
-    /// Runs containers as the current user instead of `nobody` (`--as-current-user`).
+    /// Runs containers as the current user instead of the user `nobody` (`--as-current-user`).
     pub as_current_user: bool,
     /// The plugin directory. Default: where kustomize looks for it.
     pub plugin_home: Option<PathBuf>,

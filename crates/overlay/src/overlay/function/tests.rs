@@ -41,7 +41,7 @@ impl Fixture {
         script(&self.root, name, text)
     }
 
-    fn site(&self) -> FunctionContext<'_> {
+    fn context(&self) -> FunctionContext<'_> {
         FunctionContext { root: &self.directory, files: self, sources: &self.sources, schema: &self.schema }
     }
 
@@ -88,10 +88,10 @@ fn nothing_runs_without_its_flag() {
         (FunctionOptions { exec: false, ..all() }, "enable them with --enable-exec"),
     ] {
         let functions = Functions::new(options);
-        let error = functions.transform(&exec, &mut resources, fixture.site()).expect_err(help);
+        let error = functions.transform(&exec, &mut resources, fixture.context()).expect_err(help);
         assert_eq!((error.code(), error.help_text()), (Code::Usage, Some(help)));
         assert_eq!(error.resource_name(), Some("Fn.e.com fn"));
-        let error = functions.generate(&exec, fixture.site()).expect_err(help);
+        let error = functions.generate(&exec, fixture.context()).expect_err(help);
         assert_eq!(error.code(), Code::Usage);
     }
     assert!(!fixture.root.join("ran").exists());
@@ -105,7 +105,7 @@ fn transformers_see_and_change_resources() {
     resources.resources_mut()[0].store_previous_id();
     let config = fixture.config("exec: {path: ./fn.sh, args: [arg], envs: [FOO=foo, BAR=x, NONE, B=1=2]}");
     let functions = Functions::new(FunctionOptions { env: vec!["BAR=cli".into()], ..all() });
-    let warnings = functions.transform(&config, &mut resources, fixture.site()).expect("it runs");
+    let warnings = functions.transform(&config, &mut resources, fixture.context()).expect("it runs");
     assert_eq!(names(&resources), "ConfigMap/a ConfigMap/b Deployment/c");
     let first = &resources.as_slice()[0];
     let want = format!("arg foo {}", fixture.root.display());
@@ -137,7 +137,7 @@ fn transformers_add_rename_and_remove_resources() {
     }
     let functions = Functions::new(all());
     let config = fixture.config("exec: {path: ./fn.sh}");
-    functions.transform(&config, &mut resources, fixture.site()).expect("it runs");
+    functions.transform(&config, &mut resources, fixture.context()).expect("it runs");
     // Resources that keep their id keep their position; the others follow in the order of the output.
     assert_eq!(names(&resources), "ConfigMap/a Secret/new ConfigMap/renamed Deployment/c2");
     let history: Vec<_> =
@@ -146,7 +146,7 @@ fn transformers_add_rename_and_remove_resources() {
 
     fixture.script("none.sh", "exit 0");
     let config = fixture.config("exec: {path: ./none.sh}");
-    functions.transform(&config, &mut resources, fixture.site()).expect("it runs");
+    functions.transform(&config, &mut resources, fixture.context()).expect("it runs");
     assert_eq!(names(&resources), "");
 }
 
@@ -159,7 +159,7 @@ fn resources_that_lose_their_annotations_lose_their_history() {
     resources.resources_mut()[0].vars.push("VAR".into());
     let config = fixture.config("exec: {path: ./fn.sh}");
     let functions = Functions::new(all());
-    functions.transform(&config, &mut resources, fixture.site()).expect("it runs");
+    functions.transform(&config, &mut resources, fixture.context()).expect("it runs");
     assert_eq!(names(&resources), "ConfigMap/a");
     assert!(resources.as_slice()[0].previous.is_empty());
     assert_eq!(resources.as_slice()[0].vars, ["VAR"]);
@@ -182,7 +182,7 @@ fn functions_see_build_annotations_and_can_set_an_origin() {
     first.origin = Some(Box::new(crate::resource::Origin { path: "a.yaml".into(), ..Default::default() }));
     let config = fixture.config("exec: {path: ./fn.sh}");
     let functions = Functions::new(all());
-    functions.transform(&config, &mut resources, fixture.site()).expect("it runs");
+    functions.transform(&config, &mut resources, fixture.context()).expect("it runs");
     let want = "\
       config.kubernetes.io/origin: |
         path: a.yaml
@@ -216,7 +216,7 @@ items:
 X"#,
     );
     let config = fixture.config("exec: {path: ./gen.sh}");
-    let generated = Functions::new(all()).generate(&config, fixture.site()).expect("it runs").value;
+    let generated = Functions::new(all()).generate(&config, fixture.context()).expect("it runs").value;
     assert_eq!(names(&generated), "ConfigMap/a ConfigMap/b");
     assert_eq!(generated[0].generated, Some(Generated { behavior: Behavior::Unspecified, name_hash: true }));
     assert_eq!(generated[1].generated, Some(Generated { behavior: Behavior::Merge, name_hash: false }));
@@ -232,7 +232,7 @@ X"#,
         "echo '{kind: A, metadata: {name: a, annotations: {kustomize.config.k8s.io/needs-hash: x}}}'",
     );
     let config = fixture.config("exec: {path: ./bad.sh}");
-    let error = Functions::new(all()).generate(&config, fixture.site()).expect_err("no boolean");
+    let error = Functions::new(all()).generate(&config, fixture.context()).expect_err("no boolean");
     assert_eq!(error.code(), Code::InvalidValue);
 }
 
@@ -250,7 +250,7 @@ fn failures_and_results_are_reported() {
     let run = |name: &str| {
         let mut resources = fixture.resources(RESOURCES);
         let config = fixture.config(&format!("exec: {{path: ./{name}}}"));
-        let result = functions.transform(&config, &mut resources, fixture.site());
+        let result = functions.transform(&config, &mut resources, fixture.context());
         assert!(result.is_ok() || resources.len() == 3, "an error leaves the resources unchanged");
         result.map(|warnings| (resources, warnings))
     };
@@ -277,7 +277,7 @@ fn bare_name_is_looked_up_in_path() {
     let mut resources = fixture.resources(RESOURCES);
     let config = fixture.config("exec: {path: cat}");
     let functions = Functions::new(all());
-    functions.transform(&config, &mut resources, fixture.site()).expect("it runs");
+    functions.transform(&config, &mut resources, fixture.context()).expect("it runs");
     assert_eq!(resources.len(), 3);
     let before = fixture.resources(RESOURCES);
     assert!(before.iter().zip(&resources).all(|(a, b)| a.node() == b.node()));
@@ -289,9 +289,9 @@ fn function_without_a_program_is_skipped_with_a_warning() {
     let mut resources = fixture.resources(RESOURCES);
     let functions = Functions::new(all());
     let config = fixture.config("deferFailure: true");
-    let warnings = functions.transform(&config, &mut resources, fixture.site()).expect("nothing happens");
+    let warnings = functions.transform(&config, &mut resources, fixture.context()).expect("nothing happens");
     assert_eq!((resources.len(), warnings.len()), (3, 1));
-    let generated = functions.generate(&config, fixture.site()).expect("nothing happens");
+    let generated = functions.generate(&config, fixture.context()).expect("nothing happens");
     assert_eq!((generated.value.len(), generated.warnings.len()), (0, 1));
 }
 
@@ -302,7 +302,7 @@ fn containers_are_run_by_docker() {
     let mut resources = fixture.resources(RESOURCES);
     let functions = Functions { docker, ..Functions::new(FunctionOptions { exec: false, ..all() }) };
     let config = fixture.config("container: {image: 'gcr.io/x:v1', mounts: [{type: bind, src: d, dst: /d}]}");
-    functions.transform(&config, &mut resources, fixture.site()).expect("it runs");
+    functions.transform(&config, &mut resources, fixture.context()).expect("it runs");
     assert_eq!(names(&resources), "ConfigMap/a ConfigMap/b Deployment/c");
     let root = fixture.root.display();
     assert_eq!(
@@ -319,9 +319,9 @@ fn containers_are_run_by_docker() {
 fn functions_do_not_run_in_the_root_directory() {
     let fixture = Fixture::new();
     let top = Directory::on_disk(Path::new("/"));
-    let site = FunctionContext { root: &top, ..fixture.site() };
+    let context = FunctionContext { root: &top, ..fixture.context() };
     let config = fixture.config("exec: {path: cat}");
-    let error = Functions::new(all()).generate(&config, site).expect_err("rejected");
+    let error = Functions::new(all()).generate(&config, context).expect_err("rejected");
     assert_eq!(error.code(), Code::OutsideRoot);
 }
 
@@ -342,7 +342,7 @@ shift; for a in "$@"; do echo "$a"; done > arguments; tee input | sed 's/k: v/k:
     let config = fixture.resources(text).as_slice()[0].clone();
     let functions = Functions::new(FunctionOptions { plugin_home: Some(plugins), exec: false, ..all() });
     let mut resources = fixture.resources(RESOURCES);
-    functions.transform(&config, &mut resources, fixture.site()).expect("it runs");
+    functions.transform(&config, &mut resources, fixture.context()).expect("it runs");
     assert_eq!(names(&resources), "ConfigMap/a ConfigMap/b Deployment/c");
     let changed = resources.as_slice()[0].node().get_path(&["data", "k"]).and_then(Node::as_str);
     assert_eq!(changed, Some("w"));
@@ -353,7 +353,7 @@ shift; for a in "$@"; do echo "$a"; done > arguments; tee input | sed 's/k: v/k:
     assert_eq!(fixture.text("arguments"), "one\ntwo three\nfrom file\n--flag\n");
     assert!(fixture.text("input").starts_with("apiVersion: v1\ndata:\n  k: v\nkind: ConfigMap\n"));
 
-    let generated = functions.generate(&config, fixture.site()).expect("it runs").value;
+    let generated = functions.generate(&config, fixture.context()).expect("it runs").value;
     assert!(generated.is_empty(), "it repeats its empty input");
 }
 
@@ -366,7 +366,7 @@ fn plugins_that_cannot_run_are_errors() {
     let functions = Functions::new(FunctionOptions { plugin_home: Some(plugins), ..all() });
     let error = |text: &str| {
         let config = fixture.resources(text).as_slice()[0].clone();
-        functions.generate(&config, fixture.site()).expect_err(text)
+        functions.generate(&config, fixture.context()).expect_err(text)
     };
     let fn_config = "apiVersion: e.com/v1\nkind: Fn\nmetadata: {name: fn}\n";
     assert_eq!(error(fn_config).code(), Code::NoMatch);

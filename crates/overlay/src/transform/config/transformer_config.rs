@@ -175,7 +175,7 @@ labels: null
         let error = TransformerConfig::with_configurations([conflict]).expect_err("contradicts");
         assert_eq!(error.code(), Code::InvalidValue);
         assert!(error.notes()[0].contains("commonAnnotations"));
-        // A narrower spec may differ, but not if the result is merged into the configuration of a base again.
+        // A narrower spec may differ from the built-in one. Merging the built-in ones into the result is then an error.
         let narrower =
             read("commonAnnotations: [{path: metadata/annotations, kind: Deployment, create: false}]");
         let config = TransformerConfig::with_configurations([narrower]).expect("a narrower spec may differ");

@@ -224,7 +224,7 @@ fn strategic(documents: Vec<Node>, context: &PatchContext<'_>) -> Result<Vec<Res
             .help("begin each operation with `- `"));
     }
     check_field_names(&documents)?;
-    flatten_lists(documents)?.into_iter().map(|node| Resource::new(node, context.schema)).collect()
+    flatten_lists(documents)?.into_iter().map(|node| Resource::new_patch(node, context.schema)).collect()
 }
 
 /// Returns true if a document is an operation without the list around it.

@@ -59,7 +59,9 @@ fn unique(set: &ResourceSet, id: &ResId, at: Span, likely: &Suggestions<'_>) -> 
 
 /// Creates the error for a patch that matches no resource, with a suggestion.
 fn no_match(set: &ResourceSet, id: &ResId, at: Span, likely: &Suggestions<'_>) -> Diagnostic {
-    let error = Diagnostic::error(Code::NoMatch, format!("patch target matches no resource: {id}")).at(at);
+    let error =
+        Diagnostic::error(Code::NoMatch, format!("the patch names a resource that does not exist: {id}"))
+            .at(at);
     let mut same_name = set.by_name(&id.name).filter_map(|i| set.as_slice().get(i));
     let found = same_name.find(|other| other.id().gvk.kind == id.gvk.kind);
     let location = found.map(|other| other.node().span().at_start()).or_else(|| likely.location(set, id));

@@ -101,7 +101,7 @@ fn strategic_merge_patches_apply_to_their_targets() {
         ),
         (
             "[{patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: api}}'}]".into(),
-            "error: patch target matches no resource: Deployment.apps api",
+            "error: the patch names a resource that does not exist: Deployment.apps api",
         ),
         (
             format!("[{{patch: \"{WEB}}}\\n---\\n{WEB}}}\", target: {{name: web}}}}]"),
@@ -109,7 +109,7 @@ fn strategic_merge_patches_apply_to_their_targets() {
         ),
         (
             format!("[{{patch: \"{WEB}, $patch: delete}}\\n---\\n{WEB}}}\"}}]"),
-            "error: patch target matches no resource: Deployment.apps web",
+            "error: the patch names a resource that does not exist: Deployment.apps web",
         ),
     ];
     for (text, want) in table {
@@ -207,7 +207,7 @@ fn malformed_patches_are_rejected() {
             "error: expected a strategic merge patch or a list of operations, found a string",
         ),
         ("[{patch: '{op: add, path: /a, value: 1}'}]", "error: a JSON patch must be a list of operations"),
-        ("[{patch: '{spec: {}}'}]", "error: this resource has no `kind`"),
+        ("[{patch: '{spec: {}}'}]", "error: this patch has no `kind`"),
         ("[{patch: '{kind: A}'}]", "error: this A has no `metadata.name`"),
     ];
     for (text, want) in table {

@@ -99,10 +99,10 @@ impl ReplacementRun<'_> {
         }
         for target in &replacement.targets {
             let applied = self.apply_to_target(&mut value, target);
-            // The text of a replacement may contain a secret, so it is not shown.
-            let labelled = |warning: Diagnostic| {
-                warning.label_with(replacement.location(), "replacement", Excerpt::Hidden)
-            };
+            // A value that is written in the replacement may be a secret, so it is not shown.
+            let excerpt = if replacement.source_value.is_some() { Excerpt::Hidden } else { Excerpt::Shown };
+            let labelled =
+                |warning: Diagnostic| warning.label_with(replacement.location(), "replacement", excerpt);
             warnings.extend(problems.ok_or_add(applied).into_iter().flatten().map(labelled));
         }
     }

@@ -185,7 +185,7 @@ pub fn parse_one(sources: &SourceMap, id: SourceId, options: ParseOptions) -> Re
     if let Some(second) = documents.get(1) {
         return Err(Diagnostic::error(Code::InvalidValue, "expected one document, found several")
             .at(second.span())
-            .help("remove the documents after the first `---`"));
+            .help("remove all documents but one"));
     }
     Ok(documents.pop().unwrap_or_else(Node::null))
 }
