@@ -272,12 +272,7 @@ pub fn patch_package(
         }
         match node {
             Some(node) => {
-                let violations = violations_by(patches, manifest.node, &node, kind);
-                let in_kustomization = is_kustomization(manifest);
-                let violations = violations.filter_map(|warning| {
-                    if in_kustomization { violation_of_kustomization(warning) } else { Some(warning) }
-                });
-                plan.add_warnings(violations.map(named));
+                plan.add_warnings(violations_by(patches, manifest, &node, kind).map(named));
                 plan.change(manifest, NewValue::new(manifest, node, schema));
             }
             None => plan.remove(manifest),
@@ -296,15 +291,22 @@ fn schema_kind(manifest: &Manifest<'_>) -> Gvk {
 /// Returns warnings for schema violations that the patches introduced, located in the patches.
 fn violations_by(
     patches: &[&TargetedPatch],
-    before: &Node,
+    manifest: &Manifest<'_>,
     after: &Node,
     kind: Cursor<'_>,
 ) -> impl Iterator<Item = Diagnostic> {
+    let before = manifest.node;
     let forbidden = new_violations(before, after, kind);
     let is_missing = forbidden.iter().any(|warning| warning.code() == Code::MissingField);
     let nodes: Vec<&Node> = patches.iter().map(|patch| &patch.node).collect();
     let removed = if is_missing { removals(&nodes, [before, after]) } else { FxHashMap::default() };
-    forbidden.into_iter().map(move |warning| locate_at_removal(warning, &removed))
+    let located = forbidden.into_iter().map(move |warning| locate_at_removal(warning, &removed));
+    let in_kustomization = is_kustomization(manifest);
+    located.filter_map(
+        move |warning| {
+            if in_kustomization { violation_of_kustomization(warning) } else { Some(warning) }
+        },
+    )
 }
 
 /// Corrects a warning about a kustomization, whose schema only has the lists that merge by keys or as sets. Returns

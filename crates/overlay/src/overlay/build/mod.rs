@@ -233,9 +233,8 @@ impl TargetBuild<'_> {
                 warnings = plugins::generate(&self.step_context(root, k), &generators, resources, writers)?;
             }
             Step::Transformers(plugins) => {
-                let transformers = self.configurations(plugins, root)?;
-                warnings =
-                    plugins::transform(&self.step_context(root, k), &transformers, resources, writers)?;
+                let plugins = self.configurations(plugins, root)?;
+                warnings = plugins::transform(&self.step_context(root, k), &plugins, resources, writers)?;
             }
             Step::Validators(plugins) => {
                 let validators = self.configurations(plugins, root)?;
