@@ -14,6 +14,7 @@ use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use smp_merge::merge::{Exceptions, MergeRules, PatchRules, Rules};
 use smp_merge::patch::{PatchType, check_strategic_support};
+use smp_overlay::overlay::Kustomization;
 use smp_overlay::package::{
     ChangeKind, ChangedPackage, CustomKinds, Package, PackagePatchOptions, Patches, patch_package,
     recover_target, write_files,
@@ -203,6 +204,7 @@ impl PatchArgs {
     fn options(&self) -> Result<PackagePatchOptions> {
         let rules = self.dialect.map_or(PatchRules::Apiserver.into(), PatchDialect::rules);
         let mut options = PackagePatchOptions { rules, ..PackagePatchOptions::default() };
+        options.is_kustomization_field = Kustomization::has_field;
         options.selection.kind.clone_from(&self.kind);
         options.selection.name.clone_from(&self.name);
         options.selection.labels = self.selector.as_deref().map(LabelSelector::parse).transpose()?;

@@ -187,6 +187,34 @@ fn images_are_found_by_what_the_build_uses() {
 }
 
 #[test]
+fn patches_select_generated_objects_and_reject_ambiguous_names() {
+    let maps = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: other}\n";
+    let directory = temp_dir(&[
+        (
+            "base/kustomization.yaml",
+            "resources: [x.yaml]\nconfigMapGenerator: [{name: gen, literals: [a=b]}]\n",
+        ),
+        ("base/x.yaml", maps),
+        ("over/kustomization.yaml", "resources: [../base]\nnamePrefix: d-\n"),
+    ]);
+    let add =
+        |object: &str| smp(directory.path(), &["edit", "add", "patch", object, "data.a=c", "-k", "over"]);
+    let output = add("cm/x");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("use one of configmap/other/x, configmap/default/x"),
+        "{}",
+        stderr(&output)
+    );
+    for object in ["cm/other/x", "cm/gen"] {
+        assert!(add(object).status.success(), "{object}");
+    }
+    let built = smp(directory.path(), &["build", "over"]);
+    let built = String::from_utf8_lossy(&built.stdout).into_owned();
+    assert_eq!(built.matches("  a: c\n").count(), 2, "{built}");
+}
+
+#[test]
 fn patch_files_are_created_for_objects() {
     let directory = temp_dir(&[
         ("base/kustomization.yaml", "resources: [web.yaml]\nnamePrefix: base-\n"),

@@ -58,7 +58,11 @@ fn sources() -> BTreeMap<PathBuf, String> {
 
 /// Rows of the limits table, each with the file and name of the constant that defines it.
 const LIMITS: &[(&str, &str, &str)] = &[
-    ("nested directories (bases, components, plugins)", "overlay/overlay/load_tree.rs", "MAX_NESTING"),
+    (
+        "nested directories (bases, components, and directories under `generators`, `transformers` and `validators`)",
+        "overlay/overlay/load_tree.rs",
+        "MAX_NESTING",
+    ),
     (
         "directories of a build; a base that two overlays of the build use counts twice",
         "overlay/overlay/build/nesting.rs",

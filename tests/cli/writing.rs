@@ -189,6 +189,19 @@ fn output_directories_are_created() {
 }
 
 #[test]
+fn files_of_the_build_are_not_replaced_by_its_output() {
+    let home = targets();
+    let before = listing(home.path());
+    for args in [
+        &["build", "a", "-o", "a/kustomization.yaml"][..],
+        &["build", "a", "--output-dir", ".", "--layout", "{target}/kustomization.yaml"],
+    ] {
+        assert!(fail(home.path(), args).contains("would be replaced by its output"), "{args:?}");
+        assert_eq!(listing(home.path()), before, "{args:?}");
+    }
+}
+
+#[test]
 fn layouts_choose_the_files_of_a_directory() {
     let home = targets();
     let files = |layout: &str, directory: &str| {

@@ -185,6 +185,11 @@ impl OutputDirectory {
         Ok(())
     }
 
+    /// Returns the paths of all files.
+    pub(super) fn paths(&self) -> Vec<PathBuf> {
+        self.files.iter().map(|file| self.path.join(&file.path)).collect()
+    }
+
     /// Writes all files.
     ///
     /// # Errors
@@ -193,7 +198,7 @@ impl OutputDirectory {
         // An interrupted write may have changed the list of earlier files: complete it first.
         recover_directory_and_parents(&self.path)?;
         let stale = self.stale_files()?;
-        let paths: Vec<_> = self.files.iter().map(|file| self.path.join(&file.path)).collect();
+        let paths = self.paths();
         let texts = self.files.iter().map(|file| file.text(self.format)).collect::<Result<Vec<_>>>()?;
         let mut changes: Vec<_> = paths
             .iter()

@@ -90,7 +90,7 @@ pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
     let build = TargetRun { selection: &selection, builder: &builder, validation: validation.as_ref() };
     let (sink, failed) = sandboxed.run(confinement, || fill(sink, &build, sources))?;
     if failed.is_empty() || (sink.is_printed() && failed.len() < targets.len()) {
-        sink.finish()?;
+        sink.finish(sources)?;
     }
     Ok(exit_status(&failed, targets.len()))
 }

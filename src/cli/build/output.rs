@@ -9,8 +9,11 @@ use super::directory::{OutputDirectory, StaleFiles};
 use super::layout::Layout;
 use crate::cli::Failure;
 use crate::cli::format::{OutputFormat, ResourceWriter};
-use smp_files::{DiskTree, FileTree as _, replace_file};
+use rustc_hash::FxHashSet;
+use smp_files::{DiskTree, FileTree as _, Located, replace_file};
 use smp_overlay::resource::ResourceSet;
+use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::source::SourceMap;
 use smp_text::yaml::did_you_mean;
 
 /// The output flags of a build.
@@ -152,12 +155,37 @@ impl Sink {
     }
 
     /// Writes all pending output.
-    pub(super) fn finish(self) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// The output cannot be written, or would replace a file that the build has read.
+    pub(super) fn finish(self, sources: &SourceMap) -> Result<(), Failure> {
         match self {
             Self::Stdout(joined) => joined.finish().map(drop),
             Self::Buffered(joined) => Ok(io::stdout().write_all(&joined.finish()?)?),
-            Self::File(path, joined) => Ok(replace_file(&path, &joined.finish()?)?),
-            Self::Directory(directory) => Ok(directory.write()?),
+            Self::File(path, joined) => {
+                check_not_read(std::slice::from_ref(&path), sources)?;
+                Ok(replace_file(&path, &joined.finish()?)?)
+            }
+            Self::Directory(directory) => {
+                check_not_read(&directory.paths(), sources)?;
+                Ok(directory.write()?)
+            }
         }
     }
+}
+
+/// Checks that none of the files to write is one that the build has read.
+fn check_not_read(paths: &[PathBuf], sources: &SourceMap) -> Result<(), Diagnostic> {
+    let real = |path: &Path| DiskTree.locate(Path::new(""), path).map(Located::into_path).ok();
+    let existing: Vec<(&PathBuf, PathBuf)> =
+        paths.iter().filter_map(|path| Some((path, real(path)?))).collect();
+    if existing.is_empty() {
+        return Ok(());
+    }
+    let read = sources.top_level_texts().into_iter().filter_map(|id| real(sources.get(id)?.name()));
+    let read: FxHashSet<PathBuf> = read.collect();
+    let Some((path, _)) = existing.into_iter().find(|(_, real)| read.contains(real)) else { return Ok(()) };
+    let message = format!("{} is a file of the build, and would be replaced by its output", path.display());
+    Err(Diagnostic::error(Code::Ambiguous, message)
+        .help("use another directory or file; nothing was written"))
 }

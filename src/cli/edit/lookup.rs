@@ -119,23 +119,37 @@ pub(super) fn object(directory: &Path, text: &str) -> Result<PatchedObject> {
         });
     };
     let before: Vec<&Resource> = built.resources.iter().collect();
-    if let Some(found) = before.iter().find(|resource| wanted.matches(resource.id())) {
-        return Ok(patched(found.id()));
+    let is_wanted = |resource: &&&Resource| resource.ids().any(|id| wanted.matches(id));
+    let found: Vec<&ResId> = before.iter().filter(is_wanted).map(|one| id_for_patches(one)).collect();
+    match found[..] {
+        [] => {}
+        [one] => return Ok(patched(one)),
+        _ => return Err(ambiguous(text, &found)),
     }
     // The name in the output: the build has the same objects in the same order.
     let full = build(directory, &[]);
     let after: Vec<&ResId> = full.iter().flat_map(|built| built.resources.iter().map(Resource::id)).collect();
     let matching: Vec<&ResId> = after.iter().copied().filter(|id| wanted.matches(id)).collect();
     let as_before = |id: &ResId| {
-        let same = |one: &&&Resource| one.id().gvk == id.gvk && id.name.contains(one.id().name.as_str());
-        let mut found = before.iter().filter(same);
-        found.next().filter(|_| found.next().is_none()).map(|one| patched(one.id()))
+        let same = |one: &&ResId| one.gvk == id.gvk && id.name.contains(one.name.as_str());
+        let mut found = before.iter().map(|one| id_for_patches(one)).filter(same);
+        found.next().filter(|_| found.next().is_none()).map(patched)
     };
     if let [one] = matching[..]
         && let Some(found) = as_before(one)
     {
         return Ok(found);
     }
+    Err(unmatched_object(text, &before))
+}
+
+/// Returns the id by which a patch selects a resource. Its current name may end in the hash of its content.
+fn id_for_patches(resource: &Resource) -> &ResId {
+    let has_hash = resource.generated.is_some_and(|generated| generated.name_hash);
+    if has_hash { resource.original_id() } else { resource.id() }
+}
+
+fn unmatched_object(text: &str, before: &[&Resource]) -> Diagnostic {
     let names: Vec<String> =
         before.iter().map(|one| format!("{}/{}", one.id().gvk.kind.to_lowercase(), one.id().name)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -143,7 +157,15 @@ pub(super) fn object(directory: &Path, text: &str) -> Result<PatchedObject> {
         few if few.len() <= 5 => format!("the build has {}", few.join(", ")),
         _ => "`kubectl smp build -o name` lists the objects".into(),
     });
-    Err(Diagnostic::error(Code::NoMatch, format!("no object of the build matches `{text}`")).help(help))
+    Diagnostic::error(Code::NoMatch, format!("no object of the build matches `{text}`")).help(help)
+}
+
+fn ambiguous(text: &str, found: &[&ResId]) -> Diagnostic {
+    let shown = found
+        .iter()
+        .map(|id| format!("{}/{}/{}", id.gvk.kind.to_lowercase(), id.effective_namespace(), id.name));
+    Diagnostic::error(Code::Ambiguous, format!("several objects of the build match `{text}`"))
+        .help(format!("use one of {}", shown.collect::<Vec<_>>().join(", ")))
 }
 
 fn patched(id: &ResId) -> PatchedObject {

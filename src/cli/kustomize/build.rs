@@ -1,14 +1,18 @@
 //! `kustomize build`: every flag of kustomize 5.8.3, by its rules and without warnings.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::args::KustomizeArgs;
 use crate::cli::build::{self, BuildArgs};
+use crate::cli::select::is_stream;
+use crate::cli::target::has_kustomization;
 use crate::cli::{Failure, Outcome, render};
+use smp_files::{DiskTree, FileTree as _};
 use smp_overlay::overlay::Reorder;
-use smp_text::source::{SourceMap, is_kustomization};
+use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::source::{KUSTOMIZATION_FILES, SourceMap, is_kustomization};
 
 /// Build a kustomization.
 #[derive(Debug, Args)]
@@ -52,6 +56,15 @@ pub(super) fn run(args: KustomizeBuildArgs, sources: &SourceMap) -> Outcome {
     }
     if let Some(file) = args.targets.iter().find(|target| is_kustomization(target)) {
         return Err(Failure::Usage(format!("`{}` is a file: name its directory", file.display())));
+    }
+    if args.targets.iter().any(|target| is_stream(target)) {
+        return Err(Failure::Usage("standard input cannot be built: name a directory".into()));
+    }
+    let target = args.targets.first().map_or(Path::new("."), PathBuf::as_path);
+    if DiskTree.is_directory(target) && !has_kustomization(target) {
+        let message = format!("no kustomization file in {}", target.display());
+        let names = KUSTOMIZATION_FILES.join(", ");
+        return Err(Diagnostic::error(Code::Io, message).help(format!("create one of {names}")).into());
     }
     render::suppress_warnings();
     let reorder =

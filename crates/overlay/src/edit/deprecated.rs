@@ -143,9 +143,23 @@ pub(super) fn fix(draft: &mut Draft<'_>) -> Result<()> {
     }
     inline_missing(draft);
     for successor in &BY_KUSTOMIZE {
+        if let Some(i) = position(&draft.fields, successor.old) {
+            let Entry { key, value } = &mut draft.fields.entries_mut()[i];
+            if has_comments(value) {
+                // A rename in place would write the comments of entries that get another form twice.
+                key.meta.span = Span::default();
+            }
+        }
         move_entries(&mut draft.fields, successor);
     }
     Ok(())
+}
+
+fn has_comments(node: &Node) -> bool {
+    let of_map = |map: &Map| map.iter().any(|(_, value)| has_comments(value));
+    node.meta.comments.is_some()
+        || node.as_map().is_some_and(of_map)
+        || node.as_list().is_some_and(|list| list.iter().any(has_comments))
 }
 
 /// Moves the entries of `patchesStrategicMerge` that look like paths, but lead to no file, to `patches` as inline

@@ -235,7 +235,9 @@ fn part(value: &str, variable: &str) -> Result<Option<(String, usize)>> {
     }
     let position = value.split(&pre).position(|part| part == variable).filter(|_| pre == post);
     position.map(|position| Some((pre, position))).ok_or_else(|| {
-        let message = format!("`{variable}` cannot be replaced in `{value}`: it has no delimiter");
+        // The value may be that of a Secret.
+        let message =
+            format!("`{variable}` cannot be replaced in a value that contains it: it has no delimiter");
         Diagnostic::error(Code::Unsupported, message)
             .help("put the same character before and after it, or write the replacement by hand")
     })

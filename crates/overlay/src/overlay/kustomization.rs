@@ -123,7 +123,8 @@ const RENAMED: [(&str, &str); 2] = [("bases", "resources"), ("imageTags", "image
 
 impl Kustomization {
     /// Returns true if kustomization files have a field of this name.
-    pub(crate) fn has_field(name: &str) -> bool {
+    #[must_use]
+    pub fn has_field(name: &str) -> bool {
         let node = Node::map(Map::from_iter([(name, Node::null())]));
         !from_node::<Self>(&node).is_err_and(|error| error.code() == Code::UnknownField)
     }

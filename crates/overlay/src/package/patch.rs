@@ -12,7 +12,6 @@ use super::removals::{locate_at_removal, removals};
 use super::schema_violations::new_violations;
 use super::secret::{cannot_hold_secrets, is_secret};
 use super::selection::{ManifestSelection, NamedTarget, PatchCandidates, is_kustomization};
-use crate::overlay::Kustomization;
 use smp_merge::merge::directive::PATCH_MERGE_KEY;
 use smp_merge::merge::{Exceptions, MergeRules, Merged, PatchRules, Rules, UnmatchedDeletions};
 use smp_merge::patch::{
@@ -51,13 +50,17 @@ pub struct PackagePatchOptions {
     pub type_name: Option<String>,
     /// Handling of strategic merge patches for custom resources under the API server's rules.
     pub custom_kinds: CustomKinds,
+    /// Returns true if kustomizations have a field of this name. Their schema only has the lists that merge by keys or as
+    /// sets.
+    pub is_kustomization_field: fn(&str) -> bool,
 }
 
 impl Default for PackagePatchOptions {
     /// Uses the API server's rules, which reject strategic merge patches of custom resources.
     fn default() -> Self {
         let (selection, custom_kinds) = (ManifestSelection::default(), CustomKinds::default());
-        Self { rules: PatchRules::Apiserver.into(), selection, type_name: None, custom_kinds }
+        let rules = PatchRules::Apiserver.into();
+        Self { rules, selection, type_name: None, custom_kinds, is_kustomization_field: |_| true }
     }
 }
 
@@ -272,7 +275,7 @@ pub fn patch_package(
         }
         match node {
             Some(node) => {
-                plan.add_warnings(violations_by(patches, manifest, &node, kind).map(named));
+                plan.add_warnings(violations_by(patches, manifest, &node, kind, options).map(named));
                 plan.change(manifest, NewValue::new(manifest, node, schema));
             }
             None => plan.remove(manifest),
@@ -294,6 +297,7 @@ fn violations_by(
     manifest: &Manifest<'_>,
     after: &Node,
     kind: Cursor<'_>,
+    options: &PackagePatchOptions,
 ) -> impl Iterator<Item = Diagnostic> {
     let before = manifest.node;
     let forbidden = new_violations(before, after, kind);
@@ -301,21 +305,19 @@ fn violations_by(
     let nodes: Vec<&Node> = patches.iter().map(|patch| &patch.node).collect();
     let removed = if is_missing { removals(&nodes, [before, after]) } else { FxHashMap::default() };
     let located = forbidden.into_iter().map(move |warning| locate_at_removal(warning, &removed));
-    let in_kustomization = is_kustomization(manifest);
-    located.filter_map(
-        move |warning| {
-            if in_kustomization { violation_of_kustomization(warning) } else { Some(warning) }
-        },
-    )
+    let is_known = is_kustomization(manifest).then_some(options.is_kustomization_field);
+    located.filter_map(move |warning| match is_known {
+        Some(is_known) => violation_of_kustomization(warning, is_known),
+        None => Some(warning),
+    })
 }
 
-/// Corrects a warning about a kustomization, whose schema only has the lists that merge by keys or as sets. Returns
-/// `None` for a field that kustomize knows.
-fn violation_of_kustomization(warning: Diagnostic) -> Option<Diagnostic> {
+/// Corrects a warning about a kustomization. Returns `None` for a field that kustomize knows.
+fn violation_of_kustomization(warning: Diagnostic, is_known: fn(&str) -> bool) -> Option<Diagnostic> {
     let Some(name) = warning.field_path().filter(|_| warning.code() == Code::UnknownField) else {
         return Some(warning);
     };
-    if Kustomization::has_field(name) {
+    if is_known(name) {
         return None;
     }
     let unknown = Diagnostic::warning(Code::UnknownField, warning.message()).field(name);

@@ -1,5 +1,7 @@
 //! Masks the values of two versions of a Secret, but shows which ones differ.
 
+use std::collections::BTreeSet;
+
 use smp_merge::patch::LAST_APPLIED;
 use smp_text::yaml::{Map, Node};
 
@@ -9,18 +11,36 @@ const HIDDEN: &str = "***";
 /// Returns the texts that are shown for an old and a new value that differ.
 type ShownChange<'c> = &'c dyn Fn(&Node, &Node) -> [String; 2];
 
+/// The fields of a Secret that hold none of its values. All others may: also misspelled ones.
+const PUBLIC: [&str; 5] = ["apiVersion", "kind", "metadata", "type", "immutable"];
+
 /// Masks the values of both versions of a Secret: `***`, or the texts of `changed` where both versions have a value
-/// and they differ. Values are in `data`, `stringData` and the last-applied annotation.
+/// and they differ. Values are in all fields but [`PUBLIC`] ones, and in the last-applied annotation.
 pub fn mask_secret(mut old: Option<&mut Node>, mut new: Option<&mut Node>, changed: ShownChange<'_>) {
-    for path in [&["data"][..], &["stringData"], &["metadata", "annotations"]] {
-        let a = old.as_deref_mut().and_then(|node| map_at(node, path));
-        let b = new.as_deref_mut().and_then(|node| map_at(node, path));
-        mask_maps(a, b, changed, |key| path[0] != "metadata" || key == LAST_APPLIED);
+    let annotations = ["metadata", "annotations"];
+    let a = old.as_deref_mut().and_then(|node| map_at(node, &annotations));
+    let b = new.as_deref_mut().and_then(|node| map_at(node, &annotations));
+    mask_maps(a, b, changed, |key| key == LAST_APPLIED);
+    let (mut old, mut new) = (old.and_then(Node::as_map_mut), new.and_then(Node::as_map_mut));
+    let fields = keys(old.as_deref()).into_iter().chain(keys(new.as_deref()));
+    let fields: BTreeSet<String> = fields.filter(|name| !PUBLIC.contains(&name.as_str())).collect();
+    for name in fields {
+        let a = old.as_deref_mut().and_then(|map| map.get_mut(&name));
+        let b = new.as_deref_mut().and_then(|map| map.get_mut(&name));
+        if [&a, &b].into_iter().flatten().all(|value| value.as_map().is_some()) {
+            mask_maps(a.and_then(Node::as_map_mut), b.and_then(Node::as_map_mut), changed, |_| true);
+        } else {
+            mask_values(a, b, changed);
+        }
     }
 }
 
 fn map_at<'n>(node: &'n mut Node, path: &[&str]) -> Option<&'n mut Map> {
     path.iter().try_fold(node, |node, key| node.get_mut(key))?.as_map_mut()
+}
+
+fn keys(map: Option<&Map>) -> Vec<String> {
+    map.into_iter().flat_map(Map::iter).map(|(key, _)| key.to_string()).collect()
 }
 
 fn mask_maps(
@@ -29,30 +49,50 @@ fn mask_maps(
     changed: ShownChange<'_>,
     hidden: impl Fn(&str) -> bool,
 ) {
-    let keys =
-        |map: Option<&&mut Map>| map.map_or(Vec::new(), |m| m.iter().map(|(k, _)| k.to_string()).collect());
-    for key in keys(old.as_ref()).into_iter().filter(|key| hidden(key)) {
+    let keys: BTreeSet<String> = keys(old.as_deref()).into_iter().chain(keys(new.as_deref())).collect();
+    for key in keys.into_iter().filter(|key| hidden(key)) {
         let a = old.as_deref_mut().and_then(|map| map.get_mut(&key));
         let b = new.as_deref_mut().and_then(|map| map.get_mut(&key));
-        match (a, b) {
-            (Some(a), Some(b)) if a != b => {
-                let shown = changed(a, b);
-                for (value, text) in [a, b].into_iter().zip(shown) {
-                    *value = Node::string(text).with_span(value.span());
-                }
-            }
-            (a, b) => {
-                for value in [a, b].into_iter().flatten() {
-                    *value = Node::string(HIDDEN).with_span(value.span());
-                }
-            }
+        mask_values(a, b, changed);
+    }
+}
+
+fn mask_values(old: Option<&mut Node>, new: Option<&mut Node>, changed: ShownChange<'_>) {
+    let shown = match (&old, &new) {
+        (Some(old), Some(new)) if old != new => changed(old, new),
+        _ => [HIDDEN, HIDDEN].map(str::to_string),
+    };
+    for (value, text) in [old, new].into_iter().zip(shown) {
+        if let Some(value) = value {
+            *value = Node::string(text).with_span(value.span());
         }
     }
-    let Some(new) = new else { return };
-    for (key, value) in new.iter_mut().filter(|(key, _)| hidden(key)) {
-        let masked = old.as_deref().is_some_and(|map| map.contains_key(key));
-        if !masked {
-            *value = Node::string(HIDDEN).with_span(value.span());
-        }
+}
+
+#[cfg(test)]
+mod tests {
+    use smp_text::yaml::to_json;
+
+    use super::*;
+
+    fn parsed(text: &str) -> Node {
+        Node::from(&serde_json::from_str::<serde_json::Value>(text).expect("JSON"))
+    }
+
+    #[test]
+    fn values_of_misspelled_and_malformed_fields_are_masked() {
+        let mut old = parsed(
+            r#"{"kind": "Secret", "metadata": {"name": "a"}, "type": "Opaque", "data": "one", "Data": {"x": "two"}, "extra": ["three"]}"#,
+        );
+        let mut new = parsed(
+            r#"{"kind": "Secret", "metadata": {"name": "a"}, "data": {"x": "four"}, "stringData": ["five"]}"#,
+        );
+        mask_secret(Some(&mut old), Some(&mut new), &|_, _| ["before", "after"].map(str::to_string));
+        let [old, new] = [&old, &new].map(|node| to_json(node).expect("JSON"));
+        assert_eq!(
+            old,
+            r#"{"kind":"Secret","metadata":{"name":"a"},"type":"Opaque","data":"before","Data":{"x":"***"},"extra":"***"}"#
+        );
+        assert_eq!(new, r#"{"kind":"Secret","metadata":{"name":"a"},"data":"after","stringData":"***"}"#);
     }
 }
