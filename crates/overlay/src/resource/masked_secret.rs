@@ -91,8 +91,8 @@ mod tests {
         let [old, new] = [&old, &new].map(|node| to_json(node).expect("JSON"));
         assert_eq!(
             old,
-            r#"{"kind":"Secret","metadata":{"name":"a"},"type":"Opaque","data":"before","Data":{"x":"***"},"extra":"***"}"#
+            r#"{"Data":{"x":"***"},"data":"before","extra":"***","kind":"Secret","metadata":{"name":"a"},"type":"Opaque"}"#
         );
-        assert_eq!(new, r#"{"kind":"Secret","metadata":{"name":"a"},"data":"after","stringData":"***"}"#);
+        assert_eq!(new, r#"{"data":"after","kind":"Secret","metadata":{"name":"a"},"stringData":"***"}"#);
     }
 }
