@@ -33,7 +33,9 @@ pub(super) fn redact(word: &str) -> String {
 /// Returns true if a text looks like a document by its first line.
 fn is_document(text: &str) -> bool {
     let line = text.trim_start().lines().next().unwrap_or_default();
-    line.starts_with(['{', '[', '#'])
+    // Without a colon, braces are those of a template such as `{name}.yaml`.
+    (line.starts_with('{') && text.contains(':'))
+        || line.starts_with(['[', '#'])
         || line.starts_with("- ")
         || line.contains(": ")
         || line.ends_with(':')

@@ -62,11 +62,12 @@ pub(in crate::cli) fn run(args: &FixArgs, sources: &SourceMap) -> Outcome {
     } else {
         fix::write(&files, cache)?;
     }
-    print_summary(&files, args.dry_run);
+    print_summary(&files, args.dry_run, failed.len());
     Ok(if failed.is_empty() { ExitCode::SUCCESS } else { exit_status(&failed, targets.len()) })
 }
 
-fn print_summary(files: &[FixedFile], is_dry_run: bool) {
+fn print_summary(files: &[FixedFile], is_dry_run: bool, failed: usize) {
+    let built = if failed == 0 { "all targets" } else { "the targets that can be built" };
     let fields: usize = files.iter().map(|file| file.fixes).sum();
     let message = match (fields, is_dry_run) {
         (0, _) => "no deprecated field can be replaced".to_string(),
@@ -74,7 +75,7 @@ fn print_summary(files: &[FixedFile], is_dry_run: bool) {
             format!("{} would be replaced in {}", counted(fields, "field"), counted(files.len(), "file"))
         }
         (_, false) => format!(
-            "{} replaced in {}; the output of all targets is unchanged",
+            "{} replaced in {}; the output of {built} is unchanged",
             counted(fields, "field"),
             counted(files.len(), "file")
         ),

@@ -143,7 +143,7 @@ pub(super) fn object(directory: &Path, text: &str) -> Result<PatchedObject> {
     Err(unmatched_object(text, &before))
 }
 
-/// Returns the id by which a patch selects a resource. Its current name may end in the hash of its content.
+/// Returns the id by which a patch selects a resource. Its current name may end in a hash.
 fn id_for_patches(resource: &Resource) -> &ResId {
     let has_hash = resource.generated.is_some_and(|generated| generated.name_hash);
     if has_hash { resource.original_id() } else { resource.id() }

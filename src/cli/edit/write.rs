@@ -1,5 +1,6 @@
 //! The kustomizations that an edit applies to: all of them are written, or none.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -38,10 +39,15 @@ pub(super) struct EditTargets {
 }
 
 impl EditTargets {
-    /// Returns the directories of the kustomizations.
+    /// Returns the directories of the kustomizations, each once.
     pub(super) fn directories(&self) -> impl Iterator<Item = &Path> {
         let here = self.kustomize.is_empty().then(|| Path::new("."));
-        self.kustomize.iter().map(PathBuf::as_path).chain(here)
+        let mut known = BTreeSet::new();
+        let is_new = move |directory: &&Path| {
+            let real = DiskTree.locate(Path::new(""), directory).map(Located::into_path);
+            known.insert(real.unwrap_or_else(|_| directory.to_path_buf()))
+        };
+        self.kustomize.iter().map(PathBuf::as_path).chain(here).filter(is_new)
     }
 
     /// Applies an edit to all kustomizations.

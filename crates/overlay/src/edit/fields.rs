@@ -25,9 +25,16 @@ pub(super) fn entry_text<'n>(entry: &'n Node, name: &str) -> &'n str {
     entry.as_map().map_or("", |map| text(map, name))
 }
 
+/// The plain words that YAML 1.1, and so kustomize, reads as true in a boolean field.
+const TRUE: [&str; 8] = ["y", "Y", "yes", "Yes", "YES", "on", "On", "ON"];
+
 /// Returns true if a boolean field is true.
 pub(super) fn is_true(map: &Map, name: &str) -> bool {
-    get(map, name).is_some_and(|value| *value == Node::from(true))
+    let is_word = |value: &Node| {
+        value.meta.style == Style::Plain
+            && value.scalar_text().is_some_and(|text| TRUE.contains(&text.as_str()))
+    };
+    get(map, name).is_some_and(|value| *value == Node::from(true) || is_word(value))
 }
 
 /// Returns the entries of a list; none if it is not set.
