@@ -1,9 +1,12 @@
 //! An object before and after a change, as the rules about dangerous changes see it.
 
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashSet;
 use smol_str::{SmolStr, ToSmolStr};
 
 use smp_overlay::resource::ResId;
-use smp_text::yaml::Node;
+use smp_text::yaml::{Map, Node};
 
 /// An object before and after a change.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +53,11 @@ pub(super) struct ChangedContainer<'c> {
 }
 
 impl ChangedContainer<'_> {
+    /// Returns the subject of a message.
+    pub fn title(&self) -> String {
+        if self.name.is_empty() { "the Pods".to_string() } else { format!("the container `{}`", self.name) }
+    }
+
     /// Returns the path of a field.
     pub fn field(&self, fields: &[&str]) -> Vec<SmolStr> {
         self.path.iter().cloned().chain(fields.iter().map(|field| SmolStr::new(*field))).collect()
@@ -93,6 +101,15 @@ impl<'c> ChangedObject<'c> {
     pub(super) fn pods(&self) -> Option<([Option<&'c Node>; 2], &'static [&'static str])> {
         let path = self.pod_path()?;
         Some((self.values(path), path))
+    }
+
+    /// Returns all containers of a Pod or workload, and the Pod itself as one without a name.
+    pub(super) fn containers_and_pod(&self) -> Vec<ChangedContainer<'c>> {
+        let Some(([old, new], path)) = self.pods() else { return Vec::new() };
+        let path = path.iter().map(|step| SmolStr::new_static(step)).collect();
+        let mut all = self.containers();
+        all.push(ChangedContainer { name: SmolStr::default(), path, old, new });
+        all
     }
 
     /// Returns all containers of a Pod or workload, paired by name.
@@ -140,6 +157,22 @@ pub(super) fn text(node: Option<&Node>) -> Option<&str> {
 /// Returns the entries of a list; none if it is absent or no list.
 pub(super) fn entries(node: Option<&Node>) -> &[Node] {
     node.and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Returns the entries of a list that an old list does not have, with their positions.
+pub(super) fn added_entries<'n>(old: Option<&Node>, new: Option<&'n Node>) -> Vec<(usize, &'n Node)> {
+    let key = |entry: &Node| entry.to_json_value().to_string();
+    let known: FxHashSet<String> = entries(old).iter().map(key).collect();
+    entries(new).iter().enumerate().filter(|(_, entry)| !known.contains(&key(entry))).collect()
+}
+
+/// Returns the requirements of a label selector, all of which an object must satisfy.
+pub(super) fn requirements(selector: Option<&Node>) -> BTreeSet<String> {
+    let labels = selector.and_then(|selector| selector.get("matchLabels")).and_then(Node::as_map);
+    let labels = labels.into_iter().flat_map(Map::iter);
+    let labels = labels.map(|(key, value)| format!("{key}={}", value.to_json_value()));
+    let expressions = entries(selector.and_then(|selector| selector.get("matchExpressions"))).iter();
+    labels.chain(expressions.map(|expression| expression.to_json_value().to_string())).collect()
 }
 
 /// Returns true for the boolean `true`.

@@ -58,3 +58,6 @@ fn locations(change: &ObjectChange, path: &[SmolStr]) -> [Option<Span>; 2] {
         .map(|field| field.at)
         .unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 pub(super) use super::image_name::{ImageName, changed_image};
 pub(super) use crate::check::changed_object::{
-    ChangedContainer, ChangedObject, Danger, entries, is_true, text,
+    ChangedObject, Danger, added_entries, entries, is_true, requirements, text,
 };
 pub(super) use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
 pub(super) use smol_str::SmolStr;

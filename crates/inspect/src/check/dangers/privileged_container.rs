@@ -1,16 +1,17 @@
 //! Rule: container with more privileges.
 
 use super::prelude::*;
+use crate::check::changed_object::ChangedContainer;
 
 pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "privileged-container",
-        meaning: "A change gives a container more privileges on its node.",
+        meaning: "A change gives a container more privileges on its node, or lets a namespace allow that.",
         remedy: "Drop the privilege, or grant the single capability that is needed.",
     }),
     title: "Container with more privileges",
     severity: Severity::Error,
-    why: "A privileged container, or one with capabilities such as SYS_ADMIN, can take over its node and all Pods on it.",
+    why: "A privileged container, or one with capabilities such as SYS_ADMIN, can take over its node and all Pods on it. Without `drop: [ALL]` and `allowPrivilegeEscalation: false`, a container has the default capabilities, and its processes can gain more.",
     suppress: Some("The container manages nodes, such as a network plugin."),
     documentation: "https://kubernetes.io/docs/concepts/security/pod-security-standards/",
     bad: change!(
@@ -27,31 +28,67 @@ pub(super) static RULE: Rule = Rule {
 
 const BEFORE: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\", securityContext: {privileged: false}}]\n";
 
+/// The fields of `securityContext` that give privileges.
+const FIELDS: [&[&str]; 3] =
+    [&["privileged"], &["allowPrivilegeEscalation"], &["windowsOptions", "hostProcess"]];
+
+/// The label that selects the Pod Security Standard of a namespace.
+const LEVEL: &str = "pod-security.kubernetes.io/enforce";
+
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
-    let mut found = Vec::new();
-    for container in object.containers() {
-        let context = |side: Option<&'_ Node>, field: &str| {
-            is_true(side.and_then(|side| side.get_path(&["securityContext", field])))
-        };
-        for field in ["privileged", "allowPrivilegeEscalation"] {
-            if context(container.new, field) && !context(container.old, field) {
-                let message = format!("the container `{}` gets `{field}: true`", container.name);
-                found.push(Danger::at(&container.field(&["securityContext", field]), message));
-            }
+    let mut found: Vec<Danger> = lower_level(object).into_iter().collect();
+    for container in object.containers_and_pod() {
+        let sides =
+            [container.old, container.new].map(|side| side.and_then(|side| side.get("securityContext")));
+        for field in FIELDS {
+            let [old, new] = sides.map(|context| text(context.and_then(|context| context.get_path(field))));
+            let name = field.join(".");
+            // Escalation is allowed by default.
+            let is_lost = name == "allowPrivilegeEscalation" && old == Some("false") && new.is_none();
+            let message = match new {
+                Some("true") if old != Some("true") => format!("{} gets `{name}: true`", container.title()),
+                _ if is_lost && container.new.is_some() => {
+                    format!("{} loses `{name}: false`", container.title())
+                }
+                _ => continue,
+            };
+            found.push(Danger::at(&container.field(&[&["securityContext"], field].concat()), message));
         }
-        let path = ["securityContext", "capabilities", "add"];
-        let capabilities = |side: Option<&'_ Node>| -> Vec<String> {
-            let list = entries(side.and_then(|side| side.get_path(&path)));
-            list.iter().filter_map(|entry| text(Some(entry)).map(str::to_string)).collect()
-        };
-        let known = capabilities(container.old);
-        let added: Vec<_> =
-            capabilities(container.new).into_iter().filter(|one| !known.contains(one)).collect();
-        if !added.is_empty() {
-            let message =
-                format!("the container `{}` gets the capabilities {}", container.name, added.join(", "));
-            found.push(Danger::at(&container.field(&path), message));
-        }
+        found.extend(capabilities(&container, sides));
     }
     found
+}
+
+/// Returns the dangers of added capabilities, and of those that are no longer dropped.
+fn capabilities(container: &ChangedContainer<'_>, sides: [Option<&Node>; 2]) -> Vec<Danger> {
+    let danger = |(list, verb): (&str, &str)| {
+        let path = ["capabilities", list];
+        let [old, new] = sides.map(|context| context.and_then(|context| context.get_path(&path)));
+        let is_all = |one: &&Node| text(Some(one)).is_some_and(|name| name.eq_ignore_ascii_case("ALL"));
+        let changed = match list {
+            "add" => added_entries(old, new),
+            _ if entries(new).iter().any(|one| is_all(&one)) => Vec::new(),
+            _ => added_entries(new, old),
+        };
+        let names: Vec<&str> = changed.iter().filter_map(|(_, one)| text(Some(one))).collect();
+        let message = format!("{} {verb} the capabilities {}", container.title(), names.join(", "));
+        let path = container.field(&["securityContext", "capabilities", list]);
+        (!names.is_empty()).then(|| Danger::at(&path, message))
+    };
+    let lists = [("add", "gets"), ("drop", "no longer drops")];
+    lists.into_iter().filter(|_| container.new.is_some()).filter_map(danger).collect()
+}
+
+/// Returns the danger of a namespace that allows more privileges.
+fn lower_level(object: &ChangedObject<'_>) -> Option<Danger> {
+    if !object.is_kind("", &["Namespace"]) || object.new.is_none() {
+        return None;
+    }
+    let path = ["metadata", "labels", LEVEL];
+    let [old, new] = object.texts(&path);
+    let rank =
+        |level: Option<&str>| ["baseline", "restricted"].iter().position(|known| Some(*known) == level);
+    let is_lower = rank(new) < rank(old) || (new == Some("privileged") && old != new);
+    let message = format!("the namespace allows the Pods of the level `{}`", new.unwrap_or("privileged"));
+    is_lower.then(|| Danger::at(&path, message))
 }

@@ -28,11 +28,8 @@ pub(super) static RULE: Rule = Rule {
 const BEFORE: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\", securityContext: {runAsNonRoot: true}}]\n";
 
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
-    let Some((pods, pod)) = object.pods() else { return Vec::new() };
-    let path: Vec<SmolStr> = pod.iter().map(|step| SmolStr::new_static(step)).collect();
-    let whole = ChangedContainer { name: SmolStr::default(), path, old: pods[0], new: pods[1] };
     let mut found = Vec::new();
-    for one in object.containers().into_iter().chain([whole]) {
+    for one in object.containers_and_pod() {
         let Some(new) = one.new else { continue };
         let of = |side: Option<&Node>, field: &str| {
             side.and_then(|side| text(side.get_path(&["securityContext", field]))).map(str::to_string)
@@ -41,11 +38,7 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
         let was_root = of(one.old, "runAsUser").as_deref() == Some("0");
         let loses = of(one.old, "runAsNonRoot").as_deref() == Some("true")
             && of(Some(new), "runAsNonRoot").as_deref() != Some("true");
-        let who = if one.name.is_empty() {
-            "the Pods".to_string()
-        } else {
-            format!("the container `{}`", one.name)
-        };
+        let who = one.title();
         if is_root && !was_root {
             found.push(Danger::at(
                 &one.field(&["securityContext", "runAsUser"]),

@@ -1,0 +1,138 @@
+//! Tables of changes, each with a danger or without.
+
+use super::*;
+use crate::review::Action;
+use smp_merge::schema::Gvk;
+use smp_overlay::resource::ResId;
+use smp_text::yaml::Node;
+
+/// The fields of an object that does not exist.
+const NONE: &str = "";
+
+/// Returns the codes of the dangers if the fields of an object change.
+fn codes(api_version: &str, kind: &str, before: &str, after: &str) -> Vec<&'static str> {
+    let node = |fields: &str| -> Option<Node> {
+        (fields != NONE).then(|| format!("{{{fields}}}").parse().unwrap_or_else(|e| panic!("{fields}: {e}")))
+    };
+    let change = ObjectChange {
+        action: Action::Changed,
+        id: ResId { gvk: Gvk::from_manifest(api_version, kind), ..ResId::default() },
+        former: None,
+        old: node(before),
+        new: node(after),
+        fields: Vec::new(),
+        images: [Vec::new(), Vec::new()],
+        dangers: Vec::new(),
+    };
+    let mut codes: Vec<_> = dangers_of(&change).iter().map(|danger| danger.finding.code().name()).collect();
+    codes.dedup();
+    codes
+}
+
+/// Checks that each change has the danger, or none.
+fn check(code: &str, api_version: &str, kind: &str, table: &[(&str, &str, bool)]) {
+    for (before, after, is_danger) in table {
+        let want: &[&str] = if *is_danger { &[code] } else { &[] };
+        assert_eq!(codes(api_version, kind, before, after), want, "{kind}: {before} -> {after}");
+    }
+}
+
+/// Checks changes of a single container.
+fn check_container(code: &str, table: &[(&str, &str, bool)]) {
+    let pod = |fields: &&str| format!("spec: {{containers: [{{name: a, {fields}}}]}}");
+    for (before, after, is_danger) in table {
+        check(code, "v1", "Pod", &[(&pod(before), &pod(after), *is_danger)]);
+    }
+}
+
+#[test]
+fn wider_peers_of_network_policies() {
+    let policy = |from: &str| format!("spec: {{podSelector: {{}}, ingress: [{from}]}}");
+    let app = "{podSelector: {matchLabels: {app: x}}}";
+    let table = [
+        (format!("{{from: [{app}]}}"), format!("{{from: [{app}, {{ipBlock: {{cidr: 0.0.0.0/0}}}}]}}"), true),
+        (format!("{{from: [{app}]}}"), format!("{{from: [{app}, {{namespaceSelector: {{}}}}]}}"), true),
+        (format!("{{from: [{app}]}}"), "{from: [{podSelector: {}}]}".into(), true),
+        (format!("{{from: [{app}]}}"), "{from: [{ipBlock: {cidr: 0.0.0.0/0}}]}".into(), true),
+        (format!("{{from: [{app}]}}"), "{}".into(), true),
+        (format!("{{from: [{app}], ports: [{{port: 80}}]}}"), format!("{{from: [{app}]}}"), true),
+        (
+            format!("{{from: [{app}], ports: [{{port: 80}}]}}"),
+            format!("{{from: [{app}], ports: [{{port: 80}}, {{port: 81}}]}}"),
+            true,
+        ),
+        ("{from: [{podSelector: {}}]}".into(), format!("{{from: [{app}]}}"), false),
+        (
+            "{from: [{namespaceSelector: {}}]}".into(),
+            format!("{{from: [{app}, {{podSelector: {{}}}}]}}"),
+            false,
+        ),
+        (
+            format!("{{from: [{app}, {{namespaceSelector: {{}}}}]}}"),
+            format!("{{from: [{app}]}}, {{from: [{{namespaceSelector: {{}}}}]}}"),
+            false,
+        ),
+        (
+            "{from: [{ipBlock: {cidr: 10.0.0.0/8}}]}".into(),
+            "{from: [{ipBlock: {cidr: 10.1.0.0/16}}, {ipBlock: {cidr: 10.2.0.0/16}}]}".into(),
+            false,
+        ),
+        (
+            "{from: [{ipBlock: {cidr: 10.1.0.0/16}}]}".into(),
+            "{from: [{ipBlock: {cidr: 10.0.0.0/8}}]}".into(),
+            true,
+        ),
+    ];
+    for (before, after, is_danger) in &table {
+        let change = (policy(before), policy(after));
+        let table = [(change.0.as_str(), change.1.as_str(), *is_danger)];
+        check("wider-network-policy", "networking.k8s.io/v1", "NetworkPolicy", &table);
+    }
+}
+
+#[test]
+fn network_policies_for_fewer_pods() {
+    let table = [
+        ("spec: {podSelector: {}}", "spec: {podSelector: {matchLabels: {app: x}}}", true),
+        ("spec: {podSelector: {matchLabels: {app: x}}}", "spec: {podSelector: {}}", false),
+        ("spec: {policyTypes: [Ingress, Egress]}", "spec: {policyTypes: [Ingress]}", true),
+        ("spec: {policyTypes: [Ingress]}", "spec: {policyTypes: [Ingress, Egress], egress: [{}]}", false),
+    ];
+    check("wider-network-policy", "networking.k8s.io/v1", "NetworkPolicy", &table);
+}
+
+#[test]
+fn privileges_of_containers() {
+    let context = |fields: &str| format!("securityContext: {{{fields}}}");
+    let table = [
+        ("capabilities: {drop: [ALL]}", "", true),
+        ("capabilities: {drop: [NET_RAW, CHOWN]}", "capabilities: {drop: [CHOWN]}", true),
+        ("capabilities: {drop: [CHOWN]}", "capabilities: {drop: [ALL]}", false),
+        ("", "capabilities: {drop: [ALL]}", false),
+        ("allowPrivilegeEscalation: false", "", true),
+        ("allowPrivilegeEscalation: false", "allowPrivilegeEscalation: true", true),
+        ("", "allowPrivilegeEscalation: false", false),
+        ("", "windowsOptions: {hostProcess: true}", true),
+    ];
+    for (before, after, is_danger) in table {
+        check_container("privileged-container", &[(&context(before), &context(after), is_danger)]);
+    }
+    let windows = "spec: {containers: [{name: a}], securityContext: {windowsOptions: {hostProcess: true}}}";
+    check("privileged-container", "v1", "Pod", &[("spec: {containers: [{name: a}]}", windows, true)]);
+}
+
+#[test]
+fn pod_security_levels_of_namespaces() {
+    let level =
+        |level: &str| format!("metadata: {{labels: {{pod-security.kubernetes.io/enforce: {level}}}}}");
+    let [privileged, baseline, restricted] = ["privileged", "baseline", "restricted"].map(level);
+    let table = [
+        ("metadata: {labels: {}}", privileged.as_str(), true),
+        (&restricted, &privileged, true),
+        (&restricted, &baseline, true),
+        (&restricted, "metadata: {labels: {}}", true),
+        (&privileged, &restricted, false),
+        (NONE, &restricted, false),
+    ];
+    check("privileged-container", "v1", "Namespace", &table);
+}
