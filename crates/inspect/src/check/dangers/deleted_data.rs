@@ -5,12 +5,12 @@ use super::prelude::*;
 pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "deleted-data",
-        meaning: "A change deletes an object whose deletion removes data or other objects.",
+        meaning: "A change deletes an object whose deletion removes data or other objects, or a version of a CustomResourceDefinition.",
         remedy: "Keep the object, or back up its data first. To rename it, create the new one, move the data, then delete the old one.",
     }),
     title: "Deletion of an object that holds data",
     severity: Severity::Error,
-    why: "Deleting a Namespace deletes all objects in it, and deleting a CustomResourceDefinition all its custom resources. Deleting a PersistentVolumeClaim deletes its volume if the reclaim policy is `Delete`. A StatefulSet keeps its claims unless `persistentVolumeClaimRetentionPolicy.whenDeleted` is `Delete`, but a StatefulSet with another name does not use them. A new name or namespace also deletes the object, and creates another one without its data.",
+    why: "Deleting a Namespace deletes all objects in it, and deleting a CustomResourceDefinition all its custom resources. Deleting a PersistentVolumeClaim deletes its volume if the reclaim policy is `Delete`. A StatefulSet keeps its claims unless `persistentVolumeClaimRetentionPolicy.whenDeleted` is `Delete`, but a StatefulSet with another name does not use them. Custom resources cannot be read in a version that is no longer served. A new name or namespace also deletes the object, and creates another one without its data.",
     suppress: Some("The data is no longer needed."),
     documentation: "https://kubernetes.io/docs/concepts/storage/persistent-volumes/#reclaiming",
     bad: change!(
@@ -37,7 +37,7 @@ const KINDS: [(&str, &[&str]); 3] = [
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let has_data = KINDS.iter().any(|(group, kinds)| object.is_kind(group, kinds));
     if !has_data || !object.is_gone() {
-        return Vec::new();
+        return removed_versions(object);
     }
     let kind = object.id.gvk.kind.as_str();
     let message = match object.new {
@@ -45,6 +45,24 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
         Some(_) => format!("the {kind} is deleted and created anew under another name, without its data"),
     };
     vec![Danger::at(&["metadata", "name"], message)]
+}
+
+/// Returns the dangers of versions of a CustomResourceDefinition that are no longer served.
+fn removed_versions(object: &ChangedObject<'_>) -> Vec<Danger> {
+    if !object.is_kind("apiextensions.k8s.io", &["CustomResourceDefinition"]) || object.new.is_none() {
+        return Vec::new();
+    }
+    let served = |version: &&Node| is_true(version.get("served"));
+    let versions = object.values(&["spec", "versions"]).map(entries);
+    let left: Vec<_> = versions[1].iter().filter(served).map(|version| text(version.get("name"))).collect();
+    let gone = versions[0].iter().filter(served).filter_map(|version| text(version.get("name")));
+    let danger = |name: &str| {
+        let position = |side: &[Node]| side.iter().position(|one| text(one.get("name")) == Some(name));
+        let position = position(versions[1]).or_else(|| position(versions[0])).unwrap_or_default();
+        let message = format!("the version `{name}` is no longer served");
+        Danger::at(&["spec", "versions", &position.to_string()], message)
+    };
+    gone.filter(|name| !left.contains(&Some(*name))).map(danger).collect()
 }
 
 /// Returns the consequence of a deletion, as the end of a sentence.

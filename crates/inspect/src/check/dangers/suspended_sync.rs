@@ -31,7 +31,7 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     if group.ends_with("toolkit.fluxcd.io") {
         let path = ["spec", "suspend"];
         let [old, new] = object.values(&path);
-        if is_true(new) && !is_true(old) && object.old.is_some() {
+        if is_true(new) && !is_true(old) {
             found.push(Danger::at(&path, "Flux suspends the reconciliation of the object"));
         }
     }

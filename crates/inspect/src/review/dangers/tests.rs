@@ -136,3 +136,53 @@ fn pod_security_levels_of_namespaces() {
     ];
     check("privileged-container", "v1", "Namespace", &table);
 }
+
+#[test]
+fn versions_of_custom_resources() {
+    let versions = |all: &str| format!("spec: {{versions: [{all}]}}");
+    let both = versions("{name: v1, served: true, storage: true}, {name: v1beta1, served: true}");
+    let one = versions("{name: v1, served: true, storage: true}");
+    let unserved = versions("{name: v1, served: true, storage: true}, {name: v1beta1, served: false}");
+    let table = [
+        (both.as_str(), one.as_str(), true),
+        (&both, &unserved, true),
+        (&unserved, &one, false),
+        (&one, &both, false),
+    ];
+    check("deleted-data", "apiextensions.k8s.io/v1", "CustomResourceDefinition", &table);
+}
+
+#[test]
+fn deleted_objects_with_pruning() {
+    let flux = [
+        ("spec: {prune: true}", NONE, true),
+        ("spec: {prune: false}", NONE, false),
+        ("spec: {prune: true, suspend: true}", NONE, false),
+        ("spec: {prune: true, deletionPolicy: Orphan}", NONE, false),
+    ];
+    check("changed-pruning", "kustomize.toolkit.fluxcd.io/v1", "Kustomization", &flux);
+    let argo = [
+        ("spec: {syncPolicy: {automated: {prune: true}}}", NONE, true),
+        ("metadata: {finalizers: [resources-finalizer.argocd.argoproj.io]}", NONE, true),
+        ("spec: {project: a}", NONE, false),
+    ];
+    check("changed-pruning", "argoproj.io/v1alpha1", "Application", &argo);
+    let annotated = |text: &str| format!("metadata: {{annotations: {{{text}}}}}");
+    let (argo, flux) = (
+        annotated("argocd.argoproj.io/sync-options: 'Validate=false, Prune=false'"),
+        annotated("kustomize.toolkit.fluxcd.io/prune: disabled"),
+    );
+    let table = [
+        ("metadata: {}", argo.as_str(), true),
+        ("metadata: {}", &flux, true),
+        (&flux, "metadata: {}", true),
+        (NONE, &flux, false),
+    ];
+    check("changed-pruning", "v1", "ConfigMap", &table);
+}
+
+#[test]
+fn suspended_from_the_start() {
+    let table = [(NONE, "spec: {suspend: true}", true), (NONE, "spec: {suspend: false}", false)];
+    check("suspended-sync", "helm.toolkit.fluxcd.io/v2", "HelmRelease", &table);
+}
