@@ -1,11 +1,13 @@
 //! Rule: host added.
 
+use rustc_hash::FxHashSet;
+
 use super::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "exposed-host",
-        meaning: "A change adds a host to an Ingress, Gateway or route.",
+        meaning: "A change adds a host to an Ingress, Gateway or route, or adds one that serves a host.",
         remedy: "Check that the host is meant to be public, and that its certificate covers it.",
     }),
     title: "Host added",
@@ -28,14 +30,23 @@ pub(super) static RULE: Rule = Rule {
 const BEFORE: &str = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec:\n  rules:\n  - host: a.example.com\n    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}\n";
 
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
-    let is_route = object.is_kind("networking.k8s.io", &["Ingress"])
-        || object.is_kind("gateway.networking.k8s.io", &["Gateway", "HTTPRoute", "GRPCRoute", "TLSRoute"]);
-    if !is_route || object.new.is_none() || object.old.is_none() {
+    let is_route = object.is_kind("gateway.networking.k8s.io", &["HTTPRoute", "GRPCRoute", "TLSRoute"]);
+    let is_listener = object.is_kind("networking.k8s.io", &["Ingress"])
+        || object.is_kind("gateway.networking.k8s.io", &["Gateway"]);
+    if !is_route && !is_listener {
         return Vec::new();
     }
-    let known: Vec<String> = hosts(object.old).into_iter().map(|(_, host)| host).collect();
-    let added = hosts(object.new).into_iter().filter(|(_, host)| !known.contains(host));
-    added.map(|(path, host)| Danger::at(&path, format!("the host `{host}` is served"))).collect()
+    let mut known: FxHashSet<String> = hosts(object.old).into_iter().map(|(_, host)| host).collect();
+    let mut new = hosts(object.new);
+    if is_route && new.is_empty() && object.new.is_some() {
+        new.push((["spec", "hostnames"].map(str::to_string).to_vec(), "*".to_string()));
+    }
+    if is_route && known.is_empty() {
+        // The listeners limit the hosts of a route without hosts.
+        known.insert("*".to_string());
+    }
+    new.retain(|(_, host)| !known.contains(host));
+    new.into_iter().map(|(path, host)| Danger::at(&path, format!("the host `{host}` is served"))).collect()
 }
 
 /// Returns the hosts of a route or gateway, with their paths. An absent host matches all.

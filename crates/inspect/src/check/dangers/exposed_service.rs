@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     }),
     title: "Service exposed",
     severity: Severity::Error,
-    why: "A Service of type LoadBalancer or NodePort may be reachable from the internet.",
+    why: "A Service of type LoadBalancer or NodePort, or with external IP addresses, may be reachable from the internet.",
     suppress: Some("The Service is meant to be public."),
     documentation: "https://kubernetes.io/docs/concepts/services-networking/service/#publishing-services-service-types",
     bad: change!(
@@ -26,14 +26,19 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
-    let path = ["spec", "type"];
-    let [old, new] = object.texts(&path);
-    let is_open = |kind: Option<&str>| matches!(kind, Some("LoadBalancer" | "NodePort"));
-    if !object.is_kind("", &["Service"]) || !is_open(new) || old == new {
+    if !object.is_kind("", &["Service"]) {
         return Vec::new();
     }
-    vec![Danger::at(
-        &path,
-        format!("the Service becomes reachable from outside: {}", new.unwrap_or_default()),
-    )]
+    let path = ["spec", "type"];
+    let [old, new] = object.texts(&path);
+    let open = new.filter(|kind| matches!(*kind, "LoadBalancer" | "NodePort") && old != new);
+    let open = open.map(|kind| (path.map(str::to_string).to_vec(), kind));
+    let [old, new] = object.values(&["spec", "externalIPs"]);
+    let addresses = added_entries(old, new).into_iter().map(|(i, address)| {
+        (["spec", "externalIPs", &i.to_string()].map(str::to_string).to_vec(), shown(address))
+    });
+    let danger = |(path, what): (Vec<String>, &str)| {
+        Danger::at(&path, format!("the Service becomes reachable from outside: {what}"))
+    };
+    open.into_iter().chain(addresses).map(danger).collect()
 }

@@ -1,5 +1,7 @@
 //! Rule: TLS removed.
 
+use rustc_hash::FxHashSet;
+
 use super::prelude::*;
 
 pub(super) static RULE: Rule = Rule {
@@ -28,18 +30,16 @@ pub(super) static RULE: Rule = Rule {
 const BEFORE: &str = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec:\n  tls: [{hosts: [a.example.com], secretName: web}]\n  rules:\n  - host: a.example.com\n    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}\n";
 
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
-    let path = ["spec", "tls"];
-    let [old, new] = object.values(&path);
     if object.new.is_none() {
         return Vec::new();
     }
-    if object.is_kind("networking.k8s.io", &["Ingress"]) && entries(new).len() < entries(old).len() {
-        return vec![Danger::at(&path, "the Ingress serves hosts without TLS")];
+    if object.is_kind("networking.k8s.io", &["Ingress"]) {
+        return plain_hosts(object).into_iter().collect();
     }
-    let listeners = object.values(&["spec", "listeners"]);
     if !object.is_kind("gateway.networking.k8s.io", &["Gateway"]) {
         return Vec::new();
     }
+    let listeners = object.values(&["spec", "listeners"]);
     let protocol = |node: &Node| text(node.get("protocol")).map(str::to_string);
     let is_downgraded = |(_, new): &(usize, &Node)| {
         let old = entries(listeners[0]).iter().find(|old| old.get("name") == new.get("name"));
@@ -49,4 +49,39 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
         Danger::at(&["spec", "listeners", &i.to_string(), "protocol"], "the listener no longer uses TLS")
     };
     entries(listeners[1]).iter().enumerate().filter(is_downgraded).map(danger).collect()
+}
+
+/// Returns the danger of hosts of an Ingress that had TLS and are still served.
+fn plain_hosts(object: &ChangedObject<'_>) -> Option<Danger> {
+    let path = ["spec", "tls"];
+    let [old, new] = object.values(&path).map(secured_hosts);
+    let rules = entries(object.new?.get_path(&["spec", "rules"]));
+    let served = rules.iter().map(|rule| text(rule.get("host")).unwrap_or(ANY_HOST));
+    let default = rules.is_empty().then_some(ANY_HOST);
+    let mut plain: Vec<&str> = served.chain(default).collect();
+    plain.retain(|host| is_secured(&old, host) && !is_secured(&new, host));
+    plain.dedup();
+    let message = format!("the Ingress serves hosts without TLS: {}", plain.join(", "));
+    (!plain.is_empty()).then(|| Danger::at(&path, message))
+}
+
+/// The text for all hosts.
+const ANY_HOST: &str = "*";
+
+/// Returns the hosts with TLS. An entry without hosts is for all.
+fn secured_hosts(tls: Option<&Node>) -> FxHashSet<&str> {
+    let hosts = entries(tls).iter().flat_map(|entry| {
+        let hosts = entries(entry.get("hosts"));
+        let any = hosts.is_empty().then_some(ANY_HOST);
+        hosts.iter().filter_map(|host| text(Some(host))).chain(any)
+    });
+    hosts.collect()
+}
+
+fn is_secured(secured: &FxHashSet<&str>, host: &str) -> bool {
+    let wildcard = host.split_once('.').map(|(_, domain)| format!("*.{domain}"));
+    secured.contains(ANY_HOST)
+        || secured.contains(host)
+        || wildcard.is_some_and(|wildcard| secured.contains(wildcard.as_str()))
+        || (host == ANY_HOST && !secured.is_empty())
 }

@@ -5,7 +5,7 @@ use super::prelude::*;
 pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "service-selector",
-        meaning: "A change makes a Service select other Pods.",
+        meaning: "A change makes a Service select other Pods, or none.",
         remedy: "Check that running Pods have the new labels before the Service selects them.",
     }),
     title: "Service selects other Pods",
@@ -27,7 +27,10 @@ pub(super) static RULE: Rule = Rule {
 
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let path = ["spec", "selector"];
-    let [Some(old), Some(new)] = object.values(&path) else { return Vec::new() };
-    let is_changed = object.is_kind("", &["Service"]) && old != new;
-    is_changed.then(|| Danger::at(&path, "the Service selects other Pods")).into_iter().collect()
+    let [Some(old), new] = object.values(&path) else { return Vec::new() };
+    if !object.is_kind("", &["Service"]) || object.new.is_none() || Some(old) == new {
+        return Vec::new();
+    }
+    let pods = if new.is_some() { "other Pods" } else { "no Pods" };
+    vec![Danger::at(&path, format!("the Service selects {pods}"))]
 }

@@ -186,3 +186,52 @@ fn suspended_from_the_start() {
     let table = [(NONE, "spec: {suspend: true}", true), (NONE, "spec: {suspend: false}", false)];
     check("suspended-sync", "helm.toolkit.fluxcd.io/v2", "HelmRelease", &table);
 }
+
+#[test]
+fn exposed_hosts_and_addresses() {
+    let ingress = [
+        (NONE, "spec: {rules: [{host: a.b, http: {}}]}", true),
+        ("spec: {rules: [{host: a.b, http: {}}]}", NONE, false),
+    ];
+    check("exposed-host", "networking.k8s.io/v1", "Ingress", &ingress);
+    let route = [
+        ("spec: {hostnames: [a.b]}", "spec: {rules: []}", true),
+        ("spec: {hostnames: [a.b, c.d]}", "spec: {hostnames: [a.b]}", false),
+        (NONE, "spec: {rules: []}", false),
+        (NONE, "spec: {hostnames: [a.b]}", true),
+        ("spec: {hostnames: [a.b]}", NONE, false),
+    ];
+    check("exposed-host", "gateway.networking.k8s.io/v1", "HTTPRoute", &route);
+    let service = [
+        ("spec: {ports: []}", "spec: {externalIPs: [192.0.2.1]}", true),
+        ("spec: {externalIPs: [192.0.2.1, 192.0.2.2]}", "spec: {externalIPs: [192.0.2.2]}", false),
+    ];
+    check("exposed-service", "v1", "Service", &service);
+}
+
+#[test]
+fn hosts_without_tls() {
+    let ingress = |tls: &str| format!("spec: {{tls: [{tls}], rules: [{{host: a.x}}, {{host: b.x}}]}}");
+    let table = [
+        ("{hosts: [a.x]}", "{hosts: [b.x]}", true),
+        ("{hosts: [a.x, b.x]}", "{hosts: [b.x]}", true),
+        ("{hosts: [a.x]}, {hosts: [b.x]}", "{hosts: [a.x, b.x]}", false),
+        ("{hosts: [a.x]}", "{hosts: ['*.x']}", false),
+        ("{hosts: [gone.x, a.x]}", "{hosts: [a.x]}", false),
+        ("{secretName: a}", "{hosts: [a.x]}", true),
+    ];
+    for (before, after, is_danger) in table {
+        let table = [(&*ingress(before), &*ingress(after), is_danger)];
+        check("removed-tls", "networking.k8s.io/v1", "Ingress", &table);
+    }
+}
+
+#[test]
+fn services_without_selector() {
+    let table = [
+        ("spec: {selector: {app: a}}", "spec: {ports: []}", true),
+        ("spec: {ports: []}", "spec: {selector: {app: a}}", false),
+        ("spec: {selector: {app: a}}", NONE, false),
+    ];
+    check("service-selector", "v1", "Service", &table);
+}
