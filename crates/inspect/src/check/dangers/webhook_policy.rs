@@ -7,12 +7,12 @@ use super::prelude::*;
 pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "webhook-policy",
-        meaning: "A changed webhook blocks requests while it does not respond, lets requests pass unchecked, or matches more requests.",
+        meaning: "A changed webhook blocks requests while it does not respond, lets requests pass unchecked, or matches more or fewer requests.",
         remedy: "Keep the selectors and `matchConditions`. With `failurePolicy: Fail`, exclude `kube-system` and the namespace of the webhook, and set a short timeout. With `Ignore`, enforce required checks in another way.",
     }),
     title: "Webhook blocks or skips requests",
     severity: Severity::Error,
-    why: "With `failurePolicy: Fail`, no object that the webhook matches can be changed while it does not respond, possibly not even the webhook itself. With `Ignore`, its checks are skipped then.",
+    why: "With `failurePolicy: Fail`, no object that the webhook matches can be changed while it does not respond, possibly not even the webhook itself. With `Ignore`, its checks are skipped then. A webhook that is removed, or no longer matches a request, does not check it.",
     suppress: Some("The webhook is highly available, or its checks are optional."),
     documentation: "https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#failure-policy",
     bad: change!(
@@ -34,58 +34,61 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     if !object.is_kind("admissionregistration.k8s.io", &kinds) || object.old.is_none() {
         return Vec::new();
     }
+    if object.new.is_none() {
+        return vec![Danger::at(&["metadata", "name"], "the webhooks no longer check requests")];
+    }
     let [old, new] = object.values(&["webhooks"]);
     let mut found = Vec::new();
     for (i, webhook) in entries(new).iter().enumerate() {
-        let number = i.to_string();
-        let Some(known) = entries(old).iter().find(|known| known.get("name") == webhook.get("name")) else {
-            continue;
+        let known = entries(old).iter().find(|known| known.get("name") == webhook.get("name"));
+        let changes = known.map(|known| changes_of(known, webhook)).unwrap_or_default();
+        let danger = |(field, message)| Danger::at(&["webhooks", &i.to_string(), field], message);
+        found.extend(changes.into_iter().map(danger));
+    }
+    if entries(new).len() < entries(old).len() {
+        found.push(Danger::at(&["webhooks"], "a removed webhook no longer checks requests"));
+    }
+    found
+}
+
+/// Returns the fields of a webhook that change dangerously, with messages.
+fn changes_of(old: &Node, new: &Node) -> Vec<(&'static str, &'static str)> {
+    let mut found = Vec::new();
+    let policy = |node: &Node| text(node.get("failurePolicy")).unwrap_or("Fail").to_string();
+    if policy(old) != policy(new) {
+        let message = match policy(new).as_str() {
+            "Ignore" => "requests pass unchecked while the webhook does not respond",
+            _ => "requests are rejected while the webhook does not respond",
         };
-        let policy = |node: &Node| text(node.get("failurePolicy")).unwrap_or("Fail").to_string();
-        if policy(known) != policy(webhook) {
-            let message = match policy(webhook).as_str() {
-                "Ignore" => "requests pass unchecked while the webhook does not respond",
-                _ => "requests are rejected while the webhook does not respond",
-            };
-            found.push(Danger::at(&["webhooks", &number, "failurePolicy"], message));
-        }
-        for field in ["namespaceSelector", "objectSelector", "rules", "matchConditions"] {
-            let [old, new] = [known.get(field), webhook.get(field)];
-            let is_wider = match field {
-                "rules" => matches_more(entries(old), entries(new)),
-                "matchConditions" => has_fewer(expressions(old), expressions(new)),
-                _ => has_fewer(requirements(old), requirements(new)),
-            };
-            if is_wider {
-                found.push(Danger::at(&["webhooks", &number, field], "the webhook matches more requests"));
-            }
-        }
+        found.push(("failurePolicy", message));
+    }
+    for field in ["namespaceSelector", "objectSelector", "matchConditions"] {
+        let [old, new] = [old, new].map(|webhook| match field {
+            "matchConditions" => expressions(webhook.get(field)),
+            _ => requirements(webhook.get(field)),
+        });
+        let message = match (new.is_subset(&old), old.is_subset(&new)) {
+            (true, true) => continue,
+            (true, false) => "the webhook matches more requests",
+            (false, true) => "the webhook matches fewer requests",
+            (false, false) => "the webhook matches other requests",
+        };
+        found.push((field, message));
+    }
+    let [old, new] = [old, new].map(|webhook| entries(webhook.get("rules")));
+    if matches_more(old, new) {
+        found.push(("rules", "the webhook matches more requests"));
     }
     found
 }
 
 /// Returns the CEL expressions of conditions, all of which a request must satisfy.
-fn expressions(conditions: Option<&Node>) -> Vec<String> {
+fn expressions(conditions: Option<&Node>) -> BTreeSet<String> {
     entries(conditions)
         .iter()
         .filter_map(|condition| text(condition.get("expression")))
         .map(str::to_string)
         .collect()
-}
-
-/// Returns the requirements of a selector, all of which an object must satisfy.
-fn requirements(selector: Option<&Node>) -> Vec<String> {
-    let labels = selector.and_then(|selector| selector.get("matchLabels")).and_then(Node::as_map);
-    let labels = labels.into_iter().flat_map(Map::iter);
-    let labels = labels.map(|(key, value)| format!("{key}={}", value.to_json_value()));
-    let expressions = entries(selector.and_then(|selector| selector.get("matchExpressions"))).iter();
-    labels.chain(expressions.map(|expression| expression.to_json_value().to_string())).collect()
-}
-
-/// Returns true if requirements were removed and none was added.
-fn has_fewer(old: Vec<String>, new: Vec<String>) -> bool {
-    let [old, new] = [old, new].map(|all| all.into_iter().collect::<BTreeSet<_>>());
-    new.len() < old.len() && new.is_subset(&old)
 }
 
 /// Returns true if the new rules match requests that none of the old rules matches.
@@ -161,18 +164,13 @@ mod tests {
     }
 
     #[test]
-    fn wider_webhooks_are_reported() {
-        let rule = |resources: &str| {
-            format!(
-                "[{{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [{resources}]}}]"
-            )
-        };
+    fn other_scopes_of_webhooks_are_reported() {
         let table = [
             ("namespaceSelector", "{matchLabels: {a: b}}", "{}", true),
             ("namespaceSelector", "{matchLabels: {a: b}}", "null", true),
             ("namespaceSelector", "{}", "null", false),
             ("objectSelector", "{matchLabels: {a: b, c: d}}", "{matchLabels: {c: d}}", true),
-            ("objectSelector", "{matchLabels: {a: b}}", "{matchLabels: {c: d}}", false),
+            ("objectSelector", "{matchLabels: {a: b}}", "{matchLabels: {c: d}}", true),
             (
                 "objectSelector",
                 "{matchExpressions: [{key: a, operator: Exists}]}",
@@ -180,11 +178,21 @@ mod tests {
                 true,
             ),
             ("matchConditions", "[{name: a, expression: 'true'}]", "[]", true),
-            ("matchConditions", "[]", "[{name: a, expression: 'true'}]", false),
+            ("matchConditions", "[]", "[{name: a, expression: 'false'}]", true),
+            ("matchConditions", "[{name: a, expression: 'true'}]", "[{name: b, expression: 'true'}]", false),
         ];
         for (field, old, new, want) in table {
             assert_eq!(is_reported(field, old, new), want, "{field}: {old} -> {new}");
         }
+    }
+
+    #[test]
+    fn wider_rules_of_webhooks_are_reported() {
+        let rule = |resources: &str| {
+            format!(
+                "[{{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [{resources}]}}]"
+            )
+        };
         let resources = [
             ("pods", "pods", false),
             ("pods", "'*'", true),

@@ -5,12 +5,12 @@ use super::prelude::*;
 pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "wider-role",
-        meaning: "A change adds permissions to a Role or ClusterRole.",
+        meaning: "A change adds permissions to a Role or ClusterRole, also through aggregation.",
         remedy: "Add only the permissions that are needed, to a role with as few subjects as possible.",
     }),
     title: "Role widened",
     severity: Severity::Error,
-    why: "Every subject of the role gets the new permissions as soon as the change is applied.",
+    why: "Every subject of the role gets the new permissions as soon as the change is applied. A ClusterRole with a label such as `rbac.authorization.k8s.io/aggregate-to-view` adds its permissions to another role.",
     suppress: Some("The permissions are needed, and were reviewed."),
     documentation: "https://kubernetes.io/docs/concepts/security/rbac-good-practices/",
     bad: change!(
@@ -30,26 +30,50 @@ const BEFORE: &str = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmeta
 /// The number of permissions that are listed in a message.
 const MAX_LISTED: usize = 5;
 
+/// The labels of ClusterRoles whose permissions the default roles include.
+const AGGREGATION_LABELS: [&str; 3] = [
+    "rbac.authorization.k8s.io/aggregate-to-admin",
+    "rbac.authorization.k8s.io/aggregate-to-edit",
+    "rbac.authorization.k8s.io/aggregate-to-view",
+];
+
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let is_role = object.is_kind("rbac.authorization.k8s.io", &["Role", "ClusterRole"]);
     let (true, Some(new)) = (is_role, object.new) else { return Vec::new() };
-    let old = permissions(object.old);
-    let mut added: Vec<String> = permissions(Some(new))
-        .into_iter()
-        .filter(|one| !old.iter().any(|known| covers(known, one)))
-        .map(|one| one.join(" "))
-        .collect();
-    if object.old.is_none() {
-        // A new role is a danger only if it allows everything.
-        added.retain(|one| one.starts_with("* ") || one.contains(" * "));
+    let is_label_added = AGGREGATION_LABELS
+        .iter()
+        .any(|label| matches!(object.texts(&["metadata", "labels", label]), [old, Some("true")] if old != Some("true")));
+    let old = permissions(object.old.filter(|_| !is_label_added));
+    let mut added: Vec<Permission> = permissions(Some(new));
+    added.retain(|one| !old.iter().any(|known| covers(known, one)));
+    if object.old.is_none() || is_label_added {
+        // A new role is a danger only if it allows everything, or adds secrets to another role.
+        added.retain(|[verb, resource, ..]| {
+            verb == "*" || resource == "*" || (is_label_added && resource == "secrets")
+        });
     }
-    if added.is_empty() {
-        return Vec::new();
-    }
-    let more = added.len().saturating_sub(MAX_LISTED);
-    added.truncate(MAX_LISTED);
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    vec![Danger::at(&["rules"], format!("the role allows more: {}{more}", added.join(", ")))]
+    let listed = added.iter().take(MAX_LISTED).map(|one| one.join(" ")).collect::<Vec<_>>().join(", ");
+    let more = match added.len().saturating_sub(MAX_LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let wider = Danger::at(&["rules"], format!("the role allows more: {listed}{more}"));
+    let wider = (!added.is_empty()).then_some(wider);
+    wider.into_iter().chain(wider_aggregation(object)).collect()
+}
+
+/// Returns the dangers of a role that includes the permissions of more roles.
+fn wider_aggregation(object: &ChangedObject<'_>) -> Vec<Danger> {
+    let path = ["aggregationRule", "clusterRoleSelectors"];
+    let [old, new] = object.values(&path);
+    let mut added = added_entries(old, new);
+    // A new role with a selector for its own parts is usual.
+    added.retain(|(_, selector)| object.old.is_some() || requirements(Some(selector)).is_empty());
+    let danger = |(i, _): (usize, &Node)| {
+        let message = "the role includes the permissions of more ClusterRoles";
+        Danger::at(&[path[0], path[1], &i.to_string()], message)
+    };
+    added.into_iter().map(danger).collect()
 }
 
 /// The verb, the resource or path, the group and the name of a permission.

@@ -227,6 +227,38 @@ fn hosts_without_tls() {
 }
 
 #[test]
+fn removed_webhooks() {
+    let table = [
+        ("webhooks: [{name: a.b.c}]", NONE, true),
+        ("webhooks: [{name: a.b.c}, {name: d.e.f}]", "webhooks: [{name: a.b.c}]", true),
+        ("webhooks: [{name: a.b.c}]", "webhooks: [{name: d.e.f}]", false),
+        ("webhooks: [{name: a}]", "webhooks: [{name: a, namespaceSelector: {matchLabels: {a: b}}}]", true),
+    ];
+    check("webhook-policy", "admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", &table);
+}
+
+#[test]
+fn aggregated_roles() {
+    let labelled = |resource: &str| {
+        format!(
+            "metadata: {{labels: {{rbac.authorization.k8s.io/aggregate-to-view: 'true'}}}}, \
+             rules: [{{apiGroups: [''], resources: [{resource}], verbs: [get]}}]"
+        )
+    };
+    let table = [
+        ("rules: []", "aggregationRule: {clusterRoleSelectors: [{matchLabels: {}}]}", true),
+        ("rules: []", "aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}", true),
+        (NONE, "aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}", false),
+        (NONE, &labelled("secrets"), true),
+        (NONE, &labelled("'*'"), true),
+        (NONE, &labelled("widgets"), false),
+        ("rules: [{apiGroups: [''], resources: [secrets], verbs: [get]}]", &labelled("secrets"), true),
+        (NONE, "rules: [{apiGroups: [''], resources: [secrets], verbs: [get]}]", false),
+    ];
+    check("wider-role", "rbac.authorization.k8s.io/v1", "ClusterRole", &table);
+}
+
+#[test]
 fn services_without_selector() {
     let table = [
         ("spec: {selector: {app: a}}", "spec: {ports: []}", true),
