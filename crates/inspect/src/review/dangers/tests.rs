@@ -259,6 +259,65 @@ fn aggregated_roles() {
 }
 
 #[test]
+fn secrets_by_the_name_of_their_value() {
+    let table = [
+        ("DB_PASSWORD", "hunter2", true),
+        ("DB_PASSWORD", "471100", true),
+        ("API_TOKEN", "abcdef", true),
+        ("TOKEN_URL", "https://user:hunter2@x/", true),
+        ("TOKEN_TTL", "3600", false),
+        ("ACCESS_TOKEN_EXPIRY", "15m", false),
+        ("TOKEN_URL", "https://x/oauth/token", false),
+        ("TOKEN_SERVER", "https://x/oauth/token", false),
+        ("PASSWORD_MIN_LENGTH", "8", false),
+        ("PASSWORD_AUTH_ENABLED", "true", false),
+        ("passwordPolicy", "strict", false),
+        ("tokenReviewer", "true", false),
+        ("tokenReviewer", "auth", false),
+        ("TOKEN", "$(OTHER)", false),
+        ("TOKEN", "", false),
+    ];
+    for (name, value, is_danger) in table {
+        let map = format!("data: {{{name}: '{value}'}}");
+        check("plain-secret", "v1", "ConfigMap", &[("data: {}", &map, is_danger)]);
+        let variable = format!("env: [{{name: {name}, value: '{value}'}}]");
+        check_container("plain-secret", &[("env: []", &variable, is_danger)]);
+    }
+}
+
+#[test]
+fn secrets_by_their_value() {
+    let token = format!("ghp_{}", "Ab1".repeat(12));
+    let key = "-----BEGIN RSA PRIVATE KEY-----\\nMIIE\\n-----END RSA PRIVATE KEY-----";
+    let table = [
+        (key, true),
+        (&token, true),
+        ("AKIAIOSFODNN7EXAMPLQ", true),
+        ("run --password=hunter2 --verbose", true),
+        ("postgres://u:pw@db/x", true),
+        ("postgres://u:$(PASSWORD)@db/x", false),
+        ("run --token=$TOKEN --password-file=/x --token-ttl=5m", false),
+        ("-----BEGIN CERTIFICATE-----", false),
+        ("https://example.com:8080/a@b", false),
+        ("https://example.com:8080?to=a@b", false),
+    ];
+    for (value, is_danger) in table {
+        let (map, both) = (format!("data: {{a: \"{value}\"}}"), format!("data: {{b: \"{value} \", c: x}}"));
+        check("plain-secret", "v1", "ConfigMap", &[("data: {}", &map, is_danger), (&map, &both, false)]);
+        check_container("plain-secret", &[("args: []", &format!("args: [\"{value}\"]"), is_danger)]);
+    }
+    let secret = [
+        (NONE, "stringData: {a: x}", true),
+        (NONE, "data: {a: eA==}", true),
+        (NONE, "type: Opaque", false),
+        (NONE, "stringData: {a: '<path:x#y>'}", false),
+        (NONE, "stringData: {a: 'ENC[AES256_GCM,data:x]'}, sops: {}", false),
+        ("data: {a: eA==}", "data: {a: eQ==}", false),
+    ];
+    check("plain-secret", "v1", "Secret", &secret);
+}
+
+#[test]
 fn services_without_selector() {
     let table = [
         ("spec: {selector: {app: a}}", "spec: {ports: []}", true),
