@@ -128,7 +128,8 @@ fn is_other_version(field: &FieldChange) -> bool {
     let text = |node: &Option<Node>| node.as_ref().and_then(Node::as_str).map(str::to_string);
     match (text(&field.old), text(&field.new)) {
         (Some(old), Some(new)) if is_image => {
-            ImageName::parse(&old).repository() == ImageName::parse(&new).repository()
+            let (old, new) = (ImageName::parse(&old), ImageName::parse(&new));
+            old.repository() == new.repository() && !new.is_mutable()
         }
         _ => false,
     }

@@ -39,6 +39,13 @@ impl<'i> ImageName<'i> {
         }
     }
 
+    /// Returns true if the image may change without another name: no digest, and no number or variable in its tag.
+    #[must_use]
+    pub fn is_mutable(&self) -> bool {
+        self.digest.is_none()
+            && !self.tag.is_some_and(|tag| tag.contains(|c: char| c.is_ascii_digit() || c == '$'))
+    }
+
     /// Returns the major version of the tag: the number before the first dot, also behind `v`.
     #[must_use]
     pub fn major(&self) -> Option<u64> {
@@ -74,6 +81,9 @@ mod tests {
             ("a/b:20240101", "docker.io/a/b", Some("20240101"), None),
             ("localhost/a:8f3c2d1", "localhost/a", Some("8f3c2d1"), None),
         ];
+        for image in ["nginx", "nginx:latest", "a/b:main", "a/b:dev"] {
+            assert!(ImageName::parse(image).is_mutable(), "{image}");
+        }
         for (image, repository, tag, major) in table {
             let name = ImageName::parse(image);
             assert_eq!(
@@ -81,6 +91,7 @@ mod tests {
                 (repository, tag, major),
                 "{image}"
             );
+            assert_eq!(name.is_mutable(), tag.is_none(), "{image}");
         }
     }
 }

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     }),
     title: "Image with a mutable tag",
     severity: Severity::Warning,
-    why: "A tag such as `latest` can point to another image at any time. Pods of one workload can then run different versions, and a rollback does not restore the previous one.",
+    why: "A tag without a version, such as `latest` or `main`, can point to another image at any time. Pods of one workload can then run different versions, and a rollback does not restore the previous one.",
     suppress: Some("A tool replaces the tag on deployment."),
     documentation: "https://kubernetes.io/docs/concepts/containers/images/#image-names",
     bad: change!(
@@ -28,10 +28,11 @@ pub(super) static RULE: Rule = Rule {
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let mut found = Vec::new();
     for container in object.containers() {
-        let Some((old, new)) = changed_image(&container) else { continue };
-        let is_mutable =
-            |image: &ImageName<'_>| image.digest.is_none() && matches!(image.tag, None | Some("latest"));
-        if is_mutable(&ImageName::parse(new)) && !is_mutable(&ImageName::parse(old)) {
+        let image =
+            |side: Option<&'_ Node>| text(side.and_then(|side| side.get("image"))).map(str::to_string);
+        let (old, Some(new)) = (image(container.old), image(container.new)) else { continue };
+        let was_mutable = old.is_some_and(|old| ImageName::parse(&old).is_mutable());
+        if ImageName::parse(&new).is_mutable() && !was_mutable {
             found.push(Danger::at(
                 &container.field(&["image"]),
                 format!("the image `{new}` may change without notice"),

@@ -326,3 +326,19 @@ fn services_without_selector() {
     ];
     check("service-selector", "v1", "Service", &table);
 }
+
+#[test]
+fn mutable_tags() {
+    let table = [
+        ("image: 'web:1.2.3'", "image: 'web:main'", true),
+        ("image: 'web:1.2.3'", "image: 'web:dev'", true),
+        ("image: 'web:1.2.3'", "image: 'web:latest'", true),
+        ("image: 'web:latest'", "image: 'web:latest', tty: true", false),
+        ("image: 'web:1.2.3'", "image: 'web:1.2.4-alpine'", false),
+        ("image: 'web:1.2.3'", "image: 'web:main@sha256:0'", false),
+        ("image: 'web:1.2.3'", "image: 'web:${TAG}'", false),
+    ];
+    check_container("mutable-tag", &table);
+    let new = "spec: {template: {spec: {containers: [{name: a, image: 'x:latest'}]}}}";
+    check("mutable-tag", "apps/v1", "Deployment", &[(NONE, new, true)]);
+}
