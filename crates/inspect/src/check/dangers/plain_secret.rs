@@ -49,7 +49,7 @@ static HARMLESS: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Placeholders that a tool replaces.
-static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\$[({]|^\$\w+$|^<.*>$|\{\{|^\**$|^ENC\["));
+static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\$[({]|^\$\w+$|^<.*>$|\{\{|^ENC\["));
 
 /// Private keys, and tokens with the prefix of their issuer.
 static CREDENTIAL: LazyLock<Regex> = LazyLock::new(|| {
@@ -100,11 +100,10 @@ fn is_setting(name: &str) -> bool {
     SETTINGS.split_whitespace().any(|known| known == word)
 }
 
-/// Returns the danger of a new Secret with values that are not encrypted.
+/// Returns the danger of a new Secret with values that are not encrypted. The values themselves are masked here.
 fn new_secret(object: &ChangedObject<'_>) -> Option<Danger> {
     let new = object.new.filter(|new| object.old.is_none() && new.get("sops").is_none())?;
-    let is_value =
-        |value: &Node| text(Some(value)).is_some_and(|v| !v.is_empty() && !PLACEHOLDER.is_match(v));
+    let is_value = |value: &Node| text(Some(value)).is_some_and(|value| !value.is_empty());
     let has_values = |field: &&str| {
         new.get(field).and_then(Node::as_map).is_some_and(|map| map.iter().any(|(_, value)| is_value(value)))
     };
