@@ -113,7 +113,7 @@ const use = async () => {
       before = now;
       const height = document.documentElement.scrollHeight - window.innerHeight;
       if (window.scrollY >= height - 1 || times.length > 600) return done(times.slice(3));
-      window.scrollBy(0, Math.max(300, height / 80));
+      window.scrollBy(0, Math.max(300, height / 200));
       requestAnimationFrame(step);
     };
     requestAnimationFrame(step);
