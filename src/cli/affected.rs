@@ -52,7 +52,7 @@ type Listed<'p> = (&'p TargetPair, Vec<(PathBuf, ChangedRead)>);
 
 /// Lists the affected targets.
 pub(super) fn run(args: &AffectedArgs, sources: &SourceMap) -> Outcome {
-    let revisions = Revisions::open(&args.rev)?;
+    let revisions = Revisions::open(&args.rev, args.select.named())?;
     render::print(revisions.warning.as_slice(), sources);
     let (select, build) = (&args.select, &args.target);
     let flags = TargetFlags { select, build, is_trusted: args.trust_head, histories: Histories::Disabled };

@@ -620,6 +620,33 @@ mod revisions {
         assert!(stderr(&output).contains("it is in a git submodule"), "{}", stderr(&output));
     }
 
+    /// Runs a shell script in a repository.
+    fn git(home: &Path, script: &str) {
+        let script = format!(
+            "set -e; g() {{ git -c user.name=a -c user.email=a@example.com -c protocol.file.allow=always \"$@\"; }}; {script}"
+        );
+        let status = Command::new("sh").args(["-c", &script]).current_dir(home).status();
+        assert!(status.expect("git runs").success(), "{script}");
+    }
+
+    #[test]
+    fn bare_repositories_and_targets_in_other_directories_are_compared() {
+        let home = repository();
+        edit(home.path(), "own/kustomization.yaml", "x=1", "x=2");
+        commit(home.path());
+        let outside = tempfile::tempdir().expect("a directory");
+        let own = home.path().join("own");
+        let found =
+            lines(outside.path(), &["affected", "--rev", "HEAD~1..HEAD", own.to_str().expect("UTF-8")]);
+        assert!(found.len() == 1 && found[0].ends_with("/own"), "{found:?}");
+        git(outside.path(), &format!("git clone -q --bare '{}' bare", home.path().display()));
+        let bare = outside.path().join("bare");
+        assert_eq!(lines(&bare, &["affected", "-R", "--rev", "HEAD~1..HEAD"]), ["own"]);
+        let output = run(&bare, &["affected", "-R", "--rev", "HEAD"]);
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(stderr(&output).contains("has no working tree"), "{}", stderr(&output));
+    }
+
     #[test]
     fn lfs_pointers_are_reported() {
         let home = repository();

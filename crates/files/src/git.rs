@@ -23,14 +23,15 @@ const MAX_LINKS: usize = 40;
 /// The start of a file whose content is stored by Git LFS.
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
-/// A git repository with a working tree.
+/// A git repository.
 #[derive(Clone)]
 pub struct GitRepository {
     repository: Arc<Mutex<Repository>>,
-    /// The real path of the working tree.
+    /// The real path of the working tree, or of a bare repository.
     root: PathBuf,
     is_shallow: bool,
     is_sparse: bool,
+    is_bare: bool,
     /// The entries of tree objects that were read, sorted by name.
     directories: Arc<Mutex<FxHashMap<ObjectId, Arc<[GitEntry]>>>>,
 }
@@ -45,7 +46,7 @@ impl GitRepository {
     /// Opens the repository that contains a directory. Only the configuration of the repository itself is read.
     ///
     /// # Errors
-    /// There is no repository, or it has no working tree.
+    /// There is no repository.
     pub fn discover(directory: &Path) -> Result<Self> {
         use gix::discover::upwards::Error as NotFound;
 
@@ -65,26 +66,20 @@ impl GitRepository {
             _ => failed("cannot open the git repository", &error),
         })?;
         let repository = found.to_thread_local();
-        let Some(work_tree) = repository.workdir() else {
-            let message = "the git repository has no working tree";
-            return Err(
-                Diagnostic::error(Code::Io, message).help("run the command in a checkout of the repository")
-            );
-        };
-        let root = DiskTree.locate(Path::new(""), work_tree).map_err(|error| {
-            Diagnostic::error(
-                Code::Io,
-                format!("cannot read the working tree {}: {error}", work_tree.display()),
-            )
+        // Without a working tree, the paths of revisions start from the repository itself.
+        let top = repository.workdir().unwrap_or(repository.git_dir());
+        let is_bare = repository.workdir().is_none();
+        let root = DiskTree.locate(Path::new(""), top).map_err(|error| {
+            Diagnostic::error(Code::Io, format!("cannot read the working tree {}: {error}", top.display()))
         })?;
         let is_shallow = repository.is_shallow().unwrap_or_default();
         let is_sparse = repository.config_snapshot().boolean("core.sparseCheckout").unwrap_or_default();
         let repository = Arc::new(Mutex::new(repository));
         let root = root.into_path();
-        Ok(Self { repository, root, is_shallow, is_sparse, directories: Arc::default() })
+        Ok(Self { repository, root, is_bare, is_shallow, is_sparse, directories: Arc::default() })
     }
 
-    /// Returns the real path of the working tree.
+    /// Returns the real path of the working tree, or of a bare repository.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
@@ -97,10 +92,16 @@ impl GitRepository {
     }
 
     /// Returns the files on disk. The content of those that did not change is known without reading them.
-    #[must_use]
-    pub fn working_tree(&self) -> WorkingTree {
+    ///
+    /// # Errors
+    /// The repository has no working tree.
+    pub fn working_tree(&self) -> Result<WorkingTree> {
+        if self.is_bare {
+            return Err(Diagnostic::error(Code::Io, "the git repository has no working tree")
+                .help("compare two revisions: A..B"));
+        }
         let repository = self.repository.lock().unwrap_or_else(PoisonError::into_inner);
-        WorkingTree::new(self.root.clone(), &repository)
+        Ok(WorkingTree::new(self.root.clone(), &repository))
     }
 
     /// Returns the tree of files of a revision, such as `main`, `HEAD~2` or `v1.0`. Paths are those of the working

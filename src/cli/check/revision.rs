@@ -22,7 +22,7 @@ pub(super) fn new_findings(
     range: &RevisionRange,
     sources: &SourceMap,
 ) -> Result<CheckReport, Failure> {
-    let revisions = Revisions::open(range)?;
+    let revisions = Revisions::open(range, args.select.named())?;
     render::print(revisions.warning.as_slice(), sources);
     let trusts_new = args.revisions.trust_head;
     let (select, build) = (&args.select, &args.target);

@@ -61,10 +61,11 @@ fn affected(range: &RevisionRange, select: &SelectArgs, build: &TargetArgs) -> R
 
     // The command reads the files again.
     let sources = SourceMap::default();
-    let revisions = Revisions::with_working_tree(range).map_err(|problem| match problem.code() {
-        Code::Usage => Failure::UsageAt(problem),
-        _ => problem.into(),
-    })?;
+    let revisions =
+        Revisions::with_working_tree(range, select.named()).map_err(|problem| match problem.code() {
+            Code::Usage => Failure::UsageAt(problem),
+            _ => problem.into(),
+        })?;
     crate::cli::render::print(revisions.warning.as_slice(), &sources);
     let flags = TargetFlags { select, build, is_trusted: false, histories: Histories::Disabled };
     let sides = RevisionSides::new(&flags, &revisions, &sources)?;

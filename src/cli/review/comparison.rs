@@ -144,7 +144,7 @@ impl<'a> Comparison<'a> {
         range: &RevisionRange,
         sources: &SourceMap,
     ) -> std::result::Result<Self, Failure> {
-        let revisions = Revisions::open(range)?;
+        let revisions = Revisions::open(range, flags.select.named())?;
         render::print(revisions.warning.as_slice(), sources);
         let mut sides = RevisionSides::new(flags, &revisions, sources)?;
         Ok(Self {

@@ -49,12 +49,13 @@ pub(in crate::cli) struct Revisions {
 }
 
 impl Revisions {
-    /// Opens the repository of the working directory, and finds the revisions in it.
+    /// Opens the repository of the working directory, or else that of the first target, and finds the
+    /// revisions in it.
     ///
     /// # Errors
     /// There is no repository, or a revision does not exist.
-    pub(in crate::cli) fn open(range: &RevisionRange) -> Result<Self> {
-        let repository = repository()?;
+    pub(in crate::cli) fn open(range: &RevisionRange, targets: &[PathBuf]) -> Result<Self> {
+        let repository = repository(targets)?;
         let root = repository.root().to_path_buf();
         let tree = |revision: &str| -> Result<Arc<dyn FileTree>> { Ok(Arc::new(repository.tree(revision)?)) };
         Ok(match range {
@@ -73,8 +74,8 @@ impl Revisions {
     ///
     /// # Errors
     /// As [`Revisions::open`]. Also if the range ends with another revision than `HEAD`.
-    pub(in crate::cli) fn with_working_tree(range: &RevisionRange) -> Result<Self> {
-        let repository = repository()?;
+    pub(in crate::cli) fn with_working_tree(range: &RevisionRange, targets: &[PathBuf]) -> Result<Self> {
+        let repository = repository(targets)?;
         match range {
             RevisionRange::WorkingTree(old) => Self::on_disk(&repository, old),
             RevisionRange::FromMergeBase(one, other) if other == "HEAD" => {
@@ -92,7 +93,7 @@ impl Revisions {
             .then(|| Diagnostic::warning(Code::Io, message).help("compare with a revision instead: A..HEAD"));
         let old = Arc::new(repository.tree(old)?);
         let root = repository.root().to_path_buf();
-        Ok(Self { old, new: Arc::new(repository.working_tree()), warning, root })
+        Ok(Self { old, new: Arc::new(repository.working_tree()?), warning, root })
     }
 
     /// Returns true if the old revision has git submodules.
@@ -114,10 +115,13 @@ impl Revisions {
     }
 }
 
-/// Opens the repository of the working directory.
-fn repository() -> Result<GitRepository> {
+/// Opens the repository of the working directory, or else that of the first target on disk.
+fn repository(targets: &[PathBuf]) -> Result<GitRepository> {
     let here = DiskTree.working_directory().map_err(|error| read_error("the working directory", &error))?;
-    GitRepository::discover(&here)
+    GitRepository::discover(&here).or_else(|error| {
+        let target = targets.iter().find(|target| DiskTree.is_directory(target)).ok_or(error)?;
+        GitRepository::discover(target)
+    })
 }
 
 #[cfg(test)]

@@ -216,7 +216,8 @@ mod tests {
 
     fn same(home: &Path, path: &str) -> bool {
         let repository = GitRepository::discover(home).expect("a repository");
-        let (revision, disk) = (repository.tree("HEAD").expect("a revision"), repository.working_tree());
+        let (revision, disk) =
+            (repository.tree("HEAD").expect("a revision"), repository.working_tree().expect("files"));
         let path = repository.root().join(path);
         let id = revision.content_id(&path).expect("a path of the revision");
         disk.has_content(&path, &id)
@@ -258,7 +259,7 @@ mod tests {
     fn directories_with_files_of_the_index_are_tracked() {
         let home = repository();
         fs::create_dir(home.path().join("bc")).expect("made");
-        let disk = GitRepository::discover(home.path()).expect("a repository").working_tree();
+        let disk = GitRepository::discover(home.path()).expect("a repository").working_tree().expect("files");
         let tracked = ["a", "b", "b/c", "bc", "none"].map(|path| disk.is_tracked(&disk.root.join(path)));
         assert_eq!(tracked, [true, true, true, false, false]);
     }
