@@ -15,7 +15,7 @@ use super::target::TargetArgs;
 use super::{Failure, Outcome, render};
 use smp_files::{ChangedRead, DiskTree, FileTree as _};
 use smp_overlay::overlay::Histories;
-use smp_text::diagnostic::{quoted_path, read_error};
+use smp_text::diagnostic::{Code, Diagnostic, quoted_path, read_error};
 use smp_text::source::{SourceMap, relative_path};
 
 /// List overlays whose output changes between git revisions can affect.
@@ -63,6 +63,7 @@ pub(super) fn run(args: &AffectedArgs, sources: &SourceMap) -> Outcome {
         is_listed.then(|| (pair, sides.reasons(&target)))
     };
     let found: Vec<Listed<'_>> = sides.candidates.par_iter().filter_map(listed).collect();
+    render::print(&inexact_names(&found), sources);
     match args.output {
         ReportFormat::Json => {
             print_json(&found.iter().map(target_json).collect::<Result<Vec<_>, _>>()?)?;
@@ -74,6 +75,13 @@ pub(super) fn run(args: &AffectedArgs, sources: &SourceMap) -> Outcome {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns a warning for each target whose name cannot be printed as it is.
+fn inexact_names(found: &[Listed<'_>]) -> Vec<Diagnostic> {
+    let names = found.iter().map(|(pair, _)| &pair.shown).filter(|path| path.to_str().is_none());
+    let message = |path: &PathBuf| format!("the name of the target `{}` is not valid UTF-8", path.display());
+    names.map(|path| Diagnostic::warning(Code::Io, message(path)).help("rename the directory")).collect()
 }
 
 fn target_json((pair, reasons): &Listed<'_>) -> Result<Value, Failure> {

@@ -630,6 +630,69 @@ mod revisions {
     }
 
     #[test]
+    fn targets_that_read_a_changed_submodule_are_affected_and_cannot_be_compared() {
+        let (home, module) = (repository(), repository());
+        let add = format!("g submodule add -q '{}' vendor 2>/dev/null", module.path().display());
+        git(home.path(), &add);
+        edit(home.path(), "a/kustomization.yaml", "../base", "../vendor/base");
+        edit(home.path(), "b/kustomization.yaml", "../base", "../vendor");
+        write(&home.path().join("c/data.yaml"), "a: b\n");
+        commit(home.path());
+        edit(home.path(), "c/data.yaml", "b", "c");
+        commit(home.path());
+        let range = ["affected", "-R", "--rev", "HEAD~1..HEAD"];
+        assert_eq!(lines(home.path(), &range), [""; 0], "the submodule did not change");
+        git(module.path(), "sed -i 's/2/3/' base/web.yaml; g commit -qam x");
+        git(home.path(), "cd vendor; g pull -q; cd ..; g commit -qam x");
+        assert_eq!(lines(home.path(), &range), ["a", "b"]);
+        let output = run(home.path(), &["diff", "-R", "--rev", "HEAD~1..HEAD"]);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert_eq!(stdout(&output), "a: fails in both\nb: fails in both\n");
+        let message = "it is in a git submodule, whose files are not part of the revision: check out both";
+        assert_eq!(stderr(&output).matches(message).count(), 2, "{}", stderr(&output));
+        let output = run(home.path(), &["diff", "--rev", "HEAD~1", "a"]);
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(stderr(&output).contains("failed at base"), "{}", stderr(&output));
+    }
+
+    #[test]
+    fn targets_that_read_a_changed_lfs_pointer_are_affected_and_cannot_be_compared() {
+        let home = repository();
+        let pointer =
+            |oid: &str| format!("version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize 10\n");
+        write(&home.path().join("own/data"), &pointer("00"));
+        edit(home.path(), "own/kustomization.yaml", "literals: [x=1]", "files: [data]");
+        commit(home.path());
+        write(&home.path().join("own/data"), &pointer("01"));
+        commit(home.path());
+        let args = ["-R", "--rev", "HEAD~1..HEAD"];
+        for exact in [&["affected"][..], &["affected", "--exact"]] {
+            assert_eq!(lines(home.path(), &[exact, &args[..]].concat()), ["own"]);
+        }
+        let output = run(home.path(), &[&["diff"], &args[..]].concat());
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), "own: fails in both\n"));
+        assert!(stderr(&output).contains("`git lfs pull`"), "{}", stderr(&output));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn directories_whose_names_are_not_utf_8_are_compared() {
+        let home = repository();
+        git(home.path(), "d=$(printf 'a\\377'); cp -r own \"$d\"; g add .; g commit -qm x");
+        let output = run(home.path(), &["diff", "-R", "--rev", "HEAD"]);
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""), "{}", stderr(&output));
+        assert_eq!(lines(home.path(), &["affected", "-R", "--rev", "HEAD"]), [""; 0]);
+        git(home.path(), "sed -i s/x=1/x=2/ \"$(printf 'a\\377')/kustomization.yaml\"; g commit -qam x");
+        let range = ["-R", "--rev", "HEAD~1..HEAD"];
+        let output = run(home.path(), &[&["affected"], &range[..]].concat());
+        assert_eq!(stdout(&output), "a\u{fffd}\n", "{}", stderr(&output));
+        assert!(stderr(&output).contains("is not valid UTF-8"), "{}", stderr(&output));
+        let output = run(home.path(), &[&["diff"], &range[..]].concat());
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stdout(&output).contains("data.x: 1 -> 2"), "{}", stdout(&output));
+    }
+
+    #[test]
     fn bare_repositories_and_targets_in_other_directories_are_compared() {
         let home = repository();
         edit(home.path(), "own/kustomization.yaml", "x=1", "x=2");

@@ -2,12 +2,14 @@
 
 mod working_tree;
 
+use std::borrow::Cow;
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gix::bstr::ByteSlice as _;
+use gix::bstr::BStr;
 use gix::objs::tree::EntryKind;
 use gix::{ObjectId, Repository};
 use rustc_hash::FxHashMap;
@@ -29,9 +31,9 @@ pub struct GitRepository {
     repository: Arc<Mutex<Repository>>,
     /// The real path of the working tree, or of a bare repository.
     root: PathBuf,
+    is_bare: bool,
     is_shallow: bool,
     is_sparse: bool,
-    is_bare: bool,
     /// The entries of tree objects that were read, sorted by name.
     directories: Arc<Mutex<FxHashMap<ObjectId, Arc<[GitEntry]>>>>,
 }
@@ -165,7 +167,7 @@ fn failed(what: &str, error: &dyn std::error::Error) -> Diagnostic {
 /// An entry of a directory in the object database.
 #[derive(Debug, Clone)]
 struct GitEntry {
-    name: String,
+    name: OsString,
     kind: EntryKind,
     id: ObjectId,
 }
@@ -204,7 +206,8 @@ enum GitObject {
     /// A directory above the working tree, which contains only the next part of its path.
     Above,
     Directory(ObjectId),
-    Submodule,
+    /// The commit of a submodule. Everything in a submodule counts as the submodule itself.
+    Submodule(ObjectId),
     File(ObjectId),
     Link(ObjectId),
 }
@@ -213,7 +216,7 @@ impl GitObject {
     fn from_entry(entry: &GitEntry) -> Self {
         match entry.kind {
             EntryKind::Tree => Self::Directory(entry.id),
-            EntryKind::Commit => Self::Submodule,
+            EntryKind::Commit => Self::Submodule(entry.id),
             EntryKind::Link => Self::Link(entry.id),
             EntryKind::Blob | EntryKind::BlobExecutable => Self::File(entry.id),
         }
@@ -224,7 +227,7 @@ impl GitObject {
             Self::File(_) => FileKind::File,
             Self::Link(_) => FileKind::Link,
             Self::Above | Self::Directory(_) => FileKind::Directory,
-            Self::Submodule => FileKind::Other,
+            Self::Submodule(_) => FileKind::Other,
         }
     }
 }
@@ -241,7 +244,7 @@ impl GitTree {
         io::Error::other(format!("cannot read a git object: {error}{help}"))
     }
 
-    /// Returns the entries of a tree object. Names that are not valid UTF-8 are left out.
+    /// Returns the entries of a tree object, sorted by name.
     fn entries(&self, id: ObjectId) -> io::Result<Arc<[GitEntry]>> {
         let mut known = self.repository.directories.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entries) = known.get(&id) {
@@ -251,10 +254,10 @@ impl GitTree {
         let tree = repository.find_tree(id).map_err(|error| self.unreadable(&error))?;
         let decoded = tree.decode().map_err(|error| self.unreadable(&error))?;
         let entry = |entry: &gix::objs::tree::EntryRef<'_>| {
-            let name = entry.filename.to_str().ok()?.to_string();
-            Some(GitEntry { name, kind: entry.mode.kind(), id: entry.oid.to_owned() })
+            let name = path_from_bytes(entry.filename)?.into_os_string();
+            Ok(GitEntry { name, kind: entry.mode.kind(), id: entry.oid.to_owned() })
         };
-        let mut entries: Vec<GitEntry> = decoded.entries.iter().filter_map(entry).collect();
+        let mut entries: Vec<GitEntry> = decoded.entries.iter().map(entry).collect::<io::Result<_>>()?;
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         let entries: Arc<[GitEntry]> = entries.into();
         known.insert(id, Arc::clone(&entries));
@@ -268,15 +271,12 @@ impl GitTree {
             GitObject::Above if path == root => Ok(GitObject::Directory(self.top)),
             GitObject::Above if root.starts_with(path) => Ok(GitObject::Above),
             GitObject::Directory(id) => {
-                let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+                let name = path.file_name().unwrap_or_default();
                 let entries = self.entries(*id)?;
-                let found = entries.binary_search_by(|entry| entry.name.as_str().cmp(name));
+                let found = entries.binary_search_by(|entry| entry.name.as_os_str().cmp(name));
                 found.map(|i| GitObject::from_entry(&entries[i])).map_err(|_| ErrorKind::NotFound.into())
             }
-            GitObject::Submodule => {
-                let message = "it is in a git submodule, whose files are not part of the revision";
-                Err(io::Error::new(ErrorKind::Unsupported, message))
-            }
+            GitObject::Submodule(id) => Ok(GitObject::Submodule(*id)),
             GitObject::File(_) | GitObject::Link(_) => Err(ErrorKind::NotADirectory.into()),
             GitObject::Above => Err(ErrorKind::NotFound.into()),
         }
@@ -288,8 +288,8 @@ impl GitTree {
         let mut ahead = parts(&from.join(path))?;
         let mut links = 0;
         while let Some(part) = ahead.pop() {
-            match part.as_str() {
-                "/" => {
+            match part.to_str() {
+                Some("/") => {
                     let top = if self.repository.root == Path::new("/") {
                         GitObject::Directory(self.top)
                     } else {
@@ -297,15 +297,17 @@ impl GitTree {
                     };
                     at = vec![(PathBuf::from("/"), top)];
                 }
-                "." => {}
-                ".." => {
-                    if at.len() > 1 {
+                Some(".") => {}
+                Some("..") => {
+                    // In a submodule, it may follow a symlink.
+                    let is_known = !matches!(at.last(), Some((_, GitObject::Submodule(_))));
+                    if at.len() > 1 && is_known {
                         at.pop();
                     }
                 }
-                name => {
+                _ => {
                     let Some((directory, object)) = at.last() else { return Err(ErrorKind::NotFound.into()) };
-                    let next = directory.join(name);
+                    let next = directory.join(part);
                     let found = self.child(object, &next)?;
                     let GitObject::Link(id) = found else {
                         at.push((next, found));
@@ -315,26 +317,40 @@ impl GitTree {
                     if links > MAX_LINKS {
                         return Err(io::Error::other("too many levels of symbolic links"));
                     }
-                    let target = String::from_utf8(self.blob(id)?).map_err(|_| ErrorKind::InvalidData)?;
-                    ahead.extend(parts(Path::new(&target))?);
+                    ahead.extend(parts(&path_from_bytes(BStr::new(&self.blob(id)?))?)?);
                 }
             }
         }
         at.pop().ok_or_else(|| ErrorKind::NotFound.into())
     }
 
+    /// Resolves a path that is not in a submodule.
     fn resolve(&self, from: &Path, path: &Path) -> io::Result<(PathBuf, GitObject)> {
-        self.follow(if from.as_os_str().is_empty() { &self.here } else { from }, path)
+        let found = self.follow(if from.as_os_str().is_empty() { &self.here } else { from }, path)?;
+        if matches!(found.1, GitObject::Submodule(_)) {
+            return Err(io::Error::new(ErrorKind::Unsupported, SUBMODULE));
+        }
+        Ok(found)
     }
 }
 
+/// The error for a path in a submodule.
+const SUBMODULE: &str = "it is in a git submodule, whose files are not part of the revision: check out both \
+                         revisions with their submodules, and compare them with --against";
+
+/// Converts a name in the object database to a path.
+fn path_from_bytes(name: &BStr) -> io::Result<PathBuf> {
+    let path = gix::path::from_bstr(Cow::Borrowed(name)).map(Cow::into_owned);
+    path.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
+}
+
 /// Returns the parts of a path, the last one first.
-fn parts(path: &Path) -> io::Result<Vec<String>> {
+fn parts(path: &Path) -> io::Result<Vec<OsString>> {
     let part = |part: Component<'_>| match part {
-        Component::RootDir => Ok("/".to_string()),
+        Component::RootDir => Ok("/".into()),
         Component::CurDir => Ok(".".into()),
         Component::ParentDir => Ok("..".into()),
-        Component::Normal(name) => name.to_str().map(str::to_string).ok_or(ErrorKind::InvalidInput.into()),
+        Component::Normal(name) => Ok(name.to_os_string()),
         Component::Prefix(_) => Err(ErrorKind::InvalidInput.into()),
     };
     path.components().rev().map(part).collect()
@@ -355,7 +371,8 @@ impl FileTree for GitTree {
         let GitObject::File(id) = object else { return Err(ErrorKind::IsADirectory.into()) };
         let content = self.blob(id)?;
         if content.starts_with(LFS_POINTER) {
-            let message = "it is a pointer of Git LFS, whose content is not in the git repository";
+            let message = "it is a pointer of Git LFS, whose content is not in the git repository: check out both revisions \
+                           with `git lfs pull`, and compare them with --against";
             return Err(io::Error::new(ErrorKind::Unsupported, message));
         }
         Ok(OpenFile::in_memory(real, content.into()))
@@ -365,10 +382,8 @@ impl FileTree for GitTree {
         let (real, object) = self.resolve(Path::new(""), directory)?;
         match object {
             GitObject::Directory(id) => {
-                let entry = |entry: &GitEntry| DirectoryEntry {
-                    name: entry.name.clone().into(),
-                    kind: entry.file_kind(),
-                };
+                let entry =
+                    |entry: &GitEntry| DirectoryEntry { name: entry.name.clone(), kind: entry.file_kind() };
                 Ok(self.entries(id)?.iter().map(entry).collect())
             }
             GitObject::Above => {
@@ -380,10 +395,9 @@ impl FileTree for GitTree {
                 };
                 Ok(below.map(entry).into_iter().collect())
             }
-            GitObject::Submodule => {
-                Err(io::Error::other("it is a git submodule, whose files are not part of the revision"))
+            GitObject::Submodule(_) | GitObject::File(_) | GitObject::Link(_) => {
+                Err(ErrorKind::NotADirectory.into())
             }
-            GitObject::File(_) | GitObject::Link(_) => Err(ErrorKind::NotADirectory.into()),
         }
     }
 
@@ -392,8 +406,10 @@ impl FileTree for GitTree {
     }
 
     fn content_id(&self, path: &Path) -> Option<ContentId> {
-        match self.resolve(Path::new(""), path).ok()?.1 {
-            GitObject::File(id) | GitObject::Directory(id) => Some(ContentId::from_bytes(id.as_slice())),
+        match self.follow(&self.here, path).ok()?.1 {
+            GitObject::File(id) | GitObject::Directory(id) | GitObject::Submodule(id) => {
+                Some(ContentId::from_bytes(id.as_slice()))
+            }
             _ => None,
         }
     }

@@ -1,12 +1,13 @@
 //! Which reads of a build have another result in another tree.
 
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
 use super::read_set::ReadSet;
-use super::tree::FileTree;
+use super::tree::{FileKind, FileTree};
 
 /// The aspect of a path that a build depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -48,6 +49,16 @@ impl TreeChanges {
     pub fn changed_reads(&self, read: &ReadSet) -> Vec<(PathBuf, ChangedRead)> {
         let changed = reads(read).filter(|(path, aspect)| self.differs(path, *aspect));
         changed.map(|(path, aspect)| (path.clone(), aspect)).collect()
+    }
+
+    /// Returns true if what differs cannot be read, such as a git submodule. What a build would read is then unknown.
+    #[must_use]
+    pub fn has_unreadable(&self, read: &ReadSet) -> bool {
+        let is_unreadable = |tree: &Arc<dyn FileTree>, path: &Path| {
+            tree.read(path).is_err_and(|error| error.kind() == ErrorKind::Unsupported)
+        };
+        let changed = self.changed_reads(read);
+        changed.iter().any(|(path, _)| self.trees.iter().any(|tree| is_unreadable(tree, path)))
     }
 
     /// Returns true if a real directory has an equal ID in both trees, or is in such a directory. It then contains the
@@ -94,7 +105,7 @@ impl TreeChanges {
         let [old, new] = &self.trees;
         match (old.read(path), new.read(path)) {
             (Ok(old), Ok(new)) => old == new,
-            (Err(old), Err(new)) => old.kind() == new.kind(),
+            (Err(old), Err(new)) => old.kind() == new.kind() && old.kind() != ErrorKind::Unsupported,
             _ => false,
         }
     }
@@ -102,8 +113,11 @@ impl TreeChanges {
     fn has_same_entries(&self, path: &Path) -> bool {
         let [old, new] = &self.trees;
         match (old.list(path), new.list(path)) {
-            (Ok(old), Ok(new)) => old == new,
-            (Err(_), Err(_)) => true,
+            (Ok(old), Ok(new)) => {
+                let mut others = new.iter().filter(|entry| entry.kind == FileKind::Other);
+                old == new && others.all(|entry| self.has_same_location(&path.join(&entry.name)))
+            }
+            (Err(old), Err(new)) => self.has_same_absence(path, [&old, &new]),
             _ => false,
         }
     }
@@ -112,10 +126,16 @@ impl TreeChanges {
         let [old, new] = &self.trees;
         match (old.locate(Path::new(""), path), new.locate(Path::new(""), path)) {
             (Ok(old), Ok(new)) => old == new,
-            (Err(_), Err(_)) => true,
+            (Err(old), Err(new)) => self.has_same_absence(path, [&old, &new]),
             // A directory that git does not record may exist on disk: an empty one, or one with ignored files only.
             _ => false,
         }
+    }
+
+    /// Returns true if neither tree has a path. What a tree cannot read, such as a git submodule, is only the same if
+    /// it has the same ID.
+    fn has_same_absence(&self, path: &Path, errors: [&io::Error; 2]) -> bool {
+        errors.iter().all(|error| error.kind() != ErrorKind::Unsupported) || self.has_equal_id(path)
     }
 }
 

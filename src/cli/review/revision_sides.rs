@@ -91,12 +91,14 @@ impl RevisionSides {
         self.common.iter().cloned().chain(self.changes.changed_reads(&target.reads)).collect()
     }
 
-    /// Returns true if a target has another output, or builds only in one revision.
+    /// Returns true if a target has another output, builds only in one revision, or reads something that
+    /// differs and that is not part of the revisions.
     pub(in crate::cli) fn has_different_output(&self, pair: &TargetPair, target: &AffectedTarget) -> bool {
         let output = |built: Option<&Result<BuiltTarget>>| {
             built.map(|built| built.as_ref().ok().and_then(|built| built.built.to_yaml().ok()))
         };
         let old = pair.old.as_deref().map(|target| self.old.build(target));
         output(old.as_ref()) != output(target.new.as_ref())
+            || matches!(target.new, Some(Err(_))) && self.changes.has_unreadable(&target.reads)
     }
 }

@@ -382,12 +382,17 @@ impl Root {
             return Diagnostic::error(Code::InvalidValue, message).at(at);
         }
         let shown = self.reader.shown(&clean_path(&self.path().join(path)));
+        let kind = error.kind();
         let error = read_error(format_args!("`{path}`"), error).at(at);
         let error = if shown == Path::new(path) {
             error
         } else {
             error.note(format!("the path leads to {}", shown.display()))
         };
+        if kind == std::io::ErrorKind::Unsupported {
+            // The path is right, but the tree does not have its content.
+            return error;
+        }
         let Some(meant) = self.nearest_path(path) else {
             return error.help(if path.contains(" - ") {
                 "the path looks like two list entries: align their dashes"

@@ -4,6 +4,7 @@
 //! this needs no knowledge of the fields, and only lists too much. Whatever could read more is left to a build whose
 //! reads are recorded: plain directories, plugins, charts, symlinks, and kustomizations that do not parse.
 
+use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -153,8 +154,14 @@ impl Named<'_> {
         if self.is_certainly_absent(path) {
             return Some(());
         }
-        let Ok(found) = self.of.new.locate(self.directory, Path::new(path)) else {
-            return self.of.old.locate(self.directory, Path::new(path)).is_err().then_some(());
+        // What a tree cannot read, such as a git submodule, may differ.
+        let is_absent = |error: io::Error| error.kind() != ErrorKind::Unsupported;
+        let found = match self.of.new.locate(self.directory, Path::new(path)) {
+            Ok(found) => found,
+            Err(error) => {
+                let old = self.of.old.locate(self.directory, Path::new(path));
+                return (is_absent(error) && old.is_err_and(is_absent)).then_some(());
+            }
         };
         let real = found.path();
         // A symlink may lead to something that differs.
