@@ -711,6 +711,21 @@ mod revisions {
     }
 
     #[test]
+    fn findings_of_a_renamed_file_are_not_new() {
+        let home = repository();
+        let all = run(home.path(), &["check", "base", "-o", "short"]);
+        assert!(stdout(&all).contains("base/web.yaml"), "{} {}", stdout(&all), stderr(&all));
+        edit(home.path(), "base/kustomization.yaml", "web", "renamed");
+        git(home.path(), "git mv base/web.yaml base/renamed.yaml");
+        let args = ["check", "-R", "--rev", "HEAD", "-o", "short"];
+        assert_eq!(lines(home.path(), &args), [""; 0]);
+        edit(home.path(), "base/renamed.yaml", "containers:", "containers:\n      - name: new");
+        let output = run(home.path(), &args);
+        assert!(stdout(&output).contains("container `new` has no image"), "{}", stdout(&output));
+        assert!(!stdout(&output).contains("selector"), "{}", stdout(&output));
+    }
+
+    #[test]
     fn lfs_pointers_are_reported() {
         let home = repository();
         let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 10\n";

@@ -58,6 +58,7 @@ fn known_findings(
     run.conclude(SuppressionTrust::None, |conclusion| {
         let report = conclusion.report(found, Baselines::default());
         let findings = report.findings.iter().map(|finding| (finding, conclusion.location(finding)));
-        Ok(Baseline::from_findings(findings, BaselineHome::default()))
+        let known = Baseline::from_findings(findings, BaselineHome::default());
+        Ok(known.with_renames(|file| revisions.new.contains(file)))
     })
 }

@@ -15,6 +15,8 @@ use smp_text::source::relative_path;
 #[derive(Debug, Clone, Default)]
 pub struct Baseline {
     known: BTreeMap<KnownFinding, usize>,
+    /// Findings about resources of files that do not exist any more, without the files.
+    moved: BTreeMap<KnownFinding, usize>,
     home: BaselineHome,
 }
 
@@ -150,7 +152,7 @@ impl Baseline {
         for (finding, location) in findings {
             *known.entry(KnownFinding::new(finding, location.as_ref(), &home)).or_default() += 1;
         }
-        Self { known, home }
+        Self { known, moved: BTreeMap::new(), home }
     }
 
     /// Parses a file that [`Baseline::to_json`] wrote.
@@ -170,7 +172,7 @@ impl Baseline {
             (KnownFinding { code, ..entry.finding }, entry.count)
         };
         let known = file.findings.into_iter().map(renamed).collect();
-        Ok(Self { known, home })
+        Ok(Self { known, moved: BTreeMap::new(), home })
     }
 
     /// Serializes the baseline.
@@ -201,13 +203,34 @@ impl Baseline {
 
     /// Consumes one occurrence of a finding. Returns false if none is left.
     pub fn consume(&mut self, finding: &Diagnostic, location: Option<&RenderedLocation>) -> bool {
-        match self.known.get_mut(&KnownFinding::new(finding, location, &self.home)) {
-            Some(count) if *count > 0 => {
-                *count -= 1;
-                true
-            }
-            _ => false,
+        let one = KnownFinding::new(finding, location, &self.home);
+        let is_known = take_one(&mut self.known, &one);
+        is_known || take_one(&mut self.moved, &KnownFinding { file: String::new(), ..one })
+    }
+
+    /// Lets the findings about resources of removed files apply to any file: a file may be renamed. Paths are as
+    /// findings show them.
+    #[must_use]
+    pub fn with_renames(mut self, exists: impl Fn(&Path) -> bool) -> Self {
+        let is_moved = |one: &KnownFinding| !one.resource.is_empty() && !exists(Path::new(&one.file));
+        let (moved, kept): (BTreeMap<_, _>, _) =
+            std::mem::take(&mut self.known).into_iter().partition(|(one, _)| is_moved(one));
+        self.known = kept;
+        for (one, count) in moved {
+            *self.moved.entry(KnownFinding { file: String::new(), ..one }).or_default() += count;
         }
+        self
+    }
+}
+
+/// Reduces the count of a finding. Returns false if none is left.
+fn take_one(known: &mut BTreeMap<KnownFinding, usize>, finding: &KnownFinding) -> bool {
+    match known.get_mut(finding) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            true
+        }
+        _ => false,
     }
 }
 
