@@ -776,6 +776,29 @@ mod revisions {
 }
 
 #[test]
+fn noise_in_new_maps_is_ignored() {
+    let service = |metadata: &str| {
+        format!("apiVersion: v1\nkind: Service\nmetadata: {{name: a{metadata}}}\nspec: {{clusterIP: None}}\n")
+    };
+    let noise = ", labels: {helm.sh/chart: x-1}, annotations: {checksum/config: abc}";
+    let mixed = ", labels: {helm.sh/chart: x-1, app: web}";
+    let files = [("a", ""), ("b", noise), ("c", mixed)];
+    let files = files.map(|(name, metadata)| format!("-- {name}.yaml --\n{}", service(metadata)));
+    let home = temp_dir_from_text(&files.concat());
+    let args = ["--ignore-noise", "-o", "paths"];
+    let output = run(home.path(), &[&["diff", "b.yaml", "--against", "a.yaml"], &args[..]].concat());
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""));
+    assert!(stderr(&output).contains("2 changes ignored"), "{}", stderr(&output));
+    let output = run(home.path(), &[&["diff", "a.yaml", "--against", "b.yaml"], &args[..]].concat());
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""));
+    let output = run(home.path(), &[&["diff", "c.yaml", "--against", "a.yaml"], &args[..]].concat());
+    assert_eq!(
+        (output.status.code(), stdout(&output).as_str()),
+        (Some(1), "service/a: metadata.labels.app\n")
+    );
+}
+
+#[test]
 fn noise_is_ignored_on_request() {
     let map = |hash: &str| {
         format!(

@@ -112,13 +112,18 @@ impl Comparer<'_> {
     /// Removes ignored changes, and returns their number.
     fn remove_noise(&self, object: &mut ObjectChange) -> usize {
         let noise = &self.options.noise;
-        let before = object.fields.len();
         if noise.ignores_kind(&object.id.gvk.kind) {
+            let ignored = object.fields.len();
             object.fields.clear();
-        } else if !object.is_whole() {
-            let sides = [object.old.as_ref(), object.new.as_ref()];
-            object.fields.retain(|field| !noise.ignores(field, sides));
+            return ignored;
         }
+        let mut ignored = 0;
+        if !object.is_whole() && !noise.is_empty() {
+            let sides = [object.old.as_ref(), object.new.as_ref()];
+            let fields = std::mem::take(&mut object.fields).into_iter();
+            object.fields = fields.flat_map(|field| noise.without(field, sides, &mut ignored)).collect();
+        }
+        let before = object.fields.len();
         if self.options.ignore_defaults
             && let ([Some(old), Some(new)], Some(schema)) =
                 ([&object.old, &object.new], self.schema_of(&object.id.gvk))
@@ -126,7 +131,7 @@ impl Comparer<'_> {
             let with_defaults = WithDefaults::new([old, new], schema);
             object.fields.retain(|field| !with_defaults.is_same_at(&field.path));
         }
-        before - object.fields.len()
+        ignored + before - object.fields.len()
     }
 
     /// Returns both versions of an object, with the values of Secrets masked.

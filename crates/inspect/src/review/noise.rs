@@ -63,8 +63,31 @@ impl NoiseRules {
         self.kinds.iter().any(|ignored| ignored == kind)
     }
 
+    /// Returns true if nothing is ignored.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pointers.is_empty() && self.kinds.is_empty() && self.paths.is_empty()
+    }
+
+    /// Returns the change of a field without what is ignored, and counts the latter. A map that is only on one side is
+    /// divided into its fields if some of them are ignored.
+    pub(super) fn without(
+        &self,
+        change: FieldChange,
+        sides: [Option<&Node>; 2],
+        ignored: &mut usize,
+    ) -> Vec<FieldChange> {
+        if self.ignores(&change, sides) {
+            *ignored += 1;
+            return Vec::new();
+        }
+        let before = *ignored;
+        let fields = fields_of(&change).into_iter();
+        let kept: Vec<_> = fields.flat_map(|field| self.without(field, sides, ignored)).collect();
+        if *ignored == before { vec![change] } else { kept }
+    }
+
     /// Returns true if the change of a field is ignored.
-    pub(super) fn ignores(&self, change: &FieldChange, [old, new]: [Option<&Node>; 2]) -> bool {
+    fn ignores(&self, change: &FieldChange, [old, new]: [Option<&Node>; 2]) -> bool {
         let path = change.path.to_string();
         if self.paths.iter().any(|ignored| ignored.is_match(&path)) {
             return true;
@@ -76,4 +99,16 @@ impl NoiseRules {
             self.pointers.iter().any(|ignored| is_within(ignored, &pointer))
         }
     }
+}
+
+/// Returns a change for each field of a map that is only on one side.
+fn fields_of(change: &FieldChange) -> Vec<FieldChange> {
+    let ((None, Some(value)) | (Some(value), None)) = (&change.old, &change.new) else { return Vec::new() };
+    let Some(map) = value.as_map() else { return Vec::new() };
+    let field = |(name, value): (&str, &Node)| {
+        let side = |is_there: bool| is_there.then(|| value.clone());
+        let (old, new) = (side(change.old.is_some()), side(change.new.is_some()));
+        FieldChange { path: change.path.clone().field(name), old, new, at: change.at }
+    };
+    map.iter().map(field).collect()
 }
