@@ -799,6 +799,16 @@ fn noise_in_new_maps_is_ignored() {
 }
 
 #[test]
+fn summary_names_a_changed_order() {
+    let map = |name: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n---\n");
+    let (a, b) = (map("a"), map("b"));
+    let home = temp_dir_from_text(&format!("-- a.yaml --\n{a}{b}-- b.yaml --\n{b}{a}"));
+    let output = run(home.path(), &["diff", "b.yaml", "--against", "a.yaml", "--summary"]);
+    let want = "2 objects: 2 unchanged\n~ order of the objects in 1 target\n";
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), want));
+}
+
+#[test]
 fn noise_is_ignored_on_request() {
     let map = |hash: &str| {
         format!(

@@ -71,6 +71,12 @@ impl TargetReview {
 
     /// Returns true if the target changed.
     #[must_use]
+    /// Returns true if the objects that both sides have are in another order.
+    #[must_use]
+    pub fn is_reordered(&self) -> bool {
+        matches!(&self.outcome, TargetOutcome::Compared(changes) if changes.is_reordered)
+    }
+
     pub fn is_changed(&self) -> bool {
         match &self.outcome {
             TargetOutcome::Compared(changes) => !changes.is_empty() || self.presence != Presence::Both,

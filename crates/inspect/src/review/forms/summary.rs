@@ -17,6 +17,10 @@ pub fn summary_lines(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<Str
         let kinds: Vec<_> = kinds.iter().map(|(kind, count)| counted(*count, kind)).collect();
         lines.push(format!("{} {} {}", action.sign(), action.as_str(), kinds.join(", ")));
     }
+    let reordered = review.targets.iter().filter(|target| target.is_reordered()).count();
+    if reordered > 0 {
+        lines.push(format!("~ order of the objects in {}", counted(reordered, "target")));
+    }
     for change in image_changes(review, renderer) {
         let at = change.at.as_ref().map(|(file, line)| format!(" at {file}:{line}")).unwrap_or_default();
         let text = values_of(change.old.as_deref(), change.new.as_deref());
