@@ -693,6 +693,17 @@ mod revisions {
     }
 
     #[test]
+    fn a_single_changed_target_of_many_is_named() {
+        let home = repository();
+        edit(home.path(), "own/kustomization.yaml", "x=1", "x=2");
+        let output = run(home.path(), &["diff", "-R", "--rev", "HEAD"]);
+        assert!(stdout(&output).starts_with("own\n~ configmap/own-"), "{}", stdout(&output));
+        git(home.path(), "rm -r own");
+        let output = run(home.path(), &["diff", "-R", "--rev", "HEAD"]);
+        assert!(stdout(&output).starts_with("own: removed\n- configmap/own-"), "{}", stdout(&output));
+    }
+
+    #[test]
     fn bare_repositories_and_targets_in_other_directories_are_compared() {
         let home = repository();
         edit(home.path(), "own/kustomization.yaml", "x=1", "x=2");

@@ -69,14 +69,14 @@ impl TargetReview {
         }
     }
 
-    /// Returns true if the target changed.
-    #[must_use]
     /// Returns true if the objects that both sides have are in another order.
     #[must_use]
     pub fn is_reordered(&self) -> bool {
         matches!(&self.outcome, TargetOutcome::Compared(changes) if changes.is_reordered)
     }
 
+    /// Returns true if the target changed.
+    #[must_use]
     pub fn is_changed(&self) -> bool {
         match &self.outcome {
             TargetOutcome::Compared(changes) => !changes.is_empty() || self.presence != Presence::Both,
@@ -97,6 +97,12 @@ pub struct Review {
 }
 
 impl Review {
+    /// Returns true if several targets were selected, so that changes need the name of their target.
+    #[must_use]
+    pub fn has_many_targets(&self) -> bool {
+        self.targets.len() + self.unaffected > 1
+    }
+
     /// Returns true if any target changed.
     #[must_use]
     pub fn is_changed(&self) -> bool {

@@ -122,7 +122,7 @@ fn target_lines(
         lines.push("~ the order of the objects".into());
     }
     let is_named = target.failure().is_some() || target.presence != Presence::Both;
-    if review.targets.len() > 1 && (!lines.is_empty() || is_named) {
+    if review.has_many_targets() && (!lines.is_empty() || is_named) {
         lines.insert(0, target_line(target));
     }
     lines
@@ -172,7 +172,7 @@ pub fn unified_review(review: &Review, renderer: &MessageRenderer<'_>) -> Result
             format!("{gvk}.{}.{}.{}", id.gvk.kind, id.namespace, id.name)
         };
         let prefix =
-            if review.targets.len() > 1 { format!("{}/", target.target.display()) } else { String::new() };
+            if review.has_many_targets() { format!("{}/", target.target.display()) } else { String::new() };
         let old = format!("OLD/{prefix}{}", file(object.former.as_ref().unwrap_or(&object.id)));
         let new = format!("NEW/{prefix}{}", file(&object.id));
         let texts = [canonical(object.old.as_ref())?, canonical(object.new.as_ref())?];
