@@ -10,7 +10,7 @@ use super::report::{print_json, print_line, print_lines};
 use super::{Failure, render};
 use smp_cluster::{ApplyConflict, DiffReport, FieldConflict, Object, ObjectDiff, PlannedChange, Risk};
 use smp_inspect::review::forms::{
-    ShownObject, change_json, diff_line_color, field_lines, path_lines, short_value, unified_lines,
+    ShownObject, change_json, diff_line_color, field_lines, path_lines, short_values, unified_lines,
 };
 use smp_merge::diff::{Comparison, compare};
 use smp_merge::schema::{Cursor, Schema};
@@ -137,8 +137,8 @@ impl<'d> ObjectChange<'d> {
         }
         let fields = if self.is_whole() { &[][..] } else { self.fields.changes() };
         fields.iter().try_for_each(|change| {
-            let values = (short_value(change.old), short_value(change.new));
-            print_line(&format!("  {}: {} -> {}", change.path, values.0, values.1))
+            let values = short_values(change.old, change.new).join(" -> ");
+            print_line(&format!("  {}: {values}", change.path))
         })
     }
 

@@ -11,7 +11,7 @@ use super::objects::ObjectArgs;
 use super::report::{print_json, print_line};
 use super::{Failure, Outcome, diff_output, render};
 use smp_cluster::{Cluster, DriftState, FIELD_MANAGER, FieldDrift, FieldWriter, ObjectDrift, PARALLEL};
-use smp_inspect::review::forms::short_value;
+use smp_inspect::review::forms::short_values;
 use smp_text::diagnostic::{Code, Diagnostic, counted, plural};
 use smp_text::source::SourceMap;
 use smp_text::yaml::Node;
@@ -108,7 +108,7 @@ fn print_drift(one: &ObjectDrift) -> Result<(), Failure> {
             (None, "") => " (removed by others, or new in the manifest)".into(),
             (None, by) => format!(" (removed by others, or new in the manifest; last write{by})"),
         };
-        let (old, new) = (short_value(field.manifest.as_ref()), short_value(field.live.as_ref()));
+        let [old, new] = short_values(field.manifest.as_ref(), field.live.as_ref());
         print_line(&format!("  {}: {old} -> {new}{by}", field.path))?;
     }
     Ok(())

@@ -787,6 +787,78 @@ mod revisions {
 }
 
 #[test]
+fn long_values_show_their_difference() {
+    let lines =
+        |changed: &str| -> String {
+            (0..30)
+                .map(|i| {
+                    if i == 20 { format!("    key{i}={changed}\n") } else { format!("    key{i}=value{i}\n") }
+                })
+                .collect()
+        };
+    let (equal, end) = ("x".repeat(100), "y".repeat(100));
+    let map = |value: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n  long: {equal}{value}{end}\n  app.properties: |\n{}",
+            lines(value)
+        )
+    };
+    let home = temp_dir_from_text(&format!("-- a.yaml --\n{}-- b.yaml --\n{}", map("old"), map("new")));
+    let shown = |form: &str| {
+        let output = run(home.path(), &["diff", "b.yaml", "--against", "a.yaml", "-o", form]);
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        stdout(&output)
+    };
+    insta::assert_snapshot!(shown("text"), @r#"
+    ~ configmap/a changed
+        data.long: ...xxxxxxxxxxxxxxxxxxxxoldyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy... -> ...xxxxxxxxxxxxxxxxxxxxnewyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...
+            at b.yaml:5 (was at a.yaml:5)
+        data["app.properties"]:
+          @@ -18,7 +18,7 @@
+          -key20=old
+          +key20=new
+            at b.yaml:7 (was at a.yaml:7)
+    "#);
+    for form in ["markdown", "github"] {
+        let text = shown(form);
+        assert!(text.contains("| `key20=old` | `key20=new` |"), "{form}: {text}");
+        let (x, y) = ("x".repeat(20), "y".repeat(37));
+        assert!(text.contains(&format!("| `...{x}old{y}...` | `...{x}new{y}...` |")), "{form}: {text}");
+    }
+}
+
+#[test]
+fn parts_of_secret_values_are_masked_in_long_values() {
+    let target = |name: &str, secret: &str| {
+        format!(
+            "\
+-- {name}/kustomization.yaml --
+resources: [all.yaml]
+replacements:
+- source: {{kind: Secret, fieldPath: stringData.key}}
+  targets: [{{select: {{kind: ConfigMap}}, fieldPaths: [data.x], options: {{delimiter: ' ', index: 8}}}}]
+-- {name}/all.yaml --
+apiVersion: v1
+kind: Secret
+metadata: {{name: s}}
+stringData: {{key: {secret}}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: a}}
+data: {{x: 'A text of more than thirty characters before VALUE'}}
+"
+        )
+    };
+    let start = "hunter".repeat(10);
+    let home = temp_dir_from_text(&(target("a", &format!("{start}1")) + &target("b", &format!("{start}2"))));
+    let output = run(home.path(), &["diff", "b", "--against", "a"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stdout(&output).contains("data.x: A text of more than"), "{}", stdout(&output));
+    assert!(!stdout(&output).contains("hunter"), "{}", stdout(&output));
+}
+
+#[test]
 fn noise_in_new_maps_is_ignored() {
     let service = |metadata: &str| {
         format!("apiVersion: v1\nkind: Service\nmetadata: {{name: a{metadata}}}\nspec: {{clusterIP: None}}\n")

@@ -52,6 +52,9 @@ pub(super) fn run(request: &ReviewRequest<'_>, sources: &SourceMap) -> Outcome {
     add_spread_dangers(&mut review, &render::location_renderer(sources));
     comparison.suppress(&mut review, &configs, sources)?;
     render::print_or_reject(&warnings, sources)?;
+    if sources.has_hidden_values() {
+        review.mask_values(|text| sources.without_hidden_values(text));
+    }
     print_review(&review, request, sources)?;
     render::print(&failures(&review), sources);
     if !request.review.summary {

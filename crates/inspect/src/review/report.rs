@@ -1,9 +1,11 @@
 //! The result of comparing targets.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use super::changes::{BuildChanges, ObjectChange};
 use smp_text::diagnostic::Diagnostic;
+use smp_text::yaml::{Node, Value};
 
 /// The sides on which a target exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +103,28 @@ impl Review {
     #[must_use]
     pub fn has_many_targets(&self) -> bool {
         self.targets.len() + self.unaffected > 1
+    }
+
+    /// Masks strings in the changed values. Forms that show a part of a value cannot mask it later.
+    pub fn mask_values(&mut self, mask: impl Fn(&str) -> Cow<'_, str>) {
+        for target in &mut self.targets {
+            let TargetOutcome::Compared(changes) = &mut target.outcome else { continue };
+            let fields = changes.objects.iter_mut().flat_map(|object| &mut object.fields);
+            let mut open: Vec<&mut Node> =
+                fields.flat_map(|field| [&mut field.old, &mut field.new]).flatten().collect();
+            while let Some(node) = open.pop() {
+                let masked = node.as_str().map(&mask);
+                if let Some(Cow::Owned(text)) = masked {
+                    *node = Node::string(text).with_span(node.span());
+                    continue;
+                }
+                match &mut node.value {
+                    Value::Map(map) => open.extend(map.iter_mut().map(|(_, value)| value)),
+                    Value::List(list) => open.extend(list.iter_mut()),
+                    Value::Scalar(_) => {}
+                }
+            }
+        }
     }
 
     /// Returns true if any target changed.

@@ -62,16 +62,72 @@ pub fn change_json(change: &Change<'_>) -> Value {
 /// The maximum length of a value on one line, in characters.
 const MAX_VALUE: usize = 60;
 
+/// The number of equal characters that are shown before the first difference of long values.
+const BEFORE_DIFFERENCE: usize = 20;
+
 /// Formats a value on one line, truncated.
 #[must_use]
 pub fn short_value(value: Option<&Node>) -> String {
-    let Some(value) = value else { return "(none)".into() };
-    let text = value.scalar_text().map_or_else(|| value.to_json_value().to_string(), ToString::to_string);
-    let text = text.replace('\n', "\\n");
-    match text.char_indices().nth(MAX_VALUE) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text,
+    value.map_or_else(|| "(none)".into(), |value| cut(&one_line(&value_text(value)), 0))
+}
+
+/// Formats an old and a new value on one line each. Long values show only the lines that differ, and of these the
+/// text around the first difference.
+#[must_use]
+pub fn short_values(old: Option<&Node>, new: Option<&Node>) -> [String; 2] {
+    let (Some(before), Some(after)) = (old, new) else { return [old, new].map(short_value) };
+    let texts = [before, after].map(value_text);
+    let mut shown = texts.each_ref().map(|text| one_line(text));
+    if shown.iter().all(|text| !is_long(text)) {
+        return shown;
     }
+    if texts.iter().any(|text| text.contains('\n')) {
+        let lines = changed_lines(&texts);
+        let of = |sign: char| lines.iter().filter_map(|line| line.strip_prefix(sign)).collect::<Vec<_>>();
+        let changed = ['-', '+'].map(|sign| of(sign).join("\\n"));
+        // Only the newline at the end may differ.
+        if changed[0] != changed[1] {
+            shown = changed;
+        }
+    }
+    let same = shown[0].chars().zip(shown[1].chars()).take_while(|(a, b)| a == b).count();
+    let start = if same > MAX_VALUE / 2 { same - BEFORE_DIFFERENCE } else { 0 };
+    shown.map(|text| cut(&text, start))
+}
+
+/// Returns the changed lines of a long text of several lines, with the headers of their hunks. None if either value is
+/// no text, or if both are short.
+#[must_use]
+pub fn line_diff(old: Option<&Node>, new: Option<&Node>) -> Option<Vec<String>> {
+    let texts = [old?.scalar_text()?.to_string(), new?.scalar_text()?.to_string()];
+    let has_lines = texts.iter().any(|text| text.contains('\n')) && texts.iter().any(|text| is_long(text));
+    has_lines.then(|| changed_lines(&texts))
+}
+
+fn changed_lines([old, new]: &[String; 2]) -> Vec<String> {
+    let diff = unified("", "", old, new);
+    let is_changed = |line: &&str| line.starts_with(['-', '+', '@', '\\']);
+    diff.lines().skip(2).filter(is_changed).map(str::to_string).collect()
+}
+
+fn value_text(value: &Node) -> String {
+    value.scalar_text().map_or_else(|| value.to_json_value().to_string(), ToString::to_string)
+}
+
+fn one_line(text: &str) -> String {
+    text.replace('\n', "\\n")
+}
+
+fn is_long(text: &str) -> bool {
+    text.chars().nth(MAX_VALUE).is_some()
+}
+
+/// Cuts a text to the maximum length, from a character on.
+fn cut(text: &str, start: usize) -> String {
+    let part: String = text.chars().skip(start).take(MAX_VALUE).collect();
+    let before = if start > 0 { "..." } else { "" };
+    let after = if text.chars().nth(start + MAX_VALUE).is_some() { "..." } else { "" };
+    format!("{before}{part}{after}")
 }
 
 /// Returns the lines of a unified diff of two texts, escaped for terminals and logs. Empty if the texts are equal.

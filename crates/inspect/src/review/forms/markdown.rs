@@ -2,7 +2,7 @@
 
 use super::fold::fold;
 use super::text::{cause, kinds_of, location, shown_name, target_line};
-use super::{short_value, summary};
+use super::{short_values, summary};
 use crate::review::{ObjectChange, Review, TargetOutcome};
 use smp_text::diagnostic::{MessageRenderer, Severity, escaped_markdown, markdown_code};
 
@@ -154,12 +154,13 @@ fn folded_rows(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<String> {
         let [t, o, f] = folded.changes.first()?;
         let field = &review.targets[*t].objects()[*o].fields[*f];
         let name = field.path.elements().last().map(ToString::to_string).unwrap_or_default();
+        let [old, new] = short_values(field.old.as_ref(), field.new.as_ref());
         Some(row_of(&[
             markdown_code(&name),
             escaped_markdown(&location(field.at[1].or(field.at[0]), renderer).unwrap_or_default()),
             escaped_markdown(&kinds_of(folded, review)),
-            markdown_code(&short_value(field.old.as_ref())),
-            markdown_code(&short_value(field.new.as_ref())),
+            markdown_code(&old),
+            markdown_code(&new),
         ]))
     };
     fold(review, renderer).iter().filter_map(row).collect()
@@ -170,10 +171,11 @@ fn object_blocks(object: &ObjectChange, renderer: &MessageRenderer<'_>) -> Vec<S
     let title =
         format!("{} {} {}{from}", object.action.sign(), shown_name(&object.id), object.action.as_str());
     let row = |field: &crate::review::FieldChange| {
+        let [old, new] = short_values(field.old.as_ref(), field.new.as_ref());
         row_of(&[
             markdown_code(&field.path.to_string()),
-            markdown_code(&short_value(field.old.as_ref())),
-            markdown_code(&short_value(field.new.as_ref())),
+            markdown_code(&old),
+            markdown_code(&new),
             escaped_markdown(&cause(field, renderer).unwrap_or_default()),
         ])
     };

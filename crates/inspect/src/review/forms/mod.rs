@@ -17,7 +17,8 @@ pub use self::fold::{FoldedChange, fold};
 pub use self::html::review_to_html;
 pub use self::json::review_to_json;
 pub use self::lines::{
-    ShownObject, change_json, diff_line_color, field_lines, path_lines, short_value, unified_lines,
+    ShownObject, change_json, diff_line_color, field_lines, line_diff, path_lines, short_value, short_values,
+    unified_lines,
 };
 pub use self::markdown::{MAX_COMMENT, review_to_comments, review_to_markdown};
 pub use self::summary::summary_lines;

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::fold::{FoldedChange, fold};
-use super::lines::{ShownObject, path_lines, short_value, unified_lines};
+use super::lines::{ShownObject, line_diff, path_lines, short_values, unified_lines};
 use crate::review::{Action, FieldChange, ObjectChange, Presence, Review, TargetOutcome, TargetReview};
 use smp_merge::diff::canonical;
 use smp_overlay::resource::ResId;
@@ -143,11 +143,20 @@ fn object_lines(
     }
     for (_, field) in object.fields.iter().enumerate().filter(|(f, _)| is_shown(*f)) {
         if !object.is_whole() {
-            lines.push(format!("    {}: {}", field.path, values(field)));
+            lines.extend(value_lines(field));
         }
         lines.extend(cause(field, renderer).map(|cause| format!("        {cause}")));
     }
     lines
+}
+
+/// Returns the line of a changed field. The changed lines of a long text follow it.
+fn value_lines(field: &FieldChange) -> Vec<String> {
+    let Some(diff) = line_diff(field.old.as_ref(), field.new.as_ref()) else {
+        return vec![format!("    {}: {}", field.path, values(field))];
+    };
+    let lines = diff.iter().map(|line| format!("      {line}"));
+    std::iter::once(format!("    {}:", field.path)).chain(lines).collect()
 }
 
 /// Formats an old and a new text on one line.
@@ -157,7 +166,7 @@ pub(super) fn values_of(old: Option<&str>, new: Option<&str>) -> String {
 
 /// Formats the old and the new value on one line.
 pub(super) fn values(field: &FieldChange) -> String {
-    format!("{} -> {}", short_value(field.old.as_ref()), short_value(field.new.as_ref()))
+    short_values(field.old.as_ref(), field.new.as_ref()).join(" -> ")
 }
 
 /// Returns the unified diffs of all objects. The lines before each one have the locations that caused the changes.
