@@ -68,7 +68,16 @@ rows.forEach((row, number) => {
   row.button.addEventListener("click", () => { current = number; setOpen(row, !isOpen(row)); });
   row.article.append(row.button);
 });
-list.append(...rows.map((row) => row.article));
+// Groups of changes, of which the browser lays out only visible ones.
+const GROUP = 50;
+const HEIGHT = 42;
+const groups = [];
+for (let i = 0; i < rows.length; i += GROUP) {
+  const group = element("section");
+  group.append(...rows.slice(i, i + GROUP).map((row) => row.article));
+  groups.push(group);
+}
+list.append(...groups);
 byId("summary").textContent = data.summary;
 const options = (id, label, values) => {
   const select = byId(id);
@@ -90,6 +99,11 @@ const filter = () => {
     row.article.hidden = !fits;
     if (fits) count += 1;
   }
+  groups.forEach((group, i) => {
+    const shown = rows.slice(i * GROUP, (i + 1) * GROUP).filter((row) => !row.article.hidden).length;
+    group.hidden = shown === 0;
+    group.style.containIntrinsicSize = "auto " + shown * HEIGHT + "px";
+  });
   byId("count").textContent = count + " of " + rows.length;
 };
 for (const id of ["search", "target", "kind", "action", "danger"]) byId(id).addEventListener("input", filter);
