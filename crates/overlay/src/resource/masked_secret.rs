@@ -27,7 +27,8 @@ pub fn mask_secret(mut old: Option<&mut Node>, mut new: Option<&mut Node>, chang
     for name in fields {
         let a = old.as_deref_mut().and_then(|map| map.get_mut(&name));
         let b = new.as_deref_mut().and_then(|map| map.get_mut(&name));
-        if [&a, &b].into_iter().flatten().all(|value| value.as_map().is_some()) {
+        let is_map = |value: &&mut Node| value.as_map().is_some() || value.is_null();
+        if a.iter().chain(&b).all(is_map) {
             mask_maps(a.and_then(Node::as_map_mut), b.and_then(Node::as_map_mut), changed, |_| true);
         } else {
             mask_values(a, b, changed);
