@@ -541,7 +541,7 @@ pub mod package {
 /// use kubectl_smp::check::{RULES, rule_by_code};
 ///
 /// let rule = RULES.iter().find(|rule| rule.code.name() == "unmatched-image").expect("a rule");
-/// assert_eq!(rule_by_code(rule.code).map(|found| found.name), Some(rule.name));
+/// assert_eq!(rule_by_code(rule.code).map(|found| found.title), Some(rule.title));
 /// ```
 pub mod check {
     pub use smp_inspect::check::{
