@@ -187,6 +187,26 @@ fn images_are_found_by_what_the_build_uses() {
 }
 
 #[test]
+fn edits_write_comments_once_and_each_directory_once() {
+    let directory = temp_dir(&[(
+        "a/kustomization.yaml",
+        "patchesStrategicMerge:\n- p.yaml # why\ncommonLabels: {a: b} # keep\ngeneratorOptions: {disableNameSuffixHash: yes}\n",
+    )]);
+    for args in [
+        &["kustomize", "edit", "fix"][..],
+        &["edit", "set", "namespace", "shop", "-k", ".", "-k", "../a"],
+        &["kustomize", "edit", "add", "configmap", "x", "--from-literal=a=b"],
+    ] {
+        let output = smp(&directory.path().join("a"), args);
+        assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+    }
+    let text = fs::read_to_string(directory.path().join("a/kustomization.yaml")).expect("a file");
+    assert_eq!((text.matches("# why").count(), text.matches("# keep").count()), (1, 1), "{text}");
+    // As in YAML 1.1, `yes` is true.
+    assert_eq!(text.matches("disableNameSuffixHash").count(), 2, "{text}");
+}
+
+#[test]
 fn patches_select_generated_objects_and_reject_ambiguous_names() {
     let maps = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: other}\n";
     let directory = temp_dir(&[

@@ -269,7 +269,7 @@ fn with_keys(set: &FieldSet) -> FieldSet {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::managed_fields::{apply, update};
     use crate::schema::Schema;
@@ -285,7 +285,7 @@ mod tests {
     }
 
     /// Runs the steps on an object.
-    fn after(live: &Value, steps: &[OwnershipStep], options: &Options<'_>) -> Value {
+    pub(in super::super) fn after(live: &Value, steps: &[OwnershipStep], options: &Options<'_>) -> Value {
         steps.iter().fold(live.clone(), |live, step| match step {
             OwnershipStep::Apply { manager, subresource, object } => {
                 let options = options.clone().subresource(subresource.as_str());

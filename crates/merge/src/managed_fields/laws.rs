@@ -5,12 +5,13 @@ use serde_json::{Value, json};
 use smp_random_cases::fixed_cases;
 
 use super::field_set::FieldSet;
+use super::handover::tests::after;
 use super::managers::ManagedFields;
 use super::options::Options;
 use super::owned::owned_fields;
 use super::path_element::{Path, PathElement};
 use super::types::Type;
-use super::{OwnershipStep, apply, conflicts, drop_manager, extract, give, take, update};
+use super::{apply, conflicts, drop_manager, extract, give, take, update};
 use crate::schema::{Gvk, Schema};
 
 const MANAGERS: [&str; 3] = ["a", "b", "c"];
@@ -89,23 +90,6 @@ fn leaves(object: &Value, schema: &Schema) -> FieldSet {
         .leaves()
         .difference(&stripped)
         .recursive_difference(&entries)
-}
-
-/// Sends requests that change owners. None has a conflict.
-fn sent(live: &Value, steps: &[OwnershipStep], options: &Options<'_>) -> Value {
-    let unforced = options.clone().force(false);
-    steps.iter().fold(live.clone(), |live, step| match step {
-        OwnershipStep::Apply { manager, object, .. } => {
-            let applied = apply(Some(&live), object, manager, &unforced).expect("valid");
-            applied.into_object().expect("no conflict")
-        }
-        OwnershipStep::Patch(patch) => {
-            let mut new = live.clone();
-            new["metadata"]["managedFields"] =
-                patch[patch.as_array().map_or(0, Vec::len) - 1]["value"].clone();
-            update(Some(&live), &new, "editor", options).expect("valid")
-        }
-    })
 }
 
 fn without_entries(object: &Value) -> Value {
@@ -203,18 +187,19 @@ proptest! {
     ) {
         let schema = Schema::embedded();
         let options = Options::new(&schema).force(true);
+        let unforced = options.clone().force(false);
         let live = all_applied_and_updated(&applies, &options);
         let [from, to] = [["a", "b", "c", "u"][from], MANAGERS[to]];
         let owned = owned_by(&live, from);
         let paths = owned.union(&owned.parents()).paths();
         let Some(path) = paths.get(path % paths.len().max(1)) else { return Ok(()) };
 
-        let taken = sent(&live, &[take(&live, path, to, &options).expect("valid")], &options);
+        let taken = after(&live, &[take(&live, path, to, &options).expect("valid")], &unforced);
         prop_assert_eq!(without_entries(&taken), without_entries(&live));
-        let dropped = sent(&live, &[drop_manager(&live, from).expect("owns")], &options);
+        let dropped = after(&live, &[drop_manager(&live, from).expect("owns")], &unforced);
         prop_assert_eq!(without_entries(&dropped), without_entries(&live));
         if from != to {
-            let given = sent(&live, &give(&live, path, [from, to], &options).expect("owned"), &options);
+            let given = after(&live, &give(&live, path, [from, to], &options).expect("owned"), &unforced);
             prop_assert_eq!(without_entries(&given), without_entries(&live));
             let kept = leaves_below(&owned_by(&given, from), path);
             prop_assert!(kept.paths().iter().all(is_key), "{}", kept);

@@ -43,7 +43,8 @@ impl State {
         Ok((self.replace(target, &old, object, options)?, false))
     }
 
-    /// Stores a new version of an object. Nothing is written if nothing changed.
+    /// Stores a new version of an object, whose name and namespace are those of the target. Nothing is written if nothing
+    /// changed.
     pub(crate) fn replace(
         &mut self,
         target: &Target,
@@ -58,7 +59,6 @@ impl State {
         if !matches!(version, "" | "0") {
             check_unmodified(target, version, old)?;
         }
-        metadata::check_namespace(&mut object, target)?;
         metadata::set(&mut object, "resourceVersion", old["metadata"]["resourceVersion"].clone());
         metadata::set(&mut object, "generation", old["metadata"]["generation"].clone());
         self.admit_update(target, &mut object, old)?;
