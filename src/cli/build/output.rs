@@ -12,7 +12,6 @@ use crate::cli::format::{OutputFormat, ResourceWriter};
 use rustc_hash::FxHashSet;
 use smp_files::{DiskTree, FileTree as _, Located, replace_file};
 use smp_overlay::resource::ResourceSet;
-use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::source::SourceMap;
 use smp_text::yaml::did_you_mean;
 
@@ -175,7 +174,7 @@ impl Sink {
 }
 
 /// Checks that none of the files to write is one that the build has read.
-fn check_not_read(paths: &[PathBuf], sources: &SourceMap) -> Result<(), Diagnostic> {
+fn check_not_read(paths: &[PathBuf], sources: &SourceMap) -> Result<(), Failure> {
     let real = |path: &Path| DiskTree.locate(Path::new(""), path).map(Located::into_path).ok();
     let existing: Vec<(&PathBuf, PathBuf)> =
         paths.iter().filter_map(|path| Some((path, real(path)?))).collect();
@@ -185,7 +184,8 @@ fn check_not_read(paths: &[PathBuf], sources: &SourceMap) -> Result<(), Diagnost
     let read = sources.top_level_texts().into_iter().filter_map(|id| real(sources.get(id)?.name()));
     let read: FxHashSet<PathBuf> = read.collect();
     let Some((path, _)) = existing.into_iter().find(|(_, real)| read.contains(real)) else { return Ok(()) };
-    let message = format!("{} is a file of the build, and would be replaced by its output", path.display());
-    Err(Diagnostic::error(Code::Ambiguous, message)
-        .help("use another directory or file; nothing was written"))
+    let path = path.display();
+    Err(Failure::Usage(format!(
+        "{path} is read by the build, and would be replaced by its output: write to another file or directory"
+    )))
 }
