@@ -2,11 +2,11 @@
 //!
 //! - the body is JSON, with the status of the response if it is a failure;
 //! - generations never decrease while an object lives;
-//! - managed fields name only fields that the object has;
+//! - managed fields name only fields that the object has, or that an applier set to null or an empty value;
 //! - the events of a watch lead to the objects in the store.
 #![no_main]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use arbitrary::{Result, Unstructured};
@@ -17,7 +17,7 @@ use kubectl_smp_fuzz::{add_keys, value};
 use kubernetes_test_server::{Body, Controller, TestCluster};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
-use smp_merge::managed_fields::FieldSet;
+use smp_merge::managed_fields::{FieldSet, PathElement};
 use smp_merge::schema::{Gvk, Schema};
 use tokio::runtime::{Builder, Runtime};
 use tower::ServiceExt as _;
@@ -78,6 +78,8 @@ struct Tested {
     schema: Schema,
     watches: Vec<(Body, BTreeMap<String, Value>)>,
     generations: BTreeMap<String, i64>,
+    /// Names of fields that a request set to null or an empty value. Servers drop these, but an applier owns them.
+    empty: BTreeSet<String>,
 }
 
 impl Tested {
@@ -91,7 +93,13 @@ impl Tested {
                 format!("{}?watch=true&resourceVersion=1", path(kind).replace("/namespaces/default", ""));
             (send(&cluster, "GET", &uri, "", Vec::new()).1, BTreeMap::new())
         });
-        Self { watches: watches.collect(), cluster, schema, generations: BTreeMap::new() }
+        Self {
+            watches: watches.collect(),
+            cluster,
+            schema,
+            generations: BTreeMap::new(),
+            empty: BTreeSet::new(),
+        }
     }
 
     fn request(&mut self, from: &mut Unstructured<'_>) -> Result<()> {
@@ -114,7 +122,12 @@ impl Tested {
         Ok(())
     }
 
-    fn body(&self, from: &mut Unstructured<'_>, kind: &(&str, &str, &str), name: &str) -> Result<Vec<u8>> {
+    fn body(
+        &mut self,
+        from: &mut Unstructured<'_>,
+        kind: &(&str, &str, &str),
+        name: &str,
+    ) -> Result<Vec<u8>> {
         if from.ratio(1, 32)? {
             return from.arbitrary();
         }
@@ -136,6 +149,7 @@ impl Tested {
                 object["metadata"].as_object_mut().map(|metadata| metadata.remove(field));
             }
         }
+        add_empty(&mut self.empty, &object);
         Ok(object.to_string().into_bytes())
     }
 
@@ -158,7 +172,7 @@ impl Tested {
             for object in objects {
                 let uid = object["metadata"]["uid"].to_string();
                 assert_eq!(seen.get(&uid), Some(&object));
-                check_managers(&object);
+                check_managers(&object, &self.empty);
                 let generation = object["metadata"]["generation"].as_i64().unwrap_or_default();
                 let before = self.generations.insert(uid, generation).unwrap_or_default();
                 assert!(before <= generation, "{object}");
@@ -167,20 +181,35 @@ impl Tested {
     }
 }
 
-/// Checks that managed fields name fields that the object has.
-fn check_managers(object: &Value) {
+/// Adds the names of fields that are null or empty: Go's zero values.
+fn add_empty(empty: &mut BTreeSet<String>, value: &Value) {
+    for (name, value) in value.as_object().into_iter().flatten() {
+        let is_zero = |zero: Value| *value == zero;
+        if [Value::Null, json!(false), json!(0), json!(""), json!([]), json!({})].map(is_zero).contains(&true)
+        {
+            empty.insert(name.clone());
+        }
+        add_empty(empty, value);
+    }
+    value.as_array().into_iter().flatten().for_each(|item| add_empty(empty, item));
+}
+
+/// Checks that managed fields name fields that the object has, or that an applier set to null or an empty value.
+fn check_managers(object: &Value, empty: &BTreeSet<String>) {
     for entry in object["metadata"]["managedFields"].as_array().into_iter().flatten() {
         let fields = FieldSet::from_fields_v1(&entry["fieldsV1"]).expect("valid managed fields");
-        check_fields(&fields, object, object);
+        let none = BTreeSet::new();
+        check_fields(&fields, object, object, if entry["operation"] == "Apply" { empty } else { &none });
     }
 }
 
-fn check_fields(fields: &FieldSet, value: &Value, object: &Value) {
+fn check_fields(fields: &FieldSet, value: &Value, object: &Value, empty: &BTreeSet<String>) {
     for (element, is_member, below) in fields.iter() {
         let found = element.find(value);
-        assert!(found.is_some() || !is_member, "{element:?} in {object}");
+        let is_empty = matches!(element, PathElement::Field(name) if empty.contains(name.as_str()));
+        assert!(found.is_some() || !is_member || is_empty, "{element:?} in {object}");
         if let Some(found) = found {
-            check_fields(below, found, object);
+            check_fields(below, found, object, empty);
         }
     }
 }
