@@ -10,8 +10,9 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use rustc_hash::FxHashSet;
 
-use super::connect::{ServerSideArg, duration};
+use super::connect::ServerSideArg;
 use super::differences::DiffFormat;
+use super::format::duration;
 use super::format::{OutputFormat, ReportFormat, ResourceWriter, one_of};
 use super::live::{CASCADES, DryRunArg, DumpArg, ServerFieldsArg, list_names, taken_fields};
 use super::objects::ObjectArgs;

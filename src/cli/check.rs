@@ -20,11 +20,11 @@ use std::sync::Arc;
 
 use self::baseline::KnownFindings;
 use self::check_run::CheckRun;
+use super::disk::disk_tree;
 use super::report::print;
 use super::select::{Selection, is_stream};
 use super::target::ClusterUse;
 use super::{Failure, Outcome, render};
-use smp_files::{DiskTree, FileTree};
 use smp_inspect::check::report::{ReportFormat, render as render_report, summary};
 use smp_inspect::check::{CheckReport, SuppressionTrust};
 use smp_overlay::overlay::Histories;
@@ -41,8 +41,16 @@ pub(super) fn run(args: &CheckArgs, sources: &SourceMap) -> Outcome {
     }
     #[cfg(feature = "git")]
     if let Some(range) = &args.revisions.rev {
+        args.watch.check_unused("--rev")?;
         return print_report(args, &revision::new_findings(args, range, sources)?, sources);
     }
+    if args.fix || args.update_baseline {
+        args.watch.check_unused(if args.fix { "--fix" } else { "--update-baseline" })?;
+    }
+    args.watch.run(args.select.named(), sources, |sources| check(args, sources))
+}
+
+fn check(args: &CheckArgs, sources: &SourceMap) -> Outcome {
     let selection = args.affected.select(&args.select, &args.target, sources)?;
     if args.fix && selection.targets.iter().any(|target| is_stream(target)) {
         return Err(Failure::Usage("`--fix` cannot change standard input: name a file or directory".into()));
@@ -72,7 +80,7 @@ fn build_report(
     let builder =
         args.target.builder(Histories::Enabled, sources, &selection.targets, ClusterUse::Optional)?;
     let known = KnownFindings::new(args.baseline.as_deref(), args.update_baseline)?;
-    let tree: Arc<dyn FileTree> = Arc::new(DiskTree);
+    let tree = disk_tree();
     let run = CheckRun { args, builder: &builder, configurations: Arc::clone(&tree), tree, sources };
     let found = run.find(selection)?;
     let (files, baselines) = known.resolve(&found).map_err(Failure::UsageAt)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::connect::duration;
+use super::format::duration;
 use super::format::one_of;
 use super::live::{
     CASCADES, DryRunArg, list_names, qualified_name, still_exists, waiting_lines, with_blockers,

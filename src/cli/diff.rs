@@ -12,6 +12,7 @@ use super::live_diff::{self, LiveDiffArgs};
 use super::review::{self, AffectedFlag, ReviewArgs, ReviewRequest};
 use super::select::{SelectArgs, Selection};
 use super::target::TargetArgs;
+use super::watch::WatchArgs;
 use super::{Failure, Outcome};
 use smp_text::source::SourceMap;
 
@@ -34,6 +35,9 @@ pub(super) struct DiffArgs {
     affected: AffectedFlag,
 
     #[command(flatten)]
+    watch: WatchArgs,
+
+    #[command(flatten)]
     review: ReviewArgs,
 
     /// Output format; by default text for two builds, and unified for the cluster
@@ -49,8 +53,16 @@ pub(super) struct DiffArgs {
 pub(super) fn run(mut args: DiffArgs, sources: &SourceMap) -> Outcome {
     let outcome = args
         .keep_affected(sources)
-        .and_then(|has_targets| if has_targets { compare(&args, sources) } else { Ok(ExitCode::SUCCESS) });
+        .and_then(|has_targets| if has_targets { watch(&args, sources) } else { Ok(ExitCode::SUCCESS) });
     with_error_status(outcome, sources)
+}
+
+fn watch(args: &DiffArgs, sources: &SourceMap) -> Outcome {
+    #[cfg(feature = "cluster")]
+    let select = args.live.objects().builds().0;
+    #[cfg(not(feature = "cluster"))]
+    let select = &args.select;
+    args.watch.run(select.named(), sources, |sources| compare(args, sources))
 }
 
 #[cfg(feature = "cluster")]

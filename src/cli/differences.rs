@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::live::{object_json, qualified_name};
-use super::report::{print_json, print_line, print_lines};
+use super::report::{Output, print_json, print_line, print_lines};
 use super::{Failure, render};
 use smp_cluster::{ApplyConflict, DiffReport, FieldConflict, Object, ObjectDiff, PlannedChange, Risk};
 use smp_inspect::review::forms::{
@@ -174,8 +174,8 @@ fn print_unified(objects: &[ObjectDiff]) -> Result<bool, Failure> {
     if let Some(program) = std::env::var("KUBECTL_EXTERNAL_DIFF").ok().filter(|program| !program.is_empty()) {
         return Ok(smp_cluster::run_external_diff(&program, objects)?);
     }
-    let mut stdout = io::stdout().lock();
-    let color = render::has_color(&stdout);
+    let mut stdout = Output;
+    let color = render::has_color(&io::stdout());
     let mut changed = false;
     for diff in objects.iter().filter(|diff| diff.is_changed()) {
         let (before, after) = diff.texts()?;

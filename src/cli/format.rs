@@ -1,6 +1,7 @@
 //! Output formats of resources, and flags that take one of several values.
 
 use std::io::Write;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -8,6 +9,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use crate::cli::Failure;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::escaped_line;
+use smp_text::gocompat::time::parse_duration;
 use smp_text::yaml;
 
 /// The possible values of a flag: name, help text (may be empty) and parsed value.
@@ -118,5 +120,36 @@ impl<W: Write> ResourceWriter<W> {
         }
         self.out.flush()?;
         Ok(self.out)
+    }
+}
+
+/// Parses a Go duration (`1m30s`, `500ms`, `1.5h`) or a number of seconds.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().map(Duration::from_secs).ok();
+    seconds
+        .or_else(|| parse_duration(text))
+        .ok_or_else(|| format!("`{text}` is not a duration: use a value such as 30s, 1m30s or 500ms"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn go_durations_and_seconds_are_parsed() {
+        let table = [
+            ("0", 0),
+            ("30", 30_000),
+            ("30s", 30_000),
+            ("1m30s", 90_000),
+            ("500ms", 500),
+            ("1.5h", 5_400_000),
+        ];
+        for (text, want) in table {
+            assert_eq!(duration(text), Ok(Duration::from_millis(want)), "{text}");
+        }
+        for text in ["", "s", "1x", "-1s", "1s2", "1..2s", "1e9h"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
     }
 }

@@ -27,6 +27,7 @@ mod diff;
 mod diff_output;
 #[cfg(feature = "cluster")]
 mod differences;
+mod disk;
 mod document;
 #[cfg(feature = "cluster")]
 mod drift;
@@ -79,6 +80,7 @@ mod validation;
 mod version;
 #[cfg(feature = "cluster")]
 mod wait;
+mod watch;
 
 use std::ffi::OsString;
 use std::io::{self, Write};

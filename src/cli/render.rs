@@ -139,6 +139,8 @@ struct MessagePrinter {
     rejected: usize,
     /// True if a message could not be written to stderr.
     unwritten: bool,
+    /// The messages, if `--watch` captures them.
+    captured: Option<String>,
 }
 
 static PRINTER: LazyLock<Mutex<MessagePrinter>> = LazyLock::new(Mutex::default);
@@ -150,6 +152,10 @@ fn lock_printer() -> MutexGuard<'static, MessagePrinter> {
 impl MessagePrinter {
     /// Writes a line to stderr. A failure is only reported by the exit status.
     fn write(&mut self, line: &str) {
+        if let Some(captured) = &mut self.captured {
+            captured.extend([line, "\n"]);
+            return;
+        }
         self.unwritten |= writeln!(io::stderr(), "{line}").is_err();
     }
 
@@ -204,6 +210,25 @@ impl MessagePrinter {
         } else {
             Diagnostic::warning(Code::Summary, format!("{warnings}{duplicates}"))
         })
+    }
+}
+
+/// Captures the following messages instead of printing them, and forgets which warnings were printed.
+pub(super) fn start_capture() {
+    let mut printer = lock_printer();
+    *printer =
+        MessagePrinter { args: printer.args, captured: Some(String::new()), ..MessagePrinter::default() };
+}
+
+/// Returns the captured messages, and prints the following.
+pub(super) fn end_capture() -> String {
+    lock_printer().captured.take().unwrap_or_default()
+}
+
+/// Prints captured messages.
+pub(super) fn write_captured(messages: &str) {
+    if !messages.is_empty() {
+        lock_printer().write(messages.trim_end_matches('\n'));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reports of merges as text and JSON, and printing on standard output.
 
 use std::io::{self, BufWriter, Write as _};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -54,9 +54,44 @@ impl ReportTo {
     }
 }
 
+/// Standard output, unless `--watch` captures the output.
+#[derive(Debug)]
+pub(super) struct Output;
+
+/// The captured output; none if it is printed.
+static CAPTURED: Mutex<Option<Vec<u8>>> = Mutex::new(None);
+
+fn captured() -> MutexGuard<'static, Option<Vec<u8>>> {
+    CAPTURED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl io::Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut *captured() {
+            Some(captured) => captured.write(bytes),
+            None => io::stdout().write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if captured().is_some() { Ok(()) } else { io::stdout().flush() }
+    }
+}
+
+/// Captures the following output instead of printing it.
+pub(super) fn start_capture() {
+    *captured() = Some(Vec::new());
+}
+
+/// Returns the captured output, and prints the following.
+pub(super) fn end_capture() -> String {
+    let bytes = captured().take().unwrap_or_default();
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
 /// Prints text on standard output.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
+    let mut stdout = Output;
     stdout.write_all(text.as_bytes())?;
     stdout.flush()?;
     Ok(())
@@ -65,7 +100,7 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
 /// Prints a line on standard output. Terminal control sequences and CI workflow commands are
 /// escaped.
 pub(super) fn print_line(line: &str) -> io::Result<()> {
-    writeln!(io::stdout(), "{}", escaped_line(line))
+    writeln!(Output, "{}", escaped_line(line))
 }
 
 /// Prints lines on standard output, as [`print_line`].
@@ -92,18 +127,18 @@ pub(super) fn print_line_deferring_errors(line: &str) {
 /// Standard output, or an earlier line, could not be written.
 pub(super) fn finish_printing() -> io::Result<()> {
     let error = PRINT_ERROR.lock().unwrap_or_else(PoisonError::into_inner).take();
-    error.map_or_else(|| io::stdout().flush(), Err)
+    error.map_or_else(|| Output.flush(), Err)
 }
 
 /// Prints a value as JSON on standard output.
 pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).map_err(anyhow::Error::from)?;
-    Ok(writeln!(io::stdout(), "{}", escaped_json(&text))?)
+    Ok(writeln!(Output, "{}", escaped_json(&text))?)
 }
 
 /// Prints the parts of a long text on standard output.
 pub(super) fn print_parts(parts: &[String]) -> Result<(), Failure> {
-    let mut stdout = BufWriter::with_capacity(BUFFER_SIZE, io::stdout().lock());
+    let mut stdout = BufWriter::with_capacity(BUFFER_SIZE, Output);
     parts.iter().try_for_each(|part| stdout.write_all(part.as_bytes()))?;
     stdout.flush()?;
     Ok(())

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use clap::{ArgMatches, Args, FromArgMatches};
 
+use super::disk::disk_tree;
 use super::document::read_stdin;
 use super::target::has_kustomization;
 use super::{Failure, render};
-use smp_files::{DiskTree, FileKind, FileTree};
+use smp_files::{FileKind, FileTree};
 use smp_overlay::overlay::{Builder, Built, SkipDirectory, TargetSearch, TargetSelection};
 use smp_text::diagnostic::{Diagnostic, Result, Severity};
 use smp_text::source::{SourceMap, is_kustomization};
@@ -124,7 +125,7 @@ impl SelectArgs {
         sources: &SourceMap,
     ) -> std::result::Result<Selection, Failure> {
         let named = if self.named.is_empty() { vec![".".into()] } else { self.named.clone() };
-        let tree: Arc<dyn FileTree> = Arc::new(DiskTree);
+        let tree = disk_tree();
         self.select_in(&tree, named, bases, sources)
     }
 

@@ -7,6 +7,7 @@ use clap::{ArgAction, Args, ValueEnum};
 
 use super::Failure;
 use super::cache::CacheArgs;
+use super::disk::disk_tree;
 use super::format::{Choices, one_of};
 use super::kustomize::KustomizeArgs;
 use smp_files::{DiskTree, FileTree};
@@ -465,7 +466,7 @@ impl TargetArgs {
 
     fn options(&self, lock: LockSource) -> BuildOptions {
         BuildOptions {
-            tree: Arc::new(DiskTree),
+            tree: disk_tree(),
             bases: self.base.clone(),
             rules: self.dialect.rules(),
             restrict_loads: self.restrict_loads,

@@ -9,8 +9,8 @@ use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
 
 use super::cache::rfc3339;
-use super::connect::duration;
 use super::format::ReportFormat;
+use super::format::duration;
 use super::live::{object_json, qualified_name};
 use super::objects::ObjectArgs;
 use super::progress::{LiveLines, ProgressArg, format_age, format_duration};

@@ -71,6 +71,12 @@ impl DiskTree {
         fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
     }
 
+    /// Returns the time of the last change of a file; none if it does not exist.
+    #[cfg(feature = "watch")]
+    pub(crate) fn modified(path: &Path) -> Option<std::time::SystemTime> {
+        fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
+    }
+
     /// Returns true if a file, and the symlink that may lead to it, belongs to the owner of a directory or to
     /// root.
     #[cfg(unix)]

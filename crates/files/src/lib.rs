@@ -44,6 +44,8 @@ mod temporary;
 mod tree;
 mod tree_changes;
 mod walk;
+#[cfg(all(feature = "watch", not(target_family = "wasm")))]
+mod watch;
 mod write;
 
 pub use cleanup::remove_all as end_temporaries;
@@ -77,6 +79,8 @@ pub use tree::{ContentId, DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_
 pub use tree_changes::{ChangedRead, TreeChanges};
 pub use walk::Hidden;
 pub use walk::{LinkPolicy, TreeWalk, WalkEntry, WalkError, WalkOptions};
+#[cfg(all(feature = "watch", not(target_family = "wasm")))]
+pub use watch::{WatchStop, Watcher};
 pub use write::JOURNAL;
 pub use write::{Expected, FileChange};
 pub use write::{

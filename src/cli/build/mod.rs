@@ -18,6 +18,7 @@ use super::sandbox::{Confinement, SandboxArgs, SandboxedBuild};
 use super::select::{SelectArgs, Selection, exit_status, with_target};
 use super::target::{ClusterUse, TargetArgs};
 use super::validation::{ValidateArgs, Validation, histories_for};
+use super::watch::WatchArgs;
 use super::{Failure, Outcome, render};
 use smp_inspect::check::{IncompleteObjects, without_suppressed};
 use smp_overlay::overlay::{Builder, Built};
@@ -35,6 +36,9 @@ pub(super) struct BuildArgs {
 
     #[command(flatten)]
     output: OutputArgs,
+
+    #[command(flatten)]
+    watch: WatchArgs,
 
     #[command(flatten)]
     validate: ValidateArgs,
@@ -73,6 +77,10 @@ const WINDOW: usize = 64;
 /// If several targets are printed and one fails, the others are still printed, unless `--validate`
 /// is given. Files are written only if no target fails, and outside of the sandbox.
 pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
+    args.watch.run(args.select.named(), sources, |sources| run_once(args, sources))
+}
+
+fn run_once(args: &BuildArgs, sources: &SourceMap) -> Outcome {
     let selection = args.affected.select(&args.select, &args.target, sources)?;
     let targets = &selection.targets;
     if targets.is_empty() {
@@ -80,6 +88,9 @@ pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
     }
     let destination = args.output.destination(targets)?;
     let confinement = args.sandbox.confinement(&args.target, targets)?;
+    if confinement != Confinement::None {
+        args.watch.check_unused("a sandbox, which remote targets use by default")?;
+    }
     let cluster = if confinement == Confinement::None { ClusterUse::Optional } else { ClusterUse::Forbidden };
     // The output may contain placeholders that are filled in before it is applied.
     let validation = args.validate.validation(IncompleteObjects::Skip, sources);

@@ -1,6 +1,6 @@
 //! The output of a build: standard output, a file or a directory.
 
-use std::io::{self, BufWriter, Stdout, Write as _};
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -8,7 +8,9 @@ use clap::Args;
 use super::directory::{OutputDirectory, StaleFiles};
 use super::layout::Layout;
 use crate::cli::Failure;
+use crate::cli::disk::is_recording;
 use crate::cli::format::{OutputFormat, ResourceWriter};
+use crate::cli::report::Output;
 use rustc_hash::FxHashSet;
 use smp_files::{DiskTree, FileTree as _, Located, replace_file};
 use smp_overlay::resource::ResourceSet;
@@ -113,7 +115,7 @@ impl Destination {
 /// The receiver of the resources of all targets.
 #[derive(Debug)]
 pub(super) enum Sink {
-    Stdout(ResourceWriter<BufWriter<Stdout>>),
+    Stdout(ResourceWriter<BufWriter<Output>>),
     /// Printed to standard output only if no target fails.
     Buffered(ResourceWriter<Vec<u8>>),
     File(PathBuf, ResourceWriter<Vec<u8>>),
@@ -124,7 +126,7 @@ impl Sink {
     pub(super) fn new(destination: Destination) -> Self {
         match destination {
             Destination::Stdout(format) => {
-                Self::Stdout(ResourceWriter::new(format, BufWriter::with_capacity(1 << 16, io::stdout())))
+                Self::Stdout(ResourceWriter::new(format, BufWriter::with_capacity(1 << 16, Output)))
             }
             Destination::File(path, format) => Self::File(path, ResourceWriter::new(format, Vec::new())),
             Destination::Directory(directory) => Self::Directory(directory),
@@ -160,10 +162,15 @@ impl Sink {
     pub(super) fn finish(self, sources: &SourceMap) -> Result<(), Failure> {
         match self {
             Self::Stdout(joined) => joined.finish().map(drop),
-            Self::Buffered(joined) => Ok(io::stdout().write_all(&joined.finish()?)?),
+            Self::Buffered(joined) => Ok(Output.write_all(&joined.finish()?)?),
             Self::File(path, joined) => {
                 check_not_read(std::slice::from_ref(&path), sources)?;
-                Ok(replace_file(&path, &joined.finish()?)?)
+                let text = joined.finish()?;
+                // A command that runs again must not see its own unchanged output as a change.
+                if is_recording() && DiskTree.read(&path).is_ok_and(|old| old == text) {
+                    return Ok(());
+                }
+                Ok(replace_file(&path, &text)?)
             }
             Self::Directory(directory) => {
                 check_not_read(&directory.paths(), sources)?;

@@ -11,11 +11,13 @@ use super::super::review::RevisionRange;
 use super::super::select::SelectArgs;
 use super::super::target::TargetArgs;
 use super::super::validation::KubernetesVersion;
+use super::super::watch::WatchArgs;
 use smp_inspect::check::report::ReportFormat;
 
 /// The arguments that conflict with `--explain` and `--list`. Flags with an environment variable
 /// are not among them.
-const CHECKING: [&str; 9] = [
+const CHECKING: [&str; 10] = [
+    "watch",
     "targets",
     "kustomize",
     "recursive",
@@ -35,6 +37,9 @@ pub(in crate::cli) struct CheckArgs {
 
     #[command(flatten)]
     pub(super) affected: AffectedFlag,
+
+    #[command(flatten)]
+    pub(super) watch: WatchArgs,
 
     /// Output format
     #[arg(short, long, value_parser = one_of(FORMS), value_name = "FORMAT", default_value = "text")]

@@ -17,10 +17,11 @@ use super::revisions::{RevisionRange, Revisions};
 use super::side::{BuiltTarget, Side};
 use super::target_pair::TargetPair;
 use crate::cli::configs::Configs;
+use crate::cli::disk::disk_tree;
 use crate::cli::select::{Selection, is_stream, with_target};
 use crate::cli::target::TargetArgs;
 use crate::cli::{Failure, render};
-use smp_files::{DiskTree, EditedTree, FileTree};
+use smp_files::{EditedTree, FileTree};
 use smp_inspect::check::CheckConfig;
 use smp_inspect::review::{
     CompareOptions, DangerSuppressions, Presence, Review, TargetOutcome, TargetReview, compare_builds,
@@ -107,7 +108,7 @@ impl<'a> Comparison<'a> {
             return Self::of_revisions(&flags, range, sources);
         }
         let args = request.target;
-        let tree: Arc<dyn FileTree> = Arc::new(DiskTree);
+        let tree = disk_tree();
         let selection = request.select.select(args.bases(), sources)?;
         let builder = args.hermetic_builder(|_| {}, None, sources, &selection.targets)?;
         let new = Side { builder, selection };
@@ -131,7 +132,7 @@ impl<'a> Comparison<'a> {
     }
 
     fn on_disk(sides: Sides<'a>, pairs: Vec<TargetPair>) -> Self {
-        Self { sides, pairs, unaffected: 0, configurations: Arc::new(DiskTree), trusts_new: true }
+        Self { sides, pairs, unaffected: 0, configurations: disk_tree(), trusts_new: true }
     }
 
     /// Finds the targets of two revisions that may differ.
@@ -254,7 +255,7 @@ fn build_base(
     base: TargetBase,
     sources: &SourceMap,
 ) -> Result<BuiltTarget> {
-    let (mut tree, mut bases): (Arc<dyn FileTree>, _) = (Arc::new(DiskTree), Vec::new());
+    let (mut tree, mut bases): (Arc<dyn FileTree>, _) = (disk_tree(), Vec::new());
     let mut target = target.to_path_buf();
     match base {
         TargetBase::Kustomization { file, text } => tree = Arc::new(EditedTree::new(tree, [(file, text)])),

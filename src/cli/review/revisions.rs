@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::cli::disk::recorded;
 use smp_files::{DiskTree, FileKind, FileTree, GitRepository};
 use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};
 
@@ -93,7 +94,7 @@ impl Revisions {
             .then(|| Diagnostic::warning(Code::Io, message).help("compare with a revision instead: A..HEAD"));
         let old = Arc::new(repository.tree(old)?);
         let root = repository.root().to_path_buf();
-        Ok(Self { old, new: Arc::new(repository.working_tree()?), warning, root })
+        Ok(Self { old, new: recorded(Arc::new(repository.working_tree()?)), warning, root })
     }
 
     /// Returns true if the old revision has git submodules.

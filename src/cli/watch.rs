@@ -1,0 +1,190 @@
+//! `--watch`: run a command again whenever something changes that it read.
+
+use std::collections::BTreeSet;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime};
+
+use clap::Args;
+
+use super::format::duration;
+use super::select::is_stream;
+use super::{Failure, Outcome, disk, outcome, render, report};
+use smp_files::{DiskTree, FileTree as _, Watcher};
+use smp_merge::diff::unified;
+use smp_text::diagnostic::{Code, Diagnostic, counted};
+use smp_text::source::{SourceMap, relative_path};
+
+/// The flags of commands that can run again.
+#[derive(Debug, Args)]
+pub(super) struct WatchArgs {
+    /// Run again when a file changes that the command read
+    ///
+    /// Clears the terminal before each run. If a run fails, the last output stays, with the error below.
+    #[arg(long)]
+    watch: bool,
+
+    /// Check for changes at an interval, for file systems that report none [default: 500ms]
+    #[arg(
+        long,
+        value_name = "INTERVAL",
+        value_parser = duration,
+        requires = "watch",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "500ms",
+        hide_short_help = true
+    )]
+    poll: Option<Duration>,
+}
+
+/// The output of a run.
+struct Run {
+    stdout: String,
+    stderr: String,
+    /// False if the command failed without any output.
+    has_output: bool,
+}
+
+impl WatchArgs {
+    /// Rejects `--watch` for a command that runs only once with another flag.
+    ///
+    /// # Errors
+    /// `--watch` is given.
+    pub(super) fn check_unused(&self, flag: &str) -> Result<(), Failure> {
+        if self.watch {
+            return Err(Failure::Usage(format!("`--watch` cannot be used with {flag}: remove one of them")));
+        }
+        Ok(())
+    }
+
+    /// Runs a command once, or with `--watch` until the program is interrupted.
+    ///
+    /// # Errors
+    /// As the command. With `--watch`: the first run fails because of the command line, or files cannot be watched.
+    pub(super) fn run(
+        &self,
+        targets: &[PathBuf],
+        sources: &SourceMap,
+        run: impl Fn(&SourceMap) -> Outcome,
+    ) -> Outcome {
+        if !self.watch {
+            return run(sources);
+        }
+        if targets.iter().any(|target| is_stream(target)) {
+            let message = "`--watch` cannot watch standard input: name a file or directory";
+            return Err(Failure::Usage(message.into()));
+        }
+        let mut watcher = Watcher::new(self.poll).map_err(|error| cannot_watch(&error))?;
+        let mut screen = Screen::default();
+        let mut changed = BTreeSet::new();
+        loop {
+            let (started, since) = (Instant::now(), SystemTime::now());
+            let ran = capture(&run, screen.runs == 0)?;
+            screen.show(&ran, started.elapsed(), &changed)?;
+            changed = watcher.watch(disk::read_set(), since).map_err(|error| cannot_watch(&error))?;
+            if changed.is_empty() {
+                let Some(later) = watcher.wait() else { return Ok(ExitCode::SUCCESS) };
+                changed = later;
+            }
+        }
+    }
+}
+
+fn cannot_watch(error: &io::Error) -> Diagnostic {
+    let problem = Diagnostic::error(Code::Io, format!("cannot watch files: {error}"));
+    problem.help("use --poll to check for changes at an interval")
+}
+
+/// Runs a command, and captures what it prints and records what it reads.
+///
+/// # Errors
+/// The command line is invalid, in the first run.
+fn capture(run: &impl Fn(&SourceMap) -> Outcome, is_first: bool) -> Result<Run, Failure> {
+    let sources = SourceMap::default();
+    disk::start_recording();
+    report::start_capture();
+    render::start_capture();
+    let outcome = match run(&sources) {
+        Err(failure @ (Failure::Usage(_) | Failure::UsageAt(_))) if is_first => {
+            render::end_capture();
+            report::end_capture();
+            return Err(failure);
+        }
+        outcome => outcome,
+    };
+    let status = outcome.unwrap_or_else(|failure| outcome::report(&failure, &sources));
+    render::finish_messages();
+    let (stdout, stderr) = (report::end_capture(), render::end_capture());
+    let has_output = !stdout.is_empty() || status == ExitCode::SUCCESS;
+    Ok(Run { stdout, stderr, has_output })
+}
+
+/// What the terminal shows.
+#[derive(Default)]
+struct Screen {
+    /// The last output of a run that did not fail.
+    last: String,
+    runs: usize,
+}
+
+/// Moves the cursor to the top, and clears the terminal and its history.
+const CLEAR: &str = "\x1b[H\x1b[2J\x1b[3J";
+
+impl Screen {
+    /// Shows the output of a run, or else the last output, with the messages and what changed below it. What is not a
+    /// terminal gets each new output.
+    fn show(&mut self, ran: &Run, took: Duration, changed: &BTreeSet<PathBuf>) -> Result<(), Failure> {
+        let mut parts =
+            vec![format!("{} in {} ms", if ran.has_output { "ran" } else { "failed" }, took.as_millis())];
+        parts.extend((!changed.is_empty()).then(|| format!("changed: {}", names(changed))));
+        if ran.has_output {
+            let has_lines = self.runs > 0 && !(self.last.is_empty() && ran.stdout.is_empty());
+            parts.extend(has_lines.then(|| changes_of_lines(&self.last, &ran.stdout)));
+        } else if !self.last.is_empty() {
+            parts.push("the output is that of the last successful run".into());
+        }
+        let is_new = self.runs == 0 || (ran.has_output && ran.stdout != self.last);
+        if ran.has_output {
+            self.last.clone_from(&ran.stdout);
+        }
+        self.runs += 1;
+        let mut stdout = io::stdout().lock();
+        if stdout.is_terminal() {
+            stdout.write_all(CLEAR.as_bytes())?;
+            stdout.write_all(self.last.as_bytes())?;
+        } else if is_new {
+            stdout.write_all(ran.stdout.as_bytes())?;
+        }
+        stdout.flush()?;
+        drop(stdout);
+        render::write_captured(&ran.stderr);
+        render::print_note(&format!("{}; waiting for changes, Ctrl-C to stop", parts.join("; ")));
+        Ok(())
+    }
+}
+
+/// The maximum number of changed files that are named.
+const MAX_NAMES: usize = 3;
+
+/// Returns the first paths, relative to the working directory, and the number of the others.
+fn names(changed: &BTreeSet<PathBuf>) -> String {
+    let here = DiskTree.working_directory().unwrap_or_default();
+    let name = |path: &PathBuf| relative_path(path, &here).display().to_string();
+    let mut names: Vec<String> = changed.iter().take(MAX_NAMES).map(name).collect();
+    if let Some(more) = changed.len().checked_sub(MAX_NAMES).filter(|more| *more > 0) {
+        names.push(format!("and {}", counted(more, "more path")));
+    }
+    names.join(", ")
+}
+
+/// Returns how many lines of the output changed.
+fn changes_of_lines(old: &str, new: &str) -> String {
+    if old == new {
+        return "same output".into();
+    }
+    let diff = unified("", "", old, new);
+    let with_sign = |sign| diff.lines().skip(2).filter(|line| line.starts_with(sign)).count();
+    format!("output: +{} -{} lines", with_sign('+'), with_sign('-'))
+}
