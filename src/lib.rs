@@ -357,6 +357,9 @@
 #[cfg(feature = "cli")]
 pub mod cli;
 
+#[cfg(feature = "preview")]
+pub mod preview;
+
 /// Errors, warnings and findings as data, and their rendering.
 ///
 /// See [Convert an error to a Kubernetes Status](crate#convert-an-error-to-a-kubernetes-status).

@@ -11,6 +11,8 @@ mod fix_command;
 mod revision;
 
 pub(super) use self::args::CheckArgs;
+pub(super) use self::baseline::KnownFindings;
+pub(super) use self::check_run::Checker;
 pub(super) use self::fix::common_directory;
 pub(super) use self::fix_command::{FixArgs, run as run_fix};
 use std::io;
@@ -18,7 +20,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use self::baseline::KnownFindings;
 use self::check_run::CheckRun;
 use super::disk::disk_tree;
 use super::report::print;

@@ -12,6 +12,8 @@ use clap::{
 
 #[cfg(feature = "git")]
 use super::affected;
+#[cfg(feature = "preview")]
+use super::preview;
 use super::render::MessageArgs;
 #[cfg(feature = "test-server")]
 use super::test_server;
@@ -39,6 +41,12 @@ pub(super) enum Command {
     /// Build kustomizations and directories of manifests, like `kustomize build`
     #[command(visible_alias = "render")]
     Build(build::BuildArgs),
+    /// Show overlays in the browser while you edit them
+    ///
+    /// Serves a page on the loopback interface with the output of each target, its changes, its findings,
+    /// and the origin of each value. A save of a file updates the page. No file is written.
+    #[cfg(feature = "preview")]
+    Preview(preview::PreviewArgs),
     /// Show where each value of an overlay comes from
     ///
     /// A single argument is the TARGET. To select a resource in the current directory, write
@@ -296,6 +304,8 @@ type Augment = fn(clap::Command) -> clap::Command;
 fn find_command(name: &str) -> Option<(&'static str, Augment)> {
     let found: (_, Augment) = match name {
         "build" | "render" => ("build", build::BuildArgs::augment_args),
+        #[cfg(feature = "preview")]
+        "preview" => ("preview", preview::PreviewArgs::augment_args),
         "blame" | "why" => ("blame", blame::BlameArgs::augment_args),
         "check" | "lint" => ("check", check::CheckArgs::augment_args),
         "tree" => ("tree", tree::TreeArgs::augment_args),

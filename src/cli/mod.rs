@@ -56,6 +56,8 @@ mod package;
 mod patch;
 #[cfg(feature = "cluster")]
 mod plan;
+#[cfg(feature = "preview")]
+mod preview;
 #[cfg_attr(not(feature = "cluster"), allow(dead_code, reason = "most commands that wait need the cluster"))]
 mod progress;
 #[cfg(feature = "cluster")]
@@ -142,6 +144,8 @@ fn run_words(words: &[OsString]) -> ExitCode {
 fn execute(command: Command, sources: &SourceMap) -> Outcome {
     match command {
         Command::Build(args) => build::run(&args, sources),
+        #[cfg(feature = "preview")]
+        Command::Preview(args) => preview::run(args),
         Command::Blame(args) => blame::run(&args, sources),
         Command::Check(args) => check::run(&args, sources),
         Command::Tree(args) => tree::run(&args, sources),

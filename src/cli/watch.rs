@@ -25,18 +25,31 @@ pub(super) struct WatchArgs {
     #[arg(long)]
     watch: bool,
 
+    #[command(flatten)]
+    poll: PollArg,
+}
+
+/// The flag of the way to find changes.
+#[derive(Debug, Args)]
+pub(super) struct PollArg {
     /// Check for changes at an interval, for file systems that report none [default: 500ms]
     #[arg(
         long,
         value_name = "INTERVAL",
         value_parser = duration,
-        requires = "watch",
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "500ms",
         hide_short_help = true
     )]
     poll: Option<Duration>,
+}
+
+impl PollArg {
+    /// Returns the interval; none to wait for events.
+    pub(super) fn interval(&self) -> Option<Duration> {
+        self.poll
+    }
 }
 
 /// The output of a run.
@@ -70,13 +83,16 @@ impl WatchArgs {
         run: impl Fn(&SourceMap) -> Outcome,
     ) -> Outcome {
         if !self.watch {
-            return run(sources);
+            return match self.poll.interval() {
+                Some(_) => Err(Failure::Usage("`--poll` requires --watch".into())),
+                None => run(sources),
+            };
         }
         if targets.iter().any(|target| is_stream(target)) {
             let message = "`--watch` cannot watch standard input: name a file or directory";
             return Err(Failure::Usage(message.into()));
         }
-        let mut watcher = Watcher::new(self.poll).map_err(|error| cannot_watch(&error))?;
+        let mut watcher = Watcher::new(self.poll.interval()).map_err(|error| cannot_watch(&error))?;
         let mut screen = Screen::default();
         let mut changed = BTreeSet::new();
         loop {
@@ -92,7 +108,8 @@ impl WatchArgs {
     }
 }
 
-fn cannot_watch(error: &io::Error) -> Diagnostic {
+/// Creates the error for files that cannot be watched.
+pub(super) fn cannot_watch(error: &io::Error) -> Diagnostic {
     let problem = Diagnostic::error(Code::Io, format!("cannot watch files: {error}"));
     problem.help("use --poll to check for changes at an interval")
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::ops::Bound;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -36,7 +37,20 @@ pub struct ReadSet {
 const MAX_LINKS: usize = 40;
 
 impl ReadSet {
-    fn add(&mut self, other: &Self) {
+    /// Returns true if the result may change when a path is changed, created or removed.
+    #[must_use]
+    pub fn depends_on(&self, path: &Path) -> bool {
+        let Self { files, program_files, directories, found, absent, links } = self;
+        let from = (Bound::Included(path), Bound::Unbounded);
+        let mut sets = [files, program_files, directories, absent].into_iter();
+        path.parent().is_some_and(|parent| directories.contains(parent))
+            || sets.any(|paths| is_within(path, paths.range::<Path, _>(from)))
+            || is_within(path, found.range::<Path, _>(from).map(|(path, _)| path))
+            || is_within(path, links.range::<Path, _>(from).map(|(path, _)| path))
+    }
+
+    /// Adds another record.
+    pub fn add(&mut self, other: &Self) {
         self.files.extend(other.files.iter().cloned());
         self.program_files.extend(other.program_files.iter().cloned());
         self.directories.extend(other.directories.iter().cloned());
@@ -50,6 +64,11 @@ impl ReadSet {
     pub fn followed_links(&self) -> BTreeSet<PathBuf> {
         self.links.keys().flat_map(|path| symlinks_in_path(path)).collect()
     }
+}
+
+/// Returns true if the first of the paths from `path` on is this path or below it.
+fn is_within<'p>(path: &Path, mut from: impl Iterator<Item = &'p PathBuf>) -> bool {
+    from.next().is_some_and(|next| next.starts_with(path))
 }
 
 /// Returns the symlinks that the system follows when it resolves a path from `/`.

@@ -57,7 +57,13 @@ pub struct TemporaryFile(NamedTempFile);
 impl TemporaryFile {
     /// Creates a file with content, with a name that starts with `prefix`.
     pub fn with_content(prefix: &str, content: &[u8]) -> io::Result<Self> {
-        let file = cleanup::create(|| Builder::new().prefix(prefix).tempfile(), NamedTempFile::path)?;
+        Self::with_suffix(prefix, "", content)
+    }
+
+    /// Creates a file with content, with a name that starts with `prefix` and ends with `suffix`.
+    pub fn with_suffix(prefix: &str, suffix: &str, content: &[u8]) -> io::Result<Self> {
+        let builder = || Builder::new().prefix(prefix).suffix(suffix).tempfile();
+        let file = cleanup::create(builder, NamedTempFile::path)?;
         let mut file = Self(file);
         file.0.write_all(content)?;
         Ok(file)

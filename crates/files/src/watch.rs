@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant, SystemTime};
@@ -174,16 +173,10 @@ impl Watcher {
     }
 
     fn is_relevant(&self, path: &Path, is_entry: bool) -> bool {
-        let ReadSet { files, program_files, directories, found, absent, .. } = &self.depends_on;
-        let is_read = files.contains(path) || program_files.contains(path);
-        is_read
-            || is_entry
-                && (path.parent().is_some_and(|parent| directories.contains(parent))
-                    || self.links.contains(path)
-                    || found.contains_key(path)
-                    || [files, program_files, directories, absent, &self.links]
-                        .iter()
-                        .any(|paths| contains_below(paths, path)))
+        let ReadSet { files, program_files, .. } = &self.depends_on;
+        files.contains(path)
+            || program_files.contains(path)
+            || is_entry && (self.links.contains(path) || self.depends_on.depends_on(path))
     }
 
     /// Returns the directories to watch: those of all paths, or the nearest that exists, and those above them up to the
@@ -209,14 +202,6 @@ impl Watcher {
         }
         all
     }
-}
-
-/// Returns true if the set has the path, or a path below it.
-fn contains_below(paths: &BTreeSet<PathBuf>, path: &Path) -> bool {
-    paths
-        .range::<Path, _>((Bound::Included(path), Bound::Unbounded))
-        .next()
-        .is_some_and(|next| next.starts_with(path))
 }
 
 fn io_error(error: notify::Error) -> io::Error {

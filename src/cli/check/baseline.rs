@@ -12,19 +12,22 @@ use smp_inspect::check::{
 use smp_text::diagnostic::{Code, Diagnostic, Result, Severity, read_error};
 
 /// The baselines of a run.
-pub(super) struct KnownFindings<'a> {
+pub(in crate::cli) struct KnownFindings<'a> {
     /// The baseline of `--baseline`, for all targets.
     named: Option<(&'a Path, Baseline)>,
     is_updated: bool,
 }
 
 /// The baseline that the configuration of each target names.
-pub(super) type TargetBaselines = FxHashMap<PathBuf, ConfiguredBaseline>;
+pub(in crate::cli) type TargetBaselines = FxHashMap<PathBuf, ConfiguredBaseline>;
 
 impl<'a> KnownFindings<'a> {
     /// Reads the baseline of `--baseline`. With `--update-baseline`, the file must be a baseline, empty
     /// or new.
-    pub(super) fn new(file: Option<&'a Path>, is_updated: bool) -> std::result::Result<Self, Failure> {
+    pub(in crate::cli) fn new(
+        file: Option<&'a Path>,
+        is_updated: bool,
+    ) -> std::result::Result<Self, Failure> {
         let read = |file| {
             let baseline =
                 if is_updated { check_replaceable(file).map(|()| Baseline::default()) } else { read(file) };
@@ -38,7 +41,7 @@ impl<'a> KnownFindings<'a> {
     ///
     /// # Errors
     /// A baseline that a configuration names cannot be read, or there is no baseline to update.
-    pub(super) fn resolve(&self, found: &[TargetFindings]) -> Result<(TargetBaselines, Baselines)> {
+    pub(in crate::cli) fn resolve(&self, found: &[TargetFindings]) -> Result<(TargetBaselines, Baselines)> {
         if let Some((_, baseline)) = &self.named {
             let read =
                 if self.is_updated { Baselines::default() } else { Baselines::common(baseline.clone()) };

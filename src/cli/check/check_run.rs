@@ -12,10 +12,10 @@ use super::super::{Failure, render};
 use super::args::CheckArgs;
 use smp_files::{DiskTree, FileTree, Located};
 use smp_inspect::check::{
-    CheckedTarget, Conclusion, LocalFiles, PlainObjects, RuleSelection, SuppressionTrust, TargetFindings,
-    check_target, report_duplicates,
+    CheckConfig, CheckedTarget, Conclusion, LocalFiles, PlainObjects, RuleSelection, SuppressionTrust,
+    TargetFindings, check_target, report_duplicates,
 };
-use smp_overlay::overlay::Builder;
+use smp_overlay::overlay::{Builder, Built};
 use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::source::SourceMap;
 use smp_text::yaml::Node;
@@ -80,14 +80,14 @@ fn usage(problem: &Diagnostic) -> Failure {
 type CheckedOne = (TargetFindings, PlainObjects);
 
 /// Checks targets, each with its nearest configuration.
-struct Checker<'c> {
-    builder: &'c Builder,
-    selected: &'c RuleSelection,
-    sources: &'c SourceMap,
-    options: ValidateOptions,
+pub(in crate::cli) struct Checker<'c> {
+    pub(in crate::cli) builder: &'c Builder,
+    pub(in crate::cli) selected: &'c RuleSelection,
+    pub(in crate::cli) sources: &'c SourceMap,
+    pub(in crate::cli) options: ValidateOptions,
     /// Manifests with admission policies in addition to those of the build.
-    policies: Vec<Node>,
-    configs: Configs<'c>,
+    pub(in crate::cli) policies: Vec<Node>,
+    pub(in crate::cli) configs: Configs<'c>,
 }
 
 impl Checker<'_> {
@@ -108,16 +108,26 @@ impl Checker<'_> {
             },
             Err(problem) => return Ok(failed(&problem)),
         };
+        Ok((self.check_built(target, &mut built, &config), plain))
+    }
+
+    /// Runs the rules on a built target.
+    pub(in crate::cli) fn check_built(
+        &self,
+        target: &Path,
+        built: &mut Built,
+        config: &Arc<CheckConfig>,
+    ) -> TargetFindings {
         let directory = if is_stream(target) { Path::new(".") } else { target };
         let schema = match self.builder.schema_for(directory, &built.resources) {
             Ok(schema) => schema.into_value(&mut built.warnings),
-            Err(problem) => return Ok(failed(&problem)),
+            Err(problem) => return TargetFindings::from_failure(target, &problem, Arc::clone(config)),
         };
         let rules = config.rules.clone().overridden_by(self.selected);
-        let (built, schema) = (&built, schema.as_ref());
+        let (built, schema) = (&*built, schema.as_ref());
         let checked = CheckedTarget::new(target, built, schema, self.sources, &config.external);
         let objects: Vec<_> = built.resources.iter().collect();
         let options = with_policies(&self.options, &objects, &self.policies);
-        Ok((check_target(&checked, &rules, &options, Arc::clone(&config)), plain))
+        check_target(&checked, &rules, &options, Arc::clone(config))
     }
 }

@@ -249,7 +249,7 @@ fn with_noise(options: &CompareOptions, config: &CheckConfig) -> Result<CompareO
 }
 
 /// Builds the base of a target.
-fn build_base(
+pub(in crate::cli) fn build_base(
     args: &TargetArgs,
     target: &Path,
     base: TargetBase,

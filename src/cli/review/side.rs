@@ -14,11 +14,11 @@ use smp_text::diagnostic::Result;
 /// A built target with the schema of its objects.
 pub(in crate::cli) struct BuiltTarget {
     pub(in crate::cli) built: Built,
-    schema: Arc<Schema>,
+    pub(in crate::cli) schema: Arc<Schema>,
 }
 
 impl BuiltTarget {
-    pub(super) fn side(&self) -> BuiltSide<'_> {
+    pub(in crate::cli) fn side(&self) -> BuiltSide<'_> {
         BuiltSide { built: &self.built, schema: &self.schema }
     }
 }

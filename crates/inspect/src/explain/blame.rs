@@ -133,6 +133,17 @@ impl<'b> Blamer<'b> {
         all
     }
 
+    /// Returns the blame of a resource, by its position in the output, without the names and values that were copied out
+    /// of Secrets. The manifest is not part of it.
+    #[must_use]
+    pub fn resource(&self, position: usize) -> Option<ResourceBlame> {
+        let resource = self.built.resources.as_slice().get(position)?;
+        let mut blame = BlameReader::new(self).resource(resource);
+        hide_former(&mut blame, &SecretLocations::from_build(self.built));
+        blame.mask_secret_values(self.sources);
+        Some(blame)
+    }
+
     /// Maps each resource like [`Self::each`], without the names and values that were copied out of Secrets.
     pub(super) fn each_shown<T: Send>(
         &self,

@@ -7,6 +7,7 @@ mod blame;
 mod dot;
 mod images;
 mod json;
+mod lines;
 mod live;
 mod live_field;
 mod make_rule;
@@ -28,6 +29,7 @@ pub use blame::{
 pub use dot::tree_to_dot;
 pub use images::{ImageField, ImageUse, image_fields, image_uses};
 pub use json::{blame_to_json, blamed_json};
+pub use lines::{PrintedLine, hidden_value, printed_lines};
 pub use live::add_live;
 pub use live_field::{LiveField, LiveOnlyField, LiveState};
 pub use make_rule::reads_to_make;

@@ -1,0 +1,251 @@
+//! Builds, checks and compares the targets of a preview.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::PreviewArgs;
+use crate::cli::check::{Checker, KnownFindings};
+use crate::cli::configs::Configs;
+use crate::cli::review::{BuiltTarget, build_base};
+#[cfg(feature = "git")]
+use crate::cli::review::{RevisionRange, Revisions, TargetFlags};
+use crate::cli::target::has_kustomization;
+use crate::cli::validation::KubernetesVersion;
+use crate::cli::{Failure, render};
+use crate::preview::{Evaluated, Evaluation, Evaluator};
+use smp_files::{DiskTree, FileTree, Located, ReadSet, RecordingTree};
+use smp_inspect::check::{Conclusion, LocalFiles, RuleSelection, SuppressionTrust};
+use smp_inspect::review::{
+    CompareOptions, DangerSuppressions, Presence, Review, TargetOutcome, TargetReview, compare_builds,
+};
+use smp_overlay::overlay::{Builder, Histories, TargetBase};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::source::SourceMap;
+
+/// Builds targets with the flags of the command.
+pub(super) struct TargetEvaluator {
+    args: PreviewArgs,
+    /// The revision that targets are compared with.
+    #[cfg(feature = "git")]
+    revisions: Option<Revisions>,
+}
+
+/// The builders of one evaluation.
+struct Run<'e> {
+    evaluator: &'e TargetEvaluator,
+    sources: &'e SourceMap,
+    builder: &'e Builder,
+    /// The builder of the revision to compare with.
+    old: Option<Builder>,
+    checker: Checker<'e>,
+    common: &'e RecordingTree,
+}
+
+impl TargetEvaluator {
+    /// Opens the revision to compare with.
+    ///
+    /// # Errors
+    /// The revision does not exist.
+    pub(super) fn new(args: PreviewArgs) -> std::result::Result<Self, Failure> {
+        #[cfg(feature = "git")]
+        let revisions = match &args.rev {
+            Some(revision) => {
+                let range = RevisionRange::WorkingTree(revision.clone());
+                Some(Revisions::open(&range, args.select.named())?)
+            }
+            None => None,
+        };
+        Ok(Self {
+            #[cfg(feature = "git")]
+            revisions,
+            args,
+        })
+    }
+
+    fn builder(&self, tree: Arc<dyn FileTree>, sources: &SourceMap, targets: &[PathBuf]) -> Result<Builder> {
+        let builder =
+            self.args.target.hermetic_builder(|options| options.tree = tree, None, sources, targets);
+        builder.map_err(into_diagnostic)
+    }
+
+    #[cfg(feature = "git")]
+    fn old_builder(&self, sources: &SourceMap, targets: &[PathBuf]) -> Result<Option<Builder>> {
+        let Some(revisions) = &self.revisions else { return Ok(None) };
+        let (select, build) = (&self.args.select, &self.args.target);
+        let flags = TargetFlags { select, build, is_trusted: true, histories: Histories::Enabled };
+        flags
+            .builder(revisions, Arc::clone(&revisions.old), sources, targets)
+            .map(Some)
+            .map_err(into_diagnostic)
+    }
+
+    #[cfg(not(feature = "git"))]
+    fn old_builder(&self, _: &SourceMap, _: &[PathBuf]) -> Result<Option<Builder>> {
+        Ok(None)
+    }
+}
+
+impl Evaluator for TargetEvaluator {
+    fn title(&self) -> String {
+        match self.args.select.named() {
+            [] => ".".into(),
+            [one] => one.display().to_string(),
+            [first, ..] => format!("{} and others", first.display()),
+        }
+    }
+
+    fn comparison(&self) -> Option<String> {
+        #[cfg(feature = "git")]
+        if let Some(revision) = &self.args.rev {
+            return Some(format!("revision {revision}"));
+        }
+        Some("base".into())
+    }
+
+    fn targets(&self) -> Result<(Vec<PathBuf>, ReadSet)> {
+        let recorded = RecordingTree::new(Arc::new(DiskTree));
+        let tree: Arc<dyn FileTree> = Arc::new(recorded.clone());
+        let named = self.args.select.named();
+        let named = if named.is_empty() { vec![".".into()] } else { named.to_vec() };
+        let bases = self.args.target.bases();
+        let found = self.args.select.select_in(&tree, named, bases, &SourceMap::default());
+        Ok((found.map_err(into_diagnostic)?.targets, recorded.read_set()))
+    }
+
+    fn evaluate(&self, targets: &[PathBuf]) -> Result<Evaluation> {
+        let (sources, common) = (SourceMap::default(), RecordingTree::new(Arc::new(DiskTree)));
+        let tree: Arc<dyn FileTree> = Arc::new(common.clone());
+        let builder = self.builder(Arc::clone(&tree), &sources, targets)?;
+        let selected = RuleSelection::new([], [])?;
+        let checker = Checker {
+            builder: &builder,
+            selected: &selected,
+            sources: &sources,
+            options: KubernetesVersion::options(None),
+            policies: Vec::new(),
+            configs: Configs::new(tree, &sources),
+        };
+        let old = self.old_builder(&sources, targets)?;
+        let run =
+            Run { evaluator: self, sources: &sources, builder: &builder, old, checker, common: &common };
+        let targets = targets.par_iter().map(|target| run.evaluate(target)).collect();
+        let common = common.read_set();
+        drop(run);
+        Ok(Evaluation { sources: sources.clone(), targets, common })
+    }
+}
+
+impl Run<'_> {
+    fn evaluate(&self, target: &Path) -> Evaluated {
+        let own = RecordingTree::new(Arc::new(DiskTree));
+        let mut built = self.build(&own, target);
+        let findings = match &mut built {
+            Ok(built) => self.findings(target, built),
+            Err(problem) => Ok(std::iter::once(&*problem).chain(problem.attached()).cloned().collect()),
+        };
+        let review = self.review(target, &mut built);
+        let review = review.map_err(|problem| (TargetOutcome::Failed([Some(problem), None]), Presence::Both));
+        let (outcome, presence) = review.unwrap_or_else(|failed| failed);
+        let review = TargetReview { target: target.to_path_buf(), presence, outcome };
+        let findings = findings.unwrap_or_else(|problem| vec![problem]);
+        let built = built.map(|one| one.built);
+        Evaluated {
+            target: target.to_path_buf(),
+            reads: own.read_set(),
+            built,
+            findings,
+            review: Some(review),
+        }
+    }
+
+    /// Builds a target. Manifests without a base are shown as they are.
+    fn build(&self, own: &RecordingTree, target: &Path) -> Result<BuiltTarget> {
+        let tree: Arc<dyn FileTree> = Arc::new(own.clone());
+        let built = match self.builder.build_from_tree(tree, target) {
+            Err(problem) if !has_kustomization(target) => {
+                // The reads of manifests are those of all targets.
+                self.builder.manifests(target)?.ok_or(problem)
+            }
+            built => built,
+        };
+        let mut built = built?;
+        let schema = self.builder.schema_for(target, &built.resources)?.into_value(&mut built.warnings);
+        Ok(BuiltTarget { built, schema })
+    }
+
+    fn findings(&self, target: &Path, built: &mut BuiltTarget) -> Result<Vec<Diagnostic>> {
+        let config = self.checker.configs.of(target)?;
+        let found = vec![self.checker.check_built(target, &mut built.built, &config)];
+        let known = KnownFindings::new(None, false).map_err(into_diagnostic)?;
+        let (_, baselines) = known.resolve(&found)?;
+        let renderer = render::location_renderer(self.sources);
+        let fetched = self.builder.cache_directory();
+        let fetched = fetched.and_then(|cache| DiskTree.locate(Path::new(""), cache).ok());
+        let files = LocalFiles { tree: self.common, fetched: fetched.as_ref().map(Located::path) };
+        let conclusion = Conclusion {
+            sources: self.sources,
+            selection: self.checker.selected,
+            renderer: &renderer,
+            files,
+            suppressions: SuppressionTrust::All,
+        };
+        Ok(conclusion.report(found, baselines).findings)
+    }
+
+    /// Compares a target with its bases, or with a revision.
+    fn review(&self, target: &Path, new: &mut Result<BuiltTarget>) -> Result<(TargetOutcome, Presence)> {
+        let old = self.build_old(target);
+        let (old, new) = match (old, new) {
+            (Ok(old), Ok(new)) => (old, new),
+            (old, new) => {
+                let problems = [old.err(), new.as_ref().err().cloned()];
+                return Ok((TargetOutcome::Failed(problems), Presence::Both));
+            }
+        };
+        let presence = if old.is_some() { Presence::Both } else { Presence::Added };
+        let old = old.as_ref().map(BuiltTarget::side);
+        let changes = compare_builds(old, Some(new.side()), &CompareOptions::default());
+        let outcome = TargetOutcome::Compared(changes);
+        let one = TargetReview { target: target.to_path_buf(), presence, outcome };
+        let mut review = Review { targets: vec![one], ..Review::default() };
+        let config = self.checker.configs.of(target)?;
+        let renderer = &render::location_renderer(self.sources);
+        let suppressions = DangerSuppressions { sources: self.sources, renderer, trusts_new: true };
+        suppressions.apply(&mut review, |_| Some(&config));
+        let compared = review.targets.remove(0);
+        Ok((compared.outcome, compared.presence))
+    }
+
+    fn build_old(&self, target: &Path) -> Result<Option<BuiltTarget>> {
+        #[cfg(feature = "git")]
+        if let (Some(builder), Some(revisions)) = (&self.old, &self.evaluator.revisions) {
+            if !revisions.old.contains(target) {
+                return Ok(None);
+            }
+            let mut built = match builder.manifests(target)? {
+                Some(built) => built,
+                None => builder.build(target)?,
+            };
+            let schema = builder.schema_for(target, &built.resources)?.into_value(&mut built.warnings);
+            return Ok(Some(BuiltTarget { built, schema }));
+        }
+        match self.builder.base_of(target)? {
+            TargetBase::None => Ok(None),
+            base => build_base(&self.evaluator.args.target, target, base, self.sources).map(Some),
+        }
+    }
+}
+
+/// Returns the problem of a failure in flags, which all targets have.
+fn into_diagnostic(failure: Failure) -> Diagnostic {
+    match failure {
+        Failure::Problems(mut problems) if !problems.is_empty() => problems.remove(0),
+        Failure::UsageAt(problem) => problem,
+        Failure::Usage(message) => Diagnostic::error(Code::Usage, message),
+        Failure::Problems(_) => Diagnostic::error(Code::Usage, "the flags are invalid"),
+        Failure::Stdout(error) => Diagnostic::error(Code::Io, error.to_string()),
+        Failure::Other(error) => Diagnostic::error(Code::Usage, error.to_string()),
+    }
+}

@@ -1,0 +1,18 @@
+//! The live preview of overlays: one model for the browser, the terminal and programs.
+//!
+//! A [`Session`] builds targets, and builds those again that a change of files affects. Its views are data, which
+//! front ends only show: [`TargetView`] (the output with its findings and layers), [`FieldView`] (where a value comes
+//! from), [`DiffView`] and [`SourceView`]. Values of Secrets are hidden in all of them. Nothing is ever written.
+
+mod model;
+mod session;
+mod views;
+#[cfg(feature = "preview")]
+pub mod web;
+
+pub use self::model::{
+    ChainLink, ChangedObject, DangerView, DiffLine, DiffView, ErrorView, Event, ExcerptLine, FieldView,
+    FindingView, FoundLine, LineView, LocationView, ResourceView, SearchView, SourceView, TargetState,
+    TargetSummary, TargetView,
+};
+pub use self::session::{Evaluated, Evaluation, Evaluator, Session};

@@ -1,0 +1,290 @@
+//! Keeps the state of all targets, and builds those again that a change affects.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Instant;
+
+use super::model::{Event, TargetState, TargetSummary};
+use smp_files::{DiskTree, FileTree as _, ReadSet};
+use smp_inspect::review::{TargetOutcome, TargetReview};
+use smp_overlay::overlay::Built;
+use smp_text::diagnostic::{Diagnostic, Result, Severity};
+use smp_text::source::{SourceMap, relative_path};
+
+/// A target that was built, checked and compared.
+#[derive(Debug)]
+pub struct Evaluated {
+    /// The target.
+    pub target: PathBuf,
+    /// What the build read.
+    pub reads: ReadSet,
+    /// The result of the build, with histories.
+    pub built: Result<Built>,
+    /// The findings of `check`; if the build failed, its errors.
+    pub findings: Vec<Diagnostic>,
+    /// The comparison; none if targets are not compared.
+    pub review: Option<TargetReview>,
+}
+
+/// Targets that were built together.
+#[derive(Debug)]
+pub struct Evaluation {
+    /// The texts of all targets.
+    pub sources: SourceMap,
+    /// The targets, in the order of the request.
+    pub targets: Vec<Evaluated>,
+    /// What all of them depend on, such as configurations.
+    pub common: ReadSet,
+}
+
+/// Builds targets for a session.
+pub trait Evaluator: Send + Sync {
+    /// Returns the name of what is previewed.
+    fn title(&self) -> String;
+
+    /// Returns what the targets are compared with, such as `base`; none if they are not compared.
+    fn comparison(&self) -> Option<String>;
+
+    /// Finds the targets, and returns what the search read.
+    ///
+    /// # Errors
+    /// The targets cannot be found.
+    fn targets(&self) -> Result<(Vec<PathBuf>, ReadSet)>;
+
+    /// Builds, checks and compares targets.
+    ///
+    /// # Errors
+    /// Settings of all targets are invalid. The failure of a single target is part of the result.
+    fn evaluate(&self, targets: &[PathBuf]) -> Result<Evaluation>;
+}
+
+/// A target and the texts of its build.
+#[derive(Debug)]
+pub(super) struct BuiltTarget {
+    pub(super) sources: SourceMap,
+    pub(super) evaluated: Evaluated,
+}
+
+/// What is known about a target.
+#[derive(Debug, Clone)]
+pub(super) struct KnownTarget {
+    pub(super) summary: TargetSummary,
+    /// The last build.
+    pub(super) last: Arc<BuiltTarget>,
+    /// The last successful build.
+    pub(super) good: Option<Arc<BuiltTarget>>,
+}
+
+#[derive(Default)]
+struct State {
+    generation: u64,
+    targets: BTreeMap<String, KnownTarget>,
+    /// What the search for targets read.
+    search: ReadSet,
+    common: ReadSet,
+    /// The targets that the last search found, and that are not built yet.
+    new: Vec<PathBuf>,
+    /// True if the read sets changed since they were last taken.
+    has_other_reads: bool,
+}
+
+/// A preview of targets. It can be shared between threads.
+///
+/// The session does not watch files itself: pass changed paths to [`Session::refresh`].
+pub struct Session {
+    evaluator: Box<dyn Evaluator>,
+    state: RwLock<State>,
+}
+
+impl Session {
+    /// Finds and builds all targets.
+    ///
+    /// # Errors
+    /// The targets cannot be found, or their common settings are invalid.
+    pub fn new(evaluator: Box<dyn Evaluator>) -> Result<Self> {
+        let (targets, search) = evaluator.targets()?;
+        let evaluation = evaluator.evaluate(&targets)?;
+        let session = Self { evaluator, state: RwLock::default() };
+        let mut state = session.write();
+        state.search = search;
+        state.add(evaluation);
+        drop(state);
+        Ok(session)
+    }
+
+    pub(super) fn comparison(&self) -> Option<String> {
+        self.evaluator.comparison()
+    }
+
+    /// Returns all targets as the first event.
+    pub fn state(&self) -> Event {
+        let state = self.read();
+        Event::State {
+            generation: state.generation,
+            title: self.evaluator.title(),
+            comparison: self.evaluator.comparison(),
+            targets: state.targets.values().map(|target| target.summary.clone()).collect(),
+        }
+    }
+
+    /// Builds the targets again that changes of files affect.
+    pub fn refresh(&self, changed: &BTreeSet<PathBuf>) -> Event {
+        let started = Instant::now();
+        let removed = self.search_again(changed);
+        let affected = self.affected(changed);
+        let evaluation = self.evaluator.evaluate(&affected);
+        let mut state = self.write();
+        let names: Vec<String> = affected.iter().map(|target| name_of(target)).collect();
+        match evaluation {
+            Ok(evaluation) => state.add(evaluation),
+            Err(problem) => state.add(failed(affected, &problem)),
+        }
+        Event::Update {
+            generation: state.generation,
+            changed: shown_paths(changed),
+            milliseconds: started.elapsed().as_secs_f64() * 1000.0,
+            targets: names.iter().filter_map(|name| Some(state.targets.get(name)?.summary.clone())).collect(),
+            removed,
+        }
+    }
+
+    /// Returns everything that the targets depend on, if it changed since the last call.
+    pub fn take_read_set(&self) -> Option<ReadSet> {
+        let mut state = self.write();
+        if !std::mem::take(&mut state.has_other_reads) {
+            return None;
+        }
+        let mut all = ReadSet::default();
+        let targets = state.targets.values().map(|target| &target.last.evaluated.reads);
+        targets.chain([&state.search, &state.common]).for_each(|reads| all.add(reads));
+        Some(all)
+    }
+
+    pub(super) fn target(&self, name: &str) -> Option<KnownTarget> {
+        self.read().targets.get(name).cloned()
+    }
+
+    /// Returns the last successful builds of all targets.
+    pub(super) fn good_builds(&self) -> Vec<(String, Arc<BuiltTarget>)> {
+        let state = self.read();
+        state.targets.iter().filter_map(|(name, target)| Some((name.clone(), target.good.clone()?))).collect()
+    }
+
+    /// Finds the targets again if the search depends on a change. Returns the names of those that are gone.
+    fn search_again(&self, changed: &BTreeSet<PathBuf>) -> Vec<String> {
+        if !changed.iter().any(|path| self.read().search.depends_on(path)) {
+            return Vec::new();
+        }
+        // A directory that cannot be searched now keeps its targets, whose builds report the problem.
+        let Ok((targets, search)) = self.evaluator.targets() else { return Vec::new() };
+        let mut state = self.write();
+        state.has_other_reads |= state.search != search;
+        state.search = search;
+        let names: BTreeSet<String> = targets.iter().map(|target| name_of(target)).collect();
+        let removed: Vec<String> =
+            state.targets.keys().filter(|name| !names.contains(*name)).cloned().collect();
+        removed.iter().for_each(|name| drop(state.targets.remove(name)));
+        state.has_other_reads |= !removed.is_empty();
+        state.new =
+            targets.into_iter().filter(|target| !state.targets.contains_key(&name_of(target))).collect();
+        removed
+    }
+
+    /// Returns the new targets and those that depend on a change. If none does, the change affects something unknown,
+    /// and all targets are built.
+    fn affected(&self, changed: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+        let state = self.read();
+        let all = || state.targets.values().map(|target| &target.last.evaluated);
+        let targets = |affected: &dyn Fn(&Evaluated) -> bool| -> Vec<PathBuf> {
+            let known = all().filter(|target| affected(target)).map(|target| target.target.clone());
+            known.chain(state.new.iter().cloned()).collect()
+        };
+        if changed.len() > MANY || changed.iter().any(|path| state.common.depends_on(path)) {
+            return targets(&|_| true);
+        }
+        let affected = targets(&|target| changed.iter().any(|path| target.reads.depends_on(path)));
+        let is_known = !affected.is_empty() || changed.iter().all(|path| state.search.depends_on(path));
+        if is_known { affected } else { targets(&|_| true) }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The number of changed paths from which all targets are built again.
+const MANY: usize = 1000;
+
+impl State {
+    /// Replaces targets by new builds.
+    fn add(&mut self, evaluation: Evaluation) {
+        let Evaluation { sources, targets, common } = evaluation;
+        self.generation += 1;
+        self.new.clear();
+        self.has_other_reads |= self.common != common;
+        self.common = common;
+        for evaluated in targets {
+            let name = name_of(&evaluated.target);
+            let former = self.targets.remove(&name);
+            let same_reads = former.as_ref().is_some_and(|one| one.last.evaluated.reads == evaluated.reads);
+            self.has_other_reads |= !same_reads;
+            let last = Arc::new(BuiltTarget { sources: sources.clone(), evaluated });
+            let is_good = last.evaluated.built.is_ok();
+            let good = if is_good { Some(Arc::clone(&last)) } else { former.and_then(|one| one.good) };
+            let summary = summary(&name, &last.evaluated, good.as_deref(), self.generation);
+            self.targets.insert(name, KnownTarget { summary, last, good });
+        }
+    }
+}
+
+/// Returns the evaluation of targets that all fail for the same reason.
+fn failed(targets: Vec<PathBuf>, problem: &Diagnostic) -> Evaluation {
+    let failed = |target| Evaluated {
+        target,
+        reads: ReadSet::default(),
+        built: Err(problem.clone()),
+        findings: vec![problem.clone()],
+        review: None,
+    };
+    let targets = targets.into_iter().map(failed).collect();
+    Evaluation { sources: SourceMap::default(), targets, common: ReadSet::default() }
+}
+
+fn summary(name: &str, target: &Evaluated, good: Option<&BuiltTarget>, generation: u64) -> TargetSummary {
+    let count = |severity| target.findings.iter().filter(|finding| finding.severity() == severity).count();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let state = match (&target.built, errors, warnings) {
+        (Ok(_), 0, 0) => TargetState::Ok,
+        (Ok(_), 0, _) => TargetState::Warning,
+        _ => TargetState::Error,
+    };
+    let objects = target.review.as_ref().map_or(&[][..], TargetReview::objects);
+    let is_compared = |review: &&TargetReview| matches!(review.outcome, TargetOutcome::Compared(_));
+    let good = good.and_then(|good| good.evaluated.built.as_ref().ok());
+    TargetSummary {
+        name: name.to_string(),
+        state,
+        errors: errors.max(usize::from(target.built.is_err())),
+        warnings,
+        dangers: objects.iter().map(|object| object.dangers.len()).sum(),
+        changes: target.review.as_ref().filter(is_compared).map(|_| objects.len()),
+        resources: good.map_or(0, |built| built.resources.as_slice().len()),
+        generation,
+    }
+}
+
+/// Returns the name of a target in the views.
+fn name_of(target: &Path) -> String {
+    target.display().to_string()
+}
+
+/// Returns paths relative to the working directory.
+pub(super) fn shown_paths<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Vec<String> {
+    let here = DiskTree.working_directory().unwrap_or_default();
+    paths.into_iter().map(|path| relative_path(path, &here).display().to_string()).collect()
+}

@@ -1,0 +1,24 @@
+//! The files of the page, which are part of the program.
+
+/// Returns the media type and the text of a file.
+pub(super) fn find(path: &str) -> Option<(&'static str, &'static str)> {
+    let found = FILES.iter().find(|(known, _)| *known == path || (path == "/" && *known == "/index.html"));
+    found.map(|(name, text)| (media_type(name), *text))
+}
+
+fn media_type(name: &str) -> &'static str {
+    match name.rsplit('.').next() {
+        Some("html") => "text/html; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        _ => "image/svg+xml",
+    }
+}
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        [$((concat!("/", $name), include_str!(concat!("assets/", $name)))),*]
+    };
+}
+
+const FILES: [(&str, &str); 3] = files!["index.html", "app.css", "icon.svg"];
