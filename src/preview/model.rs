@@ -166,6 +166,9 @@ pub struct FindingView {
     pub resource: Option<String>,
     /// The field path.
     pub field: Option<String>,
+    /// The JSON pointer to the field in the resource.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<String>,
     /// The main location.
     pub location: Option<LocationView>,
     /// How to fix it.

@@ -3,16 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use sha2::{Digest as _, Sha256};
 
 use super::model::{
     ChainLink, ChangedObject, DangerView, DiffLine, DiffView, ErrorView, ExcerptLine, FieldView, FindingView,
     FoundLine, LineView, LocationView, ResourceView, SearchView, SourceView, TargetView,
 };
-use super::session::{BuiltTarget, Session, shown_paths};
+use super::session::{BuiltTarget, Evaluated, Session, shown_paths};
 use smp_files::{DiskTree, FileTree as _};
 use smp_inspect::explain::{
-    BlamedLocation, BlamedWrite, Blamer, build_tree, hidden_value, printed_lines, tree_to_json,
+    BlamedLocation, BlamedWrite, Blamer, ResourceBlame, build_tree, fields_at, hidden_value, printed_lines,
+    tree_to_json,
 };
 use smp_inspect::review::forms::{review_to_html, unified_lines};
 use smp_inspect::review::{ChangeDanger, ObjectChange, Review, TargetOutcome};
@@ -50,7 +52,7 @@ impl Session {
             stale: evaluated.built.is_err() && good.is_some(),
             error: evaluated.built.as_ref().err().map(|problem| shown.error(problem)),
             resources,
-            findings: evaluated.findings.iter().map(|finding| shown.finding(finding)).collect(),
+            findings: shown.findings(evaluated),
             layers: layers.unwrap_or_default(),
             files: shown_paths(&evaluated.reads.files),
         })
@@ -64,7 +66,7 @@ impl Session {
         let blame = Blamer::new(built, &good.sources, &shown.renderer).resource(resource)?;
         let field = blame.shown_field(pointer)?;
         Some(FieldView {
-            resource: shown_id(&blame.id),
+            resource: resource_id(&blame.id, &good.sources),
             pointer: pointer.to_string(),
             path: field_path(built.resources.as_slice()[resource].node(), pointer),
             chain: field.writes.iter().map(|write| shown.link(write)).collect(),
@@ -142,10 +144,10 @@ impl Session {
     }
 }
 
-/// Returns the kind, namespace and name of a resource.
-fn shown_id(id: &ResId) -> String {
+/// Returns the kind, namespace and name of a resource, without values of Secrets.
+fn resource_id(id: &ResId, sources: &SourceMap) -> String {
     let namespace = if id.namespace.is_empty() { String::new() } else { format!("{}/", id.namespace) };
-    format!("{} {namespace}{}", id.gvk.kind, id.name)
+    sources.without_hidden_values(&format!("{} {namespace}{}", id.gvk.kind, id.name)).into_owned()
 }
 
 fn resource_views(built: &Built, sources: &SourceMap) -> Vec<ResourceView> {
@@ -160,7 +162,7 @@ fn resource_view(resource: &Resource, sources: &SourceMap) -> ResourceView {
     let id = resource.id();
     let masked = |text: &str| sources.without_hidden_values(text).into_owned();
     ResourceView {
-        id: masked(&shown_id(id)),
+        id: resource_id(id, sources),
         api_version: id.gvk.api_version().to_string(),
         kind: id.gvk.kind.to_string(),
         namespace: masked(&id.namespace),
@@ -195,9 +197,20 @@ fn found_lines<'r>(
     found.map(line).collect::<Vec<_>>().into_iter()
 }
 
+/// Returns the tree of a target, in which the parts in local files also have an absolute `path`.
 fn layers(built: &Built, shown: &Shown<'_>) -> serde_json::Value {
     let text = tree_to_json(&build_tree(built, shown.sources, &shown.renderer)).unwrap_or_default();
-    serde_json::from_str(&shown.sources.json_without_hidden_values(&text)).unwrap_or_default()
+    let text = shown.sources.json_without_hidden_values(&text);
+    let mut root: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    let mut open = vec![&mut root];
+    while let Some(node) = open.pop() {
+        let file = node["file"].as_str().and_then(|file| shown.local_path(file));
+        if let Some(path) = file {
+            node["path"] = path.into();
+        }
+        open.extend(node.get_mut("children").and_then(serde_json::Value::as_array_mut).into_iter().flatten());
+    }
+    root
 }
 
 /// Returns the path of a field, in which list entries are numbered.
@@ -260,13 +273,36 @@ impl<'b> Shown<'b> {
     }
 
     fn location(&self, file: &str, line: usize, column: usize) -> LocationView {
+        LocationView { file: file.to_string(), path: self.local_path(file), line, column }
+    }
+
+    fn local_path(&self, file: &str) -> Option<String> {
         let path = Some(self.directory.join(file)).filter(|path| DiskTree.contains(path));
-        LocationView {
-            file: file.to_string(),
-            path: path.map(|path| path.display().to_string()),
-            line,
-            column,
-        }
+        path.map(|path| path.display().to_string())
+    }
+
+    /// Returns the findings of a target, with the positions of their fields in the output.
+    fn findings(&self, evaluated: &Evaluated) -> Vec<FindingView> {
+        let Ok(built) = &evaluated.built else {
+            return evaluated.findings.iter().map(|finding| self.finding(finding)).collect();
+        };
+        let resources = built.resources.as_slice();
+        let names = resources.iter().zip(0..).map(|(one, i)| (one.id().to_string(), i));
+        let names: FxHashMap<String, usize> = names.collect();
+        let blamer = Blamer::new(built, self.sources, &self.renderer);
+        let mut blames: FxHashMap<usize, Option<ResourceBlame>> = FxHashMap::default();
+        let findings = evaluated.findings.iter().map(|finding| {
+            let mut view = self.finding(finding);
+            if let Some(i) = finding.resource_name().and_then(|name| names.get(name)) {
+                view.resource = Some(resource_id(resources[*i].id(), self.sources));
+                let blame = blames.entry(*i).or_insert_with(|| blamer.resource(*i));
+                let fields = blame.as_ref().zip(finding.field_path());
+                let fields = fields.map(|(blame, path)| fields_at(blame, path));
+                view.pointer = fields.and_then(|fields| Some(fields.first()?.pointer.clone()));
+            }
+            view
+        });
+        findings.collect()
     }
 
     fn rendered(&self, at: &RenderedLocation) -> LocationView {
@@ -295,7 +331,8 @@ impl<'b> Shown<'b> {
             code: finding.code().name(),
             message: clean(finding.message()),
             resource: finding.resource_name().map(|name| clean(name)),
-            field: finding.field_path().map(|path| clean(&path.to_string())),
+            field: finding.field_path().map(clean),
+            pointer: None,
             location: self.renderer.locations(finding).first().map(|at| self.rendered(at)),
             help: finding.help_text().map(clean),
         }

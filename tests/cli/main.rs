@@ -35,14 +35,18 @@ mod package_files;
 mod packages;
 mod patches;
 mod pictures;
+#[cfg(feature = "preview")]
+mod preview;
 mod readme;
 mod rejections;
 mod review;
+mod running;
 mod secrets;
 mod targets;
 mod tree;
 mod unmatched_references;
 mod validation;
 mod version;
+mod watch;
 #[cfg(unix)]
 mod writing;

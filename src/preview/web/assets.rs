@@ -21,4 +21,32 @@ macro_rules! files {
     };
 }
 
-const FILES: [(&str, &str); 3] = files!["index.html", "app.css", "icon.svg"];
+const FILES: [(&str, &str); 27] = files![
+    "index.html",
+    "app.css",
+    "icon.svg",
+    "js/address.js",
+    "js/api.js",
+    "js/blocks.js",
+    "js/changes.js",
+    "js/details.js",
+    "js/diff.js",
+    "js/dom.js",
+    "js/editor.js",
+    "js/keys.js",
+    "js/layers.js",
+    "js/lines.js",
+    "js/list.js",
+    "js/main.js",
+    "js/navigation.js",
+    "js/output.js",
+    "js/provenance.js",
+    "js/search.js",
+    "js/secrets.js",
+    "js/settings.js",
+    "js/source.js",
+    "js/state.js",
+    "js/status.js",
+    "js/summary.js",
+    "js/yaml.js",
+];

@@ -1,0 +1,284 @@
+//! `preview`: events as JSON, and the requests of a page.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::time::Duration;
+
+use kubectl_smp_testing::program::{run, stderr, temp_dir};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::running::Running;
+
+const WEB: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: 'web:1'}]}
+";
+
+const SECRET: &str = "\
+apiVersion: v1
+kind: Secret
+metadata: {name: key}
+stringData:
+  password: correct-horse-battery
+";
+
+fn shop() -> TempDir {
+    temp_dir(&[
+        ("base/kustomization.yaml", "resources: [web.yaml, key.yaml]\n"),
+        ("base/web.yaml", WEB),
+        ("base/key.yaml", SECRET),
+        ("prod/kustomization.yaml", "resources: [../base]\npatches: [{path: patch.yaml}]\n"),
+        (
+            "prod/patch.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 3\n",
+        ),
+        ("test/kustomization.yaml", "resources: [../base]\nnamePrefix: test-\n"),
+    ])
+}
+
+fn save(directory: &Path, file: &str, text: &str) {
+    fs::write(directory.join(file), text).expect("written");
+}
+
+fn event(running: &Running) -> Value {
+    serde_json::from_str(&running.line_with("{\"type\"")).expect("JSON")
+}
+
+/// Returns the names and states of the targets of an event.
+fn states(event: &Value) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().expect("text").to_string();
+    let targets = event["targets"].as_array().expect("targets").iter();
+    targets.map(|target| (text(&target["name"]), text(&target["state"]))).collect()
+}
+
+fn state(name: &str, state: &str) -> (String, String) {
+    (name.into(), state.into())
+}
+
+#[test]
+fn events_name_the_targets_that_a_save_affects() {
+    let directory = shop();
+    let running = Running::start(directory.path(), &["preview", "-R", "--json"]);
+    let first = event(&running);
+    assert_eq!((&first["type"], &first["comparison"]), (&json!("state"), &json!("base")));
+    assert_eq!(states(&first), ["base", "prod", "test"].map(|name| state(name, "ok")));
+
+    save(directory.path(), "prod/patch.yaml", "a: [");
+    assert_eq!(states(&event(&running)), [state("prod", "error")]);
+    let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 4}\n";
+    save(directory.path(), "prod/patch.yaml", patch);
+    assert_eq!(states(&event(&running)), [state("prod", "ok")]);
+
+    save(directory.path(), "base/web.yaml", &WEB.replace("web:1", "web:2"));
+    let update = event(&running);
+    assert_eq!(states(&update), ["base", "prod", "test"].map(|name| state(name, "ok")));
+    assert_eq!(update["changed"], json!(["base/web.yaml"]));
+
+    fs::create_dir(directory.path().join("more")).expect("created");
+    save(directory.path(), "more/kustomization.yaml", "resources: [../base]\n");
+    assert_eq!(states(&event(&running)), [state("more", "ok")]);
+    fs::remove_dir_all(directory.path().join("more")).expect("removed");
+    assert_eq!(event(&running)["removed"], json!(["more"]));
+}
+
+/// A page that talks to a running preview.
+struct Page {
+    port: u16,
+    key: String,
+    token: String,
+    _running: Running,
+}
+
+/// The status and the body of a response.
+type Response = (u16, String);
+
+impl Page {
+    fn open(directory: &Path, args: &[&str]) -> Self {
+        let running = Running::start(directory, &[&["preview", "--no-open"], args].concat());
+        let address = running.line_with("http://");
+        let (address, key) = address.split_once("/#").expect("a fragment");
+        let port = address.rsplit(':').next().expect("a port").parse().expect("a number");
+        let mut page = Self { port, key: key.into(), token: String::new(), _running: running };
+        let (status, body) = page.exchange();
+        assert_eq!(status, 200, "{body}");
+        let body: Value = serde_json::from_str(&body).expect("JSON");
+        page.token = body["token"].as_str().expect("a token").into();
+        page
+    }
+
+    fn exchange(&self) -> Response {
+        let body = json!({"key": self.key}).to_string();
+        self.send("POST", "/api/token", &["Content-Type: application/json"], &body)
+    }
+
+    fn send(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Response {
+        let host = format!("Host: 127.0.0.1:{}", self.port);
+        let has_host = headers.iter().any(|header| header.starts_with("Host:"));
+        let mut request =
+            format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
+        for header in headers.iter().copied().chain((!has_host).then_some(&*host)) {
+            request += &format!("{header}\r\n");
+        }
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("connects");
+        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("set");
+        stream.write_all(format!("{request}\r\n{body}").as_bytes()).expect("sent");
+        let mut response = String::new();
+        stream.read_to_string(&mut response).expect("a response");
+        let (head, body) = response.split_once("\r\n\r\n").expect("a head");
+        let status = head.split(' ').nth(1).expect("a status").parse().expect("a number");
+        let lower = head.to_lowercase();
+        for header in [
+            "content-security-policy: default-src 'none'",
+            "x-content-type-options: nosniff",
+            "cache-control: no-store",
+        ] {
+            assert!(lower.contains(header), "{path}: {head}");
+        }
+        assert!(!lower.contains("set-cookie"), "{head}");
+        (status, body.to_string())
+    }
+
+    fn get(&self, path: &str) -> Value {
+        let (status, body) = self.send("GET", path, &[&self.bearer()], "");
+        assert_eq!(status, 200, "{path}: {body}");
+        serde_json::from_str(&body).expect("JSON")
+    }
+
+    fn bearer(&self) -> String {
+        format!("Authorization: Bearer {}", self.token)
+    }
+}
+
+#[test]
+fn views_explain_fields_and_hide_secrets() {
+    let directory = shop();
+    let page = Page::open(directory.path(), &["-R"]);
+    let view = page.get("/api/target?name=prod");
+    let lines = view["resources"][1]["lines"].as_array().expect("lines");
+    assert!(lines.contains(&json!({"text": "  replicas: 3", "pointer": "/spec/replicas"})), "{view:#}");
+    assert_eq!(
+        view["files"],
+        json!([
+            "base/key.yaml",
+            "base/kustomization.yaml",
+            "base/web.yaml",
+            "prod/kustomization.yaml",
+            "prod/patch.yaml"
+        ])
+    );
+
+    let field = page.get("/api/field?target=prod&resource=1&pointer=/spec/replicas");
+    let chain = field["chain"].as_array().expect("a chain");
+    let written = chain
+        .iter()
+        .map(|link| (link["value"].clone(), link["at"]["file"].clone(), link["at"]["line"].clone()));
+    assert_eq!(
+        written.collect::<Vec<_>>(),
+        [(json!("3"), json!("prod/patch.yaml"), json!(5)), (json!("1"), json!("base/web.yaml"), json!(5))]
+    );
+    assert!(
+        chain[0]["excerpt"]
+            .as_array()
+            .expect("lines")
+            .contains(&json!({"line": 5, "text": "  replicas: 3", "highlight": true}))
+    );
+
+    let diff = page.get("/api/diff?target=prod");
+    assert_eq!(diff["objects"][0]["action"], "changed");
+    let found = page.get("/api/search?q=WEB:1");
+    assert_eq!(found["matches"].as_array().map(Vec::len), Some(3), "{found:#}");
+
+    let secret = "correct-horse-battery";
+    let paths = [
+        "/api/target?name=prod",
+        "/api/source?target=prod&file=base/key.yaml",
+        "/api/search?q=password",
+        "/api/diff?target=test",
+        "/api/field?target=prod&resource=0&pointer=/stringData/password",
+    ];
+    for path in paths {
+        assert!(!page.get(path).to_string().contains(secret), "{path}");
+    }
+    assert_eq!(page.get("/api/search?q=correct-horse")["matches"], json!([]));
+    let address = json!({"target": "prod", "resource": 0, "pointer": "/stringData/password"}).to_string();
+    let headers = [&*page.bearer(), "Content-Type: application/json"];
+    let (status, revealed) = page.send("POST", "/api/reveal", &headers, &address);
+    assert_eq!((status, revealed), (200, json!({"text": secret}).to_string()));
+}
+
+#[test]
+fn requests_of_others_are_refused() {
+    let directory = shop();
+    let page = Page::open(directory.path(), &["prod"]);
+    assert_eq!(page.exchange().0, 401, "a key is used once");
+    let bearer = page.bearer();
+    let own = format!("Origin: http://127.0.0.1:{}", page.port);
+    let table: [(&str, &str, &[&str], u16); 14] = [
+        ("GET", "/", &[], 200),
+        ("GET", "/js/main.js", &[], 200),
+        ("GET", "/api/target?name=prod", &[], 401),
+        ("GET", "/api/events", &["Authorization: Bearer x"], 401),
+        ("GET", "/api/nothing", &[], 401),
+        ("POST", "/api/reveal", &[], 401),
+        ("GET", "/api/target?name=prod", &[&bearer, &own], 200),
+        ("GET", "/api/target?name=prod", &[&bearer, "Host: rebound.example.com"], 403),
+        ("GET", "/", &["Host: rebound.example.com"], 403),
+        ("GET", "/api/target?name=prod", &[&bearer, "Origin: http://evil.example.com"], 403),
+        ("DELETE", "/api/target?name=prod", &[&bearer], 405),
+        ("OPTIONS", "/api/target?name=prod", &[&bearer], 405),
+        ("GET", "/api/nothing", &[&bearer], 404),
+        ("GET", "/api/target", &[&bearer], 400),
+    ];
+    for (method, path, headers, want) in table {
+        assert_eq!(page.send(method, path, headers, "").0, want, "{method} {path} {headers:?}");
+    }
+    let outside =
+        ["../../etc/passwd", "/etc/passwd", "base/../base/web.yaml", "prod/%00", "..%2f..%2fetc/passwd"];
+    for name in outside {
+        for path in ["source?target=prod&file", "target?name", "diff?target"] {
+            let (status, body) = page.send("GET", &format!("/api/{path}={name}"), &[&bearer], "");
+            assert!(status == 404 || status == 400, "{path}={name}: {body}");
+        }
+        assert_ne!(page.send("GET", &format!("/js/{name}"), &[], "").0, 200, "{name}");
+    }
+}
+
+#[test]
+fn every_file_of_the_page_is_served() {
+    let directory = shop();
+    let page = Page::open(directory.path(), &["prod"]);
+    let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/preview/web/assets");
+    let scripts = fs::read_dir(assets.join("js")).expect("a directory");
+    let scripts =
+        scripts.map(|entry| format!("js/{}", entry.expect("an entry").file_name().to_string_lossy()));
+    let all = ["index.html", "app.css", "icon.svg"].map(String::from).into_iter().chain(scripts);
+    for file in all {
+        let (status, body) = page.send("GET", &format!("/{file}"), &[], "");
+        assert_eq!((status, body), (200, fs::read_to_string(assets.join(&file)).expect("text")), "{file}");
+    }
+}
+
+#[test]
+fn preview_rejects_what_it_cannot_watch() {
+    let directory = shop();
+    let table: [(&[&str], &str, i32); 3] = [
+        (&["preview", "-"], "cannot watch standard input", 2),
+        (&["preview", "none", "-R", "--json"], "none", 1),
+        (&["preview", "prod", "--rev", "none", "--json"], "not in a git repository", 1),
+    ];
+    for (args, message, status) in table {
+        let output = run(directory.path(), args);
+        assert!(stderr(&output).contains(message), "{args:?}: {output:?}");
+        assert_eq!((output.status.code(), output.stdout.is_empty()), (Some(status), true), "{args:?}");
+    }
+}

@@ -1,0 +1,120 @@
+//! `--watch`: commands that run again after changes.
+
+use std::fs;
+use std::path::Path;
+
+use kubectl_smp_testing::program::{run, stderr, temp_dir};
+
+use super::running::Running;
+
+const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {mode: dev}\n";
+
+fn overlay() -> tempfile::TempDir {
+    temp_dir(&[
+        ("base/kustomization.yaml", "resources: [map.yaml]\n"),
+        ("base/map.yaml", MAP),
+        ("prod/kustomization.yaml", "resources: [../base]\nnamePrefix: my-\n"),
+    ])
+}
+
+fn save(directory: &Path, file: &str, text: &str) {
+    fs::write(directory.join(file), text).expect("written");
+}
+
+/// The end of the line after each run.
+const DONE: &str = "waiting for changes";
+
+#[test]
+fn build_runs_again_after_a_save_and_keeps_its_output_after_a_failure() {
+    let directory = overlay();
+    let running = Running::start(directory.path(), &["build", "prod", "--watch"]);
+    let first = running.lines_until(DONE);
+    assert!(first.contains(&"  mode: dev".to_string()), "{first:#?}");
+    save(directory.path(), "base/map.yaml", &MAP.replace("dev", "test"));
+    let second = running.lines_until(DONE);
+    assert!(second.contains(&"  mode: test".to_string()), "{second:#?}");
+    let last = second.last().expect("a line");
+    assert!(last.contains("changed: base/map.yaml; output: +1 -1 lines;"), "{last}");
+
+    save(directory.path(), "base/map.yaml", "a: [");
+    let failed = running.lines_until(DONE);
+    assert!(!failed.iter().any(|line| line.contains("mode:")), "{failed:#?}");
+    assert!(failed.iter().any(|line| line.contains("base/map.yaml:1:4")), "{failed:#?}");
+    assert!(failed.last().expect("a line").contains("the output is that of the last successful run"));
+    save(directory.path(), "base/map.yaml", MAP);
+    assert!(running.lines_until(DONE).contains(&"  mode: dev".to_string()));
+}
+
+#[test]
+fn new_files_and_replaced_directories_are_noticed() {
+    let directory = overlay();
+    let path = directory.path();
+    let running = Running::start(path, &["build", "prod", "--watch"]);
+    running.lines_until(DONE);
+    // The kustomization names a file before it exists.
+    save(path, "prod/kustomization.yaml", "resources: [../base, more.yaml]\nnamePrefix: my-\n");
+    assert!(running.lines_until(DONE).iter().any(|line| line.contains("more.yaml")));
+    save(path, "prod/more.yaml", &MAP.replace("name: a", "name: b"));
+    assert!(running.lines_until(DONE).contains(&"  name: my-b".to_string()));
+    // A checkout replaces a directory.
+    fs::rename(path.join("base"), path.join("old")).expect("renamed");
+    fs::create_dir(path.join("base")).expect("created");
+    save(path, "base/map.yaml", &MAP.replace("dev", "new"));
+    save(path, "base/kustomization.yaml", "resources: [map.yaml]\n");
+    assert!(running.lines_until("mode: new").len() > 1);
+    running.lines_until(DONE);
+    save(path, "base/map.yaml", &MAP.replace("dev", "newer"));
+    running.line_with("mode: newer");
+}
+
+#[test]
+fn files_of_others_do_not_matter() {
+    let directory = overlay();
+    let running = Running::start(directory.path(), &["build", "prod", "--watch", "-o", "prod/out.yaml"]);
+    running.lines_until(DONE);
+    save(directory.path(), "prod/notes.txt", "not read");
+    save(directory.path(), "base/map.yaml", &MAP.replace("dev", "test"));
+    let next = running.lines_until(DONE);
+    assert!(next[0].contains("changed: base/map.yaml;"), "{next:#?}");
+    let out = fs::read_to_string(directory.path().join("prod/out.yaml")).expect("written");
+    assert!(out.contains("mode: test"), "{out}");
+}
+
+#[test]
+fn check_and_diff_run_again() {
+    let directory = overlay();
+    let check = Running::start(directory.path(), &["check", "prod", "--watch"]);
+    let diff = Running::start(directory.path(), &["diff", "prod", "--against-base", "--watch"]);
+    check.lines_until(DONE);
+    assert!(diff.lines_until(DONE).iter().any(|line| line.contains("renamed")));
+    let text = "resources: [../base]\nimages: [{name: none, newTag: '1'}]\n";
+    save(directory.path(), "prod/kustomization.yaml", text);
+    check.line_with("unmatched-image");
+    let equal = diff.lines_until(DONE);
+    assert!(!equal.iter().any(|line| line.contains("renamed")), "{equal:#?}");
+}
+
+#[test]
+fn polling_finds_changes_too() {
+    let directory = overlay();
+    let running = Running::start(directory.path(), &["build", "prod", "--watch", "--poll=50ms"]);
+    running.lines_until(DONE);
+    save(directory.path(), "base/map.yaml", &MAP.replace("dev", "test"));
+    running.line_with("mode: test");
+}
+
+#[test]
+fn flags_that_run_once_are_rejected() {
+    let directory = overlay();
+    for (args, message) in [
+        (&["build", "-", "--watch"][..], "cannot watch standard input"),
+        (&["build", "prod", "--poll=1s"], "`--poll` requires --watch"),
+        (&["check", "prod", "--watch", "--fix"], "`--watch` cannot be used with --fix"),
+        (&["build", "prod", "--watch", "--sandbox"], "`--watch` cannot be used with a sandbox"),
+        (&["build", "prod", "--watch", "--output-dir", "x", "-o", "name"], "--output=name cannot be used"),
+    ] {
+        let output = run(directory.path(), args);
+        assert!(stderr(&output).contains(message), "{args:?}: {output:?}");
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+    }
+}
