@@ -1,6 +1,7 @@
 //! The parts of objects that the server sets or keeps on creation and on update, by kind.
 
 use serde_json::{Map, Value, json};
+use smp_merge::defaults::is_new_generation;
 
 use crate::metadata;
 use crate::request::Target;
@@ -159,19 +160,14 @@ fn keep_by_kind(target: &Target, object: &mut Value, old: &Value) {
 
 /// Returns true if a change counts as a new generation.
 fn is_new_spec(target: &Target, object: &Value, old: &Value) -> bool {
-    let ignored = |name: &String| {
-        matches!(name.as_str(), "metadata" | "apiVersion" | "kind")
-            || (name == "status" && (target.resource.has_status() || !target.resource.is_custom))
-    };
-    let wanted = |object: &Value| -> Map<String, Value> {
-        let fields = object.as_object().cloned().unwrap_or_default();
-        fields.into_iter().filter(|(name, _)| !ignored(name)).collect()
-    };
-    let annotations = |object: &Value| object["metadata"]["annotations"].clone();
-    wanted(object) != wanted(old)
-        || (target.resource.gvk.kind == "Deployment"
-            && target.subresource.is_none()
-            && annotations(object) != annotations(old))
+    let keeps_status = target.resource.has_status() || !target.resource.is_custom;
+    if target.subresource.is_none() {
+        return is_new_generation(old, object, keeps_status);
+    }
+    // Annotations that a request for a subresource changes do not count.
+    let mut object = object.clone();
+    object["metadata"]["annotations"] = old["metadata"]["annotations"].clone();
+    is_new_generation(old, &object, keeps_status)
 }
 
 /// The annotation that counts the changes of a DaemonSet's template.

@@ -11,7 +11,7 @@ use crate::apply::{ApplyChange, ServerSideApplyOptions};
 use crate::conflict::ApplyConflict;
 use crate::kubeconfig::ConnectOptions;
 use crate::plan::{KUBECTL, Object, ObjectPlan, ObjectTarget};
-use smp_merge::defaults;
+use smp_merge::defaults::{self, is_new_generation};
 use smp_merge::managed_fields::{
     Applied, Conflicts, FieldSet, ManagedFields, Options, Path, apply, conflicts,
 };
@@ -148,7 +148,9 @@ impl<'v> Dump<'v> {
             return Err(Conflicts::default().to_diagnostic());
         };
         self.reset(gvk, live.as_ref(), &mut applied);
+        defaults::encode_string_data(&mut applied);
         defaults::fill(&mut applied, &self.schema);
+        self.raise_generation(gvk, found.copied(), &mut applied);
         let change = match found {
             None => ApplyChange::Created,
             Some(live) if **live == applied => ApplyChange::Unchanged,
@@ -183,6 +185,17 @@ impl<'v> Dump<'v> {
         match live.and_then(|live| live.get("status")) {
             Some(status) => drop(fields.insert("status".into(), status.clone())),
             None => drop(fields.remove("status")),
+        }
+    }
+
+    /// Raises the generation of a live object that has one, if the change counts.
+    fn raise_generation(&self, gvk: &Gvk, live: Option<&Value>, applied: &mut Value) {
+        let keeps_status = is_built_in(gvk) || !self.reset_fields(gvk).is_empty();
+        let before = live.and_then(|live| live.pointer("/metadata/generation")?.as_i64());
+        if let (Some(live), Some(before)) = (live, before)
+            && is_new_generation(live, applied, keeps_status)
+        {
+            applied["metadata"]["generation"] = (before + 1).into();
         }
     }
 
@@ -259,6 +272,27 @@ mod tests {
         );
         let unknown = run(&service(&json!([{"prt": 80}])), &[], &options);
         assert!(unknown.problems[0].message().contains("field not declared in schema"));
+    }
+
+    #[test]
+    fn secrets_and_generations_are_those_of_a_server() {
+        let options = ServerSideApplyOptions::default();
+        let secret = |text: &str| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "namespace": "shop"}, "stringData": {"pw": text}});
+        let live = run(&secret("old"), &[], &options).objects[0].applied.to_json_value();
+        assert_eq!((&live["data"], live.get("stringData")), (&json!({"pw": "b2xk"}), None));
+        let again = run(&secret("old"), std::slice::from_ref(&live), &options);
+        assert_eq!(again.objects[0].change, ApplyChange::Unchanged);
+        let changed = run(&secret("new"), &[live], &options);
+        assert_eq!(changed.objects[0].applied.to_json_value()["data"], json!({"pw": "bmV3"}));
+
+        let deployment = |replicas: u32| json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a", "namespace": "shop"}, "spec": {"replicas": replicas}});
+        let mut live = run(&deployment(1), &[], &options).objects[0].applied.to_json_value();
+        live["metadata"]["generation"] = 3.into();
+        let generation = |replicas, live: &Value| {
+            let applied = run(&deployment(replicas), std::slice::from_ref(live), &options);
+            applied.objects[0].applied.to_json_value()["metadata"]["generation"].clone()
+        };
+        assert_eq!((generation(1, &live), generation(2, &live)), (json!(3), json!(4)));
     }
 
     #[test]

@@ -3,7 +3,10 @@
 //! Works on JSON values. Knows neither what servers allocate, such as addresses, nor what admission adds.
 
 mod rules;
+mod stored;
 mod table;
+
+pub use stored::{encode_string_data, is_new_generation};
 
 use serde_json::Value;
 

@@ -8,8 +8,12 @@ use super::managers::{ManagedFields, Manager, Operation};
 use super::options::Options;
 use super::path_element::{Path, PathElement};
 use super::scale::SCALE;
+use crate::schema::{Gvk, is_built_in};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::path::FieldPath;
+
+/// The subresource and the field of the same name.
+const STATUS: &str = "status";
 
 /// A request that changes who owns fields.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,7 +88,7 @@ pub fn find_path(live: &Value, text: &str, options: &Options<'_>) -> Result<Path
 /// applied it in another API version.
 pub fn take(live: &Value, field: &Path, manager: &str, options: &Options<'_>) -> Result<OwnershipStep> {
     let managed = ManagedFields::from_object(live)?;
-    let options = &with_subresource(&managed, field, options);
+    let options = &with_subresource(live, &managed, field, options);
     let own = applied_fields(live, &managed, manager, options)?;
     let owned = at_or_below(&all_owned(&managed), field);
     let taken = if owned.is_empty() { at_or_below(&ownable_fields(live, options)?, field) } else { owned };
@@ -142,7 +146,7 @@ pub fn give(
     }
     let mut steps: Vec<OwnershipStep> = changed.then(|| patch(live, &rest)).into_iter().collect();
     steps.push(received);
-    let options = &with_subresource(&managed, field, options);
+    let options = &with_subresource(live, &managed, field, options);
     let own = applied_fields(live, &managed, from, options)?;
     if gives(&own) {
         steps.push(applied_step(live, &own.difference(&at_or_below(&own, field)), from, options)?);
@@ -185,11 +189,24 @@ fn applied_fields(
 }
 
 /// Returns the options with the subresource through which all owners write a field. The replicas of the subresource
-/// `scale` are a field of the object.
-fn with_subresource<'s>(managed: &ManagedFields, field: &Path, options: &Options<'s>) -> Options<'s> {
+/// `scale` are a field of the object. The status of built-in kinds can only be written through its subresource.
+fn with_subresource<'s>(
+    live: &Value,
+    managed: &ManagedFields,
+    field: &Path,
+    options: &Options<'s>,
+) -> Options<'s> {
+    if !options.subresource.is_empty() {
+        return options.clone();
+    }
+    if matches!(field.0.first(), Some(PathElement::Field(name)) if name == STATUS)
+        && Gvk::from_object(live).is_some_and(|gvk| is_built_in(&gvk))
+    {
+        return options.clone().subresource(STATUS);
+    }
     let owners = managed.iter().filter(|(_, fields)| !at_or_below(fields, field).is_empty());
     let mut subresources = owners.map(|(manager, _)| &manager.subresource).filter(|name| *name != SCALE);
-    let first = subresources.next().filter(|_| options.subresource.is_empty());
+    let first = subresources.next();
     match first.filter(|first| subresources.all(|other| other == *first)) {
         Some(name) => options.clone().subresource(name.clone()),
         None => options.clone(),
@@ -317,6 +334,19 @@ pub(super) mod tests {
             ["theirs"]
         );
         assert!(give(&done, &path, ["ours", "theirs"], &options).is_err());
+    }
+
+    #[test]
+    fn status_is_taken_through_its_subresource() {
+        let schema = Schema::embedded();
+        let options = Options::new(&schema);
+        let mut live = web(json!({"replicas": 3}));
+        live["status"] = json!({"replicas": 3});
+        // Even if an owner is recorded without the subresource.
+        let live = update(None, &live, "edit", &options).expect("valid");
+        let step = take(&live, &Path::fields(["status", "replicas"]), "ours", &options).expect("a field");
+        let OwnershipStep::Apply { subresource, object, .. } = step else { panic!("a patch") };
+        assert_eq!((subresource.as_str(), &object["status"]), ("status", &json!({"replicas": 3})));
     }
 
     #[test]

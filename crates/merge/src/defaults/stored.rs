@@ -1,0 +1,52 @@
+//! What servers change in an object besides its defaults before they store it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value};
+
+use crate::schema::Gvk;
+
+/// Moves `stringData` of a Secret into its `data`, encoded in base64, as servers store it. Other objects stay unchanged.
+///
+/// ```
+/// use strategic_merge_patch::defaults;
+/// use serde_json::json;
+///
+/// let mut secret = json!({"apiVersion": "v1", "kind": "Secret", "data": {"a": "MQ=="}, "stringData": {"b": "2"}});
+/// defaults::encode_string_data(&mut secret);
+/// assert_eq!(secret, json!({"apiVersion": "v1", "kind": "Secret", "data": {"a": "MQ==", "b": "Mg=="}}));
+/// ```
+pub fn encode_string_data(object: &mut Value) {
+    let is_secret = Gvk::from_object(object).is_some_and(|gvk| gvk.kind == "Secret" && gvk.group.is_empty());
+    let texts = object.as_object_mut().filter(|_| is_secret).and_then(|fields| fields.remove("stringData"));
+    let Some(Value::Object(texts)) = texts else { return };
+    for (key, text) in texts {
+        object["data"][key] = STANDARD.encode(text.as_str().unwrap_or_default()).into();
+    }
+}
+
+/// Returns true if a change of an object raises `metadata.generation`, for a kind that has one: anything but the
+/// metadata changes, and but the status if `keeps_status` is set. The annotations of a Deployment count.
+///
+/// ```
+/// use strategic_merge_patch::defaults::is_new_generation;
+/// use serde_json::json;
+///
+/// let job = |status: u32, parallelism: u32| json!({"kind": "Job", "spec": {"parallelism": parallelism}, "status": {"active": status}});
+/// assert!(is_new_generation(&job(1, 1), &job(1, 2), true));
+/// assert!(!is_new_generation(&job(1, 1), &job(2, 1), true));
+/// ```
+#[must_use]
+pub fn is_new_generation(old: &Value, new: &Value, keeps_status: bool) -> bool {
+    let ignored = |name: &String| {
+        matches!(name.as_str(), "metadata" | "apiVersion" | "kind") || (name == "status" && keeps_status)
+    };
+    let counted = |object: &Value| -> Map<String, Value> {
+        let fields = object.as_object().cloned().unwrap_or_default();
+        fields.into_iter().filter(|(name, _)| !ignored(name)).collect()
+    };
+    let is_deployment =
+        Gvk::from_object(new).is_some_and(|gvk| gvk.kind == "Deployment" && gvk.group == "apps");
+    let annotations = |object: &Value| object["metadata"]["annotations"].clone();
+    counted(old) != counted(new) || (is_deployment && annotations(old) != annotations(new))
+}
