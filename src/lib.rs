@@ -335,6 +335,8 @@
 //! - `kubectl-smp-inspect`: [`explain`] and [`check`].
 //! - `kubectl-smp-cluster`: `cluster`.
 //!
+//! The live preview, `preview`, is part of this crate.
+//!
 //! # Errors and warnings
 //!
 //! Every error is a [`Diagnostic`](diagnostic::Diagnostic) with a stable [`Code`](diagnostic::Code), a message, the field
@@ -346,6 +348,7 @@
 //! - `cel`: CEL validation rules of custom resources and admission policies.
 //! - `cli`: the command line program.
 //! - `cluster`: access to an API server.
+//! - `preview`: the model of the live preview and its page, and the command.
 //! - `remote`: remote files over HTTP. Remote bases only need the `git` command.
 //!
 //! All features are enabled by default, and the library needs none of them. Without features, no async runtime, HTTP

@@ -62,7 +62,8 @@ fn watch(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     let select = args.live.objects().builds().0;
     #[cfg(not(feature = "cluster"))]
     let select = &args.select;
-    args.watch.run(select.named(), sources, |sources| compare(args, sources))
+    let targets: Vec<_> = select.named().iter().chain(args.review.against()).cloned().collect();
+    args.watch.run(&targets, sources, |sources| compare(args, sources))
 }
 
 #[cfg(feature = "cluster")]

@@ -12,7 +12,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         "Build and lint",
         &["build", "check", "blame", "tree", "fix", "edit", "create", "deps", "lock", "cache"],
     ),
-    ("Review", &["diff", "affected", "images"]),
+    ("Review", &["diff", "preview", "affected", "images"]),
     ("Merge and patch", &["merge", "merge3", "patch", "create-patch", "recover"]),
     ("Cluster", &["apply", "drift", "owners", "wait", "delete", "applyset"]),
     ("Schemas", &["schema"]),

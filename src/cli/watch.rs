@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use clap::Args;
 
@@ -75,7 +75,7 @@ impl WatchArgs {
     /// Runs a command once, or with `--watch` until the program is interrupted.
     ///
     /// # Errors
-    /// As the command. With `--watch`: the first run fails because of the command line, or files cannot be watched.
+    /// As the command. With `--watch`: the command line is invalid, or files cannot be watched.
     pub(super) fn run(
         &self,
         targets: &[PathBuf],
@@ -96,10 +96,10 @@ impl WatchArgs {
         let mut screen = Screen::default();
         let mut changed = BTreeSet::new();
         loop {
-            let (started, since) = (Instant::now(), SystemTime::now());
+            let started = Instant::now();
             let ran = capture(&run, screen.runs == 0)?;
             screen.show(&ran, started.elapsed(), &changed)?;
-            changed = watcher.watch(disk::read_set(), since).map_err(|error| cannot_watch(&error))?;
+            changed = watcher.watch(disk::read_set()).map_err(|error| cannot_watch(&error))?;
             if changed.is_empty() {
                 let Some(later) = watcher.wait() else { return Ok(ExitCode::SUCCESS) };
                 changed = later;
@@ -150,8 +150,8 @@ struct Screen {
 const CLEAR: &str = "\x1b[H\x1b[2J\x1b[3J";
 
 impl Screen {
-    /// Shows the output of a run, or else the last output, with the messages and what changed below it. What is not a
-    /// terminal gets each new output.
+    /// Shows the output of a run, or else the last output. The messages and a note about the changes
+    /// follow. A pipe or file gets each new output.
     fn show(&mut self, ran: &Run, took: Duration, changed: &BTreeSet<PathBuf>) -> Result<(), Failure> {
         let mut parts =
             vec![format!("{} in {} ms", if ran.has_output { "ran" } else { "failed" }, took.as_millis())];

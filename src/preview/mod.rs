@@ -6,6 +6,8 @@
 
 mod model;
 mod session;
+#[cfg(feature = "tui")]
+pub mod terminal;
 mod views;
 #[cfg(feature = "preview")]
 pub mod web;

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use smp_inspect::review::forms::unified_lines;
 
 /// The state of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -266,6 +267,19 @@ pub struct DiffLine {
     pub sign: char,
     /// The text without the sign.
     pub text: String,
+}
+
+impl DiffLine {
+    /// Returns the lines of a unified diff, without the names of the files. Control characters are escaped.
+    pub fn between(old: &str, new: &str) -> Vec<Self> {
+        // The first two lines are the names.
+        let lines = unified_lines(["", ""], [old, new]).into_iter().skip(2).map(|line| {
+            let sign = line.chars().next().filter(|sign| "+-@".contains(*sign)).unwrap_or(' ');
+            let text = if sign == '@' { line } else { line.get(1..).unwrap_or_default().to_string() };
+            Self { sign, text }
+        });
+        lines.collect()
+    }
 }
 
 /// A file that a build reads.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 
-use super::model::{Event, TargetState, TargetSummary};
+use super::model::{ChangedObject, Event, TargetState, TargetSummary};
 use smp_files::{DiskTree, FileTree as _, ReadSet};
 use smp_inspect::review::{TargetOutcome, TargetReview};
 use smp_overlay::overlay::Built;
@@ -23,8 +23,10 @@ pub struct Evaluated {
     pub built: Result<Built>,
     /// The findings of `check`; if the build failed, its errors.
     pub findings: Vec<Diagnostic>,
-    /// The comparison; none if targets are not compared.
+    /// The comparison of two builds; none if targets are not compared with a build.
     pub review: Option<TargetReview>,
+    /// What an apply would change in the cluster; none if targets are not compared with it.
+    pub live: Option<Result<Vec<ChangedObject>>>,
 }
 
 /// Targets that were built together.
@@ -184,7 +186,9 @@ impl Session {
         let names: BTreeSet<String> = targets.iter().map(|target| name_of(target)).collect();
         let removed: Vec<String> =
             state.targets.keys().filter(|name| !names.contains(*name)).cloned().collect();
-        removed.iter().for_each(|name| drop(state.targets.remove(name)));
+        for name in &removed {
+            state.targets.remove(name);
+        }
         state.has_other_reads |= !removed.is_empty();
         state.new =
             targets.into_iter().filter(|target| !state.targets.contains_key(&name_of(target))).collect();
@@ -250,6 +254,7 @@ fn failed(targets: Vec<PathBuf>, problem: &Diagnostic) -> Evaluation {
         built: Err(problem.clone()),
         findings: vec![problem.clone()],
         review: None,
+        live: None,
     };
     let targets = targets.into_iter().map(failed).collect();
     Evaluation { sources: SourceMap::default(), targets, common: ReadSet::default() }
@@ -265,6 +270,8 @@ fn summary(name: &str, target: &Evaluated, good: Option<&BuiltTarget>, generatio
     };
     let objects = target.review.as_ref().map_or(&[][..], TargetReview::objects);
     let is_compared = |review: &&TargetReview| matches!(review.outcome, TargetOutcome::Compared(_));
+    let compared = target.review.as_ref().filter(is_compared).map(|_| objects.len());
+    let live = target.live.as_ref().and_then(|live| live.as_ref().ok()).map(Vec::len);
     let good = good.and_then(|good| good.evaluated.built.as_ref().ok());
     TargetSummary {
         name: name.to_string(),
@@ -272,7 +279,7 @@ fn summary(name: &str, target: &Evaluated, good: Option<&BuiltTarget>, generatio
         errors: errors.max(usize::from(target.built.is_err())),
         warnings,
         dangers: objects.iter().map(|object| object.dangers.len()).sum(),
-        changes: target.review.as_ref().filter(is_compared).map(|_| objects.len()),
+        changes: compared.or(live),
         resources: good.map_or(0, |built| built.resources.as_slice().len()),
         generation,
     }

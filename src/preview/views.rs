@@ -16,7 +16,7 @@ use smp_inspect::explain::{
     BlamedLocation, BlamedWrite, Blamer, ResourceBlame, build_tree, fields_at, hidden_value, printed_lines,
     tree_to_json,
 };
-use smp_inspect::review::forms::{review_to_html, unified_lines};
+use smp_inspect::review::forms::review_to_html;
 use smp_inspect::review::{ChangeDanger, ObjectChange, Review, TargetOutcome};
 use smp_overlay::overlay::Built;
 use smp_overlay::resource::{ResId, Resource};
@@ -86,6 +86,11 @@ impl Session {
         let (last, comparison) = (&target.last, self.comparison()?);
         let shown = Shown::new(last);
         let (mut error, mut objects) = (None, Vec::new());
+        match &last.evaluated.live {
+            Some(Ok(live)) => objects.clone_from(live),
+            Some(Err(problem)) => error = Some(shown.error(problem).message),
+            None => {}
+        }
         match last.evaluated.review.as_ref().map(|review| &review.outcome) {
             Some(TargetOutcome::Compared(changes)) => {
                 objects = changes.objects.iter().map(|object| shown.object(object)).collect();
@@ -99,7 +104,8 @@ impl Session {
                 let sides = [of("before", old), of("now", new)];
                 error = Some(sides.into_iter().flatten().collect::<Vec<_>>().join("\n"));
             }
-            None => error = Some("not compared".into()),
+            None if last.evaluated.live.is_none() => error = Some("the target was not compared".into()),
+            None => {}
         }
         Some(DiffView { comparison, error, objects })
     }
@@ -158,7 +164,9 @@ fn resource_view(resource: &Resource, sources: &SourceMap) -> ResourceView {
     // What a build prints can be printed.
     let lines = printed_lines(resource, sources).unwrap_or_default();
     let mut hash = Sha256::new();
-    lines.iter().for_each(|line| hash.update(format!("{}\n{:?}\n", line.text, line.pointer)));
+    for line in &lines {
+        hash.update(format!("{}\n{:?}\n", line.text, line.pointer));
+    }
     let id = resource.id();
     let masked = |text: &str| sources.without_hidden_values(text).into_owned();
     ResourceView {
@@ -218,15 +226,12 @@ fn field_path(root: &Node, pointer: &str) -> String {
     let (mut path, mut at) = (FieldPath::default(), Some(root));
     for step in pointer_steps(pointer) {
         let list = at.and_then(Node::as_list);
-        match (list, step.parse::<usize>()) {
-            (Some(list), Ok(i)) => {
-                at = list.iter().nth(i);
-                path.push(PathElement::Index(i));
-            }
-            _ => {
-                at = at.and_then(|node| node.get(&step));
-                path.push(PathElement::Field((*step).into()));
-            }
+        if let (Some(list), Ok(i)) = (list, step.parse::<usize>()) {
+            at = list.get(i);
+            path.push(PathElement::Index(i));
+        } else {
+            at = at.and_then(|node| node.get(&step));
+            path.push(PathElement::Field((*step).into()));
         }
     }
     path.to_string()
@@ -237,18 +242,16 @@ fn shown_source(path: &Path, sources: &SourceMap) -> Option<String> {
     let here = DiskTree.working_directory().unwrap_or_default();
     let known = sources.top_level_texts().into_iter().filter_map(|id| sources.get(id));
     let known = known.into_iter().find(|source| here.join(source.name()) == path);
-    let source = match known {
-        Some(source) => source,
-        None => {
-            let other = SourceMap::default();
-            other.get(other.add(path, DiskTree.read_text(path).ok()?))?
-        }
+    let source = if let Some(source) = known {
+        source
+    } else {
+        let other = SourceMap::default();
+        other.get(other.add(path, DiskTree.read_text(path).ok()?))?
     };
-    let lines =
-        source.text().split_inclusive('\n').zip(1..).map(|(line, number)| match source.may_show(number) {
-            true => line.to_string(),
-            false => hidden_line(line) + "\n",
-        });
+    let shown = |(line, number): (&str, usize)| {
+        if source.may_show(number) { line.to_string() } else { hidden_line(line) + "\n" }
+    };
+    let lines = source.text().split_inclusive('\n').zip(1..).map(shown);
     Some(sources.without_hidden_values(&lines.collect::<String>()).into_owned())
 }
 
@@ -330,7 +333,7 @@ impl<'b> Shown<'b> {
             severity: finding.severity().name(),
             code: finding.code().name(),
             message: clean(finding.message()),
-            resource: finding.resource_name().map(|name| clean(name)),
+            resource: finding.resource_name().map(clean),
             field: finding.field_path().map(clean),
             pointer: None,
             location: self.renderer.locations(finding).first().map(|at| self.rendered(at)),
@@ -363,9 +366,10 @@ impl<'b> Shown<'b> {
         let last = source.text().lines().count();
         let shown = |line: usize| ExcerptLine {
             line,
-            text: match source.may_show(line) {
-                true => self.sources.without_hidden_values(source.line(line)).into_owned(),
-                false => hidden_line(source.line(line)),
+            text: if source.may_show(line) {
+                self.sources.without_hidden_values(source.line(line)).into_owned()
+            } else {
+                hidden_line(source.line(line))
             },
             highlight: line == at.line,
         };
@@ -376,19 +380,12 @@ impl<'b> Shown<'b> {
         let text =
             |node: &Option<Node>| node.as_ref().and_then(|node| to_yaml(node).ok()).unwrap_or_default();
         let texts = [&object.old, &object.new].map(text);
-        let lines = unified_lines(["", ""], [&texts[0], &texts[1]]).join("\n");
-        let lines = self.sources.without_hidden_values(&lines);
-        // The first two lines are the names of the files.
-        let lines = lines.lines().skip(2).map(|line| {
-            let sign = line.chars().next().filter(|sign| "+-@".contains(*sign)).unwrap_or(' ');
-            let text = if sign == '@' { line } else { line.get(1..).unwrap_or_default() };
-            DiffLine { sign, text: text.to_string() }
-        });
+        let [old, new] = texts.map(|text| self.sources.without_hidden_values(&text).into_owned());
         ChangedObject {
             id: self.sources.without_hidden_values(&object.shown().name).into_owned(),
             action: object.action.as_str(),
             dangers: object.dangers.iter().map(|danger| self.danger(danger)).collect(),
-            lines: lines.collect(),
+            lines: DiffLine::between(&old, &new),
         }
     }
 

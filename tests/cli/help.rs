@@ -1,8 +1,9 @@
 //! Help pages: grouped commands, two working examples each, flags only where they apply, short pages.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 #[cfg(feature = "cluster")]
 use kubectl_smp_testing::fake_server;
@@ -43,6 +44,8 @@ const COMMANDS: &[&str] = &[
     #[cfg(feature = "cluster")]
     "apply",
     "diff",
+    #[cfg(feature = "preview")]
+    "preview",
     #[cfg(feature = "cluster")]
     "drift",
     #[cfg(feature = "cluster")]
@@ -345,6 +348,33 @@ current-context: c
     path
 }
 
+/// Creates the command that runs an example in a fixture.
+#[cfg(unix)]
+fn shell(home: &Path, server: &str, line: &str) -> Command {
+    let path = format!("{}/bin:{}", home.display(), std::env::var("PATH").expect("a path"));
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", line.strip_prefix("source ").map_or(line, |_| "kubectl smp completion bash")])
+        .current_dir(home)
+        .env("PATH", path)
+        .env("HOME", home)
+        .env("KUBECONFIG", kubeconfig(home, server))
+        .env("KUBECTL_SMP_CACHE_DIR", home.join("cache"));
+    command
+}
+
+/// Returns the first line that an example prints which runs until it is interrupted.
+#[cfg(unix)]
+fn first_line(mut command: Command) -> String {
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("a shell");
+    let mut line = String::new();
+    let read = BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line);
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    read.expect("text");
+    line
+}
+
 #[cfg(unix)]
 #[test]
 fn every_command_has_two_working_examples() {
@@ -352,20 +382,22 @@ fn every_command_has_two_working_examples() {
     for words in COMMANDS.iter().chain(EDITS) {
         let page = help(words, "-h");
         let examples = examples(&page);
-        let count = if EDITS.contains(words) { 1..=2 } else { 2..=2 };
+        let count = match *words {
+            "build" => 3..=3,
+            _ if EDITS.contains(words) => 1..=2,
+            _ => 2..=2,
+        };
         assert!(count.contains(&examples.len()), "{words}: {examples:?}");
         for line in examples {
             let home = fixture();
-            let path = format!("{}/bin:{}", home.path().display(), std::env::var("PATH").expect("a path"));
-            let output = Command::new("sh")
-                .args(["-c", line.strip_prefix("source ").map_or(line, |_| "kubectl smp completion bash")])
-                .current_dir(home.path())
-                .env("PATH", path)
-                .env("HOME", home.path())
-                .env("KUBECONFIG", kubeconfig(home.path(), &server))
-                .env("KUBECTL_SMP_CACHE_DIR", home.path().join("cache"))
-                .output()
-                .expect("a shell");
+            if *words == "preview" || line.ends_with(" --watch") {
+                let flag = if *words == "preview" { " --no-open" } else { "" };
+                let printed = first_line(shell(home.path(), &server, &format!("exec {line}{flag}")));
+                let is_well = printed.starts_with("http://127.0.0.1:") || printed.starts_with("apiVersion:");
+                assert!(is_well, "{line}\n{printed}");
+                continue;
+            }
+            let output = shell(home.path(), &server, line).output().expect("a shell");
             let stderr = String::from_utf8_lossy(&output.stderr);
             // `diff` exits with status 1 if there are differences. The server has no applied objects and no history,
             // so of these commands only the command line can be tried.
@@ -392,10 +424,10 @@ fn aliases_from_other_tools_work() {
         assert_eq!((alias_of.status.code(), alias_of.stdout), (Some(0), of.stdout), "{alias}");
         assert!(help("", "-h").contains(&format!("[alias: {alias}]")), "{alias}");
     }
-    let wrong = run(&["build", "--watch"]);
+    let wrong = run(&["build", "--xml"]);
     let message = String::from_utf8_lossy(&wrong.stderr);
     insta::assert_snapshot!(message, @r"
-    error[usage]: unexpected argument '--watch' found
+    error[usage]: unexpected argument '--xml' found
      |
      = help: Usage: kubectl smp build [OPTIONS] [TARGET]...
              For more information, try '--help'.

@@ -74,6 +74,7 @@ fn events_name_the_targets_that_a_save_affects() {
     assert_eq!(states(&first), ["base", "prod", "test"].map(|name| state(name, "ok")));
 
     save(directory.path(), "prod/patch.yaml", "a: [");
+    // `base` and `test` do not read it.
     assert_eq!(states(&event(&running)), [state("prod", "error")]);
     let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 4}\n";
     save(directory.path(), "prod/patch.yaml", patch);
@@ -124,14 +125,13 @@ impl Page {
     fn send(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Response {
         let host = format!("Host: 127.0.0.1:{}", self.port);
         let has_host = headers.iter().any(|header| header.starts_with("Host:"));
-        let mut request =
-            format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
-        for header in headers.iter().copied().chain((!has_host).then_some(&*host)) {
-            request += &format!("{header}\r\n");
-        }
+        let length = format!("Content-Length: {}", body.len());
+        let all = ["Connection: close", &length].into_iter().chain(headers.iter().copied());
+        let all: Vec<&str> = all.chain((!has_host).then_some(&*host)).collect();
+        let request = format!("{method} {path} HTTP/1.1\r\n{}\r\n\r\n{body}", all.join("\r\n"));
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("connects");
         stream.set_read_timeout(Some(Duration::from_secs(30))).expect("set");
-        stream.write_all(format!("{request}\r\n{body}").as_bytes()).expect("sent");
+        stream.write_all(request.as_bytes()).expect("sent");
         let mut response = String::new();
         stream.read_to_string(&mut response).expect("a response");
         let (head, body) = response.split_once("\r\n\r\n").expect("a head");

@@ -106,6 +106,12 @@ const INTERNAL_LIMITS: &[(&str, &str)] = &[
     ("overlay/edit/vars.rs", "MAX_DEPTH"),           // detects cycles
     ("cli/live.rs", "MAX_LISTED"),                   // names in a message
     ("cli/plan.rs", "MAX_DIFFERENCES"),              // notes of a message
+    ("cli/watch.rs", "MAX_NAMES"),                   // names in a message
+    ("preview/terminal/app.rs", "MAX_BANNER"),       // lines of an error above the output
+    ("preview/terminal/app.rs", "MAX_NAMES"),        // names in a message
+    ("preview/terminal/details.rs", "MAX_VALUE"),    // length of a value in the details
+    ("preview/views.rs", "MAX_MATCHES"),             // listed matches; the rest is counted
+    ("preview/web/mod.rs", "MAX_PENDING"),           // a slow page gets all targets again
     ("cli/progress.rs", "MAX_LINES"),                // lines of progress; the rest is counted
     ("cluster/applyset/history/content.rs", "MAX_CONTENT"), // size of what this program wrote
     ("cluster/applyset/prune_limit.rs", "MAX_LISTED"), // names in a message
@@ -232,12 +238,13 @@ pub(super) const MAX_A: u64 = 3 << 20;
 
 /// The variables of the environment that the code asks for.
 fn variables(text: &str) -> BTreeSet<&str> {
-    const READ_CALLS: [&str; 10] = [
+    const READ_CALLS: [&str; 11] = [
         "var(\"",
         "var_os(\"",
         "env = \"",
         "is_set(\"",
         "given(\"",
+        "variable(\"",
         "variable_path(\"",
         "read(\"",
         "secure { \"",

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead as _, BufReader};
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use kubectl_smp_testing::program;
 
 /// The longest time to wait for a line. The tests wait for lines, never for a time.
-const LONGEST: Duration = Duration::from_secs(30);
+const LONGEST: Duration = Duration::from_secs(120);
 
 /// A running program, which is stopped when it is dropped.
 pub struct Running {
@@ -22,7 +22,11 @@ pub struct Running {
 impl Running {
     /// Starts the program in a directory.
     pub fn start(directory: &Path, args: &[&str]) -> Self {
-        let mut command = program::command(directory, args);
+        Self::spawn(program::command(directory, args))
+    }
+
+    /// Starts a command.
+    pub fn spawn(mut command: Command) -> Self {
         // One pipe, which keeps the order of output and messages.
         let (reader, writer) = io::pipe().expect("a pipe");
         command.stdout(writer.try_clone().expect("a pipe")).stderr(writer);
@@ -35,6 +39,12 @@ impl Running {
             }
         });
         Self { child, lines }
+    }
+
+    /// Returns the number of the process.
+    #[cfg(all(target_os = "linux", feature = "preview"))]
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Returns the next lines up to one that contains a text, which is the last of them.

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 use super::handle::Handle;
+#[cfg(feature = "watch")]
+use super::stamp::stamp_of;
 use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile, may_run};
 
 /// The file system as this process sees it.
@@ -75,6 +77,18 @@ impl DiskTree {
     #[cfg(feature = "watch")]
     pub(crate) fn modified(path: &Path) -> Option<std::time::SystemTime> {
         fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
+    }
+
+    /// Returns the stamp of what a path leads to; none if it does not exist.
+    #[cfg(feature = "watch")]
+    pub(crate) fn stamp(path: &Path) -> Option<String> {
+        fs::metadata(path).ok().map(|metadata| stamp_of(&metadata))
+    }
+
+    /// Returns the stamp of a symlink itself; none if it does not exist.
+    #[cfg(feature = "watch")]
+    pub(crate) fn stamp_of_link(path: &Path) -> Option<String> {
+        fs::symlink_metadata(path).ok().map(|metadata| stamp_of(&metadata))
     }
 
     /// Returns true if a file, and the symlink that may lead to it, belongs to the owner of a directory or to

@@ -1,13 +1,14 @@
 //! Waiting until something changes that a result depends on.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use notify::event::ModifyKind;
-use notify::{Config, Event, EventKind, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::disk::DiskTree;
 use super::read_set::ReadSet;
@@ -27,7 +28,7 @@ const TIME_PRECISION: Duration = Duration::from_millis(10);
 /// Only directories are watched, not recursively: files that are replaced keep being watched, and so do the places
 /// of files that do not exist yet.
 pub struct Watcher {
-    backend: Box<dyn notify::Watcher + Send>,
+    backend: Backend,
     events: Receiver<Message>,
     sender: Sender<Message>,
     /// The watched directories.
@@ -35,7 +36,20 @@ pub struct Watcher {
     depends_on: ReadSet,
     /// The symlinks that lead to what was read.
     links: BTreeSet<PathBuf>,
+    /// Changes from this time on may be missing from what was read.
+    since: SystemTime,
 }
+
+/// The way to notice changes.
+enum Backend {
+    /// The system reports changes in directories.
+    Events(RecommendedWatcher),
+    /// The stamps of all paths are compared at an interval.
+    Polling { interval: Duration, stamps: Stamps },
+}
+
+/// The paths of a read set with their stamps; none for a path that does not exist.
+type Stamps = BTreeMap<PathBuf, Option<String>>;
 
 /// A message to a waiting watcher.
 enum Message {
@@ -57,6 +71,7 @@ impl WatchStop {
 
 impl Watcher {
     /// Creates a watcher that watches nothing yet. With an interval, it polls; otherwise the system reports changes.
+    /// Create it before anything is read. This takes 10 milliseconds, so that earlier changes have an earlier time.
     ///
     /// # Errors
     /// The system has no more watches to give.
@@ -65,17 +80,14 @@ impl Watcher {
         let notified = sender.clone();
         // Without a receiver, the watcher is gone.
         let send = move |event| drop(notified.send(Message::Event(event)));
-        let config = Config::default();
-        let backend: Box<dyn notify::Watcher + Send> = match poll {
-            Some(interval) => {
-                // Comparing contents finds saves that keep the time of the file.
-                let config = config.with_poll_interval(interval).with_compare_contents(true);
-                Box::new(PollWatcher::new(send, config).map_err(io_error)?)
-            }
-            None => Box::new(RecommendedWatcher::new(send, config).map_err(io_error)?),
+        let backend = match poll {
+            Some(interval) => Backend::Polling { interval, stamps: Stamps::new() },
+            None => Backend::Events(RecommendedWatcher::new(send, Config::default()).map_err(io_error)?),
         };
         let (watched, depends_on, links) = (BTreeSet::new(), ReadSet::default(), BTreeSet::new());
-        Ok(Self { backend, events, sender, watched, depends_on, links })
+        let since = SystemTime::now();
+        thread::sleep(TIME_PRECISION);
+        Ok(Self { backend, events, sender, watched, depends_on, links, since })
     }
 
     /// Returns a handle that ends a wait.
@@ -84,24 +96,39 @@ impl Watcher {
         WatchStop(self.sender.clone())
     }
 
-    /// Watches what a result depends on, and nothing else. `since` is the time before it was read.
-    ///
-    /// Returns the files that changed between this time and the start of their watch.
+    /// Watches what a result depends on, and nothing else. Returns the files that changed after they may have been read.
     ///
     /// # Errors
     /// The system has no more watches to give.
-    pub fn watch(&mut self, read: ReadSet, since: SystemTime) -> io::Result<BTreeSet<PathBuf>> {
+    pub fn watch(&mut self, read: ReadSet) -> io::Result<BTreeSet<PathBuf>> {
         self.links = read.followed_links();
         self.depends_on = read;
         let wanted = self.directories();
-        for directory in self.watched.difference(&wanted) {
-            // The directory may be gone, and its watch with it.
-            let _ = self.backend.unwatch(directory);
-        }
         let new: BTreeSet<PathBuf> = wanted.difference(&self.watched).cloned().collect();
-        self.watched = wanted;
-        for directory in &new {
-            if let Err(error) = self.backend.watch(directory, RecursiveMode::NonRecursive) {
+        match &mut self.backend {
+            Backend::Events(events) => {
+                for directory in self.watched.difference(&wanted) {
+                    // The directory may be gone, and its watch with it.
+                    let _ = events.unwatch(directory);
+                }
+                self.watched = wanted;
+                self.watch_directories(&new)?;
+            }
+            Backend::Polling { .. } => {
+                self.watched = wanted;
+                let now = self.stamps();
+                self.set_stamps(now);
+            }
+        }
+        let in_new = |path: &&PathBuf| path.parent().is_some_and(|parent| new.contains(parent));
+        let changed = |path: &&PathBuf| DiskTree::modified(path).is_none_or(|time| time >= self.since);
+        Ok(self.depends_on.files.iter().filter(in_new).filter(changed).cloned().collect())
+    }
+
+    fn watch_directories(&mut self, new: &BTreeSet<PathBuf>) -> io::Result<()> {
+        let Backend::Events(events) = &mut self.backend else { return Ok(()) };
+        for directory in new {
+            if let Err(error) = events.watch(directory, RecursiveMode::NonRecursive) {
                 self.watched.remove(directory);
                 // A directory that was just removed is watched again when it is read again.
                 if DiskTree.is_directory(directory) {
@@ -109,16 +136,64 @@ impl Watcher {
                 }
             }
         }
-        let in_new = |path: &&PathBuf| path.parent().is_some_and(|parent| new.contains(parent));
-        // File systems round times down.
-        let since = since.checked_sub(TIME_PRECISION).unwrap_or(since);
-        let changed = |path: &&PathBuf| DiskTree::modified(path).is_none_or(|time| time >= since);
-        Ok(self.depends_on.files.iter().filter(in_new).filter(changed).cloned().collect())
+        Ok(())
+    }
+
+    /// Returns the stamps of all paths that the result depends on.
+    fn stamps(&self) -> Stamps {
+        let ReadSet { files, program_files, directories, found, absent, .. } = &self.depends_on;
+        let paths = files.iter().chain(program_files).chain(directories).chain(found.keys()).chain(absent);
+        let stamps = paths.map(|path| (path.clone(), DiskTree::stamp(path)));
+        let links = self.links.iter().map(|path| (path.clone(), DiskTree::stamp_of_link(path)));
+        stamps.chain(links).collect()
+    }
+
+    /// Replaces the stamps, and returns the paths that have another one.
+    fn set_stamps(&mut self, now: Stamps) -> BTreeSet<PathBuf> {
+        let Backend::Polling { stamps, .. } = &mut self.backend else { return BTreeSet::new() };
+        let changed = now.iter().filter(|(path, stamp)| stamps.get(*path) != Some(stamp));
+        let changed = changed.map(|(path, _)| path.clone()).collect();
+        *stamps = now;
+        changed
     }
 
     /// Waits until something changes, and until no more changes follow for 20 milliseconds. Returns the changed paths;
     /// none if the wait was stopped.
     pub fn wait(&mut self) -> Option<BTreeSet<PathBuf>> {
+        let mut changed = match self.backend {
+            Backend::Events(_) => self.wait_for_events()?,
+            Backend::Polling { interval, .. } => self.poll(interval)?,
+        };
+        // Editors also write temporary files into directories that were listed.
+        let is_lasting = |path: &PathBuf| self.is_relevant(path, false) || DiskTree::modified(path).is_some();
+        if changed.iter().any(is_lasting) {
+            changed.retain(is_lasting);
+        }
+        // Nothing that is watched changed in the last milliseconds. File systems round times down.
+        let now = SystemTime::now();
+        self.since = now.checked_sub(TIME_PRECISION).unwrap_or(now);
+        Some(changed)
+    }
+
+    /// Compares stamps until some differ, and until they stay the same for 20 milliseconds.
+    fn poll(&mut self, interval: Duration) -> Option<BTreeSet<PathBuf>> {
+        let mut changed = BTreeSet::new();
+        loop {
+            let pause = if changed.is_empty() { interval } else { QUIET };
+            match self.events.recv_timeout(pause) {
+                Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return None,
+                Ok(Message::Event(_)) | Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now = self.stamps();
+            let more = self.set_stamps(now);
+            if more.is_empty() && !changed.is_empty() {
+                return Some(changed);
+            }
+            changed.extend(more);
+        }
+    }
+
+    fn wait_for_events(&mut self) -> Option<BTreeSet<PathBuf>> {
         let mut changed = BTreeSet::new();
         // The end of the wait: after the last change, and a fixed time after the first.
         let mut end: Option<(Instant, Instant)> = None;
@@ -162,7 +237,9 @@ impl Watcher {
         for path in &event.paths {
             if is_entry && self.watched.remove(path) {
                 // The watch belongs to the former directory of this name.
-                let _ = self.backend.unwatch(path);
+                if let Backend::Events(events) = &mut self.backend {
+                    let _ = events.unwatch(path);
+                }
                 changed.insert(path.clone());
             }
             if self.is_relevant(path, is_entry) {
@@ -215,20 +292,19 @@ fn io_error(error: notify::Error) -> io::Error {
 mod tests {
     use std::fs;
     use std::sync::Arc;
-    use std::thread;
 
     use super::super::read_set::RecordingTree;
     use super::*;
 
     /// Reads a file, a missing file and a directory, and watches them.
     fn watching(root: &Path, poll: Option<Duration>) -> Watcher {
+        let mut watcher = Watcher::new(poll).expect("a watcher");
         let tree = RecordingTree::new(Arc::new(DiskTree));
         tree.read(&root.join("a/read.yaml")).expect("exists");
         tree.locate(Path::new(""), &root.join("b/absent.yaml")).expect_err("does not exist");
         tree.list(&root.join("c")).expect("exists");
-        let mut watcher = Watcher::new(poll).expect("a watcher");
-        // The files were written just now.
-        watcher.watch(tree.read_set(), SystemTime::now()).expect("watches");
+        let missed = watcher.watch(tree.read_set()).expect("watches");
+        assert!(missed.is_empty(), "written before the watcher: {missed:?}");
         watcher
     }
 
@@ -338,12 +414,10 @@ mod tests {
     fn a_change_before_the_watch_is_reported() {
         let (_directory, root) = sample();
         let tree = RecordingTree::new(Arc::new(DiskTree));
-        let before = SystemTime::now();
-        tree.read(&root.join("a/read.yaml")).expect("exists");
-        thread::sleep(Duration::from_millis(30));
-        fs::write(root.join("a/read.yaml"), "a: 2\n").expect("written");
         let mut watcher = Watcher::new(None).expect("a watcher");
-        let missed = watcher.watch(tree.read_set(), before).expect("watches");
+        tree.read(&root.join("a/read.yaml")).expect("exists");
+        fs::write(root.join("a/read.yaml"), "a: 2\n").expect("written");
+        let missed = watcher.watch(tree.read_set()).expect("watches");
         assert_eq!(missed, BTreeSet::from([root.join("a/read.yaml")]));
     }
 }

@@ -2,25 +2,35 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+#[cfg(feature = "cluster")]
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::PreviewArgs;
+use super::args::PreviewArgs;
 use crate::cli::check::{Checker, KnownFindings};
 use crate::cli::configs::Configs;
+#[cfg(feature = "cluster")]
+use crate::cli::live::qualified_name;
 use crate::cli::review::{BuiltTarget, build_base};
 #[cfg(feature = "git")]
 use crate::cli::review::{RevisionRange, Revisions, TargetFlags};
 use crate::cli::target::has_kustomization;
 use crate::cli::validation::KubernetesVersion;
 use crate::cli::{Failure, render};
+#[cfg(feature = "cluster")]
+use crate::preview::{ChangedObject, DangerView, DiffLine};
 use crate::preview::{Evaluated, Evaluation, Evaluator};
+#[cfg(feature = "cluster")]
+use smp_cluster::{Cluster, DiffOptions, ObjectDiff, Risk};
 use smp_files::{DiskTree, FileTree, Located, ReadSet, RecordingTree};
 use smp_inspect::check::{Conclusion, LocalFiles, RuleSelection, SuppressionTrust};
 use smp_inspect::review::{
     CompareOptions, DangerSuppressions, Presence, Review, TargetOutcome, TargetReview, compare_builds,
 };
 use smp_overlay::overlay::{Builder, Histories, TargetBase};
+#[cfg(feature = "cluster")]
+use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::SourceMap;
 
@@ -30,6 +40,9 @@ pub(super) struct TargetEvaluator {
     /// The revision that targets are compared with.
     #[cfg(feature = "git")]
     revisions: Option<Revisions>,
+    /// The cluster that targets are compared with. It sends one request at a time.
+    #[cfg(feature = "cluster")]
+    cluster: Option<Mutex<Cluster>>,
 }
 
 /// The builders of one evaluation.
@@ -37,10 +50,11 @@ struct Run<'e> {
     evaluator: &'e TargetEvaluator,
     sources: &'e SourceMap,
     builder: &'e Builder,
+    /// Finds the bases of targets, which the builds of the targets read as well.
+    bases: &'e Builder,
     /// The builder of the revision to compare with.
     old: Option<Builder>,
     checker: Checker<'e>,
-    common: &'e RecordingTree,
 }
 
 impl TargetEvaluator {
@@ -57,10 +71,19 @@ impl TargetEvaluator {
             }
             None => None,
         };
+        #[cfg(feature = "cluster")]
+        let cluster = if args.against_cluster {
+            let options = args.target.schema.connect.options(&SourceMap::default());
+            Some(Mutex::new(Cluster::connect(&options)?))
+        } else {
+            None
+        };
         Ok(Self {
+            args,
             #[cfg(feature = "git")]
             revisions,
-            args,
+            #[cfg(feature = "cluster")]
+            cluster,
         })
     }
 
@@ -87,6 +110,56 @@ impl TargetEvaluator {
     }
 }
 
+#[cfg(feature = "cluster")]
+impl TargetEvaluator {
+    fn is_live(&self) -> bool {
+        self.cluster.is_some()
+    }
+
+    /// Returns what an apply would change in the cluster.
+    fn compare_live(&self, built: &BuiltTarget) -> Option<Result<Vec<ChangedObject>>> {
+        let cluster = self.cluster.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let resources: Vec<Resource> = built.built.resources.iter().cloned().collect();
+        let compared = smp_cluster::diff(&cluster, &resources, &DiffOptions::default());
+        Some(compared.and_then(|report| {
+            if let Some(problem) = report.problems.into_iter().next() {
+                return Err(problem);
+            }
+            report.objects.iter().filter(|diff| diff.is_changed()).map(changed_object).collect()
+        }))
+    }
+}
+
+#[cfg(feature = "cluster")]
+fn changed_object(diff: &ObjectDiff) -> Result<ChangedObject> {
+    let (old, new) = diff.texts()?;
+    let danger = |(risk, message): &(Risk, String)| DangerView {
+        severity: "warning",
+        code: risk.as_str(),
+        message: message.clone(),
+        location: None,
+    };
+    Ok(ChangedObject {
+        id: qualified_name(&diff.object),
+        action: diff.change.as_str(),
+        dangers: diff.risks.iter().map(danger).collect(),
+        lines: DiffLine::between(&old, &new),
+    })
+}
+
+#[cfg(not(feature = "cluster"))]
+impl TargetEvaluator {
+    #[expect(clippy::unused_self, reason = "needs the feature `cluster`")]
+    fn is_live(&self) -> bool {
+        false
+    }
+
+    #[expect(clippy::unused_self, reason = "needs the feature `cluster`")]
+    fn compare_live(&self, _: &BuiltTarget) -> Option<Result<Vec<crate::preview::ChangedObject>>> {
+        None
+    }
+}
+
 impl Evaluator for TargetEvaluator {
     fn title(&self) -> String {
         match self.args.select.named() {
@@ -100,6 +173,10 @@ impl Evaluator for TargetEvaluator {
         #[cfg(feature = "git")]
         if let Some(revision) = &self.args.rev {
             return Some(format!("revision {revision}"));
+        }
+        #[cfg(feature = "cluster")]
+        if self.args.against_cluster {
+            return Some("cluster".into());
         }
         Some("base".into())
     }
@@ -128,8 +205,8 @@ impl Evaluator for TargetEvaluator {
             configs: Configs::new(tree, &sources),
         };
         let old = self.old_builder(&sources, targets)?;
-        let run =
-            Run { evaluator: self, sources: &sources, builder: &builder, old, checker, common: &common };
+        let bases = self.builder(Arc::new(DiskTree), &sources, targets)?;
+        let run = Run { evaluator: self, sources: &sources, builder: &builder, bases: &bases, old, checker };
         let targets = targets.par_iter().map(|target| run.evaluate(target)).collect();
         let common = common.read_set();
         drop(run);
@@ -142,9 +219,16 @@ impl Run<'_> {
         let own = RecordingTree::new(Arc::new(DiskTree));
         let mut built = self.build(&own, target);
         let findings = match &mut built {
-            Ok(built) => self.findings(target, built),
+            Ok(built) => self.findings(target, built, &own),
             Err(problem) => Ok(std::iter::once(&*problem).chain(problem.attached()).cloned().collect()),
         };
+        let live = built.as_ref().ok().and_then(|built| self.evaluator.compare_live(built));
+        if self.evaluator.is_live() {
+            let built = built.map(|one| one.built);
+            let findings = findings.unwrap_or_else(|problem| vec![problem]);
+            let (target, reads) = (target.to_path_buf(), own.read_set());
+            return Evaluated { target, reads, built, findings, review: None, live };
+        }
         let review = self.review(target, &mut built);
         let review = review.map_err(|problem| (TargetOutcome::Failed([Some(problem), None]), Presence::Both));
         let (outcome, presence) = review.unwrap_or_else(|failed| failed);
@@ -157,16 +241,17 @@ impl Run<'_> {
             built,
             findings,
             review: Some(review),
+            live,
         }
     }
 
     /// Builds a target. Manifests without a base are shown as they are.
     fn build(&self, own: &RecordingTree, target: &Path) -> Result<BuiltTarget> {
         let tree: Arc<dyn FileTree> = Arc::new(own.clone());
-        let built = match self.builder.build_from_tree(tree, target) {
+        let built = match self.builder.build_from_tree(Arc::clone(&tree), target) {
             Err(problem) if !has_kustomization(target) => {
-                // The reads of manifests are those of all targets.
-                self.builder.manifests(target)?.ok_or(problem)
+                let builder = self.evaluator.builder(tree, self.sources, &[target.to_path_buf()])?;
+                builder.manifests(target)?.ok_or(problem)
             }
             built => built,
         };
@@ -175,7 +260,12 @@ impl Run<'_> {
         Ok(BuiltTarget { built, schema })
     }
 
-    fn findings(&self, target: &Path, built: &mut BuiltTarget) -> Result<Vec<Diagnostic>> {
+    fn findings(
+        &self,
+        target: &Path,
+        built: &mut BuiltTarget,
+        own: &RecordingTree,
+    ) -> Result<Vec<Diagnostic>> {
         let config = self.checker.configs.of(target)?;
         let found = vec![self.checker.check_built(target, &mut built.built, &config)];
         let known = KnownFindings::new(None, false).map_err(into_diagnostic)?;
@@ -183,7 +273,7 @@ impl Run<'_> {
         let renderer = render::location_renderer(self.sources);
         let fetched = self.builder.cache_directory();
         let fetched = fetched.and_then(|cache| DiskTree.locate(Path::new(""), cache).ok());
-        let files = LocalFiles { tree: self.common, fetched: fetched.as_ref().map(Located::path) };
+        let files = LocalFiles { tree: own, fetched: fetched.as_ref().map(Located::path) };
         let conclusion = Conclusion {
             sources: self.sources,
             selection: self.checker.selected,
@@ -231,7 +321,7 @@ impl Run<'_> {
             let schema = builder.schema_for(target, &built.resources)?.into_value(&mut built.warnings);
             return Ok(Some(BuiltTarget { built, schema }));
         }
-        match self.builder.base_of(target)? {
+        match self.bases.base_of(target)? {
             TargetBase::None => Ok(None),
             base => build_base(&self.evaluator.args.target, target, base, self.sources).map(Some),
         }

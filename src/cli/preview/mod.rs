@@ -1,20 +1,21 @@
 //! `kubectl smp preview`: show targets in the browser while they are edited.
 
+mod args;
 mod evaluate;
+#[cfg(feature = "tui")]
+mod terminal;
+mod updates;
 
-use std::collections::BTreeSet;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use clap::Args;
-
+pub(super) use self::args::PreviewArgs;
 use self::evaluate::TargetEvaluator;
-use super::select::{SelectArgs, is_stream};
-use super::target::TargetArgs;
-use super::watch::PollArg;
+use self::updates::watch;
+use super::select::is_stream;
 use super::{Failure, Outcome, render};
 use crate::preview::web::{Publisher, Server};
 use crate::preview::{Event, Session};
@@ -22,50 +23,23 @@ use smp_files::{TemporaryFile, Watcher};
 use smp_text::diagnostic::{Code, Diagnostic, escaped_json};
 use smp_text::source::SourceMap;
 
-/// Show overlays in the browser while you edit them.
-#[derive(Debug, Args)]
-pub(super) struct PreviewArgs {
-    #[command(flatten)]
-    select: SelectArgs,
-
-    /// Compare with a git revision; by default, with the bases of each target
-    #[cfg(feature = "git")]
-    #[arg(long, value_name = "REV")]
-    rev: Option<String>,
-
-    /// Port of the loopback interface [default: a free port]
-    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
-    port: u16,
-
-    /// Print the address instead of opening the browser
-    #[arg(long)]
-    no_open: bool,
-
-    /// Print events as JSON, one per line, instead of serving a page
-    #[arg(long, conflicts_with_all = ["port", "no_open"])]
-    json: bool,
-
-    #[command(flatten)]
-    poll: PollArg,
-
-    #[command(flatten)]
-    target: TargetArgs,
-}
-
 /// Builds all targets, and shows them until the program is interrupted.
 pub(super) fn run(args: PreviewArgs) -> Outcome {
     if args.select.named().iter().any(|target| is_stream(target)) {
         let message = "`preview` cannot watch standard input: name a file or directory";
         return Err(Failure::Usage(message.into()));
     }
+    #[cfg(feature = "tui")]
+    if args.tui {
+        return terminal::run(args);
+    }
     let mut watcher =
         Watcher::new(args.poll.interval()).map_err(|error| super::watch::cannot_watch(&error))?;
-    let before = SystemTime::now();
     let (json, no_open, port) = (args.json, args.no_open, args.port);
     let session = Arc::new(Session::new(Box::new(TargetEvaluator::new(args)?))?);
     if json {
         print_event(&session.state())?;
-        return watch(&session, &mut watcher, before, |event| print_event(&event));
+        return watch(&session, &mut watcher, |event| print_event(&event));
     }
     let server = Server::bind(Arc::clone(&session), port).map_err(|error| cannot_serve(port, &error))?;
     let publisher = server.publisher();
@@ -77,37 +51,18 @@ pub(super) fn run(args: PreviewArgs) -> Outcome {
             Ok(())
         };
         // Without events, the page would show an old state as the current one.
-        if let Err(failure) = watch(&session, &mut watcher, before, publish) {
+        if let Err(failure) = watch(&session, &mut watcher, publish) {
             super::report(&failure, &SourceMap::default());
             std::process::exit(1);
         }
     };
     let watching = thread::Builder::new().name("watch".into()).spawn(watching);
     watching.map_err(|error| cannot_serve(port, &error))?;
-    if !no_open && io::stdin().is_terminal() {
-        thread::spawn(move || open_again(&publisher));
+    if io::stdin().is_terminal() {
+        thread::spawn(move || open_again(&publisher, no_open));
     }
     server.serve().map_err(|error| cannot_serve(port, &error))?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Builds targets again after changes, until the wait is stopped.
-fn watch(
-    session: &Session,
-    watcher: &mut Watcher,
-    mut since: SystemTime,
-    mut publish: impl FnMut(Event) -> Result<(), Failure>,
-) -> Outcome {
-    loop {
-        let missed = match session.take_read_set() {
-            Some(reads) => watcher.watch(reads, since).map_err(|error| super::watch::cannot_watch(&error))?,
-            None => BTreeSet::new(),
-        };
-        let changed = if missed.is_empty() { watcher.wait() } else { Some(missed) };
-        let Some(changed) = changed else { return Ok(ExitCode::SUCCESS) };
-        since = SystemTime::now();
-        publish(session.refresh(&changed))?;
-    }
 }
 
 fn print_event(event: &Event) -> Result<(), Failure> {
@@ -131,22 +86,19 @@ fn open(publisher: &Publisher, prints: bool) -> Result<(), Failure> {
         return Ok(stdout.flush()?);
     }
     let shown = address.split('#').next().unwrap_or_default();
-    match open_browser(&address) {
-        Ok(()) => {
-            render::print_note(&format!("serving {shown}; press Enter to open it again, Ctrl-C to stop"))
-        }
-        Err(error) => {
-            let problem = Diagnostic::error(Code::Io, format!("cannot open a browser: {error}"));
-            return Err(problem.help("use --no-open, and open the printed address").into());
-        }
-    }
+    open_browser(&address).map_err(|error| {
+        let problem = Diagnostic::error(Code::Io, format!("cannot open a browser: {error}"));
+        problem.help("use --no-open, and open the printed address")
+    })?;
+    render::print_note(&format!("serving {shown}; press Enter to open it again, Ctrl-C to stop"));
     Ok(())
 }
 
 /// The time that a browser has to read the file that leads to the page.
 const REDIRECT_TIME: Duration = Duration::from_secs(10);
 
-/// Opens the address by a file that only this user can read: arguments of programs are visible to all users.
+/// Opens the address with a file that only this user can read: arguments of programs are visible to
+/// all users.
 fn open_browser(address: &str) -> io::Result<()> {
     let page =
         format!("<!doctype html><meta charset=utf-8><meta http-equiv=refresh content=\"0;url={address}\">\n");
@@ -159,10 +111,10 @@ fn open_browser(address: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens another page for each line on standard input.
-fn open_again(publisher: &Publisher) {
+/// Opens another page, or prints another address, for each line on standard input.
+fn open_again(publisher: &Publisher, prints: bool) {
     for _ in io::stdin().lock().lines().map_while(Result::ok) {
-        if let Err(failure) = open(publisher, false) {
+        if let Err(failure) = open(publisher, prints) {
             super::report(&failure, &SourceMap::default());
         }
     }

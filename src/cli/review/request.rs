@@ -110,6 +110,11 @@ impl ReviewArgs {
         self.against_base || self.against.is_some() || self.has_revisions()
     }
 
+    /// Returns the target to compare with, if one is named.
+    pub(in crate::cli) fn against(&self) -> Option<&PathBuf> {
+        self.against.as_ref()
+    }
+
     /// Returns true if the old sides are other targets or revisions.
     pub(in crate::cli) fn selects_old_targets(&self) -> bool {
         self.against.is_some() || self.has_revisions()

@@ -81,26 +81,45 @@ pub(super) fn columns(text: &str, from: usize, count: usize) -> String {
     out
 }
 
-/// Breaks a text into lines that fit into some columns, at spaces if possible. Line breaks of the text stay.
+/// Breaks a text into lines that fit into some columns, at spaces if possible. Line breaks and indentation of the text
+/// stay.
 pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
-    text.lines().flat_map(|line| wrap_line(&escaped(line), columns.max(1))).collect()
+    let indented = |line: &str| {
+        let line = escaped(line);
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        // A deep indentation would leave no room.
+        let indent = if indent < columns / 2 { indent } else { 0 };
+        let (spaces, rest) = line.split_at(indent);
+        let lines = wrap_line(rest, (columns - indent).max(1)).into_iter();
+        lines.map(|line| format!("{spaces}{line}")).collect::<Vec<_>>()
+    };
+    text.lines().flat_map(indented).collect()
 }
 
 fn wrap_line(line: &str, columns: usize) -> Vec<String> {
-    let (mut lines, mut start, mut used, mut space) = (Vec::new(), 0, 0, None);
+    let (mut lines, mut start, mut used) = (Vec::new(), 0, 0);
+    let (mut space, mut has_word) = (None, false);
     for (at, c) in line.char_indices() {
-        let columns_of_char = char_width(line, at, c);
-        if used + columns_of_char > columns && at > start {
-            let end = space.filter(|end| *end > start).unwrap_or(at);
+        if at < start {
+            continue;
+        }
+        match c {
+            ' ' if has_word => space = Some(at),
+            _ => has_word |= c != ' ',
+        }
+        let needed = char_width(line, at, c);
+        if used + needed > columns && at > start {
+            let end = space.take().unwrap_or(at);
             lines.push(line[start..end].trim_end().to_string());
-            start = end + line[end..].len() - line[end..].trim_start_matches(' ').len();
-            start = start.min(at);
-            (used, space) = (width(&line[start..at]), None);
+            let rest = &line[end..];
+            start = end + rest.len() - rest.trim_start_matches(' ').len();
+            used = line.get(start..at).map_or(0, width);
+            if at < start {
+                has_word = false;
+                continue;
+            }
         }
-        if c == ' ' && !line[start..at].trim().is_empty() {
-            space = Some(at);
-        }
-        used += columns_of_char;
+        used += needed;
     }
     lines.push(line[start..].to_string());
     lines
@@ -123,6 +142,7 @@ mod tests {
         assert_eq!(wrap("abcdefghij", 4), ["abcd", "efgh", "ij"]);
         assert_eq!(wrap("a\nb", 4), ["a", "b"]);
         assert_eq!(wrap("   x", 2), ["", "x"]);
+        assert_eq!(wrap("  help: use it", 12), ["  help: use", "  it"]);
         assert_eq!(wrap("", 4), Vec::<String>::new());
         assert_eq!(wrap("\u{202e}", 10), ["\\u202e"]);
     }

@@ -7,6 +7,7 @@
 mod access;
 mod assets;
 mod routes;
+mod shared;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use tokio::sync::broadcast;
 
 use self::access::Access;
+use self::shared::Shared;
 use super::{Event, Session};
 
 /// The number of events that a slow page may fall behind before it gets all targets again.
@@ -25,14 +27,6 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     shared: Arc<Shared>,
-}
-
-/// What all requests share.
-struct Shared {
-    session: Arc<Session>,
-    access: Access,
-    events: broadcast::Sender<Event>,
-    port: u16,
 }
 
 /// Sends events to all pages, and creates addresses for new pages.

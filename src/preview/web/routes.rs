@@ -22,7 +22,8 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::super::{Event, Session};
 use super::access::is_same_origin;
-use super::{Shared, assets};
+use super::assets;
+use super::shared::Shared;
 
 type Access = State<Arc<Shared>>;
 

@@ -4,6 +4,7 @@ import { element } from "./dom.js";
 
 const BLOCK_LINES = 200;
 const LINE_HEIGHT = 20;
+const IDLE_TIMEOUT_MILLISECONDS = 500;
 // Up to this number of lines, all elements are created, so that the browser's own search finds them.
 const KEPT_LINES = 20000;
 
@@ -91,10 +92,11 @@ export class Blocks {
       this.idle = undefined;
       if (this.lines > KEPT_LINES) return;
       for (const block of this.waiting) {
-        if (deadline.timeRemaining() < 4) break;
+        // At least one block each time: a busy machine never has much time left.
         this.fill(block);
+        if (deadline.timeRemaining() < 4) break;
       }
       this.fillWhenIdle();
-    });
+    }, { timeout: IDLE_TIMEOUT_MILLISECONDS });
   }
 }

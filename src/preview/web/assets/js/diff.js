@@ -64,6 +64,8 @@ async function load() {
   const { name, generation } = state.build;
   if (loaded?.name === name && loaded.generation === generation) return;
   const isUpdate = loaded?.name === name;
+  // The diff of another target is not shown while this one is loaded.
+  if (!isUpdate) view.reset([]);
   request?.abort();
   request = new AbortController();
   try {
