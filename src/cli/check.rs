@@ -12,6 +12,7 @@ mod revision;
 
 pub(super) use self::args::CheckArgs;
 pub(super) use self::baseline::KnownFindings;
+#[cfg(feature = "preview")]
 pub(super) use self::check_run::Checker;
 pub(super) use self::fix::common_directory;
 pub(super) use self::fix_command::{FixArgs, run as run_fix};

@@ -46,7 +46,7 @@ const SUMMARY_TIME: Duration = Duration::from_secs(1);
 
 /// Returns a flag that the first signal sets instead of terminating the program. The second signal
 /// terminates it.
-#[cfg(feature = "cluster")]
+#[cfg(any(feature = "cluster", feature = "tui"))]
 pub(super) fn stop_at_first_signal() -> Arc<AtomicBool> {
     Arc::clone(STOP.get_or_init(Arc::default))
 }

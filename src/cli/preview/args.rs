@@ -14,14 +14,12 @@ pub(in crate::cli) struct PreviewArgs {
     pub(super) select: SelectArgs,
 
     /// Compare with a git revision; by default, with the bases of each target
-    #[cfg(feature = "git")]
     #[arg(long, value_name = "REV")]
     pub(super) rev: Option<String>,
 
     /// Compare with the cluster: show what an apply would change
     #[cfg(feature = "cluster")]
-    #[cfg_attr(feature = "git", arg(long, conflicts_with = "rev"))]
-    #[cfg_attr(not(feature = "git"), arg(long))]
+    #[arg(long, conflicts_with = "rev")]
     pub(super) against_cluster: bool,
 
     /// Port of the loopback interface [default: a free port]

@@ -13,7 +13,6 @@ use crate::cli::configs::Configs;
 #[cfg(feature = "cluster")]
 use crate::cli::live::qualified_name;
 use crate::cli::review::{BuiltTarget, build_base};
-#[cfg(feature = "git")]
 use crate::cli::review::{RevisionRange, Revisions, TargetFlags};
 use crate::cli::target::has_kustomization;
 use crate::cli::validation::KubernetesVersion;
@@ -38,7 +37,6 @@ use smp_text::source::SourceMap;
 pub(super) struct TargetEvaluator {
     args: PreviewArgs,
     /// The revision that targets are compared with.
-    #[cfg(feature = "git")]
     revisions: Option<Revisions>,
     /// The cluster that targets are compared with. It sends one request at a time.
     #[cfg(feature = "cluster")]
@@ -63,7 +61,6 @@ impl TargetEvaluator {
     /// # Errors
     /// The revision does not exist.
     pub(super) fn new(args: PreviewArgs) -> std::result::Result<Self, Failure> {
-        #[cfg(feature = "git")]
         let revisions = match &args.rev {
             Some(revision) => {
                 let range = RevisionRange::WorkingTree(revision.clone());
@@ -80,7 +77,6 @@ impl TargetEvaluator {
         };
         Ok(Self {
             args,
-            #[cfg(feature = "git")]
             revisions,
             #[cfg(feature = "cluster")]
             cluster,
@@ -92,8 +88,6 @@ impl TargetEvaluator {
             self.args.target.hermetic_builder(|options| options.tree = tree, None, sources, targets);
         builder.map_err(into_diagnostic)
     }
-
-    #[cfg(feature = "git")]
     fn old_builder(&self, sources: &SourceMap, targets: &[PathBuf]) -> Result<Option<Builder>> {
         let Some(revisions) = &self.revisions else { return Ok(None) };
         let (select, build) = (&self.args.select, &self.args.target);
@@ -102,11 +96,6 @@ impl TargetEvaluator {
             .builder(revisions, Arc::clone(&revisions.old), sources, targets)
             .map(Some)
             .map_err(into_diagnostic)
-    }
-
-    #[cfg(not(feature = "git"))]
-    fn old_builder(&self, _: &SourceMap, _: &[PathBuf]) -> Result<Option<Builder>> {
-        Ok(None)
     }
 }
 
@@ -170,7 +159,6 @@ impl Evaluator for TargetEvaluator {
     }
 
     fn comparison(&self) -> Option<String> {
-        #[cfg(feature = "git")]
         if let Some(revision) = &self.args.rev {
             return Some(format!("revision {revision}"));
         }
@@ -309,7 +297,6 @@ impl Run<'_> {
     }
 
     fn build_old(&self, target: &Path) -> Result<Option<BuiltTarget>> {
-        #[cfg(feature = "git")]
         if let (Some(builder), Some(revisions)) = (&self.old, &self.evaluator.revisions) {
             if !revisions.old.contains(target) {
                 return Ok(None);

@@ -77,14 +77,12 @@ fn restore_before_signals() -> io::Result<()> {
     use smp_files::end_temporaries;
 
     // The first signal is left to this handler.
-    #[cfg(feature = "cluster")]
     let stop = crate::cli::signals::stop_at_first_signal();
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
     let wait = move || {
         for signal in signals.forever() {
             // Ctrl-C in an editor is for the editor alone.
             if signal == SIGINT && terminal::is_lent() {
-                #[cfg(feature = "cluster")]
                 stop.store(false, std::sync::atomic::Ordering::Relaxed);
                 continue;
             }

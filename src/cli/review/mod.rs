@@ -18,12 +18,15 @@ use std::process::ExitCode;
 pub(super) use self::affected_flag::AffectedFlag;
 #[cfg(feature = "git")]
 pub(super) use self::candidates::TargetFlags;
-pub(super) use self::comparison::{Comparison, build_base};
+pub(super) use self::comparison::Comparison;
+#[cfg(feature = "preview")]
+pub(super) use self::comparison::build_base;
 pub(super) use self::request::{ReviewArgs, ReviewRequest};
 #[cfg(feature = "git")]
 pub(super) use self::revision_sides::RevisionSides;
 #[cfg(feature = "git")]
 pub(super) use self::revisions::{RevisionRange, Revisions};
+#[cfg(feature = "preview")]
 pub(super) use self::side::BuiltTarget;
 #[cfg(feature = "git")]
 pub(super) use self::target_pair::TargetPair;
