@@ -1,5 +1,8 @@
 //! `diff` shows exactly what `apply` would change.
 
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
 use super::proxy::Proxy;
 use super::rig::{Ran, Rig, closed_address, config_maps};
 use super::{CRD, DEPLOYMENT, GADGET, documents};
@@ -553,4 +556,30 @@ fn blame_names_the_managers_of_fields() {
     assert_eq!(object["liveOnly"], unbuilt);
     rig.kubectl(&["-n", &rig.name, "delete", "deployment", &name]);
     assert_eq!(fields(&[])["live"], false);
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+#[cfg(feature = "preview")]
+fn preview_counts_the_changes_of_an_apply() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("one/map.yaml", &map("a", "x"));
+    rig.file("one/kustomization.yaml", "resources: [map.yaml]");
+    let mut command = rig.command(&["preview", "one", "--json", "--against-cluster"]);
+    let mut preview = command.stdout(Stdio::piped()).spawn().expect("starts");
+    let mut lines = BufReader::new(preview.stdout.take().expect("piped")).lines();
+    let mut changes = || {
+        let line = lines.next().expect("an event").expect("text");
+        let event: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        event["targets"][0]["changes"].clone()
+    };
+    assert_eq!(changes(), 1, "the object would be created");
+    rig.smp(&["apply", "one"]).ended(0);
+    rig.file("one/map.yaml", &map("a", "y"));
+    assert_eq!(changes(), 1, "the label would change");
+    rig.file("one/map.yaml", &map("a", "x"));
+    assert_eq!(changes(), 0);
+    preview.kill().expect("runs");
+    preview.wait().expect("ended");
 }

@@ -1,6 +1,6 @@
 //! The preview in the terminal.
 //!
-//! [`run`] reads keys and events of the session from one channel, changes the [`app::App`] and draws it. Nothing is
+//! [`run`] reads keys and events of the session from one channel, changes the `app::App` and draws it. Nothing is
 //! drawn without an input. The thread that reads keys waits for a permit before each read, so that it takes no key of
 //! an editor.
 
