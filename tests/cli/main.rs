@@ -37,6 +37,12 @@ mod patches;
 mod pictures;
 #[cfg(feature = "preview")]
 mod preview;
+#[cfg(all(target_os = "linux", feature = "preview"))]
+mod preview_latency;
+#[cfg(feature = "preview")]
+mod preview_page;
+#[cfg(all(unix, feature = "tui"))]
+mod preview_tui;
 mod readme;
 mod rejections;
 mod review;

@@ -15,7 +15,7 @@ type ShownChange<'c> = &'c dyn Fn(&Node, &Node) -> [String; 2];
 const PUBLIC: [&str; 5] = ["apiVersion", "kind", "metadata", "type", "immutable"];
 
 /// Masks the values of both versions of a Secret: `***`, or the texts of `changed` where both versions have a value
-/// and they differ. Values are in all fields but [`PUBLIC`] ones, and in the last-applied annotation.
+/// and they differ. Values are in all fields but `PUBLIC` ones, and in the last-applied annotation.
 pub fn mask_secret(mut old: Option<&mut Node>, mut new: Option<&mut Node>, changed: ShownChange<'_>) {
     let annotations = ["metadata", "annotations"];
     let a = old.as_deref_mut().and_then(|node| map_at(node, &annotations));
