@@ -175,7 +175,7 @@ impl Session {
 
     /// Finds the targets again if the search depends on a change. Returns the names of those that are gone.
     fn search_again(&self, changed: &BTreeSet<PathBuf>) -> Vec<String> {
-        if !changed.iter().any(|path| self.read().search.depends_on(path)) {
+        if !changed.iter().any(|path| self.affects_search(path)) {
             return Vec::new();
         }
         // A directory that cannot be searched now keeps its targets, whose builds report the problem.
@@ -193,6 +193,16 @@ impl Session {
         state.new =
             targets.into_iter().filter(|target| !state.targets.contains_key(&name_of(target))).collect();
         removed
+    }
+
+    /// Returns true if a change may add or remove a target. The content of a file that only builds read does not.
+    fn affects_search(&self, path: &Path) -> bool {
+        let state = self.read();
+        let is_content = || {
+            let mut reads = state.targets.values().map(|target| &target.last.evaluated.reads);
+            reads.any(|reads| reads.files.contains(path)) && DiskTree.contains(path)
+        };
+        state.search.files.contains(path) || (state.search.depends_on(path) && !is_content())
     }
 
     /// Returns the new targets and those that depend on a change. If none does, the change affects something unknown,
@@ -230,8 +240,15 @@ impl State {
         let Evaluation { sources, targets, common } = evaluation;
         self.generation += 1;
         self.new.clear();
-        self.has_other_reads |= self.common != common;
-        self.common = common;
+        if targets.len() < self.targets.len() {
+            // The others keep what they depend on.
+            let before = self.common.clone();
+            self.common.add(&common);
+            self.has_other_reads |= self.common != before;
+        } else {
+            self.has_other_reads |= self.common != common;
+            self.common = common;
+        }
         for evaluated in targets {
             let name = name_of(&evaluated.target);
             let former = self.targets.remove(&name);

@@ -1,5 +1,6 @@
 //! The views of a session.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -10,7 +11,7 @@ use super::model::{
     ChainLink, ChangedObject, DangerView, DiffLine, DiffView, ErrorView, ExcerptLine, FieldView, FindingView,
     FoundLine, LineView, LocationView, ResourceView, SearchView, SourceView, TargetView,
 };
-use super::session::{BuiltTarget, Evaluated, Session, shown_paths};
+use super::session::{BuiltTarget, Evaluated, KnownTarget, Session, shown_paths};
 use smp_files::{DiskTree, FileTree as _};
 use smp_inspect::explain::{
     BlamedLocation, BlamedWrite, Blamer, ResourceBlame, build_tree, fields_at, hidden_value, printed_lines,
@@ -54,7 +55,7 @@ impl Session {
             resources,
             findings: shown.findings(evaluated),
             layers: layers.unwrap_or_default(),
-            files: shown_paths(&evaluated.reads.files),
+            files: shown_paths(files_of(&target)),
         })
     }
 
@@ -123,8 +124,7 @@ impl Session {
     /// Returns a file that the build of a target read. `file` is one of [`TargetView::files`].
     pub fn source(&self, name: &str, file: &str) -> Option<SourceView> {
         let target = self.target(name)?;
-        let reads = &target.last.evaluated.reads;
-        let path = reads.files.iter().find(|path| shown_paths([*path]) == [file])?;
+        let path = files_of(&target).into_iter().find(|path| shown_paths([*path]) == [file])?;
         Some(SourceView {
             file: file.to_string(),
             path: Some(path.display().to_string()),
@@ -148,6 +148,12 @@ impl Session {
         matches.truncate(MAX_MATCHES);
         SearchView { matches, more }
     }
+}
+
+/// Returns the files that the last build and the last successful one read.
+fn files_of(target: &KnownTarget) -> BTreeSet<&PathBuf> {
+    let builds = [Some(&target.last), target.good.as_ref()].into_iter().flatten();
+    builds.flat_map(|build| &build.evaluated.reads.files).collect()
 }
 
 /// Returns the kind, namespace and name of a resource, without values of Secrets.

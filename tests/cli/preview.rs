@@ -80,6 +80,10 @@ fn events_name_the_targets_that_a_save_affects() {
     save(directory.path(), "prod/patch.yaml", patch);
     assert_eq!(states(&event(&running)), [state("prod", "ok")]);
 
+    // Configurations of other targets count, too, though only one was built last.
+    save(directory.path(), "test/.smp.yaml", "check: {ignore: [mutable-tag]}\n");
+    assert!(states(&event(&running)).contains(&state("test", "ok")));
+
     save(directory.path(), "base/web.yaml", &WEB.replace("web:1", "web:2"));
     let update = event(&running);
     assert_eq!(states(&update), ["base", "prod", "test"].map(|name| state(name, "ok")));
