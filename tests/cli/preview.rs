@@ -81,7 +81,7 @@ fn events_name_the_targets_that_a_save_affects() {
     assert_eq!(states(&event(&running)), [state("prod", "ok")]);
 
     // Configurations of other targets count, too, though only one was built last.
-    save(directory.path(), "test/.smp.yaml", "check: {ignore: [mutable-tag]}\n");
+    save(directory.path(), "test/.smp.yaml", "diff: {noise: []}\n");
     assert!(states(&event(&running)).contains(&state("test", "ok")));
 
     save(directory.path(), "base/web.yaml", &WEB.replace("web:1", "web:2"));

@@ -394,7 +394,7 @@ mod tests {
         assert!(replaced.is_some());
         let mut watcher = watching(&root, None);
         let saved = changed_by(&root, &mut watcher, || {
-            fs::write(root.join("a/read.yaml"), "a: 3\n").expect("written")
+            fs::write(root.join("a/read.yaml"), "a: 3\n").expect("written");
         });
         assert_eq!(saved, Some(vec!["a/read.yaml".into()]));
     }
@@ -405,7 +405,7 @@ mod tests {
         let mut watcher = watching(&root, Some(Duration::from_millis(20)));
         thread::sleep(Duration::from_millis(50));
         let saved = changed_by(&root, &mut watcher, || {
-            fs::write(root.join("a/read.yaml"), "a: 2\n").expect("written")
+            fs::write(root.join("a/read.yaml"), "a: 2\n").expect("written");
         });
         assert_eq!(saved, Some(vec!["a/read.yaml".into()]));
     }
