@@ -2,6 +2,7 @@
 //!
 //! Like the settings of messages, the record is global to the process.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smp_files::{DiskTree, FileTree, ReadSet, RecordingTree};
@@ -38,6 +39,13 @@ pub(super) fn start_recording() {
 /// Returns everything that was read since the record started.
 pub(super) fn read_set() -> ReadSet {
     RecordingTree::read_set_of(record().iter().flatten())
+}
+
+/// Records a file, or all files of a directory, that is read by other means.
+pub(super) fn record_access(path: &Path) {
+    if is_recording() {
+        disk_tree().record_program_access(path);
+    }
 }
 
 /// Returns true if reads are recorded, so that the command may run again.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::disk::record_access;
 use super::document::stdin_bytes;
 use super::select::{SelectArgs, is_stream, with_target};
 use super::target::{ClusterUse, SchemaArgs, TargetArgs, has_kustomization};
@@ -232,6 +233,7 @@ fn inputs_of(path: &Path, max_depth: usize) -> Result<Vec<Input>> {
     if let Some(url) = path.to_str().filter(|text| is_remote_file(text)) {
         return Ok(vec![Input::Url(url.into())]);
     }
+    record_access(path);
     if !DiskTree.is_directory(path) {
         return Ok(vec![Input::Named(path.to_path_buf())]);
     }

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use clap::Args;
 use rustc_hash::FxHashSet;
 
+use super::disk::record_access;
 use super::select::is_stream;
 use smp_inspect::check::{IncompleteObjects, ObjectValidation};
 use smp_merge::schema::{Schema, is_built_in_group};
@@ -114,6 +115,7 @@ pub(super) fn read_policies(path: &Path, sources: &SourceMap) -> Result<Vec<Node
         let message = "admission policies require a program built with the feature `cel`";
         return Err(Diagnostic::error(Code::Unsupported, message));
     }
+    record_access(path);
     let package = Package::read(path, Reading::Kubectl, sources)?;
     let manifests: Vec<Node> = package.manifests().cloned().collect();
     let text = |node: &Node, key| node.get(key).and_then(Node::as_str).unwrap_or_default().to_string();

@@ -11,7 +11,7 @@ use clap::Args;
 use super::format::duration;
 use super::select::is_stream;
 use super::{Failure, Outcome, disk, outcome, render, report};
-use smp_files::{DiskTree, FileTree as _, Watcher};
+use smp_files::{DiskTree, FileTree as _, ReadSet, Watcher};
 use smp_merge::diff::unified;
 use smp_text::diagnostic::{Code, Diagnostic, counted};
 use smp_text::source::{SourceMap, relative_path};
@@ -29,6 +29,14 @@ pub(super) struct WatchArgs {
     poll: PollArg,
 }
 
+/// The shortest interval: a shorter one would keep a processor busy.
+const MIN_INTERVAL: Duration = Duration::from_millis(20);
+
+fn interval(text: &str) -> Result<Duration, String> {
+    duration(text)
+        .and_then(|time| if time < MIN_INTERVAL { Err("use at least 20ms".into()) } else { Ok(time) })
+}
+
 /// The flag of the way to find changes.
 #[derive(Debug, Args)]
 pub(super) struct PollArg {
@@ -36,7 +44,7 @@ pub(super) struct PollArg {
     #[arg(
         long,
         value_name = "INTERVAL",
-        value_parser = duration,
+        value_parser = interval,
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "500ms",
@@ -94,12 +102,19 @@ impl WatchArgs {
         }
         let mut watcher = Watcher::new(self.poll.interval()).map_err(|error| cannot_watch(&error))?;
         let mut screen = Screen::default();
-        let mut changed = BTreeSet::new();
+        let (mut changed, mut good_reads) = (BTreeSet::new(), ReadSet::default());
         loop {
             let started = Instant::now();
             let ran = capture(&run, screen.runs == 0)?;
             screen.show(&ran, started.elapsed(), &changed)?;
-            changed = watcher.watch(disk::read_set()).map_err(|error| cannot_watch(&error))?;
+            let mut reads = disk::read_set();
+            if ran.has_output {
+                good_reads.clone_from(&reads);
+            } else {
+                // What a failed run did not reach may mend it.
+                reads.add(&good_reads);
+            }
+            changed = watcher.watch(reads).map_err(|error| cannot_watch(&error))?;
             if changed.is_empty() {
                 let Some(later) = watcher.wait() else { return Ok(ExitCode::SUCCESS) };
                 changed = later;
@@ -146,8 +161,8 @@ struct Screen {
     runs: usize,
 }
 
-/// Moves the cursor to the top, and clears the terminal and its history.
-const CLEAR: &str = "\x1b[H\x1b[2J\x1b[3J";
+/// Moves the cursor to the top, and clears the terminal.
+const CLEAR: &str = "\x1b[H\x1b[2J";
 
 impl Screen {
     /// Shows the output of a run, or else the last output. The messages and a note about the changes

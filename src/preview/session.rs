@@ -163,6 +163,11 @@ impl Session {
         Some(all)
     }
 
+    /// Returns the generation in which a target was last built.
+    pub fn generation(&self, name: &str) -> Option<u64> {
+        self.read().targets.get(name).map(|target| target.summary.generation)
+    }
+
     pub(super) fn target(&self, name: &str) -> Option<KnownTarget> {
         self.read().targets.get(name).cloned()
     }
@@ -249,9 +254,13 @@ impl State {
             self.has_other_reads |= self.common != common;
             self.common = common;
         }
-        for evaluated in targets {
+        for mut evaluated in targets {
             let name = name_of(&evaluated.target);
             let former = self.targets.remove(&name);
+            if let (Err(_), Some(former)) = (&evaluated.built, &former) {
+                // What a failed build did not reach may mend it.
+                evaluated.reads.add(&former.last.evaluated.reads);
+            }
             let same_reads = former.as_ref().is_some_and(|one| one.last.evaluated.reads == evaluated.reads);
             self.has_other_reads |= !same_reads;
             let last = Arc::new(BuiltTarget { sources: sources.clone(), evaluated });

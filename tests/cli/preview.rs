@@ -218,6 +218,9 @@ fn views_explain_fields_and_hide_secrets() {
     let headers = [&*page.bearer(), "Content-Type: application/json"];
     let (status, revealed) = page.send("POST", "/api/reveal", &headers, &address);
     assert_eq!((status, revealed), (200, json!({"text": secret}).to_string()));
+    let former = json!({"target": "prod", "resource": 0, "pointer": "/stringData/password", "generation": 0})
+        .to_string();
+    assert_eq!(page.send("POST", "/api/reveal", &headers, &former).0, 404, "another build");
 }
 
 #[test]

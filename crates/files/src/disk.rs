@@ -59,6 +59,19 @@ impl FileTree for DiskTree {
     }
 }
 
+/// Returns the time of the last change of the content or the metadata, which programs cannot set.
+#[cfg(all(feature = "watch", unix))]
+fn change_time(metadata: &fs::Metadata) -> String {
+    use std::os::unix::fs::MetadataExt as _;
+
+    format!("{}.{:09}", metadata.ctime(), metadata.ctime_nsec())
+}
+
+#[cfg(all(feature = "watch", not(unix)))]
+fn change_time(_: &fs::Metadata) -> String {
+    String::new()
+}
+
 impl DiskTree {
     /// Returns true if a path leads to an executable file.
     ///
@@ -82,7 +95,14 @@ impl DiskTree {
     /// Returns the stamp of what a path leads to; none if it does not exist.
     #[cfg(feature = "watch")]
     pub(crate) fn stamp(path: &Path) -> Option<String> {
-        fs::metadata(path).ok().map(|metadata| stamp_of(&metadata))
+        fs::metadata(path).ok().map(|metadata| format!("{} {}", stamp_of(&metadata), change_time(&metadata)))
+    }
+
+    /// Returns the path to which a symlink leads, which may not exist; none if the path is no symlink.
+    #[cfg(feature = "watch")]
+    pub(crate) fn target_of_link(path: &Path) -> Option<PathBuf> {
+        let target = fs::read_link(path).ok()?;
+        Some(super::lexical::clean_path(&path.parent()?.join(target)))
     }
 
     /// Returns the stamp of a symlink itself; none if it does not exist.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -103,37 +104,37 @@ impl Watcher {
     pub fn watch(&mut self, read: ReadSet) -> io::Result<BTreeSet<PathBuf>> {
         self.links = read.followed_links();
         self.depends_on = read;
+        let targets = self.depends_on.absent.iter().filter_map(|path| DiskTree::target_of_link(path));
+        let targets: Vec<PathBuf> = targets.collect();
+        self.depends_on.absent.extend(targets);
         let wanted = self.directories();
         let new: BTreeSet<PathBuf> = wanted.difference(&self.watched).cloned().collect();
-        match &mut self.backend {
-            Backend::Events(events) => {
-                for directory in self.watched.difference(&wanted) {
-                    // The directory may be gone, and its watch with it.
-                    let _ = events.unwatch(directory);
-                }
-                self.watched = wanted;
-                self.watch_directories(&new)?;
-            }
-            Backend::Polling { .. } => {
-                self.watched = wanted;
-                let now = self.stamps();
-                self.set_stamps(now);
+        if let Backend::Events(events) = &mut self.backend {
+            for directory in self.watched.difference(&wanted) {
+                // The directory may be gone, and its watch with it.
+                let _ = events.unwatch(directory);
             }
         }
+        self.watched.retain(|directory| wanted.contains(directory));
+        self.add_watches(new.clone())?;
+        self.keep_stamps();
         let in_new = |path: &&PathBuf| path.parent().is_some_and(|parent| new.contains(parent));
         let changed = |path: &&PathBuf| DiskTree::modified(path).is_none_or(|time| time >= self.since);
         Ok(self.depends_on.files.iter().filter(in_new).filter(changed).cloned().collect())
     }
 
-    fn watch_directories(&mut self, new: &BTreeSet<PathBuf>) -> io::Result<()> {
-        let Backend::Events(events) = &mut self.backend else { return Ok(()) };
-        for directory in new {
-            if let Err(error) = events.watch(directory, RecursiveMode::NonRecursive) {
-                self.watched.remove(directory);
-                // A directory that was just removed is watched again when it is read again.
-                if DiskTree.is_directory(directory) {
-                    return Err(io_error(error));
-                }
+    fn add_watches(&mut self, directories: BTreeSet<PathBuf>) -> io::Result<()> {
+        let Backend::Events(events) = &mut self.backend else {
+            self.watched.extend(directories);
+            return Ok(());
+        };
+        for directory in directories {
+            match events.watch(&directory, RecursiveMode::NonRecursive).map_err(io_error) {
+                Ok(()) => drop(self.watched.insert(directory)),
+                // A directory that was just removed, or cannot be read, is watched again when it is read again.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+                Err(error) if DiskTree.is_directory(&directory) => return Err(error),
+                Err(_) => {}
             }
         }
         Ok(())
@@ -141,11 +142,27 @@ impl Watcher {
 
     /// Returns the stamps of all paths that the result depends on.
     fn stamps(&self) -> Stamps {
+        if matches!(self.backend, Backend::Events(_)) {
+            return Stamps::new();
+        }
         let ReadSet { files, program_files, directories, found, absent, .. } = &self.depends_on;
         let paths = files.iter().chain(program_files).chain(directories).chain(found.keys()).chain(absent);
         let stamps = paths.map(|path| (path.clone(), DiskTree::stamp(path)));
         let links = self.links.iter().map(|path| (path.clone(), DiskTree::stamp_of_link(path)));
         stamps.chain(links).collect()
+    }
+
+    /// Adds the stamps of new paths. The others keep theirs: a change since the last comparison is noticed by the next one.
+    fn keep_stamps(&mut self) {
+        let now = self.stamps();
+        if let Backend::Polling { stamps, .. } = &mut self.backend {
+            let known = std::mem::take(stamps);
+            let kept = |(path, stamp): (PathBuf, Option<String>)| {
+                let stamp = known.get(&path).cloned().unwrap_or(stamp);
+                (path, stamp)
+            };
+            *stamps = now.into_iter().map(kept).collect();
+        }
     }
 
     /// Replaces the stamps, and returns the paths that have another one.
@@ -161,7 +178,13 @@ impl Watcher {
     /// none if the wait was stopped.
     pub fn wait(&mut self) -> Option<BTreeSet<PathBuf>> {
         let mut changed = match self.backend {
-            Backend::Events(_) => self.wait_for_events()?,
+            Backend::Events(_) => {
+                let changed = self.wait_for_events()?;
+                // Directories may have been replaced.
+                let new = self.directories().difference(&self.watched).cloned().collect();
+                self.add_watches(new).ok();
+                changed
+            }
             Backend::Polling { interval, .. } => self.poll(interval)?,
         };
         // Editors also write temporary files into directories that were listed.
@@ -235,11 +258,7 @@ impl Watcher {
             _ => false,
         };
         for path in &event.paths {
-            if is_entry && self.watched.remove(path) {
-                // The watch belongs to the former directory of this name.
-                if let Backend::Events(events) = &mut self.backend {
-                    let _ = events.unwatch(path);
-                }
+            if is_entry && self.drop_watches(path) {
                 changed.insert(path.clone());
             }
             if self.is_relevant(path, is_entry) {
@@ -249,6 +268,21 @@ impl Watcher {
         true
     }
 
+    /// Drops the watches of a path and of what is below it: they belong to the former directories of these names.
+    /// Returns true if there were any.
+    fn drop_watches(&mut self, path: &Path) -> bool {
+        let from = (Bound::Included(path), Bound::Unbounded);
+        let below = self.watched.range::<Path, _>(from).take_while(|watched| watched.starts_with(path));
+        let below: Vec<PathBuf> = below.cloned().collect();
+        for directory in &below {
+            self.watched.remove(directory);
+            if let Backend::Events(events) = &mut self.backend {
+                let _ = events.unwatch(directory);
+            }
+        }
+        !below.is_empty()
+    }
+
     fn is_relevant(&self, path: &Path, is_entry: bool) -> bool {
         let ReadSet { files, program_files, .. } = &self.depends_on;
         files.contains(path)
@@ -256,8 +290,8 @@ impl Watcher {
             || is_entry && (self.links.contains(path) || self.depends_on.depends_on(path))
     }
 
-    /// Returns the directories to watch: those of all paths, or the nearest that exists, and those above them up to the
-    /// working directory.
+    /// Returns the directories to watch: those of all paths, or the nearest that exists, their parents, and those above
+    /// them up to the working directory.
     fn directories(&self) -> BTreeSet<PathBuf> {
         let ReadSet { files, program_files, directories, found, absent, .. } = &self.depends_on;
         let parents = files.iter().chain(program_files).chain(found.keys()).chain(absent).chain(&self.links);
@@ -268,7 +302,9 @@ impl Watcher {
         for directory in wanted {
             let mut is_watched = false;
             for above in directory.ancestors() {
-                if all.contains(above) || (is_watched && !above.starts_with(&here)) {
+                // Its parent reports that a directory is replaced.
+                let is_parent = directory.parent() == Some(above);
+                if all.contains(above) || (is_watched && !is_parent && !above.starts_with(&here)) {
                     break;
                 }
                 if DiskTree.is_directory(above) {
@@ -330,6 +366,8 @@ mod tests {
             });
             watcher.wait()
         });
+        // The stop that was not needed would end the next wait.
+        while changed.is_some() && watcher.wait().is_some() {}
         changed.map(|paths| {
             paths.iter().map(|path| path.strip_prefix(root).expect("below the root").to_path_buf()).collect()
         })
@@ -397,6 +435,45 @@ mod tests {
             fs::write(root.join("a/read.yaml"), "a: 3\n").expect("written");
         });
         assert_eq!(saved, Some(vec!["a/read.yaml".into()]));
+    }
+
+    #[test]
+    fn directories_below_a_replaced_one_are_watched_again() {
+        let (_directory, root) = sample();
+        fs::create_dir(root.join("a/sub")).expect("created");
+        fs::write(root.join("a/sub/x.yaml"), "a: 1\n").expect("written");
+        let mut watcher = Watcher::new(None).expect("a watcher");
+        let tree = RecordingTree::new(Arc::new(DiskTree));
+        tree.read(&root.join("a/sub/x.yaml")).expect("exists");
+        tree.read(&root.join("a/read.yaml")).expect("exists");
+        watcher.watch(tree.read_set()).expect("watches");
+        let replaced = changed_by(&root, &mut watcher, || {
+            fs::rename(root.join("a"), root.join("former")).expect("renamed");
+            fs::create_dir_all(root.join("a/sub")).expect("created");
+            fs::write(root.join("a/read.yaml"), "a: 2\n").expect("written");
+            fs::write(root.join("a/sub/x.yaml"), "a: 2\n").expect("written");
+        });
+        assert!(replaced.is_some());
+        let saved = changed_by(&root, &mut watcher, || {
+            fs::write(root.join("a/sub/x.yaml"), "a: 3\n").expect("written");
+        });
+        assert_eq!(saved, Some(vec!["a/sub/x.yaml".into()]));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn the_target_of_a_dangling_symlink_is_watched() {
+        let (_directory, root) = sample();
+        std::os::unix::fs::symlink("../later/x.yaml", root.join("a/link.yaml")).expect("created");
+        let mut watcher = Watcher::new(None).expect("a watcher");
+        let tree = RecordingTree::new(Arc::new(DiskTree));
+        tree.locate(Path::new(""), &root.join("a/link.yaml")).expect_err("dangling");
+        watcher.watch(tree.read_set()).expect("watches");
+        let changed = changed_by(&root, &mut watcher, || {
+            fs::create_dir(root.join("later")).expect("created");
+            fs::write(root.join("later/x.yaml"), "a: 1\n").expect("written");
+        });
+        assert!(changed.is_some_and(|paths| !paths.is_empty()));
     }
 
     #[test]

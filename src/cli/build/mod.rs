@@ -12,6 +12,7 @@ use clap::{Args, FromArgMatches as _};
 use rayon::prelude::*;
 
 use self::output::{OutputArgs, Sink};
+use super::disk::is_recording;
 use super::progress::LiveLines;
 use super::review::AffectedFlag;
 use super::sandbox::{Confinement, SandboxArgs, SandboxedBuild};
@@ -210,7 +211,7 @@ fn add(
         sources,
     )?;
     sink.add(target, &built.resources)?;
-    if count == 1 {
+    if count == 1 && !is_recording() {
         // The program is about to exit: dropping a large set would only take time.
         std::mem::forget(built.resources);
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
+use super::super::disk::record_access;
 use super::super::{Failure, render};
 use smp_files::{DiskTree, FileTree as _, Located, replace_file};
 use smp_inspect::check::{
@@ -99,6 +100,7 @@ impl<'a> KnownFindings<'a> {
 
 /// Reads a baseline.
 fn read(file: &Path) -> Result<Baseline> {
+    record_access(file);
     let shown = file.display();
     if !DiskTree.contains(file) {
         return Err(Diagnostic::error(Code::Io, format!("the baseline {shown} does not exist"))

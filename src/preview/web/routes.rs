@@ -156,14 +156,28 @@ struct ValueAddress {
     target: String,
     resource: usize,
     pointer: String,
+    /// The build that the page shows; by default, the last one.
+    generation: Option<u64>,
+}
+
+impl ValueAddress {
+    /// Returns true if the position is that of the last build: in another one, it may be that of another resource.
+    fn is_current(&self, session: &Session) -> bool {
+        self.generation.is_none_or(|generation| session.generation(&self.target) == Some(generation))
+    }
 }
 
 async fn field(State(shared): Access, Query(at): Query<ValueAddress>) -> Response {
-    view(shared, move |session| session.field(&at.target, at.resource, &at.pointer)).await
+    let field = move |session: &Session| {
+        at.is_current(session).then(|| session.field(&at.target, at.resource, &at.pointer)).flatten()
+    };
+    view(shared, field).await
 }
 
 async fn reveal(State(shared): Access, Json(at): Json<ValueAddress>) -> Response {
-    let text = move |session: &Session| session.reveal(&at.target, at.resource, &at.pointer);
+    let text = move |session: &Session| {
+        at.is_current(session).then(|| session.reveal(&at.target, at.resource, &at.pointer)).flatten()
+    };
     view(shared, move |session| text(session).map(|text| json!({"text": text}))).await
 }
 

@@ -12,10 +12,10 @@ const HIDDEN: &str = "***";
 type ShownChange<'c> = &'c dyn Fn(&Node, &Node) -> [String; 2];
 
 /// The fields of a Secret that hold none of its values. All others may: also misspelled ones.
-const PUBLIC: [&str; 5] = ["apiVersion", "kind", "metadata", "type", "immutable"];
+pub const PUBLIC_SECRET_FIELDS: [&str; 5] = ["apiVersion", "kind", "metadata", "type", "immutable"];
 
 /// Masks the values of both versions of a Secret: `***`, or the texts of `changed` where both versions have a value
-/// and they differ. Values are in all fields but `PUBLIC` ones, and in the last-applied annotation.
+/// and they differ. Values are in all fields but `PUBLIC_SECRET_FIELDS` ones, and in the last-applied annotation.
 pub fn mask_secret(mut old: Option<&mut Node>, mut new: Option<&mut Node>, changed: ShownChange<'_>) {
     let annotations = ["metadata", "annotations"];
     let a = old.as_deref_mut().and_then(|node| map_at(node, &annotations));
@@ -23,7 +23,8 @@ pub fn mask_secret(mut old: Option<&mut Node>, mut new: Option<&mut Node>, chang
     mask_maps(a, b, changed, |key| key == LAST_APPLIED);
     let (mut old, mut new) = (old.and_then(Node::as_map_mut), new.and_then(Node::as_map_mut));
     let fields = keys(old.as_deref()).into_iter().chain(keys(new.as_deref()));
-    let fields: BTreeSet<String> = fields.filter(|name| !PUBLIC.contains(&name.as_str())).collect();
+    let fields: BTreeSet<String> =
+        fields.filter(|name| !PUBLIC_SECRET_FIELDS.contains(&name.as_str())).collect();
     for name in fields {
         let a = old.as_deref_mut().and_then(|map| map.get_mut(&name));
         let b = new.as_deref_mut().and_then(|map| map.get_mut(&name));

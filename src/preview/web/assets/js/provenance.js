@@ -69,7 +69,8 @@ function showHint(text) {
 async function fetchField(key, pointer, signal) {
   const resource = state.build?.keys.indexOf(key) ?? -1;
   if (resource < 0) return null;
-  return get("/api/field", { target: state.build.name, resource, pointer }, signal);
+  const { name, generation } = state.build;
+  return get("/api/field", { target: name, resource, pointer, generation }, signal);
 }
 
 function announce({ path, pointer, chain }) {

@@ -31,7 +31,8 @@ export async function toggleSecret(group, line, repaint) {
   }
   const requested = period;
   try {
-    const { text } = await post("/api/reveal", { target: state.build.name, resource: group.index, pointer });
+    const { name, generation } = state.build;
+    const { text } = await post("/api/reveal", { target: name, resource: group.index, pointer, generation });
     if (requested !== period) return;
     revealed.set(idOf(key, pointer), { key, pointer, text });
     repaint();
