@@ -22,6 +22,20 @@ pub(super) enum Failure {
     Other(anyhow::Error),
 }
 
+impl Failure {
+    /// Returns the first problem, for a failure that concerns all targets of a command.
+    pub(super) fn into_diagnostic(self) -> Diagnostic {
+        match self {
+            Self::Problems(mut problems) if !problems.is_empty() => problems.remove(0),
+            Self::UsageAt(problem) => problem,
+            Self::Usage(message) => Diagnostic::error(Code::Usage, message),
+            Self::Problems(_) => Diagnostic::error(Code::Usage, "the flags are invalid"),
+            Self::Stdout(error) => Diagnostic::error(Code::Io, error.to_string()),
+            Self::Other(error) => Diagnostic::error(Code::Usage, error.to_string()),
+        }
+    }
+}
+
 #[cfg(feature = "cluster")]
 impl Failure {
     /// Creates the failure for a problem that a server reports: a usage error if an argument is

@@ -30,7 +30,7 @@ use smp_inspect::review::{
 use smp_overlay::overlay::{Builder, Histories, TargetBase};
 #[cfg(feature = "cluster")]
 use smp_overlay::resource::Resource;
-use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::source::SourceMap;
 
 /// Builds targets with the flags of the command.
@@ -86,7 +86,7 @@ impl TargetEvaluator {
     fn builder(&self, tree: Arc<dyn FileTree>, sources: &SourceMap, targets: &[PathBuf]) -> Result<Builder> {
         let builder =
             self.args.target.hermetic_builder(|options| options.tree = tree, None, sources, targets);
-        builder.map_err(into_diagnostic)
+        builder.map_err(Failure::into_diagnostic)
     }
     fn old_builder(&self, sources: &SourceMap, targets: &[PathBuf]) -> Result<Option<Builder>> {
         let Some(revisions) = &self.revisions else { return Ok(None) };
@@ -95,7 +95,7 @@ impl TargetEvaluator {
         flags
             .builder(revisions, Arc::clone(&revisions.old), sources, targets)
             .map(Some)
-            .map_err(into_diagnostic)
+            .map_err(Failure::into_diagnostic)
     }
 }
 
@@ -176,7 +176,7 @@ impl Evaluator for TargetEvaluator {
         let named = if named.is_empty() { vec![".".into()] } else { named.to_vec() };
         let bases = self.args.target.bases();
         let found = self.args.select.select_in(&tree, named, bases, &SourceMap::default());
-        Ok((found.map_err(into_diagnostic)?.targets, recorded.read_set()))
+        Ok((found.map_err(Failure::into_diagnostic)?.targets, recorded.read_set()))
     }
 
     fn evaluate(&self, targets: &[PathBuf]) -> Result<Evaluation> {
@@ -243,9 +243,7 @@ impl Run<'_> {
             }
             built => built,
         };
-        let mut built = built?;
-        let schema = self.builder.schema_for(target, &built.resources)?.into_value(&mut built.warnings);
-        Ok(BuiltTarget { built, schema })
+        BuiltTarget::new(self.builder, built?, target)
     }
 
     fn findings(
@@ -256,7 +254,7 @@ impl Run<'_> {
     ) -> Result<Vec<Diagnostic>> {
         let config = self.checker.configs.of(target)?;
         let found = vec![self.checker.check_built(target, &mut built.built, &config)];
-        let known = KnownFindings::new(None, false).map_err(into_diagnostic)?;
+        let known = KnownFindings::new(None, false).map_err(Failure::into_diagnostic)?;
         let (_, baselines) = known.resolve(&found)?;
         let renderer = render::location_renderer(self.sources);
         let fetched = self.builder.cache_directory();
@@ -301,28 +299,15 @@ impl Run<'_> {
             if !revisions.old.contains(target) {
                 return Ok(None);
             }
-            let mut built = match builder.manifests(target)? {
+            let built = match builder.manifests(target)? {
                 Some(built) => built,
                 None => builder.build(target)?,
             };
-            let schema = builder.schema_for(target, &built.resources)?.into_value(&mut built.warnings);
-            return Ok(Some(BuiltTarget { built, schema }));
+            return BuiltTarget::new(builder, built, target).map(Some);
         }
         match self.bases.base_of(target)? {
             TargetBase::None => Ok(None),
             base => build_base(&self.evaluator.args.target, target, base, self.sources).map(Some),
         }
-    }
-}
-
-/// Returns the problem of a failure in flags, which all targets have.
-fn into_diagnostic(failure: Failure) -> Diagnostic {
-    match failure {
-        Failure::Problems(mut problems) if !problems.is_empty() => problems.remove(0),
-        Failure::UsageAt(problem) => problem,
-        Failure::Usage(message) => Diagnostic::error(Code::Usage, message),
-        Failure::Problems(_) => Diagnostic::error(Code::Usage, "the flags are invalid"),
-        Failure::Stdout(error) => Diagnostic::error(Code::Io, error.to_string()),
-        Failure::Other(error) => Diagnostic::error(Code::Usage, error.to_string()),
     }
 }

@@ -29,7 +29,7 @@ use smp_inspect::review::{
 #[cfg(feature = "git")]
 use smp_overlay::overlay::Histories;
 use smp_overlay::overlay::TargetBase;
-use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::source::SourceMap;
 
 /// The sides of a comparison.
@@ -270,19 +270,10 @@ pub(in crate::cli) fn build_base(
         options.tree = tree;
         options.bases = bases;
     };
-    let builder = args.hermetic_builder(change, None, sources, &targets).map_err(into_diagnostic)?;
+    let builder = args.hermetic_builder(change, None, sources, &targets).map_err(Failure::into_diagnostic)?;
     let [target] = targets;
     let side = Side { builder, selection: Selection::of(target.clone()) };
     side.build(&target)
-}
-
-/// Returns the problem of a builder whose flags were already checked for the new side.
-fn into_diagnostic(failure: Failure) -> Diagnostic {
-    match failure {
-        Failure::Problems(mut problems) if !problems.is_empty() => problems.remove(0),
-        Failure::UsageAt(problem) => problem,
-        failure => Diagnostic::error(Code::Usage, format!("{failure:?}")),
-    }
 }
 
 /// Pairs the targets below two directories by their path, or the only target of each side.

@@ -18,6 +18,13 @@ pub(in crate::cli) struct BuiltTarget {
 }
 
 impl BuiltTarget {
+    /// Adds the schema of its objects to a build.
+    pub(in crate::cli) fn new(builder: &Builder, mut built: Built, target: &Path) -> Result<Self> {
+        let directory = if is_stream(target) { Path::new(".") } else { target };
+        let schema = builder.schema_for(directory, &built.resources)?.into_value(&mut built.warnings);
+        Ok(Self { built, schema })
+    }
+
     pub(in crate::cli) fn side(&self) -> BuiltSide<'_> {
         BuiltSide { built: &self.built, schema: &self.schema }
     }
@@ -36,19 +43,13 @@ impl Side {
             Some(built) => built,
             None => self.selection.build(&self.builder, target)?,
         };
-        self.with_schema(built, target)
+        BuiltTarget::new(&self.builder, built, target)
     }
 
     /// Builds a kustomization, whose reads are recorded by a tree with the same files.
     #[cfg(feature = "git")]
     pub(super) fn build_recorded(&self, tree: &RecordingTree, target: &Path) -> Result<BuiltTarget> {
         let tree: Arc<dyn FileTree> = Arc::new(tree.clone());
-        self.with_schema(self.builder.build_from_tree(tree, target)?, target)
-    }
-
-    fn with_schema(&self, mut built: Built, target: &Path) -> Result<BuiltTarget> {
-        let directory = if is_stream(target) { Path::new(".") } else { target };
-        let schema = self.builder.schema_for(directory, &built.resources)?.into_value(&mut built.warnings);
-        Ok(BuiltTarget { built, schema })
+        BuiltTarget::new(&self.builder, self.builder.build_from_tree(tree, target)?, target)
     }
 }
