@@ -97,7 +97,8 @@ impl Watcher {
         WatchStop(self.sender.clone())
     }
 
-    /// Watches what a result depends on, and nothing else. Returns the files that changed after they may have been read.
+    /// Watches what a result depends on, and nothing else. Returns the files and directories that changed after they may
+    /// have been read.
     ///
     /// # Errors
     /// The system has no more watches to give.
@@ -118,9 +119,21 @@ impl Watcher {
         self.watched.retain(|directory| wanted.contains(directory));
         self.add_watches(new.clone())?;
         self.keep_stamps();
+        Ok(self.changed_below(&new))
+    }
+
+    /// Returns the files that changed, appeared or disappeared in directories before these were watched.
+    fn changed_below(&self, new: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+        let ReadSet { files, directories, absent, .. } = &self.depends_on;
+        let is_recent = |path: &Path| DiskTree::modified(path).is_none_or(|time| time >= self.since);
         let in_new = |path: &&PathBuf| path.parent().is_some_and(|parent| new.contains(parent));
-        let changed = |path: &&PathBuf| DiskTree::modified(path).is_none_or(|time| time >= self.since);
-        Ok(self.depends_on.files.iter().filter(in_new).filter(changed).cloned().collect())
+        let files = files.iter().filter(in_new).filter(|path| is_recent(path));
+        let directories = directories.iter().filter(|path| new.contains(*path) && is_recent(path));
+        // A directory that was moved here may be old, but the one that contains it changed.
+        let may_be_new =
+            |path: &&PathBuf| path.ancestors().skip(1).any(|above| new.contains(above) && is_recent(above));
+        let appeared = absent.iter().filter(may_be_new).filter(|path| DiskTree.contains(path));
+        files.chain(directories).chain(appeared).cloned().collect()
     }
 
     fn add_watches(&mut self, directories: BTreeSet<PathBuf>) -> io::Result<()> {
@@ -421,6 +434,25 @@ mod tests {
     }
 
     #[test]
+    fn changes_before_the_watch_are_returned() {
+        let (_directory, root) = sample();
+        // Their times must differ from those of the fixture.
+        thread::sleep(TIME_PRECISION * 2);
+        let mut watcher = Watcher::new(None).expect("a watcher");
+        let tree = RecordingTree::new(Arc::new(DiskTree));
+        tree.read(&root.join("a/read.yaml")).expect("exists");
+        tree.locate(Path::new(""), &root.join("b/absent.yaml")).expect_err("does not exist");
+        tree.list(&root.join("c")).expect("exists");
+        fs::create_dir(root.join("b")).expect("created");
+        for file in ["a/read.yaml", "b/absent.yaml", "c/new.yaml"] {
+            fs::write(root.join(file), "a: 2\n").expect("written");
+        }
+        let changed = watcher.watch(tree.read_set()).expect("watches");
+        assert_eq!(changed, ["a/read.yaml", "b/absent.yaml", "c"].map(|path| root.join(path)).into());
+        assert!(watcher.watch(tree.read_set()).expect("watches").is_empty(), "they are returned once");
+    }
+
+    #[test]
     fn a_recreated_directory_is_watched_again() {
         let (_directory, root) = sample();
         let mut watcher = watching(&root, None);
@@ -485,16 +517,5 @@ mod tests {
             fs::write(root.join("a/read.yaml"), "a: 2\n").expect("written");
         });
         assert_eq!(saved, Some(vec!["a/read.yaml".into()]));
-    }
-
-    #[test]
-    fn a_change_before_the_watch_is_reported() {
-        let (_directory, root) = sample();
-        let tree = RecordingTree::new(Arc::new(DiskTree));
-        let mut watcher = Watcher::new(None).expect("a watcher");
-        tree.read(&root.join("a/read.yaml")).expect("exists");
-        fs::write(root.join("a/read.yaml"), "a: 2\n").expect("written");
-        let missed = watcher.watch(tree.read_set()).expect("watches");
-        assert_eq!(missed, BTreeSet::from([root.join("a/read.yaml")]));
     }
 }
