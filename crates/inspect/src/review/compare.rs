@@ -1,6 +1,7 @@
 //! Compares two builds of a target.
 
-use sha2::{Digest as _, Sha256};
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::OnceLock;
 
 use super::changes::{Action, BuildChanges, BuiltSide, FieldChange, ObjectChange};
 use super::dangers::dangers_of;
@@ -165,12 +166,14 @@ impl Comparer<'_> {
     }
 }
 
-/// The number of hexadecimal digits that show that a secret value changed. They are too few to confirm a guess.
+/// The number of hexadecimal digits that show that a secret value changed.
 const FINGERPRINT: usize = 4;
 
-/// Returns the start of the SHA-256 of a secret value.
+/// Returns the start of a hash of a secret value. Its key is random for each run, so that no value can be guessed by
+/// hashing candidates: equal values have equal hashes in one run alone.
 fn fingerprint(value: &Node) -> String {
-    let text = to_json(value).unwrap_or_default();
-    let digest = hex(&Sha256::digest(text.as_bytes()));
-    format!("sha256 {}", digest.get(..FINGERPRINT).unwrap_or_default())
+    static KEY: OnceLock<RandomState> = OnceLock::new();
+    let hash = KEY.get_or_init(RandomState::new).hash_one(to_json(value).unwrap_or_default());
+    let digits = hex(&hash.to_be_bytes());
+    format!("hash {}", digits.get(..FINGERPRINT).unwrap_or_default())
 }
