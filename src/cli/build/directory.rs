@@ -17,12 +17,10 @@ use smp_files::{
     DiskTree, Expected, FileChange, FileStamp, FileTree as _, change_files, hex,
     recover_directory_and_parents,
 };
+use smp_overlay::overlay::OUTPUT_LIST;
 use smp_overlay::resource::{ResId, Resource, ResourceSet};
 use smp_text::diagnostic::{Code, Diagnostic, Result, counted, read_error};
 use smp_text::yaml;
-
-/// The file that lists the files of the last run.
-const WRITTEN: &str = ".kubectl-smp-files";
 
 /// The handling of files that an earlier run wrote and this one does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -215,7 +213,7 @@ impl OutputDirectory {
             expected: Expected::Read(stamp),
             ..FileChange::new(path, None)
         }));
-        let (written, list) = (self.path.join(WRITTEN), self.list(&texts, &stale)?);
+        let (written, list) = (self.path.join(OUTPUT_LIST), self.list(&texts, &stale)?);
         if let Some(list) = &list {
             changes.push(FileChange::new(&written, Some(list.as_bytes())));
         }
@@ -234,7 +232,7 @@ impl OutputDirectory {
     /// Returns the unchanged files that an earlier run wrote and this one does not. Files that somebody
     /// changed or replaced since are not listed and so never removed.
     fn stale_files(&self) -> Result<BTreeMap<PathBuf, StaleFile>> {
-        let path = self.path.join(WRITTEN);
+        let path = self.path.join(OUTPUT_LIST);
         if self.stale == StaleFiles::Untracked || !DiskTree.contains(&path) {
             return Ok(BTreeMap::new());
         }

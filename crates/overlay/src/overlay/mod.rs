@@ -43,6 +43,6 @@ pub use remote::RemoteCache;
 pub use remote::{Remotes, is_remote_file};
 pub use repo_spec::without_secrets;
 pub use root::{Reader, Root};
-pub use search::{SkipDirectory, TargetSearch, TargetSelection};
+pub use search::{OUTPUT_LIST, SkipDirectory, TargetSearch, TargetSelection};
 pub use target_base::TargetBase;
 pub use unaffected::UnaffectedTargets;

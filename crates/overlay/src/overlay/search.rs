@@ -21,6 +21,9 @@ use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceId, SourceMap};
 use smp_text::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
 
+/// The file that lists the written files in a directory of rendered output.
+pub const OUTPUT_LIST: &str = ".kubectl-smp-files";
+
 /// Directories that are not searched.
 const SKIPPED: [&str; 2] = ["node_modules", "charts"];
 
@@ -59,7 +62,8 @@ impl TargetSearch {
     /// Returns the targets in and below a directory, sorted. Targets are directories with a kustomization that is not
     /// a Component, and directories with manifests for which a base is found.
     ///
-    /// Skips hidden directories, `node_modules`, `charts`, symlinks, and paths that git ignores.
+    /// Skips hidden directories, `node_modules`, `charts`, symlinks, paths that git ignores, and directories of rendered
+    /// output.
     ///
     /// # Errors
     /// A directory cannot be read, or there is no target.
@@ -155,6 +159,8 @@ impl SearchWalk<'_> {
                 return Ok(());
             }
             self.kustomization(root);
+        } else if root.path() != self.top.path() && entries.iter().any(|entry| entry.name == OUTPUT_LIST) {
+            return Ok(());
         } else if above == Above::Nothing && entries.iter().any(is_manifest) && self.plain(root)? {
             // The directories below belong to this target.
             return Ok(());
