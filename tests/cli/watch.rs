@@ -118,3 +118,43 @@ fn flags_that_run_once_are_rejected() {
         assert_eq!(output.status.code(), Some(2), "{args:?}");
     }
 }
+
+#[test]
+#[cfg(feature = "git")]
+fn comparison_with_a_revision_runs_again_after_a_commit() {
+    let directory = overlay();
+    let git = |script: &str| {
+        let status =
+            std::process::Command::new("sh").args(["-ec", script]).current_dir(directory.path()).status();
+        assert!(status.expect("git runs").success(), "{script}");
+    };
+    let commit = "git add -A && git -c user.name=a -c user.email=a@example.com commit -qm x";
+    git(&format!("git init -q . && {commit}"));
+    let running = Running::start(directory.path(), &["diff", "prod", "--rev", "HEAD", "--watch"]);
+    running.lines_until(DONE);
+    save(directory.path(), "base/map.yaml", &MAP.replace("dev", "test"));
+    assert!(running.lines_until(DONE).iter().any(|line| line.contains("data.mode: dev -> test")));
+    git(commit);
+    let last = running.lines_until(DONE);
+    assert!(last.iter().any(|line| line.contains("output: +0 -")), "{last:#?}");
+    save(directory.path(), "base/map.yaml", MAP);
+    assert!(running.lines_until(DONE).iter().any(|line| line.contains("data.mode: test -> dev")));
+}
+
+#[test]
+fn rendered_output_in_a_searched_directory_is_no_target() {
+    let directory = overlay();
+    let args = ["build", "-R", "--output-dir", "out", "--layout", "target", "--watch"];
+    let running = Running::start(directory.path(), &args);
+    running.lines_until(DONE);
+    save(directory.path(), "base/map.yaml", &MAP.replace("dev", "test"));
+    let last = running.lines_until(DONE);
+    assert!(last.last().expect("a line").contains("ran in"), "{last:#?}");
+    let plain = run(directory.path(), &["build", "-R", "-o", "name"]);
+    assert_eq!(
+        kubectl_smp_testing::program::stdout(&plain),
+        "configmap/a\nconfigmap/my-a\n",
+        "{}",
+        stderr(&plain)
+    );
+}

@@ -138,6 +138,22 @@ impl GitRepository {
         })
     }
 
+    /// Returns the files that change when a revision such as `HEAD~1` or `main` becomes another commit.
+    #[must_use]
+    pub fn reference_files(&self, revision: &str) -> Vec<PathBuf> {
+        let name = revision.split(['~', '^', '@', ':']).next().unwrap_or_default();
+        let repository = self.repository.lock().unwrap_or_else(PoisonError::into_inner);
+        let head = repository.head_name().ok().flatten();
+        let named = repository.try_find_reference(name).ok().flatten().map(|found| found.name().to_owned());
+        let references = head
+            .into_iter()
+            .chain(named)
+            .filter_map(|name| gix::path::from_bstr(name.as_bstr()).ok().map(Cow::into_owned));
+        let references =
+            references.chain(["packed-refs".into()]).map(|file| repository.common_dir().join(file));
+        references.chain([repository.git_dir().join("HEAD")]).collect()
+    }
+
     fn commit(&self, revision: &str) -> Result<ObjectId> {
         let repository = self.repository.lock().unwrap_or_else(PoisonError::into_inner);
         let id = repository.rev_parse_single(revision).map_err(|error| self.missing(revision, &error))?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::cli::disk::recorded;
+use crate::cli::disk::{record_access, recorded};
 use smp_files::{DiskTree, FileKind, FileTree, GitRepository};
 use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};
 
@@ -36,6 +36,15 @@ impl FromStr for RevisionRange {
     }
 }
 
+impl RevisionRange {
+    fn revisions(&self) -> Vec<&str> {
+        match self {
+            Self::WorkingTree(one) => vec![one],
+            Self::Between(old, new) | Self::FromMergeBase(old, new) => vec![old, new],
+        }
+    }
+}
+
 /// The files of two revisions.
 #[derive(Debug, Clone)]
 pub(in crate::cli) struct Revisions {
@@ -56,7 +65,7 @@ impl Revisions {
     /// # Errors
     /// There is no repository, or a revision does not exist.
     pub(in crate::cli) fn open(range: &RevisionRange, targets: &[PathBuf]) -> Result<Self> {
-        let repository = repository(targets)?;
+        let repository = repository(range, targets)?;
         let root = repository.root().to_path_buf();
         let tree = |revision: &str| -> Result<Arc<dyn FileTree>> { Ok(Arc::new(repository.tree(revision)?)) };
         Ok(match range {
@@ -76,7 +85,7 @@ impl Revisions {
     /// # Errors
     /// As [`Revisions::open`]. Also if the range ends with another revision than `HEAD`.
     pub(in crate::cli) fn with_working_tree(range: &RevisionRange, targets: &[PathBuf]) -> Result<Self> {
-        let repository = repository(targets)?;
+        let repository = repository(range, targets)?;
         match range {
             RevisionRange::WorkingTree(old) => Self::on_disk(&repository, old),
             RevisionRange::FromMergeBase(one, other) if other == "HEAD" => {
@@ -116,13 +125,18 @@ impl Revisions {
     }
 }
 
-/// Opens the repository of the working directory, or else that of the first target on disk.
-fn repository(targets: &[PathBuf]) -> Result<GitRepository> {
+/// Opens the repository of the working directory, or else that of the first target on disk. A command that runs again
+/// after changes does so after new commits.
+fn repository(range: &RevisionRange, targets: &[PathBuf]) -> Result<GitRepository> {
     let here = DiskTree.working_directory().map_err(|error| read_error("the working directory", &error))?;
-    GitRepository::discover(&here).or_else(|error| {
+    let repository = GitRepository::discover(&here).or_else(|error| {
         let target = targets.iter().find(|target| DiskTree.is_directory(target)).ok_or(error)?;
         GitRepository::discover(target)
-    })
+    })?;
+    for file in range.revisions().into_iter().flat_map(|name| repository.reference_files(name)) {
+        record_access(&file);
+    }
+    Ok(repository)
 }
 
 #[cfg(test)]
