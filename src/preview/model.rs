@@ -14,6 +14,8 @@ pub enum TargetState {
     Warning,
     /// It does not build, or has findings that are errors.
     Error,
+    /// It is only in the revision that targets are compared with.
+    Deleted,
 }
 
 /// A target in the list of targets.

@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use super::model::{ChangedObject, Event, TargetState, TargetSummary};
 use smp_files::{DiskTree, FileTree as _, ReadSet};
-use smp_inspect::review::{TargetOutcome, TargetReview};
+use smp_inspect::review::{Presence, TargetOutcome, TargetReview};
 use smp_overlay::overlay::Built;
-use smp_text::diagnostic::{Diagnostic, Result, Severity};
+use smp_text::diagnostic::{Code, Diagnostic, Result, Severity};
 use smp_text::source::{SourceMap, relative_path};
 
 /// A target that was built, checked and compared.
@@ -48,7 +48,8 @@ pub trait Evaluator: Send + Sync {
     /// Returns what the targets are compared with, such as `base`; none if they are not compared.
     fn comparison(&self) -> Option<String>;
 
-    /// Finds the targets, and returns what the search read.
+    /// Finds the targets, and returns what the search read. Targets that are only in the revision to compare with
+    /// are part of the result.
     ///
     /// # Errors
     /// The targets cannot be found.
@@ -183,8 +184,12 @@ impl Session {
         if !changed.iter().any(|path| self.affects_search(path)) {
             return Vec::new();
         }
-        // A directory that cannot be searched now keeps its targets, whose builds report the problem.
-        let Ok((targets, search)) = self.evaluator.targets() else { return Vec::new() };
+        let (targets, search) = match self.evaluator.targets() {
+            Ok(found) => found,
+            Err(problem) if problem.code() == Code::NoMatch => (Vec::new(), self.read().search.clone()),
+            // A directory that cannot be searched now keeps its targets, whose builds report the problem.
+            Err(_) => return Vec::new(),
+        };
         let mut state = self.write();
         state.has_other_reads |= state.search != search;
         state.search = search;
@@ -289,7 +294,9 @@ fn failed(targets: Vec<PathBuf>, problem: &Diagnostic) -> Evaluation {
 fn summary(name: &str, target: &Evaluated, good: Option<&BuiltTarget>, generation: u64) -> TargetSummary {
     let count = |severity| target.findings.iter().filter(|finding| finding.severity() == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let is_deleted = target.review.as_ref().is_some_and(|review| review.presence == Presence::Removed);
     let state = match (&target.built, errors, warnings) {
+        _ if is_deleted => TargetState::Deleted,
         (Ok(_), 0, 0) => TargetState::Ok,
         (Ok(_), 0, _) => TargetState::Warning,
         _ => TargetState::Error,

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use kubectl_smp_testing::program::{run, stderr, temp_dir};
@@ -94,6 +95,59 @@ fn events_name_the_targets_that_a_save_affects() {
     assert_eq!(states(&event(&running)), [state("more", "ok")]);
     fs::remove_dir_all(directory.path().join("more")).expect("removed");
     assert_eq!(event(&running)["removed"], json!(["more"]));
+
+    for name in ["base", "prod", "test"] {
+        fs::remove_dir_all(directory.path().join(name)).expect("removed");
+        // Several removals may be one group of changes.
+        running.line_with("\"removed\":[\"");
+    }
+}
+
+fn commit(directory: &Path) {
+    let script =
+        "git init -q . && git add -A . && git -c user.name=a -c user.email=a@example.com commit -qm x";
+    let status = Command::new("sh").args(["-c", script]).current_dir(directory).status();
+    assert!(status.expect("git runs").success());
+}
+
+#[test]
+fn targets_that_are_only_in_the_revision_are_listed_as_deleted() {
+    let directory = shop();
+    commit(directory.path());
+    fs::remove_dir_all(directory.path().join("test")).expect("removed");
+    let running = Running::start(directory.path(), &["preview", "-R", "--rev", "HEAD", "--json"]);
+    let first = event(&running);
+    assert_eq!(states(&first), [state("base", "ok"), state("prod", "ok"), state("test", "deleted")]);
+    assert_eq!((&first["targets"][2]["changes"], &first["targets"][2]["resources"]), (&json!(2), &json!(0)));
+
+    fs::create_dir(directory.path().join("test")).expect("created");
+    save(directory.path(), "test/kustomization.yaml", "resources: [../base]\nnamePrefix: test-\n");
+    while !states(&event(&running)).contains(&state("test", "ok")) {}
+
+    fs::remove_dir_all(directory.path().join("prod")).expect("removed");
+    while !states(&event(&running)).contains(&state("prod", "deleted")) {}
+    drop(running);
+
+    let page = Page::open(directory.path(), &["prod", "base", "--rev", "HEAD"]);
+    let diff = page.get("/api/diff?target=prod");
+    let object =
+        |object: &Value| (object["id"].as_str().expect("text").to_string(), object["action"].clone());
+    let objects: Vec<_> = diff["objects"].as_array().expect("objects").iter().map(object).collect();
+    assert_eq!(
+        objects,
+        [("secret/key".into(), json!("deleted")), ("deployment.apps/web".into(), json!("deleted"))]
+    );
+}
+
+#[test]
+fn idle_connections_do_not_keep_pages_waiting() {
+    let directory = shop();
+    let page = Page::open(directory.path(), &["prod"]);
+    let connect = |_| TcpStream::connect(("127.0.0.1", page.port)).expect("connects");
+    let mut idle: Vec<TcpStream> = (0..200).map(connect).collect();
+    idle.iter_mut().step_by(2).for_each(|stream| stream.write_all(b"GET / HTTP/1.1\r\n").expect("sent"));
+    // They are closed after 10 seconds, and the page's request takes the place of one of them.
+    assert_eq!(page.send("GET", "/", &[], "").0, 200);
 }
 
 /// A page that talks to a running preview.
@@ -247,7 +301,10 @@ fn requests_of_others_are_refused() {
         ("GET", "/api/target", &[&bearer], 400),
     ];
     for (method, path, headers, want) in table {
-        assert_eq!(page.send(method, path, headers, "").0, want, "{method} {path} {headers:?}");
+        let (status, body) = page.send(method, path, headers, "");
+        assert_eq!(status, want, "{method} {path} {headers:?}");
+        let has_error = || serde_json::from_str::<Value>(&body).is_ok_and(|body| body["error"].is_string());
+        assert!(status == 200 || has_error(), "{method} {path} {headers:?}: {body}");
     }
     let outside =
         ["../../etc/passwd", "/etc/passwd", "base/../base/web.yaml", "prod/%00", "..%2f..%2fetc/passwd"];

@@ -1,9 +1,8 @@
 //! Builds, checks and compares the targets of a preview.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-#[cfg(feature = "cluster")]
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
@@ -25,19 +24,24 @@ use smp_cluster::{Cluster, DiffOptions, ObjectDiff, Risk};
 use smp_files::{DiskTree, FileTree, Located, ReadSet, RecordingTree};
 use smp_inspect::check::{Conclusion, LocalFiles, RuleSelection, SuppressionTrust};
 use smp_inspect::review::{
-    CompareOptions, DangerSuppressions, Presence, Review, TargetOutcome, TargetReview, compare_builds,
+    BuiltSide, CompareOptions, DangerSuppressions, Presence, Review, TargetOutcome, TargetReview,
+    compare_builds,
 };
-use smp_overlay::overlay::{Builder, Histories, TargetBase};
+use smp_overlay::overlay::{Builder, Built, Histories, TargetBase};
 #[cfg(feature = "cluster")]
 use smp_overlay::resource::Resource;
-use smp_text::diagnostic::{Diagnostic, Result};
-use smp_text::source::SourceMap;
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 
 /// Builds targets with the flags of the command.
 pub(super) struct TargetEvaluator {
     args: PreviewArgs,
     /// The revision that targets are compared with.
     revisions: Option<Revisions>,
+    /// The targets of that revision.
+    old_targets: BTreeSet<PathBuf>,
+    /// Those that the last search did not find in the working tree.
+    deleted: Mutex<BTreeSet<PathBuf>>,
     /// The cluster that targets are compared with. It sends one request at a time.
     #[cfg(feature = "cluster")]
     cluster: Option<Mutex<Cluster>>,
@@ -68,6 +72,12 @@ impl TargetEvaluator {
             }
             None => None,
         };
+        let old_targets = match &revisions {
+            Some(revisions) => {
+                flags(&args).targets(&revisions.old, &|_| false, &SourceMap::default())?.into_iter().collect()
+            }
+            None => BTreeSet::new(),
+        };
         #[cfg(feature = "cluster")]
         let cluster = if args.against_cluster {
             let options = args.target.schema.connect.options(&SourceMap::default());
@@ -78,6 +88,8 @@ impl TargetEvaluator {
         Ok(Self {
             args,
             revisions,
+            old_targets,
+            deleted: Mutex::default(),
             #[cfg(feature = "cluster")]
             cluster,
         })
@@ -88,15 +100,39 @@ impl TargetEvaluator {
             self.args.target.hermetic_builder(|options| options.tree = tree, None, sources, targets);
         builder.map_err(Failure::into_diagnostic)
     }
+
     fn old_builder(&self, sources: &SourceMap, targets: &[PathBuf]) -> Result<Option<Builder>> {
         let Some(revisions) = &self.revisions else { return Ok(None) };
-        let (select, build) = (&self.args.select, &self.args.target);
-        let flags = TargetFlags { select, build, is_trusted: true, histories: Histories::Enabled };
-        flags
+        flags(&self.args)
             .builder(revisions, Arc::clone(&revisions.old), sources, targets)
             .map(Some)
             .map_err(Failure::into_diagnostic)
     }
+
+    /// Finds the targets of the working tree.
+    fn found(&self, tree: &Arc<dyn FileTree>) -> Result<Vec<PathBuf>> {
+        let named = self.args.select.named();
+        let mut named = if named.is_empty() { vec![".".into()] } else { named.to_vec() };
+        named.retain(|target| tree.contains(target) || !self.old_targets.contains(target));
+        if named.is_empty() {
+            return Ok(Vec::new());
+        }
+        let found = self.args.select.select_in(tree, named, self.args.target.bases(), &SourceMap::default());
+        match found.map_err(Failure::into_diagnostic) {
+            Err(problem) if problem.code() == Code::NoMatch && !self.old_targets.is_empty() => Ok(Vec::new()),
+            found => Ok(found?.targets),
+        }
+    }
+
+    fn is_deleted(&self, target: &Path) -> bool {
+        self.deleted.lock().unwrap_or_else(PoisonError::into_inner).contains(target)
+    }
+}
+
+/// Returns the flags with which targets of the revision are selected and built.
+fn flags(args: &PreviewArgs) -> TargetFlags<'_> {
+    let (select, build) = (&args.select, &args.target);
+    TargetFlags { select, build, is_trusted: true, histories: Histories::Enabled }
 }
 
 #[cfg(feature = "cluster")]
@@ -172,11 +208,11 @@ impl Evaluator for TargetEvaluator {
     fn targets(&self) -> Result<(Vec<PathBuf>, ReadSet)> {
         let recorded = RecordingTree::new(Arc::new(DiskTree));
         let tree: Arc<dyn FileTree> = Arc::new(recorded.clone());
-        let named = self.args.select.named();
-        let named = if named.is_empty() { vec![".".into()] } else { named.to_vec() };
-        let bases = self.args.target.bases();
-        let found = self.args.select.select_in(&tree, named, bases, &SourceMap::default());
-        Ok((found.map_err(Failure::into_diagnostic)?.targets, recorded.read_set()))
+        let found: BTreeSet<PathBuf> = self.found(&tree)?.into_iter().collect();
+        let deleted: BTreeSet<PathBuf> = self.old_targets.difference(&found).cloned().collect();
+        let targets = found.into_iter().chain(deleted.iter().cloned()).collect();
+        *self.deleted.lock().unwrap_or_else(PoisonError::into_inner) = deleted;
+        Ok((targets, recorded.read_set()))
     }
 
     fn evaluate(&self, targets: &[PathBuf]) -> Result<Evaluation> {
@@ -204,6 +240,9 @@ impl Evaluator for TargetEvaluator {
 
 impl Run<'_> {
     fn evaluate(&self, target: &Path) -> Evaluated {
+        if self.evaluator.is_deleted(target) {
+            return self.deleted(target);
+        }
         let own = RecordingTree::new(Arc::new(DiskTree));
         let mut built = self.build(&own, target);
         let findings = match &mut built {
@@ -218,9 +257,10 @@ impl Run<'_> {
             return Evaluated { target, reads, built, findings, review: None, live };
         }
         let review = self.review(target, &mut built);
-        let review = review.map_err(|problem| (TargetOutcome::Failed([Some(problem), None]), Presence::Both));
-        let (outcome, presence) = review.unwrap_or_else(|failed| failed);
-        let review = TargetReview { target: target.to_path_buf(), presence, outcome };
+        let review = review.unwrap_or_else(|problem| {
+            let outcome = TargetOutcome::Failed([Some(problem), None]);
+            TargetReview { target: target.to_path_buf(), presence: Presence::Both, outcome }
+        });
         let findings = findings.unwrap_or_else(|problem| vec![problem]);
         let built = built.map(|one| one.built);
         Evaluated {
@@ -271,27 +311,55 @@ impl Run<'_> {
     }
 
     /// Compares a target with its bases, or with a revision.
-    fn review(&self, target: &Path, new: &mut Result<BuiltTarget>) -> Result<(TargetOutcome, Presence)> {
-        let old = self.build_old(target);
-        let (old, new) = match (old, new) {
+    fn review(&self, target: &Path, new: &mut Result<BuiltTarget>) -> Result<TargetReview> {
+        let new = new.as_mut().map(|new| Some(new.side())).map_err(|problem| problem.clone());
+        let (old, new) = match (self.build_old(target), new) {
             (Ok(old), Ok(new)) => (old, new),
             (old, new) => {
-                let problems = [old.err(), new.as_ref().err().cloned()];
-                return Ok((TargetOutcome::Failed(problems), Presence::Both));
+                let outcome = TargetOutcome::Failed([old.err(), new.err()]);
+                return Ok(TargetReview { target: target.to_path_buf(), presence: Presence::Both, outcome });
             }
         };
         let presence = if old.is_some() { Presence::Both } else { Presence::Added };
-        let old = old.as_ref().map(BuiltTarget::side);
-        let changes = compare_builds(old, Some(new.side()), &CompareOptions::default());
-        let outcome = TargetOutcome::Compared(changes);
+        self.compared(target, presence, [old.as_ref().map(BuiltTarget::side), new])
+    }
+
+    fn compared(
+        &self,
+        target: &Path,
+        presence: Presence,
+        [old, new]: [Option<BuiltSide<'_>>; 2],
+    ) -> Result<TargetReview> {
+        let outcome = TargetOutcome::Compared(compare_builds(old, new, &CompareOptions::default()));
         let one = TargetReview { target: target.to_path_buf(), presence, outcome };
         let mut review = Review { targets: vec![one], ..Review::default() };
         let config = self.checker.configs.of(target)?;
         let renderer = &render::location_renderer(self.sources);
         let suppressions = DangerSuppressions { sources: self.sources, renderer, trusts_new: true };
         suppressions.apply(&mut review, |_| Some(&config));
-        let compared = review.targets.remove(0);
-        Ok((compared.outcome, compared.presence))
+        Ok(review.targets.remove(0))
+    }
+
+    /// Compares a target that is only in the revision: all its objects are deleted.
+    fn deleted(&self, target: &Path) -> Evaluated {
+        let own = RecordingTree::new(Arc::new(DiskTree));
+        let (here, presence) = (Path::new(""), Presence::Removed);
+        KUSTOMIZATION_FILES.iter().for_each(|name| drop(own.locate(here, &target.join(name))));
+        let review = self
+            .build_old(target)
+            .and_then(|old| self.compared(target, presence, [old.as_ref().map(BuiltTarget::side), None]));
+        let review = review.unwrap_or_else(|problem| {
+            let outcome = TargetOutcome::Failed([Some(problem), None]);
+            TargetReview { target: target.to_path_buf(), presence, outcome }
+        });
+        Evaluated {
+            target: target.to_path_buf(),
+            reads: own.read_set(),
+            built: Ok(Built::default()),
+            findings: Vec::new(),
+            review: Some(review),
+            live: None,
+        }
     }
 
     fn build_old(&self, target: &Path) -> Result<Option<BuiltTarget>> {

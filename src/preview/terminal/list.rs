@@ -99,6 +99,7 @@ fn matches(target: &TargetSummary, word: &str) -> bool {
         Some("ok") => target.state == TargetState::Ok,
         Some("warning") => target.state == TargetState::Warning,
         Some("error") => target.state == TargetState::Error,
+        Some("deleted") => target.state == TargetState::Deleted,
         Some("changed") => target.changes.is_some_and(|changes| changes > 0),
         _ => target.name.to_lowercase().contains(word),
     }
@@ -110,6 +111,7 @@ pub(super) fn symbol(state: TargetState) -> (char, Tone) {
         TargetState::Ok => ('✓', Tone::Ok),
         TargetState::Warning => ('!', Tone::Warning),
         TargetState::Error => ('✗', Tone::Error),
+        TargetState::Deleted => ('−', Tone::Error),
     }
 }
 
@@ -117,13 +119,12 @@ pub(super) fn symbol(state: TargetState) -> (char, Tone) {
 pub(super) fn counts(target: &TargetSummary) -> String {
     let count = |count: usize, letter| (count > 0).then(|| format!("{count}{letter}"));
     let changes = target.changes.filter(|changes| *changes > 0).map(|changes| format!("~{changes}"));
-    let is_ok = target.state == TargetState::Ok;
-    let parts = [
-        is_ok.then(|| "ok".to_string()),
-        count(target.errors, 'E'),
-        count(target.warnings, 'W'),
-        count(target.dangers, 'D'),
-        changes,
-    ];
+    let state = match target.state {
+        TargetState::Ok => Some("ok".to_string()),
+        TargetState::Deleted => Some("deleted".to_string()),
+        TargetState::Warning | TargetState::Error => None,
+    };
+    let parts =
+        [state, count(target.errors, 'E'), count(target.warnings, 'W'), count(target.dangers, 'D'), changes];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }

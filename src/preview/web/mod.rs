@@ -12,8 +12,15 @@ mod shared;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::sync::broadcast;
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, broadcast};
+use tokio::time::sleep;
 
 use self::access::Access;
 use self::shared::Shared;
@@ -21,6 +28,15 @@ use super::{Event, Session};
 
 /// The number of events that a slow page may fall behind before it gets all targets again.
 const MAX_PENDING: usize = 64;
+
+/// The number of connections that are served at a time. Others wait, so that files stay available to builds.
+const MAX_CONNECTIONS: usize = 128;
+
+/// The time for a request to arrive, and for the next one on its connection.
+const REQUEST_TIME: Duration = Duration::from_secs(10);
+
+/// The pause after a connection could not be accepted, such as without free file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A server of a session on the loopback interface.
 pub struct Server {
@@ -81,7 +97,28 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         runtime.block_on(async move {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
-            axum::serve(listener, routes::router(self.shared)).await
+            let (router, free) = (routes::router(self.shared), Arc::new(Semaphore::new(MAX_CONNECTIONS)));
+            loop {
+                let permit = Arc::clone(&free).acquire_owned().await.map_err(io::Error::other)?;
+                match listener.accept().await {
+                    Ok((stream, _)) => {
+                        let answered = answer(stream, router.clone());
+                        tokio::spawn(async move {
+                            answered.await;
+                            drop(permit);
+                        });
+                    }
+                    Err(_) => sleep(ACCEPT_PAUSE).await,
+                }
+            }
         })
     }
+}
+
+/// Answers the requests of a connection until it is closed, or idle for too long.
+async fn answer(stream: TcpStream, router: Router) {
+    let mut server = http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(REQUEST_TIME);
+    // A page that closes its connection is no error of the server.
+    let _ = server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)).await;
 }

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use axum::body::to_bytes;
 use axum::extract::{Query, Request, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY,
@@ -65,7 +66,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
 /// Refuses requests from other sites, and adds the headers of all responses.
 async fn guard(State(shared): Access, request: Request, next: Next) -> Response {
     let mut response = if is_same_origin(request.headers(), shared.port) {
-        next.run(request).await
+        as_json(next.run(request).await).await
     } else {
         failure(StatusCode::FORBIDDEN, "only requests of the page itself are allowed")
     };
@@ -73,6 +74,23 @@ async fn guard(State(shared): Access, request: Request, next: Next) -> Response 
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+/// The maximum number of bytes of the message of an invalid request.
+const MAX_MESSAGE: usize = 4096;
+
+/// Returns the error of an invalid request as JSON, like every other error.
+async fn as_json(response: Response) -> Response {
+    let is_text =
+        response.headers().get(CONTENT_TYPE).is_none_or(|kind| kind.as_bytes().starts_with(b"text/plain"));
+    let status = response.status();
+    if !status.is_client_error() || !is_text {
+        return response;
+    }
+    let text = to_bytes(response.into_body(), MAX_MESSAGE).await.unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let reason = status.canonical_reason().unwrap_or_default();
+    failure(status, if text.is_empty() { reason } else { &text })
 }
 
 async fn require_token(State(shared): Access, request: Request, next: Next) -> Response {

@@ -45,7 +45,7 @@ function groupsOf(objects) {
 }
 
 function emptyText(answer) {
-  if (!answer.comparison) return "No comparison. Start the preview with --rev or --cluster, or preview a target that has a base.";
+  if (!answer.comparison) return "No comparison. Start the preview with --rev or --against-cluster, or preview a target that has a base.";
   return `No changes against ${answer.comparison}.`;
 }
 

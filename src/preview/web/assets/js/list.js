@@ -5,7 +5,7 @@ import { formatFragment } from "./address.js";
 import { openTarget } from "./navigation.js";
 import { on, state } from "./state.js";
 
-const STATES = { ok: "OK", warning: "Warning", error: "Error" };
+const STATES = { ok: "OK", warning: "Warning", error: "Error", deleted: "Deleted" };
 const rows = new Map();
 
 /** Describes the state of a target in words. */

@@ -104,6 +104,11 @@ function hideAll() {
   }
 }
 
+function emptyText() {
+  if (state.build.error) return "No successful build yet.";
+  return state.build.state === "deleted" ? "The target was deleted. The diff shows its objects." : "The target has no resources.";
+}
+
 function showBuild({ isUpdate }) {
   hideAll();
   const groups = groupsOf(state.build);
@@ -111,7 +116,7 @@ function showBuild({ isUpdate }) {
   else view.reset(groups);
   const empty = byId("output-empty");
   empty.hidden = groups.length > 0;
-  empty.textContent = state.build.error ? "No successful build yet." : "The target has no resources.";
+  empty.textContent = emptyText();
 }
 
 function markField() {
