@@ -101,7 +101,7 @@ fn print_report(args: &CheckArgs, report: &CheckReport, sources: &SourceMap) -> 
     let renderer = render::location_renderer(sources).coloring(render::coloring(&io::stdout()));
     let text = render_report(report, args.output, &renderer);
     print(&match args.output {
-        ReportFormat::Json | ReportFormat::Sarif => sources.json_without_hidden_values(&text),
+        ReportFormat::Json | ReportFormat::Sarif => sources.findings_without_hidden_values(&text),
         _ => sources.without_hidden_values(&text),
     })?;
     let has_failed = report.has_errors() || (render::is_strict() && report.has_problems());

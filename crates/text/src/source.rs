@@ -289,6 +289,19 @@ pub struct SourceMap {
     secrets: Arc<RwLock<SecretValues>>,
 }
 
+/// The keys of reports whose values are never part of an input.
+const CONSTANT_KEYS: [&str; 9] = [
+    "$schema",
+    "code",
+    "columnKind",
+    "informationUri",
+    "level",
+    "ruleId",
+    "semanticVersion",
+    "severity",
+    "version",
+];
+
 impl SourceMap {
     /// Adds a text and returns its ID.
     pub fn add(&self, name: impl Into<PathBuf>, text: impl Into<Arc<str>>) -> SourceId {
@@ -369,7 +382,14 @@ impl SourceMap {
     /// Masks the values in the strings of a JSON report that were copied from Secrets.
     #[must_use]
     pub fn json_without_hidden_values<'t>(&self, report: &'t str) -> Cow<'t, str> {
-        self.secrets.read().unwrap_or_else(PoisonError::into_inner).mask_json(report)
+        self.secrets.read().unwrap_or_else(PoisonError::into_inner).mask_json(report, &[])
+    }
+
+    /// Masks a JSON or SARIF report of findings as [`SourceMap::json_without_hidden_values`], except for the severities,
+    /// codes and URLs of this program.
+    #[must_use]
+    pub fn findings_without_hidden_values<'t>(&self, report: &'t str) -> Cow<'t, str> {
+        self.secrets.read().unwrap_or_else(PoisonError::into_inner).mask_json(report, &CONSTANT_KEYS)
     }
 
     /// Returns true if the value at a location may be part of a Secret. The rest of its line does not matter.

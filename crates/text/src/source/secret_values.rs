@@ -61,18 +61,22 @@ impl SecretValues {
     }
 
     /// Replaces the secret values in the strings of a JSON text. Keys, numbers and punctuation are kept, so that the
-    /// text stays valid.
+    /// text stays valid. So are the values of keys whose values are constants.
     #[must_use]
-    pub fn mask_json<'t>(&self, json: &'t str) -> Cow<'t, str> {
+    pub fn mask_json<'t>(&self, json: &'t str, constants: &[&str]) -> Cow<'t, str> {
         if matches!(self.mask(json), Cow::Borrowed(_)) {
             return Cow::Borrowed(json);
         }
         let mut masked = String::with_capacity(json.len());
-        let mut rest = json;
+        let (mut rest, mut is_constant) = (json, false);
         while let Some((before, string, after)) = next_string(rest) {
             masked.push_str(before);
             let is_key = after.trim_start().starts_with(':');
-            match serde_json::from_str::<String>(string).ok().filter(|_| !is_key) {
+            let text = serde_json::from_str::<String>(string).ok();
+            // The value of a key follows it: anything else between them ends the exception.
+            let is_kept = is_key || (is_constant && before.trim() == ":");
+            is_constant = is_key && text.as_deref().is_some_and(|key| constants.contains(&key));
+            match text.filter(|_| !is_kept) {
                 Some(text) => masked.push_str(&serde_json::Value::from(&*self.mask(&text)).to_string()),
                 None => masked.push_str(string),
             }
@@ -106,8 +110,14 @@ mod tests {
             values.add(value);
         }
         let json = r#"{"file": "my file", "b": ["x", "a\"b\\"], "c" : "\": \"", "d": 123}"#;
-        let masked = values.mask_json(json);
+        let masked = values.mask_json(json, &[]);
         assert_eq!(masked, r#"{"file": "my ***", "b": ["x", "***\\"], "c" : "***", "d": 123}"#);
-        assert_eq!(values.mask_json("{\"file\": \"open"), "{\"file\": \"open");
+        assert_eq!(values.mask_json("{\"file\": \"open", &[]), "{\"file\": \"open");
+        let json = r#"{"kind":"file", "other": "file", "kind": ["file"], "kind": {"x": "file"}, "kind": 1, "y": "file"}"#;
+        let masked = values.mask_json(json, &["kind"]);
+        assert_eq!(
+            masked,
+            r#"{"kind":"file", "other": "***", "kind": ["***"], "kind": {"x": "***"}, "kind": 1, "y": "***"}"#
+        );
     }
 }

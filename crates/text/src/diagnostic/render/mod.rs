@@ -156,7 +156,7 @@ impl<'s> MessageRenderer<'s> {
             MessageFormat::Short => short::render(problem, &self.layout),
             MessageFormat::Json => {
                 let json = json::render(problem, &self.layout);
-                return self.layout.sources.json_without_hidden_values(&json).into_owned();
+                return self.layout.sources.findings_without_hidden_values(&json).into_owned();
             }
             MessageFormat::Github => github::render(problem, &self.layout),
         };
