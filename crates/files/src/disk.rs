@@ -4,8 +4,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use walkdir::WalkDir;
-
 use super::handle::Handle;
 #[cfg(feature = "watch")]
 use super::stamp::stamp_of;
@@ -40,13 +38,13 @@ impl FileTree for DiskTree {
 
     fn list(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>> {
         // The dot makes the system reject paths that are not directories.
-        let entries = WalkDir::new(directory.join(".")).min_depth(1).max_depth(1).sort_by_file_name();
-        let listed = entries.into_iter().map(|entry| {
-            let entry = entry
-                .map_err(|error| error.into_io_error().unwrap_or_else(|| io::ErrorKind::Other.into()))?;
-            Ok(DirectoryEntry { name: entry.file_name().to_owned(), kind: entry.file_type().into() })
+        let listed = fs::read_dir(directory.join("."))?.map(|entry| {
+            let entry = entry?;
+            Ok(DirectoryEntry { name: entry.file_name(), kind: entry.file_type()?.into() })
         });
-        listed.collect()
+        let mut listed = listed.collect::<io::Result<Vec<_>>>()?;
+        listed.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        Ok(listed)
     }
 
     fn is_on_disk(&self) -> bool {

@@ -7,7 +7,7 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gix::Repository;
 use gix::bstr::BStr;
@@ -20,13 +20,15 @@ use rustc_hash::FxHashMap;
 use crate::disk::DiskTree;
 use crate::tree::{ContentId, DirectoryEntry, FileKind, FileTree, Located, OpenFile};
 
-/// The files on disk. The content of those that did not change is known without reading them.
+/// The files on disk at the time of a command. The content of those that did not change is known without reading them.
 pub struct WorkingTree {
     /// The real path of the working tree.
     root: PathBuf,
     index: Option<Index>,
     /// The directories that were compared with the index, by real path.
     known: Mutex<FxHashMap<PathBuf, bool>>,
+    /// The directories that were listed.
+    listed: Mutex<FxHashMap<PathBuf, Arc<[DirectoryEntry]>>>,
 }
 
 struct Index {
@@ -45,7 +47,7 @@ impl WorkingTree {
     pub(super) fn new(root: PathBuf, repository: &Repository) -> Self {
         let index = repository.open_index().ok().zip(repository.stat_options().ok());
         let index = index.map(|(file, options)| Index { file, options });
-        Self { root, index, known: Mutex::default() }
+        Self { root, index, known: Mutex::default(), listed: Mutex::default() }
     }
 
     /// Returns true if everything in a directory is on disk as in the index.
@@ -62,7 +64,7 @@ impl WorkingTree {
         let tree = index.tree(real.strip_prefix(&self.root).ok()?)?;
         let is_own = |entry: &DirectoryEntry| real == self.root && entry.name == ".git";
         let mut files = 0;
-        for entry in DiskTree.list(real).ok()?.iter().filter(|entry| !is_own(entry)) {
+        for entry in self.entries(real).ok()?.iter().filter(|entry| !is_own(entry)) {
             let path = real.join(&entry.name);
             let is_directory = entry.kind == FileKind::Directory;
             files += u32::from(!is_directory);
@@ -77,6 +79,17 @@ impl WorkingTree {
         }
         // Otherwise the index has more files: some are not on disk.
         Some(files == files_in(tree)?)
+    }
+
+    /// Lists a directory once.
+    fn entries(&self, directory: &Path) -> io::Result<Arc<[DirectoryEntry]>> {
+        if let Some(known) = self.listed.lock().unwrap_or_else(PoisonError::into_inner).get(directory) {
+            return Ok(Arc::clone(known));
+        }
+        let listed: Arc<[DirectoryEntry]> = DiskTree.list(directory)?.into();
+        let known = Arc::clone(&listed);
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner).insert(directory.to_path_buf(), known);
+        Ok(listed)
     }
 
     /// Returns the entry of a file or symlink, if it is on disk as in the index.
@@ -146,7 +159,7 @@ impl FileTree for WorkingTree {
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>> {
-        DiskTree.list(directory)
+        self.entries(directory).map(|entries| entries.to_vec())
     }
 
     fn is_on_disk(&self) -> bool {

@@ -158,7 +158,7 @@ impl SearchWalk<'_> {
             if self.selected == TargetSelection::All && (self.skip)(root.path()) {
                 return Ok(());
             }
-            self.kustomization(root);
+            self.kustomization(root, &entries);
         } else if root.path() != self.top.path() && entries.iter().any(|entry| entry.name == OUTPUT_LIST) {
             return Ok(());
         } else if above == Above::Nothing && entries.iter().any(is_manifest) && self.plain(root)? {
@@ -199,9 +199,13 @@ impl SearchWalk<'_> {
     }
 
     /// Records a kustomization. If it cannot be read it counts as a target, so that its build reports the error.
-    fn kustomization(&mut self, root: &Root) {
+    fn kustomization(&mut self, root: &Root, entries: &[DirectoryEntry]) {
         let sources = self.search.reader.sources();
-        let file = root.kustomization_file().ok().flatten();
+        let named: Vec<_> = entries.iter().filter(|entry| is_kustomization_file(entry)).collect();
+        let file = match named.as_slice() {
+            [one] if one.kind == FileKind::File => Some(root.path().join(&one.name)),
+            _ => root.kustomization_file().ok().flatten(),
+        };
         let text = file.as_ref().and_then(|file| root.peek(file));
         // Only leaves need the directories that it uses, so most kustomizations need not be parsed.
         if self.selected == TargetSelection::All && !text.is_some_and(|text| may_be_component(&text)) {
