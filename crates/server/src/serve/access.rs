@@ -1,4 +1,4 @@
-//! Who may send requests: clients of this machine that know the token.
+//! Access control: only clients of this machine that know the token.
 
 use std::fmt::Write as _;
 use std::io;
@@ -40,7 +40,7 @@ impl Access {
             header(HOST).or(request.uri().authority().map(http::uri::Authority::as_str)).unwrap_or_default();
         let is_here = self.hosts.iter().any(|known| known == host);
         if !is_here || header(ORIGIN).is_some() {
-            let message = "requests of web pages and for other hosts are refused";
+            let message = "requests from web pages, or with another Host, are rejected";
             return Some(service::failed(&Failure::new(403, "Forbidden", message)));
         }
         let is_open = crate::discovery::is_health_path(request.uri().path());
