@@ -34,14 +34,14 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is built: a commit, and when it was made, in seconds since 1970.
+/// The commit that is built, and its time in seconds since 1970.
 #[derive(Default)]
 struct Source {
     commit: Option<String>,
     seconds: Option<u64>,
 }
 
-/// What cargo wrote down when it packed this crate, else what git says. Neither is there in other archives.
+/// Returns the commit that cargo recorded when it packed this crate, or else the one of git. Other archives have neither.
 fn source(out: &mut impl io::Write) -> io::Result<Source> {
     const PACKED: &str = ".cargo_vcs_info.json";
     if Path::new(PACKED).exists() {

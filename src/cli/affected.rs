@@ -18,7 +18,7 @@ use smp_overlay::overlay::Histories;
 use smp_text::diagnostic::{Code, Diagnostic, quoted_path, read_error};
 use smp_text::source::{SourceMap, relative_path};
 
-/// List overlays whose output changes between git revisions can affect.
+/// List the targets that changes between git revisions can affect.
 #[derive(Debug, Args)]
 pub(super) struct AffectedArgs {
     #[command(flatten)]

@@ -270,9 +270,10 @@ fn view(args: &SetViewArgs, sources: &SourceMap) -> Outcome {
     }
     let missing = view.missing_kinds.iter().map(|kind| format!("the server does not serve the kind {kind}"));
     let namespaces = view.missing_namespaces.iter().map(|name| format!("namespace {name} does not exist"));
-    let missing = missing
-        .chain(namespaces)
-        .map(|text| Diagnostic::warning(Code::ApplySet, text).note("the parent of the ApplySet names it"));
+    let missing = missing.chain(namespaces).map(|text| {
+        Diagnostic::warning(Code::ApplySet, text)
+            .note("the parent of the ApplySet lists it in its annotations")
+    });
     render::print(&missing.collect::<Vec<_>>(), sources);
     let unused: Vec<_> = view.unused_kinds.iter().map(ToString::to_string).collect();
     let unused = if unused.is_empty() {

@@ -44,7 +44,7 @@ pub(super) enum Command {
     /// Show overlays in the browser while you edit them
     ///
     /// Serves a page on the loopback interface with the output of each target, its changes, its findings,
-    /// and the origin of each value. A save of a file updates the page. No file is written.
+    /// and the origin of each value. The page is updated whenever a file is saved. No file is written.
     #[cfg(feature = "preview")]
     Preview(preview::PreviewArgs),
     /// Show where each value of an overlay comes from
@@ -62,11 +62,11 @@ pub(super) enum Command {
     /// and the objects that each of them created or changed. Objects are listed with their final names.
     /// A directory that is used several times is expanded only once.
     Tree(tree::TreeArgs),
-    /// List overlays whose output changes between git revisions can affect
+    /// List the targets that changes between git revisions can affect
     ///
-    /// Lists all targets: overlays and other kustomizations, and plain directories. A target is listed if
-    /// the revisions differ in a file or directory that its build reads, or in a path that its build looks
-    /// for and does not find.
+    /// Considers overlays, other kustomizations and plain directories. A target is listed if the revisions
+    /// differ in a file or directory that its build reads, or in a path that its build looks for and does
+    /// not find.
     #[cfg(feature = "git")]
     Affected(affected::AffectedArgs),
     /// List images of targets, and the lines that set them
@@ -94,7 +94,7 @@ pub(super) enum Command {
     /// The exit status is 0 without drift, 1 with drift, and 2 for errors.
     #[cfg(feature = "cluster")]
     Drift(drift::DriftArgs),
-    /// Show and change field managers of live objects' fields
+    /// Show and change the field managers of live objects
     ///
     /// --take, --give and --drop print the requests that change which field managers own a field. --yes
     /// sends them. No value changes.
@@ -112,7 +112,7 @@ pub(super) enum Command {
     /// Replace deprecated fields if the build output stays the same
     ///
     /// Builds all targets before and after. A field that cannot be replaced without changing the output
-    /// of a target is left as it is, and named. Targets that cannot be built are not changed.
+    /// of a target is left as it is, and reported. Targets that cannot be built are not changed.
     Fix(check::FixArgs),
     /// Edit kustomizations like `kustomize edit`, and keep their comments
     Edit(edit::EditArgs),
@@ -163,8 +163,8 @@ pub(super) enum Command {
     Cache(cache::CacheCommand),
     /// Print the completion script of a shell
     ///
-    /// To complete `kubectl smp`, put a link named kubectl_complete-smp on the PATH, which points to
-    /// kubectl-smp.
+    /// To complete `kubectl smp`, create a symlink to kubectl-smp that is named kubectl_complete-smp, in a
+    /// directory on the PATH.
     Completion(completion::CompletionArgs),
     /// Print or write manual pages
     Man(man::ManArgs),

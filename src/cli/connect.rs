@@ -29,7 +29,7 @@ pub(super) struct ConnectArgs {
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
 
-    /// Namespace of objects that name none, and of the parent of an ApplySet; objects in another namespace
+    /// Namespace for objects without one, and of the parent of an ApplySet; objects in another namespace
     /// are rejected
     #[arg(short, long, value_name = "NAME")]
     namespace: Option<String>,

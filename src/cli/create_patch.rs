@@ -57,7 +57,7 @@ pub(super) struct CreatePatchArgs {
     #[arg(long = "type", value_name = "TYPE", value_parser = patch_type(), default_value = "strategic")]
     patch_type: PatchType,
 
-    /// Rules by which the receiver merges the patch [default: apiserver]
+    /// Merge rules of the program that applies the patch [default: apiserver]
     #[arg(long, value_enum)]
     dialect: Option<CreateDialect>,
 

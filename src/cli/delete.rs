@@ -39,7 +39,7 @@ pub(super) struct DeleteArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "true", action = clap::ArgAction::Set, value_name = "BOOL")]
     wait: bool,
 
-    /// Time to wait until all objects are deleted; 0 is the default, as in `kubectl delete` [default: 5m]
+    /// Time to wait until all objects are deleted; 0 means the default, as in kubectl [default: 5m]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     timeout: Option<Duration>,
 
@@ -179,11 +179,11 @@ fn counts(summary: &DeleteSummary, done: &str) -> String {
     format!("{}: {} {done}{absent}", counted(all, "object"), summary.deleted)
 }
 
-/// Returns the errors for objects that are not deleted, and the summary.
+/// Returns the errors for objects that were not deleted, and the summary.
 fn problems(summary: &DeleteSummary, all: usize, timeout: Option<Duration>) -> Vec<Diagnostic> {
     let mut problems: Vec<Diagnostic> = summary.timed_out.iter().map(|one| remaining(one, timeout)).collect();
     let left = summary.failures.len() + summary.timed_out.len() + summary.skipped.len();
-    let mut last = Diagnostic::error(Code::Summary, format!("{left} of {all} objects are not deleted"));
+    let mut last = Diagnostic::error(Code::Summary, format!("{left} of {all} objects were not deleted"));
     if !summary.skipped.is_empty() {
         last = last.note(format!("not attempted: {}", list_names(&summary.skipped, qualified_name)));
         if !summary.timed_out.is_empty() {

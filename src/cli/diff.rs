@@ -118,7 +118,7 @@ impl DiffArgs {
         let (select, target) = (&mut self.select, &self.target);
         let Selection { targets, .. } = self.affected.select(select, target, sources)?;
         let has_targets = !targets.is_empty();
-        *select = SelectArgs::of(targets);
+        *select = SelectArgs::from_targets(targets);
         Ok(has_targets)
     }
 

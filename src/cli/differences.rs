@@ -107,7 +107,7 @@ impl<'d> ObjectChange<'d> {
         let versions = (diff.live.as_ref(), diff.merged.as_ref());
         let kind = schema.kind(&diff.object.gvk).unwrap_or(Cursor::unknown());
         let by_schema = compare(versions.0, versions.1, kind);
-        // By the schema, entries that only moved are no change.
+        // By the schema, entries that only moved are not a change.
         let fields =
             if by_schema.is_empty() { compare(versions.0, versions.1, Cursor::unknown()) } else { by_schema };
         Self { diff, fields }

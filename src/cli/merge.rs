@@ -191,7 +191,7 @@ enum OnConflict {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum NullArg {
-    /// Null is a value like any other, but in a conflict it clears the field
+    /// Null is a value like any other; if `updated` wins a conflict with null, the field is removed
     Keep,
     /// Null in the updated version or dest clears the field
     Clear,

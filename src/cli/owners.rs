@@ -23,7 +23,7 @@ use smp_text::diagnostic::{Code, Diagnostic, counted, escaped, escaped_json};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, to_yaml};
 
-/// Show and change field managers of live objects' fields.
+/// Show and change the field managers of live objects.
 ///
 /// --take, --give and --drop print the requests that change which field managers own a field. --yes
 /// sends them. No value changes.

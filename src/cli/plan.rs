@@ -44,7 +44,7 @@ pub(super) struct PlanArgs {
     from_plan: Option<PathBuf>,
 }
 
-/// What follows a plan.
+/// The next step after a plan.
 pub(super) enum NextStep {
     Apply,
     Exit(ExitCode),

@@ -73,9 +73,9 @@ pub(super) struct SetArgs {
     /// Maximum number of objects to prune, such as 5 or 20%
     ///
     /// By default, the command fails before anything is sent if it would prune (a) more than three objects
-    /// that are more than half of the ApplySet, (b) every object of a kind of which the ApplySet has more
-    /// than one, or (c) any object of an ApplySet that was last applied from another target in a Git
-    /// repository.
+    /// that are more than half of the ApplySet, (b) all objects of a kind, if there are several and the
+    /// target has none of that kind, or (c) any object of an ApplySet that was last applied from another
+    /// target in a Git repository.
     #[arg(long, value_name = "N|P%", value_parser = prune_limit, hide_short_help = true)]
     prune_limit: Option<PruneLimit>,
 

@@ -54,8 +54,8 @@ impl SelectArgs {
         &self.named
     }
 
-    /// Selects targets as if they were named.
-    pub(super) fn of(targets: Vec<PathBuf>) -> Self {
+    /// Selects the given targets, as if they were on the command line.
+    pub(super) fn from_targets(targets: Vec<PathBuf>) -> Self {
         Self { named: targets, flags: SelectFlags::default() }
     }
 }

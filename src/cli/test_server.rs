@@ -22,7 +22,7 @@ pub(super) struct TestServerArgs {
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
 
-    /// Kubeconfig file to write; it is removed at the end
+    /// Kubeconfig file to write; removed when the server exits
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
 
@@ -45,7 +45,7 @@ pub(super) struct TestServerArgs {
     )]
     controllers: Vec<Controllers>,
 
-    /// Changes of each resource to keep; older watches get 410
+    /// Number of changes to keep for each resource; older watches get 410
     #[arg(long, value_name = "CHANGES")]
     history: Option<usize>,
 
@@ -56,7 +56,7 @@ pub(super) struct TestServerArgs {
 
 const ALL: &str = "*";
 
-/// The controllers of a name.
+/// The controllers that a name selects: one, or all for `*`.
 type Controllers = Vec<Controller>;
 
 fn controllers(name: &str) -> Result<Controllers, String> {
@@ -70,7 +70,7 @@ fn controllers(name: &str) -> Result<Controllers, String> {
     })
 }
 
-/// The time between two looks at the signals.
+/// The interval at which signals are checked.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
 pub(super) fn run(args: &TestServerArgs) -> Outcome {

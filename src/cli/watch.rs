@@ -37,7 +37,7 @@ fn interval(text: &str) -> Result<Duration, String> {
         .and_then(|time| if time < MIN_INTERVAL { Err("use at least 20ms".into()) } else { Ok(time) })
 }
 
-/// The flag of the way to find changes.
+/// The flag `--poll`.
 #[derive(Debug, Args)]
 pub(super) struct PollArg {
     /// Check for changes at an interval, for file systems that report none [default: 500ms]
@@ -111,7 +111,8 @@ impl WatchArgs {
             if ran.has_output {
                 good_reads.clone_from(&reads);
             } else {
-                // What a failed run did not reach may mend it.
+                // A failed run may stop before it reads all files, so the files of the last successful run are watched
+                // as well.
                 reads.add(&good_reads);
             }
             changed = watcher.watch(reads).map_err(|error| cannot_watch(&error))?;
@@ -153,7 +154,7 @@ fn capture(run: &impl Fn(&SourceMap) -> Outcome, is_first: bool) -> Result<Run, 
     Ok(Run { stdout, stderr, has_output })
 }
 
-/// What the terminal shows.
+/// The content of the terminal.
 #[derive(Default)]
 struct Screen {
     /// The last output of a run that did not fail.
@@ -173,7 +174,7 @@ impl Screen {
         parts.extend((!changed.is_empty()).then(|| format!("changed: {}", names(changed))));
         if ran.has_output {
             let has_lines = self.runs > 0 && !(self.last.is_empty() && ran.stdout.is_empty());
-            parts.extend(has_lines.then(|| changes_of_lines(&self.last, &ran.stdout)));
+            parts.extend(has_lines.then(|| line_change_counts(&self.last, &ran.stdout)));
         } else if !self.last.is_empty() {
             parts.push("the output is that of the last successful run".into());
         }
@@ -212,7 +213,7 @@ fn names(changed: &BTreeSet<PathBuf>) -> String {
 }
 
 /// Returns how many lines of the output changed.
-fn changes_of_lines(old: &str, new: &str) -> String {
+fn line_change_counts(old: &str, new: &str) -> String {
     if old == new {
         return "same output".into();
     }

@@ -40,7 +40,7 @@ pub struct TargetSummary {
     pub generation: u64,
 }
 
-/// What happened in a session.
+/// An event of a session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Event {
@@ -48,9 +48,9 @@ pub enum Event {
     State {
         /// The number of builds so far.
         generation: u64,
-        /// What is previewed.
+        /// The name of the previewed targets.
         title: String,
-        /// What the targets are compared with.
+        /// The name of the comparison, such as `base`.
         comparison: Option<String>,
         /// All targets, sorted by name.
         targets: Vec<TargetSummary>,
@@ -174,11 +174,11 @@ pub struct FindingView {
     pub pointer: Option<String>,
     /// The main location.
     pub location: Option<LocationView>,
-    /// How to fix it.
+    /// The suggested fix.
     pub help: Option<String>,
 }
 
-/// Where a value comes from.
+/// The provenance of a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FieldView {
@@ -225,7 +225,7 @@ pub struct ExcerptLine {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DiffView {
-    /// What the target is compared with.
+    /// The name of the comparison.
     pub comparison: String,
     /// The reason why it could not be compared.
     pub error: Option<String>,

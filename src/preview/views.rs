@@ -167,7 +167,7 @@ fn resource_views(built: &Built, sources: &SourceMap) -> Vec<ResourceView> {
 }
 
 fn resource_view(resource: &Resource, sources: &SourceMap) -> ResourceView {
-    // What a build prints can be printed.
+    // Printing cannot fail: the build has already rejected resources that cannot be printed.
     let lines = printed_lines(resource, sources).unwrap_or_default();
     let mut hash = Sha256::new();
     for line in &lines {

@@ -33,7 +33,7 @@ fn text(page: &Path) -> String {
     fs::read_to_string(root().join(page)).expect("the page")
 }
 
-/// What readers have in the configuration of git.
+/// The git configuration of readers.
 #[cfg(unix)]
 pub const GIT_IDENTITY: [(&str, &str); 4] = [
     ("GIT_AUTHOR_NAME", "you"),

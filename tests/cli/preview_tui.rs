@@ -149,14 +149,14 @@ fn overlays_are_previewed_while_they_are_edited() {
     tmux.key("Enter");
     tmux.wait_for("Output overlays/prod");
     tmux.key("Enter");
-    let screen = tmux.wait_for("=> three  by patches[0] (wins)");
+    let screen = tmux.wait_for("=> three  by patches[0] (in effect)");
     assert!(screen.contains("overlays/prod/patch.yaml:6:13"), "{screen}");
     assert!(screen.contains(">   6 |   replicas: three"), "{screen}");
 
     let file = home.path().join("overlays/prod/patch.yaml");
     write(&file, &patch("web", "five"));
     let screen = tmux.wait_for(">  replicas: five");
-    assert!(screen.contains("=> five  by patches[0] (wins)"), "{screen}");
+    assert!(screen.contains("=> five  by patches[0] (in effect)"), "{screen}");
     assert!(
         screen.contains("Built 1 target in") && screen.contains(": overlays/prod/patch.yaml"),
         "{screen}"

@@ -1,7 +1,7 @@
 //! Mistakes made in files of real overlays: a finding of `check` must name the file and line.
 //!
 //! `SMP_TEST_REALWORLD` names a directory with repositories, `SMP_TEST_CHECK_MUTATIONS` sets the number of
-//! mistakes. A change that is no mistake does not count: the output stays the same, or no required field is
+//! mistakes. A change that is not a mistake does not count: the output stays the same, or no required field is
 //! missing.
 
 #![allow(clippy::print_stderr, reason = "a test says how much it tried")]
@@ -607,7 +607,7 @@ fn lacking(object: &Node) -> usize {
 struct Tally {
     /// By mistake: how many were made, were reported at their location, and were reported there first.
     made: BTreeMap<Mistake, [usize; 3]>,
-    /// Changes that are no mistakes.
+    /// Changes that are not mistakes.
     none: usize,
     missed: Vec<String>,
 }

@@ -62,7 +62,7 @@ metadata: {name: late, namespace: NAME, annotations: {smp.kubectl.dev/wave: '3'}
         "{ran:?}"
     );
     assert!(ran.stderr.contains("finalizer kubernetes, until its contents are deleted"), "{ran:?}");
-    assert!(ran.stderr.contains("1 of 5 objects are not deleted"), "{ran:?}");
+    assert!(ran.stderr.contains("1 of 5 objects were not deleted"), "{ran:?}");
     let asked = witness.take();
     let deletes: Vec<&String> = asked.iter().filter(|line| line.starts_with("DELETE")).collect();
     assert_eq!(deletes.len(), 5, "{deletes:?}");
@@ -84,7 +84,7 @@ fn pending_finalizers_are_named_with_their_managers() {
     for part in [
         &format!("configmap/m in {} is being deleted and still exists after 2s", rig.name),
         "blocked by finalizer example.com/hold, set by holder",
-        "1 of 3 objects are not deleted",
+        "1 of 3 objects were not deleted",
     ] {
         assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
     }
@@ -121,7 +121,7 @@ configmap/c1
 "
     );
     assert!(ran.stderr.contains(&format!("configmap/c2 not found in namespace {}", rig.name)), "{ran:?}");
-    assert!(ran.stderr.contains("1 of 3 objects are not deleted"), "{ran:?}");
+    assert!(ran.stderr.contains("1 of 3 objects were not deleted"), "{ran:?}");
     let ran = rig.smp(&["delete", "-f", "three.yaml", "--ignore-not-found"]).ended(0);
     assert!(ran.stdout.is_empty() && ran.stderr.contains("3 objects: 0 deleted, 3 not found"), "{ran:?}");
 
@@ -165,7 +165,7 @@ fn operators_and_crds_stay_while_custom_resources_exist() {
         rig.name
     );
     assert!(ran.stderr.contains(&not_tried), "{ran:?}");
-    assert!(ran.stderr.contains("4 of 4 objects are not deleted"), "{ran:?}");
+    assert!(ran.stderr.contains("4 of 4 objects were not deleted"), "{ran:?}");
     assert!(rig.exists("deployment/web"), "it may be what takes the finalizer away");
     let definition = format!("gadgets.{}.example.com", rig.name);
     assert_eq!(rig.kubectl(&["get", "crd", &definition, "-o", "jsonpath={.metadata.deletionTimestamp}"]), "");
@@ -251,7 +251,7 @@ fn failed_deletion_does_not_stop_the_rest() {
     rig.smp(&["apply", "-f", "maps.yaml"]).ended(0);
     let ran = rig.smp(&["delete", "-f", "maps.yaml", "--context=viewer"]).ended(1);
     assert_eq!(ran.stderr.matches("cannot delete resource").count(), 3, "{ran:?}");
-    assert!(ran.stderr.contains("3 of 3 objects are not deleted"), "{ran:?}");
+    assert!(ran.stderr.contains("3 of 3 objects were not deleted"), "{ran:?}");
     assert!(rig.exists("configmap/c2"));
 }
 

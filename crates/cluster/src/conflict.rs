@@ -51,7 +51,7 @@ const NON_APPLY_MANAGERS: [&str; 6] = [
 ];
 
 impl ApplyConflict {
-    /// Parses the conflict of a server's error response. Returns `None` if the error is no field manager conflict.
+    /// Parses the conflict of a server's error response. Returns `None` if the error is not a field manager conflict.
     pub(super) fn from_error(object: &Object, api_error: &ApiError) -> Option<Self> {
         let causes = api_error.details.iter().flat_map(|details| &details.causes);
         let causes = causes.filter(|cause| cause.reason == "FieldManagerConflict");

@@ -54,7 +54,8 @@ pub struct FieldDrift {
     pub manifest: Option<Node>,
     /// The live value; none if the field was removed, or is new in the manifest.
     pub live: Option<Node>,
-    /// Who changed it. For a removed field the last other writer since the apply, if there is one.
+    /// The field manager that changed the field. For a removed field: the last other manager that wrote since the apply, if
+    /// any.
     pub writer: Option<FieldWriter>,
 }
 

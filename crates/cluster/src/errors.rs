@@ -179,7 +179,7 @@ impl ErrorCause {
     }
 }
 
-/// Maximum number of characters shown of a response that is no `Status`.
+/// Maximum number of characters shown of a response that is not a `Status`.
 const MAX_EXCERPT: usize = 200;
 
 impl ApiError {
@@ -257,7 +257,7 @@ impl ApiError {
     }
 }
 
-/// What to do about a request that a server or its admission forbids, by the phrases of Kubernetes 1.36. Most are not
+/// The remedies for a request that a server or its admission forbids, by the phrases of Kubernetes 1.36. Most are not
 /// about permissions.
 const FORBIDDEN: [(&str, &str); 7] = [
     ("exceeded quota:", "request less, delete objects that are not needed, or raise the ResourceQuota"),

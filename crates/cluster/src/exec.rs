@@ -187,7 +187,7 @@ fn has_public_value(name: &str) -> bool {
 }
 
 /// Returns the arguments of a command that may be secret: values of flags that are not in `PUBLIC_SUFFIXES`, and
-/// positional arguments that are no subcommand such as `get-token`.
+/// positional arguments that are not a subcommand such as `get-token`.
 fn secret_arguments(args: &[String]) -> Vec<String> {
     let is_word = |arg: &str| arg.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
     let (mut secret, mut flag): (Vec<String>, Option<&str>) = (Vec::new(), None);

@@ -263,7 +263,7 @@ impl SchemaSource for LiveSchema {
         "cluster"
     }
 
-    /// Uses the CRD if it can be read, since the documents may be a second old.
+    /// Prefers the CRD if it can be read, because the server's OpenAPI documents may lag a second behind.
     fn lookup(&self, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let published = self.published(&mut known, gvk)?;

@@ -96,7 +96,7 @@ impl DiskTree {
         fs::metadata(path).ok().map(|metadata| format!("{} {}", stamp_of(&metadata), change_time(&metadata)))
     }
 
-    /// Returns the path to which a symlink leads, which may not exist; none if the path is no symlink.
+    /// Returns the path to which a symlink leads, which may not exist; none if the path is not a symlink.
     #[cfg(feature = "watch")]
     pub(crate) fn target_of_link(path: &Path) -> Option<PathBuf> {
         let target = fs::read_link(path).ok()?;

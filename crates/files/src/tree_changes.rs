@@ -1,4 +1,4 @@
-//! Which reads of a build have another result in another tree.
+//! Finds the reads of a build that have another result in another tree.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Waiting until something changes that a result depends on.
+//! Waits for changes of the files that a result depends on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -26,8 +26,8 @@ const TIME_PRECISION: Duration = Duration::from_millis(10);
 
 /// Watches the paths of a [`ReadSet`] on disk.
 ///
-/// Only directories are watched, not recursively: files that are replaced keep being watched, and so do the places
-/// of files that do not exist yet.
+/// Only directories are watched, not recursively. Files that are replaced, and paths that do not exist yet, stay
+/// watched.
 pub struct Watcher {
     backend: Backend,
     events: Receiver<Message>,
@@ -41,7 +41,7 @@ pub struct Watcher {
     since: SystemTime,
 }
 
-/// The way to notice changes.
+/// The source of changes: system events or polling.
 enum Backend {
     /// The system reports changes in directories.
     Events(RecommendedWatcher),
@@ -72,10 +72,11 @@ impl WatchStop {
 
 impl Watcher {
     /// Creates a watcher that watches nothing yet. With an interval, it polls; otherwise the system reports changes.
-    /// Create it before anything is read. This takes 10 milliseconds, so that earlier changes have an earlier time.
+    /// Create it before anything is read. It waits 10 milliseconds, so that the recorded times of earlier changes are
+    /// before the start of the watch.
     ///
     /// # Errors
-    /// The system has no more watches to give.
+    /// The system's limit on watches is reached.
     pub fn new(poll: Option<Duration>) -> io::Result<Self> {
         let (sender, events) = channel();
         let notified = sender.clone();
@@ -101,7 +102,7 @@ impl Watcher {
     /// have been read.
     ///
     /// # Errors
-    /// The system has no more watches to give.
+    /// The system's limit on watches is reached.
     pub fn watch(&mut self, read: ReadSet) -> io::Result<BTreeSet<PathBuf>> {
         self.links = read.followed_links();
         self.depends_on = read;
@@ -165,7 +166,8 @@ impl Watcher {
         stamps.chain(links).collect()
     }
 
-    /// Adds the stamps of new paths. The others keep theirs: a change since the last comparison is noticed by the next one.
+    /// Adds the stamps of new paths. Known paths keep their old stamps, so that the next comparison detects changes since
+    /// the last one.
     fn keep_stamps(&mut self) {
         let now = self.stamps();
         if let Backend::Polling { stamps, .. } = &mut self.backend {
@@ -260,7 +262,7 @@ impl Watcher {
         true
     }
 
-    /// Adds the paths of an event that the result depends on. Returns false if the event is no change.
+    /// Adds the paths of an event that the result depends on. Returns false if the event is not a change.
     fn add_relevant(&mut self, event: &Event, changed: &mut BTreeSet<PathBuf>) -> bool {
         if event.need_rescan() {
             return self.add_everything(changed);
@@ -303,8 +305,8 @@ impl Watcher {
             || is_entry && (self.links.contains(path) || self.depends_on.depends_on(path))
     }
 
-    /// Returns the directories to watch: those of all paths, or the nearest that exists, their parents, and those above
-    /// them up to the working directory.
+    /// Returns the directories to watch: for each path, the nearest existing directory, its parent, and its ancestors up
+    /// to the working directory.
     fn directories(&self) -> BTreeSet<PathBuf> {
         let ReadSet { files, program_files, directories, found, absent, .. } = &self.depends_on;
         let parents = files.iter().chain(program_files).chain(found.keys()).chain(absent).chain(&self.links);

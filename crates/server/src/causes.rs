@@ -11,7 +11,7 @@ const IP_ADDRESS: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8
 const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 const PERCENT: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
 
-/// Our texts about values that are missing, and what the server adds to `Required value`.
+/// Maps our messages about missing values to the text that the server adds to `Required value`.
 const REQUIRED: &[(&str, &str)] = &[
     ("the container has no image", ""),
     ("a name is required if there are several ports", ""),
@@ -35,7 +35,7 @@ const INVALID: &[(&str, &str)] = &[
 ];
 
 /// Returns the causes of the violations of an object.
-pub(crate) fn of(violations: &[Violation], object: &Value, is_custom: bool) -> Vec<Cause> {
+pub(crate) fn from_violations(violations: &[Violation], object: &Value, is_custom: bool) -> Vec<Cause> {
     let mut causes: Vec<Cause> = violations.iter().flat_map(|one| of_one(one, object, is_custom)).collect();
     causes.dedup();
     if object["kind"] == "Service" {
@@ -197,7 +197,7 @@ fn unsupported(field: &str, found: &Value, supported: &str) -> Cause {
     Cause::new("FieldValueNotSupported", field, why)
 }
 
-/// Returns the words of a message in backticks as the server lists them.
+/// Returns the words that are in backticks in a message, quoted and separated by commas as on the server.
 fn quoted(message: &str) -> Option<String> {
     let words: Vec<String> = message.split('`').skip(1).step_by(2).map(|word| format!("{word:?}")).collect();
     (!words.is_empty()).then(|| words.join(", "))

@@ -29,8 +29,8 @@ impl Clock {
         Self::default()
     }
 
-    /// Returns a clock that stands at a time in RFC 3339 until it is advanced. A text that is no time counts as
-    /// 1970-01-01.
+    /// Returns a clock that shows a time in RFC 3339 until it is advanced. Text that is not an RFC 3339 time is treated
+    /// as 1970-01-01.
     #[must_use]
     pub fn fixed(time: &str) -> Self {
         let seconds = Timestamp::parse(time).map_or(0, Timestamp::seconds);

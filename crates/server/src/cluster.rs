@@ -145,7 +145,7 @@ impl Builder {
         self.objects(definitions)
     }
 
-    /// Sets the types of the built-in kinds. The default are those of the newest known Kubernetes.
+    /// Sets the types of the built-in kinds. The default is the newest known Kubernetes version.
     #[must_use]
     pub fn schema(mut self, schema: Schema) -> Self {
         self.schema = Some(schema);
@@ -235,7 +235,7 @@ impl Builder {
         self
     }
 
-    /// Sets the number of changes of each resource that are kept, by default 20,000. Watches from before get 410.
+    /// Sets the number of changes of each resource that are kept, by default 20,000. Older watches get 410.
     #[must_use]
     pub fn history(mut self, changes: usize) -> Self {
         self.history = Some(changes);

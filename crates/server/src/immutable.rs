@@ -7,7 +7,7 @@ use crate::status::Cause;
 
 const FIELD: &str = "field is immutable";
 
-/// Fields of kinds that never change, as dots, and the message of the server.
+/// The immutable fields of each kind, as dotted paths, and the server's message.
 const IMMUTABLE: &[(&str, &[&str], &str)] = &[
     ("Deployment", &["spec.selector"], FIELD),
     ("ReplicaSet", &["spec.selector"], FIELD),
@@ -127,7 +127,7 @@ fn without_images(pod: &Value) -> Value {
     pod
 }
 
-/// Returns true if other fields of the spec changed than those that may.
+/// Returns true if a field of the spec changed that may not change.
 fn is_changed_beyond(object: &Value, old: &Value, allowed: &[&str]) -> bool {
     let rest = |object: &Value| {
         let mut spec = object["spec"].clone();

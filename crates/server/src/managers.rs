@@ -23,7 +23,7 @@ impl State {
             .reset_fields(reset_fields(target))
     }
 
-    /// Returns the object that a server starts from: nobody owns what it always writes.
+    /// Returns the empty object with the fields that the server always writes. No manager owns these fields.
     pub(crate) fn empty_object(&self, target: &Target) -> Value {
         let gvk = &target.resource.gvk;
         let mut object = json!({"apiVersion": gvk.api_version(), "kind": gvk.kind});

@@ -174,7 +174,7 @@ pub(crate) struct WriteOptions {
 }
 
 impl WriteOptions {
-    pub(crate) fn of(request: &Request, options_kind: &str) -> Result<Self> {
+    pub(crate) fn parse(request: &Request, options_kind: &str) -> Result<Self> {
         let field_validation = match request.parameter("fieldValidation") {
             "Ignore" => FieldValidation::Ignore,
             "" | "Warn" => FieldValidation::Warn,

@@ -86,7 +86,7 @@ impl Selectors {
     }
 
     fn matches_fields(&self, object: &Value) -> bool {
-        // Scalars that are no strings are compared as text.
+        // Scalars that are not strings are compared as text.
         let texts: Vec<(&str, String)> = all_fields(object).collect();
         self.fields.iter().all(|requirement| {
             let found = texts.iter().find(|(name, _)| *name == requirement.field);

@@ -202,7 +202,7 @@ fn call_verb(
         return Ok(Reply::Watch(Box::new(watch)));
     }
     let state = &mut locked.state;
-    let mut options = WriteOptions::of(request, kind)?;
+    let mut options = WriteOptions::parse(request, kind)?;
     options.warnings.extend(deprecation(target));
     if let Some(reply) = state.subresource(target, request, &mut options) {
         return reply.map(|(code, body)| Reply::Object(code, body));

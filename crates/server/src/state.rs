@@ -129,11 +129,11 @@ pub(crate) struct State {
     pub(crate) addresses: u64,
     /// The work of controllers.
     pub(crate) work: Work,
-    /// The kinds that definitions define, by their group and kind.
+    /// The kinds that CRDs define, by group and kind.
     pub(crate) definitions: FxHashMap<(SmolStr, SmolStr), Arc<Value>>,
 }
 
-/// What all services and watches of a cluster share.
+/// State shared by all services and watches of a cluster.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) state: State,

@@ -39,7 +39,7 @@ pub(crate) struct Events {
 struct Collection {
     objects: BTreeMap<SmolStr, Arc<Value>>,
     history: VecDeque<Change>,
-    /// The revision of the last change that the history lacks.
+    /// The revision of the newest change that was compacted.
     compacted: u64,
     watchers: FxHashMap<u64, Waker>,
 }

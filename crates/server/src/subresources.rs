@@ -120,7 +120,7 @@ fn success() -> Value {
     json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201})
 }
 
-/// Returns the path of a number of replicas: that of the CRD, or that of built-in kinds.
+/// Returns the path of the replica count: from the CRD, or the path of built-in kinds.
 fn replicas_path(target: &Target, field: &str, default: &str) -> String {
     let own = target.resource.definition["subresources"]["scale"][field].as_str();
     own.unwrap_or(default).replace('.', "/")

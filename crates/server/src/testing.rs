@@ -1,4 +1,4 @@
-//! What tests ask of a cluster: faults, the log of requests, snapshots, earlier states.
+//! Test interface of a cluster: faults, request log, snapshots, earlier states.
 
 use std::time::Duration;
 

@@ -28,7 +28,7 @@ impl State {
         self.reject(target, object, &causes, options)
     }
 
-    /// Validates a change. What was invalid before and is unchanged stays.
+    /// Validates a change. Errors of unchanged values are ignored (ratcheting).
     pub(crate) fn validate_update(
         &self,
         target: &Target,
@@ -92,7 +92,7 @@ impl State {
                 && cause.field == "spec.selector"
                 && object["spec"]["manualSelector"] != true
         };
-        let all = causes::of(&new, object, target.resource.is_custom)
+        let all = causes::from_violations(&new, object, target.resource.is_custom)
             .into_iter()
             .filter(|cause| !is_generated(cause));
         all.chain(group).collect()

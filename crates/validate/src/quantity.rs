@@ -64,7 +64,7 @@ impl Quantity {
     }
 }
 
-/// Compares two quantities; none if a value is no quantity.
+/// Compares two quantities; none if a value is not a quantity.
 #[must_use]
 pub fn compare_quantities(one: &Node, other: &Node) -> Option<Ordering> {
     Some(Quantity::from_node(one)?.cmp(&Quantity::from_node(other)?))

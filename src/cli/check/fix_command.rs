@@ -30,7 +30,7 @@ pub(in crate::cli) struct FixArgs {
     target: TargetArgs,
 }
 
-/// Replaces deprecated fields. Fields whose replacement might change the output are left and named.
+/// Replaces deprecated fields. Fields whose replacement might change the output are reported.
 pub(in crate::cli) fn run(args: &FixArgs, sources: &SourceMap) -> Outcome {
     let selection = args.select.select(args.target.bases(), sources)?;
     if selection.targets.iter().any(|target| is_stream(target)) {

@@ -1,6 +1,6 @@
 //! The answer to a request: completions, and a directive to the shell.
 
-/// What a shell does beside offering the completions, as a number of cobra.
+/// A completion directive of cobra, as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Directive {
     /// It completes files if there is no completion.

@@ -94,7 +94,7 @@ fn open(publisher: &Publisher, prints: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The time that a browser has to read the file that leads to the page.
+/// The time after which the file that redirects the browser to the page is removed.
 const REDIRECT_TIME: Duration = Duration::from_secs(10);
 
 /// Opens the address with a file that only this user can read: arguments of programs are visible to

@@ -15,7 +15,7 @@ use crate::preview::terminal::{self, TerminalOptions, event_channel};
 use smp_files::Watcher;
 use smp_text::diagnostic::{Code, Diagnostic};
 
-/// Rejects standard input or output that is no terminal.
+/// Rejects standard input or output that is not a terminal.
 ///
 /// # Errors
 /// One of them is a file or a pipe.

@@ -122,7 +122,7 @@ fn print_review(review: &Review, request: &ReviewRequest<'_>, sources: &SourceMa
     print(&sources.without_hidden_values(&text))
 }
 
-/// The width of side by side output that is no terminal.
+/// The width of side by side output that is not a terminal.
 const DEFAULT_WIDTH: usize = 160;
 
 /// Returns the number of columns of the terminal; `COLUMNS` takes precedence.

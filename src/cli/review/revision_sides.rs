@@ -33,7 +33,7 @@ pub(in crate::cli) struct RevisionSides {
 pub(in crate::cli) struct AffectedTarget {
     /// The build of the new revision; none if the target is not in it.
     pub(in crate::cli) new: Option<Result<BuiltTarget>>,
-    /// What the build read.
+    /// The files that the build read.
     reads: ReadSet,
 }
 
@@ -77,7 +77,7 @@ impl RevisionSides {
         };
         let own = RecordingTree::new(Arc::clone(&self.files));
         let new = self.new.build_recorded(&own, target);
-        // Manifests without a base are no target of a build, which then does not read them.
+        // Manifests without a base are not a target of a build, which then does not read them.
         if new.is_err() && !has_kustomization(&*self.files, target) {
             return Some(AffectedTarget { new: Some(self.new.build(target)), reads: ReadSet::default() });
         }

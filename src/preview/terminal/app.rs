@@ -21,7 +21,7 @@ use super::results::Results;
 use super::text::{ShownLine, Tone, wrap};
 use smp_text::diagnostic::counted;
 
-/// An input: of the user, or of the session.
+/// An input from the user or the session.
 #[derive(Debug, Clone)]
 pub(super) enum Input {
     Terminal(event::Event),
@@ -83,7 +83,7 @@ pub(super) struct App<'d> {
     anchors: BTreeMap<(String, Mode), Anchor>,
 }
 
-/// The number of columns of a step sideways.
+/// The number of columns that a key scrolls horizontally.
 const SIDE_STEP: isize = 8;
 
 /// The maximum number of lines of an error above the output.
@@ -227,13 +227,13 @@ impl<'d> App<'d> {
             (Topic::Findings, _, Some(view)) => finding_rows(view, width),
             (Topic::Provenance, Some(value), _) => match self.field(&subject.target, value) {
                 Some(field) => provenance_rows(&field, width),
-                None => message_rows("The source of the value is unknown.", width),
+                None => message_rows("The origin of this value is unknown.", width),
             },
             (Topic::Provenance, None, _) if is_output => {
                 message_rows("There is no value on this line. Move the cursor to one.", width)
             }
             (Topic::Provenance, None, _) => {
-                message_rows("The output shows where values come from. Press d to show it.", width)
+                message_rows("Provenance is shown for lines of the output. Press d to return to it.", width)
             }
             (Topic::Findings, _, None) => Vec::new(),
         };
@@ -302,7 +302,7 @@ impl<'d> App<'d> {
         })
     }
 
-    /// Runs a command that is the same everywhere.
+    /// Runs a command that works in all panes.
     fn common(&mut self, command: Command) -> Option<Action> {
         match command {
             Command::Quit => Some(Action::Quit),
@@ -403,7 +403,7 @@ impl<'d> App<'d> {
             Mode::Diff => Mode::Output,
             Mode::Output if self.comparison.is_some() => Mode::Diff,
             Mode::Output => {
-                self.status = "The targets are not compared".into();
+                self.status = "No comparison: start the preview with --rev or --against-cluster".into();
                 Mode::Output
             }
         };
@@ -471,7 +471,7 @@ impl<'d> App<'d> {
         let Some(Overlay::Results(results)) = &self.overlay else { return };
         let Some(found) = results.selected().cloned() else { return };
         if !self.targets.select(&found.target) {
-            self.status = format!("{} is gone", found.target);
+            self.status = format!("Target not found: {}", found.target);
             return;
         }
         (self.overlay, self.mode, self.focus) = (None, Mode::Output, Pane::Content);

@@ -88,7 +88,7 @@ impl Content {
     }
 
     /// Returns the group of a row, and the position in the group: 0 is the heading.
-    fn place(&self, row: usize) -> Option<(usize, usize)> {
+    fn position_in_group(&self, row: usize) -> Option<(usize, usize)> {
         let group = self.starts.partition_point(|start| *start <= row).checked_sub(1)?;
         (group < self.group_count()).then(|| (group, row - self.starts[group]))
     }
@@ -102,14 +102,14 @@ impl Content {
     }
 
     fn line_view(&self, row: usize) -> Option<(usize, &LineView)> {
-        let (group, offset) = self.place(row)?;
+        let (group, offset) = self.position_in_group(row)?;
         let Groups::Output(view) = &self.groups else { return None };
         Some((group, view.resources.get(group)?.lines.get(offset.checked_sub(1)?)?))
     }
 
     /// Returns a row as it is drawn. `revealed` replaces the hidden value of a line.
     pub(super) fn line(&self, row: usize, revealed: Option<(&ValueLine, &str)>) -> ShownLine {
-        let Some((group, offset)) = self.place(row) else { return ShownLine::default() };
+        let Some((group, offset)) = self.position_in_group(row) else { return ShownLine::default() };
         match &self.groups {
             Groups::Output(view) => match self.line_view(row) {
                 Some((_, line)) => ShownLine::new(&shown_text(line, group, revealed), Tone::Plain),
@@ -127,7 +127,7 @@ impl Content {
 
     /// Returns the first value in the resource of the cursor.
     pub(super) fn first_value(&self) -> Option<ValueLine> {
-        let (resource, _) = self.place(self.cursor.row)?;
+        let (resource, _) = self.position_in_group(self.cursor.row)?;
         let Groups::Output(view) = &self.groups else { return None };
         let pointer = view.resources.get(resource)?.lines.iter().find_map(|line| line.pointer.clone())?;
         Some(ValueLine { resource, pointer, is_secret: false })
@@ -135,14 +135,14 @@ impl Content {
 
     /// Returns the location of the danger on the line of the cursor.
     pub(super) fn danger_location(&self) -> Option<&LocationView> {
-        let (group, offset) = self.place(self.cursor.row)?;
+        let (group, offset) = self.position_in_group(self.cursor.row)?;
         let Groups::Diff(view) = &self.groups else { return None };
         view.objects.get(group)?.dangers.get(offset.checked_sub(1)?)?.location.as_ref()
     }
 
     /// Returns the first row of the next or previous group.
     pub(super) fn group_row(&self, step: isize) -> Option<usize> {
-        let (group, offset) = self.place(self.cursor.row)?;
+        let (group, offset) = self.position_in_group(self.cursor.row)?;
         // Up from within a group leads to its heading first.
         let step = if step < 0 && offset > 0 { step + 1 } else { step };
         let group = group.checked_add_signed(step).filter(|group| *group < self.group_count())?;
@@ -162,7 +162,7 @@ impl Content {
 
     /// Describes the position of the cursor.
     pub(super) fn anchor(&self) -> Anchor {
-        let (group, offset) = self.place(self.cursor.row).unwrap_or_default();
+        let (group, offset) = self.position_in_group(self.cursor.row).unwrap_or_default();
         Anchor {
             cursor: self.cursor,
             left: self.left,
@@ -195,10 +195,10 @@ impl Content {
     /// Returns the text for a content without rows.
     pub(super) fn empty_text(&self) -> String {
         match &self.groups {
-            Groups::Output(view) if view.error.is_some() => "No output: the target was never built.".into(),
+            Groups::Output(view) if view.error.is_some() => "No successful build yet.".into(),
             Groups::Output(_) => "The target has no resources.".into(),
             Groups::Diff(view) => match &view.error {
-                Some(error) => format!("Not compared with {}:\n{error}", view.comparison),
+                Some(error) => format!("Comparison with {} failed:\n{error}", view.comparison),
                 None => format!("No changes against {}.", view.comparison),
             },
         }
@@ -206,7 +206,7 @@ impl Content {
 
     /// Returns the heading of the group of the cursor, its number, and the number of all groups.
     pub(super) fn position(&self) -> Option<(usize, usize)> {
-        let (group, _) = self.place(self.cursor.row)?;
+        let (group, _) = self.position_in_group(self.cursor.row)?;
         Some((group + 1, self.group_count()))
     }
 

@@ -164,7 +164,7 @@ pub(super) fn provenance_rows(field: &FieldView, width: usize) -> Vec<DetailRow>
         add_link(&mut rows, link, i == 0);
     }
     if field.chain.is_empty() {
-        rows.add("The source of the value is unknown.", Tone::Dim, None);
+        rows.add("The origin of this value is unknown.", Tone::Dim, None);
     }
     rows.rows
 }
@@ -181,7 +181,7 @@ fn location_of(link: &ChainLink) -> Option<&LocationView> {
 fn add_link(rows: &mut Rows, link: &ChainLink, wins: bool) {
     let at = location_of(link);
     let (mark, tone) = if wins { ("=>", Tone::Strong) } else { ("  ", Tone::Plain) };
-    let note = if wins { " (wins)" } else { "" };
+    let note = if wins { " (in effect)" } else { "" };
     let value: String = link.value.chars().take(MAX_VALUE).collect();
     let more = if value.len() < link.value.len() { "…" } else { "" };
     // The line breaks of a value are shown as `\n`.
@@ -190,10 +190,10 @@ fn add_link(rows: &mut Rows, link: &ChainLink, wins: bool) {
     if let Some(at) = &link.at {
         rows.add_location(Some(at));
     } else {
-        rows.add("   computed", Tone::Dim, at);
+        rows.add("   no source location", Tone::Dim, at);
     }
     if let Some(cause) = link.caused_at.as_ref().filter(|cause| link.at.as_ref() != Some(cause)) {
-        rows.add(&format!("   because of {}", shown_location(cause)), Tone::Dim, Some(cause));
+        rows.add(&format!("   caused by {}", shown_location(cause)), Tone::Dim, Some(cause));
     }
     for line in &link.excerpt {
         add_excerpt_line(rows, line, wins, at);

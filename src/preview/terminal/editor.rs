@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// A place in a local file.
+/// A location in a local file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EditorTarget {
     pub(super) path: String,
@@ -38,13 +38,13 @@ fn arguments(program: &str, target: &EditorTarget) -> Vec<String> {
     let EditorTarget { path, line, column } = target;
     let program = program.trim_matches(['"', '\'']);
     let name = Path::new(program).file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-    let place = format!("{path}:{line}:{column}");
+    let location = format!("{path}:{line}:{column}");
     match name {
         "vi" | "vim" | "nvim" | "gvim" | "view" => vec![format!("+{line}"), path.clone()],
         "nano" => vec![format!("+{line},{column}"), path.clone()],
         "emacs" | "emacsclient" | "kak" | "micro" => vec![format!("+{line}:{column}"), path.clone()],
-        "hx" | "helix" | "zed" | "subl" => vec![place],
-        "code" | "code-insiders" | "codium" | "cursor" => vec!["--goto".into(), place],
+        "hx" | "helix" | "zed" | "subl" => vec![location],
+        "code" | "code-insiders" | "codium" | "cursor" => vec!["--goto".into(), location],
         "idea" => {
             vec!["--line".into(), line.to_string(), "--column".into(), column.to_string(), path.clone()]
         }

@@ -15,9 +15,9 @@ pub(super) enum Command {
     Resource(isize),
     /// Select another target.
     Target(isize),
-    /// Give the focus to another pane.
+    /// Focus the next pane.
     NextPane,
-    /// Give the focus to the pane before.
+    /// Focus the previous pane.
     PreviousPane,
     /// Show the provenance of the line, or open the selected row.
     Enter,

@@ -1,8 +1,8 @@
 //! The preview in the terminal.
 //!
 //! [`run`] reads keys and events of the session from one channel, changes the `app::App` and draws it. Nothing is
-//! drawn without an input. The thread that reads keys waits for a permit before each read, so that it takes no key of
-//! an editor.
+//! drawn without an input. The thread that reads keys waits for a permit before each read, so that it does not
+//! consume input that is meant for an editor.
 
 mod app;
 mod cache;

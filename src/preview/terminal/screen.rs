@@ -1,4 +1,4 @@
-//! The screen of the terminal: entered, left for a while, and always restored.
+//! The alternate screen of the terminal. It is suspended while another program has the terminal, and is restored in the end.
 
 use std::io::{self, Stdout, Write as _};
 use std::panic;
@@ -20,7 +20,7 @@ use ratatui::{Frame, Terminal};
 static IS_ENTERED: AtomicBool = AtomicBool::new(false);
 
 /// True while another program has the terminal.
-static IS_LENT: AtomicBool = AtomicBool::new(false);
+static IS_SUSPENDED: AtomicBool = AtomicBool::new(false);
 
 /// The screen, which is restored when it is dropped.
 pub(super) struct Screen {
@@ -69,9 +69,9 @@ impl Screen {
     /// Gives the terminal to another program while a function runs.
     pub(super) fn leave_for<T>(&mut self, run: impl FnOnce() -> T) -> io::Result<T> {
         restore();
-        IS_LENT.store(true, Ordering::SeqCst);
+        IS_SUSPENDED.store(true, Ordering::SeqCst);
         let result = run();
-        IS_LENT.store(false, Ordering::SeqCst);
+        IS_SUSPENDED.store(false, Ordering::SeqCst);
         self.redraw()?;
         Ok(result)
     }
@@ -106,7 +106,7 @@ fn enter(has_mouse: bool) -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
 
 /// Returns true while an editor has the terminal.
 pub fn is_lent() -> bool {
-    IS_LENT.load(Ordering::SeqCst)
+    IS_SUSPENDED.load(Ordering::SeqCst)
 }
 
 /// Restores the terminal if the program has the screen. Any thread may call it, also before a signal ends the program.

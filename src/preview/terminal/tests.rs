@@ -567,7 +567,7 @@ const CHAIN_SCREEN: &str = " preview of overlays, compared with base            
                           │
                           │─ Provenance ────────────────────────────────────────
                           │ spec.replicas of Deployment shop/web
-                          │ => 3  by patches[0] (wins)
+                          │ => 3  by patches[0] (in effect)
                           │   overlays/prod/patch.yaml:6:3
                           │       5 | spec:
                           │   >   6 |   replicas: 3

@@ -8,7 +8,8 @@ use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use sha2::{Digest as _, Sha256};
 
-/// The hash of a key or token. Comparing hashes tells nothing about how much of a guess is right.
+/// The hash of a key or token. Lookups compare hashes, so that their timing does not reveal how many characters of a guess
+/// are correct.
 type Hash = [u8; 32];
 
 /// The valid keys and tokens.

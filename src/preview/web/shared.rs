@@ -1,4 +1,4 @@
-//! What all requests of a server share.
+//! State shared by all requests of a server.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tokio::sync::broadcast;
 use super::super::{Event, Session};
 use super::access::Access;
 
-/// What all requests share.
+/// State shared by all requests.
 pub(super) struct Shared {
     pub(super) session: Arc<Session>,
     pub(super) access: Access,

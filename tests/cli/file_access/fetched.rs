@@ -306,7 +306,7 @@ fn base_of_a_fetched_kustomization_is_rejected() {
     let url = format!("{}//app?ref=main", workspace.repository("repo"));
     let message = workspace.rejected(&["build", &url, "--base", "base"]);
     insta::assert_snapshot!(message, @r"
-    error[usage]: file://HOME/repo//app?ref=main is a kustomization and takes no `--base`
+    error[usage]: `--base` cannot be used with the kustomization file://HOME/repo//app?ref=main
      |
      = help: remove `--base`: a kustomization lists its bases under `resources`
     ");

@@ -135,7 +135,7 @@ fn ambiguous_match_is_added_with_a_warning() {
     ]);
     let output = merge3(&directory, &[]);
     insta::assert_snapshot!(text(&output.stderr), @r"
-    warning[ambiguous]: several resources in the destination may be this one, so it is added as a new one
+    warning[ambiguous]: several resources in the destination may match this resource, so it is added as a new one
      --> updated/b.yaml:1:1
       |
     1 | apiVersion: apps/v1

@@ -179,7 +179,7 @@ const reload = async (page) => {
     await page.open(address);
     await page.wait("page without access", () => document.body.dataset.access === "none");
     const text = await page.text("#no-access");
-    contains("page without access", text, "This page has no access. Press Enter in the terminal of kubectl smp preview to open it again.");
+    contains("page without access", text, "This page is not connected to the preview. Press Enter in the terminal of kubectl smp preview to open a new page.");
     equal("lines without access", await page.count(".line"), 0);
   }
   await until("refused key", () => page.eventsOf("Log.entryAdded").length > 0);

@@ -10,7 +10,7 @@ use smp_text::diagnostic::Result;
 pub enum Outcome {
     /// The object, and the texts of its field sets.
     Object(Value, Vec<String>),
-    /// What a manager has applied.
+    /// The configuration that a manager has applied.
     Extracted(Value),
     /// The body of the response.
     Conflict(String),

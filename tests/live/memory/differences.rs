@@ -46,7 +46,7 @@ pub fn compare(real: &Answer, memory: &Answer) -> Verdict {
     Verdict::Different(format!("real:   {}\nmemory: {}", shown(&one), shown(&other)))
 }
 
-/// What may differ, with the reason: the code, the start of the server's message, and the reason.
+/// The accepted differences: the code, the start of the server's message, and the reason.
 const KNOWN: &[(u16, &str, &str)] =
     &[(400, "unable to parse requirement", "the place in a malformed selector is described in our words")];
 

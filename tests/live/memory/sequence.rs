@@ -225,7 +225,7 @@ fn collect_leaves(value: &Value, at: String, leaves: &mut Vec<String>) {
     }
 }
 
-/// Applies a change to an object that may lack the place.
+/// Applies a change to an object that may lack the location.
 pub fn apply_change(object: &mut Value, change: &Change) {
     let (at, value) = match change {
         Change::Set(at, value) => (at, Some(value)),

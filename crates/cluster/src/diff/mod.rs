@@ -38,7 +38,7 @@ use smp_text::diagnostic::{Diagnostic, Result};
 pub struct DiffReport {
     /// All objects that could be compared, changed or not, in their order.
     pub objects: Vec<ObjectDiff>,
-    /// Fields that applying would only take from other managers with `--force-conflicts`.
+    /// Fields of other managers that an apply takes only with `--force-conflicts`.
     pub conflicts: Vec<ApplyConflict>,
     /// Fields that applying would take from other managers.
     pub taken: Vec<ApplyConflict>,

@@ -107,7 +107,7 @@ pub struct ObjectDiff {
     pub change: PlannedChange,
     /// The namespace that a moved object comes from, or that a pruned one moves to.
     pub moved: Option<SmolStr>,
-    /// Why the change deserves a second look, with an explanation.
+    /// The risks of the change, with explanations.
     pub risks: Vec<(Risk, String)>,
     /// UID and resource version of the live object.
     pub version: Option<LiveVersion>,

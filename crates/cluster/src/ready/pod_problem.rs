@@ -80,7 +80,7 @@ const WAITING_REASONS: [&str; 8] = [
     "RunContainerError",
 ];
 
-/// What to do about reasons of problems and warning events.
+/// The remedies for reasons of problems and warning events.
 const HELP: [(&str, &str); 12] = [
     ("ErrImagePull", IMAGE_HELP),
     ("ImagePullBackOff", IMAGE_HELP),

@@ -42,7 +42,7 @@ pub fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
 /// directory must exist.
 ///
 /// # Errors
-/// The file cannot be written, is read-only, or is no regular file. Its old content is kept.
+/// The file cannot be written, is read-only, or is not a regular file. Its old content is kept.
 pub fn replace_private_file(path: &Path, content: &[u8]) -> Result<()> {
     let failed = |error: io::Error| write_error(path, &error);
     recover_directory_and_parents(parent_directory(path))?;
@@ -60,7 +60,7 @@ pub fn replace_private_file(path: &Path, content: &[u8]) -> Result<()> {
 /// Removes a file if it still has this content, so that a file of another program stays.
 ///
 /// # Errors
-/// The file cannot be read or removed. A file that does not exist is no error.
+/// The file cannot be read or removed. A file that does not exist is not an error.
 pub fn remove_own_file(path: &Path, content: &[u8]) -> Result<()> {
     let failed = |error: io::Error| write_error(path, &error);
     match std::fs::read(path) {

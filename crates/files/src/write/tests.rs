@@ -172,7 +172,7 @@ fn file_edited_after_an_interruption_is_not_overwritten() {
             let before = listing(directory.path());
             let error = recover(directory.path(), LockMode::Wait).expect_err("edited");
             assert!(error.message().contains(&edited.display().to_string()), "{error:?}");
-            assert!(error.message().contains("changed by another program"), "{error:?}");
+            assert!(error.message().contains("another program changed it"), "{error:?}");
             assert_eq!(change(directory.path()).expect_err("still").message(), error.message());
             assert_eq!(listing(directory.path()), before, "{name}");
         }

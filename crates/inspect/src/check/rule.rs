@@ -21,7 +21,7 @@ pub struct Rule {
     pub default: RuleDefault,
     /// The targets that must agree on a finding before it is reported.
     pub scope: RuleScope,
-    /// Why the mistake matters in production, and what the rule looks at: Markdown.
+    /// The reason why the mistake matters in production, and the scope of the rule: Markdown.
     pub why: &'static str,
     /// A case, particular to the rule, in which it is reasonable to suppress a finding: Markdown. The general cases
     /// are in the introduction of the rules.

@@ -55,9 +55,9 @@ pub struct TreeNode {
 
 impl TreeNode {
     /// Creates a node without effects.
-    fn new(part: OutlinePart, place: Option<PartLocation>) -> Self {
+    fn new(part: OutlinePart, location: Option<PartLocation>) -> Self {
         let (objects, altered) = (BTreeSet::new(), BTreeSet::new());
-        Self { part, location: place, objects, altered, made: 0, deleted: 0, changed: 0 }
+        Self { part, location, objects, altered, made: 0, deleted: 0, changed: 0 }
     }
 
     /// Returns a text such as `adds 1 object, deletes 1 object, changes 3 values of 2 objects`.
@@ -241,8 +241,8 @@ impl<'p> TreeBuilder<'p> {
     }
 
     fn node(&self, part: OutlinePart) -> TreeNode {
-        let place = self.location(part.at);
-        TreeNode::new(part, place)
+        let location = self.location(part.at);
+        TreeNode::new(part, location)
     }
 
     fn location(&self, span: Span) -> Option<PartLocation> {

@@ -1,4 +1,4 @@
-//! What servers change in an object besides its defaults before they store it.
+//! Changes that servers make to an object, besides its defaults, before they store it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

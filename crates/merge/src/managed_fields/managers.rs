@@ -78,7 +78,7 @@ impl Manager {
     }
 }
 
-/// What one manager owns.
+/// The fields that one manager owns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner<'m> {
     /// The manager.
@@ -91,7 +91,7 @@ pub struct Owner<'m> {
     pub time: Option<String>,
 }
 
-/// What a manager owns, in the paths of one API version.
+/// The fields that a manager owns, in the paths of one API version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ownership {
     pub(super) fields: FieldSet,

@@ -77,7 +77,7 @@ impl<'s> Options<'s> {
         self
     }
 
-    /// Sets the fields that the server resets in another API version of the group. Changes of them are no conflicts with
+    /// Sets the fields that the server resets in another API version of the group. Changes of them are not conflicts with
     /// managers of that version.
     #[must_use]
     pub fn reset_fields_in(mut self, api_version: impl Into<SmolStr>, fields: FieldSet) -> Self {

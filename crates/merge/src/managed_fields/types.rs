@@ -53,14 +53,14 @@ pub(super) enum Part<'s> {
     None,
 }
 
-/// How a list merges.
+/// The merge strategy of a list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct List<'s> {
     pub(super) element: Type<'s>,
     pub(super) kind: ListKind<'s>,
 }
 
-/// How the entries of a list are identified.
+/// The identification of the entries of a list.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ListKind<'s> {
     /// The list is one value.
@@ -73,7 +73,7 @@ pub(super) enum ListKind<'s> {
     Key(&'s str),
 }
 
-/// How a map merges.
+/// The merge strategy of a map.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields<'s> {
     /// The type with the declared fields, if any.

@@ -19,7 +19,7 @@ use super::types::Type;
 use super::versions::{Versions, check_entries, failed};
 use smp_text::diagnostic::Result;
 
-/// What each manager owns.
+/// The fields that each manager owns.
 pub(super) type Owned = BTreeMap<Manager, Ownership>;
 
 /// The result of an apply.
@@ -33,7 +33,7 @@ pub(super) enum Merge {
 
 /// The result of a change.
 enum Change {
-    /// What each manager owns, and the differences in the version of the request.
+    /// The fields that each manager owns, and the differences in the version of the request.
     Done(Owned, Comparison),
     /// The fields that other managers own.
     Conflicts(Conflicts),
@@ -187,7 +187,8 @@ impl<'s> Updater<'_, 's> {
         Ok(found)
     }
 
-    /// Removes what a manager applied last from the merged object, unless it or another one owns it.
+    /// Removes fields that a manager applied last time but not now from the merged object, unless a manager still owns
+    /// them.
     fn prune(&self, merged: Value, owned: &Owned, last: &Ownership) -> Result<Value> {
         let Some((in_version, ty)) = self.versions.convert_or_fail(
             &merged,

@@ -8,7 +8,7 @@ use super::json_value::write_quoted;
 use super::path_element::PathElement;
 use super::types::{Fields, List, Part, Scalar, Type};
 
-/// Whether the entries of associative lists may have equal keys.
+/// The policy for entries of associative lists that have equal keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Duplicates {
     /// As in live objects, which older servers accepted.

@@ -31,7 +31,7 @@ pub enum ListPolicy {
     Typed,
 }
 
-/// The way in which a list is merged into another one.
+/// The list merge strategy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Association {
     /// Nothing is known of the list, so it is replaced.

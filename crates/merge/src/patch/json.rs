@@ -123,7 +123,7 @@ impl PatchingOptions {
         self
     }
 
-    /// Returns the type of an object by its own kind, where the patch requires it.
+    /// Returns the schema of the object's kind. Fails if the patch requires a schema and there is none.
     fn type_for<'s>(&self, patch_type: PatchType, object: &Value, schema: &'s Schema) -> Result<Cursor<'s>> {
         let own = Gvk::from_object(object);
         let gvk = own.as_ref().or(self.kind.as_ref());
@@ -159,7 +159,7 @@ fn not_built_in(gvk: Option<&Gvk>) -> Diagnostic {
     let message =
         format!("API servers do not support strategic merge patches for {what}, which is a custom resource");
     Diagnostic::error(Code::NoSchema, message).patch_rejection(PatchRejection::UnsupportedType).help(
-        "use a JSON merge patch; `CustomResources::Merged` and the overlay rules merge by the given schema",
+        "use a JSON merge patch; `CustomResources::Merged` and `PatchRules::Overlay` merge using the given schema",
     )
 }
 

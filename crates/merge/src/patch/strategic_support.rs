@@ -18,7 +18,7 @@ pub fn check_strategic_support(object: &Node) -> Result<()> {
     }
     let error = if gvk.kind.is_empty() {
         Diagnostic::error(Code::NoSchema, "cannot find the schema of a document without a kind").help(
-            "give its type in a schema, or use a JSON merge patch or the overlay rules, which need none",
+            "add the kind, or use a JSON merge patch or the dialect `schema`, which work without a kind",
         )
     } else if gvk.version.is_empty() {
         let message = format!("{} has no apiVersion, so its schema is unknown", gvk.kind);
@@ -30,7 +30,7 @@ pub fn check_strategic_support(object: &Node) -> Result<()> {
             "strategic merge patches do not work for {gvk}, which is not built in: the API server would answer 415"
         );
         Diagnostic::error(Code::NoSchema, message)
-            .help("use a JSON merge patch, which the server supports, or the overlay rules")
+            .help("use a JSON merge patch, which the server supports, or the dialect `schema`")
     };
     Err(error.at(object.span().at_start()))
 }

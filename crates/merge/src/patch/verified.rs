@@ -64,7 +64,7 @@ pub fn create_verified(
     let Some(current) = sides.current else { return create_and_verify(sides, patch_type, kind, *options) };
     let form = PatchForm { patch_type, rules: options.rules };
     let (before, after) = match (form.policy(), options.three_way.overwrite) {
-        // For kubectl, null removes the value of others. That is no conflict only with overwrite.
+        // For kubectl, null removes the value of others. Only with overwrite, that is not a conflict.
         (ListPolicy::Apiserver, true) => (NullFields::Typed, NullFields::Metadata),
         (ListPolicy::Apiserver, false) => (NullFields::Typed, NullFields::Typed),
         _ => (NullFields::All, NullFields::All),

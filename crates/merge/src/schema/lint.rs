@@ -86,7 +86,7 @@ impl<'m> Lint<'m> {
         let is_other = |expected| kind != expected && kind != TypeKind::Any && def.reference.is_none();
         let is_for_lists = list_type.is_some() || !list_map_keys.is_empty() || patch_merge_key.is_some();
         if is_for_lists && is_other(TypeKind::Array) {
-            let message = format!("list merge directive on a value of type {}", kind.name());
+            let message = format!("list merge directives are invalid for a value of type {}", kind.name());
             self.report(match kind {
                 // Kubernetes' own documents have it on byte strings, which are lists in Go.
                 TypeKind::String => Diagnostic::warning(Code::InvalidValue, message),
@@ -94,7 +94,7 @@ impl<'m> Lint<'m> {
             });
         }
         if map_type.is_some() && is_other(TypeKind::Object) {
-            let message = format!("x-kubernetes-map-type on a value of type {}", kind.name());
+            let message = format!("x-kubernetes-map-type is invalid for a value of type {}", kind.name());
             self.report(Diagnostic::error(Code::InvalidValue, message));
         }
     }
@@ -300,7 +300,7 @@ mod tests {
             ),
             (
                 "x-kubernetes-map-type: atomic".to_string(),
-                vec!["E l: x-kubernetes-map-type on a value of type array"],
+                vec!["E l: x-kubernetes-map-type is invalid for a value of type array"],
             ),
         ];
         for (words, want) in table {

@@ -64,7 +64,7 @@ impl TypeDef {
     }
 }
 
-/// A kind and its facts besides the fields.
+/// A kind: its type, its scope and its names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KindDef {
     /// The type of its objects, usually a reference. `None` if only the scope is known.

@@ -168,7 +168,7 @@ impl<'r> Relocation<'r> {
         paths.into_iter().map(read).collect()
     }
 
-    /// Returns a kustomization with changed paths, or none if all stay. One that is no valid YAML has none.
+    /// Returns a kustomization with changed paths, or none if all stay. One that is not valid YAML has none.
     fn mended(&self, path: &Path) -> Result<Option<EditedText>> {
         let tree = self.reader.tree();
         let shown = self.reader.shown(path);

@@ -92,7 +92,7 @@ impl Step {
     }
 }
 
-/// Reads a value as YAML, or as a string if it is no valid YAML.
+/// Reads a value as YAML, or as a string if it is not valid YAML.
 fn value(text: &str) -> Node {
     let sources = SourceMap::default();
     let id = sources.add("value", text);

@@ -45,7 +45,7 @@ struct VarField {
 }
 
 /// Replaces `vars` in the text of a kustomization. Returns its new text and the other changed files, or none if there
-/// is no variable.
+/// is not a variable.
 ///
 /// The build result may change: files that other kustomizations read as well, for example, have placeholders then.
 ///
@@ -239,7 +239,7 @@ fn part(value: &str, variable: &str) -> Result<Option<(String, usize)>> {
         let message =
             format!("`{variable}` cannot be replaced in a value that contains it: it has no delimiter");
         Diagnostic::error(Code::Unsupported, message)
-            .help("put the same character before and after it, or write the replacement by hand")
+            .help("write the variable between two equal delimiters, such as `-$(NAME)-`, or write the replacement by hand")
     })
 }
 
@@ -282,7 +282,7 @@ fn patch_selection(patch: &Node, manifest: &Node) -> Node {
     Node::map(without_comments(&fields))
 }
 
-/// Removes the comments and layout of fields that are copied to another place.
+/// Removes the comments and layout of fields that are copied to another location.
 fn without_comments(fields: &Map) -> Map {
     let plain = |(name, value): (&str, &Node)| {
         (Key::from(name), value.scalar_text().map_or_else(Node::null, |text| new_string(text)))

@@ -319,7 +319,7 @@ impl Builder {
         match (file, root.kustomization_file()?) {
             (None, Some(_)) if root.checkout().is_some() && !self.options.bases.is_empty() => {
                 let shown = without_password(&target.display().to_string());
-                let message = format!("{shown} is a kustomization and takes no `--base`");
+                let message = format!("`--base` cannot be used with the kustomization {shown}");
                 let help = "remove `--base`: a kustomization lists its bases under `resources`";
                 Err(Diagnostic::error(Code::Usage, message).help(help))
             }

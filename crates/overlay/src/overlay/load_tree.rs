@@ -1,4 +1,4 @@
-//! Reads trees one directory after the other, on an explicit stack, so that nesting depth is no problem.
+//! Reads trees one directory after the other, on an explicit stack, so that nesting depth is not a problem.
 //!
 //! The entries of a kustomization are resolved in order. At a directory that was not read yet, the remaining
 //! entries wait until it is.

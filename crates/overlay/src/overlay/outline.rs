@@ -231,7 +231,7 @@ impl OutlineRecorder {
 
     fn push(&mut self, mut part: OutlinePart) {
         if self.in_configurations {
-            // Configurations of plugins are no objects, and their steps change no objects.
+            // Configurations of plugins are not objects, and their steps change no objects.
             part.kind = OutlinePartKind::Configuration;
         }
         self.outline.parts.push(OutlinePart { depth: self.open.len(), ..part });

@@ -12,7 +12,7 @@ use smp_files::UnnamedFile;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::SecretValues;
 
-/// The maximum size of a program's output in bytes. More is no manifest.
+/// The maximum size of a program's output in bytes. More is not a manifest.
 const MAX_OUTPUT: u64 = 1 << 30;
 
 /// The number of lines of standard error repeated in an error.

@@ -139,7 +139,7 @@ impl Reader {
         let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let entries = self.tree.list(above).ok()?;
         let names: Vec<&str> = entries.iter().filter_map(|entry| entry.name.to_str()).collect();
-        // An entry of exactly this name exists but cannot be read, so it is no suggestion.
+        // An entry of exactly this name exists but cannot be read, so it is not a suggestion.
         let meant = path.with_file_name(nearest_name(name, &names).filter(|meant| *meant != name)?);
         self.tree.locate(Path::new(""), &meant).is_ok().then_some(meant)
     }
@@ -427,7 +427,7 @@ impl Root {
         let mut meant = parts.clone();
         meant[missing] = &name;
         let meant = meant.join("/");
-        // A path that is still wrong in a later segment is no suggestion.
+        // A path that is still wrong in a later segment is not a suggestion.
         self.directory.locate(&meant).is_ok().then_some(meant)
     }
 

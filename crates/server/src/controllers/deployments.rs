@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::replica_sets::set_count;
-use super::replicas::{is_active, wanted};
+use super::replicas::{desired_replicas, is_active};
 use super::rollout::{REVISION, Rollout, revision};
 use super::{DEPLOYMENTS, REPLICA_SETS, count, hash_name, reference, set_condition};
 use crate::metadata::{self, meta};
@@ -54,11 +54,11 @@ impl State {
         let is_recreated = deployment["spec"]["strategy"]["type"] == "Recreate";
         let Some(new) = &rollout.new else { return };
         if is_recreated {
-            for set in rollout.old.iter().filter(|set| wanted(set) > 0) {
+            for set in rollout.old.iter().filter(|set| desired_replicas(set) > 0) {
                 self.scale(deployment, set, 0);
             }
             if self.may_start(deployment, rollout) {
-                self.scale(deployment, new, wanted(deployment));
+                self.scale(deployment, new, desired_replicas(deployment));
             }
             return;
         }
@@ -71,9 +71,9 @@ impl State {
     /// Scales the active ReplicaSet of a paused Deployment.
     fn scale_paused(&mut self, deployment: &Value, rollout: &Rollout) {
         let sets = rollout.new.iter().chain(&rollout.old);
-        let active: Vec<&Arc<Value>> = sets.filter(|set| wanted(set) > 0).collect();
+        let active: Vec<&Arc<Value>> = sets.filter(|set| desired_replicas(set) > 0).collect();
         if let [one] = active.as_slice() {
-            self.scale(deployment, one, wanted(deployment));
+            self.scale(deployment, one, desired_replicas(deployment));
         }
     }
 
@@ -154,7 +154,7 @@ impl State {
         for (field, number) in counts {
             set_count(status, field, usize::try_from(number).unwrap_or_default());
         }
-        let replicas = wanted(&current);
+        let replicas = desired_replicas(&current);
         let is_complete = updated == replicas && all == replicas && available == replicas;
         let now = self.settings.clock.now();
         let is_available = available >= replicas - Rollout::new(&current, None, Vec::new()).unavailable;
@@ -169,7 +169,7 @@ impl State {
         let sets = self.controlled(REPLICA_SETS, deployment);
         let is_old = |set: &Value| {
             !has_template(set, &deployment["spec"]["template"])
-                && wanted(set) == 0
+                && desired_replicas(set) == 0
                 && count(set, "/status/replicas") == 0
                 && !metadata::is_deleted(set)
         };
@@ -199,7 +199,7 @@ fn annotations(deployment: &Value) -> Value {
 }
 
 fn annotate(set: &mut Value, deployment: &Value) {
-    let replicas = wanted(deployment);
+    let replicas = desired_replicas(deployment);
     let surge = Rollout::new(deployment, None, Vec::new()).surge;
     set["metadata"]["annotations"][DESIRED] = replicas.to_string().into();
     set["metadata"]["annotations"][MAX] = (replicas + surge).to_string().into();

@@ -67,7 +67,7 @@ impl State {
         }
     }
 
-    fn write_job_status(&mut self, job: &Value, end: Option<&End>) {
+    fn write_job_status(&mut self, job: &Value, end: Option<&JobResult>) {
         let pods = self.job_pods(job);
         let now = self.settings.clock.now();
         let mut changed = job.clone();
@@ -103,22 +103,22 @@ impl State {
     }
 }
 
-/// The end of a Job.
-struct End {
+/// The final condition of a Job.
+struct JobResult {
     criterion: &'static str,
     kind: &'static str,
     reason: &'static str,
     message: &'static str,
 }
 
-fn end(job: &Value, pods: &Pods) -> Option<End> {
+fn end(job: &Value, pods: &Pods) -> Option<JobResult> {
     let limit = job.pointer("/spec/backoffLimit").map_or(6, |_| count(job, "/spec/backoffLimit"));
     let is_enough = match completions(job) {
         Some(completions) => pods.succeeded.len() >= completions,
         None => !pods.succeeded.is_empty() && pods.active.is_empty(),
     };
     if is_enough {
-        return Some(End {
+        return Some(JobResult {
             criterion: "SuccessCriteriaMet",
             kind: "Complete",
             reason: "CompletionsReached",
@@ -126,7 +126,7 @@ fn end(job: &Value, pods: &Pods) -> Option<End> {
         });
     }
     let is_failed = i64::try_from(pods.failed).is_ok_and(|failed| failed > limit);
-    is_failed.then_some(End {
+    is_failed.then_some(JobResult {
         criterion: "FailureTarget",
         kind: "Failed",
         reason: "BackoffLimitExceeded",

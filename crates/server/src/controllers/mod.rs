@@ -124,9 +124,9 @@ impl State {
 
     pub(super) fn delete_now(&mut self, resource: &Arc<Resource>, object: &Value) {
         let Some(target) = self.target_of(&resource.collection(), object) else { return };
-        let wanted = json!({"propagationPolicy": "Background", "gracePeriodSeconds": 0});
+        let delete_options = json!({"propagationPolicy": "Background", "gracePeriodSeconds": 0});
         // An object that is already gone needs no deletion.
-        let _ = self.delete_object(&target, &wanted, &options(MANAGER));
+        let _ = self.delete_object(&target, &delete_options, &options(MANAGER));
     }
 
     /// Returns the objects of a collection that an object controls, in the order of their keys.

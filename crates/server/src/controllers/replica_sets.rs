@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::replicas::{is_active, is_ready, wanted};
+use super::replicas::{desired_replicas, is_active, is_ready};
 use super::{PODS, REPLICA_SETS, count};
 use crate::metadata;
 use crate::state::State;
@@ -12,7 +12,7 @@ impl State {
     pub(super) fn replicate(&mut self, set: &Value) {
         self.adopt(PODS, set);
         let active: Vec<_> = self.pods_of(set).into_iter().filter(|pod| is_active(pod)).collect();
-        let replicas = usize::try_from(wanted(set)).unwrap_or_default();
+        let replicas = usize::try_from(desired_replicas(set)).unwrap_or_default();
         self.match_replicas(set, &active, replicas);
         let pods = self.pods_of(set);
         let terminating = pods.iter().filter(|pod| metadata::is_deleted(pod)).count();

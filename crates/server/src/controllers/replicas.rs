@@ -76,7 +76,7 @@ impl State {
     }
 }
 
-/// Returns the number of replicas that an object wants. It has a default.
-pub(super) fn wanted(owner: &Value) -> i64 {
+/// Returns the desired number of replicas of an object, 1 by default.
+pub(super) fn desired_replicas(owner: &Value) -> i64 {
     owner.pointer("/spec/replicas").map_or(1, |_| count(owner, "/spec/replicas"))
 }

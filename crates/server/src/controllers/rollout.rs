@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::count;
-use super::replicas::wanted;
+use super::replicas::desired_replicas;
 
 pub(super) const REVISION: &str = "deployment.kubernetes.io/revision";
 
@@ -21,7 +21,7 @@ pub(super) struct Rollout {
 
 impl Rollout {
     pub(super) fn new(deployment: &Value, new: Option<Arc<Value>>, old: Vec<Arc<Value>>) -> Self {
-        let replicas = wanted(deployment);
+        let replicas = desired_replicas(deployment);
         let limits = &deployment["spec"]["strategy"]["rollingUpdate"];
         let surge = share(&limits["maxSurge"], replicas, true);
         let unavailable = share(&limits["maxUnavailable"], replicas, false).min(replicas);
@@ -41,13 +41,13 @@ impl Rollout {
 
     /// Returns the replicas of the new ReplicaSet when it is created.
     pub(super) fn first_replicas(&self) -> i64 {
-        let others: i64 = self.old.iter().map(|set| wanted(set)).sum();
+        let others: i64 = self.old.iter().map(|set| desired_replicas(set)).sum();
         (self.replicas + self.surge - others).clamp(0, self.replicas)
     }
 
     /// Returns the replicas of the new ReplicaSet in the next step.
     pub(super) fn new_replicas(&self) -> i64 {
-        let own = self.new.as_ref().map_or(0, |set| wanted(set));
+        let own = self.new.as_ref().map_or(0, |set| desired_replicas(set));
         if own >= self.replicas { self.replicas } else { self.first_replicas().max(own) }
     }
 
@@ -55,18 +55,18 @@ impl Rollout {
     pub(super) fn old_replicas(&self) -> Vec<(Arc<Value>, i64)> {
         let Some(new) = &self.new else { return Vec::new() };
         let available = |set: &Value| count(set, "/status/availableReplicas");
-        let all: i64 = self.old.iter().map(|set| wanted(set)).sum::<i64>() + wanted(new);
+        let all: i64 = self.old.iter().map(|set| desired_replicas(set)).sum::<i64>() + desired_replicas(new);
         let least = self.replicas - self.unavailable;
-        let mut surplus = all - least - (wanted(new) - available(new)).max(0);
+        let mut surplus = all - least - (desired_replicas(new) - available(new)).max(0);
         let mut spare = self.old.iter().map(|set| available(set)).sum::<i64>() + available(new) - least;
         let mut scaled = Vec::new();
-        for set in self.old.iter().filter(|set| wanted(set) > 0) {
-            let unhealthy = (wanted(set) - available(set)).clamp(0, surplus.max(0));
-            let healthy = (wanted(set) - unhealthy).min(spare).min(surplus - unhealthy).max(0);
+        for set in self.old.iter().filter(|set| desired_replicas(set) > 0) {
+            let unhealthy = (desired_replicas(set) - available(set)).clamp(0, surplus.max(0));
+            let healthy = (desired_replicas(set) - unhealthy).min(spare).min(surplus - unhealthy).max(0);
             surplus -= unhealthy + healthy;
             spare -= healthy;
             if unhealthy + healthy > 0 {
-                scaled.push((Arc::clone(set), wanted(set) - unhealthy - healthy));
+                scaled.push((Arc::clone(set), desired_replicas(set) - unhealthy - healthy));
             }
         }
         scaled

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::replica_sets::set_count;
-use super::replicas::{is_active, is_ready, pod_of, wanted};
+use super::replicas::{desired_replicas, is_active, is_ready, pod_of};
 use super::{PODS, REVISIONS, STATEFUL_SETS, count, hash_name, reference};
 use crate::metadata::{self, meta};
 use crate::state::State;
@@ -59,7 +59,7 @@ impl State {
     /// Creates the first missing Pod, deletes the last surplus one, or one of an old revision.
     fn step(&mut self, set: &Value, current: &str, update: &str) {
         let first = count(set, "/spec/ordinals/start");
-        let ordinals = first..first + wanted(set);
+        let ordinals = first..first + desired_replicas(set);
         let is_parallel = set["spec"]["podManagementPolicy"] == "Parallel";
         let partition = count(set, "/spec/updateStrategy/rollingUpdate/partition");
         for ordinal in ordinals.clone() {
@@ -159,7 +159,8 @@ impl State {
             pods.iter().filter(|pod| pod["metadata"]["labels"][REVISION_LABEL] == *revision).count()
         };
         let is_complete = of(update) == pods.len() && ready == pods.len();
-        let is_updated = is_complete && i64::try_from(pods.len()).is_ok_and(|number| number == wanted(set));
+        let is_updated =
+            is_complete && i64::try_from(pods.len()).is_ok_and(|number| number == desired_replicas(set));
         let current = if is_updated { update } else { current };
         let mut changed = set.clone();
         let status = &mut changed["status"];

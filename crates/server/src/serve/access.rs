@@ -1,4 +1,4 @@
-//! Who may send requests: clients of this machine that know the token.
+//! Access control: only clients of this machine that know the token.
 
 use std::fmt::Write as _;
 use std::io;
@@ -31,7 +31,7 @@ impl Access {
         &self.token
     }
 
-    /// Returns the response to a request that is refused: of a web page, under another name, or without the token.
+    /// Returns the response to a request that is rejected: from a web page, with another Host, or without the token.
     pub(super) fn refusal<B>(&self, request: &Request<B>) -> Option<Response<Body>> {
         let header = |name| {
             request.headers().get(name).map(|value: &http::HeaderValue| value.to_str().unwrap_or_default())
@@ -40,7 +40,7 @@ impl Access {
             header(HOST).or(request.uri().authority().map(http::uri::Authority::as_str)).unwrap_or_default();
         let is_here = self.hosts.iter().any(|known| known == host);
         if !is_here || header(ORIGIN).is_some() {
-            let message = "requests of web pages and for other hosts are refused";
+            let message = "requests from web pages, or with another Host, are rejected";
             return Some(service::failed(&Failure::new(403, "Forbidden", message)));
         }
         let is_open = crate::discovery::is_health_path(request.uri().path());

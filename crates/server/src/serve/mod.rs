@@ -137,6 +137,6 @@ async fn connection(
             }
         }
     });
-    // A client that closes its connection is no error of the server.
+    // A client that closes its connection is not an error of the server.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
 }

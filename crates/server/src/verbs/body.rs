@@ -59,7 +59,7 @@ impl State {
         self.decode(value, resource.is_custom, gvk, options)
     }
 
-    /// Decodes an object, with its defaults. Unknown fields are handled as the request wants.
+    /// Decodes an object, with its defaults. Unknown fields are handled according to `fieldValidation`.
     pub(crate) fn decode(
         &self,
         value: Value,

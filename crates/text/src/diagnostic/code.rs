@@ -41,7 +41,7 @@ macro_rules! codes {
                 match self { $(Self::$variant => $meaning,)* Self::Rule(rule) => rule.meaning }
             }
 
-            /// Returns the way to fix it.
+            /// Returns the suggested fix.
             #[must_use]
             pub fn remedy(self) -> &'static str {
                 match self { $(Self::$variant => $remedy,)* Self::Rule(rule) => rule.remedy }

@@ -58,7 +58,7 @@ impl RevisionContent {
     }
 
     /// # Errors
-    /// The bytes are no content, or that of another version.
+    /// The bytes are not content, or that of another version.
     pub(super) fn decode(bytes: &[u8]) -> io::Result<Self> {
         let mut json = Vec::new();
         GzDecoder::new(bytes).take(MAX_CONTENT).read_to_end(&mut json)?;

@@ -30,7 +30,7 @@ pub(super) enum Attempt {
 }
 
 /// The error for a file that is neither the old one nor the new one.
-const CHANGED: &str = "it was changed by another program in between";
+const CHANGED: &str = "another program changed it";
 
 /// Returns the name of the new content of the nth change.
 pub(super) fn new_content_name(n: usize) -> PathBuf {

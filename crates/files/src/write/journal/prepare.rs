@@ -300,7 +300,7 @@ fn below(root: &Path, path: &Path) -> Result<PathBuf> {
 }
 
 fn changed_in_between(path: &Path) -> Diagnostic {
-    let message = format!("cannot write {}: it was changed by another program in between", path.display());
+    let message = format!("cannot write {}: another program changed it after it was read", path.display());
     with_unchanged_note(Diagnostic::error(Code::Io, message).help("run the command again"))
 }
 

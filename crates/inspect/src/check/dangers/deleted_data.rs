@@ -42,7 +42,7 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let kind = object.id.gvk.kind.as_str();
     let message = match object.new {
         None => format!("the {kind} is deleted{}", consequence(kind)),
-        Some(_) => format!("the {kind} is deleted and created anew under another name, without its data"),
+        Some(_) => format!("the {kind} is deleted and recreated under another name, without its data"),
     };
     vec![Danger::at(&["metadata", "name"], message)]
 }

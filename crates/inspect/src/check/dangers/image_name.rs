@@ -52,7 +52,7 @@ impl<'i> ImageName<'i> {
         let tag = self.tag?;
         let number = tag.strip_prefix('v').unwrap_or(tag);
         let digits = number.split(|c: char| !c.is_ascii_digit()).next()?;
-        // A hash or a date is no version.
+        // A hash or a date is not a version.
         let is_version = match number[digits.len()..].chars().next() {
             None => digits.len() <= 3,
             Some(c) => matches!(c, '.' | '-' | '_' | '+') && digits.len() <= 4,

@@ -34,14 +34,14 @@ pub(super) static RULE: Rule = Rule {
     ..DANGER
 };
 
-/// The last words of names of settings, whose values are no secrets.
+/// The last words of names of settings, whose values are not secrets.
 const SETTINGS: &str = "\
     age algorithm attempts audience count days dir directory disabled duration enable enabled endpoint \
     expiration expiry field file format header host hours interval issuer length lifetime limit max \
     method min minutes mode name namespace path policy port provider ref reloader required reviewer \
     rotation rounds seconds size timeout ttl type uri url validity version";
 
-/// Values that are no secrets: booleans, durations, and URLs without credentials.
+/// Values that are not secrets: booleans, durations, and URLs without credentials.
 static HARMLESS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)^(?:true|false|yes|no|on|off|none|(?:\d+(?:\.\d+)?(?:ns|us|ms|[smhdw]))+|[a-z][a-z0-9+.-]*://[^@\s]*)$",

@@ -5,12 +5,12 @@ use super::prelude::*;
 pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "removed-budget",
-        meaning: "A change removes a PodDisruptionBudget, or lets it protect no Pod.",
+        meaning: "A change removes a PodDisruptionBudget, or changes it so that it protects no Pods.",
         remedy: "Keep the budget, or replace it with another one for the same Pods.",
     }),
     title: "Disruption budget removed",
     severity: Severity::Warning,
-    why: "Without it, a drain of nodes may evict all Pods of the workload at once.",
+    why: "Without it, a node drain may evict all Pods of the workload at once.",
     suppress: Some("The workload is deleted, too."),
     documentation: "https://kubernetes.io/docs/tasks/run-application/configure-pdb/",
     bad: change!(

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
     }),
     title: "Webhook blocks or skips requests",
     severity: Severity::Error,
-    why: "With `failurePolicy: Fail`, no object that the webhook matches can be changed while it does not respond, possibly not even the webhook itself. With `Ignore`, its checks are skipped then. A webhook that is removed, or no longer matches a request, does not check it.",
+    why: "With `failurePolicy: Fail`, no object that the webhook matches can be changed while it does not respond, possibly not even the webhook itself. With `Ignore`, its checks are skipped while it does not respond. A webhook that is removed, or no longer matches a request, does not check it.",
     suppress: Some("The webhook is highly available, or its checks are optional."),
     documentation: "https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#failure-policy",
     bad: change!(

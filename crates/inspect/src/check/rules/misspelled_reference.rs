@@ -29,8 +29,9 @@ pub(in crate::check) static RULE: Rule = Rule {
     scope: RuleScope::BuildableOverlays,
     why: "Pods do not start without their ConfigMaps, Secrets and PersistentVolumeClaims, and are not created without \
           their ServiceAccount. A HorizontalPodAutoscaler with a wrong target does not scale. A reference is reported if the build \
-          has an object with a similar name, or one with the same name in another namespace. The latter only if the build \
-          also has objects in the namespace of the reference; otherwise that namespace is taken to be deployed elsewhere. For `scaleTargetRef`, \
+          has an object with a similar name, or one with the same name in another namespace. A reference to another \
+          namespace is reported only if the build also has objects in that namespace. Otherwise the namespace is assumed \
+          to be deployed elsewhere. For `scaleTargetRef`, \
           a workload with the same name and another kind is also compared. The reference is \
           also compared with names before prefixes, suffixes and hashes were added, because kustomize does not update a \
           misspelled reference. \

@@ -22,7 +22,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     scope: RuleScope::Entry,
     why: "A patch, or an entry of `images`, `replicas`, `replacements`, `labels`, `commonLabels` or \
           `commonAnnotations`, matches its target but writes values that are already set, or removes what does not exist. It looks as if the \
-          entry decided the value. When the base changes, the entry silently starts to override it. An entry of \
+          entry sets the value. When the base changes, the entry silently starts to override it. An entry of \
           a base or component is reported only if it has no effect in any checked target. JSON patches with a \
           `test` operation are never reported, because the test is a guard.",
     suppress: Some(

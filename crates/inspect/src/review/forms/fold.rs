@@ -24,7 +24,7 @@ impl FoldedChange {
     }
 }
 
-/// What folded changes have in common: locations, field name, old and new value.
+/// The common properties of folded changes: locations, field name, old and new value.
 type FoldKey = ([Option<String>; 2], String, String, String);
 
 /// The smallest number of objects whose changes are folded.
@@ -59,7 +59,7 @@ fn key(field: &FieldChange, renderer: &MessageRenderer<'_>) -> Option<FoldKey> {
         value.as_ref().map(|value| to_json(value).unwrap_or_default()).unwrap_or_default()
     };
     let name = field.path.elements().last().map(ToString::to_string).unwrap_or_default();
-    // The old value may be written in a file of each object, and the new one in one place, or the reverse.
+    // The old value may be written in a file of each object, and the new one in one location, or the reverse.
     let shown = |at: Span| renderer.location(at).map(|at| format!("{}:{}:{}", at.file, at.line, at.column));
     let at =
         if let Some(new) = field.at[1] { [None, shown(new)] } else { [field.at[0].and_then(shown), None] };

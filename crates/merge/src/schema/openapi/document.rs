@@ -18,7 +18,7 @@ const GVK: &str = "x-kubernetes-group-version-kind";
 /// from a `resources` list as in kustomize's own bundle.
 pub fn read_document(node: &Node) -> Result<Model> {
     let map = node.as_map().ok_or_else(|| {
-        let message = format!("this is no schema: it must be a map, not {}", node.type_name());
+        let message = format!("this is not a schema: it must be a map, not {}", node.type_name());
         Diagnostic::error(Code::WrongType, message)
             .at(node.span())
             .help("pass an OpenAPI document, a JSON Schema with definitions, or a CustomResourceDefinition")

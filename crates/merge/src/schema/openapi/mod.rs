@@ -246,7 +246,7 @@ spec:
             format!("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: {spec}")
         };
         let table = [
-            ("[]".to_string(), "this is no schema: it must be a map"),
+            ("[]".to_string(), "this is not a schema: it must be a map"),
             ("{a: b}".to_string(), "not a schema document"),
             ("{definitions: []}".to_string(), "definitions must be a map, not a list"),
             ("{definitions: {A: 1}}".to_string(), "schema must be a map, not an integer"),

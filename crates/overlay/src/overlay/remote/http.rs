@@ -29,7 +29,7 @@ impl fmt::Display for HttpFailure {
     }
 }
 
-/// The maximum size of a file in bytes. Anything larger is no manifest.
+/// The maximum size of a file in bytes. Anything larger is not a manifest.
 pub(super) const MAX_SIZE: u64 = 256 << 20;
 
 /// Returns the content of a URL. `max_size` limits the decompressed size in bytes. Up to ten redirects are

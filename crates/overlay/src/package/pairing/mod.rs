@@ -432,7 +432,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
 }
 
 fn ambiguous_match(new: &Manifest<'_>, there: &[&Manifest<'_>]) -> Diagnostic {
-    let message = "several resources in the destination may be this one, so it is added as a new one";
+    let message = "several resources in the destination may match this resource, so it is added as a new one";
     let mut warning = Diagnostic::warning(Code::Ambiguous, message).resource(new);
     warning = warning.label(new.node.span().at_start(), "added resource");
     for manifest in there {

@@ -56,7 +56,7 @@ function show(answer, isUpdate) {
   const empty = byId("diff-empty");
   empty.hidden = groups.length > 0 && !answer.error;
   empty.classList.toggle("failed", Boolean(answer.error));
-  if (!empty.hidden) setText(empty, answer.error ? `Comparison failed: ${answer.error}` : emptyText(answer));
+  if (!empty.hidden) setText(empty, answer.error ? `Comparison with ${answer.comparison} failed: ${answer.error}` : emptyText(answer));
   emit("diff", answer);
 }
 

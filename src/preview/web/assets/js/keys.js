@@ -27,7 +27,7 @@ const HELP = [
 
 function openEditor(views) {
   if (state.view === "source") {
-    if (!openCurrentSource()) showStatus("No location that the editor can open");
+    if (!openCurrentSource()) showStatus("No location in a local file");
     return;
   }
   const current = state.view === "output" ? views.output.current() : null;

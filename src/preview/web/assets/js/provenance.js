@@ -55,7 +55,7 @@ function show(answer) {
     element("p", { class: "field-resource isolate", id: "field-resource" }, answer.resource),
     answer.chain.length > 0
       ? element("ol", { id: "field-chain" }, ...answer.chain.map(writeItem))
-      : element("p", { class: "hint" }, "No file sets this value."),
+      : element("p", { class: "hint" }, "The origin of this value is unknown."),
     element("p", { class: "field-actions" }, button("Copy link", { id: "copy-link" }, copyLink), clear),
   );
 }
@@ -75,7 +75,7 @@ async function fetchField(key, pointer, signal) {
 
 function announce({ path, pointer, chain }) {
   const at = chain[0]?.at;
-  showStatus(`${path || pointer}: ${at ? `set in ${locationText(at)}` : `set by ${chain[0]?.by ?? "no file"}`}`);
+  showStatus(`${path || pointer}: ${at ? `set in ${locationText(at)}` : chain.length > 0 ? `set by ${chain[0].by}` : "origin unknown"}`);
 }
 
 async function load() {
@@ -104,7 +104,7 @@ export async function openFieldInEditor(key, pointer) {
     const isShown = shown !== null && state.field?.key === key && state.field.pointer === pointer;
     const answer = isShown ? shown : await fetchField(key, pointer);
     const { at, causedAt } = answer?.chain[0] ?? {};
-    if (!openInEditor(at) && !openInEditor(causedAt)) showStatus("No location that the editor can open");
+    if (!openInEditor(at) && !openInEditor(causedAt)) showStatus("The value has no location in a local file");
   } catch (error) {
     reportError(error);
   }

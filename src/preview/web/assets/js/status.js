@@ -21,8 +21,8 @@ export function showNoAccess() {
   if (!message.hidden) return;
   const command = element("code", {}, "kubectl smp preview");
   message.replaceChildren(
-    element("h1", {}, "No access"),
-    element("p", {}, "This page has no access. Press Enter in the terminal of ", command, " to open it again."),
+    element("h1", {}, "Not connected"),
+    element("p", {}, "This page is not connected to the preview. Press Enter in the terminal of ", command, " to open a new page."),
   );
   message.hidden = false;
   document.body.dataset.access = "none";
