@@ -17,7 +17,7 @@ use smp_text::source::{SourceMap, relative_path};
 pub struct Evaluated {
     /// The target.
     pub target: PathBuf,
-    /// What the build read.
+    /// The files that the build read.
     pub reads: ReadSet,
     /// The result of the build, with histories.
     pub built: Result<Built>,
@@ -25,7 +25,7 @@ pub struct Evaluated {
     pub findings: Vec<Diagnostic>,
     /// The comparison of two builds; none if targets are not compared with a build.
     pub review: Option<TargetReview>,
-    /// What an apply would change in the cluster; none if targets are not compared with it.
+    /// The changes that an apply would make in the cluster; none if targets are not compared with it.
     pub live: Option<Result<Vec<ChangedObject>>>,
 }
 
@@ -36,7 +36,7 @@ pub struct Evaluation {
     pub sources: SourceMap,
     /// The targets, in the order of the request.
     pub targets: Vec<Evaluated>,
-    /// What all of them depend on, such as configurations.
+    /// The inputs common to all of them, such as configurations.
     pub common: ReadSet,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct BuiltTarget {
     pub(super) evaluated: Evaluated,
 }
 
-/// What is known about a target.
+/// The state of a target: its last build, and its last successful one.
 #[derive(Debug, Clone)]
 pub(super) struct KnownTarget {
     pub(super) summary: TargetSummary,
@@ -83,7 +83,7 @@ pub(super) struct KnownTarget {
 struct State {
     generation: u64,
     targets: BTreeMap<String, KnownTarget>,
-    /// What the search for targets read.
+    /// The files and directories that the search for targets read.
     search: ReadSet,
     common: ReadSet,
     /// The targets that the last search found, and that are not built yet.
@@ -205,7 +205,7 @@ impl Session {
         removed
     }
 
-    /// Returns true if a change may add or remove a target. The content of a file that only builds read does not.
+    /// Returns true if a change may add or remove a target. Changed content of a file that only builds read cannot.
     fn affects_search(&self, path: &Path) -> bool {
         let state = self.read();
         let is_content = || {
@@ -215,8 +215,8 @@ impl Session {
         state.search.files.contains(path) || (state.search.depends_on(path) && !is_content())
     }
 
-    /// Returns the new targets and those that depend on a change. If none does, the change affects something unknown,
-    /// and all targets are built.
+    /// Returns the new targets and those that depend on a change. If no target depends on the change, its effect is
+    /// unknown, and all targets are returned.
     fn affected(&self, changed: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
         let state = self.read();
         let all = || state.targets.values().map(|target| &target.last.evaluated);
@@ -241,7 +241,7 @@ impl Session {
     }
 }
 
-/// The number of changed paths from which all targets are built again.
+/// If more paths than this change at once, all targets are built again.
 const MANY: usize = 1000;
 
 impl State {
@@ -251,7 +251,7 @@ impl State {
         self.generation += 1;
         self.new.clear();
         if targets.len() < self.targets.len() {
-            // The others keep what they depend on.
+            // The targets that are not built again still depend on the earlier common inputs.
             let before = self.common.clone();
             self.common.add(&common);
             self.has_other_reads |= self.common != before;
@@ -263,7 +263,7 @@ impl State {
             let name = name_of(&evaluated.target);
             let former = self.targets.remove(&name);
             if let (Err(_), Some(former)) = (&evaluated.built, &former) {
-                // What a failed build did not reach may mend it.
+                // A failed build may stop before it reads all files: the files of the last build are watched as well.
                 evaluated.reads.add(&former.last.evaluated.reads);
             }
             let same_reads = former.as_ref().is_some_and(|one| one.last.evaluated.reads == evaluated.reads);

@@ -96,11 +96,11 @@ pub(super) fn pairs(
         let pair = TargetPair { shown: target.clone(), old: None, new: None };
         pairs.entry(pair.shown.clone()).or_insert(pair).old = Some(target);
     }
-    for (target, pair) in pairs.iter_mut().filter(|(_, pair)| may_skip && pair.old.is_none()) {
+    pairs.par_iter_mut().filter(|(_, pair)| may_skip && pair.old.is_none()).for_each(|(target, pair)| {
         let is_skipped = has_kustomization(&*revisions.new, target)
             && revisions.new.locate(Path::new(""), target).is_ok_and(|found| skip(found.path()));
         pair.old = is_skipped.then(|| target.clone());
-    }
+    });
     if pairs.is_empty() {
         // The search in the new revision reports why.
         let named = flags.select.named().to_vec();

@@ -1,8 +1,8 @@
 //! The preview as a page on the loopback interface.
 //!
 //! The page itself holds nothing secret. Every other request needs a token, which a page gets once for the key in the
-//! fragment of its address. Requests with the name of another host, or from another origin, are refused: a name of an
-//! attacker may resolve to the loopback address.
+//! fragment of its address. Requests with the name of another host, or from another origin, are rejected, because
+//! an attacker's host name may resolve to the loopback address.
 
 mod access;
 mod assets;
@@ -119,6 +119,6 @@ impl Server {
 async fn answer(stream: TcpStream, router: Router) {
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(REQUEST_TIME);
-    // A page that closes its connection is no error of the server.
+    // A page that closes its connection is not an error.
     let _ = server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)).await;
 }

@@ -68,7 +68,7 @@ async fn guard(State(shared): Access, request: Request, next: Next) -> Response 
     let mut response = if is_same_origin(request.headers(), shared.port) {
         as_json(next.run(request).await).await
     } else {
-        failure(StatusCode::FORBIDDEN, "only requests of the page itself are allowed")
+        failure(StatusCode::FORBIDDEN, "only requests from the preview page are allowed")
     };
     for (name, value) in HEADERS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
@@ -105,7 +105,7 @@ fn failure(status: StatusCode, message: &str) -> Response {
 }
 
 async fn unknown() -> Response {
-    failure(StatusCode::NOT_FOUND, "there is no such request")
+    failure(StatusCode::NOT_FOUND, "unknown path")
 }
 
 async fn asset(uri: Uri) -> Response {
@@ -179,7 +179,7 @@ struct ValueAddress {
 }
 
 impl ValueAddress {
-    /// Returns true if the position is that of the last build: in another one, it may be that of another resource.
+    /// Returns true if the position belongs to the last build. In another build, it may be another resource.
     fn is_current(&self, session: &Session) -> bool {
         self.generation.is_none_or(|generation| session.generation(&self.target) == Some(generation))
     }

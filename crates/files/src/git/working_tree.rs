@@ -29,6 +29,8 @@ pub struct WorkingTree {
     known: Mutex<FxHashMap<PathBuf, bool>>,
     /// The directories that were listed.
     listed: Mutex<FxHashMap<PathBuf, Arc<[DirectoryEntry]>>>,
+    /// The paths that were resolved.
+    located: Mutex<FxHashMap<PathBuf, Located>>,
 }
 
 struct Index {
@@ -47,7 +49,7 @@ impl WorkingTree {
     pub(super) fn new(root: PathBuf, repository: &Repository) -> Self {
         let index = repository.open_index().ok().zip(repository.stat_options().ok());
         let index = index.map(|(file, options)| Index { file, options });
-        Self { root, index, known: Mutex::default(), listed: Mutex::default() }
+        Self { root, index, known: Mutex::default(), listed: Mutex::default(), located: Mutex::default() }
     }
 
     /// Returns true if everything in a directory is on disk as in the index.
@@ -147,7 +149,13 @@ impl FileTree for WorkingTree {
     }
 
     fn locate(&self, from: &Path, path: &Path) -> io::Result<Located> {
-        DiskTree.locate(from, path)
+        let requested = from.join(path);
+        if let Some(known) = self.located.lock().unwrap_or_else(PoisonError::into_inner).get(&requested) {
+            return Ok(known.clone());
+        }
+        let found = DiskTree.locate(from, path)?;
+        self.located.lock().unwrap_or_else(PoisonError::into_inner).insert(requested, found.clone());
+        Ok(found)
     }
 
     fn open(&self, path: &Path) -> io::Result<OpenFile> {

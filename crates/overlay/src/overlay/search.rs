@@ -3,12 +3,13 @@
 //! Must not know how targets are built. It reads kustomizations only for their kind and for the directories they
 //! use.
 
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+
+use rayon::prelude::*;
 
 use super::directory::find_bases;
 use super::kustomization::Kustomization;
@@ -40,7 +41,7 @@ pub enum TargetSelection {
 }
 
 /// Returns true for a directory that is not searched, by real path.
-pub type SkipDirectory<'s> = &'s dyn Fn(&Path) -> bool;
+pub type SkipDirectory<'s> = &'s (dyn Fn(&Path) -> bool + Sync);
 
 /// A search for targets.
 #[derive(Debug)]
@@ -83,10 +84,8 @@ impl TargetSearch {
         skip: SkipDirectory<'_>,
     ) -> Result<Vec<PathBuf>> {
         let top = self.reader.open(directory)?;
-        let (ignored, found) = (OnceCell::new(), FoundTargets::default());
-        let mut walk = SearchWalk { search: self, selected, skip, top: top.clone(), ignored, found };
-        walk.visit(&top, Above::Nothing)?;
-        let FoundTargets { targets, used } = walk.found;
+        let walk = SearchWalk { search: self, selected, skip, top: top.clone(), ignored: OnceLock::new() };
+        let FoundTargets { targets, used } = walk.visit(&top, Above::Nothing)?;
         let is_selected = |path: &&PathBuf| selected == TargetSelection::All || !used.contains(*path);
         let relative = |path: &PathBuf| match path.strip_prefix(top.path()) {
             Ok(below) if below.as_os_str().is_empty() => directory.to_path_buf(),
@@ -146,27 +145,36 @@ struct SearchWalk<'s> {
     skip: SkipDirectory<'s>,
     top: Root,
     /// The ignored paths, which are only listed if there is a directory that git does not track.
-    ignored: OnceCell<BTreeSet<PathBuf>>,
-    found: FoundTargets,
+    ignored: OnceLock<BTreeSet<PathBuf>>,
 }
 
 impl SearchWalk<'_> {
-    fn visit(&mut self, root: &Root, above: Above) -> Result<()> {
-        let entries = entries_of(root)?;
+    fn visit(&self, root: &Root, above: Above) -> Result<FoundTargets> {
+        let (entries, mut found) = (entries_of(root)?, FoundTargets::default());
         let has_kustomization = entries.iter().any(is_kustomization_file);
         if has_kustomization {
             if self.selected == TargetSelection::All && (self.skip)(root.path()) {
-                return Ok(());
+                return Ok(found);
             }
-            self.kustomization(root, &entries);
+            self.kustomization(root, &entries, &mut found);
         } else if root.path() != self.top.path() && entries.iter().any(|entry| entry.name == OUTPUT_LIST) {
-            return Ok(());
-        } else if above == Above::Nothing && entries.iter().any(is_manifest) && self.plain(root)? {
+            return Ok(found);
+        } else if above == Above::Nothing
+            && entries.iter().any(is_manifest)
+            && self.plain(root, &mut found)?
+        {
             // The directories below belong to this target.
-            return Ok(());
+            return Ok(found);
         }
         let above = if has_kustomization { Above::Kustomization } else { above };
-        self.below(root, &entries).try_for_each(|below| self.visit(&below?, above))
+        let below: Vec<_> = self.below(root, &entries).collect();
+        let below: Vec<_> = below.into_par_iter().map(|below| self.visit(&below?, above)).collect();
+        for other in below {
+            let FoundTargets { targets, used } = other?;
+            found.targets.extend(targets);
+            found.used.extend(used);
+        }
+        Ok(found)
     }
 
     fn is_ignored(&self, directory: &Path) -> bool {
@@ -199,7 +207,7 @@ impl SearchWalk<'_> {
     }
 
     /// Records a kustomization. If it cannot be read it counts as a target, so that its build reports the error.
-    fn kustomization(&mut self, root: &Root, entries: &[DirectoryEntry]) {
+    fn kustomization(&self, root: &Root, entries: &[DirectoryEntry], found: &mut FoundTargets) {
         let sources = self.search.reader.sources();
         let named: Vec<_> = entries.iter().filter(|entry| is_kustomization_file(entry)).collect();
         let file = match named.as_slice() {
@@ -209,41 +217,41 @@ impl SearchWalk<'_> {
         let text = file.as_ref().and_then(|file| root.peek(file));
         // Only leaves need the directories that it uses, so most kustomizations need not be parsed.
         if self.selected == TargetSelection::All && !text.is_some_and(|text| may_be_component(&text)) {
-            self.found.targets.insert(root.path().to_path_buf());
+            found.targets.insert(root.path().to_path_buf());
             return;
         }
         let source = file.and_then(|file| root.text_at(&file).ok());
         let read = source.and_then(|source| Kustomization::read(sources, source).ok());
         let Some(kustomization) = read.map(|read| read.value) else {
-            // An empty Component cannot be built, and is no target.
+            // An empty Component cannot be built, and is not a target.
             if !source.is_some_and(|source| is_component(sources, source)) {
-                self.found.targets.insert(root.path().to_path_buf());
+                found.targets.insert(root.path().to_path_buf());
             }
             return;
         };
         if !kustomization.is_component() {
-            self.found.targets.insert(root.path().to_path_buf());
+            found.targets.insert(root.path().to_path_buf());
         }
         let lists = [&kustomization.resources, &kustomization.components, &kustomization.generators];
         let plugins = kustomization.transformers.iter().chain(&kustomization.validators);
         for entry in lists.into_iter().flatten().chain(plugins) {
             if RepoSpec::parse(entry).is_err()
-                && let Some(found) =
+                && let Some(directory) =
                     root.directory().locate(entry.as_str()).ok().filter(Located::is_directory)
             {
-                self.found.used.insert(found.into_path());
+                found.used.insert(directory.into_path());
             }
         }
     }
 
     /// Records a directory of manifests if a base is found for it. Returns true if it is a target. A plain
     /// directory contains no kustomizations.
-    fn plain(&mut self, root: &Root) -> Result<bool> {
+    fn plain(&self, root: &Root, found: &mut FoundTargets) -> Result<bool> {
         let bases = match find_bases(root, &self.search.bases) {
             // A base outside of the allowed directory must not abort the search: the build of the target reports
             // it.
             Err(error) if error.code() == Code::OutsideRoot => {
-                self.found.targets.insert(root.path().to_path_buf());
+                found.targets.insert(root.path().to_path_buf());
                 return Ok(true);
             }
             bases => bases?.unwrap_or_default(),
@@ -255,8 +263,8 @@ impl SearchWalk<'_> {
         {
             return Ok(false);
         }
-        self.found.targets.insert(root.path().to_path_buf());
-        self.found.used.extend(bases.iter().map(|base| base.path().to_path_buf()));
+        found.targets.insert(root.path().to_path_buf());
+        found.used.extend(bases.iter().map(|base| base.path().to_path_buf()));
         Ok(true)
     }
 }

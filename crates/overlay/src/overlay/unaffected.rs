@@ -37,13 +37,15 @@ pub struct UnaffectedTargets<'c> {
     new: Arc<dyn FileTree>,
     /// The directories that the kustomization of an unchanged directory refers to; `None` for any other directory.
     directories: Mutex<FxHashMap<PathBuf, Option<Arc<[PathBuf]>>>>,
+    /// The nearest lock file in or above a directory.
+    locks: Mutex<FxHashMap<PathBuf, Option<PathBuf>>>,
 }
 
 impl<'c> UnaffectedTargets<'c> {
     /// Creates a search in two trees, which `changes` compares.
     #[must_use]
     pub fn new(changes: &'c TreeChanges, old: Arc<dyn FileTree>, new: Arc<dyn FileTree>) -> Self {
-        Self { changes, old, new, directories: Mutex::default() }
+        Self { changes, old, new, directories: Mutex::default(), locks: Mutex::default() }
     }
 
     /// Returns true if the build of a target certainly reads the same in both trees.
@@ -77,9 +79,18 @@ impl<'c> UnaffectedTargets<'c> {
     }
 
     fn has_same_lock(&self, directory: &Path) -> bool {
-        let files = directory.ancestors().map(|above| above.join(LOCK_FILE));
-        let mut nearest = files.filter(|file| self.new.contains(file)).take(1);
-        nearest.all(|file| self.is_same(&file, ChangedRead::Content))
+        self.nearest_lock(directory).is_none_or(|file| self.is_same(&file, ChangedRead::Content))
+    }
+
+    fn nearest_lock(&self, directory: &Path) -> Option<PathBuf> {
+        if let Some(known) = self.locks.lock().unwrap_or_else(PoisonError::into_inner).get(directory) {
+            return known.clone();
+        }
+        let own = Some(directory.join(LOCK_FILE)).filter(|file| self.new.contains(file));
+        let nearest = own.or_else(|| self.nearest_lock(directory.parent()?));
+        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        locks.insert(directory.to_path_buf(), nearest.clone());
+        nearest
     }
 
     /// Returns the directories that a directory refers to, if everything that its kustomization names is the same.
