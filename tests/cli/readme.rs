@@ -111,7 +111,9 @@ const INTERNAL_LIMITS: &[(&str, &str)] = &[
     ("preview/terminal/app.rs", "MAX_NAMES"),        // names in a message
     ("preview/terminal/details.rs", "MAX_VALUE"),    // length of a value in the details
     ("preview/views.rs", "MAX_MATCHES"),             // listed matches; the rest is counted
+    ("preview/web/mod.rs", "MAX_CONNECTIONS"),       // others wait
     ("preview/web/mod.rs", "MAX_PENDING"),           // a slow page gets all targets again
+    ("preview/web/routes.rs", "MAX_MESSAGE"),        // characters of the error of an invalid request
     ("cli/progress.rs", "MAX_LINES"),                // lines of progress; the rest is counted
     ("cluster/applyset/history/content.rs", "MAX_CONTENT"), // size of what this program wrote
     ("cluster/applyset/prune_limit.rs", "MAX_LISTED"), // names in a message

@@ -125,8 +125,8 @@ impl Revisions {
     }
 }
 
-/// Opens the repository of the working directory, or else that of the first target on disk. A command that runs again
-/// after changes does so after new commits.
+/// Opens the repository of the working directory, or else that of the first target on disk. A command
+/// that runs again after changes does so after new commits.
 fn repository(range: &RevisionRange, targets: &[PathBuf]) -> Result<GitRepository> {
     let here = DiskTree.working_directory().map_err(|error| read_error("the working directory", &error))?;
     let repository = GitRepository::discover(&here).or_else(|error| {

@@ -372,10 +372,10 @@ mod unix {
         let (stop, mut changed) = (AtomicBool::new(false), 0);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                while !stop.load(Ordering::Relaxed) {
+                for pause in (1..30).cycle().take_while(|_| !stop.load(Ordering::Relaxed)) {
                     renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).expect("exchanged");
-                    // About as long as the changes take, so that some are interrupted.
-                    std::thread::sleep(std::time::Duration::from_millis(3));
+                    // Shorter and longer than the changes take, so that some are interrupted and some are not.
+                    std::thread::sleep(std::time::Duration::from_millis(pause));
                 }
             });
             let paths: Vec<_> = (0..8).map(|i| folder.join(format!("f{i}"))).collect();
