@@ -1,7 +1,7 @@
 //! Rule: container with more privileges.
 
 use super::prelude::*;
-use crate::check::changed_object::ChangedContainer;
+use crate::check::changed_containers::ChangedContainer;
 
 pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {

@@ -37,6 +37,9 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
         return Vec::new();
     }
     if object.new.is_none() {
+        if object.is_deleted_with_pods(&["spec", "podSelector"]) {
+            return Vec::new();
+        }
         return vec![Danger::at(&["metadata", "name"], "the Pods lose the isolation of the policy")];
     }
     let mut found = Vec::new();

@@ -2,31 +2,56 @@
 
 use super::*;
 use crate::review::Action;
-use smp_merge::schema::Gvk;
-use smp_overlay::resource::ResId;
+use crate::review::pairing::pair_objects;
+use smp_merge::schema::Schema;
 use smp_text::yaml::Node;
 
 /// The fields of an object that does not exist.
 const NONE: &str = "";
 
+/// Returns the dangers of a target, given its objects before and after a change.
+fn dangers(sides: [&[Resource]; 2]) -> Vec<ChangeDanger> {
+    let pairs = pair_objects(sides[0], sides[1]);
+    let target = ChangedTarget::new(pairs.iter().map(|pair| pair.resources(sides)).collect());
+    let dangers = |pair: [Option<&Resource>; 2]| {
+        let id = pair[1].or(pair[0]).expect("an object").id();
+        let former = pair[0].map(Resource::id).filter(|former| *former != id).cloned();
+        let [old, new] = pair.map(|resource| resource.map(|resource| resource.node().clone()));
+        let (fields, images) = (Vec::new(), [Vec::new(), Vec::new()]);
+        let action = Action::Changed;
+        let change =
+            ObjectChange { action, id: id.clone(), former, old, new, fields, images, dangers: Vec::new() };
+        dangers_of(&change, pair, &target)
+    };
+    pairs.iter().flat_map(|pair| dangers(pair.resources(sides))).collect()
+}
+
+fn resource(fields: &str) -> Resource {
+    let node: Node = format!("{{{fields}}}").parse().unwrap_or_else(|e| panic!("{fields}: {e}"));
+    Resource::unchecked(node, &Schema::embedded())
+}
+
 /// Returns the codes of the dangers if the fields of an object change.
 fn codes(api_version: &str, kind: &str, before: &str, after: &str) -> Vec<&'static str> {
-    let node = |fields: &str| -> Option<Node> {
-        (fields != NONE).then(|| format!("{{{fields}}}").parse().unwrap_or_else(|e| panic!("{fields}: {e}")))
+    let side = |fields: &str| -> Vec<Resource> {
+        let object = format!("apiVersion: {api_version}, kind: {kind}, {fields}");
+        if fields == NONE { Vec::new() } else { vec![resource(&object)] }
     };
-    let change = ObjectChange {
-        action: Action::Changed,
-        id: ResId { gvk: Gvk::from_manifest(api_version, kind), ..ResId::default() },
-        former: None,
-        old: node(before),
-        new: node(after),
-        fields: Vec::new(),
-        images: [Vec::new(), Vec::new()],
-        dangers: Vec::new(),
-    };
-    let mut codes: Vec<_> = dangers_of(&change).iter().map(|danger| danger.finding.code().name()).collect();
+    let found = dangers([&side(before), &side(after)]);
+    let mut codes: Vec<_> = found.iter().map(|danger| danger.finding.code().name()).collect();
     codes.dedup();
     codes
+}
+
+/// Checks that the changes of several objects, one a line, have the dangers: the message and the field.
+fn check_target(before: &str, after: &str, expected: &[(&str, &str)]) {
+    let [old, new] = [before, after].map(|all| all.lines().map(resource).collect::<Vec<_>>());
+    let found = dangers([&old, &new]);
+    let found: Vec<_> = found
+        .iter()
+        .map(|danger| (danger.finding.message(), danger.finding.field_path().unwrap_or_default()))
+        .collect();
+    assert_eq!(found, expected, "{before} -> {after}");
 }
 
 /// Checks that each change has the danger, or none.
@@ -343,4 +368,95 @@ fn mutable_tags() {
     check_container("mutable-tag", &table);
     let new = "spec: {template: {spec: {containers: [{name: a, image: 'x:latest'}]}}}";
     check("mutable-tag", "apps/v1", "Deployment", &[(NONE, new, true)]);
+}
+
+/// Fields by which a renamed ServiceAccount is recognized.
+const ACCOUNT: &str =
+    "apiVersion: v1, kind: ServiceAccount, imagePullSecrets: [{name: b}], secrets: [{name: c}]";
+
+/// Returns a ServiceAccount and a binding of a role to it.
+fn bound_account(name: &str, namespace: &str) -> String {
+    format!("{ACCOUNT}, metadata: {{name: {name}, namespace: {namespace}}}\n{}", binding(name, namespace))
+}
+
+fn binding(name: &str, namespace: &str) -> String {
+    format!(
+        "apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {{name: b}}, \
+         roleRef: {{name: r}}, subjects: [{{kind: ServiceAccount, name: {name}, namespace: {namespace}}}]"
+    )
+}
+
+#[test]
+fn subjects_that_are_renamed_with_their_service_account() {
+    let account = bound_account("a", "x");
+    for (name, namespace) in [("a", "z"), ("p-a", "x"), ("p-a", "z")] {
+        check_target(&account, &bound_account(name, namespace), &[]);
+    }
+    // The service account stays, and another one gets the role.
+    for (name, namespace, field) in [("b", "x", "/subjects/0/name"), ("a", "z", "/subjects/0/namespace")] {
+        let message = format!("the ServiceAccount `{namespace}/{name}` gets the role `r`");
+        let expected = [(message.as_str(), field)];
+        let kept = format!("{ACCOUNT}, metadata: {{name: a, namespace: x}}\n{}", binding(name, namespace));
+        check_target(&account, &kept, &expected);
+        check_target(&binding("a", "x"), &binding(name, namespace), &expected);
+    }
+    // The old subject stays, too: one more service account has the role.
+    let both = bound_account("a", "z")
+        .replace("subjects: [", "subjects: [{kind: ServiceAccount, name: a, namespace: x}, ");
+    let expected = [("the ServiceAccount `z/a` gets the role `r`", "/subjects/1/name")];
+    check_target(&account, &both, &expected);
+}
+
+#[test]
+fn policies_that_are_deleted_with_their_pods() {
+    let workload = |name: &str| {
+        format!(
+            "apiVersion: apps/v1, kind: Deployment, metadata: {{name: {name}, namespace: x}}, \
+             spec: {{template: {{metadata: {{labels: {{app: a, tier: {name}}}}}, spec: {{containers: [{{name: a}}]}}}}}}"
+        )
+    };
+    let namespace = "apiVersion: v1, kind: Namespace, metadata: {name: x}";
+    let kept = "apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: x}";
+    for (api_version, kind, field, message) in [
+        ("policy/v1", "PodDisruptionBudget", "selector", "the Pods lose their protection against evictions"),
+        ("networking.k8s.io/v1", "NetworkPolicy", "podSelector", "the Pods lose the isolation of the policy"),
+    ] {
+        let policy = |selector: &str| {
+            format!(
+                "apiVersion: {api_version}, kind: {kind}, metadata: {{name: p, namespace: x}}, spec: {{{field}: {selector}}}"
+            )
+        };
+        let danger = [(message, "/metadata/name")];
+        let (one, two) = (workload("one"), workload("two"));
+        let all = |selector: &str| format!("{kept}\n{one}\n{two}\n{}", policy(selector));
+        let expressions =
+            "{matchExpressions: [{key: tier, operator: In, values: [one]}, {key: tier, operator: Exists}]}";
+        let other = "{matchExpressions: [{key: tier, operator: NotIn, values: [one]}, {key: b, operator: DoesNotExist}]}";
+        check_target(&all("{matchLabels: {app: a}}"), kept, &[]);
+        check_target(&all("{matchLabels: {tier: one}}"), &format!("{kept}\n{two}"), &[]);
+        check_target(&all(expressions), &format!("{kept}\n{two}"), &[]);
+        check_target(&all("{matchLabels: {app: a}}"), &format!("{kept}\n{two}"), &danger);
+        check_target(&all(other), &format!("{kept}\n{two}"), &danger);
+        check_target(&all("{matchLabels: {app: b}}"), kept, &danger);
+        check_target(&all("{}"), kept, &danger);
+        let deleted = [("the Namespace is deleted, and all objects in it", "/metadata/name")];
+        check_target(&format!("{kept}\n{namespace}\n{}", policy("{}")), kept, &deleted);
+    }
+}
+
+#[test]
+fn renamed_containers() {
+    let deployment =
+        |containers: &str| format!("spec: {{template: {{spec: {{containers: [{containers}]}}}}}}");
+    let fields = "image: nginx, securityContext: {privileged: true, runAsUser: 0}, env: [{name: DB_PASSWORD, value: hunter2}]";
+    let (old, new) =
+        (deployment(&format!("{{name: a, {fields}}}")), deployment(&format!("{{name: b, {fields}}}")));
+    assert_eq!(codes("apps/v1", "Deployment", &old, &new), [""; 0]);
+    let table = [
+        ("{name: a, image: 'x:1.0', readinessProbe: {}}", "{name: b, image: 'x:1.0'}", "removed-probe"),
+        ("{name: a, image: 'x:1.27'}", "{name: b, image: 'x:2.0'}", "major-version"),
+    ];
+    for (before, after, code) in table {
+        assert_eq!(codes("apps/v1", "Deployment", &deployment(before), &deployment(after)), [code]);
+    }
 }
