@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     }),
     title: "Disruption budget removed",
     severity: Severity::Warning,
-    why: "Without it, a drain of nodes may evict all Pods of the workload at once.",
+    why: "Without it, a drain of nodes may evict all Pods of the workload at once. A budget that is deleted together with its workloads is not reported.",
     suppress: Some("The Pods are deleted by another change."),
     documentation: "https://kubernetes.io/docs/tasks/run-application/configure-pdb/",
     bad: change!(

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     }),
     title: "Role granted to more subjects",
     severity: Severity::Error,
-    why: "The new subjects get all permissions of the role as soon as the change is applied.",
+    why: "The new subjects get all permissions of the role as soon as the change is applied. A service account that the same change renames or moves is not a new subject.",
     suppress: Some("The subjects need the role, and this was reviewed."),
     documentation: "https://kubernetes.io/docs/reference/access-authn-authz/rbac/",
     bad: change!(

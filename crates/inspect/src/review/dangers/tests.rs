@@ -137,7 +137,17 @@ fn privileges_of_containers() {
         ("allowPrivilegeEscalation: false", "", true),
         ("allowPrivilegeEscalation: false", "allowPrivilegeEscalation: true", true),
         ("", "allowPrivilegeEscalation: false", false),
+        ("", "allowPrivilegeEscalation: true", false),
         ("", "windowsOptions: {hostProcess: true}", true),
+        ("", "capabilities: {drop: [ALL], add: [NET_BIND_SERVICE]}", false),
+        ("", "capabilities: {add: [CAP_CHOWN]}", false),
+        ("", "capabilities: {add: [SYS_ADMIN]}", true),
+        ("", "capabilities: {add: [all]}", true),
+        ("capabilities: {drop: [ALL]}", "capabilities: {drop: [all], add: [NET_BIND_SERVICE]}", true),
+        ("capabilities: {drop: [ALL], add: [CHOWN]}", "capabilities: {add: [CHOWN]}", true),
+        ("capabilities: {drop: [SYS_ADMIN]}", "capabilities: {drop: []}", false),
+        ("capabilities: {add: [ALL]}", "capabilities: {add: [SYS_ADMIN]}", false),
+        ("privileged: true", "capabilities: {add: [SYS_ADMIN]}", false),
     ];
     for (before, after, is_danger) in table {
         check_container("privileged-container", &[(&context(before), &context(after), is_danger)]);
@@ -445,6 +455,63 @@ fn policies_that_are_deleted_with_their_pods() {
 }
 
 #[test]
+fn deleted_and_moved_data() {
+    let set = |name: &str, spec: &str| {
+        format!(
+            "apiVersion: apps/v1, kind: StatefulSet, metadata: {{name: {name}, namespace: x}}, spec: {{{spec}}}"
+        )
+    };
+    let claims = "serviceName: a, volumeClaimTemplates: [{metadata: {name: data}}]";
+    let kept = "apiVersion: v1, kind: ConfigMap, metadata: {name: c}";
+    let expect = |before: &str, after: &str, expected: &[(&str, &str)]| {
+        check_target(&format!("{kept}\n{before}"), &format!("{kept}\n{after}"), expected);
+    };
+    let nothing = "apiVersion: v1, kind: Service, metadata: {name: s}";
+    expect(&set("a", "serviceName: a"), nothing, &[]);
+    expect(&set("a", "serviceName: a"), &set("b", "serviceName: a"), &[]);
+    let remain = ("the StatefulSet is deleted; its claims remain", "/metadata/name");
+    expect(&set("a", claims), nothing, &[remain]);
+    let deleting = format!("{claims}, persistentVolumeClaimRetentionPolicy: {{whenDeleted: Delete}}");
+    expect(
+        &set("a", &deleting),
+        nothing,
+        &[("the StatefulSet is deleted, and its claims", "/metadata/name")],
+    );
+    let renamed = "the StatefulSet is deleted and created anew under another name, without its data";
+    expect(&set("a", claims), &set("b", claims), &[(renamed, "/metadata/name")]);
+    let moved = "the StatefulSet is deleted and created anew in another namespace, without its data";
+    let other = set("a", claims).replace("namespace: x", "namespace: z");
+    expect(&set("a", claims), &other, &[(moved, "/metadata/namespace")]);
+}
+
+#[test]
+fn rollouts_that_stop_all_pods() {
+    let table = [
+        ("spec: {strategy: {}}", "spec: {strategy: {type: Recreate}}", true),
+        ("spec: {strategy: {}}", "spec: {strategy: {rollingUpdate: {maxUnavailable: 100%}}}", true),
+        ("spec: {strategy: {type: Recreate}}", "spec: {strategy: {type: RollingUpdate}}", false),
+    ];
+    check("recreate-strategy", "apps/v1", "Deployment", &table);
+    let table = [("spec: {updateStrategy: {}}", "spec: {updateStrategy: {type: OnDelete}}", false)];
+    check("recreate-strategy", "apps/v1", "DaemonSet", &table);
+}
+
+#[test]
+fn permissions_are_named_as_kubectl_does() {
+    let role = |rules: &str| {
+        format!(
+            "apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {{name: r}}, rules: [{rules}]"
+        )
+    };
+    let rules = "{apiGroups: ['', apps], resources: [pods/log], verbs: [get]}, \
+                 {apiGroups: [''], resources: [pods], resourceNames: [a], verbs: [list]}, \
+                 {apiGroups: ['*'], resources: ['*'], verbs: [watch]}, {nonResourceURLs: [/metrics], verbs: [get]}";
+    let message =
+        "the role allows more: get pods/log, get pods.apps/log, list pods `a`, watch *.*, get /metrics";
+    check_target(&role(""), &role(rules), &[(message, "/rules")]);
+}
+
+#[test]
 fn renamed_containers() {
     let deployment =
         |containers: &str| format!("spec: {{template: {{spec: {{containers: [{containers}]}}}}}}");
@@ -459,4 +526,25 @@ fn renamed_containers() {
     for (before, after, code) in table {
         assert_eq!(codes("apps/v1", "Deployment", &deployment(before), &deployment(after)), [code]);
     }
+}
+
+#[test]
+fn immutable_fields_and_their_defaults() {
+    let claim = [
+        ("spec: {volumeName: a}", "spec: {volumeMode: Filesystem}", false),
+        ("spec: {volumeMode: Filesystem}", "spec: {volumeMode: Block}", true),
+        ("spec: {volumeName: a}", "spec: {volumeMode: Block}", true),
+    ];
+    check("immutable-field", "v1", "PersistentVolumeClaim", &claim);
+    let set = [
+        ("spec: {replicas: 2}", "spec: {podManagementPolicy: OrderedReady}", false),
+        ("spec: {podManagementPolicy: Parallel}", "spec: {replicas: 2}", true),
+    ];
+    check("immutable-field", "apps/v1", "StatefulSet", &set);
+    let (name, group) = ("kind: Role, name: a", "apiGroup: rbac.authorization.k8s.io");
+    let reference = |fields: &str| format!("roleRef: {{{fields}}}");
+    let (with_group, without) = (reference(&format!("{group}, {name}")), reference(name));
+    let other = reference("kind: ClusterRole, name: a");
+    let table = [(&*with_group, &*without, false), (&without, &with_group, false), (&without, &other, true)];
+    check("immutable-field", "rbac.authorization.k8s.io/v1", "RoleBinding", &table);
 }
