@@ -157,6 +157,36 @@ fn privileges_of_containers() {
 }
 
 #[test]
+fn users_of_containers() {
+    let pod = |pod: &str, container: &str| {
+        let context = |fields: &str| format!("securityContext: {{{fields}}}");
+        format!("spec: {{{}, containers: [{{name: a, {}}}]}}", context(pod), context(container))
+    };
+    let (user, root) = ("runAsNonRoot: true", "runAsUser: 0");
+    let table = [
+        (pod(user, ""), pod("", user), false),
+        (pod("", user), pod(user, ""), false),
+        (pod("", root), pod(root, ""), false),
+        (pod("", root), pod(root, "runAsUser: 1"), false),
+        (pod(user, ""), pod("", ""), true),
+        (pod(user, ""), pod(user, "runAsNonRoot: false"), true),
+        (pod("", user), pod("", ""), true),
+        (pod("", ""), pod(root, ""), true),
+        (pod("", ""), pod("", root), true),
+        (pod("", "runAsUser: 1"), pod(root, ""), true),
+    ];
+    for (before, after, is_danger) in &table {
+        check("run-as-root", "v1", "Pod", &[(before.as_str(), after.as_str(), *is_danger)]);
+    }
+    let expected = [("the Pods may run as root", "/spec/securityContext/runAsNonRoot")];
+    let both = |fields: &str| {
+        let containers = "containers: [{name: a}, {name: b}]";
+        format!("apiVersion: v1, kind: Pod, spec: {{{containers}, securityContext: {{{fields}}}}}")
+    };
+    check_target(&both(user), &both(""), &expected);
+}
+
+#[test]
 fn pod_security_levels_of_namespaces() {
     let level =
         |level: &str| format!("metadata: {{labels: {{pod-security.kubernetes.io/enforce: {level}}}}}");
