@@ -340,6 +340,9 @@ fn secrets_by_the_name_of_their_value() {
         ("passwordPolicy", "strict", false),
         ("tokenReviewer", "true", false),
         ("tokenReviewer", "auth", false),
+        ("smtp-password-secret", "smtp-credentials", false),
+        ("smtp-password-secret", "Nb8-wQ2xT1zz", true),
+        ("ACCESS_TOKEN_SECRET", "my-secret", true),
         ("TOKEN", "$(OTHER)", false),
         ("TOKEN", "", false),
     ];
@@ -379,7 +382,17 @@ fn secrets_by_their_value() {
         (NONE, "stringData: {a: '***'}", true),
         (NONE, "stringData: {a: ''}", false),
         (NONE, "stringData: {a: '***'}, sops: {}", false),
+        (NONE, "stringData: {a: '${PW}'}", false),
+        (NONE, "data: {a: JHtQV30=}", false),
+        (NONE, "data: {a: '${PW_B64:=\"\"}', b: eA==}", true),
         ("data: {a: eA==}", "data: {a: eQ==}", false),
+        ("data: {a: eA==}", "stringData: {a: x}", false),
+        ("data: {a: eA==}", "data: {b: eA==}", false),
+        ("data: {a: eA==}", "data: {a: eA==, b: eQ==}", true),
+        ("data: {a: '${PW_B64:=\"\"}'}", "data: {a: eA==}", true),
+        ("data: {a: JHtQV30=}", "data: {a: eA==}", true),
+        ("stringData: {a: 'ENC[x]'}, sops: {}", "stringData: {a: x}", true),
+        ("data: {a: eA==}", NONE, false),
     ];
     check("plain-secret", "v1", "Secret", &secret);
 }
