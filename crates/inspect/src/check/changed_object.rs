@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
-use smol_str::{SmolStr, ToSmolStr};
+use smol_str::SmolStr;
 
+use super::changed_target::ChangedTarget;
+use super::objects::namespace_of;
 use smp_overlay::resource::ResId;
 use smp_text::yaml::{Map, Node};
 
-/// An object before and after a change.
+/// An object before and after a change. The values of Secrets are not masked, so a message must not contain them.
 #[derive(Debug, Clone, Copy)]
 pub struct ChangedObject<'c> {
     /// The identity: after the change, or before it if the object was deleted.
@@ -19,6 +21,8 @@ pub struct ChangedObject<'c> {
     pub old: Option<&'c Node>,
     /// The object after the change; none if it was deleted.
     pub new: Option<&'c Node>,
+    /// All objects of the target.
+    pub target: &'c ChangedTarget<'c>,
 }
 
 /// A dangerous part of a change.
@@ -37,33 +41,6 @@ impl Danger {
     }
 }
 
-/// The lists of containers in a Pod.
-const CONTAINERS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
-
-/// A container before and after a change.
-pub(super) struct ChangedContainer<'c> {
-    /// The name.
-    pub name: SmolStr,
-    /// The path: after the change, or before it if the container was removed.
-    pub path: Vec<SmolStr>,
-    /// The container before the change.
-    pub old: Option<&'c Node>,
-    /// The container after the change.
-    pub new: Option<&'c Node>,
-}
-
-impl ChangedContainer<'_> {
-    /// Returns the subject of a message.
-    pub fn title(&self) -> String {
-        if self.name.is_empty() { "the Pods".to_string() } else { format!("the container `{}`", self.name) }
-    }
-
-    /// Returns the path of a field.
-    pub fn field(&self, fields: &[&str]) -> Vec<SmolStr> {
-        self.path.iter().cloned().chain(fields.iter().map(|field| SmolStr::new(*field))).collect()
-    }
-}
-
 impl<'c> ChangedObject<'c> {
     /// Returns true if the object has a group and one of the kinds.
     pub(super) fn is_kind(&self, group: &str, kinds: &[&str]) -> bool {
@@ -74,6 +51,12 @@ impl<'c> ChangedObject<'c> {
     pub(super) fn is_gone(&self) -> bool {
         let is_other = |former: &ResId| former.name != self.id.name || !former.same_namespace(self.id);
         self.old.is_some() && (self.new.is_none() || self.former.is_some_and(is_other))
+    }
+
+    /// Returns true if the object is deleted together with all Pods that its selector matches.
+    pub(super) fn is_deleted_with_pods(&self, selector: &[&str]) -> bool {
+        let selector = self.old.and_then(|old| old.get_path(selector));
+        self.new.is_none() && self.target.deletes_selected_pods(namespace_of(self.id), selector)
     }
 
     /// Returns the values at a path of fields before and after the change.
@@ -101,51 +84,6 @@ impl<'c> ChangedObject<'c> {
     pub(super) fn pods(&self) -> Option<([Option<&'c Node>; 2], &'static [&'static str])> {
         let path = self.pod_path()?;
         Some((self.values(path), path))
-    }
-
-    /// Returns all containers of a Pod or workload, and the Pod itself as one without a name.
-    pub(super) fn containers_and_pod(&self) -> Vec<ChangedContainer<'c>> {
-        let Some(([old, new], path)) = self.pods() else { return Vec::new() };
-        let path = path.iter().map(|step| SmolStr::new_static(step)).collect();
-        let mut all = self.containers();
-        all.push(ChangedContainer { name: SmolStr::default(), path, old, new });
-        all
-    }
-
-    /// Returns all containers of a Pod or workload, paired by name.
-    pub(super) fn containers(&self) -> Vec<ChangedContainer<'c>> {
-        let Some(([old, new], path)) = self.pods() else { return Vec::new() };
-        let mut all: Vec<ChangedContainer<'c>> = Vec::new();
-        for list in CONTAINERS {
-            let entry = |side: Option<&'c Node>, i: usize| entries(side.and_then(|pod| pod.get(list))).get(i);
-            let names = |side: Option<&'c Node>| {
-                let list = entries(side.and_then(|pod| pod.get(list)));
-                list.iter().map(|entry| text(entry.get("name")).unwrap_or_default()).collect::<Vec<_>>()
-            };
-            let (before, after) = (names(old), names(new));
-            let at = |i: usize| {
-                let steps = path.iter().map(|step| SmolStr::new_static(step));
-                steps.chain([SmolStr::new_static(list), i.to_smolstr()]).collect::<Vec<_>>()
-            };
-            for (i, name) in after.iter().enumerate() {
-                let known = before.iter().position(|known| known == name).and_then(|k| entry(old, k));
-                all.push(ChangedContainer {
-                    name: (*name).into(),
-                    path: at(i),
-                    old: known,
-                    new: entry(new, i),
-                });
-            }
-            for (k, name) in before.iter().enumerate().filter(|(_, name)| !after.contains(name)) {
-                all.push(ChangedContainer {
-                    name: (*name).into(),
-                    path: at(k),
-                    old: entry(old, k),
-                    new: None,
-                });
-            }
-        }
-        all
     }
 }
 

@@ -7,7 +7,9 @@
 mod baseline;
 mod build_failures;
 mod causes;
+mod changed_containers;
 mod changed_object;
+mod changed_target;
 mod conclusion;
 mod config;
 mod controllers;
@@ -35,6 +37,7 @@ mod workloads;
 
 pub use self::baseline::{Baseline, BaselineHome, Baselines};
 pub use self::changed_object::{ChangedObject, Danger};
+pub use self::changed_target::ChangedTarget;
 pub use self::conclusion::{Conclusion, TargetFindings, check_target};
 pub use self::config::{CheckConfig, ConfiguredBaseline, IgnoredRule};
 pub use self::dangers::{ImageName, MANY_TARGETS};

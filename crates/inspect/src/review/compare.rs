@@ -9,6 +9,7 @@ use super::defaults::WithDefaults;
 use super::locate;
 use super::noise::NoiseRules;
 use super::pairing::{Pair, pair_objects};
+use crate::check::ChangedTarget;
 use crate::explain::image_fields;
 use smp_files::hex;
 use smp_merge::diff::{Change, compare_in_order};
@@ -42,6 +43,7 @@ pub fn compare_builds(
     if options.prefers_old_schema {
         schemas.reverse();
     }
+    let target = ChangedTarget::new(pairs.iter().map(|pair| pair.resources(sides)).collect());
     let comparer = Comparer { sides, new, schemas, options };
     let mut changes = BuildChanges::default();
     for pair in &pairs {
@@ -54,7 +56,7 @@ pub fn compare_builds(
             changes.unchanged += 1;
             continue;
         }
-        object.dangers = dangers_of(&object);
+        object.dangers = dangers_of(&object, pair.resources(sides), &target);
         changes.objects.push(object);
     }
     let both = pairs.iter().filter_map(|pair| pair.old.filter(|_| pair.new.is_some()));
@@ -76,7 +78,7 @@ struct Comparer<'b> {
 impl Comparer<'_> {
     /// Compares an object; none if it did not change.
     fn compare(&self, pair: Pair) -> Option<ObjectChange> {
-        let resources = [pair.old.map(|i| &self.sides[0][i]), pair.new.map(|i| &self.sides[1][i])];
+        let resources = pair.resources(self.sides);
         if let [Some(old), Some(new)] = resources
             && old.node() == new.node()
         {

@@ -3,19 +3,20 @@
 use smol_str::SmolStr;
 
 use super::changes::{ChangeDanger, ObjectChange};
-use crate::check::{ChangedObject, Danger, Finder, RULES, Rule};
+use crate::check::{ChangedObject, ChangedTarget, Danger, Finder, RULES, Rule};
+use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Diagnostic, Severity};
 use smp_text::path::pointer_to;
 use smp_text::source::Span;
 
-/// Returns the dangers of a changed object.
-pub(super) fn dangers_of(change: &ObjectChange) -> Vec<ChangeDanger> {
-    let object = ChangedObject {
-        id: &change.id,
-        former: change.former.as_ref(),
-        old: change.old.as_ref(),
-        new: change.new.as_ref(),
-    };
+/// Returns the dangers of a changed object: its change, and the object of each side as it was built.
+pub(super) fn dangers_of(
+    change: &ObjectChange,
+    sides: [Option<&Resource>; 2],
+    target: &ChangedTarget<'_>,
+) -> Vec<ChangeDanger> {
+    let [old, new] = sides.map(|side| side.map(Resource::node));
+    let object = ChangedObject { id: &change.id, former: change.former.as_ref(), old, new, target };
     let mut all = Vec::new();
     for rule in RULES.iter() {
         if let Finder::Change(find) = rule.finder {
@@ -52,9 +53,9 @@ fn locations(change: &ObjectChange, path: &[SmolStr]) -> [Option<Span>; 2] {
             node.is_some_and(|node| is_related(&field.path.positions(node)))
         })
     });
-    // The most specific field is the best location.
+    // The most specific field is the best location. Both an added and a removed entry of a list may have the position.
     related
-        .max_by_key(|field| field.path.elements().len().min(path.len()))
+        .max_by_key(|field| (field.path.elements().len().min(path.len()), field.new.is_some()))
         .map(|field| field.at)
         .unwrap_or_default()
 }

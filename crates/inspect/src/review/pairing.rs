@@ -18,6 +18,13 @@ pub(super) struct Pair {
     pub new: Option<usize>,
 }
 
+impl Pair {
+    /// Returns the objects of both sides.
+    pub fn resources<'r>(&self, sides: [&'r [Resource]; 2]) -> [Option<&'r Resource>; 2] {
+        [self.old.map(|i| &sides[0][i]), self.new.map(|i| &sides[1][i])]
+    }
+}
+
 /// The identity of an object regardless of the version of its kind: group, kind, namespace and name.
 type Identity = (SmolStr, SmolStr, SmolStr, SmolStr);
 

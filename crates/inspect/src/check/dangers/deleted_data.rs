@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     }),
     title: "Deletion of an object that holds data",
     severity: Severity::Error,
-    why: "Deleting a Namespace deletes all objects in it, and deleting a CustomResourceDefinition all its custom resources. Deleting a PersistentVolumeClaim deletes its volume if the reclaim policy is `Delete`. A StatefulSet keeps its claims unless `persistentVolumeClaimRetentionPolicy.whenDeleted` is `Delete`, but a StatefulSet with another name does not use them. Custom resources cannot be read in a version that is no longer served. A new name or namespace also deletes the object, and creates another one without its data.",
+    why: "Deleting a Namespace deletes all objects in it, and deleting a CustomResourceDefinition all its custom resources. Deleting a PersistentVolumeClaim deletes its volume if the reclaim policy is `Delete`. The claims of a StatefulSet remain unless `persistentVolumeClaimRetentionPolicy.whenDeleted` is `Delete`, but a StatefulSet with another name does not use them. A StatefulSet without `volumeClaimTemplates` has none, and is not reported. Custom resources cannot be read in a version that is no longer served. A new name or namespace also deletes the object, and creates another one without its data.",
     suppress: Some("The data is no longer needed."),
     documentation: "https://kubernetes.io/docs/concepts/storage/persistent-volumes/#reclaiming",
     bad: change!(
@@ -40,11 +40,22 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
         return removed_versions(object);
     }
     let kind = object.id.gvk.kind.as_str();
-    let message = match object.new {
-        None => format!("the {kind} is deleted{}", consequence(kind)),
-        Some(_) => format!("the {kind} is deleted and recreated under another name, without its data"),
+    let claims = object.old.and_then(|old| old.get_path(&["spec", "volumeClaimTemplates"]));
+    if kind == "StatefulSet" && entries(claims).is_empty() {
+        return Vec::new();
+    }
+    let is_renamed = object.former.is_some_and(|former| former.name != object.id.name);
+    let (field, message) = match object.new {
+        None => ("name", format!("the {kind} is deleted{}", consequence(object))),
+        Some(_) if is_renamed => {
+            ("name", format!("the {kind} is deleted and recreated under another name, without its data"))
+        }
+        Some(_) => (
+            "namespace",
+            format!("the {kind} is deleted and recreated in another namespace, without its data"),
+        ),
     };
-    vec![Danger::at(&["metadata", "name"], message)]
+    vec![Danger::at(&["metadata", field], message)]
 }
 
 /// Returns the dangers of versions of a CustomResourceDefinition that are no longer served.
@@ -66,11 +77,13 @@ fn removed_versions(object: &ChangedObject<'_>) -> Vec<Danger> {
 }
 
 /// Returns the consequence of a deletion, as the end of a sentence.
-fn consequence(kind: &str) -> &'static str {
-    match kind {
+fn consequence(object: &ChangedObject<'_>) -> &'static str {
+    let [retention, _] = object.texts(&["spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted"]);
+    match object.id.gvk.kind.as_str() {
         "Namespace" => ", and all objects in it",
         "CustomResourceDefinition" => ", and all its custom resources",
-        "StatefulSet" => "; its claims remain unless `whenDeleted` is `Delete`",
+        "StatefulSet" if retention == Some("Delete") => ", and its claims",
+        "StatefulSet" => "; its claims remain",
         _ => "; the volume is also deleted if its reclaim policy is `Delete`",
     }
 }

@@ -1,6 +1,7 @@
 //! The parts of the name of an image.
 
-use crate::check::changed_object::{ChangedContainer, text};
+use crate::check::changed_containers::ChangedContainer;
+use crate::check::changed_object::text;
 
 /// The name of an image: registry, repository, tag and digest.
 #[derive(Debug, Clone, Copy)]

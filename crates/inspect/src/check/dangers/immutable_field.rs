@@ -1,6 +1,8 @@
 //! Rule: immutable field changed.
 
 use super::prelude::*;
+use smp_merge::defaults;
+use smp_merge::schema::Schema;
 
 pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
@@ -71,11 +73,28 @@ const STATEFUL_SET: [&str; 7] = [
 
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let (Some(old), Some(new), false) = (object.old, object.new, object.is_gone()) else { return Vec::new() };
+    let mut found = changed_spec(object);
+    let data = ["data", "binaryData", "stringData"];
+    if object.is_kind("", &["ConfigMap", "Secret"]) && is_true(old.get("immutable")) {
+        let changed = data.iter().filter(|field| old.get(field) != new.get(field));
+        found.extend(
+            changed.map(|field| Danger::at(&[field], "the object is immutable, and its data changes")),
+        );
+    }
+    found
+}
+
+/// Returns the dangers of changed fields that are immutable in every object of a kind.
+fn changed_spec(object: &ChangedObject<'_>) -> Vec<Danger> {
+    let is_meant = |(group, kind, ..): &&Immutable| object.is_kind(group, &[kind]);
+    let mut parts = IMMUTABLE.iter().filter(is_meant).peekable();
+    if parts.peek().is_none() {
+        return Vec::new();
+    }
+    let stored = [object.old, object.new].map(|side| side.map(with_defaults));
     let mut found = Vec::new();
-    for (group, kind, path, mutable) in
-        IMMUTABLE.iter().filter(|(group, kind, ..)| object.is_kind(group, &[kind]))
-    {
-        let [before, after] = object.values(path);
+    for (group, kind, path, mutable) in parts {
+        let [before, after] = stored.each_ref().map(|side| side.as_ref()?.get_path(path));
         let path: Vec<String> = path.iter().map(ToString::to_string).collect();
         for field in changed_fields([before, after], mutable) {
             // A Service without clusterIP gets one from the API server, and a PersistentVolumeClaim its class.
@@ -89,14 +108,14 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
             }
         }
     }
-    let data = ["data", "binaryData", "stringData"];
-    if object.is_kind("", &["ConfigMap", "Secret"]) && is_true(old.get("immutable")) {
-        let changed = data.iter().filter(|field| old.get(field) != new.get(field));
-        found.extend(
-            changed.map(|field| Danger::at(&[field], "the object is immutable, and its data changes")),
-        );
-    }
     found
+}
+
+/// Returns an object as the API server stores it: with the defaults of the fields that it leaves out.
+fn with_defaults(node: &Node) -> Node {
+    let mut json = node.to_json_value();
+    defaults::fill(&mut json, &Schema::embedded());
+    Node::from(&json)
 }
 
 /// Returns the fields of a map that differ, or an empty path if the whole value differs.

@@ -1,5 +1,6 @@
 //! Rules about dangerous changes, one file each. `diff` reports them for two builds of a target.
 
+mod capabilities;
 mod image_name;
 mod prelude;
 

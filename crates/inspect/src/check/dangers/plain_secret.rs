@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use regex::Regex;
 use rustc_hash::FxHashSet;
 
@@ -17,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
     }),
     title: "Password or token added as plain text",
     severity: Severity::Error,
-    why: "Everyone who can read the repository, the object or the environment of a process can read the value.",
+    why: "Everyone who can read the repository, the object or the environment of a process can read the value. Of a Secret that exists, only keys that get their first value are reported, not another value of a key.",
     suppress: Some(
         "The value is a placeholder. For a Secret: its values are encrypted before they are stored in git.",
     ),
@@ -51,6 +53,13 @@ static HARMLESS: LazyLock<Regex> = LazyLock::new(|| {
 /// Placeholders that a tool replaces.
 static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\$[({]|^\$\w+$|^<.*>$|\{\{|^ENC\["));
 
+/// The name of a setting that refers to the Secret of a password. (`TOKEN_SECRET` is a secret itself.)
+static SECRET_OF_PASSWORD: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)(?:password|passwd|credentials?)[-_.]?secret$"));
+
+/// The name of an object, of several words.
+static OBJECT_NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[a-z][a-z0-9]*(?:-[a-z0-9]+)+$"));
+
 /// Private keys, and tokens with the prefix of their issuer.
 static CREDENTIAL: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
@@ -74,7 +83,7 @@ fn pattern(text: &str) -> Regex {
 
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     if object.is_kind("", &["Secret"]) {
-        return new_secret(object).into_iter().collect();
+        return secret_values(object);
     }
     let mut found = variables(object);
     found.extend(config_keys(object));
@@ -88,7 +97,12 @@ fn is_plain(name: &str, value: &str) -> bool {
     let is_number = value.parse::<f64>().is_ok() && !name.to_ascii_lowercase().ends_with("password");
     let is_harmless =
         value.is_empty() || is_number || HARMLESS.is_match(value) || PLACEHOLDER.is_match(value);
-    is_secret_key(name) && !is_harmless && !is_setting(name)
+    is_secret_key(name) && !is_harmless && !is_setting(name) && !is_secret_name(name, value)
+}
+
+/// Returns true if a setting such as `smtp-password-secret` contains the name of a Secret.
+fn is_secret_name(name: &str, value: &str) -> bool {
+    SECRET_OF_PASSWORD.is_match(name) && OBJECT_NAME.is_match(value)
 }
 
 /// Returns true if the last word of a name is that of a setting.
@@ -100,15 +114,48 @@ fn is_setting(name: &str) -> bool {
     SETTINGS.split_whitespace().any(|known| known == word)
 }
 
-/// Returns the danger of a new Secret with values that are not encrypted. The values themselves are masked here.
-fn new_secret(object: &ChangedObject<'_>) -> Option<Danger> {
-    let new = object.new.filter(|new| object.old.is_none() && new.get("sops").is_none())?;
-    let is_value = |value: &Node| text(Some(value)).is_some_and(|value| !value.is_empty());
-    let has_values = |field: &&str| {
-        new.get(field).and_then(Node::as_map).is_some_and(|map| map.iter().any(|(_, value)| is_value(value)))
+/// Returns the dangers of values of a Secret that are not encrypted: of a new one as a whole, and of each key that had
+/// no such value before. Another value of a key, or the same value of another key, adds nothing.
+fn secret_values(object: &ChangedObject<'_>) -> Vec<Danger> {
+    let [old, new] = [object.old, object.new].map(|side| side.map(plain_values).unwrap_or_default());
+    let keys: FxHashSet<&str> = old.iter().map(|one| one.key).collect();
+    let values: FxHashSet<&str> = old.iter().map(|one| one.value.as_str()).collect();
+    let is_added = |one: &&PlainValue<'_>| !keys.contains(one.key) && !values.contains(one.value.as_str());
+    let mut added = new.iter().filter(is_added);
+    if object.old.is_none() {
+        let danger =
+            |one: &PlainValue<'_>| Danger::at(&[one.field], "the new Secret is stored without encryption");
+        return added.next().map(danger).into_iter().collect();
+    }
+    let danger = |one: &PlainValue<'_>| {
+        let message = format!("the key `{}` of the Secret is stored without encryption", one.key);
+        Danger::at(&[one.field, one.key], message)
     };
-    let field = ["stringData", "data"].into_iter().find(has_values)?;
-    Some(Danger::at(&[field], "the new Secret is stored without encryption"))
+    added.map(danger).collect()
+}
+
+/// A value of a Secret that is neither encrypted nor a placeholder.
+struct PlainValue<'n> {
+    field: &'static str,
+    key: &'n str,
+    value: String,
+}
+
+/// Returns the values of a Secret that are neither encrypted nor placeholders.
+fn plain_values(secret: &Node) -> Vec<PlainValue<'_>> {
+    let mut all = Vec::new();
+    for field in ["stringData", "data"] {
+        let map = secret.get(field).filter(|_| secret.get("sops").is_none()).and_then(Node::as_map);
+        for (key, value) in map.into_iter().flat_map(Map::iter) {
+            let text = text(Some(value)).unwrap_or_default();
+            let decoded = STANDARD.decode(text).ok().filter(|_| field == "data");
+            let value =
+                decoded.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_else(|| text.to_string());
+            all.push(PlainValue { field, key, value });
+        }
+    }
+    all.retain(|one| !one.value.is_empty() && !PLACEHOLDER.is_match(&one.value));
+    all
 }
 
 fn variables(object: &ChangedObject<'_>) -> Vec<Danger> {

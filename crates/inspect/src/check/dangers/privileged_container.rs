@@ -1,7 +1,8 @@
 //! Rule: container with more privileges.
 
+use super::capabilities::gained_capabilities;
 use super::prelude::*;
-use crate::check::changed_object::ChangedContainer;
+use crate::check::changed_containers::ChangedContainer;
 
 pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
@@ -44,39 +45,38 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
             let [old, new] = sides.map(|context| text(context.and_then(|context| context.get_path(field))));
             let name = field.join(".");
             // Escalation is allowed by default.
-            let is_lost = name == "allowPrivilegeEscalation" && old == Some("false") && new.is_none();
+            let default = (name == "allowPrivilegeEscalation").then_some("true");
+            let is_gained = old.or(default) != Some("true") && new.or(default) == Some("true");
+            if !is_gained || container.new.is_none() {
+                continue;
+            }
             let message = match new {
-                Some("true") if old != Some("true") => format!("{} gets `{name}: true`", container.title()),
-                _ if is_lost && container.new.is_some() => {
-                    format!("{} loses `{name}: false`", container.title())
-                }
-                _ => continue,
+                Some(_) => format!("{} gets `{name}: true`", container.title()),
+                None => format!("{} loses `{name}: false`", container.title()),
             };
             found.push(Danger::at(&container.field(&[&["securityContext"], field].concat()), message));
         }
-        found.extend(capabilities(&container, sides));
+        if !container.name.is_empty() {
+            found.extend(capabilities(&container, sides));
+        }
     }
     found
 }
 
-/// Returns the dangers of added capabilities, and of those that are no longer dropped.
+/// Returns the dangers of capabilities that a container gains. A privileged one has all, which is reported for itself.
 fn capabilities(container: &ChangedContainer<'_>, sides: [Option<&Node>; 2]) -> Vec<Danger> {
-    let danger = |(list, verb): (&str, &str)| {
-        let path = ["capabilities", list];
-        let [old, new] = sides.map(|context| context.and_then(|context| context.get_path(&path)));
-        let is_all = |one: &&Node| text(Some(one)).is_some_and(|name| name.eq_ignore_ascii_case("ALL"));
-        let changed = match list {
-            "add" => added_entries(old, new),
-            _ if entries(new).iter().any(|one| is_all(&one)) => Vec::new(),
-            _ => added_entries(new, old),
-        };
-        let names: Vec<&str> = changed.iter().filter_map(|(_, one)| text(Some(one))).collect();
+    let is_privileged = is_true(sides[1].and_then(|context| context.get("privileged")));
+    if container.new.is_none() || is_privileged {
+        return Vec::new();
+    }
+    let gained = gained_capabilities(sides);
+    let danger = |(list, verb, names): (&str, &str, Vec<String>)| {
         let message = format!("{} {verb} the capabilities {}", container.title(), names.join(", "));
         let path = container.field(&["securityContext", "capabilities", list]);
         (!names.is_empty()).then(|| Danger::at(&path, message))
     };
-    let lists = [("add", "gets"), ("drop", "no longer drops")];
-    lists.into_iter().filter(|_| container.new.is_some()).filter_map(danger).collect()
+    let lists = [("add", "gets", gained.added), ("drop", "no longer drops", gained.restored)];
+    lists.into_iter().filter_map(danger).collect()
 }
 
 /// Returns the danger of a namespace that allows more privileges.

@@ -28,9 +28,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
-    let stops_all: [(&[&str], &str); 4] = [
+    let stops_all: [(&[&str], &str); 3] = [
         (&["spec", "strategy", "type"], "Recreate"),
-        (&["spec", "updateStrategy", "type"], "OnDelete"),
         (&["spec", "strategy", "rollingUpdate", "maxUnavailable"], "100%"),
         (&["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"], "100%"),
     ];

@@ -10,8 +10,8 @@ pub(super) static RULE: Rule = Rule {
     }),
     title: "Disruption budget removed",
     severity: Severity::Warning,
-    why: "Without it, a node drain may evict all Pods of the workload at once.",
-    suppress: Some("The workload is deleted, too."),
+    why: "Without it, a node drain may evict all Pods of the workload at once. A budget that is deleted together with its workloads is not reported.",
+    suppress: Some("The Pods are deleted by another change."),
     documentation: "https://kubernetes.io/docs/tasks/run-application/configure-pdb/",
     bad: change!(
         BEFORE,
@@ -32,6 +32,9 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
         return Vec::new();
     }
     if object.new.is_none() {
+        if object.is_deleted_with_pods(&["spec", "selector"]) {
+            return Vec::new();
+        }
         return vec![Danger::at(&["metadata", "name"], "the Pods lose their protection against evictions")];
     }
     let limits = [("minAvailable", ["0", "0%"]), ("maxUnavailable", ["100%", "100%"])];

@@ -28,28 +28,39 @@ pub(super) static RULE: Rule = Rule {
 const BEFORE: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: \"nginx:1.27\", securityContext: {runAsNonRoot: true}}]\n";
 
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
-    let mut found = Vec::new();
-    for one in object.containers_and_pod() {
-        let Some(new) = one.new else { continue };
-        let of = |side: Option<&Node>, field: &str| {
-            side.and_then(|side| text(side.get_path(&["securityContext", field]))).map(str::to_string)
+    let Some((pods, pod_path)) = object.pods() else { return Vec::new() };
+    let mut found: Vec<Danger> = Vec::new();
+    for container in object.containers().iter().filter(|container| container.new.is_some()) {
+        let sides = [container.old, container.new];
+        let Some(field) = root_field(pods, sides) else { continue };
+        let path = ["securityContext", field];
+        let is_own = sides.iter().flatten().any(|side| side.get_path(&path).is_some());
+        let (who, path) = if is_own {
+            (container.title(), container.field(&path))
+        } else {
+            let steps = pod_path.iter().copied().chain(path).map(SmolStr::new_static);
+            ("the Pods".to_string(), steps.collect())
         };
-        let is_root = of(Some(new), "runAsUser").as_deref() == Some("0");
-        let was_root = of(one.old, "runAsUser").as_deref() == Some("0");
-        let loses = of(one.old, "runAsNonRoot").as_deref() == Some("true")
-            && of(Some(new), "runAsNonRoot").as_deref() != Some("true");
-        let who = one.title();
-        if is_root && !was_root {
-            found.push(Danger::at(
-                &one.field(&["securityContext", "runAsUser"]),
-                format!("{who} may run as root"),
-            ));
-        } else if loses {
-            found.push(Danger::at(
-                &one.field(&["securityContext", "runAsNonRoot"]),
-                format!("{who} may run as root"),
-            ));
+        if found.iter().all(|known| known.path != path) {
+            found.push(Danger::at(&path, format!("{who} may run as root")));
         }
     }
     found
+}
+
+/// Returns the field that lets a container run as root after a change, and did not before it.
+fn root_field(pods: [Option<&Node>; 2], containers: [Option<&Node>; 2]) -> Option<&'static str> {
+    let values = |field: &str| [0, 1].map(|side| effective(containers[side], pods[side], field));
+    let [old, new] = values("runAsUser");
+    if new == Some("0") && old != Some("0") {
+        return Some("runAsUser");
+    }
+    let [old, new] = values("runAsNonRoot");
+    (old == Some("true") && new != Some("true")).then_some("runAsNonRoot")
+}
+
+/// Returns a field of the security context of a container, which inherits those of its Pod.
+fn effective<'n>(container: Option<&'n Node>, pod: Option<&'n Node>, field: &str) -> Option<&'n str> {
+    let own = |node: Option<&'n Node>| text(node?.get_path(&["securityContext", field]));
+    own(container).or_else(|| own(pod))
 }

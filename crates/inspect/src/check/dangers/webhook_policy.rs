@@ -146,6 +146,7 @@ fn covers_resource(known: &str, resource: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::ChangedTarget;
     use smp_merge::schema::Gvk;
     use smp_overlay::resource::ResId;
 
@@ -159,7 +160,9 @@ mod tests {
             ..ResId::default()
         };
         let (old, new) = (webhook(old), webhook(new));
-        let object = ChangedObject { id: &id, former: None, old: Some(&old), new: Some(&new) };
+        let target = ChangedTarget::default();
+        let object =
+            ChangedObject { id: &id, former: None, old: Some(&old), new: Some(&new), target: &target };
         !find(&object).is_empty()
     }
 

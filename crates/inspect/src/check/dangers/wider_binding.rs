@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     }),
     title: "Role granted to more subjects",
     severity: Severity::Error,
-    why: "The new subjects get all permissions of the role as soon as the change is applied.",
+    why: "The new subjects get all permissions of the role as soon as the change is applied. A service account that the same change renames or moves is not a new subject.",
     suppress: Some("The subjects need the role, and this was reviewed."),
     documentation: "https://kubernetes.io/docs/reference/access-authn-authz/rbac/",
     bad: change!(
@@ -35,17 +35,38 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     if object.old.is_none() && role != "cluster-admin" {
         return Vec::new();
     }
-    let known: Vec<_> = entries(old).iter().map(subject).collect();
-    let added =
-        entries(new.get("subjects")).iter().enumerate().filter(|(_, one)| !known.contains(&subject(one)));
+    let subjects = entries(new.get("subjects"));
+    let known = known_subjects(object, entries(old), subjects);
+    let added = subjects.iter().enumerate().filter(|(_, one)| !known.contains(&subject(one)));
     let danger = |(i, one): (usize, &Node)| {
         let [kind, namespace, name] = subject(one);
-        let name = if namespace.is_empty() { name.to_string() } else { format!("{namespace}/{name}") };
-        Danger::at(&["subjects", &i.to_string()], format!("the {kind} `{name}` gets the role `{role}`"))
+        let full_name = if namespace.is_empty() { name.to_string() } else { format!("{namespace}/{name}") };
+        let is_moved = entries(old).get(i).is_some_and(|old| text(old.get("name")) == Some(name));
+        let field = if is_moved { "namespace" } else { "name" };
+        let message = format!("the {kind} `{full_name}` gets the role `{role}`");
+        Danger::at(&["subjects", &i.to_string(), field], message)
     };
     added.map(danger).collect()
 }
 
-fn subject(node: &Node) -> [&str; 3] {
+/// The kind, namespace and name of a subject.
+type Subject<'n> = [&'n str; 3];
+
+/// Returns the subjects that had the role before: those of the old binding, and service accounts that the change
+/// renames or moves together with their subject.
+fn known_subjects<'c>(object: &ChangedObject<'c>, old: &'c [Node], new: &[Node]) -> Vec<Subject<'c>> {
+    let kept: Vec<_> = new.iter().map(subject).collect();
+    let renamed = |one: &Subject<'c>| {
+        let [kind, namespace, name] = *one;
+        let is_gone = kind == "ServiceAccount" && !kept.contains(one);
+        let [_, id] = object.target.service_account(namespace, name).filter(|_| is_gone)?;
+        let namespace = if id.namespace.is_empty() { namespace } else { id.namespace.as_str() };
+        Some([kind, namespace, id.name.as_str()])
+    };
+    let old = old.iter().map(subject);
+    old.flat_map(|one| std::iter::once(one).chain(renamed(&one))).collect()
+}
+
+fn subject(node: &Node) -> Subject<'_> {
     ["kind", "namespace", "name"].map(|field| text(node.get(field)).unwrap_or_default())
 }

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
     }),
     title: "Network policy widened",
     severity: Severity::Error,
-    why: "Isolated Pods become reachable by other Pods, or can connect to more peers.",
+    why: "Isolated Pods become reachable by other Pods, or can connect to more peers. A policy that is deleted together with its workloads is not reported.",
     suppress: Some(
         "The traffic is meant to be allowed. For a removed policy: another policy selects the same Pods. Policies are additive, so no other policy restricts what a widened one allows.",
     ),
@@ -37,6 +37,9 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
         return Vec::new();
     }
     if object.new.is_none() {
+        if object.is_deleted_with_pods(&["spec", "podSelector"]) {
+            return Vec::new();
+        }
         return vec![Danger::at(&["metadata", "name"], "the Pods lose the isolation of the policy")];
     }
     let mut found = Vec::new();

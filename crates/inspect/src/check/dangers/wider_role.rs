@@ -52,7 +52,7 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
             verb == "*" || resource == "*" || (is_label_added && resource == "secrets")
         });
     }
-    let listed = added.iter().take(MAX_LISTED).map(|one| one.join(" ")).collect::<Vec<_>>().join(", ");
+    let listed = added.iter().take(MAX_LISTED).map(shown_permission).collect::<Vec<_>>().join(", ");
     let more = match added.len().saturating_sub(MAX_LISTED) {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -101,6 +101,17 @@ fn permissions(role: Option<&Node>) -> Vec<Permission> {
         }
     }
     all
+}
+
+/// Formats a permission as kubectl does: `get deployments.apps/scale`.
+fn shown_permission([verb, resource, group, name]: &Permission) -> String {
+    let group = if group.is_empty() { String::new() } else { format!(".{group}") };
+    let resource = match resource.split_once('/') {
+        Some((resource, subresource)) if !resource.is_empty() => format!("{resource}{group}/{subresource}"),
+        _ => format!("{resource}{group}"),
+    };
+    let name = if name.is_empty() { String::new() } else { format!(" `{name}`") };
+    format!("{verb} {resource}{name}")
 }
 
 /// Returns true if a permission includes another one. A permission without a name is for all objects.
