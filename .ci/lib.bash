@@ -98,11 +98,14 @@ seed() { # folder
   done
 }
 
+# The files that each piece leaves and no later one uses.
+declare -A disposable=()
+
 # Runs the named pieces, or all in the order of `pieces`, each in its own process, and prints the durations.
 # A piece that hangs is stopped after `limit`, so that its last output can be read.
 run_pieces() {
-  local piece start status=0
-  (($#)) || set -- "${pieces[@]}"
+  local piece start status=0 all=
+  (($#)) || { set -- "${pieces[@]}"; all=yes; }
   for piece in "$@"; do
     if [[ " ${pieces[*]} " != *" $piece "* ]]; then
       echo "usage: $0 [PIECE]..., where a piece is one of: ${pieces[*]}" >&2
@@ -120,6 +123,8 @@ run_pieces() {
     timeout "$limit" bash ".ci/${0##*/}" "$piece" || status=$?
     durations+=("$(printf '%-12s %5d s' "$piece" $((SECONDS - start)))")
     ((status == 0)) || break
+    # shellcheck disable=SC2086 # Patterns are expanded.
+    [ -z "$all" ] || rm -rf ${disposable[$piece]:-}
   done
   printf '\n== time\n'
   printf '%s\n' "${durations[@]}" "$(printf '%-12s %5d s' total "$SECONDS")"
