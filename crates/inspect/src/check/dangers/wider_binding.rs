@@ -60,11 +60,13 @@ fn known_subjects<'c>(object: &ChangedObject<'c>, old: &'c [Node], new: &[Node])
         let [kind, namespace, name] = *one;
         let is_gone = kind == "ServiceAccount" && !kept.contains(one);
         let [_, id] = object.target.service_account(namespace, name).filter(|_| is_gone)?;
-        let namespace = if id.namespace.is_empty() { namespace } else { id.namespace.as_str() };
-        Some([kind, namespace, id.name.as_str()])
+        let renamed = |namespace| [kind, namespace, id.name.as_str()];
+        // The subject of a service account without a namespace may state one or not.
+        let kept = id.namespace.is_empty().then(|| renamed(namespace));
+        Some(kept.into_iter().chain([renamed(id.namespace.as_str())]))
     };
     let old = old.iter().map(subject);
-    old.flat_map(|one| std::iter::once(one).chain(renamed(&one))).collect()
+    old.flat_map(|one| std::iter::once(one).chain(renamed(&one).into_iter().flatten())).collect()
 }
 
 fn subject(node: &Node) -> Subject<'_> {

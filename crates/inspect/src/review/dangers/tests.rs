@@ -442,9 +442,11 @@ fn binding(name: &str, namespace: &str) -> String {
 #[test]
 fn subjects_that_are_renamed_with_their_service_account() {
     let account = bound_account("a", "x");
-    for (name, namespace) in [("a", "z"), ("p-a", "x"), ("p-a", "z")] {
+    for (name, namespace) in [("a", "z"), ("p-a", "x"), ("p-a", "z"), ("a", "''"), ("p-a", "''")] {
         check_target(&account, &bound_account(name, namespace), &[]);
     }
+    let unstated = format!("{ACCOUNT}, metadata: {{name: p-a}}\n{}", binding("p-a", "x"));
+    check_target(&account, &unstated, &[]);
     // The service account stays, and another one gets the role.
     for (name, namespace, field) in [("b", "x", "/subjects/0/name"), ("a", "z", "/subjects/0/namespace")] {
         let message = format!("the ServiceAccount `{namespace}/{name}` gets the role `r`");
