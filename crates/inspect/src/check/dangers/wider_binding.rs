@@ -41,8 +41,8 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let danger = |(i, one): (usize, &Node)| {
         let [kind, namespace, name] = subject(one);
         let full_name = if namespace.is_empty() { name.to_string() } else { format!("{namespace}/{name}") };
-        let is_moved = entries(old).get(i).is_some_and(|old| text(old.get("name")) == Some(name));
-        let field = if is_moved { "namespace" } else { "name" };
+        let differs = |field: &&str| entries(old).get(i).is_none_or(|old| old.get(field) != one.get(field));
+        let field = ["name", "namespace", "kind"].into_iter().find(differs).unwrap_or("name");
         let message = format!("the {kind} `{full_name}` gets the role `{role}`");
         Danger::at(&["subjects", &i.to_string(), field], message)
     };

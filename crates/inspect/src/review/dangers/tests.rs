@@ -455,6 +455,9 @@ fn subjects_that_are_renamed_with_their_service_account() {
         check_target(&account, &kept, &expected);
         check_target(&binding("a", "x"), &binding(name, namespace), &expected);
     }
+    let group = binding("a", "x").replace("kind: ServiceAccount", "kind: Group");
+    let expected = [("the Group `x/a` gets the role `r`", "/subjects/0/kind")];
+    check_target(&binding("a", "x"), &group, &expected);
     // The old subject stays, too: one more service account has the role.
     let both = bound_account("a", "z")
         .replace("subjects: [", "subjects: [{kind: ServiceAccount, name: a, namespace: x}, ");
