@@ -168,6 +168,8 @@ fn users_of_containers() {
         (pod("", user), pod(user, ""), false),
         (pod("", root), pod(root, ""), false),
         (pod("", root), pod(root, "runAsUser: 1"), false),
+        (pod(user, "runAsUser: 1"), pod("", "runAsUser: 1"), false),
+        (pod(user, root), pod("", root), true),
         (pod(user, ""), pod("", ""), true),
         (pod(user, ""), pod(user, "runAsNonRoot: false"), true),
         (pod("", user), pod("", ""), true),
