@@ -51,12 +51,13 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
 /// Returns the field that lets a container run as root after a change, and did not before it.
 fn root_field(pods: [Option<&Node>; 2], containers: [Option<&Node>; 2]) -> Option<&'static str> {
     let values = |field: &str| [0, 1].map(|side| effective(containers[side], pods[side], field));
-    let [old, new] = values("runAsUser");
-    if new == Some("0") && old != Some("0") {
+    let [old, user] = values("runAsUser");
+    if user == Some("0") && old != Some("0") {
         return Some("runAsUser");
     }
+    let is_root_possible = user.is_none() || user == Some("0");
     let [old, new] = values("runAsNonRoot");
-    (old == Some("true") && new != Some("true")).then_some("runAsNonRoot")
+    (is_root_possible && old == Some("true") && new != Some("true")).then_some("runAsNonRoot")
 }
 
 /// Returns a field of the security context of a container, which inherits those of its Pod.

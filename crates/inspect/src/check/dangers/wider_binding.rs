@@ -41,8 +41,8 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let danger = |(i, one): (usize, &Node)| {
         let [kind, namespace, name] = subject(one);
         let full_name = if namespace.is_empty() { name.to_string() } else { format!("{namespace}/{name}") };
-        let is_moved = entries(old).get(i).is_some_and(|old| text(old.get("name")) == Some(name));
-        let field = if is_moved { "namespace" } else { "name" };
+        let differs = |field: &&str| entries(old).get(i).is_none_or(|old| old.get(field) != one.get(field));
+        let field = ["name", "namespace", "kind"].into_iter().find(differs).unwrap_or("name");
         let message = format!("the {kind} `{full_name}` gets the role `{role}`");
         Danger::at(&["subjects", &i.to_string(), field], message)
     };
@@ -60,11 +60,13 @@ fn known_subjects<'c>(object: &ChangedObject<'c>, old: &'c [Node], new: &[Node])
         let [kind, namespace, name] = *one;
         let is_gone = kind == "ServiceAccount" && !kept.contains(one);
         let [_, id] = object.target.service_account(namespace, name).filter(|_| is_gone)?;
-        let namespace = if id.namespace.is_empty() { namespace } else { id.namespace.as_str() };
-        Some([kind, namespace, id.name.as_str()])
+        let renamed = |namespace| [kind, namespace, id.name.as_str()];
+        // The subject of a service account without a namespace may state one or not.
+        let kept = id.namespace.is_empty().then(|| renamed(namespace));
+        Some(kept.into_iter().chain([renamed(id.namespace.as_str())]))
     };
     let old = old.iter().map(subject);
-    old.flat_map(|one| std::iter::once(one).chain(renamed(&one))).collect()
+    old.flat_map(|one| std::iter::once(one).chain(renamed(&one).into_iter().flatten())).collect()
 }
 
 fn subject(node: &Node) -> Subject<'_> {

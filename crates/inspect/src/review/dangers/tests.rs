@@ -168,6 +168,8 @@ fn users_of_containers() {
         (pod("", user), pod(user, ""), false),
         (pod("", root), pod(root, ""), false),
         (pod("", root), pod(root, "runAsUser: 1"), false),
+        (pod(user, "runAsUser: 1"), pod("", "runAsUser: 1"), false),
+        (pod(user, root), pod("", root), true),
         (pod(user, ""), pod("", ""), true),
         (pod(user, ""), pod(user, "runAsNonRoot: false"), true),
         (pod("", user), pod("", ""), true),
@@ -442,9 +444,11 @@ fn binding(name: &str, namespace: &str) -> String {
 #[test]
 fn subjects_that_are_renamed_with_their_service_account() {
     let account = bound_account("a", "x");
-    for (name, namespace) in [("a", "z"), ("p-a", "x"), ("p-a", "z")] {
+    for (name, namespace) in [("a", "z"), ("p-a", "x"), ("p-a", "z"), ("a", "''"), ("p-a", "''")] {
         check_target(&account, &bound_account(name, namespace), &[]);
     }
+    let unstated = format!("{ACCOUNT}, metadata: {{name: p-a}}\n{}", binding("p-a", "x"));
+    check_target(&account, &unstated, &[]);
     // The service account stays, and another one gets the role.
     for (name, namespace, field) in [("b", "x", "/subjects/0/name"), ("a", "z", "/subjects/0/namespace")] {
         let message = format!("the ServiceAccount `{namespace}/{name}` gets the role `r`");
@@ -453,6 +457,9 @@ fn subjects_that_are_renamed_with_their_service_account() {
         check_target(&account, &kept, &expected);
         check_target(&binding("a", "x"), &binding(name, namespace), &expected);
     }
+    let group = binding("a", "x").replace("kind: ServiceAccount", "kind: Group");
+    let expected = [("the Group `x/a` gets the role `r`", "/subjects/0/kind")];
+    check_target(&binding("a", "x"), &group, &expected);
     // The old subject stays, too: one more service account has the role.
     let both = bound_account("a", "z")
         .replace("subjects: [", "subjects: [{kind: ServiceAccount, name: a, namespace: x}, ");
