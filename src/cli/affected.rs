@@ -18,7 +18,7 @@ use smp_overlay::overlay::Histories;
 use smp_text::diagnostic::{Code, Diagnostic, quoted_path, read_error};
 use smp_text::source::{SourceMap, relative_path};
 
-/// List the targets that changes between git revisions can affect.
+/// List targets that can be affected by changes between revisions.
 #[derive(Debug, Args)]
 pub(super) struct AffectedArgs {
     #[command(flatten)]

@@ -62,7 +62,7 @@ pub(super) enum Command {
     /// and the objects that each of them created or changed. Objects are listed with their final names.
     /// A directory that is used several times is expanded only once.
     Tree(tree::TreeArgs),
-    /// List the targets that changes between git revisions can affect
+    /// List targets that can be affected by changes between revisions
     ///
     /// Considers overlays, other kustomizations and plain directories. A target is listed if the revisions
     /// differ in a file or directory that its build reads, or in a path that its build looks for and does
@@ -87,7 +87,7 @@ pub(super) enum Command {
     /// --against-base, --against or --rev, two builds are compared without a cluster.
     ///
     /// The exit status is 0 without differences, 1 with differences, and greater than 1 for errors.
-    /// KUBECTL_EXTERNAL_DIFF names a program that shows the differences, like for `kubectl diff`.
+    /// KUBECTL_EXTERNAL_DIFF names a program that shows the differences, as for `kubectl diff`.
     Diff(diff::DiffArgs),
     /// Show what other field managers changed since the last apply
     ///

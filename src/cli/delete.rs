@@ -187,8 +187,10 @@ fn problems(summary: &DeleteSummary, all: usize, timeout: Option<Duration>) -> V
     if !summary.skipped.is_empty() {
         last = last.note(format!("not attempted: {}", list_names(&summary.skipped, qualified_name)));
         if !summary.timed_out.is_empty() {
-            last = last
-                .help("objects that still exist may need them: run the command again when those are deleted");
+            last = last.help(
+                "run the command again when the objects that still exist are gone: they may need those that \
+                 were not attempted",
+            );
         }
     }
     problems.push(last);

@@ -12,7 +12,7 @@ use super::report::{print_json, print_line};
 use super::{Failure, Outcome, diff_output, render};
 use smp_cluster::{Cluster, DriftState, FIELD_MANAGER, FieldDrift, FieldWriter, ObjectDrift, PARALLEL};
 use smp_inspect::review::forms::short_values;
-use smp_text::diagnostic::{Code, Diagnostic, counted, plural};
+use smp_text::diagnostic::{Code, Diagnostic, counted};
 use smp_text::source::SourceMap;
 use smp_text::yaml::Node;
 
@@ -66,10 +66,10 @@ fn exit_status(drifted: usize, not_applied: usize) -> ExitCode {
 }
 
 fn unknown(count: usize, manager: &str) -> Diagnostic {
-    let (objects, have) = (counted(count, "object"), plural(count, "has", "have"));
+    let objects = counted(count, "object");
     let message = format!("the drift of {objects} is unknown: the field manager `{manager}` owns no fields");
     Diagnostic::error(Code::ClusterState, message)
-        .note(format!("{objects} {have} never been applied by it, or others took or removed all fields"))
+        .note(format!("the manager has never applied {objects}, or others took or removed all of its fields"))
         .help("apply the objects, or name the field manager that applied them with --field-manager")
 }
 

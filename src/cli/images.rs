@@ -29,7 +29,7 @@ pub(super) struct ImagesArgs {
     #[command(flatten)]
     select: SelectArgs,
 
-    /// List the images that change between revisions of git: `A`, `A..B` or `A...B`
+    /// List the images that change between git revisions: `A`, `A..B` or `A...B`
     ///
     /// REV is A (compares A with the working tree), A..B (compares A with B), or A...B (compares the merge
     /// base of A and B with B).

@@ -34,7 +34,7 @@ pub(super) struct TestServerArgs {
     #[arg(long, value_name = "DIR")]
     load: Vec<PathBuf>,
 
-    /// Controllers to stand in for, such as `deployment`; `*` for all
+    /// Controllers to simulate, such as `deployment`; `*` for all
     #[arg(
         long,
         value_name = "NAME",

@@ -159,7 +159,7 @@ fn images_are_found_by_what_the_build_uses() {
     );
     assert_eq!(
         stderr(&output),
-        "note: `mirror.example.com/web` was set as the image `example.com/team/web`: its newName is \
+        "note: set the image `example.com/team/web` instead of `mirror.example.com/web`: its newName is \
          `mirror.example.com/web`\nbase/kustomization.yaml: changed\n"
     );
     let output = set("over", "web:3");
@@ -170,7 +170,7 @@ fn images_are_found_by_what_the_build_uses() {
     );
     assert_eq!(
         stderr(&output),
-        "note: `web` was set as the image `mirror.example.com/web`: the build uses no other image with this name\n\
+        "note: set the image `mirror.example.com/web` instead of `web`: the build uses no other image with this name\n\
          over/kustomization.yaml: changed\n"
     );
     let output = set("over", "mirror.example.com/wbe:3");

@@ -147,7 +147,7 @@ fn values_of_secrets_are_withheld_from_the_history() {
 
     sets.smp("shop", &with("two-password", "b"), &["--history-secrets"]).ended(0);
     let refused = applyset(rig, &["rollback", "shop"], 1);
-    let error = "the value of `password` of secret/login was withheld from the history";
+    let error = "the revision does not contain the value of `password` of secret/login";
     assert!(refused.stderr.contains(error) && refused.stdout.is_empty(), "{refused:?}");
     assert!(!rig.exists("configmap/a"), "nothing was sent");
     sets.smp("shop", &with("three-password", "c"), &[]).ended(0);

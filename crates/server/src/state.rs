@@ -211,7 +211,7 @@ impl State {
         stored
     }
 
-    /// Stores an object of a collection, or deletes it, and tells controllers.
+    /// Stores an object of a collection, or deletes it, and notifies controllers.
     pub(crate) fn write_collection(
         &mut self,
         collection: &SmolStr,

@@ -28,7 +28,7 @@ pub(super) struct OutputArgs {
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
 
-    /// Files of --output-dir: resource, target, single, or a path such as {target}/{kind}-{name}.yaml
+    /// Layout of --output-dir: resource, target, single, or a path such as {target}/{kind}-{name}.yaml
     ///
     /// `resource` writes a file for each resource to DIR/<target>/, `target` one file for each target,
     /// and `single` one file. A path has the placeholders {target}, {namespace}, {group}, {version},

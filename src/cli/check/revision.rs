@@ -1,4 +1,4 @@
-//! Findings that a revision of git does not have.
+//! Findings that a git revision does not have.
 
 use std::path::PathBuf;
 use std::sync::Arc;

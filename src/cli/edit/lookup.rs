@@ -61,7 +61,8 @@ fn resolved(
 ) -> (ImageEdit, Option<Diagnostic>) {
     let name = edit.name.as_str();
     let renamed = |to: &str, why: String| {
-        let note = Diagnostic::info(Code::Summary, format!("`{name}` was set as the image `{to}`: {why}"));
+        let note =
+            Diagnostic::info(Code::Summary, format!("set the image `{to}` instead of `{name}`: {why}"));
         (ImageEdit { name: to.to_string(), ..edit.clone() }, Some(note))
     };
     if entries.iter().any(|(known, _)| known == name) || used.iter().any(|image| image == name) {

@@ -107,6 +107,6 @@ fn suspend() {
     let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP);
 }
 
-/// Does nothing: the system cannot stop programs.
+/// Does nothing: the system cannot suspend programs.
 #[cfg(not(unix))]
 fn suspend() {}

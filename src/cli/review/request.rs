@@ -60,7 +60,7 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(long, requires = "rev", hide_short_help = true)]
     pub(super) trust_head: bool,
 
-    /// Only exit with 1 for dangerous changes: `danger`, or codes of rules
+    /// Only exit with 1 for dangerous changes: `danger`, or rule codes
     #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = fail_code, requires = "builds")]
     fail_on: Vec<FailCode>,
 
@@ -70,8 +70,8 @@ pub(in crate::cli) struct ReviewArgs {
 
     /// Ignore a JSON pointer, a kind, or field paths that match a regular expression
     ///
-    /// A value that starts with / is a JSON pointer, and the exact name of a kind drops its objects. Any
-    /// other value is a regular expression for field paths.
+    /// A value that starts with / is a JSON pointer. The exact name of a kind ignores all objects of the
+    /// kind. Any other value is a regular expression for field paths.
     #[arg(long, value_name = "PATTERN", requires = "builds", hide_short_help = true)]
     ignore: Vec<String>,
 

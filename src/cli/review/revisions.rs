@@ -97,7 +97,7 @@ impl Revisions {
     }
 
     fn on_disk(repository: &GitRepository, old: &str) -> Result<Self> {
-        let message = "the checkout is sparse: files that it leaves out count as deleted";
+        let message = "the checkout is sparse: files that are not checked out count as deleted";
         let warning = repository
             .is_sparse()
             .then(|| Diagnostic::warning(Code::Io, message).help("compare with a revision instead: A..HEAD"));

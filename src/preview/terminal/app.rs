@@ -230,7 +230,7 @@ impl<'d> App<'d> {
                 None => message_rows("The origin of this value is unknown.", width),
             },
             (Topic::Provenance, None, _) if is_output => {
-                message_rows("There is no value on this line. Move the cursor to one.", width)
+                message_rows("There is no value on this line. Move the cursor to a line with a value.", width)
             }
             (Topic::Provenance, None, _) => {
                 message_rows("Provenance is shown for lines of the output. Press d to return to it.", width)

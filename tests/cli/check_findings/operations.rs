@@ -307,7 +307,7 @@ patches:
       ::: base/web.yaml:20:19
        |
     20 |   selector: {app: web}
-       |                   --- this value no longer fits
+       |                   --- this value no longer matches
        |
       ::: b/labels.yaml:8:14
        |
@@ -327,7 +327,7 @@ patches:
      ::: base/web.yaml:5:33
       |
     5 |   selector: {matchLabels: {app: web}}
-      |                                 --- this value no longer fits
+      |                                 --- this value no longer matches
       |
       = resource: Deployment.apps web
       = field: spec.selector.matchLabels.app

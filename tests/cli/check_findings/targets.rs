@@ -182,7 +182,7 @@ patches:
      ::: base/web.yaml:5:33
       |
     5 |   selector: {matchLabels: {app: web}}
-      |                                 --- this value no longer fits
+      |                                 --- this value no longer matches
       |
       = resource: Deployment.apps web
       = field: spec.selector.matchLabels.app

@@ -345,7 +345,8 @@ fn detected_bases_must_be_inside_the_repository() {
                 let reported = outcome.messages + &outcome.output;
                 assert!(!outcome.succeeded && !reported.contains(SECRET), "{command} {flags:?}: {reported}");
                 assert!(
-                    reported.contains(&format!("`{base}` leads out of `repo`")),
+                    reported
+                        .contains(&format!("`{base}` is a symlink to `.docker`, which is outside of `repo`")),
                     "{command} {flags:?}: {reported}"
                 );
                 assert!(reported.contains("--base .docker"), "{reported}");
@@ -353,7 +354,10 @@ fn detected_bases_must_be_inside_the_repository() {
         }
         let all = workspace.run(&["check", "-R", "repo"]);
         assert!(
-            !all.succeeded && all.output.contains(&format!("`{base}` leads out of `repo`")),
+            !all.succeeded
+                && all
+                    .output
+                    .contains(&format!("`{base}` is a symlink to `.docker`, which is outside of `repo`")),
             "{} {}",
             all.output,
             all.messages
@@ -378,7 +382,7 @@ fn detected_bases_without_a_repository_must_be_inside_the_directory() {
     workspace.link("app/base", "/.docker");
     let message = workspace.rejected(&["build", "app/over"]);
     insta::assert_snapshot!(message, @r"
-    error[outside-root]: `app/base` leads out of `app`: it is a symlink to `.docker`
+    error[outside-root]: `app/base` is a symlink to `.docker`, which is outside of `app`
      |
      = note: it was found as the base of `app/over`
      = help: if it is the intended base, pass --base .docker

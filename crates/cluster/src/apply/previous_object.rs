@@ -19,7 +19,7 @@ use smp_merge::managed_fields::ManagedFields;
 #[derive(Debug, Clone)]
 pub(crate) enum PreviousObject {
     Absent,
-    /// Its metadata; the whole object in a dry run and if it was listed.
+    /// The metadata of the object. In a dry run, or if the object was listed, the whole object.
     Present(Value),
     /// The object cannot be read, for example without permission.
     Unknown,

@@ -111,7 +111,7 @@ pub(super) struct TakeoverOptions<'o> {
 }
 
 impl TakeoverOptions<'_> {
-    /// Finds the existing objects that are not members yet. `is_member` tells which objects need not be read.
+    /// Finds the existing objects that are not members yet. `is_member` returns true for objects that need not be read.
     ///
     /// # Errors
     /// An object belongs to another tool or set, or cannot be read. Nothing was sent.

@@ -85,7 +85,7 @@ pub fn wait_until_ready(
 /// They take too long.
 async fn before<T>(until: Instant, requests: impl Future<Output = T>) -> Result<T> {
     timeout_at(until, requests).await.map_err(|_| {
-        let message = "the wait timed out before the server had described its kinds";
+        let message = "the wait timed out while reading kinds and CRDs from the server";
         Diagnostic::error(Code::NotReady, message)
             .help("check the connection to the server, or use a longer --timeout")
     })

@@ -81,7 +81,7 @@ impl<'c> Causes<'c> {
         if own.is_some() && own == file(cause) {
             finding
         } else {
-            finding.with_cause(cause, "this value no longer fits")
+            finding.with_cause(cause, "this value no longer matches")
         }
     }
 

@@ -13,7 +13,7 @@ use smp_text::yaml::{Node, Value};
 pub struct ImageField {
     /// The image.
     pub image: SmolStr,
-    /// The field path. Entries of lists have their name, if they have one.
+    /// The field path. List entries are shown by name if they have one, otherwise by position.
     pub path: String,
     /// The field names and list positions.
     pub positions: Vec<SmolStr>,

@@ -31,7 +31,7 @@ impl Operation {
     }
 }
 
-/// A field manager as managed fields tell managers apart: by name, operation and subresource, and by version where it
+/// A field manager as managed fields distinguish managers: by name, operation and subresource, and by version where it
 /// does not apply.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Manager {

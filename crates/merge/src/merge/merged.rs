@@ -53,7 +53,7 @@ pub struct Conflict<T = Node> {
     pub updated: Option<T>,
     /// The value in dest.
     pub dest: Option<T>,
-    /// Set for a list that is replaced only because no schema tells how its entries merge.
+    /// Set for a list that is replaced only because no schema defines how its entries merge.
     pub unknown_list: bool,
     /// The side whose value the result has, or which removed the value.
     pub winner: ConflictSide,

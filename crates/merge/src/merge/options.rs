@@ -85,7 +85,7 @@ pub struct MergeOptions {
     /// The merge rules.
     pub rules: MergeRules,
     /// The position of new list entries. `None` uses the default of the rules: kyaml appends them, and a
-    /// lossless three-way merge puts them after their predecessor in their own version.
+    /// lossless three-way merge inserts them after their predecessor in their own version.
     pub list_order: Option<ListOrder>,
     /// The keys for lists without a schema.
     pub infer_keys: InferKeys,

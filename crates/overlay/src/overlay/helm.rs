@@ -406,7 +406,7 @@ impl<'h> Release<'h> {
         self.helm.run(&pull_arguments(self.chart, &self.charts), &self.home).map(drop)
     }
 
-    /// Rejects symlinks that lead out of the repository of the chart, because helm would follow them.
+    /// Rejects symlinks that point outside the repository of the chart, because helm would follow them.
     fn check_links(&self) -> Result<()> {
         let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Keep, max_depth: usize::MAX };
         let chart = self.site.root.at(self.directory());

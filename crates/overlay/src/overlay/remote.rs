@@ -72,7 +72,7 @@ pub struct Checkout {
 }
 
 impl Checkout {
-    /// Opens the tree of files. No path can lead out of it.
+    /// Opens the tree of files. No path can point outside it.
     ///
     /// # Errors
     /// The tree was removed.
@@ -87,7 +87,7 @@ impl Checkout {
     /// Returns the directory of the reference in [`Checkout::tree`].
     ///
     /// # Errors
-    /// The path does not exist, is not a directory, or a symlink leads out of the repository.
+    /// The path does not exist, is not a directory, or a symlink points outside the repository.
     pub fn directory_in(&self, tree: &Directory) -> Result<Directory> {
         let (directory, shown) = (&self.spec.directory, self.spec.shown());
         // A leading slash would make the path absolute.

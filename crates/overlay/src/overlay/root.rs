@@ -342,7 +342,7 @@ impl Root {
     /// `None` if there is no such directory.
     ///
     /// # Errors
-    /// A symlink leads out of the repository.
+    /// A symlink points outside the repository.
     pub fn open_directory(&self, path: &Path) -> Result<Option<Self>> {
         if self.checkout.as_ref().is_some_and(|checkout| !path.starts_with(&checkout.clone_dir)) {
             return Ok(None);

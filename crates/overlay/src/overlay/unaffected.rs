@@ -189,7 +189,8 @@ impl Named<'_> {
         }
     }
 
-    /// Returns true if neither tree has the path: the directory is equal, and has no entry of the first name.
+    /// Returns true if neither tree has the path: the directory is equal in both trees and has no entry with the
+    /// first name of the path.
     fn is_certainly_absent(&self, path: &str) -> bool {
         let Some(Component::Normal(first)) = Path::new(path).components().next() else { return false };
         // File systems may ignore case.

@@ -106,7 +106,7 @@ codes! {
     DuplicateMergeKey "duplicate-merge-key" "Two entries of a list have the same value of the merge key, or a set contains a value twice. In a list that is merged, this is an error. In other lists, it is an error if the API server rejects the object, and a warning otherwise."
         "Remove one of the two."
     Directive "directive" "A directive (`$patch`, ...) is invalid or misplaced."
-        "The directives of strategic merge patches are `$patch`, `$retainKeys`, `$setElementOrder` and `$deleteFromPrimitiveList`, and `$patchMergeKey` of a proposed extension (see [Merge keys](merge-keys.md)). They only work in patches. In the patches of a kustomization, `$patch` and `$patchMergeKey` work. kustomize ignores `$patchMergeKey`. The others become fields of the object."
+        "The directives of strategic merge patches are `$patch`, `$retainKeys`, `$setElementOrder` and `$deleteFromPrimitiveList`, and `$patchMergeKey` of a proposed extension (see [Merge keys](merge-keys.md)). They only work in patches. In the patches of a kustomization, only `$patch` and `$patchMergeKey` work, and the others become fields of the object. kustomize itself ignores `$patchMergeKey`."
     Conflict "conflict" "In `merge3`, UPDATED and DEST both changed a value of ORIGINAL, differently. In `apply`, another field manager owns a field that the manifest sets to another value."
         "Choose the correct value. `merge3 --on-conflict` resolves all conflicts in one way. `apply --force-conflicts` takes ownership of fields from other field managers."
     TestFailed "test-failed" "A `test` operation of a JSON patch failed: the value differs."

@@ -5,7 +5,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "label-value",
         meaning: "The value of a label contains invalid characters or is too long.",
-        remedy: "Use at most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends. Put other texts in an annotation.",
+        remedy: "Use at most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends. Put other values in an annotation.",
     },
     why: "The API server limits label values to 63 characters. Git branch names and timestamps are typical offenders.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set",

@@ -189,10 +189,11 @@ async fn restore_values<'w>(
             data.insert(value.key.clone(), live["data"][&value.key].clone());
         } else {
             let message = format!(
-                "the value of `{}` of secret/{name} was withheld from the history and is no longer the live one",
+                "the revision does not contain the value of `{}` of secret/{name}, and the live value has changed since",
                 value.key
             );
-            let help = "set the value to the former one, or record values with --history-secrets from now on";
+            let help =
+                "restore the former value in the Secret; use --history-secrets to record values from now on";
             problems.add(Diagnostic::error(Code::Conflict, message).help(help));
         }
     }

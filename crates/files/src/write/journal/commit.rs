@@ -1,7 +1,7 @@
 //! Committing the changes of a journal and rolling them back.
 //!
 //! Both can be repeated from any point of interruption. All operations use handles of the two directories, so
-//! that replaced symlinks cannot lead out of them.
+//! that replaced symlinks cannot point outside them.
 
 use std::collections::BTreeSet;
 use std::io;

@@ -130,7 +130,9 @@ impl Changes {
         match fs::symlink_metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
-            Ok(_) if !permission::is_file(&path) => return Err(invalid("its list is not a regular file")),
+            Ok(_) if !permission::is_file(&path) => {
+                return Err(invalid("its list of changes is not a regular file"));
+            }
             Ok(_) => {}
         }
         let list: Self = serde_json::from_slice(&fs::read(path)?)?;

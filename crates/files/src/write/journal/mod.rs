@@ -1,7 +1,7 @@
 //! Atomic changes of many files: all or none, even if the program is interrupted.
 //!
 //! The new content is written to a directory `.kubectl-smp-journal` in the changed directory, with hard links
-//! to the old files. When all content is on disk, the list of changes is put into the journal by a rename. If the
+//! to the old files. When all content is on disk, the list of changes is moved into the journal by a rename. If the
 //! program is interrupted before that, nothing has changed. If it is interrupted after that, the next program that
 //! writes there, or [`recover`], completes the changes or rolls all of them back.
 

@@ -7,12 +7,12 @@ use super::prelude::*;
 pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "exposed-host",
-        meaning: "A change adds a host to an Ingress, Gateway or route, or adds one that serves a host.",
+        meaning: "A change adds a host to an Ingress, Gateway or route, or adds such an object with a host.",
         remedy: "Check that the host is meant to be public, and that its certificate covers it.",
     }),
     title: "Host added",
     severity: Severity::Warning,
-    why: "The backend becomes reachable under the host. An Ingress rule, listener or route without a host (shown as `*`) matches every host that no other one matches.",
+    why: "The backend becomes reachable under the host. An Ingress rule, listener or route without a host (shown as `*`) matches every host that no other rule, listener or route matches.",
     suppress: Some("The host is meant to be served."),
     documentation: "https://kubernetes.io/docs/concepts/services-networking/ingress/",
     bad: change!(

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     }),
     title: "Major version changed",
     severity: Severity::Warning,
-    why: "A major version may change its configuration, its API or its data, which a rollback does not undo.",
+    why: "A new major version may change its configuration, API or data format. A rollback does not undo changes to the data.",
     suppress: Some("The upgrade notes were followed."),
     documentation: "https://semver.org/",
     bad: change!(

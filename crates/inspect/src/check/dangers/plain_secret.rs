@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
     }),
     title: "Password or token added as plain text",
     severity: Severity::Error,
-    why: "Everyone who can read the repository, the object or the environment of a process can read the value. Of a Secret that exists, only keys that get their first value are reported, not another value of a key.",
+    why: "Everyone who can read the repository, the object or the environment of a process can read the value. For an existing Secret, a key is reported only if it had no unencrypted value before. A changed value is not reported.",
     suppress: Some(
         "The value is a placeholder. For a Secret: its values are encrypted before they are stored in git.",
     ),

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "privileged-container",
         meaning: "A change gives a container more privileges on its node, or lets a namespace allow that.",
-        remedy: "Drop the privilege, or grant the single capability that is needed.",
+        remedy: "Drop the privilege, or add only the capability that is needed.",
     }),
     title: "Container with more privileges",
     severity: Severity::Error,

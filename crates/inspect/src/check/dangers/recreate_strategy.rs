@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     }),
     title: "Rollout stops all Pods before new ones start",
     severity: Severity::Warning,
-    why: "With the strategy `Recreate`, or `maxUnavailable: 100%`, the workload does not answer during each rollout.",
+    why: "With the strategy `Recreate`, or `maxUnavailable: 100%`, the workload may be unavailable during each rollout.",
     suppress: Some(
         "Two versions must never run at the same time, for example because of a volume that only one Pod can mount.",
     ),

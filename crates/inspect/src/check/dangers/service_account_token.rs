@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     }),
     title: "Service account token mounted",
     severity: Severity::Warning,
-    why: "Whoever takes over such a Pod can call the API server with the permissions of its service account.",
+    why: "An attacker who takes over such a Pod can call the API server with the permissions of its service account.",
     suppress: Some("The program calls the API server."),
     documentation: "https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account/",
     bad: change!(

@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "wider-binding",
         meaning: "A change grants a role to more subjects, or grants full access.",
-        remedy: "Grant roles to single service accounts, and never to all users.",
+        remedy: "Grant roles to individual service accounts, and never to all users.",
     }),
     title: "Role granted to more subjects",
     severity: Severity::Error,

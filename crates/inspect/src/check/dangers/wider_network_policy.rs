@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "wider-network-policy",
         meaning: "A change removes a NetworkPolicy, lets it allow more traffic, or lets it cover fewer Pods.",
-        remedy: "Keep the policy, and allow single peers and ports.",
+        remedy: "Keep the policy, and allow only specific peers and ports.",
     }),
     title: "Network policy widened",
     severity: Severity::Error,
@@ -47,7 +47,10 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
         match [object.old, object.new].map(|policy| isolates(policy, direction)) {
             [true, true] => found.extend(wider_rules(object, direction, peers)),
             [true, false] => {
-                found.push(Danger::at(&["spec", "policyTypes"], "the policy isolates fewer directions"));
+                found.push(Danger::at(
+                    &["spec", "policyTypes"],
+                    format!("the policy no longer restricts {direction}"),
+                ));
             }
             [false, _] => {}
         }

@@ -15,7 +15,7 @@ pub(super) struct ValueType<'s> {
     is_union: bool,
 }
 
-/// One aligned level.
+/// The aligned fields or list entries of a value in several versions.
 #[derive(Debug)]
 pub(super) enum Level<const N: usize> {
     /// Maps: the positions of their fields.
@@ -35,7 +35,7 @@ impl<'s> ValueType<'s> {
         Self::new(self.cursor.field(name))
     }
 
-    /// Returns the type of the entries of a list. The patch strategy of the list tells whether they are unions.
+    /// Returns the type of the entries of a list. The patch strategy of the list defines whether they are unions.
     pub fn element(self) -> Self {
         Self { cursor: self.cursor.element(), is_union: self.is_union }
     }

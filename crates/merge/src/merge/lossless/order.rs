@@ -4,7 +4,7 @@
 
 use crate::merge::ListOrder;
 
-/// The indexes of the versions in a row.
+/// The indexes of the versions in [`Positions`].
 pub(super) const DEST: usize = 0;
 pub(super) const UPDATED: usize = 1;
 pub(super) const ORIGINAL: usize = 2;

@@ -48,7 +48,7 @@ impl Root {
     /// `path`. Only a base that the user names may be elsewhere.
     ///
     /// # Errors
-    /// A symlink leads out of that directory.
+    /// A symlink points outside that directory.
     pub fn implied_base(&self, path: &Path) -> Result<Option<Self>> {
         let Some(base) = self.open_directory(path)? else { return Ok(None) };
         if self.checkout.is_some() {
@@ -68,10 +68,10 @@ impl Root {
         }
         let (shown, real) = (self.reader.shown(path), base.shown());
         let message = format!(
-            "`{}` leads out of `{}`: it is a symlink to `{}`",
+            "`{}` is a symlink to `{}`, which is outside of `{}`",
             shown.display(),
-            self.reader.shown(limit).display(),
-            real.display()
+            real.display(),
+            self.reader.shown(limit).display()
         );
         Err(Diagnostic::error(Code::OutsideRoot, message)
             .note(format!("it was found as the base of `{}`", self.shown().display()))

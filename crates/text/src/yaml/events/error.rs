@@ -42,9 +42,9 @@ pub(in crate::yaml) const MISPLACED_KEY: &str = "a `key: value` is not allowed h
 /// The message for a list or map in brackets that is not closed. The position may be that of the text behind it.
 pub(in crate::yaml) const UNCLOSED_BRACKET: &str =
     "a list or map in brackets is not closed, or lacks a comma between two entries";
-/// The message for a text in quotes that is not closed. The position may be that of the text behind it.
+/// The message for a quoted string that is not closed. The position may be that of the text behind it.
 pub(in crate::yaml) const UNCLOSED_QUOTE: &str =
-    "a text in quotes is not closed, or its next line is not indented";
+    "a quoted string is not closed, or its next line is not indented";
 
 /// Returns the message for an error of the parser.
 pub(super) fn message_of(error: &ScanError) -> String {

@@ -223,10 +223,10 @@ fn read_as_kubectl(text: &str) -> String {
 
 #[test]
 fn tokens_that_libyaml_parses_differently_are_rejected() {
-    const KEY: &str = "kubectl and kustomize parse this `:` as part of the text before it: put quotes around the text, or a space after \
+    const KEY: &str = "kubectl and kustomize parse this `:` as part of the string before it: put quotes around the string, or a space after \
          the `:`";
-    const QUESTION: &str = "`?` begins a key inside brackets: put quotes around the text";
-    const COLON: &str = "a text inside brackets cannot begin with `:`: put quotes around it";
+    const QUESTION: &str = "`?` begins a key inside brackets: put quotes around the string";
+    const COLON: &str = "a string inside brackets cannot begin with `:`: put quotes around it";
     const ANCHOR: &str = "an anchor name may only contain letters, digits, `-` and `_`";
     const LINE: &str = "`:` must be on the same line as its key";
     const SLASH: &str = r"YAML 1.1 does not have the escape `\/`: use `/`";

@@ -125,9 +125,9 @@ impl<'t> TokenCheck<'t> {
     /// Checks a plain scalar inside brackets. There `?` always begins a key, and `:` at the start of a value
     /// separates it from a key. A `:` at the end of a plain scalar is part of it, unless a blank follows.
     fn plain(&self, event: &Event<'_>, at: &Range<usize>) -> TokenError {
-        const QUESTION: &str = "`?` begins a key inside brackets: put quotes around the text";
-        const COLON: &str = "a text inside brackets cannot begin with `:`: put quotes around it";
-        const KEY: &str = "kubectl and kustomize parse this `:` as part of the text before it: put quotes around the text, or a space after \
+        const QUESTION: &str = "`?` begins a key inside brackets: put quotes around the string";
+        const COLON: &str = "a string inside brackets cannot begin with `:`: put quotes around it";
+        const KEY: &str = "kubectl and kustomize parse this `:` as part of the string before it: put quotes around the string, or a space after \
              the `:`";
 
         if !matches!(event, Event::Scalar(_, ScalarStyle::Plain, ..)) || at.is_empty() {

@@ -14,7 +14,7 @@ pub(super) fn unclosed_bracket(text: &str, at: usize) -> Option<usize> {
     Scan::new(text).open.into_iter().rev().find(|start| *start <= at)
 }
 
-/// The brackets and the quote that are open at the end of a text. Tokens are only told apart roughly: this explains
+/// The brackets and the quote that are open at the end of a text. Tokens are only distinguished roughly: this explains
 /// errors of the parser and accepts nothing.
 #[derive(Default)]
 struct Scan {
