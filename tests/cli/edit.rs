@@ -332,6 +332,20 @@ fn moved_base_is_found_by_its_overlays() {
 }
 
 #[test]
+fn moved_file_keeps_its_key_in_a_generator() {
+    let directory = temp_dir(&[
+        ("kustomization.yaml", "configMapGenerator:\n- name: web\n  files: [conf/two.conf] # served\n"),
+        ("conf/two.conf", "x"),
+    ]);
+    let before = smp(directory.path(), &["build"]).stdout;
+    let output = smp(directory.path(), &["edit", "move", "conf/two.conf", "conf/three.conf"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = fs::read_to_string(directory.path().join("kustomization.yaml")).expect("a file");
+    assert!(text.ends_with("files: [two.conf=conf/three.conf] # served\n"), "{text}");
+    assert_eq!(smp(directory.path(), &["build"]).stdout, before);
+}
+
+#[test]
 fn deprecated_fields_are_replaced_if_the_output_stays() {
     let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: pod}\nspec:\n  containers:\n  - {name: web, image: web, command: [\"$(NAME)\"]} # run\n";
     let directory = temp_dir(&[
