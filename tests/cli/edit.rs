@@ -272,6 +272,18 @@ fn patch_files_are_created_for_objects() {
      |
      = help: the build has deployment/base-web
     ");
+    assert_eq!(add(&["deploy/base-web", "spec.replicas=3", "--path", "../p.yaml"]).status.code(), Some(1));
+    let output = add(&["deploy/base-web", "spec.replcas=3"]);
+    assert_eq!(output.status.code(), Some(1));
+    insta::assert_snapshot!(stderr(&output), @r"
+    error[unknown-field]: unknown field `replcas`
+     |
+     = field: spec.replcas
+     = help: did you mean `replicas`?
+    ");
+    assert!(!text("over/deployment-base-web-patch.yaml").contains("replcas"));
+    assert!(add(&["deploy/base-web", "metadata.annotations.example\\.com/z=5"]).status.success());
+    assert!(text("over/deployment-base-web-patch.yaml").contains("    example.com/z: \"5\"\n"));
     for wrong in [
         &["deploy/base-web"][..],
         &["deploy/base-web", "spec.containers[0]=1"],
