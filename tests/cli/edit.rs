@@ -358,6 +358,23 @@ fn moved_file_keeps_its_key_in_a_generator() {
 }
 
 #[test]
+fn deprecated_fields_without_entries_are_removed() {
+    let before = "# web\nbases: []\nresources: [web.yaml] # all\npatchesStrategicMerge: []\n";
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n";
+    for args in [&["fix"][..], &["check", "--fix"], &["edit", "fix"], &["kustomize", "edit", "fix"]] {
+        let directory = temp_dir(&[("kustomization.yaml", before), ("web.yaml", map)]);
+        let output = smp(directory.path(), args);
+        assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+        let text = fs::read_to_string(directory.path().join("kustomization.yaml")).expect("a file");
+        assert!(
+            text.contains("resources: [web.yaml] # all\n") && text.contains("# web\n"),
+            "{args:?}: {text}"
+        );
+        assert!(!text.contains("[]"), "{args:?}: {text}");
+    }
+}
+
+#[test]
 fn deprecated_fields_are_replaced_if_the_output_stays() {
     let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: pod}\nspec:\n  containers:\n  - {name: web, image: web, command: [\"$(NAME)\"]} # run\n";
     let directory = temp_dir(&[
