@@ -420,3 +420,26 @@ fn deprecated_fields_are_replaced_if_the_output_stays() {
     let output = smp(here, &["fix", "-R", "."]);
     assert!(stderr(&output).contains("no deprecated field can be replaced"), "{}", stderr(&output));
 }
+
+#[test]
+fn fix_names_the_target_that_cannot_be_built() {
+    let directory = temp_dir(&[
+        ("base/kustomization.yaml", "resources: [web.yaml]\ncommonLabels: {a: b}\n"),
+        ("base/web.yaml", DEPLOYMENT),
+        ("bad/kustomization.yaml", "resources: [../base]\nfoo: bar\n"),
+    ]);
+    let output = smp(directory.path(), &["fix", "-R", "."]);
+    assert_eq!(output.status.code(), Some(1));
+    let messages = stderr(&output);
+    assert!(
+        messages.ends_with(
+            "note: base/kustomization.yaml: `commonLabels` was not replaced, because the target bad, which uses it, \
+             cannot be built\nnote: no deprecated field of the targets that can be built can be replaced\n\
+             error: 1 of 2 targets failed: bad\n"
+        ),
+        "{messages}"
+    );
+    let output = smp(directory.path(), &["fix", "nothing"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!stderr(&output).contains("deprecated"), "{}", stderr(&output));
+}
