@@ -272,6 +272,18 @@ fn patch_files_are_created_for_objects() {
      |
      = help: the build has deployment/base-web
     ");
+    assert_eq!(add(&["deploy/base-web", "spec.replicas=3", "--path", "../p.yaml"]).status.code(), Some(1));
+    let output = add(&["deploy/base-web", "spec.replcas=3"]);
+    assert_eq!(output.status.code(), Some(1));
+    insta::assert_snapshot!(stderr(&output), @r"
+    error[unknown-field]: unknown field `replcas`
+     |
+     = field: spec.replcas
+     = help: did you mean `replicas`?
+    ");
+    assert!(!text("over/deployment-base-web-patch.yaml").contains("replcas"));
+    assert!(add(&["deploy/base-web", "metadata.annotations.example\\.com/z=5"]).status.success());
+    assert!(text("over/deployment-base-web-patch.yaml").contains("    example.com/z: \"5\"\n"));
     for wrong in [
         &["deploy/base-web"][..],
         &["deploy/base-web", "spec.containers[0]=1"],
@@ -332,6 +344,37 @@ fn moved_base_is_found_by_its_overlays() {
 }
 
 #[test]
+fn moved_file_keeps_its_key_in_a_generator() {
+    let directory = temp_dir(&[
+        ("kustomization.yaml", "configMapGenerator:\n- name: web\n  files: [conf/two.conf] # served\n"),
+        ("conf/two.conf", "x"),
+    ]);
+    let before = smp(directory.path(), &["build"]).stdout;
+    let output = smp(directory.path(), &["edit", "move", "conf/two.conf", "conf/three.conf"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = fs::read_to_string(directory.path().join("kustomization.yaml")).expect("a file");
+    assert!(text.ends_with("files: [two.conf=conf/three.conf] # served\n"), "{text}");
+    assert_eq!(smp(directory.path(), &["build"]).stdout, before);
+}
+
+#[test]
+fn deprecated_fields_without_entries_are_removed() {
+    let before = "# web\nbases: []\nresources: [web.yaml] # all\npatchesStrategicMerge: []\n";
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n";
+    for args in [&["fix"][..], &["check", "--fix"], &["edit", "fix"], &["kustomize", "edit", "fix"]] {
+        let directory = temp_dir(&[("kustomization.yaml", before), ("web.yaml", map)]);
+        let output = smp(directory.path(), args);
+        assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+        let text = fs::read_to_string(directory.path().join("kustomization.yaml")).expect("a file");
+        assert!(
+            text.contains("resources: [web.yaml] # all\n") && text.contains("# web\n"),
+            "{args:?}: {text}"
+        );
+        assert!(!text.contains("[]"), "{args:?}: {text}");
+    }
+}
+
+#[test]
 fn deprecated_fields_are_replaced_if_the_output_stays() {
     let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: pod}\nspec:\n  containers:\n  - {name: web, image: web, command: [\"$(NAME)\"]} # run\n";
     let directory = temp_dir(&[
@@ -376,4 +419,27 @@ fn deprecated_fields_are_replaced_if_the_output_stays() {
     assert!(text("c/kustomization.yaml").contains("vars:"), "left");
     let output = smp(here, &["fix", "-R", "."]);
     assert!(stderr(&output).contains("no deprecated field can be replaced"), "{}", stderr(&output));
+}
+
+#[test]
+fn fix_names_the_target_that_cannot_be_built() {
+    let directory = temp_dir(&[
+        ("base/kustomization.yaml", "resources: [web.yaml]\ncommonLabels: {a: b}\n"),
+        ("base/web.yaml", DEPLOYMENT),
+        ("bad/kustomization.yaml", "resources: [../base]\nfoo: bar\n"),
+    ]);
+    let output = smp(directory.path(), &["fix", "-R", "."]);
+    assert_eq!(output.status.code(), Some(1));
+    let messages = stderr(&output);
+    assert!(
+        messages.ends_with(
+            "note: base/kustomization.yaml: `commonLabels` was not replaced, because the target bad, which uses it, \
+             cannot be built\nnote: no deprecated field of the targets that can be built can be replaced\n\
+             error: 1 of 2 targets failed: bad\n"
+        ),
+        "{messages}"
+    );
+    let output = smp(directory.path(), &["fix", "nothing"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!stderr(&output).contains("deprecated"), "{}", stderr(&output));
 }

@@ -209,6 +209,15 @@ fn targets_of_an_operators_makefile_work() {
 }
 
 #[test]
+fn false_help_flag_has_no_effect() {
+    let directory = operator();
+    let plain = succeed(directory.path(), "kustomize build config/default");
+    assert_eq!(succeed(directory.path(), "kustomize build --help=false config/default -h=0"), plain);
+    let script = "cd config/default; kustomize edit set image --help=false controller=web:2; kustomize build";
+    assert!(succeed(directory.path(), script).contains("image: web:2\n"));
+}
+
+#[test]
 fn gitops_repository_is_validated_by_a_script() {
     let directory = operator();
     // A script as teams run it in CI for repositories that Flux applies.
@@ -275,6 +284,12 @@ fn groups_of_commands_print_their_help() {
         ("help edit set", 0),
         ("-h", 0),
         ("edit -h", 0),
+        ("--help=false", 0),
+        ("edit --help=T", 0),
+        ("build --help=true", 0),
+        ("edit set image -h=1", 0),
+        ("version --help=false", 0),
+        ("build --help=maybe", 1),
         ("nothing", 1),
         ("edit nothing --flag", 1),
         ("edit --flag", 1),

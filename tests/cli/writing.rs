@@ -287,6 +287,47 @@ fn objects_that_share_an_output_file_are_reported() {
     assert_eq!(listing(home.path()), before);
 }
 
+#[test]
+fn resource_of_two_targets_is_written_to_a_shared_file_once() {
+    let home = targets();
+    for name in ["c", "d"] {
+        fs::create_dir(home.path().join(name)).expect("made");
+        fs::write(home.path().join(name).join("kustomization.yaml"), "resources: [../a]\n").expect("written");
+    }
+    let patched = "resources: [../a]\nreplacements: []\npatches:\n- patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {value: two}}'\n";
+    fs::create_dir(home.path().join("e")).expect("made");
+    fs::write(home.path().join("e/kustomization.yaml"), patched).expect("written");
+    let build = ["build", "c", "d", "b", "--output-dir", "out", "--layout", "{kind}.yaml"];
+    insta::assert_snapshot!(String::from_utf8_lossy(&run(home.path(), &build).stderr), @r"
+    warning[duplicate-resource]: ConfigMap a of 2 targets is written to out/configmap.yaml once
+     --> a/x.yaml:1:1
+      |
+    1 | apiVersion: v1
+      | ^
+      |
+      = note: the targets are c, d
+      = help: use {target} in the path of --layout to write a file for each target
+    out: 1 file written
+    ");
+    let written = config("a", "one") + "---\n" + &config("b", "one");
+    assert_eq!(read(&home.path().join("out/configmap.yaml")), written);
+    let before = listing(home.path());
+    insta::assert_snapshot!(fail(home.path(), &[&build, &["e"][..]].concat()), @r"
+    error[duplicate-resource]: ConfigMap a would be written to out/configmap.yaml with two contents
+     --> a/x.yaml:1:1
+      |
+    1 | apiVersion: v1
+      | ^
+      |
+      = target: e
+      = note: the targets are c, d and e
+      = help: use {target} in the path of --layout to write a file for each target
+    error: 1 of 4 targets failed: e
+    ");
+    fail(home.path(), &[&["--strict"], &build[..]].concat());
+    assert_eq!(listing(home.path()), before);
+}
+
 /// A kustomization of this many ConfigMaps with a value.
 fn many(directory: &Path, count: usize, value: &str) {
     fs::create_dir_all(directory).expect("made");
@@ -365,6 +406,44 @@ fn prune_removes_only_outdated_files() {
     many(&home.path().join("many"), 1, "two");
     succeed(home.path(), &["build", "many", "--output-dir", "out", "--prune"]);
     assert_eq!(read(&at("many/v1_configmap_c1.yaml")), "edited");
+}
+
+#[test]
+fn foreign_files_in_an_output_directory_are_not_replaced() {
+    let home = targets();
+    let at = |name: &str| home.path().join("out").join(name);
+    let build = ["build", "a", "b", "--output-dir", "out", "--layout", "target"];
+    fs::create_dir(home.path().join("out")).expect("made");
+    fs::write(at("a.yaml"), "# mine\n").expect("written");
+    fs::write(at("b.yaml"), config("b", "one")).expect("written");
+    let before = listing(home.path());
+    insta::assert_snapshot!(fail(home.path(), &build), @r"
+    error[io]: out/a.yaml would be replaced, but out has no list of written files (.kubectl-smp-files)
+     |
+     = note: no file was changed
+     = help: if an early version without this list wrote it, remove it; otherwise choose another --output-dir
+    ");
+    assert_eq!(listing(home.path()), before);
+
+    // A file with the same content is adopted.
+    fs::remove_file(at("a.yaml")).expect("removed");
+    succeed(home.path(), &build);
+    fs::write(home.path().join("b/x.yaml"), config("b", "two")).expect("written");
+    succeed(home.path(), &build);
+    assert_eq!(read(&at("b.yaml")), config("b", "two"));
+
+    for name in ["c", "d"] {
+        many(&home.path().join(name), 1, "one");
+        fs::write(at(&format!("{name}.yaml")), "# mine\n").expect("written");
+    }
+    let before = listing(home.path());
+    insta::assert_snapshot!(fail(home.path(), &[&build, &["c", "d", "--prune"][..]].concat()), @r"
+    error[io]: out/c.yaml and 1 other file would be replaced, but are not in the list of written files out/.kubectl-smp-files
+     |
+     = note: no file was changed
+     = help: remove them, or choose another --output-dir
+    ");
+    assert_eq!(listing(home.path()), before);
 }
 
 #[test]

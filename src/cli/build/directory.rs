@@ -2,24 +2,24 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 use smol_str::SmolStr;
 
 use super::layout::{Layout, relative};
+use super::written_files::{WrittenFiles, sha256};
 use crate::cli::format::OutputFormat;
 use crate::cli::render;
 use smp_files::{
-    DiskTree, Expected, FileChange, FileStamp, FileTree as _, change_files, hex,
+    DiskTree, Expected, FileChange, FileKind, FileStamp, FileTree as _, change_files,
     recover_directory_and_parents,
 };
 use smp_overlay::overlay::OUTPUT_LIST;
 use smp_overlay::resource::{ResId, Resource, ResourceSet};
-use smp_text::diagnostic::{Code, Diagnostic, Result, counted, read_error};
+use smp_text::diagnostic::{Code, Diagnostic, Result, counted};
+use smp_text::source::Span;
 use smp_text::yaml;
 
 /// The handling of files that an earlier run wrote and this one does not.
@@ -52,26 +52,25 @@ pub(super) struct OutputDirectory {
     files: Vec<OutputFile>,
     /// The index of each file by its lower-case name: many file systems are case-insensitive.
     names: FxHashMap<String, usize>,
+    /// The index of each resource in the file with an index.
+    ids: FxHashMap<(usize, ResId), usize>,
 }
 
 #[derive(Debug)]
 struct OutputFile {
     /// The path relative to the directory.
     path: PathBuf,
-    /// The texts of its resources.
-    texts: Vec<String>,
-    /// The origin of the file, for messages.
-    target: PathBuf,
-    resource: String,
+    resources: Vec<OutputResource>,
 }
 
-/// The list of the files of the last run.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenFiles {
-    version: u32,
-    /// Paths relative to the directory, with the SHA-256 of the written content.
-    files: BTreeMap<PathBuf, String>,
+/// A resource in a file.
+#[derive(Debug)]
+struct OutputResource {
+    id: ResId,
+    text: String,
+    span: Span,
+    /// The targets that have it, all with the same text.
+    targets: Vec<PathBuf>,
 }
 
 /// A file that an earlier run wrote and this one does not.
@@ -81,23 +80,12 @@ struct StaleFile {
     stamp: FileStamp,
 }
 
-impl WrittenFiles {
-    /// Returns true if this program may have written the list: no path leaves the directory or is
-    /// hidden.
-    fn is_ours(&self) -> bool {
-        let is_name =
-            |part| matches!(part, Component::Normal(name) if !name.to_string_lossy().starts_with('.'));
-        let is_output = |path: &Path| path.extension().is_some_and(|kind| kind == "yaml" || kind == "json");
-        self.version == 1 && self.files.keys().all(|path| path.components().all(is_name) && is_output(path))
-    }
-}
-
 impl OutputDirectory {
     /// Creates a directory in which the files of all targets are mixed.
     pub(super) fn flat(path: &Path) -> Self {
         let (layout, stale) = (TargetLayout::Flat, StaleFiles::Untracked);
-        let (files, names) = (Vec::new(), FxHashMap::default());
-        Self { path: path.to_path_buf(), format: OutputFormat::Yaml, layout, stale, files, names }
+        let (files, names, ids) = (Vec::new(), FxHashMap::default(), FxHashMap::default());
+        Self { path: path.to_path_buf(), format: OutputFormat::Yaml, layout, stale, files, names, ids }
     }
 
     /// Creates a directory with a layout.
@@ -149,38 +137,63 @@ impl OutputDirectory {
             };
             let is_shared = chosen.is_some();
             let path = chosen.map_or_else(|| Ok(below.join(file_name(resource, namespace, suffix)?)), Ok)?;
-            let texts = vec![text.map_err(|problem| problem.resource(id))?];
-            let file = OutputFile { path, texts, target: target.to_path_buf(), resource: id.to_string() };
-            if is_shared { self.join(file) } else { self.push(file)? }
+            let text = text.map_err(|problem| problem.resource(id))?;
+            let (id, span) = (id.clone(), resource.node().span().at_start());
+            let resource = OutputResource { id, text, span, targets: vec![target.to_path_buf()] };
+            if is_shared { self.join(path, resource)? } else { self.push(path, resource)? }
         }
         Ok(())
     }
 
     /// Adds a resource to the file with its path.
-    fn join(&mut self, file: OutputFile) {
-        let name = file.path.to_string_lossy().to_lowercase();
-        if let Some(known) = self.names.get(&name) {
-            self.files[*known].texts.extend(file.texts);
-        } else {
-            self.names.insert(name, self.files.len());
-            self.files.push(file);
+    ///
+    /// # Errors
+    /// Another target has the resource with another content.
+    fn join(&mut self, path: PathBuf, resource: OutputResource) -> Result<()> {
+        let file = *self.names.entry(path.to_string_lossy().to_lowercase()).or_insert(self.files.len());
+        if file == self.files.len() {
+            self.files.push(OutputFile { path, resources: Vec::new() });
         }
+        let OutputFile { path, resources } = &mut self.files[file];
+        let index = *self.ids.entry((file, resource.id.clone())).or_insert(resources.len());
+        match resources.get_mut(index) {
+            None => resources.push(resource),
+            Some(first) if first.text == resource.text => first.targets.extend(resource.targets),
+            Some(first) => return Err(first.differs(&resource, &self.path.join(path))),
+        }
+        Ok(())
     }
 
-    fn push(&mut self, file: OutputFile) -> Result<()> {
-        let name = file.path.to_string_lossy().to_lowercase();
+    fn push(&mut self, path: PathBuf, resource: OutputResource) -> Result<()> {
+        let name = path.to_string_lossy().to_lowercase();
         if let Some(first) = self.names.insert(name, self.files.len()) {
-            let first = &self.files[first];
-            let path = self.path.join(&file.path);
-            let message = format!("two resources would be written to {}", path.display());
-            let of =
-                |file: &OutputFile| format!("{} of the target `{}`", file.resource, file.target.display());
+            let message = format!("two resources would be written to {}", self.path.join(path).display());
+            let others = self.files[first].resources.iter().map(OutputResource::origin);
+            let others = others.collect::<Vec<_>>().join(", ");
             return Err(Diagnostic::error(Code::Ambiguous, message)
-                .note(format!("they are {} and {}", of(first), of(&file)))
+                .note(format!("they are {others} and {}", resource.origin()))
                 .help("print them instead, or write them to one file with --output FILE"));
         }
-        self.files.push(file);
+        self.files.push(OutputFile { path, resources: vec![resource] });
         Ok(())
+    }
+
+    /// Returns a warning for each resource that several targets have in the same file, where it is written
+    /// once.
+    pub(super) fn warnings(&self) -> Vec<Diagnostic> {
+        let warning = |file: &OutputFile, resource: &OutputResource| {
+            let (path, targets) = (self.path.join(&file.path), counted(resource.targets.len(), "target"));
+            let message = format!("{} of {targets} is written to {} once", resource.id, path.display());
+            Diagnostic::warning(Code::DuplicateResource, message)
+                .at(resource.span)
+                .note(format!("the targets are {}", shown(&resource.targets)))
+                .help("use {target} in the path of --layout to write a file for each target")
+        };
+        let repeated = self.files.iter().flat_map(|file| {
+            let repeated = file.resources.iter().filter(|resource| resource.targets.len() > 1);
+            repeated.map(move |resource| warning(file, resource))
+        });
+        repeated.collect()
     }
 
     /// Returns the paths of all files.
@@ -195,9 +208,10 @@ impl OutputDirectory {
     pub(super) fn write(self) -> Result<()> {
         // An interrupted write may have changed the list of earlier files: complete it first.
         recover_directory_and_parents(&self.path)?;
-        let stale = self.stale_files()?;
         let paths = self.paths();
         let texts = self.files.iter().map(|file| file.text(self.format)).collect::<Result<Vec<_>>>()?;
+        let earlier = self.written_files(&texts)?;
+        let stale = self.stale_files(earlier)?;
         let mut changes: Vec<_> = paths
             .iter()
             .zip(&texts)
@@ -229,24 +243,65 @@ impl OutputDirectory {
         Ok(())
     }
 
+    /// Reads the list of the files that earlier runs wrote, if files are recorded.
+    ///
+    /// # Errors
+    /// A file that is not in the list would be replaced by one with other content.
+    fn written_files(&self, texts: &[Cow<'_, str>]) -> Result<WrittenFiles> {
+        if self.stale == StaleFiles::Untracked {
+            return Ok(WrittenFiles::default());
+        }
+        let list = WrittenFiles::read(&self.path)?;
+        let is_foreign = |(file, text): &(&OutputFile, &Cow<'_, str>)| {
+            let path = self.path.join(&file.path);
+            list.as_ref().is_none_or(|list| !list.files.contains_key(&file.path))
+                && DiskTree.kind(&path).is_ok_and(|kind| kind == FileKind::File)
+                && DiskTree.read(&path).map_or(true, |found| found != text.as_bytes())
+        };
+        let mut foreign = self.files.iter().zip(texts).filter(is_foreign).map(|(file, _)| file);
+        match foreign.next() {
+            Some(first) => Err(self.foreign_error(first, foreign.count(), list.is_some())),
+            None => Ok(list.unwrap_or_default()),
+        }
+    }
+
+    /// Returns the error for files that no earlier run wrote.
+    fn foreign_error(&self, first: &OutputFile, others: usize, has_list: bool) -> Diagnostic {
+        let (first, directory) = (self.path.join(&first.path), self.path.display());
+        let (files, are, them) = match others {
+            0 => (first.display().to_string(), "is", "it"),
+            _ => (format!("{} and {}", first.display(), counted(others, "other file")), "are", "them"),
+        };
+        let (why, help) = if has_list {
+            let list = self.path.join(OUTPUT_LIST);
+            (
+                format!("{are} not in the list of written files {}", list.display()),
+                format!("remove {them}, or choose another --output-dir"),
+            )
+        } else {
+            (
+                format!("{directory} has no list of written files ({OUTPUT_LIST})"),
+                format!(
+                    "if an early version without this list wrote {them}, remove {them}; otherwise choose another \
+                     --output-dir"
+                ),
+            )
+        };
+        Diagnostic::error(Code::Io, format!("{files} would be replaced, but {why}"))
+            .note("no file was changed")
+            .help(help)
+    }
+
     /// Returns the unchanged files that an earlier run wrote and this one does not. Files that somebody
     /// changed or replaced since are not listed and so never removed.
-    fn stale_files(&self) -> Result<BTreeMap<PathBuf, StaleFile>> {
-        let path = self.path.join(OUTPUT_LIST);
-        if self.stale == StaleFiles::Untracked || !DiskTree.contains(&path) {
+    fn stale_files(&self, written: WrittenFiles) -> Result<BTreeMap<PathBuf, StaleFile>> {
+        if written.files.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let wrong = |error: &(dyn std::error::Error + 'static)| {
-            read_error(format_args!("the list of written files {}", path.display()), error)
-                .help("remove it, and remove outdated files by hand")
-        };
-        let text = DiskTree.read(&path).map_err(|error| wrong(&error))?;
-        let written: WrittenFiles = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
-        if !written.is_ours() {
-            return Err(wrong(&std::io::Error::other("it was not written by kubectl-smp")));
-        }
         let own: BTreeSet<_> = self.files.iter().map(|file| &file.path).collect();
-        let root = DiskTree.locate(Path::new(""), &self.path).map_err(|error| wrong(&error))?;
+        let root = DiskTree
+            .locate(Path::new(""), &self.path)
+            .map_err(|error| WrittenFiles::read_error(&self.path, &error))?;
         let as_written = |(path, hash): (PathBuf, String)| {
             let real = root.path().join(&path);
             DiskTree.locate(Path::new(""), &real).ok().filter(|found| found.path() == real)?;
@@ -271,32 +326,46 @@ impl OutputDirectory {
             }
             StaleFiles::Remove => {}
         }
-        let text = serde_json::to_string_pretty(&WrittenFiles { version: 1, files });
-        let text = text.map_err(|error| {
-            Diagnostic::error(Code::Io, format!("cannot serialize the list of files: {error}"))
-        })?;
-        Ok(Some(text + "\n"))
+        WrittenFiles::new(files).to_json().map(Some)
     }
 }
 
-fn sha256(text: &[u8]) -> String {
-    hex(&Sha256::digest(text))
+impl OutputResource {
+    /// Returns the name and the first target, for messages.
+    fn origin(&self) -> String {
+        format!("{} of the target `{}`", self.id, self.targets[0].display())
+    }
+
+    /// Returns the error for the same resource of another target with another text.
+    fn differs(&self, other: &Self, path: &Path) -> Diagnostic {
+        let message = format!("{} would be written to {} with two contents", self.id, path.display());
+        Diagnostic::error(Code::DuplicateResource, message)
+            .at(other.span)
+            .note(format!("the targets are {} and {}", shown(&self.targets), shown(&other.targets)))
+            .help("use {target} in the path of --layout to write a file for each target")
+    }
+}
+
+/// Returns the paths of targets, for messages.
+fn shown(targets: &[PathBuf]) -> String {
+    targets.iter().map(|target| target.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 impl OutputFile {
     /// Returns the text of the file: YAML documents, or a JSON list if there are several resources.
     fn text(&self, format: OutputFormat) -> Result<Cow<'_, str>> {
-        match self.texts.as_slice() {
-            [one] => Ok(one.into()),
-            all if format == OutputFormat::Json => {
-                let items = all.iter().map(|text| serde_json::from_str(text));
+        let texts = self.resources.iter().map(|resource| resource.text.as_str());
+        match self.resources.as_slice() {
+            [one] => Ok(one.text.as_str().into()),
+            _ if format == OutputFormat::Json => {
+                let items = texts.map(serde_json::from_str);
                 let items = items.collect::<std::result::Result<Vec<Value>, _>>().map_err(|error| {
                     Diagnostic::error(Code::Io, format!("cannot serialize a list: {error}"))
                 })?;
                 let list = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": items});
                 Ok(yaml::to_json_pretty(&yaml::Node::from(&list))?.into())
             }
-            all => Ok(all.join("---\n").into()),
+            _ => Ok(texts.collect::<Vec<_>>().join("---\n").into()),
         }
     }
 }

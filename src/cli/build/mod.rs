@@ -3,6 +3,7 @@
 mod directory;
 mod layout;
 mod output;
+mod written_files;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

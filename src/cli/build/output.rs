@@ -7,12 +7,13 @@ use clap::Args;
 
 use super::directory::{OutputDirectory, StaleFiles};
 use super::layout::Layout;
-use crate::cli::Failure;
 use crate::cli::disk::is_recording;
 use crate::cli::format::{OutputFormat, ResourceWriter};
 use crate::cli::report::Output;
+use crate::cli::{Failure, render};
 use rustc_hash::FxHashSet;
 use smp_files::{DiskTree, FileTree as _, Located, replace_file};
+use smp_inspect::check::without_suppressed;
 use smp_overlay::resource::ResourceSet;
 use smp_text::source::SourceMap;
 use smp_text::yaml::did_you_mean;
@@ -174,6 +175,7 @@ impl Sink {
             }
             Self::Directory(directory) => {
                 check_not_read(&directory.paths(), sources)?;
+                render::print_or_reject(&without_suppressed(directory.warnings(), sources), sources)?;
                 Ok(directory.write()?)
             }
         }

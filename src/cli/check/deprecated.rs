@@ -17,6 +17,8 @@ use smp_text::diagnostic::{Code, Diagnostic, Severity, read_error};
 use smp_text::source::SourceMap;
 use smp_text::yaml::to_documents;
 
+const MIGHT_CHANGE: &str = "the output might change";
+
 /// A kustomization with deprecated fields.
 struct OldFile {
     /// The path as shown to users.
@@ -61,14 +63,15 @@ pub(super) fn replace<'f>(
         .map(|(path, file)| (path.clone(), replace_deprecated(&file.before, &all).unwrap_or_default()))
         .collect();
     for (file, Replaced { left, .. }) in files.values().zip(edited.values()) {
-        let why = "its value is empty or comments would be lost";
+        let why = "comments would be lost or its value has the wrong type";
         for field in left {
             print_left(file, field, why);
         }
     }
     let edited: BTreeMap<PathBuf, Replaced> =
         edited.into_iter().filter(|(_, edited)| !edited.fields.is_empty()).collect();
-    if proof.holds(&edited.iter().map(|(path, edited)| (path.clone(), edited.text.clone())).collect()) {
+    let texts = edited.iter().map(|(path, edited)| (path.clone(), edited.text.clone())).collect();
+    if proof.obstacle(&texts).is_none() {
         for (path, Replaced { text, fields, .. }) in edited {
             if let Some(file) = files.get_mut(&path) {
                 (file.after, file.replaced) = (text, fields.len());
@@ -113,8 +116,9 @@ fn replace_all_vars(
             Ok(Some((after, changed))) => {
                 texts.insert(path.clone(), after.clone());
                 texts.extend(changed.iter().map(|(real, one)| (real.clone(), one.after.clone())));
-                if !proof.holds(&texts) {
-                    print_left(file, "vars", "the output might change; use `replacements`");
+                if let Some(why) = proof.obstacle(&texts) {
+                    let help = if why == MIGHT_CHANGE { "; use `replacements`" } else { "" };
+                    print_left(file, "vars", &(why + help));
                     continue;
                 }
                 (file.after, file.replaced) = (after, file.replaced + 1);
@@ -165,11 +169,12 @@ fn one_by_one(files: &mut BTreeMap<PathBuf, OldFile>, proof: &Proof<'_>, fields:
             if fields.is_empty() {
                 continue;
             }
-            if proof.holds(&BTreeMap::from([(path.clone(), text.clone())])) {
-                file.after = text;
-                file.replaced += 1;
-            } else {
-                print_left(file, field, "the output might change");
+            match proof.obstacle(&BTreeMap::from([(path.clone(), text.clone())])) {
+                None => {
+                    file.after = text;
+                    file.replaced += 1;
+                }
+                Some(why) => print_left(file, field, &why),
             }
         }
     }
@@ -222,17 +227,23 @@ impl<'s> Proof<'s> {
         to_documents(built.resources.iter().map(smp_overlay::resource::Resource::node)).ok()
     }
 
-    /// Returns true if all targets that read the edited files build to the same output. Each edited
-    /// file must be read by a target.
-    fn holds(&self, texts: &BTreeMap<PathBuf, String>) -> bool {
+    /// Returns the reason why an edit may change the output, or none if it is proved not to.
+    ///
+    /// All targets that read the edited files must build to the same output, and each file must be read.
+    fn obstacle(&self, texts: &BTreeMap<PathBuf, String>) -> Option<String> {
         let is_read = |path: &PathBuf| self.targets.iter().any(|target| target.files.contains(path));
         let tree: Arc<dyn FileTree> = Arc::new(EditedTree::new(Arc::new(DiskTree), texts.clone()));
-        let affected =
-            self.targets.iter().filter(|target| texts.keys().any(|path| target.files.contains(path)));
-        texts.keys().all(is_read)
-            && affected
-                .into_iter()
-                .all(|one| one.output.is_some() && self.output(Arc::clone(&tree), one.target) == one.output)
+        let affected: Vec<_> = self
+            .targets
+            .iter()
+            .filter(|target| texts.keys().any(|path| target.files.contains(path)))
+            .collect();
+        if let Some(failed) = affected.iter().find(|one| one.output.is_none()) {
+            return Some(format!("the target {}, which uses it, cannot be built", failed.target.display()));
+        }
+        let is_same = |one: &&BuiltTarget<'_>| self.output(Arc::clone(&tree), one.target) == one.output;
+        let is_proved = texts.keys().all(is_read) && affected.iter().all(is_same);
+        (!is_proved).then(|| MIGHT_CHANGE.to_string())
     }
 }
 

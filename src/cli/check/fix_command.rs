@@ -62,7 +62,9 @@ pub(in crate::cli) fn run(args: &FixArgs, sources: &SourceMap) -> Outcome {
     } else {
         fix::write(&files, cache)?;
     }
-    print_summary(&files, args.dry_run, failed.len());
+    if failed.len() < targets.len() {
+        print_summary(&files, args.dry_run, failed.len());
+    }
     Ok(if failed.is_empty() { ExitCode::SUCCESS } else { exit_status(&failed, targets.len()) })
 }
 
@@ -70,7 +72,8 @@ fn print_summary(files: &[FixedFile], is_dry_run: bool, failed: usize) {
     let built = if failed == 0 { "all targets" } else { "the targets that can be built" };
     let fields: usize = files.iter().map(|file| file.fixes).sum();
     let message = match (fields, is_dry_run) {
-        (0, _) => "no deprecated field can be replaced".to_string(),
+        (0, _) if failed == 0 => "no deprecated field can be replaced".to_string(),
+        (0, _) => format!("no deprecated field of {built} can be replaced"),
         (_, true) => {
             format!("{} would be replaced in {}", counted(fields, "field"), counted(files.len(), "file"))
         }

@@ -15,7 +15,7 @@ use crate::cli::target::has_kustomization;
 use smp_files::{DiskTree, FileKind, FileTree as _};
 use smp_inspect::check::{RULES, message_codes};
 use smp_inspect::explain::image_fields;
-use smp_merge::schema::{named_kinds, short_names};
+use smp_merge::schema::{Cursor, Schema, TypeKind, named_kinds, short_names};
 use smp_overlay::overlay::{BuildOptions, Builder, Built};
 use smp_overlay::resource::{ObjectArg, Resource};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
@@ -37,7 +37,7 @@ pub(super) fn values(line: &Line<'_>, arg: &Arg, typed: &str) -> Completions {
         };
         return Completions::closed(visible.map(described).collect());
     }
-    if let Some(found) = of_edit(line) {
+    if let Some(found) = of_edit(line, arg, typed) {
         return found;
     }
     match (arg.get_id().as_str(), value_name(arg)) {
@@ -52,6 +52,9 @@ pub(super) fn values(line: &Line<'_>, arg: &Arg, typed: &str) -> Completions {
         (_, "TARGET") => targets(typed),
         (_, "KIND/[NAMESPACE/]NAME[:FIELD.PATH]" | "KIND/NAME") => resources(line, typed),
         (_, "KIND" | "KIND[.GROUP]" | "KIND[.FIELD...]") => Completions::closed(kinds()),
+        ("behavior", _) => {
+            Completions::closed(["create", "merge", "replace"].into_iter().map(Candidate::plain).collect())
+        }
         (_, "DIR") => Completions::by_shell(Directive::Directories),
         (_, "FORMAT|PATH") => Completions {
             candidates: OutputFormat::NAMES.into_iter().map(Candidate::plain).collect(),
@@ -83,7 +86,7 @@ fn rules() -> Vec<Candidate> {
 /// Returns the kinds of Kubernetes, in lower case as in kubectl, with their short names as
 /// descriptions.
 fn kinds() -> Vec<Candidate> {
-    let schema = smp_merge::schema::Schema::embedded();
+    let schema = Schema::embedded();
     let kinds = schema.graphs().flat_map(|(_, graph)| named_kinds(graph));
     let described: BTreeSet<(String, String)> = kinds
         .filter(|kind| !kind.gvk.kind.ends_with("List"))
@@ -147,8 +150,12 @@ fn targets(typed: &str) -> Completions {
 /// Builds the target of a command line. The last one counts.
 fn built(line: &Line<'_>) -> Option<Built> {
     let named = line.values_of("kustomize").last().or_else(|| line.arguments.first().map(String::as_str));
+    build(Path::new(named.unwrap_or(".")))
+}
+
+fn build(directory: &Path) -> Option<Built> {
     let options = BuildOptions { offline: true, ..BuildOptions::default() };
-    Builder::new(options).ok()?.build(Path::new(named.unwrap_or("."))).ok()
+    Builder::new(options).ok()?.build(directory).ok()
 }
 
 /// Returns the resources of the target as `kind/name`, and the field paths of a resource after `:`.
@@ -200,7 +207,7 @@ fn field_paths(node: &Node, path: &str, found: &mut Vec<String>) {
 
 /// The argument of an `edit` command: the field with its values, their field, and the text after each
 /// of them.
-const EDITED: [(&[&str], &str, &str, &str); 12] = [
+const EDITED: [(&[&str], &str, &str, &str); 11] = [
     (&["remove", "resource"], "resources", "", ""),
     (&["remove", "component"], "components", "", ""),
     (&["remove", "transformer"], "transformers", "", ""),
@@ -212,16 +219,24 @@ const EDITED: [(&[&str], &str, &str, &str); 12] = [
     (&["set", "label"], "commonLabels", "", ":"),
     (&["remove", "annotation"], "commonAnnotations", "", ""),
     (&["set", "annotation"], "commonAnnotations", "", ":"),
-    (&["set", "replicas"], "replicas", "name", "="),
 ];
 
-/// Returns the values of an argument of `edit`, or none for another command.
-fn of_edit(line: &Line<'_>) -> Option<Completions> {
+/// Returns the values of an argument of `edit`, or none for a flag or another command.
+fn of_edit(line: &Line<'_>, arg: &Arg, typed: &str) -> Option<Completions> {
+    if !arg.is_positional() {
+        return None;
+    }
     let at = line.path.iter().position(|name| *name == "edit")?;
     let words = &line.path[at + 1..];
     let directory = line.values_of("kustomize").last().unwrap_or(".");
     if words == ["set", "image"] {
         return Some(no_space(images(Path::new(directory)), "="));
+    }
+    if words == ["set", "replicas"] {
+        return Some(no_space(scaled(Path::new(directory)), "="));
+    }
+    if words == ["add", "patch"] {
+        return line.arguments.first().map(|object| fields_to_patch(Path::new(directory), object, typed));
     }
     let (_, field, key, end) = EDITED.iter().find(|(path, ..)| *path == words)?;
     let node = kustomization(Path::new(directory))?;
@@ -260,9 +275,71 @@ fn images(directory: &Path) -> BTreeSet<String> {
     if let Some(entries) = kustomization(directory).as_ref().and_then(|node| node.get("images")?.as_list()) {
         names.extend(entries.iter().filter_map(|entry| entry.get("name")?.as_str().map(str::to_string)));
     }
-    let options = BuildOptions { offline: true, ..BuildOptions::default() };
-    let built = Builder::new(options).ok().and_then(|builder| builder.build(directory).ok());
+    let built = build(directory);
     let fields = built.iter().flat_map(|built| built.resources.iter()).flat_map(image_fields);
     names.extend(fields.map(|field| smp_overlay::edit::image_name(&field.image).to_string()));
     names
+}
+
+/// Returns the names of scaled objects in a build, and those in the `replicas` of its directory.
+fn scaled(directory: &Path) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    if let Some(entries) = kustomization(directory).as_ref().and_then(|node| node.get("replicas")?.as_list())
+    {
+        names.extend(entries.iter().filter_map(|entry| entry.get("name")?.as_str().map(str::to_string)));
+    }
+    let is_scaled = |resource: &&Resource| {
+        matches!(
+            &*resource.id().gvk.kind,
+            "Deployment" | "ReplicaSet" | "ReplicationController" | "StatefulSet"
+        )
+    };
+    let built = build(directory);
+    let scaled = built.iter().flat_map(|built| built.resources.iter()).filter(is_scaled);
+    names.extend(scaled.map(|resource| resource.original_id().name.to_string()));
+    names
+}
+
+/// Returns field paths of `edit add patch`: those of the object, and those of the schema.
+///
+/// The schema is only searched directly below the typed path.
+fn fields_to_patch(directory: &Path, object: &str, typed: &str) -> Completions {
+    let built = build(directory);
+    let wanted = ObjectArg::parse(object);
+    let found = built
+        .iter()
+        .flat_map(|built| built.resources.iter())
+        .find(|resource| wanted.as_ref().is_some_and(|wanted| resource.ids().any(|id| wanted.matches(id))));
+    let mut paths = BTreeSet::new();
+    if let Some(resource) = found {
+        let mut known = Vec::new();
+        field_paths(resource.node(), "", &mut known);
+        // List entries are named by their keys, not by their position.
+        let has_position = |path: &String| path.split('[').skip(1).any(|step| !step.contains('='));
+        paths.extend(known.into_iter().filter(|path| !has_position(path)).map(|path| path + "="));
+        paths.extend(schema_fields(resource, typed.rfind('.').map_or("", |end| &typed[..=end])));
+    }
+    paths.retain(|path| {
+        !["apiVersion=", "kind=", "metadata.name=", "metadata.namespace="].contains(&path.as_str())
+    });
+    let candidates = paths.into_iter().map(Candidate::plain).collect();
+    Completions { candidates, directive: Directive::NoSpace }
+}
+
+/// Returns the fields of the schema of a resource directly below a path that ends with a dot.
+fn schema_fields(resource: &Resource, above: &str) -> Vec<String> {
+    let schema = Schema::embedded();
+    let Some(kind) = schema.kind(&resource.id().gvk) else { return Vec::new() };
+    let parent = above.split('.').filter(|step| !step.is_empty()).fold(kind, |cursor, step| {
+        match step.split_once('[') {
+            Some((name, _)) => cursor.field(name).element(),
+            None => cursor.field(step),
+        }
+    });
+    let end = |cursor: Cursor<'_>| match cursor.type_kind() {
+        TypeKind::Object => ".",
+        TypeKind::Array => "[",
+        _ => "=",
+    };
+    parent.fields().map(|(name, field)| format!("{above}{name}{}", end(field))).collect()
 }

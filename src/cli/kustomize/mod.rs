@@ -65,28 +65,31 @@ struct IgnoredArgs {
 }
 
 /// Returns the command line with the command `kustomize` in front, if the program has that name.
-/// kustomize's flag `--stack-trace` is left out.
+/// kustomize's flags `--stack-trace` and `--help=false` are left out.
 pub(super) fn expand_name(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.into_iter().collect();
     if words.first().is_some_and(is_named) {
         words.insert(1, NAME.into());
     }
     if is_kustomize(&words) {
-        let is_trace = |word: &OsString| {
-            let word = word.to_string_lossy();
-            let value = word.strip_prefix("--stack-trace");
-            value.is_some_and(|value| {
-                value.is_empty() || value.strip_prefix('=').is_some_and(|value| parse_bool(value).is_some())
-            })
-        };
         let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-        let mut i = 0;
-        words.retain(|word| {
-            i += 1;
-            i > end || !is_trace(word)
-        });
+        let rest = words.split_off(end);
+        words = words.into_iter().filter_map(without_value).chain(rest).collect();
     }
     words
+}
+
+/// Returns a word without the value of `--help`, or none for a flag without effect.
+///
+/// Invalid values stay.
+fn without_value(word: OsString) -> Option<OsString> {
+    let text = word.to_string_lossy();
+    let (flag, value) = text.split_once('=').unwrap_or((&text, "true"));
+    match (flag, parse_bool(value)) {
+        ("--stack-trace", Some(_)) | ("--help" | "-h", Some(false)) => None,
+        ("--help" | "-h", Some(true)) => Some("--help".into()),
+        _ => Some(word),
+    }
 }
 
 /// Returns true for the name of a program that acts as kustomize. The name may end with a version,

@@ -344,7 +344,9 @@ impl Run<'_> {
     fn deleted(&self, target: &Path) -> Evaluated {
         let own = RecordingTree::new(Arc::new(DiskTree));
         let (here, presence) = (Path::new(""), Presence::Removed);
-        KUSTOMIZATION_FILES.iter().for_each(|name| drop(own.locate(here, &target.join(name))));
+        for name in KUSTOMIZATION_FILES {
+            drop(own.locate(here, &target.join(name)));
+        }
         let review = self
             .build_old(target)
             .and_then(|old| self.compared(target, presence, [old.as_ref().map(BuiltTarget::side), None]));

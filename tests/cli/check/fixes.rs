@@ -78,8 +78,8 @@ patches:
     let left = run(home, &["check", "json", "--fix"]);
     let diagnostics = String::from_utf8_lossy(&left.stderr);
     insta::assert_snapshot!(diagnostics, @r"
-    note: json/kustomization.yaml: `patchesJson6902` was not replaced, because the output might change
-    note: json/kustomization.yaml: `vars` was not replaced, because the output might change; use `replacements`
+    note: json/kustomization.yaml: `patchesJson6902` was not replaced, because the target json, which uses it, cannot be built
+    note: json/kustomization.yaml: `vars` was not replaced, because the target json, which uses it, cannot be built
     note: no finding has a fix
     error: 3 findings in 1 target: 1 error, 2 warnings
     ");

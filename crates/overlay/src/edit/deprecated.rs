@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 
 use super::draft::Draft;
-use super::fields::{list as entries_of, position};
+use super::fields::{list as entries_of, position, remove_if_empty};
 use crate::transform::is_path_of_patch;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::{Reading, SourceMap, Span};
@@ -104,7 +104,7 @@ fn document(text: &str) -> Result<Vec<Node>> {
     Ok(if documents.len() == 1 { documents } else { Vec::new() })
 }
 
-/// Replaces one field in the text. Returns `None` if its value is empty or of the wrong type.
+/// Replaces one field in the text. Returns `None` if its value has the wrong type.
 fn replaced(text: &str, before: &[Node], successor: &Successor, is_renamed: bool) -> Result<Option<String>> {
     let [document] = before else { return Ok(None) };
     let mut after = document.clone();
@@ -179,9 +179,13 @@ fn inline_missing(draft: &mut Draft<'_>) {
     }
 }
 
-/// Moves the entries of a field to its successor.
+/// Moves the entries of a field to its successor. A field without entries is removed.
 pub(super) fn move_entries(map: &mut Map, successor: &Successor) -> Option<()> {
     let old = position(map, successor.old)?;
+    remove_if_empty(map, successor.old);
+    if position(map, successor.old).is_none() {
+        return Some(());
+    }
     let mut moved = (successor.entries)(map.entries()[old].value.clone())?;
     let Some(new) = position(map, successor.new) else {
         let Entry { key, value } = &mut map.entries_mut()[old];
@@ -304,8 +308,18 @@ mod tests {
         assert_eq!(all_replaced(ends), ends.replace("StrategicMerge:\n- p", ":\n- path: p"));
         let between = "resources:\n- a.yaml\n#+scaffold\n\npatchesStrategicMerge:\n- p.yaml\n# next\n#- q.yaml\n\n# names\nnamePrefix: a\n";
         assert_eq!(all_replaced(between), between.replace("StrategicMerge:\n- p", ":\n- path: p"));
-        for same in ["bases: x\n", "bases: []\nresources: [a]\n", "vars: [{name: a}]\n", "- a\n", ""] {
+        for same in ["bases: x\n", "bases: [] # none\nresources: [a]\n", "vars: [{name: a}]\n", "- a\n", ""] {
             assert_eq!(all_replaced(same), same);
+        }
+    }
+
+    #[test]
+    fn fields_without_entries_are_removed() {
+        for field in ["bases: []", "patchesStrategicMerge: []", "patchesJson6902:", "commonLabels: {}"] {
+            let before = format!("# top\n{field}\n# files\nresources: [a] # all\n");
+            assert_eq!(all_replaced(&before), "# top\n# files\nresources: [a] # all\n", "{field}");
+            let before = format!("# top\nresources: [a] # all\n{field}\nnamePrefix: b\n");
+            assert_eq!(all_replaced(&before), "# top\nresources: [a] # all\nnamePrefix: b\n", "{field}");
         }
     }
 }

@@ -61,6 +61,15 @@ const NESTED: [(&str, &[&str]); 3] = [
 /// The paths in maps.
 const FIELDS: [(&str, &str); 2] = [("openapi", "path"), ("helmGlobals", "chartHome")];
 
+/// The use of the file name in a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FileName {
+    /// It has no meaning of its own.
+    Unused,
+    /// It is the key of a generator unless the path has one.
+    Key,
+}
+
 /// Moves a file or directory, and changes the paths in all kustomizations of a repository that lead to it or out of
 /// it. Nothing is written.
 ///
@@ -177,7 +186,7 @@ impl<'r> Relocation<'r> {
             return Ok(None);
         };
         let directory = path.parent().unwrap_or(&self.repository);
-        let is_changed = each_path(&mut fields, &mut |node| self.mend(node, directory));
+        let is_changed = each_path(&mut fields, &mut |node, name| self.mend(node, name, directory));
         if !is_changed {
             return Ok(None);
         }
@@ -185,8 +194,9 @@ impl<'r> Relocation<'r> {
         Ok(Some(EditedText { path, after: printed(&before, &documents, fields)?, before }))
     }
 
-    /// Changes a path that leads to what moves, or out of it. Returns true if it changed.
-    fn mend(&self, node: &mut Node, directory: &Path) -> bool {
+    /// Changes a path that leads to what moves, or out of it. A key of a generator stays the same. Returns true if
+    /// the path changed.
+    fn mend(&self, node: &mut Node, name: FileName, directory: &Path) -> bool {
         let Some(text) = node.as_str().map(str::to_string) else { return false };
         let (key, path) = match text.split_once('=') {
             Some((key, path)) if !self.reader.tree().contains(&directory.join(&text)) => (Some(key), path),
@@ -206,6 +216,9 @@ impl<'r> Relocation<'r> {
         }
         let mended = relative_path(&target_after, &directory_after).to_string_lossy().replace('\\', "/");
         let slash = if path.ends_with('/') { "/" } else { "" };
+        let (old_name, new_name) = (Path::new(path).file_name(), Path::new(&mended).file_name());
+        let key =
+            key.or_else(|| old_name.filter(|old| name == FileName::Key && Some(*old) != new_name)?.to_str());
         let mended = key.map_or_else(String::new, |key| format!("{key}=")) + &mended + slash;
         set_string(node, &mended);
         mended != text
@@ -213,7 +226,7 @@ impl<'r> Relocation<'r> {
 }
 
 /// Calls `change` for each path in a kustomization. Returns true if one of them changed.
-fn each_path(fields: &mut Map, change: &mut impl FnMut(&mut Node) -> bool) -> bool {
+fn each_path(fields: &mut Map, change: &mut impl FnMut(&mut Node, FileName) -> bool) -> bool {
     let mut is_changed = false;
     for name in LISTS {
         let (field, below) = name.split_once('/').map_or((name, None), |(field, below)| (field, Some(below)));
@@ -222,22 +235,24 @@ fn each_path(fields: &mut Map, change: &mut impl FnMut(&mut Node) -> bool) -> bo
                 None => Some(entry),
                 Some(below) => entry.as_map_mut().and_then(|map| value(map, below)),
             };
-            is_changed |= value.is_some_and(&mut *change);
+            is_changed |= value.is_some_and(|node| change(node, FileName::Unused));
         }
     }
     for (field, lists) in NESTED {
         for entry in entries(fields, field).iter_mut().filter_map(Node::as_map_mut) {
             for list in lists {
+                let name = if *list == "files" { FileName::Key } else { FileName::Unused };
                 match value(entry, list) {
-                    Some(one) if one.as_list().is_none() => is_changed |= change(one),
-                    _ => entries(entry, list).iter_mut().for_each(|one| is_changed |= change(one)),
+                    Some(one) if one.as_list().is_none() => is_changed |= change(one, name),
+                    _ => entries(entry, list).iter_mut().for_each(|one| is_changed |= change(one, name)),
                 }
             }
         }
     }
     for (field, below) in FIELDS {
         let map = value(fields, field).and_then(Node::as_map_mut);
-        is_changed |= map.and_then(|map| value(map, below)).is_some_and(&mut *change);
+        is_changed |=
+            map.and_then(|map| value(map, below)).is_some_and(|node| change(node, FileName::Unused));
     }
     is_changed
 }
@@ -292,6 +307,20 @@ mod tests {
         );
         let got = moved(&files, "base/web.yaml", "base/site.yaml").expect("moved");
         assert_eq!(got[0].1, "resources:\n- site.yaml # ours\n- ../common\n");
+        let files = [
+            (
+                "a/kustomization.yaml",
+                "configMapGenerator:\n- files: [c/one.conf, two=c/one.conf] # all\n  envs: [c/one.conf]\n",
+            ),
+            ("a/c/one.conf", "x"),
+        ];
+        let got = moved(&files, "a/c/one.conf", "a/c/new.conf").expect("moved");
+        assert_eq!(
+            got[0].1,
+            "configMapGenerator:\n- files: [one.conf=c/new.conf, two=c/new.conf] # all\n  envs: [c/new.conf]\n"
+        );
+        let got = moved(&files, "a/c", "a/d").expect("moved");
+        assert!(got[0].1.contains("[d/one.conf, two=d/one.conf]"), "the name of the file stays: {got:?}");
         for (from, to) in
             [("base", "common"), ("base", "base/x"), ("nothing", "x"), ("base", "../x"), (".", "x")]
         {
