@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use smol_str::{SmolStr, ToSmolStr};
 
-use super::changed_object::{ChangedObject, entries, text};
+use super::changed_object::ChangedObject;
 use super::dangers::ImageName;
+use super::values::{entries, text};
 use smp_text::yaml::Node;
 
 /// The lists of containers in a Pod.
@@ -33,6 +34,15 @@ impl ChangedContainer<'_> {
     /// Returns the path of a field.
     pub fn field(&self, fields: &[&str]) -> Vec<SmolStr> {
         self.path.iter().cloned().chain(fields.iter().map(|field| SmolStr::new(*field))).collect()
+    }
+}
+
+impl<'c> ChangedContainer<'c> {
+    /// Returns the images before and after the change, if they differ.
+    pub fn changed_image(&self) -> Option<(&'c str, &'c str)> {
+        let image = |side: Option<&'c Node>| side.and_then(|side| text(side.get("image")));
+        let (old, new) = (image(self.old)?, image(self.new)?);
+        (old != new).then_some((old, new))
     }
 }
 

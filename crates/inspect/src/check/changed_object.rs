@@ -1,14 +1,12 @@
 //! An object before and after a change, as the rules about dangerous changes see it.
 
-use std::collections::BTreeSet;
-
-use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use super::changed_target::ChangedTarget;
 use super::objects::namespace_of;
+use super::values::text;
 use smp_overlay::resource::ResId;
-use smp_text::yaml::{Map, Node};
+use smp_text::yaml::Node;
 
 /// An object before and after a change. The values of Secrets are not masked, so a message must not contain them.
 #[derive(Debug, Clone, Copy)]
@@ -85,35 +83,4 @@ impl<'c> ChangedObject<'c> {
         let path = self.pod_path()?;
         Some((self.values(path), path))
     }
-}
-
-/// Returns the text of a scalar.
-pub(super) fn text(node: Option<&Node>) -> Option<&str> {
-    node.and_then(Node::scalar_text).map(SmolStr::as_str)
-}
-
-/// Returns the entries of a list; none if it is absent or no list.
-pub(super) fn entries(node: Option<&Node>) -> &[Node] {
-    node.and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default()
-}
-
-/// Returns the entries of a list that an old list does not have, with their positions.
-pub(super) fn added_entries<'n>(old: Option<&Node>, new: Option<&'n Node>) -> Vec<(usize, &'n Node)> {
-    let key = |entry: &Node| entry.to_json_value().to_string();
-    let known: FxHashSet<String> = entries(old).iter().map(key).collect();
-    entries(new).iter().enumerate().filter(|(_, entry)| !known.contains(&key(entry))).collect()
-}
-
-/// Returns the requirements of a label selector, all of which an object must satisfy.
-pub(super) fn requirements(selector: Option<&Node>) -> BTreeSet<String> {
-    let labels = selector.and_then(|selector| selector.get("matchLabels")).and_then(Node::as_map);
-    let labels = labels.into_iter().flat_map(Map::iter);
-    let labels = labels.map(|(key, value)| format!("{key}={}", value.to_json_value()));
-    let expressions = entries(selector.and_then(|selector| selector.get("matchExpressions"))).iter();
-    labels.chain(expressions.map(|expression| expression.to_json_value().to_string())).collect()
-}
-
-/// Returns true for the boolean `true`.
-pub(super) fn is_true(node: Option<&Node>) -> bool {
-    text(node) == Some("true")
 }

@@ -1,8 +1,8 @@
 //! The objects of a target before and after a change, as the rules about dangerous changes see them.
 
-use super::changed_object::{entries, requirements, text};
 use super::objects::namespace_of;
 use super::reference::pod_template;
+use super::values::{entries, requirements, text};
 use smp_overlay::resource::{LabelSelector, ResId, Resource};
 use smp_text::yaml::{Map, Node};
 

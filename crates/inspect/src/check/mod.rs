@@ -32,6 +32,7 @@ mod selection;
 mod suppression;
 mod target;
 mod validation;
+mod values;
 mod walk;
 mod workloads;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::check::changed_object::{entries, is_true, text};
+use crate::check::values::{entries, is_true, text};
 use smp_text::yaml::Node;
 
 /// The capabilities that container runtimes grant by default.

@@ -1,8 +1,5 @@
 //! The parts of the name of an image.
 
-use crate::check::changed_containers::ChangedContainer;
-use crate::check::changed_object::text;
-
 /// The name of an image: registry, repository, tag and digest.
 #[derive(Debug, Clone, Copy)]
 pub struct ImageName<'i> {
@@ -60,13 +57,6 @@ impl<'i> ImageName<'i> {
         };
         digits.parse().ok().filter(|_| is_version)
     }
-}
-
-/// Returns the images of a container before and after a change, if they differ.
-pub(super) fn changed_image<'c>(container: &ChangedContainer<'c>) -> Option<(&'c str, &'c str)> {
-    let image = |side: Option<&'c smp_text::yaml::Node>| side.and_then(|side| text(side.get("image")));
-    let (old, new) = (image(container.old)?, image(container.new)?);
-    (old != new).then_some((old, new))
 }
 
 #[cfg(test)]

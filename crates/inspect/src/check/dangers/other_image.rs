@@ -28,7 +28,7 @@ pub(super) static RULE: Rule = Rule {
 fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let mut found = Vec::new();
     for container in object.containers() {
-        let Some((old, new)) = changed_image(&container) else { continue };
+        let Some((old, new)) = container.changed_image() else { continue };
         let (before, after) = (ImageName::parse(old).repository(), ImageName::parse(new).repository());
         if before != after {
             let message = format!("the image comes from `{after}` instead of `{before}`");

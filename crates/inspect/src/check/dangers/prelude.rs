@@ -1,10 +1,9 @@
 //! The common imports of the rule files.
 
-pub(super) use super::image_name::{ImageName, changed_image};
-pub(super) use crate::check::changed_object::{
-    ChangedObject, Danger, added_entries, entries, is_true, requirements, text,
-};
+pub(super) use super::image_name::ImageName;
+pub(super) use crate::check::changed_object::{ChangedObject, Danger};
 pub(super) use crate::check::rule::{Finder, Rule, RuleDefault, RuleGroup, RuleScope};
+pub(super) use crate::check::values::{added_entries, entries, is_true, requirements, text};
 pub(super) use smol_str::SmolStr;
 pub(super) use smp_text::diagnostic::{Code, RuleText, Severity};
 pub(super) use smp_text::source::is_secret_key;
