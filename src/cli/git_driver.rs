@@ -49,8 +49,8 @@ struct DriverResult {
     conflicts: usize,
 }
 
-/// Returns the exit status of a command line. An invalid command line of the merge driver has the status
-/// of a failed merge: git would interpret the usual status of a usage error as a merge with conflicts.
+/// Returns the exit status of a command line. An invalid command line of the merge driver has the
+/// status of a failed merge: git would interpret the status of a usage error as a merge with conflicts.
 pub(super) fn final_status(words: &[OsString], status: ExitCode) -> ExitCode {
     let is_driver = words.iter().any(|word| word == "--git-driver");
     if is_driver && status == ExitCode::from(INVALID_USAGE) { ExitCode::from(MERGE_FAILED) } else { status }

@@ -17,6 +17,7 @@ mod normalize;
 mod operation;
 mod patch_field;
 mod patch_file;
+mod patched_object;
 mod patches;
 mod paths;
 mod replicas;
@@ -33,7 +34,7 @@ pub use metadata::{Label, MetadataField, build_metadata_options, check_annotatio
 pub use moves::{Move, MovedFile, move_path};
 pub use operation::{Edit, ScalarField};
 pub use patch_field::PatchedField;
-pub use patch_file::PatchedObject;
+pub use patched_object::PatchedObject;
 pub use patches::PatchEntry;
 pub use paths::{FileList, PathList};
 pub use replicas::ReplicaEdit;

@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 
 use super::fields::entry_text;
-use super::patch_file::PatchedObject;
+use super::patched_object::PatchedObject;
 use smp_merge::schema::{Cursor, Gvk, Schema, TypeKind};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::path::{FieldPath, PathElement};

@@ -1,26 +1,13 @@
 //! New patch files, made from fields and values.
 
 use super::draft::{Applied, Draft, EditedText};
-use super::fields::{entry_of, entry_text};
 use super::patch_field::{PatchedField, typed_fields, with_fields};
+use super::patched_object::PatchedObject;
 use super::patches::{self, PatchEntry};
 use smp_files::clean_path;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::{Reading, SourceMap};
-use smp_text::yaml::{Map, Node, ParseOptions, edit_text, parse_documents, write_documents_in_source_style};
-
-/// The object that a patch changes, as the patches of the kustomization see it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PatchedObject {
-    /// The API version.
-    pub api_version: String,
-    /// The kind.
-    pub kind: String,
-    /// The name.
-    pub name: String,
-    /// The namespace, or empty.
-    pub namespace: String,
-}
+use smp_text::yaml::{ParseOptions, edit_text, parse_documents, write_documents_in_source_style};
 
 /// Writes the fields to a patch file, which is created if it does not exist, and adds it to `patches`.
 pub(super) fn add(
@@ -69,24 +56,6 @@ fn extended(before: &str, object: &PatchedObject, fields: &[PatchedField], path:
 fn other_object(path: &str) -> Diagnostic {
     Diagnostic::error(Code::Ambiguous, format!("{path} exists, and is not a patch of this object alone"))
         .help("use --path for another file")
-}
-
-impl PatchedObject {
-    pub(super) fn node(&self) -> Node {
-        let mut fields: Map = entry_of(&[("apiVersion", &self.api_version), ("kind", &self.kind)])
-            .as_map()
-            .cloned()
-            .unwrap_or_default();
-        fields.push("metadata", entry_of(&[("name", &self.name), ("namespace", &self.namespace)]));
-        Node::map(fields)
-    }
-
-    pub(super) fn is_patched_by(&self, node: &Node) -> bool {
-        let metadata = |name| node.get("metadata").map_or("", |metadata| entry_text(metadata, name));
-        entry_text(node, "kind") == self.kind
-            && metadata("name") == self.name
-            && metadata("namespace") == self.namespace
-    }
 }
 
 #[cfg(test)]
