@@ -2,15 +2,23 @@
 //!
 //! Like the settings of messages, the record is global to the process.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use smp_files::{DiskTree, FileTree, ReadSet, RecordingTree};
+use smp_files::{DiskTree, FileTree, Located, ReadSet, RecordingTree};
 
-/// The trees of the current record; none if reads are not recorded.
-static RECORD: Mutex<Option<Vec<RecordingTree>>> = Mutex::new(None);
+/// What is read while reads are recorded.
+#[derive(Default)]
+struct Record {
+    trees: Vec<RecordingTree>,
+    /// The real paths of directories that the command writes to.
+    outputs: Vec<PathBuf>,
+}
 
-fn record() -> MutexGuard<'static, Option<Vec<RecordingTree>>> {
+/// The current record; none if reads are not recorded.
+static RECORD: Mutex<Option<Record>> = Mutex::new(None);
+
+fn record() -> MutexGuard<'static, Option<Record>> {
     RECORD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -22,9 +30,9 @@ pub(super) fn disk_tree() -> Arc<dyn FileTree> {
 /// Returns a tree whose reads are recorded, if reads are recorded at all.
 pub(super) fn recorded(tree: Arc<dyn FileTree>) -> Arc<dyn FileTree> {
     match &mut *record() {
-        Some(trees) => {
+        Some(record) => {
             let tree = RecordingTree::new(tree);
-            trees.push(tree.clone());
+            record.trees.push(tree.clone());
             Arc::new(tree)
         }
         None => tree,
@@ -33,12 +41,24 @@ pub(super) fn recorded(tree: Arc<dyn FileTree>) -> Arc<dyn FileTree> {
 
 /// Starts a record. An earlier one is dropped.
 pub(super) fn start_recording() {
-    *record() = Some(Vec::new());
+    *record() = Some(Record::default());
 }
 
-/// Returns everything that was read since the record started.
+/// Returns everything that was read since the record started, except for outputs.
 pub(super) fn read_set() -> ReadSet {
-    RecordingTree::read_set_of(record().iter().flatten())
+    let record = record();
+    let mut reads = RecordingTree::read_set_of(record.iter().flat_map(|record| &record.trees));
+    record.iter().flat_map(|record| &record.outputs).for_each(|output| reads.remove_within(output));
+    reads
+}
+
+/// Leaves a directory out of the record, because the command writes to it.
+pub(super) fn record_output(directory: &Path) {
+    if let Some(record) = &mut *record() {
+        let found = DiskTree.locate(Path::new(""), directory).map(Located::into_path);
+        let here = || DiskTree.working_directory().unwrap_or_default();
+        record.outputs.push(found.unwrap_or_else(|_| here().join(directory)));
+    }
 }
 
 /// Records a file, or all files of a directory, that is read by other means.

@@ -124,9 +124,15 @@ fn targets_that_are_only_in_the_revision_are_listed_as_deleted() {
     save(directory.path(), "test/kustomization.yaml", "resources: [../base]\nnamePrefix: test-\n");
     while !states(&event(&running)).contains(&state("test", "ok")) {}
 
-    fs::remove_dir_all(directory.path().join("prod")).expect("removed");
+    fs::rename(directory.path().join("prod"), directory.path().join("production")).expect("renamed");
     while !states(&event(&running)).contains(&state("prod", "deleted")) {}
     drop(running);
+
+    let named = Running::start(directory.path(), &["preview", "prod", "base", "--rev", "HEAD", "--json"]);
+    assert_eq!(states(&event(&named)), [state("base", "ok"), state("prod", "deleted")]);
+    fs::remove_dir_all(directory.path().join("base")).expect("removed");
+    while !states(&event(&named)).contains(&state("base", "deleted")) {}
+    drop(named);
 
     let page = Page::open(directory.path(), &["prod", "base", "--rev", "HEAD"]);
     let diff = page.get("/api/diff?target=prod");
@@ -145,7 +151,11 @@ fn idle_connections_do_not_keep_pages_waiting() {
     let page = Page::open(directory.path(), &["prod"]);
     let connect = |_| TcpStream::connect(("127.0.0.1", page.port)).expect("connects");
     let mut idle: Vec<TcpStream> = (0..200).map(connect).collect();
-    idle.iter_mut().step_by(2).for_each(|stream| stream.write_all(b"GET / HTTP/1.1\r\n").expect("sent"));
+    let body =
+        format!("POST /api/token HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nContent-Length: 9\r\n\r\n{{", page.port);
+    for (stream, part) in idle.iter_mut().zip(["", "GET / HTTP/1.1\r\n", &body].into_iter().cycle()) {
+        stream.write_all(part.as_bytes()).expect("sent");
+    }
     // They are closed after 10 seconds, and the page's request takes the place of one of them.
     assert_eq!(page.send("GET", "/", &[], "").0, 200);
 }
@@ -235,7 +245,7 @@ fn views_explain_fields_and_hide_secrets() {
         ])
     );
 
-    let field = page.get("/api/field?target=prod&resource=1&pointer=/spec/replicas");
+    let field = page.get("/api/field?target=prod&resource=1&pointer=/spec/replicas&generation=1");
     let chain = field["chain"].as_array().expect("a chain");
     let written = chain
         .iter()
@@ -262,19 +272,23 @@ fn views_explain_fields_and_hide_secrets() {
         "/api/source?target=prod&file=base/key.yaml",
         "/api/search?q=password",
         "/api/diff?target=test",
-        "/api/field?target=prod&resource=0&pointer=/stringData/password",
+        "/api/field?target=prod&resource=0&pointer=/stringData/password&generation=1",
     ];
     for path in paths {
         assert!(!page.get(path).to_string().contains(secret), "{path}");
     }
     assert_eq!(page.get("/api/search?q=correct-horse")["matches"], json!([]));
-    let address = json!({"target": "prod", "resource": 0, "pointer": "/stringData/password"}).to_string();
     let headers = [&*page.bearer(), "Content-Type: application/json"];
-    let (status, revealed) = page.send("POST", "/api/reveal", &headers, &address);
-    assert_eq!((status, revealed), (200, json!({"text": secret}).to_string()));
-    let former = json!({"target": "prod", "resource": 0, "pointer": "/stringData/password", "generation": 0})
-        .to_string();
-    assert_eq!(page.send("POST", "/api/reveal", &headers, &former).0, 404, "another build");
+    let reveal = |generation: Option<u64>| {
+        let mut address = json!({"target": "prod", "resource": 0, "pointer": "/stringData/password"});
+        if let Some(generation) = generation {
+            address["generation"] = generation.into();
+        }
+        page.send("POST", "/api/reveal", &headers, &address.to_string())
+    };
+    assert_eq!(reveal(Some(1)), (200, json!({"text": secret}).to_string()));
+    assert_eq!(reveal(Some(0)).0, 404, "another build");
+    assert_eq!(reveal(None).0, 422, "an unknown build");
 }
 
 #[test]

@@ -113,6 +113,7 @@ const INTERNAL_LIMITS: &[(&str, &str)] = &[
     ("preview/views.rs", "MAX_MATCHES"),             // listed matches; the rest is counted
     ("preview/web/mod.rs", "MAX_CONNECTIONS"),       // others wait
     ("preview/web/mod.rs", "MAX_PENDING"),           // a slow page gets all targets again
+    ("preview/web/routes.rs", "MAX_BODY"),           // requests of the page are shorter
     ("preview/web/routes.rs", "MAX_MESSAGE"),        // characters of the error of an invalid request
     ("cli/progress.rs", "MAX_LINES"),                // lines of progress; the rest is counted
     ("cluster/applyset/history/content.rs", "MAX_CONTENT"), // size of what this program wrote

@@ -25,6 +25,9 @@ const MAX_LINKS: usize = 40;
 /// The start of a file whose content is stored by Git LFS.
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
+/// The directories in which git looks for the name of a revision.
+const REFERENCE_FOLDERS: [&str; 4] = ["refs", "refs/tags", "refs/heads", "refs/remotes"];
+
 /// A git repository.
 #[derive(Clone)]
 pub struct GitRepository {
@@ -138,20 +141,21 @@ impl GitRepository {
         })
     }
 
-    /// Returns the files that change when a revision such as `HEAD~1` or `main` becomes another commit.
+    /// Returns the files that change when a revision such as `HEAD~1` or `main` becomes another commit. Some may not
+    /// exist, such as those of a branch that is not created yet.
     #[must_use]
     pub fn reference_files(&self, revision: &str) -> Vec<PathBuf> {
         let name = revision.split(['~', '^', '@', ':']).next().unwrap_or_default();
+        let is_name =
+            !name.is_empty() && Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
         let repository = self.repository.lock().unwrap_or_else(PoisonError::into_inner);
+        let (own, common) = (repository.git_dir(), repository.common_dir());
         let head = repository.head_name().ok().flatten();
-        let named = repository.try_find_reference(name).ok().flatten().map(|found| found.name().to_owned());
-        let references = head
-            .into_iter()
-            .chain(named)
-            .filter_map(|name| gix::path::from_bstr(name.as_bstr()).ok().map(Cow::into_owned));
-        let references =
-            references.chain(["packed-refs".into()]).map(|file| repository.common_dir().join(file));
-        references.chain([repository.git_dir().join("HEAD")]).collect()
+        let head =
+            head.and_then(|name| gix::path::from_bstr(name.as_bstr()).ok().map(|name| common.join(name)));
+        let named = REFERENCE_FOLDERS.iter().filter(|_| is_name).map(|folder| common.join(folder).join(name));
+        let named = named.chain(is_name.then(|| own.join(name)));
+        named.chain(head).chain([common.join("packed-refs"), own.join("HEAD")]).collect()
     }
 
     fn commit(&self, revision: &str) -> Result<ObjectId> {

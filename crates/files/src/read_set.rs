@@ -40,13 +40,29 @@ impl ReadSet {
     /// Returns true if the result may change when a path is changed, created or removed.
     #[must_use]
     pub fn depends_on(&self, path: &Path) -> bool {
+        path.parent().is_some_and(|parent| self.directories.contains(parent)) || self.uses(path)
+    }
+
+    /// Returns true if a path, or something below it, was read, listed or looked up. A name in a listed directory alone
+    /// does not count.
+    #[must_use]
+    pub fn uses(&self, path: &Path) -> bool {
         let Self { files, program_files, directories, found, absent, links } = self;
         let from = (Bound::Included(path), Bound::Unbounded);
         let mut sets = [files, program_files, directories, absent].into_iter();
-        path.parent().is_some_and(|parent| directories.contains(parent))
-            || sets.any(|paths| is_within(path, paths.range::<Path, _>(from)))
+        sets.any(|paths| is_within(path, paths.range::<Path, _>(from)))
             || is_within(path, found.range::<Path, _>(from).map(|(path, _)| path))
             || is_within(path, links.range::<Path, _>(from).map(|(path, _)| path))
+    }
+
+    /// Removes everything in a directory, and the directory itself.
+    pub fn remove_within(&mut self, directory: &Path) {
+        let Self { files, program_files, directories, found, absent, links } = self;
+        for paths in [files, program_files, directories, absent] {
+            paths.retain(|path| !path.starts_with(directory));
+        }
+        found.retain(|path, _| !path.starts_with(directory));
+        links.retain(|path, _| !path.starts_with(directory));
     }
 
     /// Adds another record.

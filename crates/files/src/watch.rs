@@ -123,18 +123,23 @@ impl Watcher {
         Ok(self.changed_below(&new))
     }
 
-    /// Returns the files that changed, appeared or disappeared in directories before these were watched.
+    /// Returns the files and directories that changed, appeared or disappeared in directories before these were watched.
     fn changed_below(&self, new: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
-        let ReadSet { files, directories, absent, .. } = &self.depends_on;
+        if new.is_empty() {
+            return BTreeSet::new();
+        }
+        let ReadSet { files, directories, found, absent, .. } = &self.depends_on;
         let is_recent = |path: &Path| DiskTree::modified(path).is_none_or(|time| time >= self.since);
-        let in_new = |path: &&PathBuf| path.parent().is_some_and(|parent| new.contains(parent));
-        let files = files.iter().filter(in_new).filter(|path| is_recent(path));
+        // What a removed directory contained is below the nearest directory that exists.
+        let is_below = |path: &&PathBuf| path.ancestors().skip(1).any(|above| new.contains(above));
+        let changed = files.iter().filter(is_below).filter(|path| is_recent(path));
         let directories = directories.iter().filter(|path| new.contains(*path) && is_recent(path));
+        let removed = found.keys().filter(is_below).filter(|path| !DiskTree.contains(path));
         // A directory that was moved here may be old, but the one that contains it changed.
         let may_be_new =
             |path: &&PathBuf| path.ancestors().skip(1).any(|above| new.contains(above) && is_recent(above));
         let appeared = absent.iter().filter(may_be_new).filter(|path| DiskTree.contains(path));
-        files.chain(directories).chain(appeared).cloned().collect()
+        changed.chain(directories).chain(removed).chain(appeared).cloned().collect()
     }
 
     fn add_watches(&mut self, directories: BTreeSet<PathBuf>) -> io::Result<()> {
@@ -203,7 +208,7 @@ impl Watcher {
             Backend::Polling { interval, .. } => self.poll(interval)?,
         };
         // Editors also write temporary files into directories that were listed.
-        let is_lasting = |path: &PathBuf| self.is_relevant(path, false) || DiskTree::modified(path).is_some();
+        let is_lasting = |path: &PathBuf| self.depends_on.uses(path) || DiskTree::modified(path).is_some();
         if changed.iter().any(is_lasting) {
             changed.retain(is_lasting);
         }
@@ -445,13 +450,34 @@ mod tests {
         tree.read(&root.join("a/read.yaml")).expect("exists");
         tree.locate(Path::new(""), &root.join("b/absent.yaml")).expect_err("does not exist");
         tree.list(&root.join("c")).expect("exists");
+        fs::create_dir(root.join("d")).expect("created");
+        fs::write(root.join("d/x.yaml"), "a: 1\n").expect("written");
+        tree.read(&root.join("d/x.yaml")).expect("exists");
+        fs::remove_dir_all(root.join("d")).expect("removed");
         fs::create_dir(root.join("b")).expect("created");
         for file in ["a/read.yaml", "b/absent.yaml", "c/new.yaml"] {
             fs::write(root.join(file), "a: 2\n").expect("written");
         }
         let changed = watcher.watch(tree.read_set()).expect("watches");
-        assert_eq!(changed, ["a/read.yaml", "b/absent.yaml", "c"].map(|path| root.join(path)).into());
+        assert_eq!(
+            changed,
+            ["a/read.yaml", "b/absent.yaml", "c", "d/x.yaml"].map(|path| root.join(path)).into()
+        );
         assert!(watcher.watch(tree.read_set()).expect("watches").is_empty(), "they are returned once");
+    }
+
+    #[test]
+    fn both_names_of_a_renamed_directory_are_returned() {
+        let (_directory, root) = sample();
+        let mut watcher = Watcher::new(None).expect("a watcher");
+        let tree = RecordingTree::new(Arc::new(DiskTree));
+        tree.read(&root.join("a/read.yaml")).expect("exists");
+        tree.list(&root).expect("exists");
+        watcher.watch(tree.read_set()).expect("watches");
+        let renamed = changed_by(&root, &mut watcher, || {
+            fs::rename(root.join("a"), root.join("b")).expect("renamed");
+        });
+        assert_eq!(renamed, Some(vec!["a".into(), "b".into()]));
     }
 
     #[test]

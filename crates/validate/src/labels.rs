@@ -2,9 +2,8 @@
 
 use smp_text::yaml::{Map, Node};
 
-/// Returns true if a selector matches labels. An empty one matches all.
-#[cfg(feature = "cel")]
-pub(super) fn selects(selector: &Node, labels: Option<&Map>) -> bool {
+/// Returns true if a selector (`matchLabels` and `matchExpressions`) matches labels. An empty one matches all.
+pub fn selects(selector: &Node, labels: Option<&Map>) -> bool {
     let has = |(key, value): (&str, &Node)| {
         labels.and_then(|labels| labels.get(key)).is_some_and(|own| own == value)
     };

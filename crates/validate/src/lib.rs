@@ -65,6 +65,7 @@ mod walk;
 mod walk_step;
 
 pub use label_selector::LabelSelector;
+pub use labels::selects;
 pub use options::ValidateOptions;
 #[cfg(feature = "cel")]
 pub use policy::AdmissionPolicies;

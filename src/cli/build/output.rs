@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::directory::{OutputDirectory, StaleFiles};
 use super::layout::Layout;
-use crate::cli::disk::is_recording;
+use crate::cli::disk::{is_recording, record_output};
 use crate::cli::format::{OutputFormat, ResourceWriter};
 use crate::cli::report::Output;
 use crate::cli::{Failure, render};
@@ -76,6 +76,7 @@ impl OutputArgs {
                 "--output=name cannot be used with --output-dir: names are only printed".into(),
             )),
             (Some(directory), Some(format), _) => {
+                record_output(directory);
                 let stale = if self.prune { StaleFiles::Remove } else { StaleFiles::Keep };
                 let layout = self.layout.clone();
                 let directory = OutputDirectory::with_layout(directory, layout, (format, stale), targets)?;

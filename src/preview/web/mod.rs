@@ -23,7 +23,7 @@ use tokio::sync::{Semaphore, broadcast};
 use tokio::time::sleep;
 
 use self::access::Access;
-use self::shared::Shared;
+use self::shared::{REQUEST_TIME, Shared};
 use super::{Event, Session};
 
 /// The number of events that a slow page may fall behind before it gets all targets again.
@@ -31,9 +31,6 @@ const MAX_PENDING: usize = 64;
 
 /// The number of connections that are served at a time. Others wait, so that files stay available to builds.
 const MAX_CONNECTIONS: usize = 128;
-
-/// The time for a request to arrive, and for the next one on its connection.
-const REQUEST_TIME: Duration = Duration::from_secs(10);
 
 /// The pause after a connection could not be accepted, such as without free file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

@@ -20,11 +20,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::time::timeout;
 
 use super::super::{Event, Session};
 use super::access::is_same_origin;
 use super::assets;
-use super::shared::Shared;
+use super::shared::{REQUEST_TIME, Shared};
 
 type Access = State<Arc<Shared>>;
 
@@ -66,7 +67,10 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
 /// Refuses requests from other sites, and adds the headers of all responses.
 async fn guard(State(shared): Access, request: Request, next: Next) -> Response {
     let mut response = if is_same_origin(request.headers(), shared.port) {
-        as_json(next.run(request).await).await
+        match with_body(request).await {
+            Ok(request) => as_json(next.run(request).await).await,
+            Err(status) => failure(status, status.canonical_reason().unwrap_or_default()),
+        }
     } else {
         failure(StatusCode::FORBIDDEN, "only requests from the preview page are allowed")
     };
@@ -74,6 +78,17 @@ async fn guard(State(shared): Access, request: Request, next: Next) -> Response 
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+/// The maximum number of bytes of the body of a request.
+const MAX_BODY: usize = 1 << 16;
+
+/// Reads the body of a request, which must arrive in time.
+async fn with_body(request: Request) -> Result<Request, StatusCode> {
+    let (parts, body) = request.into_parts();
+    let body =
+        timeout(REQUEST_TIME, to_bytes(body, MAX_BODY)).await.map_err(|_| StatusCode::REQUEST_TIMEOUT)?;
+    Ok(Request::from_parts(parts, body.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE)?.into()))
 }
 
 /// The maximum number of bytes of the message of an invalid request.
@@ -174,14 +189,14 @@ struct ValueAddress {
     target: String,
     resource: usize,
     pointer: String,
-    /// The build that the page shows; by default, the last one.
-    generation: Option<u64>,
+    /// The build that the page shows.
+    generation: u64,
 }
 
 impl ValueAddress {
     /// Returns true if the position belongs to the last build. In another build, it may be another resource.
     fn is_current(&self, session: &Session) -> bool {
-        self.generation.is_none_or(|generation| session.generation(&self.target) == Some(generation))
+        session.generation(&self.target) == Some(self.generation)
     }
 }
 

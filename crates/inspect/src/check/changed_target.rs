@@ -1,81 +1,109 @@
 //! The objects of a target before and after a change, as the rules about dangerous changes see them.
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::objects::namespace_of;
 use super::reference::pod_template;
-use super::values::{entries, requirements, text};
-use smp_overlay::resource::{LabelSelector, ResId, Resource};
+use super::values::{requirements, text};
+use smp_overlay::resource::{ResId, Resource};
 use smp_text::yaml::{Map, Node};
+use smp_validate::selects;
 
-/// All objects of a target before and after a change.
+/// An object before and after a change.
+type Versions<'c> = [Option<&'c Resource>; 2];
+
+/// The objects of a target before and after a change that rules look up.
 #[derive(Debug, Default)]
 pub struct ChangedTarget<'c> {
-    objects: Vec<[Option<&'c Resource>; 2]>,
+    /// The identities of service accounts before and after the change, by their name before it.
+    service_accounts: FxHashMap<&'c str, Vec<[&'c ResId; 2]>>,
+    deleted_namespaces: FxHashSet<&'c str>,
+    workloads: Vec<Workload<'c>>,
+    /// The positions of the workloads of a namespace.
+    by_namespace: FxHashMap<&'c str, Vec<usize>>,
+    /// The positions of the workloads whose Pods have a label, by namespace, key and value.
+    by_label: FxHashMap<[&'c str; 3], Vec<usize>>,
+}
+
+/// A version of a workload or Pod.
+#[derive(Debug)]
+struct Workload<'c> {
+    /// The labels of its Pods.
+    labels: Option<&'c Map>,
+    is_deleted: bool,
 }
 
 impl<'c> ChangedTarget<'c> {
-    /// Creates it from the objects, each before and after the change.
+    /// Collects the objects of a target, each before and after the change.
     #[must_use]
-    pub fn new(objects: Vec<[Option<&'c Resource>; 2]>) -> Self {
-        Self { objects }
+    pub fn new(objects: impl IntoIterator<Item = Versions<'c>>) -> Self {
+        let mut target = Self::default();
+        objects.into_iter().for_each(|versions| target.add(versions));
+        target
     }
 
     /// Returns the identities of a service account before and after the change; none if it is not in the target, or
     /// deleted. A service account without a namespace may be in any.
     pub(super) fn service_account(&self, namespace: &str, name: &str) -> Option<[&'c ResId; 2]> {
-        let of_both = |both: &[Option<&'c Resource>; 2]| Some([both[0]?.id(), both[1]?.id()]);
-        let is_meant = |[old, _]: &[&ResId; 2]| {
-            is_core(old, "ServiceAccount")
-                && old.name == name
-                && (old.namespace == namespace || old.namespace.is_empty())
-        };
-        self.objects.iter().filter_map(of_both).find(is_meant)
+        let is_meant = |old: &ResId| old.namespace == namespace || old.namespace.is_empty();
+        self.service_accounts.get(name)?.iter().copied().find(|[old, _]| is_meant(old))
     }
 
     /// Returns true if the change deletes all Pods of a namespace that a selector matches: a workload or the whole
     /// namespace is deleted, and no other workload of the target is selected. A selector that is empty may match Pods of
     /// other targets.
     pub(super) fn deletes_selected_pods(&self, namespace: &str, selector: Option<&Node>) -> bool {
-        let is_namespace = |one: &Resource| is_core(one.id(), "Namespace") && one.id().name == namespace;
-        if self.objects.iter().any(|both| matches!(both, [Some(old), None] if is_namespace(old))) {
+        if self.deleted_namespaces.contains(namespace) {
             return true;
         }
-        let Some(parsed) = parse(selector).filter(|_| !requirements(selector).is_empty()) else {
+        let Some(selector) = selector.filter(|selector| !requirements(Some(selector)).is_empty()) else {
             return false;
         };
-        let is_selected = |one: &Resource| {
-            let template = pod_template(one).filter(|_| namespace_of(one.id()) == namespace);
-            template.is_some_and(|template| {
-                parsed.matches(|key| text(template.labels.and_then(|labels| labels.get(key))))
-            })
-        };
-        let mut selected =
-            self.objects.iter().filter(|both| both.iter().flatten().any(|one| is_selected(one)));
-        let is_deleted = |both: &[Option<&Resource>; 2]| both[1].is_none();
-        selected.next().is_some_and(is_deleted) && selected.all(is_deleted)
+        let candidates = self.candidates(namespace, selector).iter().map(|i| &self.workloads[*i]);
+        let mut selected = candidates.filter(|workload| selects(selector, workload.labels));
+        selected.next().is_some_and(|first| first.is_deleted) && selected.all(|other| other.is_deleted)
+    }
+
+    fn add(&mut self, versions: Versions<'c>) {
+        if let [Some(old), Some(new)] = versions
+            && is_core(old.id(), "ServiceAccount")
+        {
+            self.service_accounts.entry(&old.id().name).or_default().push([old.id(), new.id()]);
+        }
+        let is_deleted = versions[1].is_none();
+        for version in versions.into_iter().flatten() {
+            if is_deleted && is_core(version.id(), "Namespace") {
+                self.deleted_namespaces.insert(&version.id().name);
+            }
+            if let Some(template) = pod_template(version) {
+                let labels = template.labels.and_then(Node::as_map);
+                self.add_workload(namespace_of(version.id()), Workload { labels, is_deleted });
+            }
+        }
+    }
+
+    fn add_workload(&mut self, namespace: &'c str, workload: Workload<'c>) {
+        let i = self.workloads.len();
+        self.by_namespace.entry(namespace).or_default().push(i);
+        for (key, value) in workload.labels.into_iter().flat_map(Map::iter) {
+            let label = [namespace, key, text(Some(value)).unwrap_or_default()];
+            self.by_label.entry(label).or_default().push(i);
+        }
+        self.workloads.push(workload);
+    }
+
+    /// Returns the positions of workloads that a selector may match: those with the rarest of its labels.
+    fn candidates<'s>(&'s self, namespace: &'s str, selector: &'s Node) -> &'s [usize] {
+        let labels = selector.get("matchLabels").and_then(Node::as_map).into_iter().flat_map(Map::iter);
+        let with_label = labels.map(|(key, value)| {
+            let found = self.by_label.get(&[namespace, key, text(Some(value)).unwrap_or_default()]);
+            found.map_or(&[][..], Vec::as_slice)
+        });
+        let all = || self.by_namespace.get(namespace).map_or(&[][..], Vec::as_slice);
+        with_label.min_by_key(|found| found.len()).unwrap_or_else(all)
     }
 }
 
 fn is_core(id: &ResId, kind: &str) -> bool {
     id.gvk.group.is_empty() && id.gvk.kind == kind
-}
-
-/// Parses the label selector of an object; none if it is invalid.
-fn parse(selector: Option<&Node>) -> Option<LabelSelector> {
-    let labels = selector.and_then(|selector| selector.get("matchLabels")).and_then(Node::as_map);
-    let labels = labels.into_iter().flat_map(Map::iter);
-    let mut all: Vec<String> =
-        labels.map(|(key, value)| format!("{key}={}", text(Some(value)).unwrap_or_default())).collect();
-    for expression in entries(selector.and_then(|selector| selector.get("matchExpressions"))) {
-        let key = text(expression.get("key"))?;
-        let values: Vec<&str> =
-            entries(expression.get("values")).iter().filter_map(|value| text(Some(value))).collect();
-        all.push(match text(expression.get("operator"))? {
-            "Exists" => key.to_string(),
-            "DoesNotExist" => format!("!{key}"),
-            "In" => format!("{key} in ({})", values.join(",")),
-            "NotIn" => format!("{key} notin ({})", values.join(",")),
-            _ => return None,
-        });
-    }
-    LabelSelector::parse(&all.join(",")).ok()
 }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::blame::ResourceBlame;
 use super::secret::{HIDDEN, is_secret_pointer};
 use super::text::each_leaf;
-use smp_overlay::resource::{PUBLIC_SECRET_FIELDS, Resource};
+use smp_overlay::resource::{PUBLIC_SECRET_FIELDS, Resource, is_secret_kind};
 use smp_text::diagnostic::Result;
 use smp_text::path::{pointer_steps, with_step};
 use smp_text::source::SourceMap;
@@ -61,16 +61,11 @@ impl ResourceBlame {
     #[must_use]
     pub fn shown_field(&self, pointer: &str) -> Option<super::BlamedField> {
         let mut field = self.fields.iter().find(|field| field.pointer == pointer)?.clone();
-        if is_secret(&self.id.gvk.kind) && is_value(pointer) {
+        if is_secret_kind(&self.id.gvk.kind) && is_value(pointer) {
             field.writes.iter_mut().for_each(|write| write.value = Node::string(HIDDEN));
         }
         Some(field)
     }
-}
-
-/// Returns true for a Secret, also one whose kind is misspelled.
-fn is_secret(kind: &str) -> bool {
-    kind.eq_ignore_ascii_case("Secret")
 }
 
 /// Returns true if a JSON pointer leads to a value of a Secret: all fields but the known ones may hold values, also
@@ -84,8 +79,8 @@ fn is_value(pointer: &str) -> bool {
 fn without_secrets(resource: &Resource, sources: &SourceMap) -> (Node, FxHashMap<String, String>) {
     let gvk = &resource.id().gvk;
     let (mut shown, mut hidden) = (resource.node().clone(), FxHashMap::default());
-    let is_data = |pointer: &str| is_secret(&gvk.kind) && is_value(pointer);
-    if is_secret(&gvk.kind) || sources.has_hidden_values() {
+    let is_data = |pointer: &str| is_secret_kind(&gvk.kind) && is_value(pointer);
+    if is_secret_kind(&gvk.kind) || sources.has_hidden_values() {
         hide(&mut shown, &mut String::new(), &is_data, sources, &mut hidden);
     }
     (shown, hidden)

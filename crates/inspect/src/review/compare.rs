@@ -14,7 +14,7 @@ use crate::explain::image_fields;
 use smp_files::hex;
 use smp_merge::diff::{Change, compare_in_order};
 use smp_merge::schema::{Cursor, Gvk, Schema};
-use smp_overlay::resource::{Resource, mask_secret};
+use smp_overlay::resource::{Resource, is_secret_kind, mask_secret};
 use smp_text::yaml::{Node, to_json};
 
 /// The options of a comparison.
@@ -43,7 +43,7 @@ pub fn compare_builds(
     if options.prefers_old_schema {
         schemas.reverse();
     }
-    let target = ChangedTarget::new(pairs.iter().map(|pair| pair.resources(sides)).collect());
+    let target = ChangedTarget::new(pairs.iter().map(|pair| pair.resources(sides)));
     let comparer = Comparer { sides, new, schemas, options };
     let mut changes = BuildChanges::default();
     for pair in &pairs {
@@ -140,11 +140,8 @@ impl Comparer<'_> {
     /// Returns both versions of an object, with the values of Secrets masked.
     fn shown(&self, resources: [Option<&Resource>; 2]) -> [Option<Node>; 2] {
         let [mut old, mut new] = resources.map(|resource| resource.map(|resource| resource.node().clone()));
-        let is_secret = |resource: &Resource| {
-            let gvk = &resource.id().gvk;
-            gvk.group.is_empty() && gvk.kind == "Secret"
-        };
-        if !self.options.show_secrets && resources.iter().flatten().any(|resource| is_secret(resource)) {
+        let is_secret = |resource: &&Resource| is_secret_kind(&resource.id().gvk.kind);
+        if !self.options.show_secrets && resources.iter().flatten().any(is_secret) {
             mask_secret(old.as_mut(), new.as_mut(), &|old, new| {
                 [format!("*** (before, {})", fingerprint(old)), format!("*** (after, {})", fingerprint(new))]
             });

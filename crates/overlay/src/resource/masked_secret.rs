@@ -14,6 +14,11 @@ type ShownChange<'c> = &'c dyn Fn(&Node, &Node) -> [String; 2];
 /// The fields of a Secret that hold none of its values. All others may: also misspelled ones.
 pub const PUBLIC_SECRET_FIELDS: [&str; 5] = ["apiVersion", "kind", "metadata", "type", "immutable"];
 
+/// Returns true for the kind of a Secret, also if its case is wrong.
+pub fn is_secret_kind(kind: &str) -> bool {
+    kind.eq_ignore_ascii_case("Secret")
+}
+
 /// Masks the values of both versions of a Secret: `***`, or the texts of `changed` where both versions have a value
 /// and they differ. Values are in all fields but `PUBLIC_SECRET_FIELDS` ones, and in the last-applied annotation.
 pub fn mask_secret(mut old: Option<&mut Node>, mut new: Option<&mut Node>, changed: ShownChange<'_>) {

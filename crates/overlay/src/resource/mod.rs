@@ -34,7 +34,7 @@ pub(crate) use held_secrets::{
 pub use id::ResId;
 pub use manifest::Resource;
 pub use manifest::flatten_lists;
-pub use masked_secret::{PUBLIC_SECRET_FIELDS, mask_secret};
+pub use masked_secret::{PUBLIC_SECRET_FIELDS, is_secret_kind, mask_secret};
 pub use object_arg::{ObjectArg, is_kind};
 pub(crate) use order::{compare_ids, compare_kinds, kind_rank};
 pub(crate) use origin::Origin;

@@ -12,7 +12,7 @@ const NONE: &str = "";
 /// Returns the dangers of a target, given its objects before and after a change.
 fn dangers(sides: [&[Resource]; 2]) -> Vec<ChangeDanger> {
     let pairs = pair_objects(sides[0], sides[1]);
-    let target = ChangedTarget::new(pairs.iter().map(|pair| pair.resources(sides)).collect());
+    let target = ChangedTarget::new(pairs.iter().map(|pair| pair.resources(sides)));
     let dangers = |pair: [Option<&Resource>; 2]| {
         let id = pair[1].or(pair[0]).expect("an object").id();
         let former = pair[0].map(Resource::id).filter(|former| *former != id).cloned();
