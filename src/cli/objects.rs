@@ -263,7 +263,7 @@ fn is_plain(target: &Path) -> bool {
     !is_stream(target)
         && !Builder::is_remote(target)
         && !is_kustomization(target)
-        && !has_kustomization(target)
+        && !has_kustomization(&DiskTree, target)
 }
 
 /// Returns true for the warning that a list was replaced because its schema is unknown.

@@ -10,7 +10,7 @@ use super::disk::disk_tree;
 use super::document::read_stdin;
 use super::target::has_kustomization;
 use super::{Failure, render};
-use smp_files::{FileKind, FileTree};
+use smp_files::{DiskTree, FileKind, FileTree};
 use smp_overlay::overlay::{Builder, Built, SkipDirectory, TargetSearch, TargetSelection};
 use smp_text::diagnostic::{Diagnostic, Result, Severity};
 use smp_text::source::{SourceMap, is_kustomization};
@@ -188,7 +188,7 @@ pub(super) fn is_stream(target: &Path) -> bool {
 
 /// Rejects bases for a kustomization, which would have no effect.
 fn check_bases(bases: &[PathBuf], target: &Path) -> std::result::Result<(), Failure> {
-    let is_kustomization = || is_kustomization(target) || has_kustomization(target);
+    let is_kustomization = || is_kustomization(target) || has_kustomization(&DiskTree, target);
     if bases.is_empty() || is_stream(target) || Builder::is_remote(target) || !is_kustomization() {
         return Ok(());
     }

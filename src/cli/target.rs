@@ -288,8 +288,9 @@ const RESTRICTORS: Choices<bool> =
 
 const ORDERS: Choices<Reorder> = &[("legacy", "", Reorder::Legacy), ("none", "", Reorder::None)];
 
-pub(super) fn has_kustomization(target: &Path) -> bool {
-    KUSTOMIZATION_FILES.iter().any(|name| DiskTree.contains(&target.join(name)))
+/// Returns true if a directory has a kustomization.
+pub(super) fn has_kustomization(tree: &dyn FileTree, target: &Path) -> bool {
+    KUSTOMIZATION_FILES.iter().any(|name| tree.contains(&target.join(name)))
 }
 
 impl TargetArgs {
@@ -383,7 +384,7 @@ impl TargetArgs {
         cluster: ClusterUse,
     ) -> Result<Builder, Failure> {
         if matches!(self.dialect, DialectArg::Schema)
-            && let Some(target) = targets.iter().find(|target| has_kustomization(target))
+            && let Some(target) = targets.iter().find(|target| has_kustomization(&DiskTree, target))
         {
             let message = format!(
                 "`--dialect schema` cannot be used with the kustomization `{}`: remove the flag, or use \

@@ -127,7 +127,7 @@ fn targets(typed: &str) -> Completions {
         if listed > MAX_DIRECTORIES || found.len() > MAX_TARGETS {
             return Completions::by_shell(Directive::Directories);
         }
-        if !directory.as_os_str().is_empty() && has_kustomization(&directory) {
+        if !directory.as_os_str().is_empty() && has_kustomization(&DiskTree, &directory) {
             found.push(directory.to_string_lossy().into_owned());
         }
         let here = if directory.as_os_str().is_empty() { Path::new(".") } else { &directory };

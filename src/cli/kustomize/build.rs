@@ -61,7 +61,7 @@ pub(super) fn run(args: KustomizeBuildArgs, sources: &SourceMap) -> Outcome {
         return Err(Failure::Usage("standard input cannot be built: name a directory".into()));
     }
     let target = args.targets.first().map_or(Path::new("."), PathBuf::as_path);
-    if DiskTree.is_directory(target) && !has_kustomization(target) {
+    if DiskTree.is_directory(target) && !has_kustomization(&DiskTree, target) {
         let message = format!("no kustomization file in {}", target.display());
         let names = KUSTOMIZATION_FILES.join(", ");
         return Err(Diagnostic::error(Code::Io, message).help(format!("create one of {names}")).into());

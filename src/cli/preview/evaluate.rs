@@ -31,7 +31,7 @@ use smp_overlay::overlay::{Builder, Built, Histories, TargetBase};
 #[cfg(feature = "cluster")]
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
-use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
+use smp_text::source::SourceMap;
 
 /// Builds targets with the flags of the command.
 pub(super) struct TargetEvaluator {
@@ -246,30 +246,28 @@ impl Run<'_> {
         let own = RecordingTree::new(Arc::new(DiskTree));
         let mut built = self.build(&own, target);
         let findings = match &mut built {
-            Ok(built) => self.findings(target, built, &own),
-            Err(problem) => Ok(std::iter::once(&*problem).chain(problem.attached()).cloned().collect()),
+            Ok(built) => self.findings(target, built, &own).unwrap_or_else(|problem| vec![problem]),
+            Err(problem) => std::iter::once(&*problem).chain(problem.attached()).cloned().collect(),
         };
         let live = built.as_ref().ok().and_then(|built| self.evaluator.compare_live(built));
-        if self.evaluator.is_live() {
-            let built = built.map(|one| one.built);
-            let findings = findings.unwrap_or_else(|problem| vec![problem]);
-            let (target, reads) = (target.to_path_buf(), own.read_set());
-            return Evaluated { target, reads, built, findings, review: None, live };
-        }
-        let review = self.review(target, &mut built);
-        let review = review.unwrap_or_else(|problem| {
-            let outcome = TargetOutcome::Failed([Some(problem), None]);
-            TargetReview { target: target.to_path_buf(), presence: Presence::Both, outcome }
-        });
-        let findings = findings.unwrap_or_else(|problem| vec![problem]);
-        let built = built.map(|one| one.built);
+        let side = built.as_ref().map(|built| Some(built.side())).map_err(Clone::clone);
+        let review = (!self.evaluator.is_live()).then(|| self.review(target, side));
+        let (target, reads, built) = (target.to_path_buf(), own.read_set(), built.map(|one| one.built));
+        Evaluated { target, reads, built, findings, review, live }
+    }
+
+    /// Shows a target that is only in the revision: all its objects are deleted.
+    fn deleted(&self, target: &Path) -> Evaluated {
+        let own = RecordingTree::new(Arc::new(DiskTree));
+        // A kustomization that appears is a change.
+        has_kustomization(&own, target);
         Evaluated {
             target: target.to_path_buf(),
             reads: own.read_set(),
-            built,
-            findings,
-            review: Some(review),
-            live,
+            built: Ok(Built::default()),
+            findings: Vec::new(),
+            review: Some(self.review(target, Ok(None))),
+            live: None,
         }
     }
 
@@ -277,7 +275,7 @@ impl Run<'_> {
     fn build(&self, own: &RecordingTree, target: &Path) -> Result<BuiltTarget> {
         let tree: Arc<dyn FileTree> = Arc::new(own.clone());
         let built = match self.builder.build_from_tree(Arc::clone(&tree), target) {
-            Err(problem) if !has_kustomization(target) => {
+            Err(problem) if !has_kustomization(&DiskTree, target) => {
                 let builder = self.evaluator.builder(tree, self.sources, &[target.to_path_buf()])?;
                 builder.manifests(target)?.ok_or(problem)
             }
@@ -310,58 +308,37 @@ impl Run<'_> {
         Ok(conclusion.report(found, baselines).findings)
     }
 
-    /// Compares a target with its bases, or with a revision.
-    fn review(&self, target: &Path, new: &mut Result<BuiltTarget>) -> Result<TargetReview> {
-        let new = new.as_mut().map(|new| Some(new.side())).map_err(|problem| problem.clone());
-        let (old, new) = match (self.build_old(target), new) {
-            (Ok(old), Ok(new)) => (old, new),
-            (old, new) => {
-                let outcome = TargetOutcome::Failed([old.err(), new.err()]);
-                return Ok(TargetReview { target: target.to_path_buf(), presence: Presence::Both, outcome });
-            }
+    /// Compares a target with its bases, or with a revision. `new` is none for a deleted target.
+    fn review(&self, target: &Path, new: Result<Option<BuiltSide<'_>>>) -> TargetReview {
+        let old = self.build_old(target);
+        let presence = match (&old, &new) {
+            (_, Ok(None)) => Presence::Removed,
+            (Ok(None), Ok(_)) => Presence::Added,
+            _ => Presence::Both,
         };
-        let presence = if old.is_some() { Presence::Both } else { Presence::Added };
-        self.compared(target, presence, [old.as_ref().map(BuiltTarget::side), new])
+        let outcome = match (old, new) {
+            (Ok(old), Ok(new)) => {
+                let old = old.as_ref().map(BuiltTarget::side);
+                TargetOutcome::Compared(compare_builds(old, new, &CompareOptions::default()))
+            }
+            (old, new) => TargetOutcome::Failed([old.err(), new.err()]),
+        };
+        let review = TargetReview { target: target.to_path_buf(), presence, outcome };
+        self.without_suppressed(review).unwrap_or_else(|problem| TargetReview {
+            target: target.to_path_buf(),
+            presence,
+            outcome: TargetOutcome::Failed([Some(problem), None]),
+        })
     }
 
-    fn compared(
-        &self,
-        target: &Path,
-        presence: Presence,
-        [old, new]: [Option<BuiltSide<'_>>; 2],
-    ) -> Result<TargetReview> {
-        let outcome = TargetOutcome::Compared(compare_builds(old, new, &CompareOptions::default()));
-        let one = TargetReview { target: target.to_path_buf(), presence, outcome };
-        let mut review = Review { targets: vec![one], ..Review::default() };
-        let config = self.checker.configs.of(target)?;
+    /// Removes the dangers that comments and the configuration suppress.
+    fn without_suppressed(&self, review: TargetReview) -> Result<TargetReview> {
+        let config = self.checker.configs.of(&review.target)?;
+        let mut all = Review { targets: vec![review], ..Review::default() };
         let renderer = &render::location_renderer(self.sources);
         let suppressions = DangerSuppressions { sources: self.sources, renderer, trusts_new: true };
-        suppressions.apply(&mut review, |_| Some(&config));
-        Ok(review.targets.remove(0))
-    }
-
-    /// Compares a target that is only in the revision: all its objects are deleted.
-    fn deleted(&self, target: &Path) -> Evaluated {
-        let own = RecordingTree::new(Arc::new(DiskTree));
-        let (here, presence) = (Path::new(""), Presence::Removed);
-        for name in KUSTOMIZATION_FILES {
-            drop(own.locate(here, &target.join(name)));
-        }
-        let review = self
-            .build_old(target)
-            .and_then(|old| self.compared(target, presence, [old.as_ref().map(BuiltTarget::side), None]));
-        let review = review.unwrap_or_else(|problem| {
-            let outcome = TargetOutcome::Failed([Some(problem), None]);
-            TargetReview { target: target.to_path_buf(), presence, outcome }
-        });
-        Evaluated {
-            target: target.to_path_buf(),
-            reads: own.read_set(),
-            built: Ok(Built::default()),
-            findings: Vec::new(),
-            review: Some(review),
-            live: None,
-        }
+        suppressions.apply(&mut all, |_| Some(&config));
+        Ok(all.targets.remove(0))
     }
 
     fn build_old(&self, target: &Path) -> Result<Option<BuiltTarget>> {

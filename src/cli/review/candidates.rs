@@ -9,13 +9,13 @@ use rayon::prelude::*;
 use super::revisions::Revisions;
 use super::target_pair::TargetPair;
 use crate::cli::select::{SelectArgs, Selection};
-use crate::cli::target::TargetArgs;
+use crate::cli::target::{TargetArgs, has_kustomization};
 use crate::cli::{Failure, render};
 use smp_files::{DiskTree, FileTree, TreeChanges};
 use smp_overlay::overlay::{BuildOptions, Builder, Histories, SkipDirectory, UnaffectedTargets};
 use smp_overlay::schema_chain::SchemaChoice;
 use smp_text::diagnostic::{Code, Diagnostic, counted};
-use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
+use smp_text::source::SourceMap;
 
 /// The flags that select and build targets.
 #[derive(Clone, Copy)]
@@ -146,9 +146,4 @@ pub(super) fn remove_unaffected(
         _ => false,
     };
     pairs.into_par_iter().filter(|pair| !is_unaffected(pair)).collect()
-}
-
-/// Returns true if a directory has a kustomization.
-pub(super) fn has_kustomization(tree: &dyn FileTree, target: &Path) -> bool {
-    KUSTOMIZATION_FILES.iter().any(|name| tree.contains(&target.join(name)))
 }

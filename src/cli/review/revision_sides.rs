@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::candidates::{TargetFlags, has_kustomization, pairs, remove_unaffected};
+use super::candidates::{TargetFlags, pairs, remove_unaffected};
 use super::revisions::Revisions;
 use super::side::{BuiltTarget, Side};
 use super::target_pair::TargetPair;
 use crate::cli::Failure;
 use crate::cli::select::Selection;
+use crate::cli::target::has_kustomization;
 use smp_files::{ChangedRead, FileTree, ReadSet, RecordingTree, TreeChanges};
 use smp_text::diagnostic::Result;
 use smp_text::source::SourceMap;
