@@ -28,6 +28,9 @@ pub struct TargetSummary {
     pub state: TargetState,
     /// The number of errors.
     pub errors: usize,
+    /// The first error with its location, on one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// The number of warnings.
     pub warnings: usize,
     /// The number of dangers of the changes.

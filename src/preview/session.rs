@@ -9,7 +9,7 @@ use super::model::{ChangedObject, Event, TargetState, TargetSummary};
 use smp_files::{DiskTree, FileTree as _, ReadSet};
 use smp_inspect::review::{Presence, TargetOutcome, TargetReview};
 use smp_overlay::overlay::Built;
-use smp_text::diagnostic::{Code, Diagnostic, Result, Severity};
+use smp_text::diagnostic::{Code, Diagnostic, MessageFormat, MessageRenderer, Result, Severity};
 use smp_text::source::{SourceMap, relative_path};
 
 /// A target that was built, checked and compared.
@@ -271,7 +271,7 @@ impl State {
             let last = Arc::new(BuiltTarget { sources: sources.clone(), evaluated });
             let is_good = last.evaluated.built.is_ok();
             let good = if is_good { Some(Arc::clone(&last)) } else { former.and_then(|one| one.good) };
-            let summary = summary(&name, &last.evaluated, good.as_deref(), self.generation);
+            let summary = summary(&name, &last, good.as_deref(), self.generation);
             self.targets.insert(name, KnownTarget { summary, last, good });
         }
     }
@@ -291,7 +291,8 @@ fn failed(targets: Vec<PathBuf>, problem: &Diagnostic) -> Evaluation {
     Evaluation { sources: SourceMap::default(), targets, common: ReadSet::default() }
 }
 
-fn summary(name: &str, target: &Evaluated, good: Option<&BuiltTarget>, generation: u64) -> TargetSummary {
+fn summary(name: &str, last: &BuiltTarget, good: Option<&BuiltTarget>, generation: u64) -> TargetSummary {
+    let target = &last.evaluated;
     let count = |severity| target.findings.iter().filter(|finding| finding.severity() == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let is_deleted = target.review.as_ref().is_some_and(|review| review.presence == Presence::Removed);
@@ -310,12 +311,19 @@ fn summary(name: &str, target: &Evaluated, good: Option<&BuiltTarget>, generatio
         name: name.to_string(),
         state,
         errors: errors.max(usize::from(target.built.is_err())),
+        error: first_error(last),
         warnings,
         dangers: objects.iter().map(|object| object.dangers.len()).sum(),
         changes: compared.or(live),
         resources: good.map_or(0, |built| built.resources.as_slice().len()),
         generation,
     }
+}
+
+fn first_error(target: &BuiltTarget) -> Option<String> {
+    let error = target.evaluated.findings.iter().find(|finding| finding.severity() == Severity::Error)?;
+    let here = DiskTree.working_directory().unwrap_or_default();
+    Some(MessageRenderer::new(&target.sources, MessageFormat::Short).relative_to(here).render(error))
 }
 
 /// Returns the name of a target in the views.

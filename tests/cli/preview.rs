@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use kubectl_smp_testing::program::{run, stderr, temp_dir};
+use kubectl_smp_testing::program::{self, run, stderr, temp_dir};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -76,7 +76,10 @@ fn events_name_the_targets_that_a_save_affects() {
 
     save(directory.path(), "prod/patch.yaml", "a: [");
     // `base` and `test` do not read it.
-    assert_eq!(states(&event(&running)), [state("prod", "error")]);
+    let broken = event(&running);
+    assert_eq!(states(&broken), [state("prod", "error")]);
+    let error = broken["targets"][0]["error"].as_str().expect("an error");
+    assert!(error.starts_with("prod/patch.yaml:1:"), "{error}");
     let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 4}\n";
     save(directory.path(), "prod/patch.yaml", patch);
     assert_eq!(states(&event(&running)), [state("prod", "ok")]);
@@ -344,6 +347,16 @@ fn every_file_of_the_page_is_served() {
         let (status, body) = page.send("GET", &format!("/{file}"), &[], "");
         assert_eq!((status, body), (200, fs::read_to_string(assets.join(&file)).expect("text")), "{file}");
     }
+}
+
+#[test]
+fn the_address_is_printed_if_there_is_no_browser() {
+    let directory = shop();
+    let mut command = program::command(directory.path(), &["preview", "prod"]);
+    command.env("PATH", "").env_remove("BROWSER");
+    let running = Running::spawn(command);
+    running.lines_until("no browser could be started");
+    assert!(running.line_with("http://127.0.0.1:").contains("/#"));
 }
 
 #[test]

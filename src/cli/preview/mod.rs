@@ -77,21 +77,20 @@ fn cannot_serve(port: u16, error: &io::Error) -> Diagnostic {
     if port == 0 { problem } else { problem.help("choose another --port, or leave it out for a free one") }
 }
 
-/// Opens the page in the browser, or prints its address.
+/// Opens the page in the browser. Prints its address instead without a browser, or if `prints` is true.
 fn open(publisher: &Publisher, prints: bool) -> Result<(), Failure> {
     let address = publisher.address_with_key().map_err(|error| cannot_serve(0, &error))?;
-    if prints {
-        let mut stdout = io::stdout().lock();
-        writeln!(stdout, "{address}")?;
-        return Ok(stdout.flush()?);
-    }
     let shown = address.split('#').next().unwrap_or_default();
-    open_browser(&address).map_err(|error| {
-        let problem = Diagnostic::error(Code::Io, format!("cannot open a browser: {error}"));
-        problem.help("use --no-open, and open the printed address")
-    })?;
-    render::print_note(&format!("serving {shown}; press Enter to open it again, Ctrl-C to stop"));
-    Ok(())
+    if !prints && open_browser(&address).is_ok() {
+        render::print_note(&format!("serving {shown}; press Enter to open it again, Ctrl-C to stop"));
+        return Ok(());
+    }
+    if !prints {
+        render::print_note("no browser could be started: open the printed address");
+    }
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{address}")?;
+    Ok(stdout.flush()?)
 }
 
 /// The time after which the file that redirects the browser to the page is removed.

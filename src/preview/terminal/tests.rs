@@ -155,6 +155,7 @@ fn summary(view: &TargetView, generation: u64) -> TargetSummary {
         name: view.name.clone(),
         state: view.state,
         errors: usize::from(view.state == TargetState::Error),
+        error: None,
         warnings: usize::from(view.state == TargetState::Warning),
         dangers: 0,
         changes: Some(2),
