@@ -28,6 +28,7 @@ impl WrittenFiles {
         let is_output = |path: &Path| path.extension().is_some_and(|kind| kind == "yaml" || kind == "json");
         self.version == 1 && self.files.keys().all(|path| path.components().all(is_name) && is_output(path))
     }
+
     /// Creates the list of these files.
     pub(super) fn new(files: BTreeMap<PathBuf, String>) -> Self {
         Self { version: 1, files }
