@@ -3,6 +3,7 @@
 //! `check --fix` and `fix` use it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,7 +18,24 @@ use smp_text::diagnostic::{Code, Diagnostic, Severity, read_error};
 use smp_text::source::SourceMap;
 use smp_text::yaml::to_documents;
 
-const MIGHT_CHANGE: &str = "the output might change";
+/// The reason why an edit is not proved to keep the output.
+enum Obstacle<'t> {
+    /// A target that reads an edited file cannot be built.
+    Failed(&'t Path),
+    /// The output of a target is another one, or no target reads an edited file.
+    Output,
+}
+
+impl fmt::Display for Obstacle<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(target) => {
+                write!(f, "the target {}, which uses it, cannot be built", target.display())
+            }
+            Self::Output => f.write_str("the output might change"),
+        }
+    }
+}
 
 /// A kustomization with deprecated fields.
 struct OldFile {
@@ -117,8 +135,8 @@ fn replace_all_vars(
                 texts.insert(path.clone(), after.clone());
                 texts.extend(changed.iter().map(|(real, one)| (real.clone(), one.after.clone())));
                 if let Some(why) = proof.obstacle(&texts) {
-                    let help = if why == MIGHT_CHANGE { "; use `replacements`" } else { "" };
-                    print_left(file, "vars", &(why + help));
+                    let help = if matches!(why, Obstacle::Output) { "; use `replacements`" } else { "" };
+                    print_left(file, "vars", &format!("{why}{help}"));
                     continue;
                 }
                 (file.after, file.replaced) = (after, file.replaced + 1);
@@ -174,7 +192,7 @@ fn one_by_one(files: &mut BTreeMap<PathBuf, OldFile>, proof: &Proof<'_>, fields:
                     file.after = text;
                     file.replaced += 1;
                 }
-                Some(why) => print_left(file, field, &why),
+                Some(why) => print_left(file, field, &why.to_string()),
             }
         }
     }
@@ -230,7 +248,7 @@ impl<'s> Proof<'s> {
     /// Returns the reason why an edit may change the output, or none if it is proved not to.
     ///
     /// All targets that read the edited files must build to the same output, and each file must be read.
-    fn obstacle(&self, texts: &BTreeMap<PathBuf, String>) -> Option<String> {
+    fn obstacle(&self, texts: &BTreeMap<PathBuf, String>) -> Option<Obstacle<'_>> {
         let is_read = |path: &PathBuf| self.targets.iter().any(|target| target.files.contains(path));
         let tree: Arc<dyn FileTree> = Arc::new(EditedTree::new(Arc::new(DiskTree), texts.clone()));
         let affected: Vec<_> = self
@@ -239,11 +257,11 @@ impl<'s> Proof<'s> {
             .filter(|target| texts.keys().any(|path| target.files.contains(path)))
             .collect();
         if let Some(failed) = affected.iter().find(|one| one.output.is_none()) {
-            return Some(format!("the target {}, which uses it, cannot be built", failed.target.display()));
+            return Some(Obstacle::Failed(failed.target));
         }
         let is_same = |one: &&BuiltTarget<'_>| self.output(Arc::clone(&tree), one.target) == one.output;
         let is_proved = texts.keys().all(is_read) && affected.iter().all(is_same);
-        (!is_proved).then(|| MIGHT_CHANGE.to_string())
+        (!is_proved).then_some(Obstacle::Output)
     }
 }
 
