@@ -328,7 +328,7 @@ fn timeout_applies_to_a_silent_server() {
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
     rig.smp(&["apply", "-f", "web.yaml"]).ended(0);
-    for (silent, reason) in [("GET /api", "timed out before"), ("/deployments", "is not ready")] {
+    for (silent, reason) in [("GET /api", "timed out while reading"), ("/deployments", "is not ready")] {
         let proxy = Proxy::start(
             &rig,
             move |request| {
