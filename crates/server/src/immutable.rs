@@ -103,13 +103,20 @@ fn forbidden_spec(kind: &str, object: &Value, old: &Value) -> Option<Cause> {
              `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
         ),
         "PersistentVolumeClaim" => (
-            is_changed_beyond(object, old, &["resources", "volumeAttributesClassName"]),
+            is_changed_beyond(
+                object,
+                old,
+                if old["status"]["phase"] == "Bound" { &BOUND_CLAIM } else { &[] },
+            ),
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
         ),
         _ => return None,
     };
     is_changed.then(|| Cause::forbidden("spec", why))
 }
+
+/// The fields of a bound claim's spec that may change.
+const BOUND_CLAIM: [&str; 2] = ["resources", "volumeAttributesClassName"];
 
 /// The fields of a Pod's spec that may change.
 const POD: [&str; 3] = ["activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds"];

@@ -27,7 +27,6 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("Secret", &["type"]),
     ("Service", &["spec.clusterIP", "spec.type"]),
     ("ReplicationController", &["status.replicas"]),
-    ("ReplicaSet", &["status.replicas"]),
     ("Job", &["status.successful"]),
     ("CertificateSigningRequest", &["spec.signerName"]),
     (

@@ -71,7 +71,9 @@ impl State {
         let own = service.clone();
         let others = self.services().filter(|(_, other)| !is_same(other, &own));
         let mut used: rustc_hash::FxHashSet<i64> = others.flat_map(|(_, one)| ports(one)).collect();
-        for (index, port) in service["spec"]["ports"].as_array_mut().into_iter().flatten().enumerate() {
+        for (index, port) in
+            service["spec"].get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten().enumerate()
+        {
             match port["nodePort"].as_i64() {
                 Some(given) if used.contains(&given) => {
                     let field = format!("spec.ports[{index}].nodePort");

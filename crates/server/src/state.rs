@@ -120,7 +120,8 @@ pub(crate) struct State {
     pub(crate) store: Store,
     pub(crate) resources: Resources,
     pub(crate) schema: Schema,
-    base_schema: Schema,
+    /// The schema without the CRDs in the store.
+    pub(crate) base_schema: Schema,
     pub(crate) validate: ValidateOptions,
     pub(crate) settings: Settings,
     /// The number of generated uids and names.

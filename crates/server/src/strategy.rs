@@ -210,6 +210,9 @@ fn prepare_job(object: &mut Value) {
     for (label, value) in labels {
         object["spec"]["template"]["metadata"]["labels"][label] = value.clone();
     }
+    if object["metadata"].get("labels").is_none() {
+        object["metadata"]["labels"] = object["spec"]["template"]["metadata"]["labels"].clone();
+    }
     object["spec"]["selector"] = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}});
 }
 

@@ -117,9 +117,8 @@ fn watches_report_changes_beside_writes() {
     });
 }
 
-#[test]
-fn definitions_serve_their_kind() {
-    let definition = json!({
+fn gadget_definition() -> Value {
+    json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": {"name": "gadgets.example.com"},
         "spec": {"group": "example.com", "scope": "Namespaced",
@@ -129,8 +128,12 @@ fn definitions_serve_their_kind() {
                     "spec": {"type": "object", "properties": {"size": {"type": "integer", "maximum": 5}}},
                     "status": {"type": "object", "properties": {"ready": {"type": "boolean"}}},
                 }}}}]},
-    });
-    let cluster = TestCluster::builder().crds([definition]).build().expect("a cluster");
+    })
+}
+
+#[test]
+fn definitions_serve_their_kind() {
+    let cluster = TestCluster::builder().crds([gadget_definition()]).build().expect("a cluster");
     run(async {
         let gvk = kube::core::GroupVersionKind::gvk("example.com", "v1", "Gadget");
         let gadgets: Api<DynamicObject> =
@@ -152,6 +155,49 @@ fn definitions_serve_their_kind() {
         let patch = Patch::Merge(json!({"spec": {"size": 4}, "status": {"ready": true}}));
         let status = gadgets.patch_status("g", &PatchParams::default(), &patch).await.expect("patched");
         assert_eq!(status.data, json!({"spec": {"size": 3}, "status": {"ready": true}}));
+    });
+}
+
+#[test]
+fn patches_cannot_change_the_kind_of_an_object() {
+    let cluster = TestCluster::builder().crds([gadget_definition()]).build().expect("a cluster");
+    let gadgets = "/apis/example.com/v1/namespaces/default/gadgets";
+    let rows = [
+        (
+            "",
+            json!({"kind": []}),
+            422,
+            "json: cannot unmarshal array into Go struct field .kind of type string",
+        ),
+        ("", json!({"kind": null}), 422, "Object 'Kind' is missing in '{"),
+        ("", json!({"kind": "Other"}), 422, "kind: Invalid value: \"Other\": must be Gadget"),
+        ("", json!({"apiVersion": "a/b/c"}), 422, "unexpected GroupVersion string: a/b/c"),
+        ("", json!({"apiVersion": "example.com/v2"}), 422, "must be example.com/v1"),
+        ("", json!({"apiVersion": null}), 500, "Object 'apiVersion' is missing"),
+        ("/status", json!({"kind": "Other"}), 200, ""),
+    ];
+    run(async {
+        let client = cluster.client("default");
+        let send = async |method: &str, path: String, body: &Value| {
+            let request = http::Request::builder().method(method).uri(path);
+            let request = request.header(
+                "content-type",
+                if method == "POST" { "application/json" } else { "application/merge-patch+json" },
+            );
+            let response =
+                client.send(request.body(body.to_string().into_bytes().into()).expect("a request")).await;
+            let (parts, body) = response.expect("a response").into_parts();
+            let bytes = http_body_util::BodyExt::collect(body).await.expect("a body").to_bytes();
+            (parts.status.as_u16(), serde_json::from_slice::<Value>(&bytes).expect("JSON"))
+        };
+        let gadget = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "g"}});
+        assert_eq!(send("POST", gadgets.into(), &gadget).await.0, 201);
+        for (subresource, patch, code, message) in rows {
+            let (status, body) = send("PATCH", format!("{gadgets}/g{subresource}"), &patch).await;
+            assert_eq!(status, code, "{patch}: {body}");
+            assert!(body["message"].as_str().unwrap_or_default().contains(message), "{patch}: {body}");
+        }
+        assert_eq!(cluster.objects("Gadget")[0]["kind"], "Gadget");
     });
 }
 

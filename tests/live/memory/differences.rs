@@ -96,6 +96,8 @@ fn mask(value: &mut Value) {
                     | "time"
                     | "continue"
                     | "lastTransitionTime"
+                    | "job-name"
+                    | "batch.kubernetes.io/job-name"
                     | "controller-uid"
                     | "batch.kubernetes.io/controller-uid"
                         if value.is_string() =>
@@ -103,6 +105,10 @@ fn mask(value: &mut Value) {
                         *value = json!("MASKED");
                     }
                     "message" => mask_text(value),
+                    // The servers allocate from other ranges.
+                    "clusterIP" if value != "None" => *value = json!("MASKED"),
+                    "clusterIPs" if *value != json!(["None"]) => *value = json!("MASKED"),
+                    "causes" => sort_conflicts(value),
                     "name" if value.as_str().is_some_and(|text| text.starts_with("g-")) => {
                         *value = json!("g-MASKED");
                     }
@@ -113,6 +119,15 @@ fn mask(value: &mut Value) {
         Value::Array(list) => list.iter_mut().for_each(mask),
         _ => {}
     }
+}
+
+/// Sorts the causes of a conflict, whose order is that of a Go map.
+fn sort_conflicts(causes: &mut Value) {
+    let list = causes.as_array_mut().into_iter();
+    let conflicts = list.filter(|list| list.iter().all(|cause| cause["reason"] == "FieldManagerConflict"));
+    conflicts.for_each(|list| {
+        list.sort_by_key(|cause| (cause["message"].to_string(), cause["field"].to_string()))
+    });
 }
 
 /// Removes uids from messages.

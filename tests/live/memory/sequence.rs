@@ -178,12 +178,17 @@ fn changes(dice: &mut Dice, object: &Value, count: usize) -> Vec<Change> {
 
 fn change(dice: &mut Dice, object: &Value) -> Change {
     let set = |at: &str, value: Value| Change::Set(at.into(), value);
-    match dice.below(12) {
+    match dice.below(13) {
         0 | 1 => set("/metadata/labels", json!({"app": dice.pick(&["web", "other"])})),
         2 => set("/metadata/annotations", json!({"note": dice.pick(&["x", "y"])})),
         3 => set("/metadata/labels", json!({"app": dice.pick(&["not valid", "-x", ""])})),
         4 => set("/unknown", json!(1)),
         5 => set("/metadata/resourceVersion", json!(dice.pick(&["1", "x"]))),
+        6 => {
+            let values =
+                [json!("Foo"), json!("Secret"), json!("v1"), json!("a/b/c"), json!(""), json!(5), json!([])];
+            set(dice.pick(&["/apiVersion", "/kind"]), values[dice.below(values.len())].clone())
+        }
         _ => leaf_change(dice, object),
     }
 }

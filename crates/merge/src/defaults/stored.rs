@@ -26,7 +26,8 @@ pub fn encode_string_data(object: &mut Value) {
 }
 
 /// Returns true if a change of an object raises `metadata.generation`, for a kind that has one: anything but the
-/// metadata changes, and but the status if `keeps_status` is set. The annotations of a Deployment count.
+/// metadata changes, and but the status if `keeps_status` is set. The annotations of a
+/// Deployment and the labels of an `EndpointSlice` count.
 ///
 /// ```
 /// use strategic_merge_patch::defaults::is_new_generation;
@@ -45,8 +46,11 @@ pub fn is_new_generation(old: &Value, new: &Value, keeps_status: bool) -> bool {
         let fields = object.as_object().cloned().unwrap_or_default();
         fields.into_iter().filter(|(name, _)| !ignored(name)).collect()
     };
-    let is_deployment =
-        Gvk::from_object(new).is_some_and(|gvk| gvk.kind == "Deployment" && gvk.group == "apps");
-    let annotations = |object: &Value| object["metadata"]["annotations"].clone();
-    counted(old) != counted(new) || (is_deployment && annotations(old) != annotations(new))
+    let gvk = Gvk::from_object(new);
+    let field = match gvk.as_ref().map(|gvk| (&*gvk.group, &*gvk.kind)) {
+        Some(("apps", "Deployment")) => "annotations",
+        Some(("discovery.k8s.io", "EndpointSlice")) => "labels",
+        _ => return counted(old) != counted(new),
+    };
+    counted(old) != counted(new) || old["metadata"][field] != new["metadata"][field]
 }

@@ -203,10 +203,16 @@ fn check_bytes(text: &str, cursor: Cursor<'_>) -> Decoded<()> {
         Err(
             base64::DecodeError::InvalidByte(at, _)
             | base64::DecodeError::InvalidLastSymbol { offset: at, .. },
-        ) => at,
+        ) => after_padding(text, at),
         Err(_) => text.len() / 4 * 4,
     };
     Err(format!("illegal base64 data at input byte {at}"))
+}
+
+/// Returns the position of what follows valid padding, which is the error for Go.
+fn after_padding(text: &str, at: usize) -> usize {
+    let end = at + text[at..].bytes().take_while(|byte| *byte == b'=').count();
+    if end > at && end.is_multiple_of(4) && end < text.len() { end } else { at }
 }
 
 /// Returns the zero value of an entry that is null.

@@ -11,6 +11,7 @@ use crate::resources::Resource;
 use crate::state::State;
 use crate::status::{Failure, Result};
 use crate::typed;
+use crate::verbs::kinds;
 
 /// The media types of bodies.
 const ACCEPTED: [&str; 2] = ["application/json", "application/yaml"];
@@ -55,8 +56,33 @@ impl State {
         options: &mut WriteOptions,
     ) -> Result<Value> {
         let mut value = parse(request).map_err(|failure| unrecognized(gvk, &request.body, &failure))?;
-        check_kind(&mut value, resource, gvk, &request.body)?;
+        self.check_kind(&mut value, resource, gvk, &request.body)?;
         self.decode(value, resource.is_custom, gvk, options)
+    }
+
+    /// Checks that an object has the kind of its resource, or none, and sets it.
+    fn check_kind(&self, value: &mut Value, resource: &Resource, gvk: &Gvk, body: &[u8]) -> Result<()> {
+        if value.is_null() {
+            let message = if resource.is_custom { "unexpected end of JSON input" } else { "EOF" };
+            return Err(Failure::bad_request(message));
+        }
+        if !value.is_object() {
+            return Err(unrecognized_kind(value, gvk, body));
+        }
+        let (api_version, kind) = kinds::read(value).map_err(|why| unrecognized_type(gvk, body, &why))?;
+        if resource.is_custom {
+            return check_custom_kind(api_version, kind, gvk, body);
+        }
+        let wanted = gvk.api_version();
+        let api_version = if api_version.is_empty() { &wanted } else { api_version };
+        let kind = if kind.is_empty() { &gvk.kind } else { kind };
+        if let Some(why) = self.mismatch(api_version, kind, gvk) {
+            let version = api_version.rsplit('/').next().unwrap_or_default();
+            let message = format!("{kind} in version {version:?} cannot be handled as a {}: {why}", gvk.kind);
+            return Err(Failure::bad_request(message));
+        }
+        kinds::set(value, gvk);
+        Ok(())
     }
 
     /// Decodes an object, with its defaults. Unknown fields are handled according to `fieldValidation`.
@@ -93,13 +119,9 @@ fn unrecognized(gvk: &Gvk, body: &[u8], failure: &Failure) -> Failure {
     if failure.code != 400 {
         return failure.clone();
     }
-    let message = failure.to_status()["message"].as_str().unwrap_or_default().to_string();
-    let shown = summary(body);
-    let error = format!("couldn't get version/kind; json parse error: {message}");
-    Failure::bad_request(format!(
-        "the object provided is unrecognized (must be of type {}): {error} ({shown})",
-        gvk.kind
-    ))
+    let status = failure.to_status();
+    let message = status["message"].as_str().unwrap_or_default();
+    unrecognized_type(gvk, body, &format!("couldn't get version/kind; json parse error: {message}"))
 }
 
 /// Returns the start of a body as messages show it: as text, or as hexadecimal digits.
@@ -122,65 +144,34 @@ fn summary(body: &[u8]) -> Cow<'static, str> {
     if is_long { format!("{digits} ...").into() } else { digits.into() }
 }
 
-/// Checks that an object has the kind of its resource, or none, and sets it.
-fn check_kind(value: &mut Value, resource: &Resource, gvk: &Gvk, body: &[u8]) -> Result<()> {
-    if value.is_null() {
-        let message = if resource.is_custom { "unexpected end of JSON input" } else { "EOF" };
-        return Err(Failure::bad_request(message));
-    }
-    let Value::Object(fields) = value else {
-        return Err(unrecognized_kind(value, gvk, body));
-    };
-    let own = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or_default();
-    let (api_version, kind) = (own("apiVersion"), own("kind"));
-    if resource.is_custom && (api_version.is_empty() || kind.is_empty()) {
-        let missing = if kind.is_empty() { "Kind" } else { "apiVersion" };
-        let text = format!("Object '{missing}' is missing in '{}'", String::from_utf8_lossy(body));
-        return Err(Failure::bad_request(format!(
-            "the object provided is unrecognized (must be of type {}): {text} ({})",
-            gvk.kind,
-            summary(body)
-        )));
+/// Checks that a custom resource has a kind, which is compared later, and the version of its path.
+fn check_custom_kind(api_version: &str, kind: &str, gvk: &Gvk, body: &[u8]) -> Result<()> {
+    if kind.is_empty() {
+        let why = format!("Object 'Kind' is missing in '{}'", String::from_utf8_lossy(body));
+        return Err(unrecognized_type(gvk, body, &why));
     }
     let wanted = gvk.api_version();
-    if !kind.is_empty() && kind != gvk.kind {
-        let version = api_version.rsplit('/').next().unwrap_or_default();
-        return Err(Failure::bad_request(format!(
-            "{kind} in version {version:?} cannot be handled as a {}: converting ({}.{kind}) to ({}.{}): unknown conversion",
-            gvk.kind,
-            version,
-            internal_package(gvk),
-            gvk.kind
-        )));
+    if api_version == wanted {
+        return Ok(());
     }
-    if !api_version.is_empty() && api_version != wanted {
-        return Err(Failure::bad_request(format!(
-            "the API version in the data ({api_version}) does not match the expected API version ({wanted})"
-        )));
-    }
-    fields.insert("apiVersion".into(), wanted.as_str().into());
-    fields.insert("kind".into(), gvk.kind.as_str().into());
-    Ok(())
+    Err(Failure::bad_request(format!(
+        "the API version in the data ({api_version}) does not match the expected API version ({wanted})"
+    )))
 }
 
-/// Returns the package of a group's internal Go types.
-fn internal_package(gvk: &Gvk) -> &str {
-    gvk.group.split('.').next().filter(|name| !name.is_empty()).unwrap_or("core")
+/// Returns the error for a body without a version and kind that can be read.
+fn unrecognized_type(gvk: &Gvk, body: &[u8], why: &str) -> Failure {
+    let shown = summary(body);
+    Failure::bad_request(format!(
+        "the object provided is unrecognized (must be of type {}): {why} ({shown})",
+        gvk.kind
+    ))
 }
 
 fn unrecognized_kind(value: &Value, gvk: &Gvk, body: &[u8]) -> Failure {
-    let what = match value {
-        Value::Array(_) => "array",
-        Value::String(_) => "string",
-        Value::Bool(_) => "bool",
-        _ => "number",
-    };
+    let what = kinds::json_type(value);
     let error = format!(
         "json: cannot unmarshal {what} into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
     );
-    Failure::bad_request(format!(
-        "the object provided is unrecognized (must be of type {}): couldn't get version/kind; json parse error: {error} ({})",
-        gvk.kind,
-        summary(body)
-    ))
+    unrecognized_type(gvk, body, &format!("couldn't get version/kind; json parse error: {error}"))
 }

@@ -8,6 +8,7 @@ use crate::resources::Trait;
 use crate::state::State;
 use crate::status::{Failure, Result};
 use crate::store::key;
+use crate::verbs::kinds;
 
 impl State {
     /// Creates the object of a request.
@@ -42,11 +43,10 @@ impl State {
     ) -> Result<Value> {
         let mut object = object;
         metadata::check_namespace(&mut object, target)?;
-        if meta(&object, "resourceVersion").parse::<u64>().is_ok_and(|version| version != 0) {
-            return Err(Failure::new(500, "", "resourceVersion should not be set on objects to be created"));
+        if target.resource.is_custom {
+            kinds::check_custom(&object, &target.resource.gvk)?;
         }
         let target = &Target { name: meta(&object, "name").into(), ..target.clone() };
-        metadata::remove(&mut object, "resourceVersion");
         metadata::dedup_owners(&mut object, options);
         self.set_system_fields(&mut object);
         let object = self.with_managers(target, None, object, options);
@@ -70,6 +70,10 @@ impl State {
         self.validate_create(target, &object, options)?;
         let target = &Target { name: meta(&object, "name").into(), ..target.clone() };
         let key = key(&target.namespace, &target.name);
+        let has_version = meta(&object, "resourceVersion").parse::<u64>().is_ok_and(|version| version != 0);
+        if has_version && !options.is_dry {
+            return Err(Failure::new(500, "", "resourceVersion should not be set on objects to be created"));
+        }
         if let Some(known) = self.store.get(&resource.collection(), &key) {
             return Err(Failure::already_exists(target.named(), metadata::is_deleted(known)));
         }

@@ -51,6 +51,13 @@ fn read_options(request: &Request, options: &mut WriteOptions) -> Result<Value> 
     Ok(found)
 }
 
+fn warn_of_orphans(target: &Target, wanted: &Value, options: &mut WriteOptions) {
+    let has_policy = wanted.get("propagationPolicy").is_some() || wanted.get("orphanDependents").is_some();
+    if target.resource.collection() == "jobs.batch" && !has_policy {
+        options.warnings.push(ORPHANED_PODS.into());
+    }
+}
+
 impl State {
     /// Deletes the object of a request. Returns the body of the response.
     pub(crate) fn delete(
@@ -60,11 +67,7 @@ impl State {
         options: &mut WriteOptions,
     ) -> Result<Value> {
         let wanted = read_options(request, options)?;
-        let has_policy =
-            wanted.get("propagationPolicy").is_some() || wanted.get("orphanDependents").is_some();
-        if target.resource.collection() == "jobs.batch" && !has_policy {
-            options.warnings.push(ORPHANED_PODS.into());
-        }
+        warn_of_orphans(target, &wanted, options);
         let (object, is_deleted) = self.delete_object(target, &wanted, options)?;
         if !is_deleted || target.resource.is(Trait::Returned) {
             return Ok(in_version(&object, &target.resource.gvk));
@@ -87,6 +90,7 @@ impl State {
         options: &mut WriteOptions,
     ) -> Result<Value> {
         let wanted = read_options(request, options)?;
+        warn_of_orphans(target, &wanted, options);
         let selected = self.selected(target, request)?;
         let mut items = Vec::new();
         for object in selected {

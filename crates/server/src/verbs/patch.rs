@@ -1,10 +1,10 @@
 //! Patches of all types, and server-side apply.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use smp_merge::patch::json::{self, CustomResources as Merging, PatchType, PatchingOptions};
 use smp_merge::schema::Cursor;
 
-use super::body;
+use super::{body, kinds};
 use crate::managers::Outcome;
 use crate::metadata::{self, meta};
 use crate::request::{Request, Target, WriteOptions};
@@ -58,21 +58,30 @@ impl State {
             // `$patch: delete` leaves an object without fields.
             patched = Value::Object(Map::new());
         }
-        let decoded = self.decode(patched.clone(), is_custom, gvk, options);
-        let mut object = decoded.map_err(|failure| {
+        let is_strategic = patch_type == PatchType::Strategic && !is_custom;
+        if !is_strategic && !is_custom && kinds::read(&patched).is_ok_and(|(version, _)| version.is_empty()) {
+            // Servers decode such an object as one without fields.
+            patched = json!({"apiVersion": gvk.api_version(), "kind": gvk.kind});
+        }
+        let undecodable = if is_strategic { None } else { self.undecodable(&patched, target) };
+        let decoded = match undecodable {
+            Some(why) => Err(why),
+            None => self.decode(patched.clone(), is_custom, gvk, options).map_err(|failure| reason(&failure)),
+        };
+        let mut object = decoded.map_err(|why| {
             let cursor = if is_custom { Cursor::unknown() } else { self.cursor(gvk) };
             match patch_type {
-                PatchType::Strategic => invalid_patch(&go_map(&patch), &failure, unconverted),
-                _ => invalid_patch(&go_json(&patched, cursor, touched(&patch)), &failure, str::to_string),
+                PatchType::Strategic => invalid_patch(&go_map(&patch), &unconverted(&why)),
+                _ => invalid_patch(&go_json(&patched, cursor, touched(&patch)), &why),
             }
         })?;
-        if !is_custom {
-            // A typed object has the kind of its type whatever the patch says.
-            object["apiVersion"] = gvk.api_version().as_str().into();
-            object["kind"] = gvk.kind.as_str().into();
-        }
         metadata::check_namespace(&mut object, target)?;
         metadata::check_name(&object, target)?;
+        if !is_custom || target.subresource.is_some() {
+            // Typed objects have the kind of their type, and patches of the status cannot change it.
+            kinds::set(&mut object, gvk);
+        }
+        kinds::check_custom(&object, gvk)?;
         let object = self.with_managers(target, Some(&old), object, options);
         Ok(Patched::Object(self.replace(target, &old, object, options)?, false))
     }
@@ -143,9 +152,7 @@ fn unknown_media_type(is_custom: bool) -> Failure {
 /// Returns the error for an apply whose result cannot be decoded.
 fn not_converted(target: &Target, namespace: &str, failure: &Failure) -> Failure {
     let gvk = &target.resource.gvk;
-    let status = failure.to_status();
-    let message = status["message"].as_str().unwrap_or_default();
-    let why = message.split_once(": ").map_or(message, |(_, why)| why);
+    let why = unconverted(&reason(failure));
     let kind = format!("{}, Kind={}", gvk.api_version(), gvk.kind);
     let slash = if gvk.group.is_empty() { "/" } else { "" };
     let name = format!("{namespace}/{}; {slash}{kind}", target.name);
@@ -159,12 +166,16 @@ fn not_converted(target: &Target, namespace: &str, failure: &Failure) -> Failure
 }
 
 /// Returns the error for a patch whose result cannot be decoded.
-fn invalid_patch(shown: &str, failure: &Failure, convert: fn(&str) -> String) -> Failure {
+fn invalid_patch(shown: &str, why: &str) -> Failure {
+    let named = Named { group: "", what: "", name: "" };
+    Failure::invalid_named(named, &[Cause::invalid("patch", &shown.into(), why)])
+}
+
+/// Returns the message of a failure to decode an object, without its kind.
+fn reason(failure: &Failure) -> String {
     let status = failure.to_status();
     let message = status["message"].as_str().unwrap_or_default();
-    let why = convert(message.split_once(": ").map_or(message, |(_, why)| why));
-    let named = Named { group: "", what: "", name: "" };
-    Failure::invalid_named(named, &[Cause::invalid("patch", &shown.into(), &why)])
+    message.split_once(": ").map_or(message, |(_, why)| why).to_string()
 }
 
 /// Returns the parts of an object that a patch touches.
@@ -174,22 +185,18 @@ fn touched(patch: &Value) -> Touched<'_> {
 
 /// Checks that an applied object is of the kind of its path.
 fn check_applied(applied: &Value, gvk: &smp_merge::schema::Gvk) -> Result<()> {
-    let own = |field: &str| applied.get(field).and_then(Value::as_str).unwrap_or_default();
-    let (api_version, kind) = (own("apiVersion"), own("kind"));
     if !applied.is_object() {
         let message = "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type map[string]interface {}";
         return Err(Failure::bad_request(message));
     }
-    if api_version.is_empty() || kind.is_empty() || (api_version == gvk.api_version() && kind == gvk.kind) {
+    let text = |field: &str| applied.get(field).and_then(Value::as_str).unwrap_or_default();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    if api_version == gvk.api_version() && kind == gvk.kind {
         return Ok(());
     }
-    let shown = |api_version: &str, kind: &str| {
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        format!("{group}/{version}, Kind={kind}")
-    };
-    let wanted = shown(&gvk.api_version(), &gvk.kind);
-    let found = shown(api_version, kind);
-    Err(Failure::bad_request(format!("invalid object type: {found}, expected {wanted}")))
+    let is_readable = api_version.matches('/').count() < 2;
+    let shown = if is_readable { kinds::shown(api_version, kind) } else { kinds::shown("", "") };
+    Err(Failure::bad_request(format!("invalid object type: {shown}")))
 }
 
 fn invalid_options(causes: &[Cause]) -> Failure {

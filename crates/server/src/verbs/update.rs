@@ -8,6 +8,7 @@ use crate::resources::Trait;
 use crate::state::{State, in_version};
 use crate::status::{Cause, Failure, Result};
 use crate::store::key;
+use crate::verbs::kinds;
 
 /// Metadata that differs between requests of which none changes anything.
 const MODIFIED: &str =
@@ -25,6 +26,9 @@ impl State {
         let mut object = self.read_object(request, resource, &resource.gvk, options)?;
         metadata::check_namespace(&mut object, target)?;
         metadata::check_name(&object, target)?;
+        if resource.is_custom {
+            kinds::check_custom(&object, &resource.gvk)?;
+        }
         metadata::dedup_owners(&mut object, options);
         let old = match self.object(target) {
             Ok(old) => in_version(&old, &resource.gvk),

@@ -1,0 +1,114 @@
+//! Checks the API version and kind of objects in requests, with the messages of Kubernetes' decoders.
+
+use serde_json::Value;
+use smp_merge::schema::Gvk;
+
+use crate::metadata::meta;
+use crate::request::Target;
+use crate::state::State;
+use crate::status::{Cause, Failure, Named, Result};
+
+/// Returns the API version and kind of an object, which are empty if absent or null.
+///
+/// # Errors
+/// If one is not a string, or the version has more than one slash.
+pub(crate) fn read(object: &Value) -> std::result::Result<(&str, &str), String> {
+    let field = |name: &str| match object.get(name) {
+        None | Some(Value::Null) => Ok(""),
+        Some(Value::String(text)) => Ok(text.as_str()),
+        Some(value) => {
+            let error = format!("json: cannot unmarshal {} into Go struct field .{name}", json_type(value));
+            Err(format!("couldn't get version/kind; json parse error: {error} of type string"))
+        }
+    };
+    let (api_version, kind) = (field("apiVersion")?, field("kind")?);
+    if api_version.matches('/').count() > 1 {
+        return Err(format!("unexpected GroupVersion string: {api_version}"));
+    }
+    Ok((api_version, kind))
+}
+
+/// Returns the type of a JSON value as Go's messages name it.
+pub(crate) fn json_type(value: &Value) -> &'static str {
+    match value {
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+        Value::String(_) => "string",
+        Value::Bool(_) => "bool",
+        Value::Number(_) | Value::Null => "number",
+    }
+}
+
+/// Returns a version and kind as Go prints them.
+pub(crate) fn shown(api_version: &str, kind: &str) -> String {
+    let slash = if api_version.contains('/') { "" } else { "/" };
+    format!("{slash}{api_version}, Kind={kind}")
+}
+
+impl State {
+    /// Returns why an object of this version and kind, both not empty, cannot be decoded as one of a built-in kind.
+    pub(crate) fn mismatch(&self, api_version: &str, kind: &str, wanted: &Gvk) -> Option<String> {
+        let gvk = Gvk::from_manifest(api_version, kind);
+        if gvk == *wanted {
+            return None;
+        }
+        if self.base_schema.kind(&gvk).is_none() {
+            return Some(format!(
+                "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/runtime/scheme.go:111\""
+            ));
+        }
+        Some(format!(
+            "converting ({}.{kind}) to ({}.{}): unknown conversion",
+            gvk.version,
+            internal_package(wanted),
+            wanted.kind
+        ))
+    }
+
+    /// Returns why the result of a JSON or merge patch cannot be decoded: its version or kind is none, or another.
+    pub(crate) fn undecodable(&self, patched: &Value, target: &Target) -> Option<String> {
+        let wanted = &target.resource.gvk;
+        let (api_version, kind) = match read(patched) {
+            Ok(found) => found,
+            Err(why) => return Some(why),
+        };
+        if !target.resource.is_custom {
+            let kind = if kind.is_empty() { &wanted.kind } else { kind };
+            let default = wanted.api_version();
+            return self.mismatch(if api_version.is_empty() { &default } else { api_version }, kind, wanted);
+        }
+        kind.is_empty().then(|| format!("Object 'Kind' is missing in '{patched}'"))
+    }
+}
+
+/// Checks that a custom resource has the version and kind of its resource.
+pub(crate) fn check_custom(object: &Value, wanted: &Gvk) -> Result<()> {
+    let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    if api_version.is_empty() {
+        let missing = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
+        let failure = Failure::new(500, "InternalError", format!("Internal error occurred: {missing}"));
+        return Err(failure.causes(&[Cause::new("", "", missing)]));
+    }
+    let fields = [("kind", kind, &*wanted.kind), ("apiVersion", api_version, &*wanted.api_version())];
+    let differing = fields.into_iter().filter(|(_, found, wanted)| found != wanted);
+    let causes: Vec<Cause> = differing
+        .map(|(field, found, wanted)| Cause::invalid(field, &found.into(), &format!("must be {wanted}")))
+        .collect();
+    if causes.is_empty() {
+        return Ok(());
+    }
+    let group = Gvk::from_manifest(api_version, kind).group;
+    Err(Failure::invalid_named(Named { group: &group, what: kind, name: meta(object, "name") }, &causes))
+}
+
+/// Sets the version and kind of an object.
+pub(crate) fn set(object: &mut Value, gvk: &Gvk) {
+    object["apiVersion"] = gvk.api_version().as_str().into();
+    object["kind"] = gvk.kind.as_str().into();
+}
+
+/// Returns the package of a group's internal Go types.
+fn internal_package(gvk: &Gvk) -> &str {
+    gvk.group.split('.').next().filter(|name| !name.is_empty()).unwrap_or("core")
+}
