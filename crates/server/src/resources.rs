@@ -21,8 +21,6 @@ const SUBRESOURCE_VERBS: &str = "gpu";
 /// A trait of some resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trait {
-    /// `metadata.generation` counts changes of the spec.
-    Generation,
     /// An update creates an object that does not exist.
     Upsert,
     /// An update needs a resource version.
@@ -238,7 +236,6 @@ fn built_in(line: &str) -> Option<Resource> {
     let (mut subresources, mut traits, mut categories) = (Vec::new(), Vec::new(), Vec::new());
     for word in words {
         match word {
-            "+generation" => traits.push(Trait::Generation),
             "+upsert" => traits.push(Trait::Upsert),
             "+versioned" => traits.push(Trait::Versioned),
             "+returned" => traits.push(Trait::Returned),
@@ -306,7 +303,7 @@ fn custom(definition: &Value) -> Vec<Resource> {
             is_custom: true,
             verbs: CUSTOM_VERBS.into(),
             subresources: subresources.chain(has("scale").then(|| sub("scale", &scale))).collect(),
-            traits: vec![Trait::Generation, Trait::Versioned],
+            traits: vec![Trait::Versioned],
             definition: Arc::new(version.clone()),
             gvk,
         }
@@ -327,7 +324,7 @@ mod tests {
         let deployments = resources.find("apps/v1", "deployments").expect("served");
         assert_eq!(deployments.short_names, ["deploy"]);
         assert_eq!(deployments.categories, ["all"]);
-        assert!(deployments.is(Trait::Generation) && deployments.is_namespaced && deployments.has_status());
+        assert!(deployments.is_namespaced && deployments.has_status());
         assert_eq!(
             deployments.subresource("scale").expect("scalable").gvk,
             Gvk::from_manifest("autoscaling/v1", "Scale")

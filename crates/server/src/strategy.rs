@@ -1,11 +1,10 @@
 //! The parts of objects that the server sets or keeps on creation and on update, by kind.
 
 use serde_json::{Map, Value, json};
-use smp_merge::defaults::is_new_generation;
+use smp_merge::defaults::{has_generation, is_new_generation};
 
 use crate::metadata;
 use crate::request::Target;
-use crate::resources::Trait;
 use crate::state::State;
 use crate::status::Result;
 
@@ -58,7 +57,7 @@ impl State {
                 self.allocate(target, object)?;
             }
         }
-        if resource.is(Trait::Generation) && is_new_spec(target, object, old) {
+        if has_generation(&resource.gvk) && is_new_spec(target, object, old) {
             metadata::bump_generation(object);
         }
         Ok(())

@@ -11,7 +11,7 @@ use crate::apply::{ApplyChange, ServerSideApplyOptions};
 use crate::conflict::ApplyConflict;
 use crate::kubeconfig::ConnectOptions;
 use crate::plan::{KUBECTL, Object, ObjectPlan, ObjectTarget};
-use smp_merge::defaults::{self, is_new_generation};
+use smp_merge::defaults::{self, has_generation, is_new_generation};
 use smp_merge::managed_fields::{
     Applied, Conflicts, FieldSet, ManagedFields, Options, Path, apply, conflicts,
 };
@@ -188,13 +188,17 @@ impl<'v> Dump<'v> {
         }
     }
 
-    /// Raises the generation of a live object that has one, if the change counts.
+    /// Sets the generation of a new object, and raises that of a live object if the change counts.
     fn raise_generation(&self, gvk: &Gvk, live: Option<&Value>, applied: &mut Value) {
+        let Some(live) = live else {
+            if has_generation(gvk) {
+                applied["metadata"]["generation"] = 1.into();
+            }
+            return;
+        };
         let keeps_status = is_built_in(gvk) || !self.reset_fields(gvk).is_empty();
-        let before = live.and_then(|live| live.pointer("/metadata/generation")?.as_i64());
-        if let (Some(live), Some(before)) = (live, before)
-            && is_new_generation(live, applied, keeps_status)
-        {
+        let before = live.pointer("/metadata/generation").and_then(Value::as_i64);
+        if let Some(before) = before.filter(|_| is_new_generation(live, applied, keeps_status)) {
             applied["metadata"]["generation"] = (before + 1).into();
         }
     }

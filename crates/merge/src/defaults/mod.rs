@@ -6,7 +6,7 @@ mod rules;
 mod stored;
 mod table;
 
-pub use stored::{encode_string_data, is_new_generation};
+pub use stored::{encode_string_data, has_generation, is_new_generation};
 
 use serde_json::Value;
 

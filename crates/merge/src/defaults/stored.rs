@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use crate::schema::Gvk;
+use crate::schema::{Gvk, is_built_in};
 
 /// Moves `stringData` of a Secret into its `data`, encoded in base64, as servers store it. Other objects stay unchanged.
 ///
@@ -22,6 +22,31 @@ pub fn encode_string_data(object: &mut Value) {
     let Some(Value::Object(texts)) = texts else { return };
     for (key, text) in texts {
         object["data"][key] = STANDARD.encode(text.as_str().unwrap_or_default()).into();
+    }
+}
+
+/// Returns true if objects of a kind have `metadata.generation`, which is 1 when they are created. Custom resources have.
+///
+/// ```
+/// use strategic_merge_patch::defaults::has_generation;
+/// use strategic_merge_patch::schema::Gvk;
+///
+/// assert!(has_generation(&Gvk::from_manifest("apps/v1", "Deployment")));
+/// assert!(!has_generation(&Gvk::from_manifest("v1", "ConfigMap")));
+/// ```
+#[must_use]
+pub fn has_generation(gvk: &Gvk) -> bool {
+    if !is_built_in(gvk) {
+        return true;
+    }
+    match &*gvk.group {
+        "" => matches!(&*gvk.kind, "Pod" | "PodTemplate" | "ReplicationController"),
+        "apps" => gvk.kind != "ControllerRevision",
+        "resource.k8s.io" => matches!(&*gvk.kind, "DeviceClass" | "ResourceSlice"),
+        "networking.k8s.io" => matches!(&*gvk.kind, "Ingress" | "IngressClass" | "NetworkPolicy"),
+        "admissionregistration.k8s.io" | "apiextensions.k8s.io" | "batch" | "discovery.k8s.io" => true,
+        "flowcontrol.apiserver.k8s.io" | "policy" | "scheduling.k8s.io" => true,
+        _ => false,
     }
 }
 

@@ -1,10 +1,10 @@
 //! Creates objects.
 
 use serde_json::Value;
+use smp_merge::defaults::has_generation;
 
 use crate::metadata::{self, meta};
 use crate::request::{Request, Target, WriteOptions};
-use crate::resources::Trait;
 use crate::state::State;
 use crate::status::{Failure, Result};
 use crate::store::key;
@@ -63,7 +63,7 @@ impl State {
         let resource = &target.resource;
         let mut object = object;
         self.admit_create(target, &mut object)?;
-        if resource.is(Trait::Generation) {
+        if has_generation(&resource.gvk) {
             object["metadata"]["generation"] = 1.into();
         }
         self.prepare_create(target, &mut object)?;
