@@ -131,11 +131,14 @@ impl Session {
         }
     }
 
-    /// Builds the targets again that changes of files affect.
-    pub fn refresh(&self, changed: &BTreeSet<PathBuf>) -> Event {
+    /// Builds the targets again that changes of files affect. Returns `None` if they affect none.
+    pub fn refresh(&self, changed: &BTreeSet<PathBuf>) -> Option<Event> {
         let started = Instant::now();
         let removed = self.search_again(changed);
         let affected = self.affected(changed);
+        if affected.is_empty() && removed.is_empty() {
+            return None;
+        }
         let evaluation = self.evaluator.evaluate(&affected);
         let mut state = self.write();
         let names: Vec<String> = affected.iter().map(|target| name_of(target)).collect();
@@ -143,13 +146,13 @@ impl Session {
             Ok(evaluation) => state.add(evaluation),
             Err(problem) => state.add(failed(affected, &problem)),
         }
-        Event::Update {
+        Some(Event::Update {
             generation: state.generation,
             changed: shown_paths(changed),
             milliseconds: started.elapsed().as_secs_f64() * 1000.0,
             targets: names.iter().filter_map(|name| Some(state.targets.get(name)?.summary.clone())).collect(),
             removed,
-        }
+        })
     }
 
     /// Returns everything that the targets depend on, if it changed since the last call.

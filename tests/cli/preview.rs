@@ -5,6 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
 use kubectl_smp_testing::program::{self, run, stderr, temp_dir};
@@ -88,6 +89,9 @@ fn events_name_the_targets_that_a_save_affects() {
     save(directory.path(), "test/.smp.yaml", "diff: {noise: []}\n");
     assert!(states(&event(&running)).contains(&state("test", "ok")));
 
+    // No target reads this file, so there is no event for it.
+    save(directory.path(), "prod/README.md", "# Production");
+    thread::sleep(Duration::from_millis(300));
     save(directory.path(), "base/web.yaml", &WEB.replace("web:1", "web:2"));
     let update = event(&running);
     assert_eq!(states(&update), ["base", "prod", "test"].map(|name| state(name, "ok")));
@@ -104,6 +108,13 @@ fn events_name_the_targets_that_a_save_affects() {
         // Several removals may be one group of changes.
         running.line_with("\"removed\":[\"");
     }
+}
+
+#[test]
+fn targets_that_are_named_twice_are_one() {
+    let directory = shop();
+    let running = Running::start(directory.path(), &["preview", "prod", "./prod/", "test/.", "--json"]);
+    assert_eq!(states(&event(&running)), ["prod", "test"].map(|name| state(name, "ok")));
 }
 
 fn commit(directory: &Path) {

@@ -1,7 +1,7 @@
 //! Builds, checks and compares the targets of a preview.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
@@ -112,7 +112,10 @@ impl TargetEvaluator {
     /// Finds the targets of the working tree.
     fn found(&self, tree: &Arc<dyn FileTree>) -> Result<Vec<PathBuf>> {
         let named = self.args.select.named();
-        let mut named = if named.is_empty() { vec![".".into()] } else { named.to_vec() };
+        let mut named: Vec<PathBuf> = named.iter().map(|target| without_dots(target)).collect();
+        if named.is_empty() {
+            named.push(".".into());
+        }
         named.retain(|target| tree.contains(target) || !self.old_targets.contains(target));
         if named.is_empty() {
             return Ok(Vec::new());
@@ -127,6 +130,12 @@ impl TargetEvaluator {
     fn is_deleted(&self, target: &Path) -> bool {
         self.deleted.lock().unwrap_or_else(PoisonError::into_inner).contains(target)
     }
+}
+
+/// Returns a path without `.` parts, so that a target that is named twice is one.
+fn without_dots(path: &Path) -> PathBuf {
+    let path: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
+    if path.as_os_str().is_empty() { ".".into() } else { path }
 }
 
 /// Returns the flags with which targets of the revision are selected and built.

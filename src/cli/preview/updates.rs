@@ -21,6 +21,8 @@ pub(super) fn watch(
         };
         let changed = if missed.is_empty() { watcher.wait() } else { Some(missed) };
         let Some(changed) = changed else { return Ok(ExitCode::SUCCESS) };
-        publish(session.refresh(&changed))?;
+        if let Some(update) = session.refresh(&changed) {
+            publish(update)?;
+        }
     }
 }

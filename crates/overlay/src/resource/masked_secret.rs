@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use smp_merge::patch::LAST_APPLIED;
-use smp_text::yaml::{Map, Node};
+use smp_text::yaml::{Map, Node, differ_by_one};
 
 /// Replacement for a value that did not change.
 const HIDDEN: &str = "***";
@@ -14,9 +14,9 @@ type ShownChange<'c> = &'c dyn Fn(&Node, &Node) -> [String; 2];
 /// The fields of a Secret that hold none of its values. All others may: also misspelled ones.
 pub const PUBLIC_SECRET_FIELDS: [&str; 5] = ["apiVersion", "kind", "metadata", "type", "immutable"];
 
-/// Returns true for the kind of a Secret, also if its case is wrong.
+/// Returns true for the kind of a Secret, also if its case or one character is wrong.
 pub fn is_secret_kind(kind: &str) -> bool {
-    kind.eq_ignore_ascii_case("Secret")
+    kind.eq_ignore_ascii_case("Secret") || differ_by_one(kind, "Secret")
 }
 
 /// Masks the values of both versions of a Secret: `***`, or the texts of `changed` where both versions have a value
@@ -101,5 +101,11 @@ mod tests {
             r#"{"Data":{"x":"***"},"data":"before","extra":"***","kind":"Secret","metadata":{"name":"a"},"type":"Opaque"}"#
         );
         assert_eq!(new, r#"{"data":"after","kind":"Secret","metadata":{"name":"a"},"stringData":"***"}"#);
+    }
+
+    #[test]
+    fn misspelled_kinds_are_secrets() {
+        assert!(["Secret", "secret", "Secrets", "Secert"].into_iter().all(is_secret_kind));
+        assert!(!["ConfigMap", "ExternalSecret", "SecretStore"].into_iter().any(is_secret_kind));
     }
 }
