@@ -188,7 +188,14 @@ pub(super) fn read_dump(
     offline: bool,
     sources: &SourceMap,
 ) -> Result<Vec<serde_json::Value>> {
-    let nodes = read_manifests(paths, usize::MAX, offline, sources)?;
+    let documents = read_documents(paths, usize::MAX, offline, sources)?;
+    if documents.is_empty() {
+        let message = "the file of live objects is empty";
+        return Err(Diagnostic::error(Code::MissingField, message)
+            .help("if nothing is live, write `{apiVersion: v1, kind: List, items: []}`"));
+    }
+    let nodes = flatten_lists(documents)?;
+    nodes.iter().try_for_each(check_live)?;
     let has_managers = |node: &Node| node.get_path(&["metadata", "managedFields"]).is_some();
     if !nodes.is_empty() && !nodes.iter().any(has_managers) {
         render::print_note(
@@ -196,6 +203,19 @@ pub(super) fn read_dump(
         );
     }
     Ok(nodes.iter().map(Node::to_json_value).collect())
+}
+
+/// Checks that a live object can be found by its kind and name.
+fn check_live(object: &Node) -> Result<()> {
+    let has =
+        |path: &[&str]| object.get_path(path).and_then(Node::as_str).is_some_and(|text| !text.is_empty());
+    if has(&["apiVersion"]) && has(&["kind"]) && has(&["metadata", "name"]) {
+        return Ok(());
+    }
+    let message = "a live object lacks `apiVersion`, `kind` or `metadata.name`";
+    Err(Diagnostic::error(Code::MissingField, message)
+        .at(object.span().at_start())
+        .help("pass what `kubectl get -o yaml --show-managed-fields` prints"))
 }
 
 /// Returns the built-in types and those of `--schema FILE`.
@@ -214,13 +234,17 @@ pub(super) fn read_manifests(
     offline: bool,
     sources: &SourceMap,
 ) -> Result<Vec<Node>> {
+    flatten_lists(read_documents(paths, depth, offline, sources)?)
+}
+
+fn read_documents(paths: &[PathBuf], depth: usize, offline: bool, sources: &SourceMap) -> Result<Vec<Node>> {
     let remotes = Remotes::new(None, offline);
     let inputs = paths.iter().map(|path| inputs_of(path, depth)).collect::<Result<Vec<_>>>()?;
     let mut nodes = Vec::new();
     for input in inputs.concat() {
         let id = read(&input, &remotes, sources)?;
         let documents = parse_documents(sources, id, ParseOptions::kubectl())?;
-        nodes.extend(flatten_lists(documents.into_iter().map(with_kinds_of_items).collect())?);
+        nodes.extend(documents.into_iter().map(with_kinds_of_items));
     }
     Ok(nodes)
 }

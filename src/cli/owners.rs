@@ -18,7 +18,7 @@ use smp_merge::managed_fields::{
     ManagedFields, Options, Owner, OwnershipStep, Path, drop_manager, find_path, give, take,
 };
 use smp_merge::schema::{Gvk, Schema, find_kind};
-use smp_overlay::resource::Resource;
+use smp_overlay::resource::{Resource, is_secret_kind, mask_secret};
 use smp_text::diagnostic::{Code, Diagnostic, counted, escaped, escaped_json};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, to_yaml};
@@ -192,10 +192,14 @@ fn owners_json(object: &Value, managed: &ManagedFields) -> Value {
 /// Prints the requests: applied objects as manifests, and patches as JSON, each with the command
 /// that sends it.
 fn print_steps(live: &Value, steps: &[OwnershipStep], format: ReportFormat) -> Result<(), Failure> {
+    let is_masked = |step: &OwnershipStep| matches!(step, OwnershipStep::Apply { object, .. } if masked(object) != *object);
+    if steps.iter().any(is_masked) {
+        render::print_note("values of the Secret are masked: `--yes` sends the requests with them");
+    }
     if format == ReportFormat::Json {
         let step = |step: &OwnershipStep| match step {
             OwnershipStep::Apply { manager, subresource, object } => {
-                json!({"apply": object, "fieldManager": manager, "subresource": subresource})
+                json!({"apply": masked(object), "fieldManager": manager, "subresource": subresource})
             }
             OwnershipStep::Patch(patch) => json!({"patch": patch}),
         };
@@ -207,7 +211,7 @@ fn print_steps(live: &Value, steps: &[OwnershipStep], format: ReportFormat) -> R
                 let subresource = flag("subresource", subresource);
                 let manager = flag("field-manager", manager);
                 let command = format!("---\n# kubectl apply --server-side{manager}{subresource} -f -\n");
-                print(&(command + &to_yaml(&Node::from(object))?))?;
+                print(&(command + &to_yaml(&Node::from(&masked(object)))?))?;
             }
             OwnershipStep::Patch(patch) => {
                 let text = |field: &str| live.pointer(field).and_then(Value::as_str).unwrap_or_default();
@@ -221,6 +225,15 @@ fn print_steps(live: &Value, steps: &[OwnershipStep], format: ReportFormat) -> R
         }
     }
     Ok(())
+}
+
+/// Returns an object to print: values of a Secret are masked.
+fn masked(object: &Value) -> Value {
+    let mut node = Node::from(object);
+    if is_secret_kind(object["kind"].as_str().unwrap_or_default()) {
+        mask_secret(Some(&mut node), None, &|_, _| ["***", "***"].map(String::from));
+    }
+    node.to_json_value()
 }
 
 /// Returns a flag of kubectl, or nothing without a value.

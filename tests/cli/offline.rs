@@ -28,7 +28,7 @@ fn with(start: &[&'static str], rest: &[&'static str]) -> Vec<&'static str> {
 /// Writes the object that an apply to an empty dump returns, and returns the directory.
 fn applied() -> tempfile::TempDir {
     let home = temp_dir_from_text(FILES);
-    write(&home.path().join("none.yaml"), "");
+    write(&home.path().join("none.yaml"), "{apiVersion: v1, kind: List, items: []}");
     let args = [
         "-f",
         "web.yaml",
@@ -174,6 +174,45 @@ fn dumps_without_or_with_malformed_managed_fields_are_reported() {
     let without = run(home, &["owners", "-f", "web.yaml"]);
     assert_eq!(status(&without), Some(0));
     assert!(stderr(&without).contains("have no managed fields"), "{}", stderr(&without));
+}
+
+#[test]
+fn dumps_without_objects_are_rejected() {
+    let home = applied();
+    let home = home.path();
+    for text in [
+        "",
+        "# nothing\n",
+        "[1, 2]",
+        "foo",
+        "{apiVersion: v1, kind: List, items: [5]}",
+        "{apiVersion: v1, kind: Service}",
+    ] {
+        write(&home.join("bad.yaml"), text);
+        let found = run(home, &["apply", "--dry-run=client", "--live", "bad.yaml", "-f", "web.yaml"]);
+        assert_eq!((status(&found), stdout(&found).as_str()), (Some(1), ""), "{text}");
+        assert!(stderr(&found).contains("error["), "{text}: {}", stderr(&found));
+    }
+    let found = run(home, &["apply", "--dry-run=client", "--live", "none.yaml", "-f", "web.yaml"]);
+    assert_eq!(stdout(&found), "service/web created (dry run)\n", "{}", stderr(&found));
+}
+
+#[test]
+fn values_of_secrets_are_not_printed() {
+    let home = applied();
+    let home = home.path();
+    let secret = |data: &str| {
+        format!("{{apiVersion: v1, kind: Secret, metadata: {{name: s, namespace: shop}}, {data}}}")
+    };
+    write(&home.join("secret.yaml"), &secret("data: {p: SFVOVEVS}"));
+    let taken = run(home, &["owners", "-f", "secret.yaml", "--take", "data.p"]);
+    assert_eq!(status(&taken), Some(0), "{}", stderr(&taken));
+    assert!(stdout(&taken).contains("p: '***'") && !stdout(&taken).contains("SFVO"), "{}", stdout(&taken));
+    assert!(stderr(&taken).contains("`--yes`"), "{}", stderr(&taken));
+    write(&home.join("wrong.yaml"), &secret("data: HUNTER-THREE"));
+    let wrong = apply(home, &["-f", "wrong.yaml", "--field-manager=first"]);
+    assert_eq!(status(&wrong), Some(1));
+    assert!(!stderr(&wrong).contains("HUNTER"), "{}", stderr(&wrong));
 }
 
 /// Requests for the object itself do not change its status, and nobody owns it by them.

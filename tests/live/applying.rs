@@ -219,6 +219,12 @@ fn ownership_of_created_and_applied_fields_is_migrated_as_by_kubectl() {
         let managers = rig.live("configmap/a", "{.metadata.managedFields[*].manager}");
         assert!(managers.contains("kubectl-create") && managers.contains("client-side"), "{managers}");
     }
+    // Only the default manager takes fields of client-side appliers without force.
+    let before = data(&ours);
+    ours.smp(&["diff", "--field-manager=other", "-f", "next.yaml"]).ended(2);
+    let other = ours.smp(&["apply", "--field-manager=other", "-f", "next.yaml"]).ended(1);
+    assert!(other.stderr.contains("owned by `kubectl-client-side-apply`"), "{other:?}");
+    assert_eq!(data(&ours), before);
     let differs = ours.smp(&["diff", "-f", "next.yaml"]).ended(1);
     assert!(!differs.stderr.contains("--force-conflicts"), "{differs:?}");
     for file in ["next.yaml", "last.yaml"] {

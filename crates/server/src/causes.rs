@@ -270,7 +270,8 @@ fn server_field(field: &str) -> String {
 /// Returns the cause if an autoscaler names its target without an API group.
 pub(crate) fn scale_target(object: &Value, old: Option<&Value>) -> Option<Cause> {
     const FIELD: &str = "/spec/scaleTargetRef/apiVersion";
-    let has_group = |object: &Value| text(object, FIELD).contains('/');
+    let is_controller = |object: &Value| text(object, "/spec/scaleTargetRef/kind") == "ReplicationController";
+    let has_group = |object: &Value| text(object, FIELD).contains('/') || is_controller(object);
     let is_new =
         object["kind"] == "HorizontalPodAutoscaler" && !has_group(object) && old.is_none_or(has_group);
     let value = text(object, FIELD).into();

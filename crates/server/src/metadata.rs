@@ -132,13 +132,30 @@ pub(crate) fn carry_over(object: &mut Value, old: &Value) -> Vec<Cause> {
         set(object, "uid", old["metadata"]["uid"].clone());
     }
     set(object, "creationTimestamp", old["metadata"]["creationTimestamp"].clone());
-    for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
-        set(object, field, old["metadata"][field].clone());
-    }
     remove(object, "selfLink");
     let mut causes = immutable(object, old, &["name", "namespace", "uid"]);
+    // Servers check these twice.
+    for _ in 0..2 {
+        causes.extend(changed_deletion(object, old));
+    }
+    for field in DELETION {
+        set(object, field, old["metadata"][field].clone());
+    }
     causes.extend(new_finalizers(object, old));
     causes
+}
+
+/// Fields that only a deletion sets.
+const DELETION: [&str; 2] = ["deletionTimestamp", "deletionGracePeriodSeconds"];
+
+/// Returns the causes for an update that sets the fields of a deletion.
+fn changed_deletion<'o>(object: &'o Value, old: &'o Value) -> impl Iterator<Item = Cause> + 'o {
+    let metadata = |object: &'o Value, field: &str| object["metadata"].get(field).unwrap_or(&Value::Null);
+    DELETION.into_iter().filter_map(move |field| {
+        let (new, old) = (metadata(object, field), metadata(old, field));
+        let is_changed = !new.is_null() && new != old;
+        is_changed.then(|| Cause::invalid(&format!("metadata.{field}"), new, "field is immutable"))
+    })
 }
 
 fn immutable(object: &Value, old: &Value, fields: &[&str]) -> Vec<Cause> {

@@ -242,13 +242,14 @@ fn read(state: &State, target: &Target, request: &Request) -> Result<Reply> {
     let first = request.accept().split(',').next().unwrap_or_default();
     let is_table = first.contains("as=Table") && target.subresource.is_none();
     let resource = &target.resource;
+    let include = request.parameter("includeObject");
     if target.verb == Verb::Get {
         let object = in_version(&*state.read_object_of(target, request)?, &resource.gvk);
         if !is_table {
             return Ok(Reply::Object(200, object));
         }
         let metadata = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
-        let table = table(resource, &[object], &metadata, state.settings.clock.seconds());
+        let table = table(resource, &[object], &metadata, include, state.settings.clock.seconds());
         return Ok(Reply::Object(200, table));
     }
     if !is_table {
@@ -256,7 +257,7 @@ fn read(state: &State, target: &Target, request: &Request) -> Result<Reply> {
     }
     let (objects, metadata) = state.page(target, request)?;
     let objects: Vec<Value> = objects.iter().map(|object| Value::clone(object)).collect();
-    Ok(Reply::Object(200, table(resource, &objects, &metadata, state.settings.clock.seconds())))
+    Ok(Reply::Object(200, table(resource, &objects, &metadata, include, state.settings.clock.seconds())))
 }
 
 fn response(code: u16, content_type: &str, body: Body) -> Response<Body> {

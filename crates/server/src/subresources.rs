@@ -74,7 +74,9 @@ impl State {
             return Err(Failure::too_many_requests(message, 10));
         }
         let main = Target { subresource: None, ..target.clone() };
-        self.delete_object(&main, &eviction["deleteOptions"], options)?;
+        let wanted = &eviction["deleteOptions"];
+        options.is_dry |= wanted["dryRun"].as_array().is_some_and(|list| list.iter().any(|one| one == "All"));
+        self.delete_object(&main, wanted, options)?;
         Ok(success())
     }
 

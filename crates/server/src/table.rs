@@ -18,15 +18,26 @@ struct Column<'r> {
     cell: Cell<'r>,
 }
 
-/// Returns objects as a table.
-pub(crate) fn table(resource: &Resource, objects: &[Value], metadata: &Value, now: i64) -> Value {
+/// Returns objects as a table. Rows have what `includeObject` wants of their object: by default its metadata.
+pub(crate) fn table(
+    resource: &Resource,
+    objects: &[Value],
+    metadata: &Value,
+    include: &str,
+    now: i64,
+) -> Value {
     let columns = columns(resource);
     let row = |object: &Value| {
         let cells: Vec<Value> = columns.iter().map(|column| (column.cell)(object, now)).collect();
         let metadata = &object["metadata"];
-        let part =
-            json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata});
-        json!({"cells": cells, "object": part})
+        let included = match include {
+            "Object" => object.clone(),
+            "None" => Value::Null,
+            _ => {
+                json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata})
+            }
+        };
+        json!({"cells": cells, "object": included})
     };
     let rows: Vec<Value> = objects.iter().map(row).collect();
     let definitions: Vec<&Value> = columns.iter().map(|column| &column.definition).collect();

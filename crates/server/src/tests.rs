@@ -117,6 +117,17 @@ fn watches_report_changes_beside_writes() {
     });
 }
 
+/// Sends a request with a body in JSON. Returns the status and the body of the response.
+async fn send(cluster: &TestCluster, method: &str, path: &str, accept: &str, body: &Value) -> (u16, Value) {
+    let kind = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
+    let request = http::Request::builder().method(method).uri(path);
+    let request = request.header("content-type", kind).header("accept", accept);
+    let request = request.body(body.to_string().into_bytes().into()).expect("a request");
+    let (parts, body) = cluster.client("default").send(request).await.expect("a response").into_parts();
+    let bytes = http_body_util::BodyExt::collect(body).await.expect("a body").to_bytes();
+    (parts.status.as_u16(), serde_json::from_slice(&bytes).expect("JSON"))
+}
+
 fn gadget_definition() -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -177,19 +188,7 @@ fn patches_cannot_change_the_kind_of_an_object() {
         ("/status", json!({"kind": "Other"}), 200, ""),
     ];
     run(async {
-        let client = cluster.client("default");
-        let send = async |method: &str, path: String, body: &Value| {
-            let request = http::Request::builder().method(method).uri(path);
-            let request = request.header(
-                "content-type",
-                if method == "POST" { "application/json" } else { "application/merge-patch+json" },
-            );
-            let response =
-                client.send(request.body(body.to_string().into_bytes().into()).expect("a request")).await;
-            let (parts, body) = response.expect("a response").into_parts();
-            let bytes = http_body_util::BodyExt::collect(body).await.expect("a body").to_bytes();
-            (parts.status.as_u16(), serde_json::from_slice::<Value>(&bytes).expect("JSON"))
-        };
+        let send = async |method, path: String, body: &Value| send(&cluster, method, &path, "", body).await;
         let gadget = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "g"}});
         assert_eq!(send("POST", gadgets.into(), &gadget).await.0, 201);
         for (subresource, patch, code, message) in rows {
@@ -198,6 +197,26 @@ fn patches_cannot_change_the_kind_of_an_object() {
             assert!(body["message"].as_str().unwrap_or_default().contains(message), "{patch}: {body}");
         }
         assert_eq!(cluster.objects("Gadget")[0]["kind"], "Gadget");
+    });
+}
+
+#[test]
+fn dry_runs_of_evictions_keep_the_pod() {
+    let pods = "/api/v1/namespaces/default/pods";
+    let cluster = TestCluster::new();
+    run(async {
+        let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "c:1"}]}});
+        assert_eq!(send(&cluster, "POST", pods, "", &pod).await.0, 201);
+        let eviction = json!({"metadata": {"name": "p"}, "deleteOptions": {"dryRun": ["All"]}});
+        assert_eq!(send(&cluster, "POST", &format!("{pods}/p/eviction"), "", &eviction).await.0, 201);
+        let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        for (include, kind) in
+            [("", json!("PartialObjectMetadata")), ("Object", json!("Pod")), ("None", Value::Null)]
+        {
+            let path = format!("{pods}?includeObject={include}");
+            let (_, found) = send(&cluster, "GET", &path, table, &Value::Null).await;
+            assert_eq!(found["rows"][0]["object"]["kind"], kind, "{found}");
+        }
     });
 }
 

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 
 use super::adoption::record_request;
 use super::events::ApplyChange;
-use super::migration::{ANNOTATION_MANAGER, annotation_to_keep, migration};
+use super::migration::{ANNOTATION_MANAGER, annotation_to_keep, migration, takes_client_side_fields};
 use super::options::{DryRun, LastApplied, ServerSideApplyOptions};
 use super::ownership::kubectl_can_take;
 use super::previous_object::PreviousObject;
@@ -292,7 +292,7 @@ impl ObjectApply<'_> {
         let appliers = managed.client_side_appliers();
         let Some(conflict) = ApplyConflict::from_error(&self.target.object, api_error) else { return false };
         let Some(conflict) = conflict.without_last_applied() else { return true };
-        if appliers.is_empty() {
+        if appliers.is_empty() || !takes_client_side_fields(&self.options.field_manager) {
             return false;
         }
         match conflict.without(&appliers) {

@@ -7,7 +7,7 @@
 
 use serde_json::{Value, json};
 
-use super::options::LastApplied;
+use super::options::{FIELD_MANAGER, LastApplied};
 use crate::plan::KUBECTL;
 use smp_merge::managed_fields::{FieldSet, ManagedFields, Manager, Path};
 use smp_merge::patch::LAST_APPLIED;
@@ -51,6 +51,12 @@ pub(crate) fn fields_removed_by_migration(
         removed = removed.difference(&[annotation()].into_iter().collect());
     }
     (!removed.is_empty()).then_some(removed)
+}
+
+/// Returns true if a manager takes the fields of client-side appliers without a conflict: the default one, as that of
+/// `kubectl apply --server-side` does. A manager that a user names may be one of several.
+pub(crate) fn takes_client_side_fields(manager: &str) -> bool {
+    matches!(manager, FIELD_MANAGER | KUBECTL)
 }
 
 /// Returns the managed fields after a migration, or none if nothing moves.

@@ -15,7 +15,7 @@ use super::predecessor::Predecessors;
 use super::report::{DiffOptions, LiveVersion, ObjectDiff, PlannedChange, Risk};
 use crate::apply::{
     ApplyRequest, DryRun, FieldValidation, Force, KindFilter, LastApplied, Replacement, immutable_fields,
-    is_being_deleted, kubectl_can_take,
+    is_being_deleted, kubectl_can_take, takes_client_side_fields,
 };
 use crate::client::Cluster;
 use crate::conflict::ApplyConflict;
@@ -269,9 +269,12 @@ impl ObjectComparison<'_> {
         let (merged, conflict) = match moving {
             None => (read(&merged.body)?, conflict),
             Some(moving) => {
-                let conflict = self
-                    .remaining_conflict(conflict.and_then(|conflict| moving.without_migrated(conflict)))
-                    .await;
+                let conflict = if takes_client_side_fields(&self.run.options.apply.field_manager) {
+                    let rest = conflict.and_then(|conflict| moving.without_migrated(conflict));
+                    self.remaining_conflict(rest).await
+                } else {
+                    conflict.and_then(ApplyConflict::without_last_applied)
+                };
                 let moved = moving.apply(read(&merged.body)?);
                 let response =
                     self.update(path, &moved).await.map_err(|problem| self.no_response(problem))?;

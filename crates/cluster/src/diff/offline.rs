@@ -7,10 +7,11 @@ use smol_str::SmolStr;
 use super::DiffReport;
 use super::compare::{Compared, tidied};
 use super::report::DiffOptions;
-use crate::apply::{ApplyChange, ServerSideApplyOptions};
+use crate::apply::{ApplyChange, ServerSideApplyOptions, takes_client_side_fields};
 use crate::conflict::ApplyConflict;
 use crate::kubeconfig::ConnectOptions;
 use crate::plan::{KUBECTL, Object, ObjectPlan, ObjectTarget};
+use crate::secret;
 use smp_merge::defaults::{self, has_generation, is_new_generation};
 use smp_merge::managed_fields::{
     Applied, Conflicts, FieldSet, ManagedFields, Options, Path, apply, conflicts,
@@ -66,7 +67,7 @@ pub fn apply_offline(
     for target in &plan.targets {
         match dump.apply(target, options, time) {
             Ok(applied) => report.objects.push(applied),
-            Err(problem) => report.problems.push(target.located(problem)),
+            Err(problem) => report.problems.push(rejected(target, problem)),
         }
     }
     Ok(report)
@@ -93,10 +94,15 @@ pub fn diff_offline(
                 let (warnings, notes) = (Vec::new(), Vec::new());
                 report.add(Compared { diff, conflict, rejection: None, warnings, notes }, options);
             }
-            Err(problem) => report.problems.push(target.located(problem)),
+            Err(problem) => report.problems.push(rejected(target, problem)),
         }
     }
     Ok(report)
+}
+
+/// Returns the error for an object that a server would reject, without the values of a Secret.
+fn rejected(target: &ObjectTarget<'_>, problem: Diagnostic) -> Diagnostic {
+    target.located(problem.map_text(|text| secret::mask_values(text, target.resource)))
 }
 
 /// The objects of a dump, and their types.
@@ -142,7 +148,9 @@ impl<'v> Dump<'v> {
         if !time.is_empty() {
             rules = rules.time(time);
         }
-        let taken = conflicts(live.as_ref(), &manifest, manager, &rules)?;
+        // Other managers take the fields of client-side appliers after an apply without conflicts.
+        let before = if takes_client_side_fields(manager) { live.as_ref() } else { found.copied() };
+        let taken = conflicts(before, &manifest, manager, &rules)?;
         let applied = apply(live.as_ref(), &manifest, manager, &rules.force(true))?;
         let Applied::Object(mut applied) = applied else {
             return Err(Conflicts::default().to_diagnostic());

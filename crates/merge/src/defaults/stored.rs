@@ -25,6 +25,17 @@ pub fn encode_string_data(object: &mut Value) {
     }
 }
 
+/// Groups of which all kinds have a generation.
+const GENERATION_GROUPS: [&str; 7] = [
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "batch",
+    "discovery.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+    "policy",
+    "scheduling.k8s.io",
+];
+
 /// Returns true if objects of a kind have `metadata.generation`, which is 1 when they are created. Custom resources have.
 ///
 /// ```
@@ -44,9 +55,7 @@ pub fn has_generation(gvk: &Gvk) -> bool {
         "apps" => gvk.kind != "ControllerRevision",
         "resource.k8s.io" => matches!(&*gvk.kind, "DeviceClass" | "ResourceSlice"),
         "networking.k8s.io" => matches!(&*gvk.kind, "Ingress" | "IngressClass" | "NetworkPolicy"),
-        "admissionregistration.k8s.io" | "apiextensions.k8s.io" | "batch" | "discovery.k8s.io" => true,
-        "flowcontrol.apiserver.k8s.io" | "policy" | "scheduling.k8s.io" => true,
-        _ => false,
+        group => GENERATION_GROUPS.contains(&group),
     }
 }
 

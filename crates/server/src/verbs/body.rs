@@ -19,8 +19,7 @@ const ACCEPTED: [&str; 2] = ["application/json", "application/yaml"];
 /// Parses the body of a request, which is JSON or YAML. Returns null for an empty body.
 pub(crate) fn parse(request: &Request) -> Result<Value> {
     let is_yaml = match &*request.content_type() {
-        "" | "*/*" => request.body.first() != Some(&b'{'),
-        "application/json" => false,
+        "" | "*/*" | "application/json" => false,
         "application/yaml" => true,
         _ => return Err(Failure::unsupported_media_type(&ACCEPTED)),
     };
