@@ -58,6 +58,29 @@ impl State {
             // `$patch: delete` leaves an object without fields.
             patched = Value::Object(Map::new());
         }
+        let mut object = self.decode_patched(target, patch_type, &patch, patched, options)?;
+        metadata::check_namespace(&mut object, target)?;
+        metadata::check_name(&object, target)?;
+        if !is_custom || target.subresource.is_some() {
+            // Typed objects have the kind of their type, and patches of the status cannot change it.
+            kinds::set(&mut object, gvk);
+        }
+        kinds::check_custom(&object, gvk)?;
+        let object = self.with_managers(target, Some(&old), object, options);
+        Ok(Patched::Object(self.replace(target, &old, object, options)?, false))
+    }
+
+    /// Decodes the result of a patch. Messages quote the patch or its result.
+    fn decode_patched(
+        &self,
+        target: &Target,
+        patch_type: PatchType,
+        patch: &Value,
+        patched: Value,
+        options: &mut WriteOptions,
+    ) -> Result<Value> {
+        let (gvk, is_custom) = (&target.resource.gvk, target.resource.is_custom);
+        let mut patched = patched;
         let is_strategic = patch_type == PatchType::Strategic && !is_custom;
         if !is_strategic && !is_custom && kinds::read(&patched).is_ok_and(|(version, _)| version.is_empty()) {
             // Servers decode such an object as one without fields.
@@ -68,22 +91,13 @@ impl State {
             Some(why) => Err(why),
             None => self.decode(patched.clone(), is_custom, gvk, options).map_err(|failure| reason(&failure)),
         };
-        let mut object = decoded.map_err(|why| {
+        decoded.map_err(|why| {
             let cursor = if is_custom { Cursor::unknown() } else { self.cursor(gvk) };
             match patch_type {
-                PatchType::Strategic => invalid_patch(&go_map(&patch), &unconverted(&why)),
-                _ => invalid_patch(&go_json(&patched, cursor, touched(&patch)), &why),
+                PatchType::Strategic => invalid_patch(&go_map(patch), &unconverted(&why)),
+                _ => invalid_patch(&go_json(&patched, cursor, touched(patch)), &why),
             }
-        })?;
-        metadata::check_namespace(&mut object, target)?;
-        metadata::check_name(&object, target)?;
-        if !is_custom || target.subresource.is_some() {
-            // Typed objects have the kind of their type, and patches of the status cannot change it.
-            kinds::set(&mut object, gvk);
-        }
-        kinds::check_custom(&object, gvk)?;
-        let object = self.with_managers(target, Some(&old), object, options);
-        Ok(Patched::Object(self.replace(target, &old, object, options)?, false))
+        })
     }
 
     /// Rejects strategic merge patches of custom resources, unless the settings allow them.
