@@ -123,11 +123,10 @@ fn mask(value: &mut Value) {
 
 /// Sorts the causes of a conflict, whose order is that of a Go map.
 fn sort_conflicts(causes: &mut Value) {
-    let list = causes.as_array_mut().into_iter();
-    let conflicts = list.filter(|list| list.iter().all(|cause| cause["reason"] == "FieldManagerConflict"));
-    conflicts.for_each(|list| {
-        list.sort_by_key(|cause| (cause["message"].to_string(), cause["field"].to_string()))
-    });
+    let Some(causes) = causes.as_array_mut() else { return };
+    if causes.iter().all(|cause| cause["reason"] == "FieldManagerConflict") {
+        causes.sort_by_key(Value::to_string);
+    }
 }
 
 /// Removes uids from messages.
