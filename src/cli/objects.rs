@@ -175,9 +175,12 @@ impl ObjectArgs {
         schema_without_cluster(&self.target.schema, sources)
     }
 
-    /// Reads a dump of live objects.
+    /// Reads a dump of live objects. The CRDs of `--schema FILE` count as live.
     pub(super) fn dump(&self, paths: &[PathBuf], sources: &SourceMap) -> Result<Vec<serde_json::Value>> {
-        read_dump(paths, self.target.schema.offline, sources)
+        let schema = &self.target.schema;
+        let mut live = read_dump(paths, schema.offline, sources)?;
+        live.extend(schema.definitions(sources)?);
+        Ok(live)
     }
 }
 

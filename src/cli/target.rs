@@ -21,9 +21,13 @@ use smp_overlay::schema_chain::cache::SchemaCache;
 use smp_overlay::schema_chain::cache::ServerId;
 use smp_overlay::schema_chain::{ChainSources, OnFailure, SchemaChain, SchemaChoice};
 #[cfg(feature = "cluster")]
+use smp_merge::schema::{is_compiled, openapi::is_crd};
+#[cfg(feature = "cluster")]
 use smp_text::diagnostic::Code;
 use smp_text::diagnostic::{Diagnostic, read_error};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
+#[cfg(feature = "cluster")]
+use smp_text::yaml::{Node, ParseOptions, decode, parse_documents};
 
 /// The flags of all commands that build targets.
 #[derive(Debug, Args)]
@@ -138,6 +142,18 @@ impl SchemaArgs {
         self.file_in(&DiskTree, sources)
     }
 
+    /// Returns the CRDs in `--schema FILE`. An OpenAPI document or a compiled schema has none.
+    #[cfg(feature = "cluster")]
+    pub(super) fn definitions(&self, sources: &SourceMap) -> Result<Vec<serde_json::Value>, Diagnostic> {
+        let SchemaChoice::File(path) = &self.schema else { return Ok(Vec::new()) };
+        let bytes = DiskTree.read_stream(path).map_err(|error| schema_error(path, &error))?;
+        if is_compiled(&bytes) {
+            return Ok(Vec::new());
+        }
+        let documents = parse_documents(sources, sources.add(path, decode(bytes)?), ParseOptions::kubectl())?;
+        Ok(documents.iter().filter(|one| is_crd(one)).map(Node::to_json_value).collect())
+    }
+
     fn file_in(
         &self,
         tree: &dyn FileTree,
@@ -250,11 +266,12 @@ enum ClusterLink {
 }
 
 fn read_schema_file(path: &Path, tree: &dyn FileTree, sources: &SourceMap) -> Result<TypeGraph, Diagnostic> {
-    let bytes = tree.read_stream(path).map_err(|error| {
-        read_error(format_args!("the schema {}", path.display()), &error)
-            .help("use an OpenAPI document, CRDs, or a compiled schema")
-    })?;
-    read_schema(path, bytes, sources)
+    read_schema(path, tree.read_stream(path).map_err(|error| schema_error(path, &error))?, sources)
+}
+
+fn schema_error(path: &Path, error: &std::io::Error) -> Diagnostic {
+    read_error(format_args!("the schema {}", path.display()), error)
+        .help("use an OpenAPI document, CRDs, or a compiled schema")
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -197,6 +197,70 @@ fn dumps_without_objects_are_rejected() {
     assert_eq!(stdout(&found), "service/web created (dry run)\n", "{}", stderr(&found));
 }
 
+const CRD: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gadgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Gadget, plural: gadgets}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {size: {type: integer}}}
+          status: {type: object, properties: {ready: {type: boolean}}}
+";
+
+const LIVE_GADGET: &str = "\
+apiVersion: example.com/v1
+kind: Gadget
+metadata:
+  name: g
+  namespace: shop
+  managedFields:
+  - apiVersion: example.com/v1
+    fieldsType: FieldsV1
+    fieldsV1: {f:status: {f:ready: {}}}
+    manager: controller
+    operation: Update
+    subresource: status
+  - apiVersion: example.com/v1
+    fieldsType: FieldsV1
+    fieldsV1: {f:spec: {f:size: {}}}
+    manager: other
+    operation: Apply
+spec: {size: 1}
+status: {ready: true}
+";
+
+/// The scope and the subresources of a custom resource are those of its CRD in `--schema`.
+#[test]
+fn custom_resources_are_applied_by_their_definition() {
+    let home = temp_dir_from_text("");
+    let home = home.path();
+    write(&home.join("crd.yaml"), CRD);
+    write(&home.join("live.yaml"), LIVE_GADGET);
+    let gadget = |size: u32| {
+        format!("{{apiVersion: example.com/v1, kind: Gadget, metadata: {{name: g}}, spec: {{size: {size}}}, status: {{ready: false}}}}")
+    };
+    write(&home.join("same.yaml"), &gadget(1));
+    write(&home.join("changed.yaml"), &gadget(2));
+    let args = |file| ["-n", "shop", "--schema", "crd.yaml", "-f", file];
+    let same = apply(home, &args("same.yaml"));
+    assert_eq!(stdout(&same), "gadget.example.com/g configured (dry run)\n", "{}", stderr(&same));
+    let changed = apply(home, &args("changed.yaml"));
+    assert_eq!((status(&changed), stdout(&changed).as_str()), (Some(1), ""));
+    assert!(stderr(&changed).contains("spec.size: owned by `other`"), "{}", stderr(&changed));
+    assert!(!stderr(&changed).contains("status"), "{}", stderr(&changed));
+}
+
 #[test]
 fn values_of_secrets_are_not_printed() {
     let home = applied();

@@ -61,8 +61,9 @@ pub fn apply_offline(
     (schema, time): (Schema, &str),
     options: &ServerSideApplyOptions,
 ) -> Result<OfflineReport> {
-    let plan = ObjectPlan::without_server(resources, connect)?;
-    let dump = Dump::new(resources, live, schema)?;
+    let definitions = definitions(live);
+    let plan = ObjectPlan::without_server(resources, connect, &definitions)?;
+    let dump = Dump::new(definitions.iter().chain(resources), live, schema)?;
     let mut report = OfflineReport::default();
     for target in &plan.targets {
         match dump.apply(target, options, time) {
@@ -84,8 +85,9 @@ pub fn diff_offline(
     schema: Schema,
     options: &DiffOptions,
 ) -> Result<DiffReport> {
-    let plan = ObjectPlan::without_server(resources, connect)?;
-    let dump = Dump::new(resources, live, schema)?;
+    let definitions = definitions(live);
+    let plan = ObjectPlan::without_server(resources, connect, &definitions)?;
+    let dump = Dump::new(definitions.iter().chain(resources), live, schema)?;
     let mut report = DiffReport::default();
     for target in &plan.targets {
         match dump.apply(target, &options.apply, "") {
@@ -105,6 +107,13 @@ fn rejected(target: &ObjectTarget<'_>, problem: Diagnostic) -> Diagnostic {
     target.located(problem.map_text(|text| secret::mask_values(text, target.resource)))
 }
 
+/// Returns the CRDs of a dump.
+fn definitions(live: &[Value]) -> Vec<Resource> {
+    let is_definition = |object: &&Value| Gvk::from_object(object).is_some_and(|gvk| gvk.is_crd());
+    let definitions = live.iter().filter(is_definition);
+    definitions.filter_map(|crd| Resource::new(Node::from(crd), &Schema::empty()).ok()).collect()
+}
+
 /// The objects of a dump, and their types.
 struct Dump<'v> {
     objects: FxHashMap<(SmolStr, SmolStr, SmolStr, SmolStr), &'v Value>,
@@ -114,10 +123,13 @@ struct Dump<'v> {
 }
 
 impl<'v> Dump<'v> {
-    fn new(resources: &[Resource], live: &'v [Value], schema: Schema) -> Result<Self> {
-        let own = resources.iter().filter(|one| is_crd(one.node())).map(|one| one.node().to_json_value());
-        let dumped = live.iter().filter(|one| is_crd(&Node::from(*one))).cloned();
-        let definitions: Vec<Value> = dumped.chain(own).collect();
+    fn new<'r>(
+        resources: impl Iterator<Item = &'r Resource>,
+        live: &'v [Value],
+        schema: Schema,
+    ) -> Result<Self> {
+        let definitions = resources.filter(|one| is_crd(one.node())).map(|one| one.node().to_json_value());
+        let definitions: Vec<Value> = definitions.collect();
         let text = |value: &Value, pointer: &str| {
             SmolStr::from(value.pointer(pointer).and_then(Value::as_str).unwrap_or_default())
         };
