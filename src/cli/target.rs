@@ -13,6 +13,8 @@ use super::kustomize::KustomizeArgs;
 use smp_files::{DiskTree, FileTree};
 use smp_merge::merge::{Exceptions, MergeRules};
 use smp_merge::schema::{TypeGraph, read_schema};
+#[cfg(feature = "cluster")]
+use smp_merge::schema::{is_compiled, openapi::is_crd};
 use smp_overlay::overlay::{
     BuildOptions, BuildRules, Builder, ChainPurpose, Histories, LockSource, Reorder, Targets,
 };
@@ -20,8 +22,6 @@ use smp_overlay::schema_chain::cache::SchemaCache;
 #[cfg(feature = "cluster")]
 use smp_overlay::schema_chain::cache::ServerId;
 use smp_overlay::schema_chain::{ChainSources, OnFailure, SchemaChain, SchemaChoice};
-#[cfg(feature = "cluster")]
-use smp_merge::schema::{is_compiled, openapi::is_crd};
 #[cfg(feature = "cluster")]
 use smp_text::diagnostic::Code;
 use smp_text::diagnostic::{Diagnostic, read_error};

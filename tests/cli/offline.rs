@@ -248,7 +248,9 @@ fn custom_resources_are_applied_by_their_definition() {
     write(&home.join("crd.yaml"), CRD);
     write(&home.join("live.yaml"), LIVE_GADGET);
     let gadget = |size: u32| {
-        format!("{{apiVersion: example.com/v1, kind: Gadget, metadata: {{name: g}}, spec: {{size: {size}}}, status: {{ready: false}}}}")
+        format!(
+            "{{apiVersion: example.com/v1, kind: Gadget, metadata: {{name: g}}, spec: {{size: {size}}}, status: {{ready: false}}}}"
+        )
     };
     write(&home.join("same.yaml"), &gadget(1));
     write(&home.join("changed.yaml"), &gadget(2));
