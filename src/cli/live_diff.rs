@@ -134,8 +134,8 @@ fn compare_with_dump(
     }
     let mut resources = args.objects.load_validated(validation, sources)?;
     args.server_fields.strip(&mut resources);
-    let dump = args.objects.dump(&args.dump.live, sources)?;
-    let (connect, schema) = (args.objects.connect(sources), args.objects.schema_without_cluster(sources)?);
+    let (dump, schema) = args.objects.dump(&args.dump.live, sources)?;
+    let connect = args.objects.connect(sources);
     let options = args.diff_options(None, show_secrets);
     let mut compared = smp_cluster::diff_offline(&resources, &dump, &connect, schema, &options)?;
     print(&mut compared, format, sources)

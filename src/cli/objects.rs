@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 
@@ -13,7 +14,7 @@ use super::validation::{Validation, histories_for};
 use super::{Failure, render};
 use smp_cluster::ConnectOptions;
 use smp_files::{DiskTree, FileKind, FileTree as _, Hidden, LinkPolicy, SPECIAL_FILE, TreeWalk, WalkOptions};
-use smp_merge::schema::Schema;
+use smp_merge::schema::{Schema, TypeGraph};
 use smp_overlay::overlay::{Builder, Histories, Remotes, is_remote_file, without_secrets};
 use smp_overlay::resource::{LabelSelector, Resource, flatten_lists};
 use smp_overlay::schema_chain::cache::{SchemaCache, ServerId};
@@ -170,17 +171,18 @@ impl ObjectArgs {
         Ok(resources)
     }
 
-    /// Returns the built-in types and those of `--schema FILE`, for commands without a cluster.
-    pub(super) fn schema_without_cluster(&self, sources: &SourceMap) -> Result<Schema> {
-        schema_without_cluster(&self.target.schema, sources)
-    }
-
-    /// Reads a dump of live objects. The CRDs of `--schema FILE` count as live.
-    pub(super) fn dump(&self, paths: &[PathBuf], sources: &SourceMap) -> Result<Vec<serde_json::Value>> {
-        let schema = &self.target.schema;
-        let mut live = read_dump(paths, schema.offline, sources)?;
-        live.extend(schema.definitions(sources)?);
-        Ok(live)
+    /// Reads a dump of live objects. Returns it with the built-in types and those of `--schema FILE`,
+    /// whose CRDs count as live.
+    pub(super) fn dump(
+        &self,
+        paths: &[PathBuf],
+        sources: &SourceMap,
+    ) -> Result<(Vec<serde_json::Value>, Schema)> {
+        let args = &self.target.schema;
+        let mut live = read_dump(paths, args.offline, sources)?;
+        let (file, definitions) = args.file_with_definitions(sources)?;
+        live.extend(definitions.iter().map(Node::to_json_value));
+        Ok((live, with_embedded(file.map(Arc::new))))
     }
 }
 
@@ -193,9 +195,11 @@ pub(super) fn read_dump(
 ) -> Result<Vec<serde_json::Value>> {
     let documents = read_documents(paths, usize::MAX, offline, sources)?;
     if documents.is_empty() {
-        let message = "the file of live objects is empty";
-        return Err(Diagnostic::error(Code::MissingField, message)
-            .help("if nothing is live, write `{apiVersion: v1, kind: List, items: []}`"));
+        let paths: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
+        let message = format!("no objects in {}", paths.join(", "));
+        let help = "pass what `kubectl get -o yaml --show-managed-fields` prints; if nothing is live, write \
+                    `{apiVersion: v1, kind: List, items: []}`";
+        return Err(Diagnostic::error(Code::MissingField, message).help(help));
     }
     let nodes = flatten_lists(documents)?;
     nodes.iter().try_for_each(check_live)?;
@@ -223,11 +227,15 @@ fn check_live(object: &Node) -> Result<()> {
 
 /// Returns the built-in types and those of `--schema FILE`.
 pub(super) fn schema_without_cluster(args: &SchemaArgs, sources: &SourceMap) -> Result<Schema> {
+    Ok(with_embedded(args.file(sources)?))
+}
+
+fn with_embedded(file: Option<Arc<TypeGraph>>) -> Schema {
     let mut schema = Schema::embedded();
-    if let Some(graph) = args.file(sources)? {
+    if let Some(graph) = file {
         schema.push_front("file", graph);
     }
-    Ok(schema)
+    schema
 }
 
 /// Reads the objects in manifests. Lists are flattened.

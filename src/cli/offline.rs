@@ -24,11 +24,10 @@ pub(super) fn apply(
     options: &ServerSideApplyOptions,
     sources: &SourceMap,
 ) -> Outcome {
-    let dump = objects.dump(&dump.live, sources)?;
+    let (dump, schema) = objects.dump(&dump.live, sources)?;
     let connect = objects.connect(sources);
     let time = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let at = (objects.schema_without_cluster(sources)?, time.as_str());
-    let report = smp_cluster::apply_offline(resources, &dump, &connect, at, options)?;
+    let report = smp_cluster::apply_offline(resources, &dump, &connect, (schema, time.as_str()), options)?;
     let is_stopped =
         |one: &&OfflineApply| one.conflict.as_ref().is_some_and(|conflict| !options.takes(conflict));
     let (stopped, done): (Vec<&OfflineApply>, Vec<&OfflineApply>) =

@@ -194,7 +194,9 @@ fn owners_json(object: &Value, managed: &ManagedFields) -> Value {
 fn print_steps(live: &Value, steps: &[OwnershipStep], format: ReportFormat) -> Result<(), Failure> {
     let is_masked = |step: &OwnershipStep| matches!(step, OwnershipStep::Apply { object, .. } if masked(object) != *object);
     if steps.iter().any(is_masked) {
-        render::print_note("values of the Secret are masked: `--yes` sends the requests with them");
+        render::print_note(
+            "values of the Secret are masked: to send the requests, run `owners secret/NAME` with `--yes`",
+        );
     }
     if format == ReportFormat::Json {
         let step = |step: &OwnershipStep| match step {

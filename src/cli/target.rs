@@ -142,16 +142,22 @@ impl SchemaArgs {
         self.file_in(&DiskTree, sources)
     }
 
-    /// Returns the CRDs in `--schema FILE`. An OpenAPI document or a compiled schema has none.
+    /// Returns the schema of `--schema FILE` and the CRDs in it. The file may be a pipe, which can be
+    /// read only once.
     #[cfg(feature = "cluster")]
-    pub(super) fn definitions(&self, sources: &SourceMap) -> Result<Vec<serde_json::Value>, Diagnostic> {
-        let SchemaChoice::File(path) = &self.schema else { return Ok(Vec::new()) };
+    pub(super) fn file_with_definitions(
+        &self,
+        sources: &SourceMap,
+    ) -> Result<(Option<TypeGraph>, Vec<Node>), Diagnostic> {
+        let SchemaChoice::File(path) = &self.schema else { return Ok((None, Vec::new())) };
         let bytes = DiskTree.read_stream(path).map_err(|error| schema_error(path, &error))?;
-        if is_compiled(&bytes) {
-            return Ok(Vec::new());
+        let mut documents = Vec::new();
+        if !is_compiled(&bytes) {
+            let id = sources.add(path, decode(bytes.clone())?);
+            documents = parse_documents(sources, id, ParseOptions::kubectl())?;
+            documents.retain(is_crd);
         }
-        let documents = parse_documents(sources, sources.add(path, decode(bytes)?), ParseOptions::kubectl())?;
-        Ok(documents.iter().filter(|one| is_crd(one)).map(Node::to_json_value).collect())
+        Ok((Some(read_schema(path, bytes, sources)?), documents))
     }
 
     fn file_in(

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::Output;
 
-use kubectl_smp_testing::program::{run, run_ok, stderr, stdout, temp_dir_from_text, write};
+use kubectl_smp_testing::program::{
+    command, run, run_ok, run_with_stdin, stderr, stdout, temp_dir_from_text, write,
+};
 use serde_json::Value;
 
 const FILES: &str = "\
@@ -257,6 +259,10 @@ fn custom_resources_are_applied_by_their_definition() {
     let args = |file| ["-n", "shop", "--schema", "crd.yaml", "-f", file];
     let same = apply(home, &args("same.yaml"));
     assert_eq!(stdout(&same), "gadget.example.com/g configured (dry run)\n", "{}", stderr(&same));
+    // A pipe can be read only once.
+    let piped = ["--live-objects", "live.yaml", "-n", "shop", "--schema", "/dev/stdin", "-f", "same.yaml"];
+    let piped = run_with_stdin(command(home, &with(&APPLY, &piped)), CRD);
+    assert_eq!(stdout(&piped), stdout(&same), "{}", stderr(&piped));
     let changed = apply(home, &args("changed.yaml"));
     assert_eq!((status(&changed), stdout(&changed).as_str()), (Some(1), ""));
     assert!(stderr(&changed).contains("spec.size: owned by `other`"), "{}", stderr(&changed));

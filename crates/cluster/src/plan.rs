@@ -214,7 +214,7 @@ impl<'r> ObjectPlan<'r> {
         Ok(Self { targets, namespaces, crd_kinds: defined })
     }
 
-    /// Resolves the objects without a server, by the built-in kinds, the CRDs among the objects and `definitions`.
+    /// Resolves the objects without a server, by the built-in kinds and the CRDs in `definitions`.
     ///
     /// # Errors
     /// Objects without API version or name, in another namespace than the explicit one, or duplicates.
@@ -223,7 +223,7 @@ impl<'r> ObjectPlan<'r> {
         options: &ConnectOptions,
         definitions: &[Resource],
     ) -> Result<Self> {
-        let defined = defined_kinds_of(definitions.iter().chain(resources));
+        let defined = defined_kinds_of(definitions);
         let targets = planned_by_schema(resources, options, &defined)?;
         Ok(Self { targets, namespaces: FxHashSet::default(), crd_kinds: defined })
     }
@@ -265,7 +265,7 @@ pub fn manifests_without_server(
     options: &ConnectOptions,
     manager: &str,
 ) -> Result<Vec<Node>> {
-    let plan = ObjectPlan::without_server(resources, options, &[])?;
+    let plan = ObjectPlan::without_server(resources, options, resources)?;
     Ok(plan.targets.iter().map(|target| target.manifest(manager)).collect())
 }
 
@@ -395,10 +395,8 @@ fn identity_group(gvk: &Gvk) -> &str {
 
 /// Returns the kinds that CRDs among the resources define, each with the name of its CRD. Invalid CRDs are
 /// skipped, since the server reports their errors.
-fn defined_kinds_of<'r>(
-    resources: impl IntoIterator<Item = &'r Resource>,
-) -> FxHashMap<Gvk, (ResourceMapping, SmolStr)> {
-    let crds = resources.into_iter().filter(|resource| resource.id().gvk.is_crd());
+fn defined_kinds_of(resources: &[Resource]) -> FxHashMap<Gvk, (ResourceMapping, SmolStr)> {
+    let crds = resources.iter().filter(|resource| resource.id().gvk.is_crd());
     let defined = crds.flat_map(|crd| {
         let kinds = defined_kinds(crd.node()).unwrap_or_default().into_iter();
         kinds.map(|kind| (kind.gvk.clone(), (mapping_from(kind), crd.id().name.clone())))

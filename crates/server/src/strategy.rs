@@ -209,6 +209,7 @@ fn prepare_job(object: &mut Value) {
     for (label, value) in labels {
         object["spec"]["template"]["metadata"]["labels"][label] = value.clone();
     }
+    // A Job without labels has those of its Pods.
     if object["metadata"].get("labels").is_none() {
         object["metadata"]["labels"] = object["spec"]["template"]["metadata"]["labels"].clone();
     }

@@ -10,6 +10,7 @@ use crate::state::{State, in_version, text};
 use crate::status::{Failure, Result};
 use crate::store::key;
 use crate::verbs::body;
+use crate::verbs::delete::is_dry_run;
 
 impl State {
     /// Answers a request for a subresource with a body of its own. Returns `None` for others, such as `status`.
@@ -75,7 +76,7 @@ impl State {
         }
         let main = Target { subresource: None, ..target.clone() };
         let wanted = &eviction["deleteOptions"];
-        options.is_dry |= wanted["dryRun"].as_array().is_some_and(|list| list.iter().any(|one| one == "All"));
+        options.is_dry |= is_dry_run(wanted);
         self.delete_object(&main, wanted, options)?;
         Ok(success())
     }

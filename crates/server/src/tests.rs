@@ -186,6 +186,8 @@ fn patches_cannot_change_the_kind_of_an_object() {
         ("", json!({"apiVersion": "example.com/v2"}), 422, "must be example.com/v1"),
         ("", json!({"apiVersion": null}), 500, "Object 'apiVersion' is missing"),
         ("/status", json!({"kind": "Other"}), 200, ""),
+        ("/status", json!({"apiVersion": "example.com/v2"}), 200, ""),
+        ("/status", json!({"apiVersion": null}), 500, "Object 'apiVersion' is missing"),
     ];
     run(async {
         let send = async |method, path: String, body: &Value| send(&cluster, method, &path, "", body).await;
@@ -196,7 +198,11 @@ fn patches_cannot_change_the_kind_of_an_object() {
             assert_eq!(status, code, "{patch}: {body}");
             assert!(body["message"].as_str().unwrap_or_default().contains(message), "{patch}: {body}");
         }
-        assert_eq!(cluster.objects("Gadget")[0]["kind"], "Gadget");
+        let mut other = cluster.objects("Gadget").remove(0);
+        assert_eq!((&other["apiVersion"], &other["kind"]), (&json!("example.com/v1"), &json!("Gadget")));
+        other["kind"] = "Other".into();
+        assert_eq!(send("PUT", format!("{gadgets}/g"), &other).await.0, 422);
+        assert_eq!(send("PUT", format!("{gadgets}/g/status"), &other).await.1["kind"], "Gadget");
     });
 }
 

@@ -90,7 +90,7 @@ pub fn deletion_order(
     options: &ConnectOptions,
     waves: &[String],
 ) -> Result<Vec<Object>> {
-    let plan = ObjectPlan::without_server(resources, options, &[])?;
+    let plan = ObjectPlan::without_server(resources, options, resources)?;
     let order = deletion_steps(&plan, waves)?.into_iter().flat_map(|step| step.objects);
     Ok(order.map(|index| plan.targets[index].object.clone()).collect())
 }

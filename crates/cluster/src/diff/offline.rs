@@ -17,7 +17,6 @@ use smp_merge::managed_fields::{
     Applied, Conflicts, FieldSet, ManagedFields, Options, Path, apply, conflicts,
 };
 use smp_merge::patch::LAST_APPLIED;
-use smp_merge::schema::openapi::is_crd;
 use smp_merge::schema::{Gvk, Schema, is_built_in};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Diagnostic, Result};
@@ -61,9 +60,7 @@ pub fn apply_offline(
     (schema, time): (Schema, &str),
     options: &ServerSideApplyOptions,
 ) -> Result<OfflineReport> {
-    let definitions = definitions(live);
-    let plan = ObjectPlan::without_server(resources, connect, &definitions)?;
-    let dump = Dump::new(definitions.iter().chain(resources), live, schema)?;
+    let (plan, dump) = read(resources, live, connect, schema)?;
     let mut report = OfflineReport::default();
     for target in &plan.targets {
         match dump.apply(target, options, time) {
@@ -85,9 +82,7 @@ pub fn diff_offline(
     schema: Schema,
     options: &DiffOptions,
 ) -> Result<DiffReport> {
-    let definitions = definitions(live);
-    let plan = ObjectPlan::without_server(resources, connect, &definitions)?;
-    let dump = Dump::new(definitions.iter().chain(resources), live, schema)?;
+    let (plan, dump) = read(resources, live, connect, schema)?;
     let mut report = DiffReport::default();
     for target in &plan.targets {
         match dump.apply(target, &options.apply, "") {
@@ -107,11 +102,20 @@ fn rejected(target: &ObjectTarget<'_>, problem: Diagnostic) -> Diagnostic {
     target.located(problem.map_text(|text| secret::mask_values(text, target.resource)))
 }
 
-/// Returns the CRDs of a dump.
-fn definitions(live: &[Value]) -> Vec<Resource> {
-    let is_definition = |object: &&Value| Gvk::from_object(object).is_some_and(|gvk| gvk.is_crd());
-    let definitions = live.iter().filter(is_definition);
-    definitions.filter_map(|crd| Resource::new(Node::from(crd), &Schema::empty()).ok()).collect()
+/// Resolves the objects by their CRDs, which are in the dump or among them.
+fn read<'a>(
+    resources: &'a [Resource],
+    live: &'a [Value],
+    connect: &ConnectOptions,
+    schema: Schema,
+) -> Result<(ObjectPlan<'a>, Dump<'a>)> {
+    let dumped = live.iter().filter(|object| Gvk::from_object(object).is_some_and(|gvk| gvk.is_crd()));
+    // The server has accepted these, so a malformed one only lacks fields that the schema would need.
+    let dumped = dumped.filter_map(|crd| Resource::new(Node::from(crd), &Schema::empty()).ok());
+    let own = resources.iter().filter(|resource| resource.id().gvk.is_crd()).cloned();
+    let definitions: Vec<Resource> = dumped.chain(own).collect();
+    let plan = ObjectPlan::without_server(resources, connect, &definitions)?;
+    Ok((plan, Dump::new(&definitions, live, schema)?))
 }
 
 /// The objects of a dump, and their types.
@@ -123,13 +127,9 @@ struct Dump<'v> {
 }
 
 impl<'v> Dump<'v> {
-    fn new<'r>(
-        resources: impl Iterator<Item = &'r Resource>,
-        live: &'v [Value],
-        schema: Schema,
-    ) -> Result<Self> {
-        let definitions = resources.filter(|one| is_crd(one.node())).map(|one| one.node().to_json_value());
-        let definitions: Vec<Value> = definitions.collect();
+    fn new(definitions: &[Resource], live: &'v [Value], schema: Schema) -> Result<Self> {
+        let definitions: Vec<Value> =
+            definitions.iter().map(|definition| definition.node().to_json_value()).collect();
         let text = |value: &Value, pointer: &str| {
             SmolStr::from(value.pointer(pointer).and_then(Value::as_str).unwrap_or_default())
         };

@@ -72,10 +72,8 @@ impl State {
         if resource.is_custom {
             return check_custom_kind(api_version, kind, gvk, body);
         }
-        let wanted = gvk.api_version();
-        let api_version = if api_version.is_empty() { &wanted } else { api_version };
-        let kind = if kind.is_empty() { &gvk.kind } else { kind };
         if let Some(why) = self.mismatch(api_version, kind, gvk) {
+            let (api_version, kind) = kinds::with_defaults(api_version, kind, gvk);
             let version = api_version.rsplit('/').next().unwrap_or_default();
             let message = format!("{kind} in version {version:?} cannot be handled as a {}: {why}", gvk.kind);
             return Err(Failure::bad_request(message));

@@ -43,9 +43,7 @@ impl State {
     ) -> Result<Value> {
         let mut object = object;
         metadata::check_namespace(&mut object, target)?;
-        if target.resource.is_custom {
-            kinds::check_custom(&object, &target.resource.gvk)?;
-        }
+        kinds::check(&mut object, target)?;
         let target = &Target { name: meta(&object, "name").into(), ..target.clone() };
         metadata::dedup_owners(&mut object, options);
         self.set_system_fields(&mut object);

@@ -34,9 +34,7 @@ fn read_options(request: &Request, options: &mut WriteOptions) -> Result<Value> 
             found[name] = serde_json::from_str(text).unwrap_or_else(|_| text.into());
         }
     }
-    if found["dryRun"].as_array().is_some_and(|list| list.iter().any(|one| one == "All")) {
-        options.is_dry = true;
-    }
+    options.is_dry |= is_dry_run(&found);
     let policy = found["propagationPolicy"].as_str().unwrap_or("Background");
     if !matches!(policy, "Background" | "Foreground" | "Orphan") {
         let why = format!(
@@ -51,6 +49,12 @@ fn read_options(request: &Request, options: &mut WriteOptions) -> Result<Value> 
     Ok(found)
 }
 
+/// Returns true if the options of a deletion want a dry run.
+pub(crate) fn is_dry_run(wanted: &Value) -> bool {
+    wanted["dryRun"].as_array().is_some_and(|list| list.iter().any(|one| one == "All"))
+}
+
+/// Adds the warning about a deletion of Jobs that says nothing of their Pods.
 fn warn_of_orphans(target: &Target, wanted: &Value, options: &mut WriteOptions) {
     let has_policy = wanted.get("propagationPolicy").is_some() || wanted.get("orphanDependents").is_some();
     if target.resource.collection() == "jobs.batch" && !has_policy {

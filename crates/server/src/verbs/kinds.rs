@@ -1,6 +1,7 @@
 //! Checks the API version and kind of objects in requests, with the messages of Kubernetes' decoders.
 
 use serde_json::Value;
+use smol_str::SmolStr;
 use smp_merge::schema::Gvk;
 
 use crate::metadata::meta;
@@ -46,9 +47,11 @@ pub(crate) fn shown(api_version: &str, kind: &str) -> String {
 }
 
 impl State {
-    /// Returns why an object of this version and kind, both not empty, cannot be decoded as one of a built-in kind.
+    /// Returns why an object of this version and kind cannot be decoded as one of a built-in kind. Empty ones are the
+    /// wanted ones.
     pub(crate) fn mismatch(&self, api_version: &str, kind: &str, wanted: &Gvk) -> Option<String> {
-        let gvk = Gvk::from_manifest(api_version, kind);
+        let (api_version, kind) = with_defaults(api_version, kind, wanted);
+        let gvk = Gvk::from_manifest(&api_version, kind);
         if gvk == *wanted {
             return None;
         }
@@ -72,23 +75,34 @@ impl State {
             Ok(found) => found,
             Err(why) => return Some(why),
         };
-        if !target.resource.is_custom {
-            let kind = if kind.is_empty() { &wanted.kind } else { kind };
-            let default = wanted.api_version();
-            return self.mismatch(if api_version.is_empty() { &default } else { api_version }, kind, wanted);
+        if target.resource.is_custom {
+            return kind.is_empty().then(|| format!("Object 'Kind' is missing in '{patched}'"));
         }
-        kind.is_empty().then(|| format!("Object 'Kind' is missing in '{patched}'"))
+        self.mismatch(api_version, kind, wanted)
     }
 }
 
-/// Checks that a custom resource has the version and kind of its resource.
-pub(crate) fn check_custom(object: &Value, wanted: &Gvk) -> Result<()> {
+/// Checks that a decoded object has the version and kind of its resource, and sets them. Typed objects have those of
+/// their type, and requests for a subresource cannot change them.
+pub(crate) fn check(object: &mut Value, target: &Target) -> Result<()> {
+    if target.resource.is_custom {
+        check_custom(object, target)?;
+    }
+    set(object, &target.resource.gvk);
+    Ok(())
+}
+
+fn check_custom(object: &Value, target: &Target) -> Result<()> {
+    let wanted = &target.resource.gvk;
     let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     if api_version.is_empty() {
         let missing = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
         let failure = Failure::new(500, "InternalError", format!("Internal error occurred: {missing}"));
         return Err(failure.causes(&[Cause::new("", "", missing)]));
+    }
+    if target.subresource.is_some() {
+        return Ok(());
     }
     let fields = [("kind", kind, &*wanted.kind), ("apiVersion", api_version, &*wanted.api_version())];
     let differing = fields.into_iter().filter(|(_, found, wanted)| found != wanted);
@@ -103,9 +117,15 @@ pub(crate) fn check_custom(object: &Value, wanted: &Gvk) -> Result<()> {
 }
 
 /// Sets the version and kind of an object.
-pub(crate) fn set(object: &mut Value, gvk: &Gvk) {
+pub(super) fn set(object: &mut Value, gvk: &Gvk) {
     object["apiVersion"] = gvk.api_version().as_str().into();
     object["kind"] = gvk.kind.as_str().into();
+}
+
+/// Returns a version and kind, or those of a kind where they are empty.
+pub(super) fn with_defaults<'k>(api_version: &str, kind: &'k str, wanted: &'k Gvk) -> (SmolStr, &'k str) {
+    let api_version = if api_version.is_empty() { wanted.api_version() } else { api_version.into() };
+    (api_version, if kind.is_empty() { &wanted.kind } else { kind })
 }
 
 /// Returns the package of a group's internal Go types.

@@ -61,11 +61,7 @@ impl State {
         let mut object = self.decode_patched(target, patch_type, &patch, patched, options)?;
         metadata::check_namespace(&mut object, target)?;
         metadata::check_name(&object, target)?;
-        if !is_custom || target.subresource.is_some() {
-            // Typed objects have the kind of their type, and patches of the status cannot change it.
-            kinds::set(&mut object, gvk);
-        }
-        kinds::check_custom(&object, gvk)?;
+        kinds::check(&mut object, target)?;
         let object = self.with_managers(target, Some(&old), object, options);
         Ok(Patched::Object(self.replace(target, &old, object, options)?, false))
     }
@@ -167,14 +163,13 @@ fn unknown_media_type(is_custom: bool) -> Failure {
 fn not_converted(target: &Target, namespace: &str, failure: &Failure) -> Failure {
     let gvk = &target.resource.gvk;
     let why = unconverted(&reason(failure));
-    let kind = format!("{}, Kind={}", gvk.api_version(), gvk.kind);
-    let slash = if gvk.group.is_empty() { "/" } else { "" };
-    let name = format!("{namespace}/{}; {slash}{kind}", target.name);
+    let kind = kinds::shown(&gvk.api_version(), &gvk.kind);
+    let name = format!("{namespace}/{}; {kind}", target.name);
     Failure::new(
         500,
         "",
         format!(
-            "failed to convert new object ({name}) to proper version: unable to convert unstructured object to {slash}{kind}: {why}"
+            "failed to convert new object ({name}) to proper version: unable to convert unstructured object to {kind}: {why}"
         ),
     )
 }

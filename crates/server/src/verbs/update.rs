@@ -26,9 +26,7 @@ impl State {
         let mut object = self.read_object(request, resource, &resource.gvk, options)?;
         metadata::check_namespace(&mut object, target)?;
         metadata::check_name(&object, target)?;
-        if resource.is_custom {
-            kinds::check_custom(&object, &resource.gvk)?;
-        }
+        kinds::check(&mut object, target)?;
         metadata::dedup_owners(&mut object, options);
         let old = match self.object(target) {
             Ok(old) => in_version(&old, &resource.gvk),
