@@ -68,6 +68,18 @@ fn new_files_and_replaced_directories_are_noticed() {
 }
 
 #[test]
+fn output_is_written_once_its_directory_exists() {
+    let directory = overlay();
+    let path = directory.path();
+    let running = Running::start(path, &["build", "prod", "--watch", "-o", "out/all.yaml"]);
+    assert!(running.lines_until(DONE).iter().any(|line| line.contains("out/all.yaml")));
+    fs::create_dir(path.join("out")).expect("created");
+    running.lines_until(DONE);
+    let written = fs::read_to_string(path.join("out/all.yaml")).expect("written");
+    assert!(written.contains("mode: dev"), "{written}");
+}
+
+#[test]
 fn files_of_others_do_not_matter() {
     let directory = overlay();
     let running = Running::start(directory.path(), &["build", "prod", "--watch", "-o", "prod/out.yaml"]);

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::directory::{OutputDirectory, StaleFiles};
 use super::layout::Layout;
-use crate::cli::disk::{is_recording, record_output};
+use crate::cli::disk::{disk_tree, is_recording, record_output};
 use crate::cli::format::{OutputFormat, ResourceWriter};
 use crate::cli::report::Output;
 use crate::cli::{Failure, render};
@@ -172,7 +172,8 @@ impl Sink {
                 if is_recording() && DiskTree.read(&path).is_ok_and(|old| old == text) {
                     return Ok(());
                 }
-                Ok(replace_file(&path, &text)?)
+                replace_file(&path, &text).inspect_err(|_| record_directory(&path))?;
+                Ok(())
             }
             Self::Directory(directory) => {
                 check_not_read(&directory.paths(), sources)?;
@@ -180,6 +181,13 @@ impl Sink {
                 Ok(directory.write()?)
             }
         }
+    }
+}
+
+/// Records that a command, which may run again, depends on the directory of its output.
+fn record_directory(path: &Path) {
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        disk_tree().is_directory(directory);
     }
 }
 
