@@ -22,7 +22,9 @@ use crate::preview::{Evaluated, Evaluation, Evaluator};
 #[cfg(feature = "cluster")]
 use smp_cluster::{Cluster, DiffOptions, ObjectDiff, Risk};
 use smp_files::{DiskTree, FileTree, Located, ReadSet, RecordingTree};
-use smp_inspect::check::{Conclusion, LocalFiles, RuleSelection, SuppressionTrust};
+use smp_inspect::check::{
+    Agreement, Conclusion, LocalFiles, RuleSelection, SuppressionTrust, TargetFindings,
+};
 use smp_inspect::review::{
     BuiltSide, CompareOptions, DangerSuppressions, Presence, Review, TargetOutcome, TargetReview,
     compare_builds,
@@ -57,6 +59,14 @@ struct Run<'e> {
     /// The builder of the revision to compare with.
     old: Option<Builder>,
     checker: Checker<'e>,
+}
+
+/// A target after its build.
+struct Checked {
+    /// Records what the build reads.
+    own: RecordingTree,
+    /// The build; none for a target that is only in the revision.
+    built: Option<Result<BuiltTarget>>,
 }
 
 impl TargetEvaluator {
@@ -240,7 +250,17 @@ impl Evaluator for TargetEvaluator {
         let old = self.old_builder(&sources, targets)?;
         let bases = self.builder(Arc::new(DiskTree), &sources, targets)?;
         let run = Run { evaluator: self, sources: &sources, builder: &builder, bases: &bases, old, checker };
-        let targets = targets.par_iter().map(|target| run.evaluate(target)).collect();
+        let (checked, found): (Vec<Checked>, Vec<TargetFindings>) =
+            targets.par_iter().map(|target| run.check(target)).unzip();
+        // As in `check --recursive`: what an overlay fixes is no finding in its base.
+        let agreement = &Agreement::new(&found, &sources);
+        let all = targets.par_iter().zip(checked).zip(found).enumerate();
+        let targets = all
+            .map(|(number, ((target, checked), found))| {
+                let agreed = |finding: &Diagnostic| agreement.holds(finding, number, &sources);
+                run.evaluate(target, checked, found, agreed)
+            })
+            .collect();
         let common = common.read_set();
         drop(run);
         Ok(Evaluation { sources: sources.clone(), targets, common })
@@ -248,15 +268,37 @@ impl Evaluator for TargetEvaluator {
 }
 
 impl Run<'_> {
-    fn evaluate(&self, target: &Path) -> Evaluated {
-        if self.evaluator.is_deleted(target) {
-            return self.deleted(target);
-        }
+    /// Builds a target, and runs the rules on it.
+    fn check(&self, target: &Path) -> (Checked, TargetFindings) {
         let own = RecordingTree::new(Arc::new(DiskTree));
+        if self.evaluator.is_deleted(target) {
+            // A kustomization that appears is a change.
+            has_kustomization(&own, target);
+            return (Checked { own, built: None }, TargetFindings::default());
+        }
         let mut built = self.build(&own, target);
-        let findings = match &mut built {
-            Ok(built) => self.findings(target, built, &own).unwrap_or_else(|problem| vec![problem]),
-            Err(problem) => std::iter::once(&*problem).chain(problem.attached()).cloned().collect(),
+        let found = match (&mut built, self.checker.configs.of(target)) {
+            (Ok(built), Ok(config)) => self.checker.check_built(target, &mut built.built, &config),
+            (Err(problem), config) => {
+                TargetFindings::from_failure(target, problem, config.unwrap_or_default())
+            }
+            (Ok(_), Err(problem)) => TargetFindings::from_failure(target, &problem, Arc::default()),
+        };
+        (Checked { own, built: Some(built) }, found)
+    }
+
+    /// Compares a target, and combines its findings.
+    fn evaluate(
+        &self,
+        target: &Path,
+        Checked { own, built }: Checked,
+        found: TargetFindings,
+        agreed: impl Fn(&Diagnostic) -> bool,
+    ) -> Evaluated {
+        let Some(built) = built else { return self.deleted(target, &own) };
+        let findings = match &built {
+            Ok(_) => self.findings(found, agreed, &own).unwrap_or_else(|problem| vec![problem]),
+            Err(problem) => std::iter::once(problem).chain(problem.attached()).cloned().collect(),
         };
         let live = built.as_ref().ok().and_then(|built| self.evaluator.compare_live(built));
         let side = built.as_ref().map(|built| Some(built.side())).map_err(Clone::clone);
@@ -266,10 +308,7 @@ impl Run<'_> {
     }
 
     /// Shows a target that is only in the revision: all its objects are deleted.
-    fn deleted(&self, target: &Path) -> Evaluated {
-        let own = RecordingTree::new(Arc::new(DiskTree));
-        // A kustomization that appears is a change.
-        has_kustomization(&own, target);
+    fn deleted(&self, target: &Path, own: &RecordingTree) -> Evaluated {
         Evaluated {
             target: target.to_path_buf(),
             reads: own.read_set(),
@@ -293,14 +332,14 @@ impl Run<'_> {
         BuiltTarget::new(self.builder, built?, target)
     }
 
+    /// Returns the findings of a target that are not suppressed, and that all its overlays have as well.
     fn findings(
         &self,
-        target: &Path,
-        built: &mut BuiltTarget,
+        found: TargetFindings,
+        agreed: impl Fn(&Diagnostic) -> bool,
         own: &RecordingTree,
     ) -> Result<Vec<Diagnostic>> {
-        let config = self.checker.configs.of(target)?;
-        let found = vec![self.checker.check_built(target, &mut built.built, &config)];
+        let found = vec![found];
         let known = KnownFindings::new(None, false).map_err(Failure::into_diagnostic)?;
         let (_, baselines) = known.resolve(&found)?;
         let renderer = render::location_renderer(self.sources);
@@ -314,7 +353,9 @@ impl Run<'_> {
             files,
             suppressions: SuppressionTrust::All,
         };
-        Ok(conclusion.report(found, baselines).findings)
+        let mut findings = conclusion.report(found, baselines).findings;
+        findings.retain(agreed);
+        Ok(findings)
     }
 
     /// Compares a target with its bases, or with a revision. `new` is none for a deleted target.

@@ -31,7 +31,7 @@ fn file_location(span: Span, sources: &SourceMap) -> Option<FileLocation> {
 }
 
 /// The findings of one target.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TargetFindings {
     /// The path of the target.
     pub target: PathBuf,
@@ -411,8 +411,8 @@ fn key(finding: &Diagnostic, location: Option<&RenderedLocation>, target: &Path)
 type FoundKey = (&'static str, FileLocation);
 
 /// The counts that decide whether the targets of a run agree on a finding.
-#[derive(Default)]
-struct Agreement {
+#[derive(Debug, Default)]
+pub struct Agreement {
     /// The number of targets that include an entry.
     included: FxHashMap<FileLocation, usize>,
     /// The number of targets with a finding at a location.
@@ -424,7 +424,9 @@ struct Agreement {
 }
 
 impl Agreement {
-    fn new(all: &[TargetFindings], sources: &SourceMap) -> Self {
+    /// Counts the findings of targets.
+    #[must_use]
+    pub fn new(all: &[TargetFindings], sources: &SourceMap) -> Self {
         let found: Vec<FxHashSet<FoundKey>> = all.iter().map(|one| found_in(one, sources)).collect();
         let mut readers: FxHashMap<&Path, Vec<usize>> = FxHashMap::default();
         let mut takers: FxHashMap<&FileLocation, Vec<usize>> = FxHashMap::default();
@@ -451,8 +453,9 @@ impl Agreement {
         agreement
     }
 
-    /// Returns true if enough targets agree on a finding, as required by its rule.
-    fn holds(&self, finding: &Diagnostic, target: usize, sources: &SourceMap) -> bool {
+    /// Returns true if enough targets agree on a finding, as required by its rule. `target` is the index of its target.
+    #[must_use]
+    pub fn holds(&self, finding: &Diagnostic, target: usize, sources: &SourceMap) -> bool {
         let reach = rule_by_code(finding.code()).map_or(RuleScope::Target, |rule| rule.scope);
         let mut keys = locations(finding, sources).map(|location| (finding.code().name(), location));
         match reach {
