@@ -279,7 +279,9 @@ fn unknown_field(object: &str, path: &str, resources: &[ResourceBlame]) -> Diagn
     match (removed, meant) {
         (Some(by), _) => error.help(format!("`{by}` removed it: use `--removed` to show its last value")),
         (None, Some(meant)) => error.help(format!("did you mean `{meant}`?")),
-        (None, None) => error
-            .help("write a field path such as metadata.name, ports[0].port or containers[name=NAME].image"),
+        (None, None) => error.help(
+            "if the path is correct, the build does not set this field. Paths look like metadata.name, \
+             ports[0].port or containers[name=NAME].image",
+        ),
     }
 }

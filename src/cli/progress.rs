@@ -1,10 +1,13 @@
 //! Progress of commands that take long.
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
 use clap::{Args, ValueEnum};
 
+use super::disk::is_recording;
 use super::render;
 use smp_text::diagnostic::escaped;
 
@@ -55,11 +58,13 @@ impl LiveLines {
         Self { is_live, drawn: 0, width, last_line }
     }
 
-    /// Creates the progress of a command without a flag for it. Nothing is shown if standard output is
-    /// a terminal.
-    pub(super) fn beside_output() -> Self {
-        let progress = if io::stdout().is_terminal() { ProgressMode::Changes } else { ProgressMode::Auto };
-        Self::new(&ProgressArg { progress })
+    /// Creates the progress of a command without a flag for it. Nothing is shown if the command prints
+    /// results in between to a terminal.
+    pub(super) fn of_command(is_printing: bool) -> Self {
+        let is_hidden = is_recording() || (is_printing && io::stdout().is_terminal());
+        Self::new(&ProgressArg {
+            progress: if is_hidden { ProgressMode::Changes } else { ProgressMode::Auto },
+        })
     }
 
     /// Returns true if progress lines are shown.
@@ -97,6 +102,32 @@ impl Drop for LiveLines {
     fn drop(&mut self) {
         self.clear();
     }
+}
+
+/// The time after which the progress of a command is shown, and the interval between its updates.
+const FIRST: Duration = Duration::from_secs(1);
+const INTERVAL: Duration = Duration::from_millis(200);
+
+/// Runs work on many items that prints nothing. After a second, shows on a terminal how many are done: the work counts them.
+pub(super) fn with_counter<T>(total: usize, what: &str, work: impl FnOnce(&AtomicUsize) -> T) -> T {
+    let (done, mut lines) = (AtomicUsize::new(0), LiveLines::of_command(false));
+    if !lines.is_live() {
+        return work(&done);
+    }
+    std::thread::scope(|scope| {
+        let (end, ended) = mpsc::channel::<()>();
+        let counted = &done;
+        scope.spawn(move || {
+            let mut pause = FIRST;
+            while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                lines.show(&[format!("{} of {total} {what}", counted.load(Ordering::Relaxed))]);
+                pause = INTERVAL;
+            }
+        });
+        let result = work(&done);
+        drop(end);
+        result
+    })
 }
 
 /// Formats lines, each truncated to the width of the terminal.

@@ -174,7 +174,8 @@ fn similar_names_are_suggested() {
         ("spec.paused", "`patches[0]` removed it: use `--removed` to show its last value"),
         (
             "nonsense",
-            "write a field path such as metadata.name, ports[0].port or containers[name=NAME].image",
+            "if the path is correct, the build does not set this field. Paths look like metadata.name, \
+             ports[0].port or containers[name=NAME].image",
         ),
     ];
     for (path, want) in fields {

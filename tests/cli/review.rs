@@ -91,7 +91,7 @@ fn changes_of_an_overlay_are_shown_with_the_lines_that_caused_them() {
         spec.template.spec.containers[name=web].env[name=A]: {"name":"A","value":"b"} -> (none)
             at prod/kustomization.yaml:18 (was at base/web.yaml:11)
     "#);
-    assert_eq!(stderr(&output), "note: 3 objects: 1 created, 2 renamed\n");
+    assert_eq!(stderr(&output), "note: 3 objects: 1 created, 2 renamed; no dangers\n");
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn changes_of_many_objects_by_one_line_are_folded() {
     ));
     let output = run(home.path(), &["diff", "prod", "--against-base"]);
     insta::assert_snapshot!(stdout(&output), @r"
-    * image at prod/kustomization.yaml:2 changes 4 Deployments: nginx -> nginx:2
+    * spec.template.spec.containers[name=c].image at prod/kustomization.yaml:2 changes 4 Deployments: nginx -> nginx:2
     ~ deployment.apps/b changed
         spec.replicas: (none) -> 2
             at prod/kustomization.yaml:3
@@ -348,11 +348,12 @@ mod revisions {
         edit(home.path(), "base/web.yaml", "1.27", "1.28");
         let output = run(home.path(), &["diff", "--rev", "HEAD", "-R"]);
         assert_eq!(output.status.code(), Some(1));
-        let want = "* image at base/web.yaml:10 changes 4 Deployments: nginx:1.27 -> nginx:1.28\n";
+        let want = "* spec.template.spec.containers[name=web].image at base/web.yaml:10 changes 4 Deployments: \
+                    nginx:1.27 -> nginx:1.28\n";
         assert_eq!(stdout(&output), want);
         assert_eq!(
             stderr(&output),
-            "note: 4 of 5 targets changed; 4 objects: 4 changed; routine: only versions of images\n"
+            "note: 4 of 5 targets changed; 4 objects: 4 changed; no dangers; routine: only versions of images\n"
         );
     }
 

@@ -282,6 +282,7 @@ fn objects_that_share_an_output_file_are_reported() {
      = target: A
      = note: they are ConfigMap a of the target `a` and ConfigMap a of the target `A`
      = help: print them instead, or write them to one file with --output FILE
+    note: nothing was written: name the other targets to build them
     error: 1 of 2 targets failed: A
     ");
     assert_eq!(listing(home.path()), before);
@@ -322,6 +323,7 @@ fn resource_of_two_targets_is_written_to_a_shared_file_once() {
       = target: e
       = note: the targets are c, d and e
       = help: use {target} in the path of --layout to write a file for each target
+    note: nothing was written: name the other targets to build them
     error: 1 of 4 targets failed: e
     ");
     fail(home.path(), &[&["--strict"], &build[..]].concat());

@@ -104,6 +104,8 @@ fn run_once(args: &BuildArgs, sources: &SourceMap) -> Outcome {
     let (sink, failed) = sandboxed.run(confinement, || fill(sink, &build, sources))?;
     if failed.is_empty() || (sink.is_printed() && failed.len() < targets.len()) {
         sink.finish(sources)?;
+    } else if failed.len() < targets.len() {
+        render::print_note("nothing was written: name the other targets to build them");
     }
     Ok(exit_status(&failed, targets.len()))
 }
@@ -169,7 +171,7 @@ fn fill_windows<'b>(
 ) -> Result<(), Failure> {
     let TargetRun { selection, builder, .. } = *build;
     let (count, started) = (selection.targets.len(), Instant::now());
-    let mut progress = LiveLines::beside_output();
+    let mut progress = LiveLines::of_command(sink.is_printed());
     for (i, window) in selection.targets.chunks(WINDOW).enumerate() {
         if started.elapsed() >= Duration::from_secs(1) {
             progress.show(&[format!("{} of {count} targets built", i * WINDOW)]);

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use rayon::prelude::*;
 
 use super::super::configs::Configs;
+use super::super::progress::with_counter;
 use super::super::select::{Selection, is_stream};
 use super::super::validation::{KubernetesVersion, read_policies, with_policies};
 use super::super::{Failure, render};
@@ -46,8 +48,16 @@ impl CheckRun<'_> {
         let policies = policies.map_err(Failure::UsageAt)?.unwrap_or_default();
         let configs = Configs::new(Arc::clone(&self.configurations), sources);
         let checker = Checker { builder, selected: &self.selected()?, sources, options, policies, configs };
-        let checked = selection.targets.par_iter().map(|target| checker.check(selection, target));
-        let checked: Vec<CheckedOne> = checked.collect::<Result<_>>().map_err(Failure::UsageAt)?;
+        let targets = &selection.targets;
+        let checked: Result<Vec<CheckedOne>> = with_counter(targets.len(), "targets checked", |done| {
+            let check = |target| {
+                let checked = checker.check(selection, target);
+                done.fetch_add(1, Ordering::Relaxed);
+                checked
+            };
+            targets.par_iter().map(|target| check(target)).collect()
+        });
+        let checked = checked.map_err(Failure::UsageAt)?;
         let (mut found, objects): (Vec<TargetFindings>, Vec<PlainObjects>) = checked.into_iter().unzip();
         report_duplicates(&mut found, &objects, sources);
         Ok(found)

@@ -22,6 +22,16 @@ impl FoldedChange {
         objects.dedup();
         objects.len()
     }
+
+    /// Returns the changes themselves.
+    pub(super) fn fields<'r>(&'r self, review: &'r Review) -> impl Iterator<Item = &'r FieldChange> {
+        self.changes.iter().map(|[t, o, f]| &review.targets[*t].objects()[*o].fields[*f])
+    }
+
+    /// Returns the first change, which stands for all.
+    pub(super) fn first<'r>(&'r self, review: &'r Review) -> Option<&'r FieldChange> {
+        self.fields(review).next()
+    }
 }
 
 /// The common properties of folded changes: locations, field name, old and new value.

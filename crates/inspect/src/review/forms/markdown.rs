@@ -1,7 +1,7 @@
 //! A review as Markdown, as a whole or in parts that fit into comments.
 
 use super::fold::fold;
-use super::text::{cause, kinds_of, location, shown_name, target_line};
+use super::text::{cause, folded_field, folded_objects, location, shown_name, target_line};
 use super::{short_values, summary};
 use crate::review::{ObjectChange, Review, TargetOutcome};
 use smp_text::diagnostic::{MessageRenderer, Severity, escaped_markdown, markdown_code};
@@ -151,14 +151,12 @@ fn danger_rows(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<String> {
 
 fn folded_rows(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<String> {
     let row = |folded: &super::FoldedChange| {
-        let [t, o, f] = folded.changes.first()?;
-        let field = &review.targets[*t].objects()[*o].fields[*f];
-        let name = field.path.elements().last().map(ToString::to_string).unwrap_or_default();
+        let field = folded.first(review)?;
         let [old, new] = short_values(field.old.as_ref(), field.new.as_ref());
         Some(row_of(&[
-            markdown_code(&name),
+            markdown_code(&folded_field(folded, review)),
             escaped_markdown(&location(field.at[1].or(field.at[0]), renderer).unwrap_or_default()),
-            escaped_markdown(&kinds_of(folded, review)),
+            escaped_markdown(&folded_objects(folded, review)),
             markdown_code(&old),
             markdown_code(&new),
         ]))

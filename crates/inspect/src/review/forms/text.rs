@@ -80,18 +80,39 @@ pub fn review_to_text(review: &Review, renderer: &MessageRenderer<'_>) -> Vec<St
 
 /// Returns the output line for a source line that changes many objects.
 fn folded_lines(folded: &FoldedChange, review: &Review, renderer: &MessageRenderer<'_>) -> Vec<String> {
-    let Some([t, o, f]) = folded.changes.first() else { return Vec::new() };
-    let field = &review.targets[*t].objects()[*o].fields[*f];
-    let at = location(field.at[1].or(field.at[0]), renderer).unwrap_or_default();
-    let counts = kinds_of(folded, review);
-    let name = field.path.elements().last().map(ToString::to_string).unwrap_or_default();
-    vec![format!("* {name} at {at} changes {counts}: {}", values(field))]
+    let Some(field) = folded.first(review) else { return Vec::new() };
+    let at = folded_location(field, renderer).unwrap_or_default();
+    let (name, objects) = (folded_field(folded, review), folded_objects(folded, review));
+    vec![format!("* {name} {at} changes {objects}: {}", values(field))]
 }
 
-/// Returns the number of objects of each kind: `14 Deployments, 2 Jobs`.
-pub(super) fn kinds_of(folded: &FoldedChange, review: &Review) -> String {
+/// Returns the location that caused folded changes: `at file:line`, or `was at file:line` if values were removed there.
+fn folded_location(field: &FieldChange, renderer: &MessageRenderer<'_>) -> Option<String> {
+    match field.at {
+        [_, Some(new)] => Some(format!("at {}", location(Some(new), renderer)?)),
+        [old, None] => Some(format!("was at {}", location(old, renderer)?)),
+    }
+}
+
+/// Returns the path of the field, or its name if the paths differ.
+pub(super) fn folded_field(folded: &FoldedChange, review: &Review) -> String {
+    let mut paths = folded.fields(review).map(|field| &field.path);
+    let Some(first) = paths.next() else { return String::new() };
+    let is_common = paths.all(|path| path == first);
+    let name = || first.elements().last().map(ToString::to_string).unwrap_or_default();
+    if is_common { first.to_string() } else { name() }
+}
+
+/// Returns the object if all targets have the same one, `deployment.apps/web in 3 targets`, or else the number of objects
+/// of each kind, `14 Deployments, 2 Jobs`.
+pub(super) fn folded_objects(folded: &FoldedChange, review: &Review) -> String {
     let mut objects: Vec<(usize, usize)> = folded.changes.iter().map(|[t, o, _]| (*t, *o)).collect();
     objects.dedup();
+    let names: FxHashSet<String> =
+        objects.iter().map(|(t, o)| shown_name(&review.targets[*t].objects()[*o].id)).collect();
+    if let (1, Some(name)) = (names.len(), names.iter().next()) {
+        return format!("{name} in {}", counted(objects.len(), "target"));
+    }
     let mut kinds: Vec<(String, usize)> = Vec::new();
     for (t, o) in objects {
         let kind = review.targets[t].objects()[o].id.gvk.kind.to_string();
@@ -235,6 +256,9 @@ pub fn summary(review: &Review) -> String {
     ];
     for (count, what, words) in more.into_iter().filter(|(count, ..)| *count > 0) {
         text = format!("{text}; {}{words}", counted(count, what));
+    }
+    if dangers + review.suppressed + failed == 0 && review.objects().next().is_some() {
+        text.push_str("; no dangers");
     }
     if review.is_routine() {
         text.push_str("; routine: only versions of images");
