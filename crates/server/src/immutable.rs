@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::request::Target;
+use crate::services::is_changed_address;
 use crate::status::Cause;
 
 const FIELD: &str = "field is immutable";
@@ -60,12 +61,22 @@ pub(crate) fn changes(target: &Target, object: &Value, old: &Value) -> Vec<Cause
     let forbidden = FORBIDDEN.iter().filter(|(known, path, _)| *known == kind && is_changed(path));
     causes.extend(forbidden.map(|(_, path, why)| Cause::forbidden(path, why)));
     causes.extend(frozen(kind, object, old));
+    causes.extend(address(kind, object, old));
     if kind == "Pod" && count(object, "containers") != count(old, "containers") {
         causes.push(Cause::forbidden("spec.containers", "pod updates may not add or remove containers"));
     } else {
         causes.extend(forbidden_spec(kind, object, old));
     }
     causes
+}
+
+/// Returns the cause for a change of a Service's address to another valid one.
+fn address(kind: &str, service: &Value, old: &Value) -> Option<Cause> {
+    let address = service["spec"]["clusterIP"].as_str().unwrap_or_default();
+    let is_valid = address == "None" || address.parse::<std::net::IpAddr>().is_ok();
+    let is_changed = kind == "Service" && is_valid && is_changed_address(service, old);
+    let addresses = &service["spec"]["clusterIPs"];
+    is_changed.then(|| Cause::invalid("spec.clusterIPs[0]", addresses, "may not change once set"))
 }
 
 fn count(pod: &Value, list: &str) -> usize {

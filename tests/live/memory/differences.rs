@@ -102,6 +102,7 @@ fn mask(value: &mut Value) {
                     {
                         *value = json!("MASKED");
                     }
+                    "nodePort" | "healthCheckNodePort" if value.is_number() => *value = json!("MASKED"),
                     "message" => mask_text(value),
                     // The servers allocate from other ranges.
                     "clusterIP" if is_allocated(value) => *value = json!("MASKED"),
