@@ -118,6 +118,7 @@ fn server_in_memory_answers_as_the_real_one() {
         }
     });
     println!("{total} requests, {} differ, known differences: {known:#?}", found.len());
+    println!("{}", found.join("\n\n"));
     let share = found.len() * 100;
     assert!(share <= total, "{} of {total} requests differ:\n{}", found.len(), found.join("\n\n"));
 }
