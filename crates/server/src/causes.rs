@@ -141,7 +141,10 @@ fn special(violation: &Violation, object: &Value, field: &str, found: &Value) ->
 fn of_service(object: &Value, field: &str, found: &Value, message: &str) -> Option<Vec<Cause>> {
     const PORT: &str = "must be between 1 and 65535, inclusive";
     Some(match message {
-        "the first entry must equal `clusterIP`" => Vec::new(),
+        "the first entry must equal `clusterIP`" => {
+            let why = "first value must match `clusterIP`";
+            vec![Cause::invalid("spec.clusterIPs", &object["spec"]["clusterIPs"], why)]
+        }
         "duplicate port name" => {
             vec![Cause::new("FieldValueDuplicate", field, format!("Duplicate value: {found}"))]
         }

@@ -13,6 +13,9 @@ use crate::resources::{Resource, Resources, Subresource};
 /// is still compatible.
 const VERSION: [&str; 4] = ["1", "36", "v1.36.3", "35"];
 
+/// The version of Go with which that server is built.
+const GO_VERSION: &str = "go1.26.5";
+
 /// The media type of aggregated discovery.
 pub(crate) const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
@@ -65,7 +68,7 @@ fn version() -> Value {
     let [major, minor, git, compatible_minor] = VERSION;
     json!({
         "major": major, "minor": minor, "gitVersion": git, "gitCommit": "", "gitTreeState": "clean",
-        "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "", "platform": "",
+        "buildDate": "1970-01-01T00:00:00Z", "goVersion": GO_VERSION, "compiler": "gc", "platform": "linux/amd64",
         "emulationMajor": major, "emulationMinor": minor,
         "minCompatibilityMajor": major, "minCompatibilityMinor": compatible_minor,
     })
@@ -146,10 +149,14 @@ fn resource_list(versions: &Versions<'_>, group: &str, version: &str) -> Option<
     let (_, all) = versions.iter().find(|(known, _)| known == version)?;
     let slash = if group.is_empty() { "" } else { "/" };
     let resources: Vec<Value> = all.iter().flat_map(|one| resource_entries(one)).collect();
-    Some(json!({
-        "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": format!("{group}{slash}{version}"),
-        "resources": resources,
-    }))
+    let mut list = json!({
+        "kind": "APIResourceList", "groupVersion": format!("{group}{slash}{version}"), "resources": resources,
+    });
+    // The list of the oldest group has no version of its own.
+    if !group.is_empty() {
+        list["apiVersion"] = "v1".into();
+    }
+    Some(list)
 }
 
 fn resource_entries(resource: &Resource) -> Vec<Value> {
@@ -158,6 +165,9 @@ fn resource_entries(resource: &Resource) -> Vec<Value> {
         "kind": resource.gvk.kind, "verbs": resource.verbs(),
     });
     set_names(&mut main, resource);
+    if let Some(hash) = resource.storage_hash() {
+        main["storageVersionHash"] = hash.into();
+    }
     let sub = |sub: &Subresource| {
         let mut found = json!({
             "name": format!("{}/{}", resource.plural, sub.name), "singularName": "",

@@ -1,8 +1,13 @@
 //! Fields that cannot change once an object exists.
 
+use std::cmp::Ordering;
+
 use serde_json::Value;
+use smp_text::yaml::Node;
+use smp_validate::compare_quantities;
 
 use crate::request::Target;
+use crate::services::is_changed_address;
 use crate::status::Cause;
 
 const FIELD: &str = "field is immutable";
@@ -60,12 +65,23 @@ pub(crate) fn changes(target: &Target, object: &Value, old: &Value) -> Vec<Cause
     let forbidden = FORBIDDEN.iter().filter(|(known, path, _)| *known == kind && is_changed(path));
     causes.extend(forbidden.map(|(_, path, why)| Cause::forbidden(path, why)));
     causes.extend(frozen(kind, object, old));
+    causes.extend(address(kind, object, old));
     if kind == "Pod" && count(object, "containers") != count(old, "containers") {
         causes.push(Cause::forbidden("spec.containers", "pod updates may not add or remove containers"));
     } else {
         causes.extend(forbidden_spec(kind, object, old));
+        causes.extend(shrunk(kind, object, old));
     }
     causes
+}
+
+/// Returns the cause for a change of a Service's address to another valid one.
+fn address(kind: &str, service: &Value, old: &Value) -> Option<Cause> {
+    let address = service["spec"]["clusterIP"].as_str().unwrap_or_default();
+    let is_valid = address == "None" || address.parse::<std::net::IpAddr>().is_ok();
+    let is_changed = kind == "Service" && is_valid && is_changed_address(service, old);
+    let addresses = &service["spec"]["clusterIPs"];
+    is_changed.then(|| Cause::invalid("spec.clusterIPs[0]", addresses, "may not change once set"))
 }
 
 fn count(pod: &Value, list: &str) -> usize {
@@ -103,11 +119,7 @@ fn forbidden_spec(kind: &str, object: &Value, old: &Value) -> Option<Cause> {
              `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
         ),
         "PersistentVolumeClaim" => (
-            is_changed_beyond(
-                object,
-                old,
-                if old["status"]["phase"] == "Bound" { &BOUND_CLAIM } else { &[] },
-            ),
+            is_changed_beyond(object, old, &changeable(old)),
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
         ),
         _ => return None,
@@ -115,8 +127,31 @@ fn forbidden_spec(kind: &str, object: &Value, old: &Value) -> Option<Cause> {
     is_changed.then(|| Cause::forbidden("spec", why))
 }
 
-/// The fields of a bound claim's spec that may change.
-const BOUND_CLAIM: [&str; 2] = ["resources", "volumeAttributesClassName"];
+/// Returns the fields of a claim's spec that may change.
+fn changeable(old: &Value) -> Vec<&'static str> {
+    let is_bound = old["status"]["phase"] == "Bound";
+    let mut fields = if is_bound { vec!["resources", "volumeAttributesClassName"] } else { Vec::new() };
+    if old["spec"]["volumeName"].is_null() {
+        fields.push("volumeName");
+    }
+    fields
+}
+
+/// Returns the cause for a claim that shrinks below what it has.
+fn shrunk(kind: &str, claim: &Value, old: &Value) -> Option<Cause> {
+    const WANTED: &str = "/spec/resources/requests/storage";
+    if kind != "PersistentVolumeClaim" {
+        return None;
+    }
+    let size = |claim: &Value, at: &str| Node::from(claim.pointer(at).unwrap_or(&Value::from("0")));
+    let (new, before) = (size(claim, WANTED), size(old, WANTED));
+    let own = size(old, "/status/capacity/storage");
+    let is_less = compare_quantities(&new, &before).is_some_and(Ordering::is_lt)
+        && compare_quantities(&new, &own).is_some_and(Ordering::is_le);
+    is_less.then(|| {
+        Cause::forbidden("spec.resources.requests.storage", "field can not be less than status.capacity")
+    })
+}
 
 /// The fields of a Pod's spec that may change.
 const POD: [&str; 3] = ["activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds"];

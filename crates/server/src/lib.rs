@@ -24,6 +24,7 @@ mod metadata;
 mod openapi;
 mod request;
 mod resources;
+mod reviews;
 mod selectors;
 #[cfg(feature = "serve")]
 pub mod serve;

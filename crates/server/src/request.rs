@@ -68,6 +68,11 @@ impl Request {
         self.header(&ACCEPT)
     }
 
+    /// Returns true if a client prefers tables.
+    pub(crate) fn wants_table(&self) -> bool {
+        self.accept().split(',').next().unwrap_or_default().contains("as=Table")
+    }
+
     /// Returns the field manager: that of the query, or the first word of the user agent.
     pub(crate) fn manager(&self) -> String {
         let named = self.parameter("fieldManager");
@@ -112,7 +117,7 @@ impl Target {
         let verb = verb(request, is_collection)?;
         let is_served = match &sub {
             None => resource.has_verb(verb),
-            Some(sub) if sub.verbs().is_empty() || matches!(&*sub.name, "log" | "token") => {
+            Some(sub) if STREAMS.contains(&&*sub.name) => {
                 return Some(Err(Failure::not_implemented(&format!("{plural}/{}", sub.name))));
             }
             Some(sub) => sub.has_verb(verb),
@@ -140,6 +145,9 @@ impl Target {
         self.subresource.as_ref().map_or("", |sub| &sub.name)
     }
 }
+
+/// The subresources that need containers or keys.
+const STREAMS: [&str; 6] = ["attach", "exec", "log", "portforward", "proxy", "token"];
 
 fn verb(request: &Request, is_collection: bool) -> Option<Verb> {
     Some(match (&request.method, is_collection) {

@@ -3,15 +3,18 @@
 
 use std::sync::{Arc, LazyLock};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use smol_str::{SmolStr, format_smolstr};
-use smp_merge::schema::{Gvk, short_names};
+use smp_merge::schema::{Gvk, short_names, version_priority};
 
 use crate::status::Named;
 
-/// The resources of kube-apiserver 1.36: API version, plural, kind, scope, verbs, subresources, traits (`+`) and
-/// categories (`@`). Verbs and subresources are those of its OpenAPI documents.
+/// The resources of kube-apiserver 1.36: API version, plural, kind, scope, verbs, subresources, traits (`+`),
+/// categories (`@`), and the version in which objects are stored if it is another one (`~`). Verbs and subresources are those of its OpenAPI documents.
 const BUILT_IN: &str = include_str!("resources.txt");
 
 /// The verbs of custom resources, by their letters in the table.
@@ -43,6 +46,10 @@ pub(crate) struct Resource {
     verbs: SmolStr,
     pub(crate) subresources: Vec<Subresource>,
     traits: Vec<Trait>,
+    /// The version in which objects are stored, such as `apps/v1`. Empty for kinds that are not.
+    stored: SmolStr,
+    /// The warning about a deprecated version of a CRD.
+    pub(crate) deprecation: Option<SmolStr>,
     /// The version of a CRD, with its columns and paths.
     pub(crate) definition: Arc<Value>,
 }
@@ -142,8 +149,22 @@ impl Resource {
         self.verbs.contains(verb.letter())
     }
 
+    /// Returns the verbs in the order of discovery.
     pub(crate) fn verbs(&self) -> Vec<&'static str> {
-        named_verbs(&self.verbs)
+        let mut verbs = named_verbs(&self.verbs);
+        if self.is_custom {
+            verbs.sort_by_key(|verb| match *verb {
+                "create" => "q",
+                other => other,
+            });
+        }
+        verbs
+    }
+
+    /// Returns the hash of the version in which objects are stored.
+    pub(crate) fn storage_hash(&self) -> Option<String> {
+        let digest = Sha256::digest(format!("{}/{}", self.stored, self.gvk.kind));
+        (!self.stored.is_empty()).then(|| BASE64_STANDARD.encode(&digest[..8]))
     }
 
     pub(crate) fn subresource(&self, name: &str) -> Option<&Subresource> {
@@ -234,11 +255,15 @@ fn built_in(line: &str) -> Option<Resource> {
         (words.next()?, words.next()?, words.next()?, words.next()?, words.next()?);
     let gvk = Gvk::from_manifest(api_version, kind);
     let (mut subresources, mut traits, mut categories) = (Vec::new(), Vec::new(), Vec::new());
+    let is_stored = verbs.contains(Verb::Delete.letter());
+    let mut stored =
+        if is_stored { format_smolstr!("{}/{}", gvk.group, gvk.version) } else { SmolStr::default() };
     for word in words {
         match word {
             "+upsert" => traits.push(Trait::Upsert),
             "+versioned" => traits.push(Trait::Versioned),
             "+returned" => traits.push(Trait::Returned),
+            word if word.starts_with('~') => stored = word[1..].into(),
             word if word.starts_with('@') => categories.push(word[1..].into()),
             word => subresources.push(built_in_subresource(word, &gvk)?),
         }
@@ -254,6 +279,8 @@ fn built_in(line: &str) -> Option<Resource> {
         verbs: verbs.into(),
         subresources,
         traits,
+        stored,
+        deprecation: None,
         definition: Arc::default(),
         gvk,
     })
@@ -279,20 +306,16 @@ fn custom(definition: &Value) -> Vec<Resource> {
     let list = |value: &Value| value.as_array().into_iter().flatten().map(text).collect::<Vec<_>>();
     let versions = spec["versions"].as_array().into_iter().flatten();
     let served = versions.filter(|version| version["served"] == true);
+    let stored = served
+        .clone()
+        .find(|version| version["storage"] == true)
+        .map(|version| format_smolstr!("{}/{}", text(&spec["group"]), text(&version["name"])));
     let resource = |version: &Value| {
         let gvk =
             Gvk { group: text(&spec["group"]), version: text(&version["name"]), kind: text(&names["kind"]) };
         let or = |value: &Value, default: String| {
             Some(text(value)).filter(|text| !text.is_empty()).unwrap_or_else(|| default.into())
         };
-        let scale = Gvk::from_manifest("autoscaling/v1", "Scale");
-        let sub = |name: &str, gvk: &Gvk| Subresource {
-            name: name.into(),
-            verbs: SUBRESOURCE_VERBS.into(),
-            gvk: gvk.clone(),
-        };
-        let has = |name: &str| version["subresources"].get(name).is_some();
-        let subresources = has("status").then(|| sub("status", &gvk)).into_iter();
         Resource {
             plural: text(&names["plural"]),
             singular: or(&names["singular"], gvk.kind.to_lowercase()),
@@ -302,13 +325,49 @@ fn custom(definition: &Value) -> Vec<Resource> {
             is_namespaced: spec["scope"] == "Namespaced",
             is_custom: true,
             verbs: CUSTOM_VERBS.into(),
-            subresources: subresources.chain(has("scale").then(|| sub("scale", &scale))).collect(),
+            subresources: custom_subresources(version, &gvk),
             traits: vec![Trait::Versioned],
+            stored: stored.clone().unwrap_or_default(),
+            deprecation: deprecation(spec, version),
             definition: Arc::new(version.clone()),
             gvk,
         }
     };
     served.map(resource).collect()
+}
+
+fn custom_subresources(version: &Value, gvk: &Gvk) -> Vec<Subresource> {
+    let scale = Gvk::from_manifest("autoscaling/v1", "Scale");
+    let all = [("status", gvk), ("scale", &scale)];
+    let served = all.into_iter().filter(|(name, _)| version["subresources"].get(name).is_some());
+    let sub = |(name, gvk): (&str, &Gvk)| Subresource {
+        name: name.into(),
+        verbs: SUBRESOURCE_VERBS.into(),
+        gvk: gvk.clone(),
+    };
+    served.map(sub).collect()
+}
+
+/// Returns the warning about a deprecated version of a CRD: its own, or that there is a newer version.
+fn deprecation(spec: &Value, version: &Value) -> Option<SmolStr> {
+    if version["deprecated"] != true {
+        return None;
+    }
+    if let Some(own) = version["deprecationWarning"].as_str() {
+        return Some(own.into());
+    }
+    let name = |version: &'_ Value| SmolStr::from(version["name"].as_str().unwrap_or_default());
+    let shown = |version: &SmolStr| {
+        let (group, kind) = (&spec["group"], &spec["names"]["kind"]);
+        format!("{}/{version} {}", group.as_str().unwrap_or_default(), kind.as_str().unwrap_or_default())
+    };
+    let versions = spec["versions"].as_array().into_iter().flatten();
+    let others = versions.filter(|one| one["served"] == true && one["deprecated"] != true).map(name);
+    let own = name(version);
+    let newest = others.max_by_key(|other| version_priority(other));
+    let newer = newest.filter(|other| version_priority(other) > version_priority(&own));
+    let use_newer = newer.map_or_else(String::new, |newer| format!("; use {}", shown(&newer)));
+    Some(format_smolstr!("{} is deprecated{use_newer}", shown(&own)))
 }
 
 #[cfg(test)]
@@ -336,6 +395,39 @@ mod tests {
         assert_eq!(short("v1", "pods"), ["po"]);
         assert_eq!(short("v1", "secrets"), [""; 0]);
         assert_eq!(short("apiextensions.k8s.io/v1", "customresourcedefinitions"), ["crd", "crds"]);
+    }
+
+    #[test]
+    fn deprecated_versions_name_a_newer_one() {
+        let version = |name: &str, deprecated: bool| json!({"name": name, "served": true, "storage": name == "v1", "deprecated": deprecated});
+        let mut own = version("v1alpha1", true);
+        own["deprecationWarning"] = "use another".into();
+        let definition = json!({"spec": {
+            "group": "example.com", "names": {"kind": "Gadget", "plural": "gadgets"},
+            "versions": [version("v1", false), version("v1beta1", true), own, version("v3", true)],
+        }});
+        let resources = Resources::built_in().with_definitions([definition].iter());
+        for (version, want) in [
+            ("v1", None),
+            ("v1beta1", Some("example.com/v1beta1 Gadget is deprecated; use example.com/v1 Gadget")),
+            ("v1alpha1", Some("use another")),
+            ("v3", Some("example.com/v3 Gadget is deprecated")),
+        ] {
+            let resource = resources.find(&format!("example.com/{version}"), "gadgets").expect("served");
+            assert_eq!(resource.deprecation.as_deref(), want);
+            assert!(resource.storage_hash().is_some());
+        }
+    }
+
+    #[test]
+    fn hashes_are_those_of_the_stored_version() {
+        let resources = Resources::built_in();
+        let hash = |api_version: &str, plural: &str| {
+            resources.find(api_version, plural).expect("served").storage_hash()
+        };
+        assert_eq!(hash("v1", "configmaps").as_deref(), Some("qFsyl6wFWjQ="));
+        assert_eq!(hash("autoscaling/v1", "horizontalpodautoscalers").as_deref(), Some("qwQve8ut294="));
+        assert_eq!(hash("v1", "bindings"), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER, WARNING};
 use http::{Method, Response, StatusCode};
 use http_body_util::BodyExt as _;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::body::{Body, closed};
 use crate::discovery;
@@ -20,7 +20,7 @@ use crate::request::{Request, Target, WriteOptions};
 use crate::resources::Verb;
 use crate::state::{Shared, State, in_version};
 use crate::status::{Failure, Result};
-use crate::table::table;
+use crate::table::{table, table_of_one};
 use crate::verbs::patch::Patched;
 
 /// The cluster as a service of HTTP requests.
@@ -196,6 +196,7 @@ fn call_verb(
         Verb::Patch => "PatchOptions",
         _ => "DeleteOptions",
     };
+    warnings.extend(deprecation(target));
     if target.verb == Verb::Watch {
         locked.watches += 1;
         let watch = locked.state.watch(target, request, shared, locked.watches)?;
@@ -203,9 +204,9 @@ fn call_verb(
     }
     let state = &mut locked.state;
     let mut options = WriteOptions::parse(request, kind)?;
-    options.warnings.extend(deprecation(target));
     if let Some(reply) = state.subresource(target, request, &mut options) {
-        return reply.map(|(code, body)| Reply::Object(code, body));
+        warnings.append(&mut options.warnings);
+        return reply.map(|(code, body)| as_table(state, target, request, Reply::Object(code, body)));
     }
     let reply = match target.verb {
         Verb::Get | Verb::List | Verb::Watch => read(state, target, request),
@@ -224,11 +225,14 @@ fn call_verb(
         }
     };
     warnings.append(&mut options.warnings);
-    reply
+    reply.map(|reply| as_table(state, target, request, reply))
 }
 
 /// Returns the warning about a deprecated kind.
 fn deprecation(target: &Target) -> Option<String> {
+    if target.resource.is_custom {
+        return target.resource.deprecation.as_ref().map(ToString::to_string);
+    }
     let text = match (&*target.resource.gvk.api_version(), &*target.resource.plural) {
         ("v1", "endpoints") => "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
         ("v1", "componentstatuses") => "v1 ComponentStatus is deprecated in v1.19+",
@@ -237,27 +241,31 @@ fn deprecation(target: &Target) -> Option<String> {
     Some(text.into())
 }
 
-/// Returns an object or a list, as a table if the client prefers that.
+/// Returns an object or a list, which is a table if the client prefers that.
 fn read(state: &State, target: &Target, request: &Request) -> Result<Reply> {
-    let first = request.accept().split(',').next().unwrap_or_default();
-    let is_table = first.contains("as=Table") && target.subresource.is_none();
     let resource = &target.resource;
-    let include = request.parameter("includeObject");
     if target.verb == Verb::Get {
-        let object = in_version(&*state.read_object_of(target, request)?, &resource.gvk);
-        if !is_table {
-            return Ok(Reply::Object(200, object));
-        }
-        let metadata = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
-        let table = table(resource, &[object], &metadata, include, state.settings.clock.seconds());
-        return Ok(Reply::Object(200, table));
+        let object = state.read_object_of(target, request)?;
+        return Ok(Reply::Object(200, in_version(&object, &resource.gvk)));
     }
-    if !is_table {
+    if !request.wants_table() {
         return Ok(Reply::Object(200, state.list(target, request)?));
     }
     let (objects, metadata) = state.page(target, request)?;
     let objects: Vec<Value> = objects.iter().map(|object| Value::clone(object)).collect();
+    let include = request.parameter("includeObject");
     Ok(Reply::Object(200, table(resource, &objects, &metadata, include, state.settings.clock.seconds())))
+}
+
+/// Returns the object of a reply as a table if the client prefers that.
+fn as_table(state: &State, target: &Target, request: &Request, reply: Reply) -> Reply {
+    let Reply::Object(code, object) = reply else { return reply };
+    let has_columns = object["kind"] == *target.resource.gvk.kind || object["kind"] == "Scale";
+    if !request.wants_table() || !has_columns {
+        return Reply::Object(code, object);
+    }
+    let now = state.settings.clock.seconds();
+    Reply::Object(code, table_of_one(&target.resource, object, request.parameter("includeObject"), now))
 }
 
 fn response(code: u16, content_type: &str, body: Body) -> Response<Body> {

@@ -17,6 +17,12 @@ impl State {
         if service["spec"]["type"] == "ExternalName" {
             return Ok(());
         }
+        let given = &service["spec"]["clusterIPs"];
+        if given.is_array() && service["spec"].get("clusterIP").is_none() {
+            let why = "must be empty when `clusterIP` is not specified";
+            let cause = Cause::invalid("spec.clusterIPs", given, why);
+            return Err(Failure::invalid(&target.resource.gvk, meta(service, "name"), &[cause]));
+        }
         let address = match text(service, "/spec/clusterIP") {
             "" => self.free_address(),
             given => given.to_string(),
@@ -33,18 +39,7 @@ impl State {
             );
             return Err(Failure::invalid(&target.resource.gvk, meta(service, "name"), &[cause]));
         }
-        let family = if address.contains(':') { "IPv6" } else { "IPv4" };
-        service["spec"]["clusterIP"] = address.as_str().into();
-        let fields = [
-            ("clusterIPs", json!([address])),
-            ("ipFamilies", json!([family])),
-            ("ipFamilyPolicy", "SingleStack".into()),
-        ];
-        for (field, value) in fields {
-            if service["spec"].get(field).is_none() {
-                service["spec"][field] = value;
-            }
-        }
+        set_address(service, &address);
         self.allocate_ports(target, service)
     }
 
@@ -64,16 +59,11 @@ impl State {
         let is_balanced = service["spec"]["type"] == "LoadBalancer"
             && service["spec"]["allocateLoadBalancerNodePorts"] != false;
         let is_wanted = service["spec"]["type"] == "NodePort" || is_balanced;
-        let ports = |service: &Value| -> Vec<i64> {
-            let ports = service["spec"]["ports"].as_array().into_iter().flatten();
-            ports.filter_map(|port| port["nodePort"].as_i64()).collect()
-        };
         let own = service.clone();
         let others = self.services().filter(|(_, other)| !is_same(other, &own));
-        let mut used: rustc_hash::FxHashSet<i64> = others.flat_map(|(_, one)| ports(one)).collect();
-        for (index, port) in
-            service["spec"].get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten().enumerate()
-        {
+        let mut used: rustc_hash::FxHashSet<i64> =
+            others.flat_map(|(_, one)| node_ports(one).into_iter().chain(health_port(one))).collect();
+        for (index, port) in ports_of(service).enumerate() {
             match port["nodePort"].as_i64() {
                 Some(given) if used.contains(&given) => {
                     let field = format!("spec.ports[{index}].nodePort");
@@ -83,7 +73,7 @@ impl State {
                 None if is_wanted => {
                     let free = NODE_PORTS
                         .clone()
-                        .find(|number| !used.contains(number) && !ports(&own).contains(number));
+                        .find(|number| !used.contains(number) && !node_ports(&own).contains(number));
                     if let Some(free) = free {
                         port["nodePort"] = free.into();
                         used.insert(free);
@@ -92,24 +82,149 @@ impl State {
                 _ => {}
             }
         }
+        if needs_health_port(service) && service["spec"]["healthCheckNodePort"].is_null() {
+            let free = NODE_PORTS.clone().find(|number| !used.contains(number));
+            service["spec"]["healthCheckNodePort"] = free.into();
+        }
         Ok(())
     }
+}
+
+/// Sets the address of a Service, and what follows from it.
+fn set_address(service: &mut Value, address: &str) {
+    let is_open = address == "None" && service["spec"].get("selector").is_none();
+    let family = if address.contains(':') { "IPv6" } else { "IPv4" };
+    // Endpoints of headless Services without a selector may have addresses of both families.
+    let (families, policy) = if is_open {
+        (json!(["IPv4", "IPv6"]), "RequireDualStack")
+    } else {
+        (json!([family]), "SingleStack")
+    };
+    service["spec"]["clusterIP"] = address.into();
+    let fields =
+        [("clusterIPs", json!([address])), ("ipFamilies", families), ("ipFamilyPolicy", policy.into())];
+    for (field, value) in fields {
+        if service["spec"].get(field).is_none() {
+            service["spec"][field] = value;
+        }
+    }
+}
+
+/// Returns true for a Service whose health load balancers check on each node.
+fn needs_health_port(service: &Value) -> bool {
+    service["spec"]["type"] == "LoadBalancer" && service["spec"]["externalTrafficPolicy"] == "Local"
 }
 
 fn is_same(one: &Value, other: &Value) -> bool {
     one["metadata"]["uid"] == other["metadata"]["uid"]
 }
 
-/// Keeps the addresses of a Service in an update that lacks them.
+/// Returns true if a change gives a Service with an address another one.
+pub(crate) fn is_changed_address(service: &Value, old: &Value) -> bool {
+    let (new, before) = (&service["spec"]["clusterIP"], &old["spec"]["clusterIP"]);
+    let is_external = service["spec"]["type"] == "ExternalName" || old["spec"]["type"] == "ExternalName";
+    !is_external && !new.is_null() && !before.is_null() && new != before
+}
+
+/// Keeps the addresses and node ports of a Service in an update that lacks them, and drops those that its new type
+/// does not have.
 pub(crate) fn keep_addresses(service: &mut Value, old: &Value) {
+    drop_by_type(service, old);
+    let health_port = &service["spec"]["healthCheckNodePort"];
+    let is_unneeded = needs_health_port(old) && !needs_health_port(service);
+    if is_unneeded && *health_port == old["spec"]["healthCheckNodePort"] {
+        service["spec"].as_object_mut().map(|fields| fields.remove("healthCheckNodePort"));
+    }
+    keep_ports(service, old);
     if service["spec"]["type"] == "ExternalName" || old["spec"]["type"] == "ExternalName" {
         return;
     }
+    let is_same_list = service["spec"]["clusterIPs"] == old["spec"]["clusterIPs"];
+    if is_changed_address(service, old) && is_same_list {
+        service["spec"]["clusterIPs"] = json!([service["spec"]["clusterIP"]]);
+    }
+    let has_health_port = needs_health_port(service);
     for field in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "healthCheckNodePort"] {
         if service["spec"].get(field).is_none()
+            && (field != "healthCheckNodePort" || has_health_port)
             && let Some(value) = old["spec"].get(field)
         {
             service["spec"][field] = value.clone();
         }
     }
+}
+
+/// The fields that depend on the type of a Service, and the types that have them.
+const BY_TYPE: [(&str, &[&str]); 6] = [
+    ("ipFamilies", &["ClusterIP", "NodePort", "LoadBalancer"]),
+    ("ipFamilyPolicy", &["ClusterIP", "NodePort", "LoadBalancer"]),
+    ("internalTrafficPolicy", &["ClusterIP", "NodePort", "LoadBalancer"]),
+    ("externalTrafficPolicy", &["NodePort", "LoadBalancer"]),
+    ("allocateLoadBalancerNodePorts", &["LoadBalancer"]),
+    ("loadBalancerClass", &["LoadBalancer"]),
+];
+
+/// Drops unchanged values of fields that the new type of a Service does not have.
+fn drop_by_type(service: &mut Value, old: &Value) {
+    let (new_type, old_type) = (text(service, "/spec/type").to_string(), text(old, "/spec/type"));
+    if new_type == old_type {
+        return;
+    }
+    let is_same = |service: &Value, field: &str| service["spec"][field] == old["spec"][field];
+    let mut dropped: Vec<&str> = BY_TYPE
+        .iter()
+        .filter(|(field, types)| {
+            types.contains(&old_type) && !types.contains(&&*new_type) && is_same(service, field)
+        })
+        .map(|(field, _)| *field)
+        .collect();
+    let is_address_kept = is_same(service, "clusterIP") && is_same(service, "clusterIPs");
+    if new_type == "ExternalName" && is_address_kept {
+        dropped.extend(["clusterIP", "clusterIPs"]);
+    }
+    if let Some(spec) = service["spec"].as_object_mut() {
+        spec.retain(|field, _| !dropped.contains(&field.as_str()));
+    }
+    let has_ports = |kind: &str| matches!(kind, "NodePort" | "LoadBalancer");
+    let (before, after) = (node_ports(old), node_ports(service));
+    if has_ports(old_type) && !has_ports(&new_type) && after.iter().all(|port| before.contains(port)) {
+        for port in ports_of(service) {
+            port.as_object_mut().map(|fields| fields.remove("nodePort"));
+        }
+    }
+    if new_type != "LoadBalancer" {
+        service["status"]["loadBalancer"] = json!({});
+    }
+}
+
+/// Gives ports without a node port that of the port of the same name.
+fn keep_ports(service: &mut Value, old: &Value) {
+    let has_ports = |one: &Value| matches!(text(one, "/spec/type"), "NodePort" | "LoadBalancer");
+    if !has_ports(service) || !has_ports(old) {
+        return;
+    }
+    let used = node_ports(service);
+    let known = old["spec"]["ports"].as_array().cloned().unwrap_or_default();
+    for port in ports_of(service) {
+        let same = known.iter().rev().find(|one| one["name"] == port["name"]);
+        let number = same.and_then(|one| one["nodePort"].as_i64()).filter(|number| !used.contains(number));
+        if port["nodePort"].is_null()
+            && let Some(number) = number
+        {
+            port["nodePort"] = number.into();
+        }
+    }
+}
+
+fn ports_of(service: &mut Value) -> impl Iterator<Item = &mut Value> {
+    service["spec"].get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten()
+}
+
+fn health_port(service: &Value) -> Option<i64> {
+    service["spec"]["healthCheckNodePort"].as_i64()
+}
+
+fn node_ports(service: &Value) -> Vec<i64> {
+    let ports = service["spec"]["ports"].as_array().into_iter().flatten();
+    ports.filter_map(|port| port["nodePort"].as_i64()).collect()
 }

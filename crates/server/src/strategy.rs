@@ -5,8 +5,12 @@ use smp_merge::defaults::{has_generation, is_new_generation};
 
 use crate::metadata;
 use crate::request::Target;
+use crate::services::is_changed_address;
 use crate::state::State;
 use crate::status::Result;
+
+/// The requests for certificates, whose specs never change.
+const REQUESTS: &str = "certificatesigningrequests.certificates.k8s.io";
 
 impl State {
     /// Prepares a new object for storage: resets its status, and sets what its kind has from the start.
@@ -23,6 +27,7 @@ impl State {
             "jobs.batch" => prepare_job(object),
             "services" => self.allocate(target, object)?,
             "daemonsets.apps" => set_template_generation(object, 1),
+            REQUESTS => crate::reviews::set_requestor(object),
             "customresourcedefinitions.apiextensions.k8s.io" => prepare_definition(object),
             _ => {}
         }
@@ -53,7 +58,8 @@ impl State {
         }
         if target.subresource.is_none() {
             keep_by_kind(target, object, old);
-            if resource.collection() == "services" {
+            // A changed address is rejected later.
+            if resource.collection() == "services" && !is_changed_address(object, old) {
                 self.allocate(target, object)?;
             }
         }
@@ -149,6 +155,7 @@ fn keep_by_kind(target: &Target, object: &mut Value, old: &Value) {
             label_namespace(object);
         }
         "services" => crate::services::keep_addresses(object, old),
+        REQUESTS => object["spec"] = old["spec"].clone(),
         "daemonsets.apps" => {
             let changed = i64::from(object["spec"]["template"] != old["spec"]["template"]);
             set_template_generation(object, template_generation(old) + changed);

@@ -6,6 +6,7 @@ use smp_validate::LabelSelector;
 use crate::metadata::{self, meta};
 use crate::request::{Request, Target, WriteOptions};
 use crate::resources::Verb;
+use crate::reviews::is_review;
 use crate::state::{State, in_version, text};
 use crate::status::{Failure, Result};
 use crate::store::key;
@@ -21,6 +22,12 @@ impl State {
         options: &mut WriteOptions,
     ) -> Option<Result<(u16, Value)>> {
         Some(match (target.subresource_name(), target.verb) {
+            ("", Verb::Create) if is_review(target) => {
+                self.review(target, request, options).map(|review| (201, review))
+            }
+            ("", Verb::Create) if target.resource.gvk.kind == "Binding" => {
+                self.bind_named(target, request, options).map(|status| (201, status))
+            }
             ("scale", Verb::Get) => self.object(target).map(|object| (200, scale_of(target, &object))),
             ("scale", _) => self.set_scale(target, request, options).map(|scale| (200, scale)),
             ("eviction", Verb::Create) => self.evict(target, request, options).map(|status| (201, status)),
@@ -79,6 +86,13 @@ impl State {
         options.is_dry |= is_dry_run(wanted);
         self.delete_object(&main, wanted, options)?;
         Ok(success())
+    }
+
+    /// Assigns the Pod that a binding names to a node.
+    fn bind_named(&mut self, target: &Target, request: &Request, options: &WriteOptions) -> Result<Value> {
+        let name = meta(&body::parse_json(&request.body)?, "name").to_string();
+        let pods = self.resources.find("v1", "pods").cloned().ok_or_else(Failure::not_served)?;
+        self.bind(&Target { resource: pods, name, ..target.clone() }, request, options)
     }
 
     /// Assigns a Pod to a node.
@@ -153,27 +167,32 @@ fn scale_of(target: &Target, object: &Value) -> Value {
     scale
 }
 
-/// Returns a selector as text, such as `app=web,tier in (a,b)`.
+/// Returns a selector as text, such as `app=web,tier in (a,b)`, in the order of its keys.
 pub(crate) fn selector_text(selector: &Value) -> String {
     let is_plain = selector.get("matchLabels").is_none() && selector.get("matchExpressions").is_none();
     let labels = if is_plain { selector } else { &selector["matchLabels"] };
     let pairs = labels.as_object().into_iter().flatten();
-    let pairs = pairs.filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
+    let pairs = pairs.filter_map(|(key, value)| Some((key.as_str(), format!("{key}={}", value.as_str()?))));
     let expressions = selector["matchExpressions"].as_array().into_iter().flatten();
-    pairs.chain(expressions.map(expression_text)).collect::<Vec<_>>().join(",")
+    let mut all: Vec<(&str, String)> = pairs.chain(expressions.map(expression_text)).collect();
+    all.sort_by_key(|(key, _)| *key);
+    all.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(",")
 }
 
-fn expression_text(expression: &Value) -> String {
+/// Returns the key and the text of a requirement.
+fn expression_text(expression: &Value) -> (&str, String) {
     let key = expression["key"].as_str().unwrap_or_default();
-    let values: Vec<&str> =
+    let mut values: Vec<&str> =
         expression["values"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    values.sort_unstable();
     let values = values.join(",");
-    match expression["operator"].as_str() {
+    let text = match expression["operator"].as_str() {
         Some("In") => format!("{key} in ({values})"),
         Some("NotIn") => format!("{key} notin ({values})"),
         Some("DoesNotExist") => format!("!{key}"),
         _ => key.to_string(),
-    }
+    };
+    (key, text)
 }
 
 fn set_at(object: &mut Value, pointer: &str, value: Value) {

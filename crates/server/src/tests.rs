@@ -227,6 +227,50 @@ fn dry_runs_of_evictions_keep_the_pod() {
 }
 
 #[test]
+fn watches_of_tables_describe_the_columns_once() {
+    let cluster = TestCluster::new();
+    run(async {
+        for name in ["a", "b"] {
+            cluster
+                .create(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}))
+                .expect("created");
+        }
+        let path = "/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=1";
+        let request = http::Request::builder().uri(path);
+        let request = request.header("accept", "application/json;as=Table;v=v1;g=meta.k8s.io");
+        let request = request.body(Vec::new().into()).expect("a request");
+        let body = cluster.client("default").send(request).await.expect("a response").into_body();
+        let bytes = http_body_util::BodyExt::collect(body).await.expect("a body").to_bytes();
+        let events: Vec<Value> =
+            bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+        let cells = |index: usize| &events[index]["object"]["rows"][0]["cells"];
+        assert_eq!((&cells(0)[0], &cells(1)[0]), (&json!("a"), &json!("b")));
+        assert_eq!(events[0]["object"]["columnDefinitions"][1]["name"], "Data");
+        assert!(events[1]["object"]["columnDefinitions"].is_null());
+    });
+}
+
+#[test]
+fn reviews_are_answered_and_not_stored() {
+    let cluster = TestCluster::new();
+    run(async {
+        let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+        let review =
+            json!({"spec": {"user": "bob", "resourceAttributes": {"verb": "get", "resource": "pods"}}});
+        let (code, answer) = send(&cluster, "POST", path, "", &review).await;
+        assert_eq!((code, &answer["status"]), (201, &json!({"allowed": true})));
+        assert_eq!(send(&cluster, "GET", path, "", &Value::Null).await.0, 405);
+        assert!(cluster.objects("SubjectAccessReview").is_empty());
+        let path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
+        let (_, answer) = send(&cluster, "POST", path, "", &json!({"spec": {"namespace": "default"}})).await;
+        assert_eq!(answer["status"]["resourceRules"][0]["verbs"], json!(["*"]));
+        let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+        let (_, answer) = send(&cluster, "POST", path, "", &json!({})).await;
+        assert_eq!(answer["status"]["userInfo"]["username"], "admin");
+    });
+}
+
+#[test]
 fn deleted_objects_wait_for_their_finalizers() {
     let cluster = TestCluster::new();
     run(async {

@@ -39,7 +39,8 @@ impl State {
     ) -> Result<()> {
         let mut causes = causes;
         if object != old {
-            let changes = immutable::changes(target, object, old);
+            let mut changes = immutable::changes(target, object, old);
+            changes.extend(status_cause(target, object, old));
             let is_first = target.resource.gvk.kind == "DaemonSet";
             let violations = self.violations(target, object, Some(old));
             let (first, last) = if is_first { (changes, violations) } else { (violations, changes) };
@@ -101,6 +102,27 @@ impl State {
 
 fn is_same(one: &Violation, other: &Violation) -> bool {
     one.rule == other.rule && one.path == other.path && one.message == other.message
+}
+
+/// Returns the cause if a status does not fit the spec.
+fn status_cause(target: &Target, object: &Value, old: &Value) -> Option<Cause> {
+    if target.subresource_name() != "status" {
+        return None;
+    }
+    let (spec, status) = (&object["spec"], &object["status"]);
+    let nominated = &status["nominatedNodeName"];
+    match &*target.resource.collection() {
+        "services" if spec["type"] != "LoadBalancer" && status["loadBalancer"]["ingress"].is_array() => {
+            let why = "may only be used when `spec.type` is 'LoadBalancer'";
+            Some(Cause::forbidden("status.loadBalancer.ingress", why))
+        }
+        "pods" if !spec["nodeName"].is_null() && !nominated.is_null() => {
+            let why = "may not be set on pods that are already bound to a node";
+            let is_new = *nominated != old["status"]["nominatedNodeName"];
+            is_new.then(|| Cause::forbidden("status.nominatedNodeName", why))
+        }
+        _ => None,
+    }
 }
 
 /// Returns the cause if an object has no name.

@@ -4,8 +4,12 @@
 //! `SMP_TEST_REQUESTS_SEED=7 SMP_TEST_REQUESTS=1`. Compared are the status, the body and the warnings, except uids,
 //! times and resource versions. `differences` lists what may differ, with the reasons.
 
+mod answers;
 mod differences;
+mod samples;
 mod sequence;
+mod statuses;
+mod tables;
 mod templates;
 
 use std::collections::BTreeMap;
@@ -63,6 +67,13 @@ impl Side {
     }
 }
 
+/// Returns a client of the real server.
+async fn client_of(rig: &Rig) -> Client {
+    let kubeconfig = Kubeconfig::read_from(rig.kubeconfig()).expect("a kubeconfig");
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+    Client::try_from(config.expect("a configuration")).expect("a client")
+}
+
 fn number(variable: &str) -> Option<u64> {
     env::var(variable).ok().map(|text| text.parse().expect(variable))
 }
@@ -77,13 +88,11 @@ fn server_in_memory_answers_as_the_real_one() {
     eventually("the kind is served", || {
         rig.try_kubectl(&["get", "--raw", "/apis/memory.example.com/v1/gadgets"]).status == 0
     });
-    let kubeconfig = Kubeconfig::read_from(rig.kubeconfig()).expect("a kubeconfig");
     let seed = number("SMP_TEST_REQUESTS_SEED").unwrap_or(0);
     let count = number("SMP_TEST_REQUESTS").unwrap_or(150);
     let (mut total, mut known, mut found) = (0, BTreeMap::<&str, usize>::new(), Vec::new());
     block_on(async {
-        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-        let real = Client::try_from(config.expect("a configuration")).expect("a client");
+        let real = client_of(&rig).await;
         let cluster = TestCluster::builder().crds([templates::definition()]).build().expect("a cluster");
         for seed in seed..seed + count {
             let namespace = format!("{}-{seed}", rig.name);
@@ -109,6 +118,7 @@ fn server_in_memory_answers_as_the_real_one() {
         }
     });
     println!("{total} requests, {} differ, known differences: {known:#?}", found.len());
+    println!("{}", found.join("\n\n"));
     let share = found.len() * 100;
     assert!(share <= total, "{} of {total} requests differ:\n{}", found.len(), found.join("\n\n"));
 }

@@ -130,7 +130,7 @@ fn summary(body: &[u8]) -> Cow<'static, str> {
     if body.is_empty() {
         return "<empty>".into();
     }
-    if matches!(body.first(), Some(b'{' | b'[')) {
+    if body.first() == Some(&b'{') {
         let text = String::from_utf8_lossy(shown);
         return if is_long { format!("{text} ...").into() } else { text.into_owned().into() };
     }

@@ -7,7 +7,7 @@ use smp_merge::schema::Cursor;
 use super::{body, kinds};
 use crate::managers::Outcome;
 use crate::metadata::{self, meta};
-use crate::request::{Request, Target, WriteOptions};
+use crate::request::{FieldValidation, Request, Target, WriteOptions};
 use crate::state::{CustomResources, State, in_version};
 use crate::status::{Cause, Failure, Named, Result};
 use crate::typed::{Touched, go_json, go_map, unconverted};
@@ -80,6 +80,8 @@ impl State {
         let is_strategic = patch_type == PatchType::Strategic && !is_custom;
         if !is_strategic && !is_custom && kinds::read(&patched).is_ok_and(|(version, _)| version.is_empty()) {
             // Servers decode such an object as one without fields.
+            without_fields(&patched, options)
+                .map_err(|why| invalid_patch(&go_json(&patched, self.cursor(gvk), touched(patch)), &why))?;
             patched = json!({"apiVersion": gvk.api_version(), "kind": gvk.kind});
         }
         let undecodable = if is_strategic { None } else { self.undecodable(&patched, target) };
@@ -172,6 +174,19 @@ fn not_converted(target: &Target, namespace: &str, failure: &Failure) -> Failure
             "failed to convert new object ({name}) to proper version: unable to convert unstructured object to {kind}: {why}"
         ),
     )
+}
+
+/// Reports the fields of an object of a type without any.
+fn without_fields(object: &Value, options: &mut WriteOptions) -> std::result::Result<(), String> {
+    let fields = object.as_object().into_iter().flatten().map(|(name, _)| name);
+    let unknown = fields.filter(|name| !matches!(name.as_str(), "apiVersion" | "kind"));
+    let unknown: Vec<String> = unknown.map(|name| format!("unknown field {name:?}")).collect();
+    match options.field_validation {
+        FieldValidation::Strict => return Err(format!("strict decoding error: {}", unknown.join(", "))),
+        FieldValidation::Warn => options.warnings.extend(unknown),
+        FieldValidation::Ignore => {}
+    }
+    Ok(())
 }
 
 /// Returns the error for a patch whose result cannot be decoded.

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::future::Future as _;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -21,6 +22,7 @@ use crate::selectors::Selectors;
 use crate::state::{Shared, State, in_version};
 use crate::status::{Failure, Result};
 use crate::store::{Change, Events};
+use crate::table::table_of_one;
 use crate::typed;
 
 /// The time after which a watch ends, unless the request has another one.
@@ -40,6 +42,8 @@ pub(crate) struct Watch {
     namespace: String,
     selectors: Selectors,
     has_bookmarks: bool,
+    /// Events have tables.
+    table: Option<Table>,
     /// The revision up to which changes were read.
     revision: u64,
     /// Lines to send.
@@ -50,6 +54,13 @@ pub(crate) struct Watch {
     end_at: Option<Instant>,
     /// The number of events after which a fault ends the watch.
     rest: Option<usize>,
+}
+
+/// The tables of a watch. Only the first one has the definitions of the columns.
+#[derive(Debug)]
+struct Table {
+    include: String,
+    is_first: AtomicBool,
 }
 
 impl State {
@@ -63,14 +74,7 @@ impl State {
     ) -> Result<Watch> {
         check_options(request)?;
         let version = request.parameter("resourceVersion");
-        let revision = match version {
-            "" | "0" => self.store.revision(),
-            text => text.parse::<u64>().map_err(|_| {
-                Failure::bad_request(format!(
-                    "Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"
-                ))
-            })?,
-        };
+        let revision = self.start_of_watch(version)?;
         let seconds = request.parameter("timeoutSeconds").parse().map_or(TIMEOUT, Duration::from_secs);
         let mut watch = Watch {
             shared: Arc::clone(shared),
@@ -80,6 +84,10 @@ impl State {
             namespace: target.namespace.clone(),
             selectors: Selectors::of(request, target)?,
             has_bookmarks: request.is_set("allowWatchBookmarks"),
+            table: request.wants_table().then(|| Table {
+                include: request.parameter("includeObject").into(),
+                is_first: AtomicBool::new(true),
+            }),
             revision: revision.min(self.store.revision()),
             lines: VecDeque::new(),
             has_ended: false,
@@ -100,6 +108,18 @@ impl State {
         }
         Ok(watch)
     }
+
+    /// Returns the revision after which a watch starts.
+    fn start_of_watch(&self, version: &str) -> Result<u64> {
+        match version {
+            "" | "0" => Ok(self.store.revision()),
+            text => text.parse::<u64>().map_err(|_| {
+                Failure::bad_request(format!(
+                    "Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"
+                ))
+            }),
+        }
+    }
 }
 
 impl Watch {
@@ -112,7 +132,7 @@ impl Watch {
             .map(|(_, object)| Arc::clone(object))
             .collect();
         for object in objects.iter().filter(|object| self.selectors.matches(object)) {
-            let line = self.line("ADDED", object);
+            let line = self.line("ADDED", object, state.settings.clock.seconds());
             self.lines.push_back(line);
         }
         if is_marked && self.has_bookmarks {
@@ -121,8 +141,14 @@ impl Watch {
         }
     }
 
-    fn line(&self, kind: &str, object: &Value) -> Bytes {
-        event(kind, &in_version(object, &self.resource.gvk))
+    fn line(&self, kind: &str, object: &Value, now: i64) -> Bytes {
+        let object = in_version(object, &self.resource.gvk);
+        let Some(Table { include, is_first }) = &self.table else { return event(kind, &object) };
+        let mut table = table_of_one(&self.resource, object, include, now);
+        if !is_first.swap(false, Ordering::Relaxed) {
+            table["columnDefinitions"] = Value::Null;
+        }
+        event(kind, &table)
     }
 
     fn bookmark(&self, state: &State, ends_initial: bool) -> Bytes {
@@ -137,7 +163,7 @@ impl Watch {
         if ends_initial {
             object["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
-        event("BOOKMARK", &object)
+        self.line("BOOKMARK", &object, state.settings.clock.seconds())
     }
 
     /// Reads the changes since the last one. Ends the watch if they are lost.
@@ -152,12 +178,13 @@ impl Watch {
                 return;
             }
         };
+        let now = state.settings.clock.seconds();
         let mut count = 0;
         let mut lines = Vec::new();
         for change in changes {
             count += 1;
             self.revision = change.revision;
-            lines.extend(self.selected(change));
+            lines.extend(self.selected(change, now));
         }
         if count < BATCH {
             self.revision = current;
@@ -166,7 +193,7 @@ impl Watch {
     }
 
     /// Returns the event of a change as the selectors see it.
-    fn selected(&self, change: &Change) -> Option<Bytes> {
+    fn selected(&self, change: &Change, now: i64) -> Option<Bytes> {
         let is_there = |key: &str| {
             self.namespace.is_empty()
                 || key.strip_prefix(self.namespace.as_str()).is_some_and(|rest| rest.starts_with('/'))
@@ -179,23 +206,24 @@ impl Watch {
         let Events { added, modified, deleted } = &change.events;
         match (chosen(&change.previous), chosen(&change.object)) {
             (None, None) => None,
-            (None, Some(new)) => Some(self.shared_line("ADDED", &new, added)),
-            (Some(_), Some(new)) => Some(self.shared_line("MODIFIED", &new, modified)),
+            (None, Some(new)) => Some(self.shared_line("ADDED", &new, added, now)),
+            (Some(_), Some(new)) => Some(self.shared_line("MODIFIED", &new, modified, now)),
             (Some(old), None) => {
                 let mut last = Value::clone(&old);
                 last["metadata"]["resourceVersion"] = change.revision.to_string().into();
-                Some(self.shared_line("DELETED", &last, deleted))
+                Some(self.shared_line("DELETED", &last, deleted, now))
             }
         }
     }
 
     /// Returns an event. Watches of the version that is stored share its text.
-    fn shared_line(&self, kind: &str, object: &Value, known: &OnceLock<Bytes>) -> Bytes {
+    fn shared_line(&self, kind: &str, object: &Value, known: &OnceLock<Bytes>, now: i64) -> Bytes {
         let gvk = &self.resource.gvk;
-        if object["apiVersion"] == *gvk.api_version() && object["kind"] == *gvk.kind {
+        let is_stored = object["apiVersion"] == *gvk.api_version() && object["kind"] == *gvk.kind;
+        if is_stored && self.table.is_none() {
             known.get_or_init(|| event(kind, object)).clone()
         } else {
-            self.line(kind, object)
+            self.line(kind, object, now)
         }
     }
 
