@@ -906,3 +906,27 @@ fn documents_passed_as_paths_are_not_printed() {
         assert!(output.stdout.is_empty(), "{line:?}");
     }
 }
+
+#[test]
+fn values_of_config_maps_are_not_masked_elsewhere() {
+    let home = program::temp_dir_from_text(
+        "-- a/kustomization.yaml --
+configMapGenerator: [{name: params, envs: [params.env]}]
+resources: [map.yaml]
+replacements:
+- source: {kind: ConfigMap, name: params, fieldPath: data.NAME}
+  targets: [{select: {kind: ConfigMap, name: map}, fieldPaths: [data.name]}]
+-- a/params.env --
+NAME=shop
+TOKEN=hunter2
+-- a/map.yaml --
+{apiVersion: v1, kind: ConfigMap, metadata: {name: map}, data: {name: x}}
+-- shop/kustomization.yaml --
+commonLabels: {a: b}
+",
+    );
+    let output = program::run(home.path(), &["check", "a", "shop", "-o", "short"]);
+    let printed = program::stdout(&output);
+    let first = "shop/kustomization.yaml:1:1: warning[deprecated-field]: `commonLabels` is deprecated\n";
+    assert!(printed.starts_with(first), "{printed}");
+}

@@ -187,6 +187,15 @@ impl Source {
         })
     }
 
+    /// Returns true if a part of the text may be part of a Secret.
+    fn hides(&self, part: Span) -> bool {
+        if self.marked_public.get().is_some() {
+            let [first, last] = [part.start, part.end].map(|at| self.line_column(at).0);
+            return (first..=last).any(|line| !self.may_show(line));
+        }
+        self.hidden().overlap(part.start as usize..part.end as usize)
+    }
+
     /// Sets how the parts that are not shown are found.
     pub(crate) fn mark_with(&self, marker: Marker) {
         self.marker.get_or_init(|| marker);
@@ -396,9 +405,7 @@ impl SourceMap {
     #[must_use]
     pub fn is_secret(&self, span: Span) -> bool {
         let span = self.outermost(span);
-        self.get(span.source).is_some_and(|source| {
-            source.is_marked_secret() || source.hidden().overlap(span.start as usize..span.end as usize)
-        })
+        self.get(span.source).is_some_and(|source| source.is_marked_secret() || source.hides(span))
     }
 
     /// Adds the output of a program and returns its ID.

@@ -38,9 +38,20 @@ impl Files for DataFiles<'_> {
         let sources = self.root.reader().sources();
         // For binary content only the first line is ever reported, so its text is not needed.
         let id = sources.add(self.name(path), str::from_utf8(content).unwrap_or_default());
-        if self.secrecy == Secrecy::Secret {
-            sources.mark_secret(id);
+        match self.secrecy {
+            Secrecy::Secret => sources.mark_secret(id),
+            Secrecy::Open if !holds_secret_manifest(content) => sources.mark_public(id),
+            Secrecy::Open => {}
         }
         Some(id)
     }
+}
+
+/// Returns true if a file may contain the manifest of a Secret, for example as a template.
+fn holds_secret_manifest(content: &[u8]) -> bool {
+    let kind = |line: &[u8]| {
+        let line: Vec<u8> = line.iter().copied().filter(|byte| !b" \t\r\"'-{,".contains(byte)).collect();
+        line.windows(11).any(|part| part == b"kind:Secret")
+    };
+    content.split(|byte| *byte == b'\n').any(kind)
 }
