@@ -28,7 +28,7 @@ impl Conversions {
         if !self.is_same(gvk, own, schema) {
             let message =
                 format!("the live object is given as {own} and the manifest as {}", gvk.api_version());
-            return Some(unconverted(gvk, message));
+            return Some(unconverted(gvk, &message));
         }
         let managed = ManagedFields::from_object(live).unwrap_or_default();
         let owners = managed.sorted();
@@ -39,7 +39,7 @@ impl Conversions {
             other.api_version,
             gvk.api_version()
         );
-        Some(unconverted(gvk, message))
+        Some(unconverted(gvk, &message))
     }
 
     /// Returns true if objects of a kind are the same in another version.
@@ -60,7 +60,7 @@ impl Conversions {
     }
 }
 
-fn unconverted(gvk: &Gvk, message: String) -> Diagnostic {
+fn unconverted(gvk: &Gvk, message: &str) -> Diagnostic {
     let resource = format!("{}.{}.{}", gvk.kind.to_lowercase(), gvk.version, gvk.group);
     Diagnostic::error(Code::Unsupported, format!("{message}: only a server converts between them")).help(format!(
         "use a cluster, or the same version everywhere: `kubectl get {resource} NAME -o yaml --show-managed-fields`"
