@@ -224,8 +224,7 @@ fn owners_json(object: &Value, managed: &ManagedFields) -> Value {
 }
 
 /// Prints the requests: applied objects as manifests, and patches as JSON, each with the command
-/// that sends it. The first one has the version of the live object, so that it fails if that has
-/// changed. The version for the others is only known once it is sent.
+/// that sends it.
 fn print_steps(live: &Value, steps: &[OwnershipStep], format: ReportFormat) -> Result<(), Failure> {
     let is_masked = |step: &OwnershipStep| matches!(step, OwnershipStep::Apply { object, .. } if masked(object) != *object);
     if steps.iter().any(is_masked) {
@@ -233,21 +232,15 @@ fn print_steps(live: &Value, steps: &[OwnershipStep], format: ReportFormat) -> R
             "values of the Secret are masked: to send the requests, run `owners secret/NAME` with `--yes`",
         );
     }
-    let printed = |(i, object): (usize, &Value)| {
-        let mut object = masked(object);
-        if let Some(version) = live.pointer("/metadata/resourceVersion").filter(|_| i == 0) {
-            object["metadata"]["resourceVersion"] = version.clone();
-        }
-        object
-    };
+    let steps = printable(live, steps);
     if format == ReportFormat::Json {
-        let step = |(i, step): (usize, &OwnershipStep)| match step {
+        let step = |step: &OwnershipStep| match step {
             OwnershipStep::Apply { manager, subresource, object } => {
-                json!({"apply": printed((i, object)), "fieldManager": manager, "subresource": subresource})
+                json!({"apply": object, "fieldManager": manager, "subresource": subresource})
             }
             OwnershipStep::Patch(patch) => json!({"patch": patch}),
         };
-        return print_json(&json!({"requests": steps.iter().enumerate().map(step).collect::<Vec<_>>()}));
+        return print_json(&json!({"requests": steps.iter().map(step).collect::<Vec<_>>()}));
     }
     for (i, step) in steps.iter().enumerate() {
         let after = if i == 0 { "" } else { "# send this only after the request above has succeeded\n" };
@@ -257,7 +250,7 @@ fn print_steps(live: &Value, steps: &[OwnershipStep], format: ReportFormat) -> R
                 let manager = flag("field-manager", manager);
                 let command =
                     format!("---\n# kubectl apply --server-side{manager}{subresource} -f -\n{after}");
-                print(&(command + &to_yaml(&Node::from(&printed((i, object))))?))?;
+                print(&(command + &to_yaml(&Node::from(object))?))?;
             }
             OwnershipStep::Patch(patch) => {
                 let text = |field: &str| live.pointer(field).and_then(Value::as_str).unwrap_or_default();
@@ -271,6 +264,22 @@ fn print_steps(live: &Value, steps: &[OwnershipStep], format: ReportFormat) -> R
         }
     }
     Ok(())
+}
+
+/// Returns the requests to print, without the values of a Secret. The first one has the version of the live object, so
+/// that it fails if that has changed. The version for the others is only known once it is sent.
+fn printable(live: &Value, steps: &[OwnershipStep]) -> Vec<OwnershipStep> {
+    let mut version = live.pointer("/metadata/resourceVersion");
+    let printable = |step: &OwnershipStep| {
+        let version = version.take();
+        let OwnershipStep::Apply { manager, subresource, object } = step else { return step.clone() };
+        let mut object = masked(object);
+        if let Some(version) = version {
+            object["metadata"]["resourceVersion"] = version.clone();
+        }
+        OwnershipStep::Apply { manager: manager.clone(), subresource: subresource.clone(), object }
+    };
+    steps.iter().map(printable).collect()
 }
 
 /// Returns an object to print: values of a Secret are masked.

@@ -8,12 +8,16 @@ use super::DiffReport;
 use super::compare::{Compared, tidied};
 use super::conversion::Conversions;
 use super::report::DiffOptions;
-use crate::apply::{ApplyChange, ServerSideApplyOptions, takes_client_side_fields};
+use crate::apply::{
+    ANNOTATION_MANAGER, ApplyChange, ServerSideApplyOptions, annotation_to_keep, takes_client_side_fields,
+};
 use crate::conflict::ApplyConflict;
 use crate::kubeconfig::ConnectOptions;
 use crate::plan::{KUBECTL, Object, ObjectPlan, ObjectTarget};
 use crate::secret;
-use smp_merge::defaults::{self, has_generation, is_new_generation};
+use smp_merge::defaults::{
+    self, has_generation, is_new_generation, set_template_generation, template_generation,
+};
 use smp_merge::managed_fields::{
     Applied, Conflicts, FieldSet, ManagedFields, Options, Path, apply, conflicts, keep_times,
 };
@@ -185,6 +189,7 @@ impl<'v> Dump<'v> {
         if !time.is_empty() {
             rules = rules.time(time);
         }
+        let live = live.map(|live| with_annotation(live, manager, &rules)).transpose()?;
         // Other managers take the fields of client-side appliers after an apply without conflicts.
         let before = if takes_client_side_fields(manager) { live.as_ref() } else { found };
         let taken = conflicts(before, &manifest, manager, &rules)?;
@@ -238,6 +243,12 @@ impl<'v> Dump<'v> {
 
     /// Sets the generation of a new object, and raises that of a live object if the change counts.
     fn raise_generation(&self, gvk: &Gvk, live: Option<&Value>, applied: &mut Value) {
+        if gvk.group == "apps" && gvk.kind == "DaemonSet" {
+            let template = |object: &Value| object["spec"]["template"].clone();
+            let changed = |old: &Value| i64::from(template(old) != template(applied));
+            let count = live.map_or(1, |old| template_generation(old) + changed(old));
+            set_template_generation(applied, count);
+        }
         let Some(live) = live else {
             if has_generation(gvk) {
                 applied["metadata"]["generation"] = 1.into();
@@ -298,6 +309,12 @@ fn migrated(live: &Value, manager: &str) -> Value {
         }
     }
     live
+}
+
+/// Returns the object after another manager has taken the last-applied annotation over, which an apply as kubectl keeps.
+fn with_annotation(live: Value, manager: &str, rules: &Options<'_>) -> Result<Value> {
+    let Some(kept) = annotation_to_keep(&live, manager) else { return Ok(live) };
+    apply(Some(&live), &kept, ANNOTATION_MANAGER, &rules.clone().force(true))?.into_object()
 }
 
 /// Returns the kinds of a CRD that have a status subresource.

@@ -8,7 +8,9 @@ mod stored;
 mod table;
 
 pub use quantity::canonicalize_quantity;
-pub use stored::{encode_string_data, has_generation, is_new_generation};
+pub use stored::{
+    encode_string_data, has_generation, is_new_generation, set_template_generation, template_generation,
+};
 
 use serde_json::{Map, Value};
 
