@@ -179,7 +179,8 @@ fn unknown_kind(message: String) -> Diagnostic {
     Diagnostic::error(Code::NoMatch, message).help("add its CRD with --schema FILE")
 }
 
-/// Returns true if words are a name of a kind, optionally followed by its group, or by its version and group.
+/// Returns true if words are a name of a kind, optionally followed by its group, or by its version
+/// and group.
 fn is_named(kind: &NamedKind, words: &[&str]) -> bool {
     let [word, rest @ ..] = words else { return false };
     let (group, rest) = (kind.gvk.group.as_str(), rest.join("."));
@@ -266,8 +267,9 @@ fn print_steps(live: &Value, steps: &[OwnershipStep], format: ReportFormat) -> R
     Ok(())
 }
 
-/// Returns the requests to print, without the values of a Secret. The first one has the version of the live object, so
-/// that it fails if that has changed. The version for the others is only known once it is sent.
+/// Returns the requests to print, without the values of a Secret. The first one has the version of
+/// the live object, so that it fails if that has changed. The version for the others is only known
+/// once it is sent.
 fn printable(live: &Value, steps: &[OwnershipStep]) -> Vec<OwnershipStep> {
     let mut version = live.pointer("/metadata/resourceVersion");
     let printable = |step: &OwnershipStep| {
