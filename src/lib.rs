@@ -453,8 +453,8 @@ pub mod managed_fields {
     pub use smp_merge::managed_fields::{
         Applied, Conflict, Conflicts, Converter, FieldSet, ManagedFields, Manager, Operation, Options, Owner,
         OwnershipStep, Path, PathElement, PathPattern, ReplicasPaths, Timestamp, apply, apply_typed,
-        conflicts, drop_manager, extract, extract_fields, extract_typed, find_path, give, take, update,
-        update_typed,
+        conflicts, drop_manager, extract, extract_fields, extract_typed, find_path, give, keep_times, take,
+        update, update_typed,
     };
 }
 

@@ -14,7 +14,9 @@ use super::connect::ServerSideArg;
 use super::differences::DiffFormat;
 use super::format::duration;
 use super::format::{OutputFormat, ReportFormat, ResourceWriter, one_of};
-use super::live::{CASCADES, DryRunArg, DumpArg, ServerFieldsArg, list_names, taken_fields};
+use super::live::{
+    CASCADES, DryRunArg, DumpArg, ServerFieldsArg, list_names, reject_both_forces, taken_fields,
+};
 use super::objects::ObjectArgs;
 use super::plan::{NextStep, PlanArgs, Planner};
 use super::progress::{LiveLines, ProgressArg};
@@ -216,6 +218,7 @@ impl ApplyArgs {
             let message = "`--live-objects` requires `--dry-run=client`, and cannot be used with an ApplySet";
             return Err(Failure::Usage(message.into()));
         }
+        reject_both_forces(self.force_conflicts, &self.force_conflicts_with)?;
         self.plan.check()?;
         if self.plan.only_shows() && matches!(self.output, Some(OutputFormat::Name | OutputFormat::Yaml)) {
             let message = "a plan is printed as text or with -o json";

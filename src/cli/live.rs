@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::format::Choices;
-use super::render;
+use super::{Failure, render};
 use smp_cluster::{ApplyConflict, Cascade, FieldConflict, Object, RemainingObject};
 use smp_inspect::review::forms::short_value;
 use smp_overlay::resource::{Resource, strip_server_fields};
@@ -37,6 +37,15 @@ pub(super) struct DumpArg {
     pub(super) live: Vec<PathBuf>,
 }
 
+/// Rejects `--force-conflicts` with `--force-conflicts-with`, which takes less.
+pub(super) fn reject_both_forces(all: bool, managers: &[String]) -> Result<(), Failure> {
+    if all && !managers.is_empty() {
+        let message = "use either --force-conflicts, which takes fields from all field managers, or --force-conflicts-with";
+        return Err(Failure::Usage(message.into()));
+    }
+    Ok(())
+}
+
 /// Returns a line for each field that is taken from another manager, with what is lost.
 pub(super) fn taken_fields(conflict: &ApplyConflict) -> Vec<String> {
     let line = |field: &FieldConflict| {
@@ -44,7 +53,7 @@ pub(super) fn taken_fields(conflict: &ApplyConflict) -> Vec<String> {
         let value =
             field.value.as_ref().map(|value| format!(": its value {} is lost", short_value(Some(value))));
         let object = qualified_name(&conflict.object);
-        format!("{object}: takes {} from `{}`{time}{}", field.path, field.manager, value.unwrap_or_default())
+        format!("{object}: takes .{} from `{}`{time}{}", field.path, field.manager, value.unwrap_or_default())
     };
     conflict.fields.iter().map(line).collect()
 }

@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use super::connect::ServerSideArg;
 use super::diff_output::{DIFFERENT, ERROR};
 use super::differences::{self, DiffFormat};
-use super::live::{DumpArg, ServerFieldsArg, taken_fields};
+use super::live::{DumpArg, ServerFieldsArg, reject_both_forces, taken_fields};
 use super::objects::ObjectArgs;
 use super::prune::{self, SetArgs};
 use super::validation::{ValidateArgs, Validation};
@@ -105,6 +105,7 @@ pub(super) fn compare(
     show_secrets: bool,
     sources: &SourceMap,
 ) -> Outcome {
+    reject_both_forces(args.force_conflicts, &args.force_conflicts_with)?;
     let set = args.set.options(&args.objects)?;
     // Objects are compared without further changes, so placeholders are findings.
     let validation = args.validate.validation(IncompleteObjects::Validate, sources);
@@ -145,7 +146,8 @@ fn compare_with_dump(
 pub(super) fn print(compared: &mut DiffReport, format: DiffFormat, sources: &SourceMap) -> Outcome {
     let server_warnings = compared.warnings.iter().map(|text| Diagnostic::warning(Code::ServerWarning, text));
     let remarks = compared.notes.iter().map(|text| Diagnostic::warning(Code::ClusterState, text));
-    render::print(&server_warnings.chain(remarks).collect::<Vec<_>>(), sources);
+    let unknown = compared.unknown_kinds.iter().cloned();
+    render::print(&server_warnings.chain(remarks).chain(unknown).collect::<Vec<_>>(), sources);
     render::print(&compared.conflicts.iter().map(ApplyConflict::error).collect::<Vec<_>>(), sources);
     for line in compared.taken.iter().flat_map(taken_fields) {
         render::print_note(&line);

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use rustc_hash::FxHashSet;
+use serde_json::Value;
 
 use super::disk::record_access;
 use super::document::stdin_bytes;
@@ -14,7 +16,7 @@ use super::validation::{Validation, histories_for};
 use super::{Failure, render};
 use smp_cluster::ConnectOptions;
 use smp_files::{DiskTree, FileKind, FileTree as _, Hidden, LinkPolicy, SPECIAL_FILE, TreeWalk, WalkOptions};
-use smp_merge::schema::{Schema, TypeGraph};
+use smp_merge::schema::{Gvk, Schema, TypeGraph};
 use smp_overlay::overlay::{Builder, Histories, Remotes, is_remote_file, without_secrets};
 use smp_overlay::resource::{LabelSelector, Resource, flatten_lists};
 use smp_overlay::schema_chain::cache::{SchemaCache, ServerId};
@@ -172,27 +174,23 @@ impl ObjectArgs {
     }
 
     /// Reads a dump of live objects. Returns it with the built-in types and those of `--schema FILE`,
-    /// whose CRDs count as live.
-    pub(super) fn dump(
-        &self,
-        paths: &[PathBuf],
-        sources: &SourceMap,
-    ) -> Result<(Vec<serde_json::Value>, Schema)> {
+    /// whose CRDs count as live if the dump lacks them.
+    pub(super) fn dump(&self, paths: &[PathBuf], sources: &SourceMap) -> Result<(Vec<Value>, Schema)> {
         let args = &self.target.schema;
         let mut live = read_dump(paths, args.offline, sources)?;
         let (file, definitions) = args.file_with_definitions(sources)?;
-        live.extend(definitions.iter().map(Node::to_json_value));
+        let is_crd = |object: &&Value| Gvk::from_object(object).is_some_and(|gvk| gvk.is_crd());
+        let name = |object: &Value| object["metadata"]["name"].clone().to_string();
+        let known: FxHashSet<String> = live.iter().filter(is_crd).map(name).collect();
+        let definitions = definitions.iter().map(Node::to_json_value);
+        live.extend(definitions.filter(|definition| !known.contains(&name(definition))));
         Ok((live, with_embedded(file.map(Arc::new))))
     }
 }
 
 /// Reads a dump of live objects. Prints a note if none of them has managed fields, which kubectl
 /// omits by default.
-pub(super) fn read_dump(
-    paths: &[PathBuf],
-    offline: bool,
-    sources: &SourceMap,
-) -> Result<Vec<serde_json::Value>> {
+pub(super) fn read_dump(paths: &[PathBuf], offline: bool, sources: &SourceMap) -> Result<Vec<Value>> {
     let documents = read_documents(paths, usize::MAX, offline, sources)?;
     if documents.is_empty() {
         let paths: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();

@@ -28,6 +28,7 @@ pub(super) fn apply(
     let connect = objects.connect(sources);
     let time = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let report = smp_cluster::apply_offline(resources, &dump, &connect, (schema, time.as_str()), options)?;
+    render::print(&report.warnings, sources);
     let is_stopped =
         |one: &&OfflineApply| one.conflict.as_ref().is_some_and(|conflict| !options.takes(conflict));
     let (stopped, done): (Vec<&OfflineApply>, Vec<&OfflineApply>) =

@@ -1,5 +1,6 @@
 //! `kubectl smp owners`: who owns the fields of live objects, and requests that change it.
 
+use std::cmp::Reverse;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,8 +18,9 @@ use smp_inspect::explain::{MarginStyle, Removals, owners_to_yaml};
 use smp_merge::managed_fields::{
     ManagedFields, Options, Owner, OwnershipStep, Path, drop_manager, find_path, give, take,
 };
-use smp_merge::schema::{Gvk, Schema, find_kind};
-use smp_overlay::resource::{Resource, is_secret_kind, mask_secret};
+use smp_merge::schema::{Gvk, NamedKind, Schema, find_kind, version_priority};
+use smp_overlay::overlay::ChainPurpose;
+use smp_overlay::resource::{Resource, is_secret_kind, mask_secret, secret_values};
 use smp_text::diagnostic::{Code, Diagnostic, counted, escaped, escaped_json};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, to_yaml};
@@ -77,7 +79,7 @@ struct LiveObject {
 
 /// Shows or changes the owners.
 pub(super) fn run(args: &OwnersArgs, sources: &SourceMap) -> Outcome {
-    let objects = args.objects(sources)?;
+    let (objects, schema) = args.objects(sources)?;
     if args.take.is_none() && args.give.is_none() && args.drop.is_none() {
         if args.yes {
             return Err(Failure::Usage("`--yes` requires --take, --give or --drop".into()));
@@ -89,7 +91,10 @@ pub(super) fn run(args: &OwnersArgs, sources: &SourceMap) -> Outcome {
         let message = format!("owners can only be changed of one object, not of {}", objects.len());
         return Err(Diagnostic::error(Code::InvalidValue, message).into());
     };
-    let steps = args.steps(&object.value, sources)?;
+    let steps = args.steps(&object.value, &schema).map_err(|problem| {
+        let values = secret_values([&Node::from(&object.value)]);
+        problem.map_text(|text| values.mask(text).into_owned())
+    })?;
     match object.source.as_ref().filter(|_| args.yes) {
         Some((cluster, resource)) => {
             send_steps(cluster, resource, (&args.field_manager, &object.value), &steps)?;
@@ -101,43 +106,63 @@ pub(super) fn run(args: &OwnersArgs, sources: &SourceMap) -> Outcome {
 }
 
 impl OwnersArgs {
-    fn objects(&self, sources: &SourceMap) -> Result<Vec<LiveObject>, Failure> {
+    /// Returns the objects, and the schema of their kinds.
+    fn objects(&self, sources: &SourceMap) -> Result<(Vec<LiveObject>, Schema), Failure> {
         if !self.filename.is_empty() {
             let values = read_dump(&self.filename, self.schema.offline, sources)?;
-            return Ok(values.into_iter().map(|value| LiveObject { value, source: None }).collect());
+            let objects = values.into_iter().map(|value| LiveObject { value, source: None }).collect();
+            return Ok((objects, schema_without_cluster(&self.schema, sources)?));
         }
         let words: Vec<&str> = self.object.iter().flat_map(|word| word.split('/')).collect();
         let [kind, name] = words.as_slice() else {
             return Err(Failure::Usage("name an object as KIND/NAME or KIND NAME".into()));
         };
-        let words: Vec<&str> = kind.split('.').collect();
-        let (gvk, used) = find_kind(&schema_without_cluster(&self.schema, sources)?, &words, None)?;
-        if used < words.len() {
-            let message = format!("unknown kind `{kind}`");
-            return Err(Diagnostic::error(Code::NoMatch, message)
-                .help("add its CRD with --schema FILE")
-                .into());
-        }
+        let (gvk, schema) = self.kind(kind, sources)?;
         let manifest = json!({"apiVersion": gvk.api_version().as_str(), "kind": gvk.kind.as_str(), "metadata": {"name": name}});
         let resource = Resource::new(Node::from(&manifest), &Schema::embedded())?;
         let cluster = Cluster::connect(&self.schema.connect.options(sources))?;
         let value = read_object(&cluster, &resource)?;
-        Ok(vec![LiveObject { value, source: Some((cluster, resource)) }])
+        Ok((vec![LiveObject { value, source: Some((cluster, resource)) }], schema))
     }
 
-    fn steps(&self, live: &Value, sources: &SourceMap) -> Result<Vec<OwnershipStep>, Failure> {
+    /// Finds a kind by its name, and its schema. Kinds that no local source has are those of the cluster.
+    fn kind(&self, text: &str, sources: &SourceMap) -> Result<(Gvk, Schema), Failure> {
+        let mut chain = self.schema.chain(sources, ChainPurpose::Manifests)?;
+        let words: Vec<&str> = text.split('.').collect();
+        let local = find_kind(&chain.resolve([])?, &words, None);
+        let gvk = match local {
+            Ok((gvk, used)) if used == words.len() => gvk,
+            other => {
+                let served = chain.kinds()?.into_iter().map(|(_, kind)| kind);
+                let named = served.filter(|kind| is_named(kind, &words)).map(|kind| kind.gvk);
+                let best =
+                    named.max_by_key(|gvk| (version_priority(&gvk.version), Reverse(gvk.group.clone())));
+                let warnings = chain.take_warnings();
+                render::print_or_reject(&warnings, sources)?;
+                match (best, other) {
+                    (Some(gvk), _) => gvk,
+                    (None, Err(unknown)) => return Err(unknown.into()),
+                    (None, Ok(_)) => return Err(unknown_kind(format!("unknown kind `{text}`")).into()),
+                }
+            }
+        };
+        let schema = chain.resolve([&gvk])?;
+        render::print_or_reject(&chain.take_warnings(), sources)?;
+        Ok((gvk, schema))
+    }
+
+    fn steps(&self, live: &Value, schema: &Schema) -> Result<Vec<OwnershipStep>, Diagnostic> {
         if let Some(manager) = &self.drop {
             return Ok(vec![drop_manager(live, manager)?]);
         }
-        let schema = schema_without_cluster(&self.schema, sources)?;
-        check_kind(live, &schema)?;
-        let options = Options::new(&schema);
+        check_kind(live, schema)?;
+        let options = Options::new(schema);
         let ours = self.field_manager.as_str();
         if let Some(field) = &self.take {
             return Ok(vec![take(live, &find_path(live, field, &options)?, ours, &options)?]);
         }
         let field = find_path(live, self.give.as_deref().unwrap_or_default(), &options)?;
-        Ok(give(live, &field, [ours, self.to.as_deref().unwrap_or_default()], &options)?)
+        give(live, &field, [ours, self.to.as_deref().unwrap_or_default()], &options)
     }
 }
 
@@ -145,12 +170,22 @@ impl OwnersArgs {
 /// others, too.
 fn check_kind(live: &Value, schema: &Schema) -> Result<(), Diagnostic> {
     match Gvk::from_object(live) {
-        Some(gvk) if schema.kind(&gvk).is_none() => {
-            let message = format!("unknown kind {gvk}");
-            Err(Diagnostic::error(Code::NoMatch, message).help("add its CRD with --schema FILE"))
-        }
+        Some(gvk) if schema.kind(&gvk).is_none() => Err(unknown_kind(format!("unknown kind {gvk}"))),
         _ => Ok(()),
     }
+}
+
+fn unknown_kind(message: String) -> Diagnostic {
+    Diagnostic::error(Code::NoMatch, message).help("add its CRD with --schema FILE")
+}
+
+/// Returns true if words are a name of a kind, optionally followed by its group, or by its version
+/// and group.
+fn is_named(kind: &NamedKind, words: &[&str]) -> bool {
+    let [word, rest @ ..] = words else { return false };
+    let (group, rest) = (kind.gvk.group.as_str(), rest.join("."));
+    kind.has_name(word)
+        && (rest.is_empty() || rest == group || rest == format!("{}.{group}", kind.gvk.version))
 }
 
 fn show(args: &OwnersArgs, objects: &[LiveObject]) -> Result<(), Failure> {
@@ -198,22 +233,25 @@ fn print_steps(live: &Value, steps: &[OwnershipStep], format: ReportFormat) -> R
             "values of the Secret are masked: to send the requests, run `owners secret/NAME` with `--yes`",
         );
     }
+    let steps = printable(live, steps);
     if format == ReportFormat::Json {
         let step = |step: &OwnershipStep| match step {
             OwnershipStep::Apply { manager, subresource, object } => {
-                json!({"apply": masked(object), "fieldManager": manager, "subresource": subresource})
+                json!({"apply": object, "fieldManager": manager, "subresource": subresource})
             }
             OwnershipStep::Patch(patch) => json!({"patch": patch}),
         };
         return print_json(&json!({"requests": steps.iter().map(step).collect::<Vec<_>>()}));
     }
-    for step in steps {
+    for (i, step) in steps.iter().enumerate() {
+        let after = if i == 0 { "" } else { "# send this only after the request above has succeeded\n" };
         match step {
             OwnershipStep::Apply { manager, subresource, object } => {
                 let subresource = flag("subresource", subresource);
                 let manager = flag("field-manager", manager);
-                let command = format!("---\n# kubectl apply --server-side{manager}{subresource} -f -\n");
-                print(&(command + &to_yaml(&Node::from(&masked(object)))?))?;
+                let command =
+                    format!("---\n# kubectl apply --server-side{manager}{subresource} -f -\n{after}");
+                print(&(command + &to_yaml(&Node::from(object))?))?;
             }
             OwnershipStep::Patch(patch) => {
                 let text = |field: &str| live.pointer(field).and_then(Value::as_str).unwrap_or_default();
@@ -227,6 +265,23 @@ fn print_steps(live: &Value, steps: &[OwnershipStep], format: ReportFormat) -> R
         }
     }
     Ok(())
+}
+
+/// Returns the requests to print, without the values of a Secret. The first one has the version of
+/// the live object, so that it fails if that has changed. The version for the others is only known
+/// once it is sent.
+fn printable(live: &Value, steps: &[OwnershipStep]) -> Vec<OwnershipStep> {
+    let mut version = live.pointer("/metadata/resourceVersion");
+    let printable = |step: &OwnershipStep| {
+        let version = version.take();
+        let OwnershipStep::Apply { manager, subresource, object } = step else { return step.clone() };
+        let mut object = masked(object);
+        if let Some(version) = version {
+            object["metadata"]["resourceVersion"] = version.clone();
+        }
+        OwnershipStep::Apply { manager: manager.clone(), subresource: subresource.clone(), object }
+    };
+    steps.iter().map(printable).collect()
 }
 
 /// Returns an object to print: values of a Secret are masked.

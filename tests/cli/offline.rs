@@ -92,11 +92,11 @@ fn conflicts_fail_unless_they_are_forced() {
     let third = ["-f", "third.yaml", "--field-manager=third"];
     let found = apply(home, &third);
     assert_eq!((status(&found), stdout(&found).as_str()), (Some(1), ""));
-    assert!(stderr(&found).contains("spec.type: owned by `kubectl-smp`"), "{}", stderr(&found));
+    assert!(stderr(&found).contains(".spec.type: owned by `kubectl-smp`"), "{}", stderr(&found));
     for flag in ["--force-conflicts", "--force-conflicts-with=kubectl-smp"] {
         let forced = apply(home, &with(&third, &[flag]));
         assert_eq!(status(&forced), Some(0), "{}", stderr(&forced));
-        assert!(stderr(&forced).contains("takes spec.type from `kubectl-smp`"), "{}", stderr(&forced));
+        assert!(stderr(&forced).contains("takes .spec.type from `kubectl-smp`"), "{}", stderr(&forced));
         assert!(stderr(&forced).contains("its value NodePort is lost"), "{}", stderr(&forced));
     }
     let other = apply(home, &with(&third, &["--force-conflicts-with=other"]));
@@ -265,7 +265,7 @@ fn custom_resources_are_applied_by_their_definition() {
     assert_eq!(stdout(&piped), stdout(&same), "{}", stderr(&piped));
     let changed = apply(home, &args("changed.yaml"));
     assert_eq!((status(&changed), stdout(&changed).as_str()), (Some(1), ""));
-    assert!(stderr(&changed).contains("spec.size: owned by `other`"), "{}", stderr(&changed));
+    assert!(stderr(&changed).contains(".spec.size: owned by `other`"), "{}", stderr(&changed));
     assert!(!stderr(&changed).contains("status"), "{}", stderr(&changed));
 }
 
@@ -282,6 +282,10 @@ fn values_of_secrets_are_not_printed() {
     assert!(stdout(&taken).contains("p: '***'") && !stdout(&taken).contains("SFVO"), "{}", stdout(&taken));
     assert!(stderr(&taken).contains("`--yes`"), "{}", stderr(&taken));
     write(&home.join("wrong.yaml"), &secret("data: HUNTER-THREE"));
+    for args in [&["owners", "-f", "wrong.yaml"][..], &["owners", "-f", "wrong.yaml", "--take", "data"]] {
+        let ran = run(home, args);
+        assert!(!format!("{ran:?}").contains("HUNTER"), "{ran:?}");
+    }
     let wrong = apply(home, &["-f", "wrong.yaml", "--field-manager=first"]);
     assert_eq!(status(&wrong), Some(1));
     assert!(!stderr(&wrong).contains("HUNTER"), "{}", stderr(&wrong));
@@ -301,6 +305,90 @@ fn status_of_a_manifest_has_no_effect() {
     assert_eq!(stdout(&again), "service/web unchanged (dry run)\n", "{}", stderr(&again));
 }
 
+/// A server writes quantities in their canonical form, fills in templates of claims, and keeps no nulls.
+#[test]
+fn forms_that_a_server_changes_are_no_changes() {
+    let home = applied();
+    let home = home.path();
+    write(
+        &home.join("set.yaml"),
+        "\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db, namespace: shop, labels: {a: null}}
+spec:
+  serviceName: db
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec:
+      containers: [{name: db, image: 'db:1', resources: {limits: {cpu: 1000m, memory: 0.5Gi}}}]
+  volumeClaimTemplates:
+  - metadata: {name: data}
+    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1024Mi}}}
+",
+    );
+    let args = ["-f", "set.yaml", "--field-manager=first"];
+    let created = apply(home, &with(&args, &["-o", "json", "--show-managed-fields"]));
+    let live: Value = serde_json::from_str(&stdout(&created)).expect("JSON");
+    assert_eq!(live["metadata"]["labels"], serde_json::json!({"a": ""}));
+    let claim = &live["spec"]["volumeClaimTemplates"][0];
+    assert_eq!(
+        (&claim["kind"], &claim["status"]["phase"]),
+        (&"PersistentVolumeClaim".into(), &"Pending".into())
+    );
+    let limits = &live["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"];
+    assert_eq!(limits, &serde_json::json!({"cpu": "1", "memory": "512Mi"}));
+    write(&home.join("live.yaml"), &stdout(&created));
+    let again = apply(home, &args);
+    assert_eq!(stdout(&again), "statefulset.apps/db unchanged (dry run)\n", "{}", stderr(&again));
+}
+
+#[test]
+fn what_cannot_be_known_without_a_server_is_reported() {
+    let home = applied();
+    let home = home.path();
+    let scaler = |version: &str, target: &str| {
+        format!(
+            "{{apiVersion: autoscaling/{version}, kind: HorizontalPodAutoscaler, metadata: {{name: web, namespace: shop}}, spec: {{maxReplicas: 5, {target}scaleTargetRef: {{kind: Deployment, name: web}}}}}}"
+        )
+    };
+    write(&home.join("live.yaml"), &scaler("v2", ""));
+    write(&home.join("scaler.yaml"), &scaler("v1", "targetCPUUtilizationPercentage: 50, "));
+    let other = apply(home, &["-f", "scaler.yaml"]);
+    assert_eq!((status(&other), stdout(&other).as_str()), (Some(1), ""));
+    assert!(stderr(&other).contains("only a server converts between them"), "{}", stderr(&other));
+    let other = run(home, &["diff", "--live-objects", "live.yaml", "-f", "scaler.yaml"]);
+    assert_eq!((status(&other), stdout(&other).as_str()), (Some(2), ""));
+
+    write(
+        &home.join("thing.yaml"),
+        "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a, namespace: shop}}",
+    );
+    for ran in [
+        apply(home, &["-f", "thing.yaml"]),
+        run(home, &["diff", "--live-objects", "live.yaml", "-f", "thing.yaml"]),
+    ] {
+        let found = stderr(&ran);
+        assert!(
+            found.contains("no schema for example.com/v1 Thing") && found.contains("--schema FILE"),
+            "{found}"
+        );
+    }
+
+    let map = |version: u32| {
+        format!(
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a, namespace: shop, resourceVersion: '{version}'}}, data: {{a: '{version}'}}}}"
+        )
+    };
+    write(&home.join("live.yaml"), &[map(1), map(2)].join("\n---\n"));
+    let twice = apply(home, &["-f", "web.yaml"]);
+    assert_eq!(status(&twice), Some(1));
+    assert!(stderr(&twice).contains("ConfigMap `a` twice, with different contents"), "{}", stderr(&twice));
+    write(&home.join("live.yaml"), &[map(1), map(1)].join("\n---\n"));
+    assert_eq!(status(&apply(home, &["-f", "web.yaml"])), Some(0));
+}
+
 #[test]
 fn flags_without_effect_are_rejected() {
     let home = temp_dir_from_text(FILES);
@@ -308,6 +396,11 @@ fn flags_without_effect_are_rejected() {
     assert_eq!(status(&no_dry_run), Some(2));
     let yes = run(home.path(), &["owners", "-f", "web.yaml", "--yes"]);
     assert_eq!(status(&yes), Some(2));
+    let both =
+        ["--live-objects", "web.yaml", "-f", "web.yaml", "--force-conflicts", "--force-conflicts-with=a"];
+    for command in [&APPLY[..], &["diff"]] {
+        assert_eq!(status(&run(home.path(), &with(command, &both))), Some(2), "{command:?}");
+    }
     // These flags are for comparisons of two builds. Against live objects, they must not be ignored.
     for flag in ["--fail-on=danger", "--summary", "--ignore=Service", "--ignore-noise"] {
         for live in [&["--live-objects", "web.yaml"][..], &[]] {

@@ -290,8 +290,8 @@ fn conflicts_name_each_field_and_its_manager() {
     assert!(!diff.stdout.contains("generation") && !diff.stdout.contains("managedFields"), "{}", diff.stdout);
     let diff = rig.smp(&["diff", "--force-conflicts", "-f", "other.yaml"]).ended(1);
     let taken = [
-        "takes spec.replicas from `autoscaler`, written at 2",
-        "takes spec.template.spec.containers[name=\"web\"].image from `autoscaler`, written at 2",
+        "takes .spec.replicas from `autoscaler`, written at 2",
+        "takes .spec.template.spec.containers[name=\"web\"].image from `autoscaler`, written at 2",
         ": its value 2 is lost\n",
         ": its value example.com/web:1 is lost\n",
     ];

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::DEPLOYMENT;
 use super::rig::Rig;
+use super::{DEPLOYMENT, GADGET, install_crd};
 
 /// A live Deployment.
 fn read(rig: &Rig) -> Value {
@@ -176,4 +176,72 @@ fn printed_requests_can_be_sent_with_kubectl() {
     let outdated = rig.try_kubectl(&send);
     assert_ne!(outdated.status, 0, "the object has changed: {outdated:?}");
     assert_eq!(owners(&rig, REPLICAS), ["scaler Apply"]);
+}
+
+/// A printed apply is refused if the object has changed since.
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn printed_applies_have_the_version_that_they_were_made_for() {
+    let rig = applied();
+    let take =
+        ["owners", "deployment/web", "-n", &rig.name, "--take", "spec.replicas", "--field-manager=scaler"];
+    let printed = rig.smp(&take).ended(0).stdout;
+    rig.kubectl(&["-n", &rig.name, "annotate", "deployment/web", "a=b"]);
+    rig.file("request.yaml", &printed);
+    let send = ["apply", "--server-side", "--field-manager=scaler", "-f", "request.yaml"];
+    let outdated = rig.try_kubectl(&send);
+    assert!(outdated.status != 0 && outdated.stderr.contains("the object has been modified"), "{outdated:?}");
+    rig.file("request.yaml", &rig.smp(&take).ended(0).stdout);
+    rig.kubectl(&send);
+    assert_eq!(owners(&rig, REPLICAS), ["ci Apply", "scaler Apply"]);
+}
+
+/// Maps that a manager has applied empty stay as others have filled them.
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn empty_maps_are_applied_empty_again() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let empty = DEPLOYMENT
+        .replace("namespace: NAME}", "namespace: NAME, labels: {}, annotations: null}")
+        .replace("web:1'}", "web:1', securityContext: {}, env: [], resources: {}}")
+        .replace("  replicas: 2\n", "  replicas: 2\n  strategy: {}\n");
+    rig.file("web.yaml", &empty);
+    rig.kubectl(&["apply", "--server-side", "--field-manager=ci", "-f", "web.yaml"]);
+    rig.kubectl(&["-n", &rig.name, "label", "deployment/web", "x=y"]);
+    let patch = r#"{"spec": {"template": {"spec": {"containers": [{"name": "web", "securityContext": {"privileged": false}}]}}}}"#;
+    rig.kubectl(&["-n", &rig.name, "patch", "deployment/web", "-p", patch]);
+    let sent = change(&rig, &["--give", "spec.replicas", "--to=scaler", "--field-manager=ci", "--yes"]);
+    assert!(sent.contains("2 requests sent"), "{sent}");
+    assert_eq!(owners(&rig, REPLICAS), ["scaler Apply"]);
+}
+
+/// Custom kinds are found in the cluster, with their schema.
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn owners_of_custom_resources_are_changed_by_the_schema_of_the_cluster() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    install_crd(&rig);
+    rig.file("gadget.yaml", GADGET);
+    rig.kubectl(&["apply", "--server-side", "--field-manager=ci", "-f", "gadget.yaml"]);
+    let group = format!("{}.example.com", rig.name);
+    for kind in [format!("gadgets.{group}"), format!("gadget.v1.{group}")] {
+        let shown = rig.smp(&["owners", &kind, "g", "-n", &rig.name]).ended(0).stdout;
+        assert!(shown.contains("size: 1") && shown.contains("# ci"), "{shown}");
+    }
+    let field = "spec.ports[port=53,protocol=UDP].name";
+    let give = ["--give", field, "--to=other", "--field-manager=ci", "--yes"];
+    let kind = format!("gadgets.{group}/g");
+    for schema in ["auto", "cluster"] {
+        let args = [&["owners", &kind, "-n", &rig.name, "--schema", schema], &give[..]].concat();
+        let ran = rig.smp(&args);
+        // The second one finds that the field is given.
+        assert_eq!(ran.stderr.contains("does not own the field"), schema == "cluster", "{ran:?}");
+    }
+    let object = rig.kubectl(&["-n", &rig.name, "get", &kind, "-o", "json", "--show-managed-fields"]);
+    let object: Value = serde_json::from_str(&object).expect("JSON");
+    assert_eq!(object["spec"]["ports"].as_array().map(Vec::len), Some(2), "{object}");
+    let ran = rig.smp(&["owners", "gadgits/g", "-n", &rig.name]).ended(1);
+    assert!(ran.stderr.contains("unknown kind"), "{ran:?}");
 }

@@ -39,10 +39,10 @@ fn fields_of_the_named_managers_are_taken_and_listed() {
     let unforced = rig.smp(&["apply", "-f", "three.yaml"]).ended(1);
     assert!(unforced.stderr.contains("spec.replicas: owned by `scaler`"), "{unforced:?}");
     let dry = apply(&rig, "three.yaml", &["--dry-run=server"]).ended(0);
-    assert!(dry.stderr.contains("takes spec.replicas from `scaler`"), "{dry:?}");
+    assert!(dry.stderr.contains("takes .spec.replicas from `scaler`"), "{dry:?}");
     assert_eq!(replicas(&rig), "5");
     let ran = apply(&rig, "three.yaml", &[]).ended(0);
-    for part in ["takes spec.replicas from `scaler`", "written at 20", "its value 5 is lost"] {
+    for part in ["takes .spec.replicas from `scaler`", "written at 20", "its value 5 is lost"] {
         assert!(ran.stderr.contains(part), "{part}: {ran:?}");
     }
     assert_eq!(replicas(&rig), "3");
@@ -63,7 +63,7 @@ fn objects_in_conflict_with_others_stay_unchanged() {
     assert_eq!(rig.live("deployment/web", "{.metadata.resourceVersion}"), before);
     let both = apply(&rig, "new.yaml", &["--force-conflicts-with=ci"]).ended(0);
     for part in
-        ["takes spec.replicas from `scaler`", "image from `ci`", "its value example.com/web:1 is lost"]
+        ["takes .spec.replicas from `scaler`", "image from `ci`", "its value example.com/web:1 is lost"]
     {
         assert!(both.stderr.contains(part), "{part}: {both:?}");
     }

@@ -86,10 +86,11 @@ impl ApplyConflict {
                 let Some(field) = fields.remove(text.strip_prefix('.').unwrap_or(&text)) else { continue };
                 let value = path.0.iter().try_fold(live, |value, element| element.find(value));
                 let is_hidden = is_secret(&self.object.gvk)
-                    && path
-                        .0
-                        .first()
-                        .is_some_and(|first| is_secret_field(first.to_string().trim_start_matches('.')));
+                    && (text.ends_with(LAST_APPLIED)
+                        || path
+                            .0
+                            .first()
+                            .is_some_and(|first| is_secret_field(first.to_string().trim_start_matches('.'))));
                 field.value =
                     value.map(|value| if is_hidden { Node::string("***") } else { Node::from(value) });
                 field.time.clone_from(&owner.time);
@@ -119,8 +120,8 @@ impl ApplyConflict {
     /// Adds a note for each field.
     fn describe(&self, diagnostic: Diagnostic) -> Diagnostic {
         let line = |f: &FieldConflict| match f.detail.as_str() {
-            "" => format!("{}: owned by `{}`", f.path, f.manager),
-            detail => format!("{}: owned by `{}` {detail}", f.path, f.manager),
+            "" => format!(".{}: owned by `{}`", f.path, f.manager),
+            detail => format!(".{}: owned by `{}` {detail}", f.path, f.manager),
         };
         self.fields.iter().fold(diagnostic, |d, field| d.note(line(field)))
     }
@@ -237,7 +238,7 @@ mod tests {
         assert_eq!(error.message(), "deployment.apps/web: 2 fields are owned by `ci`, `hpa`");
         assert_eq!(
             error.notes(),
-            ["spec.replicas: owned by `hpa`", "spec.paused: owned by `ci` using apps/v1"]
+            [".spec.replicas: owned by `hpa`", ".spec.paused: owned by `ci` using apps/v1"]
         );
         let stale = br#"{"message":"the object has been modified","reason":"ApplyConflict","details":{}}"#;
         assert_eq!(ApplyConflict::from_error(&object, &ApiError::parse(409, stale)), None);

@@ -1,11 +1,10 @@
 //! Defaults of objects, and the forms that the server converts.
 
 use serde_json::Value;
-use smp_merge::defaults;
+use smp_merge::defaults::{self, set_template_generation, template_generation};
 use smp_merge::schema::Gvk;
 
 use crate::state::State;
-use crate::strategy::{set_template_generation, template_generation};
 use crate::typed;
 
 impl State {

@@ -1,7 +1,7 @@
 //! The parts of objects that the server sets or keeps on creation and on update, by kind.
 
 use serde_json::{Map, Value, json};
-use smp_merge::defaults::{has_generation, is_new_generation};
+use smp_merge::defaults::{has_generation, is_new_generation, set_template_generation, template_generation};
 
 use crate::metadata;
 use crate::request::Target;
@@ -174,18 +174,6 @@ fn is_new_spec(target: &Target, object: &Value, old: &Value) -> bool {
     let mut object = object.clone();
     object["metadata"]["annotations"] = old["metadata"]["annotations"].clone();
     is_new_generation(old, &object, keeps_status)
-}
-
-/// The annotation that counts the changes of a DaemonSet's template.
-const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
-
-pub(crate) fn template_generation(object: &Value) -> i64 {
-    let text = object["metadata"]["annotations"][TEMPLATE_GENERATION].as_str();
-    text.and_then(|text| text.parse().ok()).unwrap_or_default()
-}
-
-pub(crate) fn set_template_generation(object: &mut Value, count: i64) {
-    object["metadata"]["annotations"][TEMPLATE_GENERATION] = count.to_string().into();
 }
 
 fn prepare_namespace(object: &mut Value) {

@@ -67,11 +67,11 @@ fn migrated(object: &Value, manager: &str) -> Option<ManagedFields> {
 
 /// Field manager of the last-applied annotation of objects that keep it. It differs from kubectl's manager, because
 /// an apply by that one would remove the annotation.
-pub(super) const ANNOTATION_MANAGER: &str = "kubectl-last-applied";
+pub(crate) const ANNOTATION_MANAGER: &str = "kubectl-last-applied";
 
 /// Returns the object with nothing but the annotation, if `manager` is kubectl's and [`ANNOTATION_MANAGER`] does not
 /// own the annotation yet.
-pub(super) fn annotation_to_keep(object: &Value, manager: &str) -> Option<Value> {
+pub(crate) fn annotation_to_keep(object: &Value, manager: &str) -> Option<Value> {
     let value = object.pointer("/metadata/annotations")?.get(LAST_APPLIED)?;
     let has_owner = ManagedFields::from_object(object).ok()?.applied(ANNOTATION_MANAGER).is_some();
     let (metadata, annotations) = (object.get("metadata")?, json!({LAST_APPLIED: value}));

@@ -31,7 +31,9 @@ use events::EventSink;
 pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplyProgress, ApplySummary, Event};
 pub(super) use kind_filter::KindFilter;
 use kind_filter::is_called;
-pub(super) use migration::{fields_removed_by_migration, takes_client_side_fields};
+pub(super) use migration::{
+    ANNOTATION_MANAGER, annotation_to_keep, fields_removed_by_migration, takes_client_side_fields,
+};
 pub(super) use namespaces::{create_missing_namespaces, namespaces_without_manifest};
 pub use options::{
     DryRun, FIELD_MANAGER, FieldValidation, LastApplied, PARALLEL, ServerSideApplyOptions, WAVE,

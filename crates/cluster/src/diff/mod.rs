@@ -1,6 +1,7 @@
 //! Compares live objects with the server's response to a dry run of an apply.
 
 mod compare;
+mod conversion;
 mod local;
 mod migration;
 mod offline;
@@ -48,6 +49,8 @@ pub struct DiffReport {
     pub warnings: Vec<String>,
     /// Notes of this program. Each text is listed once.
     pub notes: Vec<String>,
+    /// Warnings about kinds without a schema, whose types are deduced.
+    pub unknown_kinds: Vec<Diagnostic>,
     /// Errors of objects that could not be compared.
     pub problems: Vec<Diagnostic>,
     /// Errors of objects that were compared, but that the server would reject because of immutable fields.

@@ -6,20 +6,25 @@ use smol_str::SmolStr;
 
 use super::DiffReport;
 use super::compare::{Compared, tidied};
+use super::conversion::Conversions;
 use super::report::DiffOptions;
-use crate::apply::{ApplyChange, ServerSideApplyOptions, takes_client_side_fields};
+use crate::apply::{
+    ANNOTATION_MANAGER, ApplyChange, ServerSideApplyOptions, annotation_to_keep, takes_client_side_fields,
+};
 use crate::conflict::ApplyConflict;
 use crate::kubeconfig::ConnectOptions;
 use crate::plan::{KUBECTL, Object, ObjectPlan, ObjectTarget};
 use crate::secret;
-use smp_merge::defaults::{self, has_generation, is_new_generation};
+use smp_merge::defaults::{
+    self, has_generation, is_new_generation, set_template_generation, template_generation,
+};
 use smp_merge::managed_fields::{
-    Applied, Conflicts, FieldSet, ManagedFields, Options, Path, apply, conflicts,
+    Applied, Conflicts, FieldSet, ManagedFields, Options, Path, apply, conflicts, keep_times,
 };
 use smp_merge::patch::LAST_APPLIED;
 use smp_merge::schema::{Gvk, Schema, is_built_in};
 use smp_overlay::resource::Resource;
-use smp_text::diagnostic::{Diagnostic, Result};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::Node;
 
 /// The result of an apply to one object of a dump.
@@ -44,8 +49,10 @@ pub struct OfflineApply {
 pub struct OfflineReport {
     /// The objects that can be applied or have conflicts, in their order.
     pub objects: Vec<OfflineApply>,
-    /// The errors of objects that the server would reject.
+    /// The errors of objects that the server would reject, or that cannot be compared without one.
     pub problems: Vec<Diagnostic>,
+    /// The kinds without a schema, whose types are deduced.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// Applies objects to those of a dump, as a server would. `schema` has the kinds of custom resources; CRDs among the
@@ -61,7 +68,7 @@ pub fn apply_offline(
     options: &ServerSideApplyOptions,
 ) -> Result<OfflineReport> {
     let (plan, dump) = read(resources, live, connect, schema)?;
-    let mut report = OfflineReport::default();
+    let mut report = OfflineReport { warnings: dump.unknown_kinds(&plan), ..OfflineReport::default() };
     for target in &plan.targets {
         match dump.apply(target, options, time) {
             Ok(applied) => report.objects.push(applied),
@@ -83,7 +90,7 @@ pub fn diff_offline(
     options: &DiffOptions,
 ) -> Result<DiffReport> {
     let (plan, dump) = read(resources, live, connect, schema)?;
-    let mut report = DiffReport::default();
+    let mut report = DiffReport { unknown_kinds: dump.unknown_kinds(&plan), ..DiffReport::default() };
     for target in &plan.targets {
         match dump.apply(target, &options.apply, "") {
             Ok(OfflineApply { live, applied, conflict, .. }) => {
@@ -118,10 +125,15 @@ fn read<'a>(
     Ok((plan, Dump::new(&definitions, live, schema)?))
 }
 
+/// The group, kind, namespace and name of an object.
+type ObjectKey = (SmolStr, SmolStr, SmolStr, SmolStr);
+
 /// The objects of a dump, and their types.
 struct Dump<'v> {
-    objects: FxHashMap<(SmolStr, SmolStr, SmolStr, SmolStr), &'v Value>,
+    /// Each object in the versions in which the dump has it.
+    objects: FxHashMap<ObjectKey, Vec<&'v Value>>,
     schema: Schema,
+    conversions: Conversions,
     /// The custom kinds whose status is a subresource.
     with_status: FxHashSet<Gvk>,
 }
@@ -130,19 +142,34 @@ impl<'v> Dump<'v> {
     fn new(definitions: &[Resource], live: &'v [Value], schema: Schema) -> Result<Self> {
         let definitions: Vec<Value> =
             definitions.iter().map(|definition| definition.node().to_json_value()).collect();
-        let text = |value: &Value, pointer: &str| {
-            SmolStr::from(value.pointer(pointer).and_then(Value::as_str).unwrap_or_default())
-        };
-        let key = |object: &'v Value| {
-            let gvk = Gvk::from_object(object)?;
-            let (namespace, name) = (text(object, "/metadata/namespace"), text(object, "/metadata/name"));
-            Some(((gvk.group, gvk.kind, namespace, name), object))
-        };
         Ok(Self {
-            objects: live.iter().filter_map(key).collect(),
+            objects: by_key(live)?,
             with_status: definitions.iter().flat_map(kinds_with_status).collect(),
+            conversions: Conversions::new(&definitions),
             schema: schema.with_crds(&definitions)?,
         })
+    }
+
+    /// Returns the object of the dump, in the version of the manifest if the dump has it in several ones.
+    fn find(&self, target: &ObjectTarget<'_>) -> Option<&'v Value> {
+        let Object { gvk, namespace, name } = &target.object;
+        let key = (gvk.group.clone(), gvk.kind.clone(), namespace.clone(), name.clone());
+        let versions = self.objects.get(&key)?;
+        let is_own = |object: &&&Value| object["apiVersion"] == *gvk.api_version();
+        versions.iter().find(is_own).or_else(|| versions.first()).copied()
+    }
+
+    /// Returns a warning for each kind of the objects that has no schema.
+    fn unknown_kinds(&self, plan: &ObjectPlan<'_>) -> Vec<Diagnostic> {
+        let mut seen = FxHashSet::default();
+        let kinds = plan.targets.iter().map(|target| &target.object.gvk);
+        let unknown = kinds.filter(|gvk| self.schema.kind(gvk).is_none() && seen.insert(*gvk));
+        let warning = |gvk: &Gvk| {
+            let message =
+                format!("no schema for {gvk}: its lists count as one value, and it gets no defaults");
+            Diagnostic::warning(Code::NoSchema, message).help("add its CRD with --schema FILE")
+        };
+        unknown.map(warning).collect()
     }
 
     fn apply(
@@ -151,8 +178,10 @@ impl<'v> Dump<'v> {
         options: &ServerSideApplyOptions,
         time: &str,
     ) -> Result<OfflineApply> {
-        let Object { gvk, namespace, name } = &target.object;
-        let found = self.objects.get(&(gvk.group.clone(), gvk.kind.clone(), namespace.clone(), name.clone()));
+        let (gvk, found) = (&target.object.gvk, self.find(target));
+        if let Some(problem) = found.and_then(|live| self.conversions.problem(gvk, live, &self.schema)) {
+            return Err(problem);
+        }
         let manager = options.field_manager.as_str();
         let live = found.map(|live| migrated(live, manager));
         let manifest = target.manifest(manager).to_json_value();
@@ -160,8 +189,9 @@ impl<'v> Dump<'v> {
         if !time.is_empty() {
             rules = rules.time(time);
         }
+        let live = live.map(|live| with_annotation(live, manager, &rules)).transpose()?;
         // Other managers take the fields of client-side appliers after an apply without conflicts.
-        let before = if takes_client_side_fields(manager) { live.as_ref() } else { found.copied() };
+        let before = if takes_client_side_fields(manager) { live.as_ref() } else { found };
         let taken = conflicts(before, &manifest, manager, &rules)?;
         let applied = apply(live.as_ref(), &manifest, manager, &rules.force(true))?;
         let Applied::Object(mut applied) = applied else {
@@ -170,17 +200,20 @@ impl<'v> Dump<'v> {
         self.reset(gvk, live.as_ref(), &mut applied);
         defaults::encode_string_data(&mut applied);
         defaults::fill(&mut applied, &self.schema);
-        self.raise_generation(gvk, found.copied(), &mut applied);
+        self.raise_generation(gvk, found, &mut applied);
+        if let Some(live) = found {
+            keep_times(live, &mut applied);
+        }
         let change = match found {
             None => ApplyChange::Created,
-            Some(live) if **live == applied => ApplyChange::Unchanged,
+            Some(live) if *live == applied => ApplyChange::Unchanged,
             Some(_) => ApplyChange::Configured,
         };
         let conflict = ApplyConflict::from_conflicts(&target.object, &taken);
         let conflict = found.filter(|_| !taken.is_empty()).map(|live| conflict.with_live(live));
         Ok(OfflineApply {
             object: target.object.clone(),
-            live: found.map(|live| Node::from(*live)),
+            live: found.map(Node::from),
             applied: Node::from(&applied),
             change,
             conflict,
@@ -210,6 +243,12 @@ impl<'v> Dump<'v> {
 
     /// Sets the generation of a new object, and raises that of a live object if the change counts.
     fn raise_generation(&self, gvk: &Gvk, live: Option<&Value>, applied: &mut Value) {
+        if gvk.group == "apps" && gvk.kind == "DaemonSet" {
+            let template = |object: &Value| object["spec"]["template"].clone();
+            let changed = |old: &Value| i64::from(template(old) != template(applied));
+            let count = live.map_or(1, |old| template_generation(old) + changed(old));
+            set_template_generation(applied, count);
+        }
         let Some(live) = live else {
             if has_generation(gvk) {
                 applied["metadata"]["generation"] = 1.into();
@@ -231,6 +270,33 @@ impl<'v> Dump<'v> {
     }
 }
 
+/// Returns the objects of a dump by their keys.
+///
+/// # Errors
+/// Two of them are the same object at different times: it is unknown which one is live.
+fn by_key(live: &[Value]) -> Result<FxHashMap<ObjectKey, Vec<&Value>>> {
+    let text = |value: &Value, pointer: &str| {
+        SmolStr::from(value.pointer(pointer).and_then(Value::as_str).unwrap_or_default())
+    };
+    let mut objects: FxHashMap<ObjectKey, Vec<&Value>> = FxHashMap::default();
+    for object in live {
+        let Some(gvk) = Gvk::from_object(object) else { continue };
+        let (namespace, name) = (text(object, "/metadata/namespace"), text(object, "/metadata/name"));
+        let same = objects.entry((gvk.group.clone(), gvk.kind.clone(), namespace, name.clone())).or_default();
+        let is_other = |before: &&&Value| {
+            let is_same_version = before["apiVersion"] == object["apiVersion"];
+            let state = |one: &Value| text(one, "/metadata/resourceVersion");
+            state(before) != state(object) || (is_same_version && **before != object)
+        };
+        if same.iter().any(|before| is_other(&before)) {
+            let message = format!("the live objects have {gvk} `{name}` twice, with different contents");
+            return Err(Diagnostic::error(Code::DuplicateResource, message).help("remove the outdated one"));
+        }
+        same.push(object);
+    }
+    Ok(objects)
+}
+
 /// Returns the object after the migration from client-side apply, which an apply completes.
 fn migrated(live: &Value, manager: &str) -> Value {
     let mut live = live.clone();
@@ -243,6 +309,12 @@ fn migrated(live: &Value, manager: &str) -> Value {
         }
     }
     live
+}
+
+/// Returns the object after another manager has taken the last-applied annotation over, which an apply as kubectl keeps.
+fn with_annotation(live: Value, manager: &str, rules: &Options<'_>) -> Result<Value> {
+    let Some(kept) = annotation_to_keep(&live, manager) else { return Ok(live) };
+    apply(Some(&live), &kept, ANNOTATION_MANAGER, &rules.clone().force(true))?.into_object()
 }
 
 /// Returns the kinds of a CRD that have a status subresource.

@@ -15,7 +15,7 @@ use super::live_field::{LiveField, LiveOnlyField, LiveState};
 use super::secret::{HIDDEN, is_secret_pointer};
 use smp_merge::managed_fields::{FieldSet, ManagedFields, PathElement};
 use smp_merge::schema::is_built_in_group;
-use smp_text::path::with_step;
+use smp_text::path::{is_within, with_step};
 use smp_text::yaml::{Map, Node, Resolved, Value};
 use smp_validate::is_same_quantity;
 
@@ -89,11 +89,9 @@ fn mask(fields: &mut [BlamedField], unbuilt: &mut [LiveOnlyField]) {
     }
 }
 
-/// Returns the managers of an object with their fields, most recent first. Managers of the status subresource are left
-/// out.
+/// Returns the managers of an object with their fields, most recent first.
 fn managers_of(managed: &ManagedFields) -> Vec<(SmolStr, &FieldSet)> {
-    let owners = managed.sorted().into_iter();
-    let mut owners: Vec<_> = owners.filter(|owner| owner.manager.subresource != "status").collect();
+    let mut owners = managed.sorted();
     // All times are in UTC and in the same format.
     owners.sort_by(|a, b| b.time.cmp(&a.time));
     owners.into_iter().map(|owner| (owner.manager.name.clone(), owner.fields)).collect()
@@ -166,13 +164,12 @@ impl LiveWalk {
 
     fn map(&mut self, built: Option<&Map>, live: &Map, owners: &[OwnedPart<'_>], at: &mut PointerPair) {
         for (name, value) in live.iter() {
-            let noise =
-                at.live.is_empty() && name == "status" || at.live == "/metadata" && name == "managedFields";
-            if noise {
+            let built = built.and_then(|built| built.get(name));
+            let is_status = at.live.is_empty() && name == "status" || is_within("/status", &at.live);
+            if is_status && built.is_none() || at.live == "/metadata" && name == "managedFields" {
                 continue;
             }
             let inner = inner(owners, &name.into());
-            let built = built.and_then(|built| built.get(name));
             self.below(built.map(|built| (built, name)), (value, name), &inner, at);
         }
     }
@@ -324,7 +321,7 @@ metadata:
   - {manager: later, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, time: "2026-02-01T00:00:00Z", fieldsV1: {
       "f:metadata": {"f:labels": {"f:team": {}, "f:app": {}}}}}
   - {manager: scaler, operation: Update, apiVersion: v1, fieldsType: FieldsV1, time: "2026-03-01T00:00:00Z", subresource: scale, fieldsV1: {"f:spec": {"f:replicas": {}}}}
-  - {manager: status, operation: Update, apiVersion: v1, fieldsType: FieldsV1, time: "2026-04-01T00:00:00Z", subresource: status, fieldsV1: {"f:spec": {"f:replicas": {}}}}
+  - {manager: status, operation: Update, apiVersion: v1, fieldsType: FieldsV1, time: "2026-04-01T00:00:00Z", subresource: status, fieldsV1: {"f:status": {"f:ready": {}, "f:count": {}}}}
 spec:
   replicas: 5
   defaulted: d
@@ -333,7 +330,7 @@ spec:
   ports:
   - {port: 9, protocol: UDP}
   - {port: 80, protocol: TCP, name: http}
-status: {ready: true}
+status: {ready: true, count: 1}
 "#;
 
     fn with_live(built: &str, live: Option<&str>) -> ResourceBlame {
@@ -409,6 +406,14 @@ status: {ready: true}
         let found = lines(&with_live(built, Some(LIVE)));
         let found: Vec<&str> = found.iter().map(String::as_str).collect();
         assert_eq!(found, want);
+    }
+
+    #[test]
+    fn fields_of_the_status_are_shown_as_far_as_they_are_built() {
+        let built = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, status: {ready: false}}";
+        let found = lines(&with_live(built, Some(LIVE)));
+        assert_eq!(found[3], "/status/ready !true status");
+        assert!(!found.iter().any(|line| line.contains("count")), "{found:?}");
     }
 
     #[test]

@@ -5,12 +5,12 @@ use smol_str::SmolStr;
 use super::blame::{BlamedField, ResourceBlame};
 use super::live::add_live;
 use super::live_field::LiveState;
-use super::secret::{HIDDEN, is_secret_pointer};
+use super::secret::HIDDEN;
 use super::text::{MarginStyle, annotate, each_leaf};
 use smp_merge::schema::Gvk;
-use smp_overlay::resource::ResId;
+use smp_overlay::resource::{ResId, is_secret_kind, mask_secret};
 use smp_text::diagnostic::Result;
-use smp_text::yaml::{Map, Node, Value};
+use smp_text::yaml::Node;
 
 /// Renders a live object with the field managers of each value as comments. The result is valid YAML. Managed fields are
 /// left out, and the values of Secrets are hidden.
@@ -21,7 +21,6 @@ pub fn owners_to_yaml(object: &Node, style: MarginStyle) -> Result<String> {
     let text =
         |path: &[&str]| SmolStr::from(object.get_path(path).and_then(Node::as_str).unwrap_or_default());
     let gvk = Gvk::from_manifest(&text(&["apiVersion"]), &text(&["kind"]));
-    let is_secret = gvk.group.is_empty() && gvk.kind == "Secret";
     let id = ResId {
         gvk,
         name: text(&["metadata", "name"]),
@@ -40,32 +39,12 @@ pub fn owners_to_yaml(object: &Node, style: MarginStyle) -> Result<String> {
     let mut resource =
         ResourceBlame { id, node: Some(shown.clone()), fields, removed, live: LiveState::Unknown, live_only };
     add_live(&mut resource, Some(object));
-    if is_secret {
-        hide(&mut shown);
+    if is_secret_kind(&resource.id.gvk.kind) {
+        mask_secret(Some(&mut shown), None, &|_, _| [HIDDEN, HIDDEN].map(str::to_string));
     }
     let mut out = String::new();
     annotate(&shown, &resource, style, &mut out)?;
     Ok(out)
-}
-
-/// Hides the values of a Secret.
-fn hide(secret: &mut Node) {
-    let hide_below = |pointer: &str, map: &mut Map| {
-        for (name, value) in map.iter_mut() {
-            if is_secret_pointer(&format!("{pointer}/{name}")) {
-                *value = Node::string(HIDDEN);
-            }
-        }
-    };
-    for pointer in ["data", "stringData"] {
-        if let Some(Value::Map(map)) = secret.get_mut(pointer).map(|node| &mut node.value) {
-            hide_below(&format!("/{pointer}"), map);
-        }
-    }
-    let annotations = secret.get_mut("metadata").and_then(|metadata| metadata.get_mut("annotations"));
-    if let Some(annotations) = annotations.and_then(Node::as_map_mut) {
-        annotations.remove(smp_merge::patch::LAST_APPLIED);
-    }
 }
 
 #[cfg(test)]
@@ -97,5 +76,26 @@ metadata:
   name: web
 ";
         assert_eq!(text, want);
+    }
+
+    #[test]
+    fn malformed_secrets_are_hidden_and_the_status_has_owners() {
+        let render = |text: &str| {
+            let object: Node = text.parse().expect("YAML");
+            owners_to_yaml(&object, MarginStyle::default()).expect("printable")
+        };
+        for data in ["hidden", "[hidden]", "{a: {b: hidden}}", "[[hidden], {a: hidden}]"] {
+            for field in ["data", "stringData", "Data"] {
+                let text = render(&format!(
+                    "{{apiVersion: v1, kind: Secret, metadata: {{name: a}}, {field}: {data}}}"
+                ));
+                assert!(!text.contains("hidden") && text.contains("***"), "{text}");
+            }
+        }
+        let entry = "{manager: kubelet, operation: Update, apiVersion: v1, subresource: status, fieldsType: FieldsV1, fieldsV1: {'f:status': {'f:phase': {}}}}";
+        let pod = format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: a, managedFields: [{entry}]}}, status: {{phase: Running}}}}"
+        );
+        assert!(render(&pod).contains("phase: Running  # kubelet"), "{}", render(&pod));
     }
 }

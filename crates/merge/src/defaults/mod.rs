@@ -2,15 +2,20 @@
 //!
 //! Works on JSON values. Knows neither what servers allocate, such as addresses, nor what admission adds.
 
+mod quantity;
 mod rules;
 mod stored;
 mod table;
 
-pub use stored::{encode_string_data, has_generation, is_new_generation};
+pub use quantity::canonicalize_quantity;
+pub use stored::{
+    encode_string_data, has_generation, is_new_generation, set_template_generation, template_generation,
+};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::schema::{Cursor, Gvk, Schema, TypeKind};
+use quantity::round_amount;
 use table::{FieldDefaults, TABLE};
 
 /// The maximum depth of values with defaults. Deeper ones are rejected by all readers.
@@ -32,12 +37,16 @@ const POINTERS: [(&str, &str); 1] = [("io.k8s.api.core.v1.PodSpec", "securityCon
 /// The start of the names of built-in types.
 const BUILT_IN: &str = "io.k8s.api.";
 
+/// The start of the names of all types that servers decode into Go structs.
+const DECODED: [&str; 4] =
+    [BUILT_IN, "io.k8s.apimachinery.", "io.k8s.apiextensions-apiserver.", "io.k8s.kube-aggregator."];
+
 /// Fills in the defaults of an object, as an API server does before it validates and stores it. Objects of unknown
 /// kinds stay unchanged.
 ///
 /// For built-in kinds, empty values are added and removed as servers write them: `status: {}` is always there, and
 /// `paused: false` is not. The defaults
-/// are those of Kubernetes 1.36. Requests of whole Pods that are derived from those of their containers are not
+/// are those of Kubernetes 1.36. Quantities are written in their canonical form: `0.5` is `500m`. Requests of whole Pods that are derived from those of their containers are not
 /// computed.
 ///
 /// ```
@@ -69,7 +78,7 @@ pub fn fill(object: &mut Value, schema: &Schema) {
 /// ```
 #[must_use]
 pub fn empty(kind: &Gvk, schema: &Schema) -> Value {
-    let mut object = serde_json::Map::new();
+    let mut object = Map::new();
     if let Some(cursor) = schema.kind(kind) {
         add_written(&mut object, cursor);
     }
@@ -80,7 +89,7 @@ pub fn empty(kind: &Gvk, schema: &Schema) -> Value {
 
 /// Adds the fields of a built-in type that are written even if they are empty. Structs that contain each other are
 /// pointers, so this ends.
-fn add_written(map: &mut serde_json::Map<String, Value>, cursor: Cursor<'_>) {
+fn add_written(map: &mut Map<String, Value>, cursor: Cursor<'_>) {
     let Some((name, defaults)) = cursor.type_name().and_then(|name| Some((name, TABLE.get(name)?))) else {
         return;
     };
@@ -102,13 +111,44 @@ fn add_written(map: &mut serde_json::Map<String, Value>, cursor: Cursor<'_>) {
 
 /// Fills in the defaults of a value of a type. Nulls that a CRD does not allow are replaced or removed.
 pub fn fill_value(value: &mut Value, cursor: Cursor<'_>) {
-    Filler { depth: 0, keeps_nulls: cursor.constraints().keeps_nulls }.fill(value, cursor, None);
+    let keeps_nulls = cursor.constraints().keeps_nulls;
+    Filler { depth: 0, keeps_nulls, is_decoded: false }.fill(value, cursor, None);
+}
+
+/// Returns true for a quantity of a built-in type.
+fn is_quantity(cursor: Cursor<'_>) -> bool {
+    cursor.type_name().is_some_and(|name| name.ends_with(".api.resource.Quantity"))
+}
+
+/// Returns the zero value that a null entry of a list or map is decoded into. Pointers and lists stay null.
+///
+/// ```
+/// use strategic_merge_patch::{defaults::zero_entry, schema::{Gvk, Schema}};
+///
+/// let schema = Schema::embedded();
+/// let settings = schema.kind(&Gvk::from_manifest("v1", "ConfigMap")).expect("built in");
+/// let values = settings.declared("data").expect("a field").additional();
+/// assert_eq!(zero_entry(values), "");
+/// ```
+#[must_use]
+pub fn zero_entry(cursor: Cursor<'_>) -> Value {
+    if is_quantity(cursor) {
+        return "0".into();
+    }
+    match cursor.type_kind() {
+        TypeKind::String => "".into(),
+        TypeKind::Integer => 0.into(),
+        TypeKind::Object if cursor.fields().next().is_some() => Value::Object(Map::new()),
+        _ => Value::Null,
+    }
 }
 
 struct Filler {
     depth: usize,
     /// True if the CRD keeps null in fields that do not allow it.
     keeps_nulls: bool,
+    /// True in a value that servers decode into a Go struct.
+    is_decoded: bool,
 }
 
 impl Filler {
@@ -117,19 +157,37 @@ impl Filler {
         if self.depth >= MAX_DEPTH {
             return;
         }
+        let outer = self.is_decoded;
+        // Lists and maps without a name are part of the struct that has them.
+        if let Some(name) = cursor.type_name() {
+            self.is_decoded = DECODED.iter().any(|start| name.starts_with(start));
+        }
         self.depth += 1;
         match value {
             Value::Array(list) if cursor.type_kind() == TypeKind::Array => {
                 let element = cursor.element();
                 for entry in list.iter_mut().filter(|_| element.is_known()) {
-                    replace_null(entry, element);
+                    self.replace_null(entry, element);
                     self.fill(entry, element, None);
                 }
             }
             Value::Object(_) => self.fill_map(value, cursor, place),
+            Value::String(_) | Value::Number(_) if is_quantity(cursor) => {
+                canonicalize_quantity(value);
+            }
             _ => {}
         }
         self.depth -= 1;
+        self.is_decoded = outer;
+    }
+
+    /// Replaces a null entry of a list or map.
+    fn replace_null(&self, entry: &mut Value, cursor: Cursor<'_>) {
+        if self.is_decoded && entry.is_null() {
+            *entry = zero_entry(cursor);
+        } else {
+            replace_null(entry, cursor);
+        }
     }
 
     fn fill_map(&mut self, value: &mut Value, cursor: Cursor<'_>, place: Option<&FieldDefaults>) {
@@ -143,10 +201,19 @@ impl Filler {
         let Value::Object(map) = value else { return };
         if name == Some(OBJECT_META) {
             map.retain(|_, value| !table::is_empty(value));
-            return;
+        } else {
+            self.fill_fields(map, cursor, place);
         }
-        let is_built_in = name.is_some_and(|name| name.starts_with(BUILT_IN));
-        if is_built_in {
+        self.fill_below(map, cursor);
+        if let Some(name) = name {
+            rules::after(value, name);
+        }
+    }
+
+    /// Fills in the fields of a map.
+    fn fill_fields(&self, map: &mut Map<String, Value>, cursor: Cursor<'_>, place: Option<&FieldDefaults>) {
+        let name = cursor.type_name();
+        if self.is_decoded && cursor.fields().next().is_some() {
             // A null is an absent field in Go.
             map.retain(|_, value| !value.is_null());
         }
@@ -160,25 +227,43 @@ impl Filler {
         }
         fill_declared(map, cursor);
         // The defaults of built-in types may be null.
-        if !self.keeps_nulls && !is_built_in {
+        if self.is_decoded {
+            let additional = cursor.additional();
+            let entries = map.iter_mut().filter(|(name, _)| cursor.declared(name).is_none());
+            entries
+                .filter(|_| additional.is_known())
+                .for_each(|(_, value)| self.replace_null(value, additional));
+        } else if !self.keeps_nulls {
             let below = |field: &str| cursor.declared(field).unwrap_or_else(|| cursor.additional());
             map.retain(|field, value| !is_removed(value, below(field)));
         }
-        for (field, value) in map.iter_mut().filter(|(_, value)| value.is_object() || value.is_array()) {
-            let below = cursor.declared(field).unwrap_or_else(|| cursor.additional());
+    }
+
+    /// Fills the values of a map.
+    fn fill_below(&mut self, map: &mut Map<String, Value>, cursor: Cursor<'_>) {
+        let own = cursor.type_name().and_then(|name| TABLE.get(name));
+        let is_decoded = self.is_decoded;
+        let is_filled = |value: &Value| match value {
+            Value::Object(_) | Value::Array(_) => true,
+            Value::String(_) | Value::Number(_) => is_decoded,
+            _ => false,
+        };
+        for (field, value) in map.iter_mut().filter(|(_, value)| is_filled(value)) {
+            let declared = cursor.declared(field);
+            let below = declared.unwrap_or_else(|| cursor.additional());
             if below.is_known() {
                 let place = own.and_then(|own| own.places.get(field.as_str()));
                 self.fill(value, below, place);
             }
-        }
-        if let Some(name) = name {
-            rules::after(value, name);
+            if declared.is_none() && is_quantity(below) {
+                round_amount(value);
+            }
         }
     }
 }
 
 /// Fills in the defaults of a CRD.
-fn fill_declared(map: &mut serde_json::Map<String, Value>, cursor: Cursor<'_>) {
+fn fill_declared(map: &mut Map<String, Value>, cursor: Cursor<'_>) {
     for (name, field) in cursor.fields().filter(|(_, field)| field.has_default()) {
         match map.get_mut(name) {
             Some(value) => replace_null(value, field),

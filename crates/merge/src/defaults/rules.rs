@@ -24,6 +24,7 @@ pub(super) fn before(value: &mut Value, type_name: &str) {
         "core.v1.Namespace" => namespace,
         "core.v1.ReplicationController" => replication_controller,
         "core.v1.PodSpec" => pod_spec,
+        "apps.v1.StatefulSetSpec" => stateful_set,
         "core.v1.LimitRangeItem" => limit_range,
         "batch.v1.Job" => job,
         "networking.v1.NetworkPolicySpec" => network_policy,
@@ -208,6 +209,15 @@ fn pod_spec(map: &mut Fields) {
     if let Some(name) = of(map, "serviceAccountName").or_else(|| of(map, "serviceAccount")) {
         map.insert("serviceAccountName".into(), name.clone().into());
         map.insert("serviceAccount".into(), name.into());
+    }
+}
+
+/// The templates of claims are objects of their own.
+fn stateful_set(map: &mut Fields) {
+    let Some(Value::Array(templates)) = map.get_mut("volumeClaimTemplates") else { return };
+    for template in templates.iter_mut().filter_map(Value::as_object_mut) {
+        template.insert("apiVersion".into(), "v1".into());
+        template.insert("kind".into(), "PersistentVolumeClaim".into());
     }
 }
 

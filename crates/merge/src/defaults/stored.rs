@@ -25,6 +25,30 @@ pub fn encode_string_data(object: &mut Value) {
     }
 }
 
+/// The annotation that counts the changes of a DaemonSet's template.
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
+/// Returns the number of changes of a DaemonSet's template, as its annotation counts them.
+#[must_use]
+pub fn template_generation(object: &Value) -> i64 {
+    let text = object["metadata"]["annotations"][TEMPLATE_GENERATION].as_str();
+    text.and_then(|text| text.parse().ok()).unwrap_or_default()
+}
+
+/// Sets the annotation that counts the changes of a DaemonSet's template, as servers do: 1 for a new one.
+///
+/// ```
+/// use strategic_merge_patch::defaults::{set_template_generation, template_generation};
+/// use serde_json::json;
+///
+/// let mut set = json!({"kind": "DaemonSet", "metadata": {"name": "agent"}});
+/// set_template_generation(&mut set, 1);
+/// assert_eq!(template_generation(&set), 1);
+/// ```
+pub fn set_template_generation(object: &mut Value, count: i64) {
+    object["metadata"]["annotations"][TEMPLATE_GENERATION] = count.to_string().into();
+}
+
 /// Groups of which all kinds have a generation.
 const GENERATION_GROUPS: [&str; 7] = [
     "admissionregistration.k8s.io",
@@ -84,6 +108,7 @@ pub fn is_new_generation(old: &Value, new: &Value, keeps_status: bool) -> bool {
     let field = match gvk.as_ref().map(|gvk| (&*gvk.group, &*gvk.kind)) {
         Some(("apps", "Deployment")) => "annotations",
         Some(("discovery.k8s.io", "EndpointSlice")) => "labels",
+        Some(("scheduling.k8s.io", "PriorityClass")) => return false,
         _ => return counted(old) != counted(new),
     };
     counted(old) != counted(new) || old["metadata"][field] != new["metadata"][field]

@@ -60,11 +60,13 @@ impl FieldDefaults {
         self.fields.iter().filter(|(_, value)| is_empty(value)).map(|(name, value)| (name.as_str(), value))
     }
 
-    /// Adds the fields that are absent, null or zero, apart from some.
+    /// Adds the fields that are absent, null, an empty list or zero, apart from some.
     pub(super) fn fill(&self, map: &mut Map<String, Value>, skipped: &[&str]) {
         for (name, default) in self.fields.iter().filter(|(name, _)| !skipped.contains(&name.as_str())) {
             let is_absent = match map.get(name) {
                 None | Some(Value::Null) => true,
+                // An empty list is not stored, so it is null when it is read again.
+                Some(Value::Array(list)) if default.is_null() => list.is_empty(),
                 Some(value) => is_zero(value) && self.zero.contains(name),
             };
             if is_absent {

@@ -113,6 +113,34 @@ fn services_and_policies_depend_on_their_fields() {
 }
 
 #[test]
+fn values_are_written_as_they_are_stored() {
+    let limits =
+        json!({"limits": {"cpu": "1000m", "memory": "0.5Gi"}, "requests": {"cpu": null, "memory": "1n"}});
+    let container = json!({"name": "c", "image": "web:1", "args": [null, "a"], "resources": limits});
+    let pod = filled(object("v1", "Pod", json!({"containers": [container], "nodeSelector": {"a": null}})));
+    let stored = &pod["spec"]["containers"][0];
+    assert_eq!(
+        stored["resources"],
+        json!({"limits": {"cpu": "1", "memory": "512Mi"}, "requests": {"cpu": "0", "memory": "1m"}})
+    );
+    assert_eq!((&stored["args"], &pod["spec"]["nodeSelector"]), (&json!(["", "a"]), &json!({"a": ""})));
+
+    let template = json!({"metadata": {"name": "data"}, "spec": {}});
+    let set = filled(object("apps/v1", "StatefulSet", json!({"volumeClaimTemplates": [template]})));
+    let template = &set["spec"]["volumeClaimTemplates"][0];
+    assert_eq!((&template["apiVersion"], &template["kind"]), (&json!("v1"), &json!("PersistentVolumeClaim")));
+    assert_eq!(template["status"], json!({"phase": "Pending"}));
+
+    let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "rules": [],
+        "metadata": {"name": "a", "labels": {"a": null}, "annotations": {}}});
+    let role = filled(role);
+    assert_eq!(
+        (&role["rules"], &role["metadata"]),
+        (&json!(null), &json!({"name": "a", "labels": {"a": ""}}))
+    );
+}
+
+#[test]
 fn custom_resources_have_the_defaults_of_their_definition() {
     let crd = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",

@@ -12,7 +12,7 @@ use super::managers::{ManagedFields, Manager, Operation, Ownership, entries_of, 
 use super::options::Options;
 use super::owned::owned_fields;
 use super::path_element::Path;
-use super::removal::extracted;
+use super::removal::{WithoutFields, extracted};
 use super::time::Timestamp;
 use super::types::Type;
 use super::updater::{Merge, Updater};
@@ -227,7 +227,9 @@ pub fn extract(object: &Value, manager: &str, options: &Options<'_>) -> Result<O
     let managed = ManagedFields::from_object(object)?;
     let manager = Manager::new(manager, Operation::Apply, "", &options.subresource);
     let owned = managed.owned.get(&manager);
-    Ok(owned.map(|Ownership { fields, .. }| part_of(object, fields, versions.own_type())))
+    Ok(owned.map(|Ownership { fields, .. }| {
+        part_of(object, fields, (versions.own_type(), WithoutFields::AsServer))
+    }))
 }
 
 /// Returns the part of an object that a field set selects, ready to be applied: a manifest of what a manager owns,
@@ -258,7 +260,7 @@ pub fn extract_fields(object: &Value, fields: &FieldSet, options: &Options<'_>) 
     let gvk = kind_of(object)?;
     let versions = Versions::new(options, &gvk);
     check_typed(object, versions.own_type())?;
-    Ok(part_of(object, fields, versions.own_type()))
+    Ok(part_of(object, fields, (versions.own_type(), WithoutFields::Empty)))
 }
 
 /// Returns the fields that a manager would own that applied the whole object.
@@ -273,15 +275,19 @@ fn check_typed(object: &Value, ty: Type<'_>) -> Result<()> {
     check_with(object, ty, Duplicates::Allowed, || "error converting obj to typed".into())
 }
 
-fn part_of(object: &Value, fields: &FieldSet, ty: Type<'_>) -> Value {
-    let mut found = match extracted(object, &fields.leaves(), ty) {
+fn part_of(object: &Value, fields: &FieldSet, (ty, rule): (Type<'_>, WithoutFields)) -> Value {
+    let mut found = match extracted(object, &fields.leaves(), ty, rule) {
         Value::Object(found) => found,
         _ => Map::new(),
     };
     for field in ["apiVersion", "kind"] {
         found.extend(object.get(field).map(|value| (field.to_string(), value.clone())));
     }
-    let metadata = found.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
+    let metadata = found.entry("metadata").or_insert(Value::Null);
+    // Metadata of which the object has no owned field is null.
+    if !metadata.is_object() {
+        *metadata = Value::Object(Map::new());
+    }
     for field in ["name", "namespace"] {
         if let (Value::Object(metadata), Some(value)) = (&mut *metadata, object["metadata"].get(field)) {
             metadata.insert(field.into(), value.clone());
@@ -328,7 +334,20 @@ fn managed_before_update(live: &Value, new: &Value, options: &Options<'_>) -> Ma
 }
 
 /// Restores the times of the managed fields if nothing else has changed, as servers do to avoid needless writes.
-fn keep_times(live: &Value, object: &mut Value) {
+///
+/// [`apply`] and [`update`] do so. It has to be done again if defaults or another canonical form make the object the same
+/// as the live one.
+///
+/// ```
+/// use strategic_merge_patch::managed_fields::keep_times;
+/// use serde_json::json;
+///
+/// let written = |time| json!({"metadata": {"managedFields": [{"manager": "a", "time": time}]}});
+/// let (live, mut object) = (written("2026-01-01T00:00:00Z"), written("2026-01-02T00:00:00Z"));
+/// keep_times(&live, &mut object);
+/// assert_eq!(object, live);
+/// ```
+pub fn keep_times(live: &Value, object: &mut Value) {
     let (Some(Value::Array(old)), Some(Value::Array(new))) = (entries_of(live), entries_of(object)) else {
         return;
     };

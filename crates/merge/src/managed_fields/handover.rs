@@ -455,4 +455,44 @@ pub(super) mod tests {
         assert_eq!(managed.iter().map(|(manager, _)| manager.name.as_str()).collect::<Vec<_>>(), ["b"]);
         assert!(drop_manager(&live, "c").is_err());
     }
+
+    #[test]
+    fn maps_and_lists_that_a_manager_applied_empty_are_applied_empty_again() {
+        let schema = Schema::embedded();
+        let options = Options::new(&schema);
+        let mut ours = containers(&json!([{"name": "a", "image": "i", "securityContext": {}, "env": []}]));
+        ours["metadata"]["labels"] = json!({});
+        ours["spec"]["strategy"] = json!({});
+        ours["spec"]["template"]["spec"]["volumes"] = json!([{"name": "v", "emptyDir": {}}]);
+        let live = apply(None, &ours, "ours", &options).expect("valid").into_object().expect("new");
+        let mut new = live.clone();
+        new["spec"]["strategy"] = json!({"type": "Recreate"});
+        new["spec"]["template"]["spec"]["containers"][0]["securityContext"] = json!({"privileged": true});
+        new["metadata"]["labels"] = json!({"x": "y"});
+        let live = update(Some(&live), &new, "theirs", &options).expect("valid");
+        let path = find_path(&live, "spec.template.spec.containers[name=a].image", &options).expect("there");
+        let steps = give(&live, &path, ["ours", "theirs"], &options).expect("owned");
+        let done = after(&live, &steps, &options);
+        assert_eq!(
+            (&done["spec"], &done["metadata"]["labels"]),
+            (&live["spec"], &live["metadata"]["labels"])
+        );
+        let Some(OwnershipStep::Apply { object, .. }) = steps.last() else { panic!("a patch") };
+        assert_eq!(object["spec"]["strategy"], json!({}));
+        assert_eq!(object["metadata"]["name"], "web");
+        assert_eq!(object["spec"]["template"]["spec"]["volumes"][0]["emptyDir"], json!({}));
+    }
+
+    #[test]
+    fn the_name_stays_without_owned_metadata() {
+        let schema = Schema::embedded();
+        let options = Options::new(&schema);
+        let mut ours = web(json!({"replicas": 1, "paused": true}));
+        ours["metadata"]["annotations"] = Value::Null;
+        let mut live = apply(None, &ours, "ours", &options).expect("valid").into_object().expect("new");
+        live["metadata"].as_object_mut().map(|metadata| metadata.remove("annotations"));
+        let step = take(&live, &Path::fields(["spec", "replicas"]), "ours", &options).expect("owned");
+        let OwnershipStep::Apply { object, .. } = step else { panic!("a patch") };
+        assert_eq!(object["metadata"], json!({"name": "web"}));
+    }
 }

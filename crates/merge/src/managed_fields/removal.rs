@@ -57,14 +57,23 @@ fn list_without(entries: &[Value], set: &FieldSet, list: &List<'_>) -> Value {
     if rest.is_empty() { Value::Null } else { Value::Array(rest) }
 }
 
+/// What is extracted of a map or list that is in the set, but none of whose fields are: an owner has applied it empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WithoutFields {
+    /// The same as structured-merge-diff: null, or fields that are elsewhere in the set.
+    AsServer,
+    /// An empty map or list, which changes nothing when it is applied.
+    Empty,
+}
+
 /// Returns only the fields of a set.
-pub(super) fn extracted(value: &Value, set: &FieldSet, ty: Type<'_>) -> Value {
+pub(super) fn extracted(value: &Value, set: &FieldSet, ty: Type<'_>, rule: WithoutFields) -> Value {
     match (ty.part(value), value) {
         (Part::Map(fields), Value::Object(map)) if !fields.is_atomic && !map.is_empty() => {
-            extracted_map(map, set, &fields)
+            extracted_map(map, set, &fields, rule)
         }
         (Part::List(list), Value::Array(entries)) if !list.is_atomic() && !entries.is_empty() => {
-            extracted_list(entries, set, &list)
+            extracted_list(entries, set, &list, rule)
         }
         (Part::Map(_), Value::Object(_)) | (Part::List(_), Value::Array(_)) | (Part::Scalar(_), _) => {
             value.clone()
@@ -73,16 +82,26 @@ pub(super) fn extracted(value: &Value, set: &FieldSet, ty: Type<'_>) -> Value {
     }
 }
 
-fn extracted_map(map: &Map<String, Value>, set: &FieldSet, fields: &Fields<'_>) -> Value {
+fn extracted_map(
+    map: &Map<String, Value>,
+    set: &FieldSet,
+    fields: &Fields<'_>,
+    rule: WithoutFields,
+) -> Value {
     let mut found = Map::new();
     for (name, value) in map {
         let entry = set.entry(&PathElement::from(name.as_str()));
+        let ty = fields.field(name);
         let value = if entry.is_some_and(|entry| entry.is_member) {
             // structured-merge-diff passes the whole set here. It only matters for a map that is in the set without
             // its fields.
-            extracted(value, set, fields.field(name))
+            let whole = if rule == WithoutFields::Empty { &FieldSet::new() } else { set };
+            match extracted(value, whole, ty, rule) {
+                Value::Null if rule == WithoutFields::Empty => emptied(value),
+                found => found,
+            }
         } else if let Some(children) = below(entry) {
-            extracted(value, children, fields.field(name))
+            extracted(value, children, ty, rule)
         } else {
             continue;
         };
@@ -91,14 +110,23 @@ fn extracted_map(map: &Map<String, Value>, set: &FieldSet, fields: &Fields<'_>) 
     if found.is_empty() { Value::Null } else { Value::Object(found) }
 }
 
-fn extracted_list(entries: &[Value], set: &FieldSet, list: &List<'_>) -> Value {
+/// Returns an empty value of the same type. Scalars are null only if they were before.
+fn emptied(value: &Value) -> Value {
+    match value {
+        Value::Object(_) => Value::Object(Map::new()),
+        Value::Array(_) => Value::Array(Vec::new()),
+        _ => Value::Null,
+    }
+}
+
+fn extracted_list(entries: &[Value], set: &FieldSet, list: &List<'_>, rule: WithoutFields) -> Value {
     let mut found = Vec::new();
     for value in entries {
         let Some(entry) = set.entry(&list.any_element_of(value)) else {
             continue;
         };
         found.push(match below(Some(entry)) {
-            Some(children) => extracted(value, children, list.element),
+            Some(children) => extracted(value, children, list.element, rule),
             None => value.clone(),
         });
     }

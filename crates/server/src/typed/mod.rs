@@ -5,7 +5,6 @@ mod conversion;
 mod decoder;
 mod go_json;
 mod go_types;
-mod quantity;
 mod structs;
 mod structural;
 

@@ -2,11 +2,11 @@
 //! written come.
 
 use serde_json::{Map, Value, json};
+use smp_merge::defaults::{canonicalize_quantity, zero_entry};
 use smp_merge::schema::{Cursor, TypeKind};
 
 use super::decoder::{Decoder, Step};
 use super::go_types::{self, FieldFacts, TypeFacts};
-use super::quantity;
 
 type Decoded<T> = Result<T, String>;
 
@@ -152,7 +152,7 @@ impl Decoder {
         let values = cursor.additional();
         for (key, value) in fields.iter_mut() {
             if value.is_null() {
-                *value = null_entry(values);
+                *value = zero_entry(values);
             }
             self.steps.push(Step::Field(key.as_str().into()));
             self.value(value, values, FieldFacts::default(), owner)?;
@@ -164,7 +164,7 @@ impl Decoder {
     fn list(&mut self, list: &mut [Value], element: Cursor<'_>, owner: Owner<'_>) -> Decoded<()> {
         for (index, value) in list.iter_mut().enumerate() {
             if value.is_null() {
-                *value = null_entry(element);
+                *value = zero_entry(element);
             }
             self.steps.push(Step::Index(index));
             self.value(value, element, FieldFacts::default(), owner)?;
@@ -215,21 +215,8 @@ fn after_padding(text: &str, at: usize) -> usize {
     if end > at && end.is_multiple_of(4) && end < text.len() { end } else { at }
 }
 
-/// Returns the zero value of an entry that is null.
-fn null_entry(cursor: Cursor<'_>) -> Value {
-    if cursor.type_name().is_some_and(|name| name.ends_with(".api.resource.Quantity")) {
-        return "0".into();
-    }
-    match cursor.type_kind() {
-        TypeKind::String => "".into(),
-        TypeKind::Integer => 0.into(),
-        TypeKind::Object if cursor.fields().next().is_some() => json!({}),
-        _ => Value::Null,
-    }
-}
-
 fn decode_quantity(value: &mut Value) -> Decoded<()> {
-    if quantity::canonicalize(value) {
+    if canonicalize_quantity(value) {
         return Ok(());
     }
     Err("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'".into())

@@ -1,6 +1,7 @@
 //! Replaces objects and their subresources, and stores the results of patches.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
+use smp_merge::managed_fields::keep_times;
 
 use crate::metadata::{self, meta};
 use crate::request::{Request, Target, WriteOptions};
@@ -67,7 +68,7 @@ impl State {
         self.prepare_update(target, &mut object, old)?;
         let causes = metadata::carry_over(&mut object, old);
         self.validate_update(target, &object, old, causes, options)?;
-        keep_manager_times(&mut object, old);
+        keep_times(old, &mut object);
         if object == *old {
             return Ok(object);
         }
@@ -136,26 +137,4 @@ fn check_unmodified(target: &Target, version: &str, old: &Value) -> Result<()> {
         return Ok(());
     }
     Err(Failure::conflict(target.named(), MODIFIED))
-}
-
-/// Restores the managed fields if only their times changed.
-fn keep_manager_times(object: &mut Value, old: &Value) {
-    let entries =
-        |object: &Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
-    let timeless = |entries: Vec<Value>| -> Vec<Value> {
-        let strip = |mut entry: Value| {
-            entry.as_object_mut().map(|fields: &mut Map<String, Value>| fields.remove("time"));
-            entry
-        };
-        entries.into_iter().map(strip).collect()
-    };
-    let (new, before) = (entries(object), entries(old));
-    if new == before || timeless(new) != timeless(before.clone()) {
-        return;
-    }
-    let mut restored = object.clone();
-    metadata::set(&mut restored, "managedFields", before.into());
-    if restored == *old {
-        *object = restored;
-    }
 }
