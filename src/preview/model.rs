@@ -230,7 +230,10 @@ pub struct ExcerptLine {
 pub struct DiffView {
     /// The name of the comparison.
     pub comparison: String,
-    /// The reason why it could not be compared.
+    /// True if the last build failed, and the changes are those of the last successful one.
+    pub stale: bool,
+    /// The reason why there are no changes to show, as a sentence. The error of the build itself is in
+    /// [`TargetView::error`].
     pub error: Option<String>,
     /// The changed objects.
     pub objects: Vec<ChangedObject>,

@@ -276,7 +276,7 @@ fn views_explain_fields_and_hide_secrets() {
     );
 
     let diff = page.get("/api/diff?target=prod");
-    assert_eq!(diff["objects"][0]["action"], "changed");
+    assert_eq!((&diff["objects"][0]["action"], &diff["stale"]), (&json!("changed"), &json!(false)));
     let found = page.get("/api/search?q=WEB:1");
     assert_eq!(found["matches"].as_array().map(Vec::len), Some(3), "{found:#}");
 
@@ -303,6 +303,27 @@ fn views_explain_fields_and_hide_secrets() {
     assert_eq!(reveal(Some(1)), (200, json!({"text": secret}).to_string()));
     assert_eq!(reveal(Some(0)).0, 404, "another build");
     assert_eq!(reveal(None).0, 422, "an unknown build");
+}
+
+#[test]
+fn diff_of_the_last_successful_build_is_kept() {
+    let directory = shop();
+    fs::create_dir(directory.path().join("bad")).expect("created");
+    save(directory.path(), "bad/kustomization.yaml", "resources: [../base, none.yaml]\n");
+    let page = Page::open(directory.path(), &["-R"]);
+    let never = page.get("/api/diff?target=bad");
+    let error = json!("No comparison: the target does not build.");
+    assert_eq!((&never["error"], &never["stale"]), (&error, &json!(false)));
+
+    let before = page.get("/api/diff?target=prod");
+    save(directory.path(), "prod/patch.yaml", "a: [");
+    let wait = || thread::sleep(Duration::from_millis(20));
+    while page.get("/api/target?name=prod")["stale"] == false {
+        wait();
+    }
+    let after = page.get("/api/diff?target=prod");
+    assert_eq!((&after["stale"], &after["error"]), (&json!(true), &Value::Null));
+    assert_eq!(after["objects"], before["objects"]);
 }
 
 #[test]

@@ -50,7 +50,7 @@ impl PreviewData for Fake {
             dangers: vec![danger],
             lines: vec![line('@', "@@ -1 +1 @@"), line('-', "  replicas: 1"), line('+', "  replicas: 3")],
         };
-        Some(DiffView { comparison: "base".into(), error: None, objects: vec![object] })
+        Some(DiffView { comparison: "base".into(), stale: false, error: None, objects: vec![object] })
     }
 
     fn field(&self, _: &str, _: usize, pointer: &str) -> Option<FieldView> {
@@ -292,6 +292,10 @@ fn an_error_keeps_the_last_output() {
     app.prepare();
     assert_eq!(screen(&app), ERROR_SCREEN);
     assert_eq!(cursor_row(&app), ">  replicas: 3");
+    keys(&mut app, "d");
+    let shown = screen(&app);
+    assert!(shown.contains("The diff is that of the last successful build:"), "{shown}");
+    assert!(shown.contains(" +  replicas: 3"), "{shown}");
 }
 
 #[test]
@@ -335,6 +339,7 @@ fn diff_shows_changes_and_dangers() {
     let mut app = app(&fake);
     keys(&mut app, "]dj");
     let shown = screen(&app);
+    assert!(!shown.contains("Enter provenance"), "{shown}");
     for text in [
         "Diff overlays/prod 1/1",
         "# deployment.apps/web in shop (changed)",
@@ -599,4 +604,4 @@ const ERROR_SCREEN: &str = " preview of overlays, compared with base            
                           │
                           │
                           │
-Built 1 target in 7 ms: overlays/prod/patch.yaml                         ? keys";
+Built 1 target in 7 ms with errors: overlays/prod/patch.yaml             ? keys";

@@ -86,7 +86,7 @@ const edit = async (page) => {
 const breakAndMend = async (page) => {
   const before = await page.count("#panel-output article");
   replaceIn(KUSTOMIZATION, "count: 4", "count: [");
-  await page.waitText("#error", "Build failed. The output of the last successful build is shown.", true);
+  await page.waitText("#error", "Build failed. The output and the diff of the last successful build are shown.", true);
   contains("error", await page.text("#error pre"), "prod/kustomization.yaml");
   contains("location of the error", await page.text("#error .location"), "prod/kustomization.yaml:");
   equal("resources of the last good build", await page.count("#panel-output article"), before);

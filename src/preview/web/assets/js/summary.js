@@ -34,7 +34,7 @@ function renderError() {
     banner.replaceChildren();
     return;
   }
-  const title = stale ? "Build failed. The output of the last successful build is shown." : "Build failed.";
+  const title = stale ? "Build failed. The output and the diff of the last successful build are shown." : "Build failed.";
   const content = element("pre", { class: "isolate" });
   text.split("\n").forEach((line, index) => content.append(...(index > 0 ? ["\n"] : []), element("span", {}, line)));
   banner.replaceChildren(element("strong", {}, title), content, ...(error.location ? [locationLinks(error.location)] : []));
