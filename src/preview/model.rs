@@ -35,6 +35,8 @@ pub struct TargetSummary {
     pub warnings: usize,
     /// The number of dangers of the changes.
     pub dangers: usize,
+    /// The number of these dangers that are errors.
+    pub danger_errors: usize,
     /// The number of objects that differ from the comparison; none without a comparison, or if it failed.
     pub changes: Option<usize>,
     /// The number of resources of the last successful build.

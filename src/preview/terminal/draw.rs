@@ -240,7 +240,7 @@ fn rows_of(area: Rect) -> impl Iterator<Item = Rect> {
 /// Returns a target in the list: its state, its name, its counts.
 fn target_line(app: &App<'_>, row: usize, columns: usize) -> ShownLine {
     let Some(target) = app.targets.get(row) else { return ShownLine::default() };
-    let ((symbol, tone), counts) = (symbol(target.state), counts(target));
+    let ((symbol, tone), counts) = (symbol(target), counts(target));
     // The mark of the cursor, the symbol, and a space after each.
     let room = columns.saturating_sub(counts.len() + 4);
     let name = fit_end(&escaped(&target.name), room);

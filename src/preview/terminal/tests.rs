@@ -158,6 +158,7 @@ fn summary(view: &TargetView, generation: u64) -> TargetSummary {
         error: None,
         warnings: usize::from(view.state == TargetState::Warning),
         dangers: 0,
+        danger_errors: 0,
         changes: Some(2),
         resources: view.resources.len(),
         generation,
@@ -424,6 +425,24 @@ fn views_are_fetched_once_for_each_build() {
     let mut fetched = fake.fetched.borrow().clone();
     fetched.sort();
     assert_eq!(fetched, ["diff overlays/prod", "view overlays/dev", "view overlays/prod"]);
+}
+
+#[test]
+fn targets_with_dangers_do_not_look_ok() {
+    let fake = shop();
+    let mut app = app(&fake);
+    let dangerous = |dangers, danger_errors| {
+        let target = summary(&fake.views.borrow()[0], 2);
+        update(vec![TargetSummary { dangers, danger_errors, ..target }], &[])
+    };
+    app.handle(dangerous(3, 0));
+    app.prepare();
+    assert!(rows(&app)[2].starts_with(">✓ overlays/dev   ok 3D ~2"), "{}", screen(&app));
+    app.handle(dangerous(3, 1));
+    app.prepare();
+    assert!(rows(&app)[2].starts_with(">! overlays/dev      3D ~2"), "{}", screen(&app));
+    keys(&mut app, "fis:danger⏎");
+    assert!(screen(&app).contains("Targets 1/2 is:danger"), "{}", screen(&app));
 }
 
 #[test]
