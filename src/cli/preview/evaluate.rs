@@ -373,7 +373,11 @@ impl Run<'_> {
             }
             (old, new) => TargetOutcome::Failed([old.err(), new.err()]),
         };
-        let review = TargetReview { target: target.to_path_buf(), presence, outcome };
+        let mut review = TargetReview { target: target.to_path_buf(), presence, outcome };
+        if self.old.is_none() && presence == Presence::Added {
+            // Without a base, nothing changes.
+            review.clear_dangers();
+        }
         self.without_suppressed(review).unwrap_or_else(|problem| TargetReview {
             target: target.to_path_buf(),
             presence,
