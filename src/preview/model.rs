@@ -66,7 +66,7 @@ pub enum Event {
         generation: u64,
         /// The changed files, relative to the working directory.
         changed: Vec<String>,
-        /// The time of the builds in milliseconds.
+        /// The time of the builds in milliseconds, with at most three decimals.
         milliseconds: f64,
         /// The targets that were built again.
         targets: Vec<TargetSummary>,

@@ -149,7 +149,7 @@ impl Session {
         Some(Event::Update {
             generation: state.generation,
             changed: shown_paths(changed),
-            milliseconds: started.elapsed().as_secs_f64() * 1000.0,
+            milliseconds: (started.elapsed().as_secs_f64() * 1e6).round() / 1000.0,
             targets: names.iter().filter_map(|name| Some(state.targets.get(name)?.summary.clone())).collect(),
             removed,
         })

@@ -79,6 +79,8 @@ fn events_name_the_targets_that_a_save_affects() {
     // `base` and `test` do not read it.
     let broken = event(&running);
     assert_eq!(states(&broken), [state("prod", "error")]);
+    let time = broken["milliseconds"].to_string();
+    assert!(time.split_once('.').is_none_or(|(_, decimals)| decimals.len() <= 3), "{time}");
     let error = broken["targets"][0]["error"].as_str().expect("an error");
     assert!(error.starts_with("prod/patch.yaml:1:"), "{error}");
     let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 4}\n";
@@ -394,7 +396,8 @@ fn the_address_is_printed_if_there_is_no_browser() {
 #[test]
 fn preview_rejects_what_it_cannot_watch() {
     let directory = shop();
-    let table: [(&[&str], &str, i32); 3] = [
+    let table: [(&[&str], &str, i32); 4] = [
+        (&["preview", "prod", "--rev", "main...HEAD"], "takes one revision, and compares the working tree", 2),
         (&["preview", "-"], "cannot watch standard input", 2),
         (&["preview", "none", "-R", "--json"], "none", 1),
         (&["preview", "prod", "--rev", "none", "--json"], "not in a git repository", 1),
