@@ -39,6 +39,27 @@ const readChain = async (page) => {
   await page.screenshot("light");
 };
 
+const readOtherLines = async (page) => {
+  await page.click('#panel-output article[data-id="ConfigMap shop/notes"] [data-pointer="/data/text"]');
+  await page.waitText("#field-path", "data.text");
+  equal("lines of a value", (await page.text("#field-chain .value")).split("\n"), ["first", "second"]);
+  equal("line without a value", await page.read(() => {
+    const lines = [...document.querySelectorAll('#panel-output article[data-id="Deployment shop/web"] .line')];
+    const line = lines.find((one) => one.textContent === "metadata:");
+    line.click();
+    return line.dataset.pointer ?? null;
+  }), null);
+  await page.waitText("#status", "This line has no value of its own: select a line with a value");
+  await page.waitText("#field-body", "Select a line of the output to see which file sets its value.");
+  await page.click('#targets a[data-name="test"]');
+  await page.waitTarget("test");
+  equal("status of another target", await page.text("#status"), "");
+  await page.click('#targets a[data-name="prod"]');
+  await page.waitTarget("prod");
+  await page.click(REPLICAS);
+  await page.waitText("#field-path", "spec.replicas");
+};
+
 const readSource = async (page) => {
   await page.click("#field-chain > li:first-child button.location");
   await page.wait("line of the source", () => document.activeElement.matches("#panel-source .line.cursor[data-n='5']"));
@@ -186,7 +207,7 @@ const reload = async (page) => {
 };
 
 await runStory(async (page) => {
-  for (const step of [open, readChain, readSource, edit, breakAndMend, editOther, search, revealSecret, openOtherViews, reload]) {
+  for (const step of [open, readChain, readSource, readOtherLines, edit, breakAndMend, editOther, search, revealSecret, openOtherViews, reload]) {
     await step(page);
   }
 });

@@ -1,7 +1,7 @@
 // The heading of the selected target and the error of its last build.
 
 import { download } from "./api.js";
-import { byId, count, element, setText, visible } from "./dom.js";
+import { appendLines, byId, count, element, setText, visible } from "./dom.js";
 import { findingsText } from "./details.js";
 import { locationLinks } from "./editor.js";
 import { reportError } from "./navigation.js";
@@ -36,7 +36,7 @@ function renderError() {
   }
   const title = stale ? "Build failed. The output and the diff of the last successful build are shown." : "Build failed.";
   const content = element("pre", { class: "isolate" });
-  text.split("\n").forEach((line, index) => content.append(...(index > 0 ? ["\n"] : []), element("span", {}, line)));
+  appendLines(content, text);
   banner.replaceChildren(element("strong", {}, title), content, ...(error.location ? [locationLinks(error.location)] : []));
 }
 
