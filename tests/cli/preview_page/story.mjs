@@ -117,7 +117,10 @@ const breakAndMend = async (page) => {
   equal("state in the list", await page.read(state), "error");
   contains("status", await page.text("#status"), "with errors");
   await page.screenshot("error");
-  replaceIn(KUSTOMIZATION, "count: [", "count: 5");
+  equal("other errors", await page.count("#error .more"), 0);
+  replaceIn(KUSTOMIZATION, "count: [", "count: 4\nnone: 1\nmissing: 2\n");
+  await page.waitText("#error .more", "and 1 more error: see the findings");
+  replaceIn(KUSTOMIZATION, "count: 4\nnone: 1\nmissing: 2\n", "count: 5");
   await page.waitText("#error", "");
   contains("value after the fix", await page.text(REPLICAS), "replicas: 5");
   equal("state in the list", await page.read(state), "ok");

@@ -23,11 +23,12 @@ function renderSummary() {
 }
 
 function renderError() {
-  const { error, stale } = state.build;
+  const { error, stale, findings } = state.build;
   const banner = byId("error");
   const text = error ? error.text || error.message : "";
   // An unchanged error is not announced again.
-  const shown = `${state.target}\n${stale}\n${text}`;
+  const others = findings.filter((finding) => finding.severity === "error").length - 1;
+  const shown = `${state.target}\n${stale}\n${others}\n${text}`;
   if (error && banner.smpShown === shown) return;
   banner.smpShown = error ? shown : null;
   if (!error) {
@@ -37,7 +38,9 @@ function renderError() {
   const title = stale ? "Build failed. The output and the diff of the last successful build are shown." : "Build failed.";
   const content = element("pre", { class: "isolate" });
   appendLines(content, text);
-  banner.replaceChildren(element("strong", {}, title), content, ...(error.location ? [locationLinks(error.location)] : []));
+  const links = error.location ? [locationLinks(error.location)] : [];
+  const more = others > 0 ? [element("p", { class: "more" }, `and ${count(others, "more error")}: see the findings`)] : [];
+  banner.replaceChildren(element("strong", {}, title), content, ...links, ...more);
 }
 
 /** Shows that the selected target no longer exists. */
