@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use smp_inspect::review::forms::unified_lines;
+
+use super::hunks::DiffLine;
 
 /// The state of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -267,29 +268,6 @@ pub struct DangerView {
     pub message: String,
     /// The location of the change.
     pub location: Option<LocationView>,
-}
-
-/// A line of a unified diff.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DiffLine {
-    /// A space, `+`, `-`, or `@` for the header of a hunk.
-    pub sign: char,
-    /// The text without the sign.
-    pub text: String,
-}
-
-impl DiffLine {
-    /// Returns the lines of a unified diff, without the names of the files. Control characters are escaped.
-    pub fn between(old: &str, new: &str) -> Vec<Self> {
-        // The first two lines are the names.
-        let lines = unified_lines(["", ""], [old, new]).into_iter().skip(2).map(|line| {
-            let sign = line.chars().next().filter(|sign| "+-@".contains(*sign)).unwrap_or(' ');
-            let text = if sign == '@' { line } else { line.get(1..).unwrap_or_default().to_string() };
-            Self { sign, text }
-        });
-        lines.collect()
-    }
 }
 
 /// A file that a build reads.

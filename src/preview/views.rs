@@ -7,8 +7,9 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use sha2::{Digest as _, Sha256};
 
+use super::hunks::DiffLine;
 use super::model::{
-    ChainLink, ChangedObject, DangerView, DiffLine, DiffView, ErrorView, ExcerptLine, FieldView, FindingView,
+    ChainLink, ChangedObject, DangerView, DiffView, ErrorView, ExcerptLine, FieldView, FindingView,
     FoundLine, LineView, LocationView, ResourceView, SearchView, SourceView, TargetView,
 };
 use super::session::{BuiltTarget, Evaluated, KnownTarget, Session, shown_paths};

@@ -112,6 +112,33 @@ fn events_name_the_targets_that_a_save_affects() {
     }
 }
 
+/// Returns the numbers of dangers of the targets of an event, and of those that are errors.
+fn dangers(event: &Value) -> Vec<[u64; 2]> {
+    let counts =
+        |target: &Value| ["dangers", "dangerErrors"].map(|name| target[name].as_u64().expect("a count"));
+    event["targets"].as_array().expect("targets").iter().map(counts).collect()
+}
+
+#[test]
+fn only_targets_with_something_to_compare_have_dangers() {
+    let directory = shop();
+    commit(directory.path());
+    let based = Running::start(directory.path(), &["preview", "base", "--json"]);
+    let first = event(&based);
+    assert_eq!((dangers(&first), &first["targets"][0]["changes"]), (vec![[0, 0]], &json!(2)));
+    drop(based);
+
+    let running = Running::start(directory.path(), &["preview", "base", "--rev", "HEAD", "--json"]);
+    assert_eq!(dangers(&event(&running)), [[0, 0]]);
+    save(
+        directory.path(),
+        "base/web.yaml",
+        &WEB.replace("{matchLabels: {app: web}}", "{matchLabels: {app: other}}"),
+    );
+    let changed = event(&running);
+    assert!(dangers(&changed)[0][1] > 0, "{changed}");
+}
+
 #[test]
 fn targets_that_are_named_twice_are_one() {
     let directory = shop();
@@ -397,7 +424,11 @@ fn the_address_is_printed_if_there_is_no_browser() {
 fn preview_rejects_what_it_cannot_watch() {
     let directory = shop();
     let table: [(&[&str], &str, i32); 4] = [
-        (&["preview", "prod", "--rev", "main...HEAD"], "takes one revision, and compares the working tree", 2),
+        (
+            &["preview", "prod", "--rev", "main...HEAD"],
+            "takes one revision, and compares the working tree",
+            2,
+        ),
         (&["preview", "-"], "cannot watch standard input", 2),
         (&["preview", "none", "-R", "--json"], "none", 1),
         (&["preview", "prod", "--rev", "none", "--json"], "not in a git repository", 1),

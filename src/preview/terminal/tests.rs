@@ -11,10 +11,11 @@ use ratatui::layout::Size;
 use ratatui::style::{Color, Modifier};
 use serde_json::Value;
 
+use super::super::hunks::DiffLine;
 use super::super::model::{
-    ChainLink, ChangedObject, DangerView, DiffLine, DiffView, ErrorView, Event, ExcerptLine, FieldView,
-    FindingView, FoundLine, LineView, LocationView, ResourceView, SearchView, SourceView, TargetState,
-    TargetSummary, TargetView,
+    ChainLink, ChangedObject, DangerView, DiffView, ErrorView, Event, ExcerptLine, FieldView, FindingView,
+    FoundLine, LineView, LocationView, ResourceView, SearchView, SourceView, TargetState, TargetSummary,
+    TargetView,
 };
 use super::app::{Action, App, Input};
 use super::data::PreviewData;
