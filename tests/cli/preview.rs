@@ -123,10 +123,15 @@ fn dangers(event: &Value) -> Vec<[u64; 2]> {
 fn only_targets_with_something_to_compare_have_dangers() {
     let directory = shop();
     commit(directory.path());
-    let based = Running::start(directory.path(), &["preview", "base", "--json"]);
-    let first = event(&based);
-    assert_eq!((dangers(&first), &first["targets"][0]["changes"]), (vec![[0, 0]], &json!(2)));
-    drop(based);
+    fs::create_dir(directory.path().join("pod")).expect("created");
+    save(directory.path(), "pod/kustomization.yaml", "resources: [pod.yaml]\n");
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: pod}\nspec: {hostNetwork: true, containers: [{name: a, image: 'a:1'}]}\n";
+    save(directory.path(), "pod/pod.yaml", pod);
+    let first = |args: &[&str]| event(&Running::start(directory.path(), args));
+    let without_base = first(&["preview", "pod", "--json"]);
+    assert_eq!((dangers(&without_base), &without_base["targets"][0]["changes"]), (vec![[0, 0]], &json!(1)));
+    // A target that the revision does not have is new.
+    assert_eq!(dangers(&first(&["preview", "pod", "--rev", "HEAD", "--json"])), [[1, 1]]);
 
     let running = Running::start(directory.path(), &["preview", "base", "--rev", "HEAD", "--json"]);
     assert_eq!(dangers(&event(&running)), [[0, 0]]);

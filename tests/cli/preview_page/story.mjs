@@ -186,13 +186,34 @@ const openOtherViews = async (page) => {
   await page.waitTarget("prod");
   await page.click("#tab-diff");
   const web = '#panel-diff [data-id="deployment.apps/web in shop"]';
-  await page.wait("diff", (at) => document.querySelector(`${at} .line`), web);
+  await page.wait("diff", (at) => document.querySelector(at)?.textContent.includes("replicas: 5"), web);
   const changed = await page.read((at) => [...document.querySelectorAll(`${at} .line`)].map((one) => one.textContent.trim()), web);
   check("diff", changed.includes("-   replicas: 1") && changed.includes("+   replicas: 5"), changed);
+  equal("name of the hunk", changed[0].split(" @@ ")[1], "metadata");
   check("layers", (await page.text("#layer-tree")).includes("base"), await page.text("#layer-tree"));
   await page.run(`document.getElementById("export").click()`);
   await page.waitText("#status", "Exported prod.html");
   await page.click("#tab-output");
+};
+
+const countDangers = async (page) => {
+  const patch = "patches:\n- target: {kind: Deployment}\n  patch: |-\n    - {op: add, path: /spec/template/spec/hostNetwork, value: true}\n";
+  replaceIn(KUSTOMIZATION, "labels:", `${patch}labels:`);
+  const row = '#targets a[data-name="prod"]';
+  await page.waitText(`${row} .counter.danger.error`, "!1");
+  equal("icon", await page.read((at) => ({ ...document.querySelector(`${at} .icon`).dataset }), row), { state: "ok", danger: "error" });
+  contains("state in words", await page.text(`${row} .visually-hidden`), "Dangerous changes, 1 danger");
+  const filter = (name) => page.read((value) => {
+    const states = document.getElementById("state-filter");
+    states.value = value;
+    states.dispatchEvent(new Event("change"));
+    return [...document.querySelectorAll("#targets li:not([hidden]) a")].map((one) => one.dataset.name);
+  }, name);
+  equal("targets with dangers", await filter("danger"), ["prod"]);
+  await page.screenshot("dangers");
+  await filter("all");
+  replaceIn(KUSTOMIZATION, patch, "");
+  await page.wait("no dangers", (at) => !document.querySelector(`${at} .counter.danger`), row);
 };
 
 const reload = async (page) => {
@@ -210,7 +231,7 @@ const reload = async (page) => {
 };
 
 await runStory(async (page) => {
-  for (const step of [open, readChain, readSource, readOtherLines, edit, breakAndMend, editOther, search, revealSecret, openOtherViews, reload]) {
+  for (const step of [open, readChain, readSource, readOtherLines, edit, breakAndMend, editOther, search, revealSecret, openOtherViews, countDangers, reload]) {
     await step(page);
   }
 });
