@@ -127,12 +127,19 @@ impl MessageArgs {
     }
 }
 
+/// The code, message and location of a warning.
+type MessageKey = (Code, String, Option<String>);
+
 /// The settings for messages and the messages printed so far.
 #[derive(Debug, Default)]
 struct MessagePrinter {
     args: MessageArgs,
-    /// The code, message and location of all warnings so far.
-    printed: FxHashSet<(Code, String, Option<String>)>,
+    /// The warnings so far.
+    printed: FxHashSet<MessageKey>,
+    /// The warnings of the previous run of `--watch`.
+    former: FxHashSet<MessageKey>,
+    /// The number of warnings that are not shown because the previous run had them as well.
+    unchanged: usize,
     warnings: usize,
     repeated: usize,
     /// The number of warnings that `--strict` turned into errors.
@@ -171,12 +178,7 @@ impl MessagePrinter {
                 (is_new && !self.args.quiet).then(|| problem.clone())
             }
             Severity::Warning => {
-                let location = problem.labels().first().and_then(|label| sources.describe(label.span));
-                let (location, message) = match location {
-                    Some(location) => (Some(location), problem.message().to_string()),
-                    None => (None, problem.to_string()),
-                };
-                if !self.printed.insert((problem.code(), message, location)) {
+                if !self.printed.insert(message_key(problem, sources)) {
                     self.repeated += 1;
                     return None;
                 }
@@ -190,13 +192,26 @@ impl MessagePrinter {
         }
     }
 
-    /// Returns the summary of all warnings, if there are at least two.
+    /// Returns true for a warning that the previous run had as well. It is only counted.
+    fn is_unchanged(&mut self, problem: &Diagnostic, sources: &SourceMap) -> bool {
+        let is_unchanged = problem.severity() == Severity::Warning
+            && self.args.message_format.is_text()
+            && self.former.contains(&message_key(problem, sources));
+        self.unchanged += usize::from(is_unchanged);
+        is_unchanged
+    }
+
+    /// Returns the summary of all warnings, if there are at least two, or some are not shown.
     fn summary(&self) -> Option<Diagnostic> {
         let count = self.warnings + self.rejected;
-        if count + self.repeated < 2 || self.args.quiet {
+        if (count + self.repeated < 2 && self.unchanged == 0) || self.args.quiet {
             return None;
         }
-        let warnings = counted(count, "warning");
+        let warnings = match self.unchanged {
+            0 => counted(count, "warning"),
+            all if all == count => format!("{} as before", counted(count, "warning")),
+            some => format!("{}, {some} of them as before", counted(count, "warning")),
+        };
         let duplicates = match self.repeated {
             0 => String::new(),
             1 => "; 1 duplicate was not shown".to_string(),
@@ -213,11 +228,22 @@ impl MessagePrinter {
     }
 }
 
-/// Captures the following messages instead of printing them, and forgets which warnings were printed.
+/// Returns the identity of a warning.
+fn message_key(problem: &Diagnostic, sources: &SourceMap) -> MessageKey {
+    let location = problem.labels().first().and_then(|label| sources.describe(label.span));
+    match location {
+        Some(location) => (problem.code(), problem.message().to_string(), Some(location)),
+        None => (problem.code(), problem.to_string(), None),
+    }
+}
+
+/// Captures the following messages instead of printing them.
+/// Warnings that were printed since the last call are only counted.
 pub(super) fn start_capture() {
     let mut printer = lock_printer();
-    *printer =
-        MessagePrinter { args: printer.args, captured: Some(String::new()), ..MessagePrinter::default() };
+    let former = std::mem::take(&mut printer.printed);
+    let (args, captured) = (printer.args, Some(String::new()));
+    *printer = MessagePrinter { args, former, captured, ..MessagePrinter::default() };
 }
 
 /// Returns the captured messages, and prints the following.
@@ -232,11 +258,16 @@ pub(super) fn write_captured(messages: &str) {
     }
 }
 
-/// Prints problems on stderr.
+/// Prints problems on stderr: errors at the end, so that warnings do not scroll them off the screen.
 pub(super) fn print(problems: &[Diagnostic], sources: &SourceMap) {
     let mut printer = lock_printer();
-    let each = problems.iter().flat_map(each);
-    let shown: Vec<Diagnostic> = each.filter_map(|problem| printer.filter(problem, sources)).collect();
+    let is_error = |problem: &&Diagnostic| problem.severity() == Severity::Error;
+    let (errors, others): (Vec<_>, Vec<_>) = problems.iter().flat_map(each).partition(is_error);
+    let shown = others.into_iter().chain(errors).filter_map(|problem| {
+        let problem = printer.filter(problem, sources)?;
+        (!printer.is_unchanged(&problem, sources)).then_some(problem)
+    });
+    let shown: Vec<Diagnostic> = shown.collect();
     for text in renderer(sources, printer.args, &io::stderr()).render_all(&shown) {
         printer.write(&text);
     }

@@ -22,6 +22,7 @@ pub(super) struct WatchArgs {
     /// Run again when a file changes that the command read
     ///
     /// Clears the terminal before each run. If a run fails, the last output stays, with the error below.
+    /// Warnings that the previous run had as well are only counted.
     #[arg(long)]
     watch: bool,
 

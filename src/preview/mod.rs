@@ -4,6 +4,7 @@
 //! front ends only show: [`TargetView`] (the output with its findings and layers), [`FieldView`] (where a value comes
 //! from), [`DiffView`] and [`SourceView`]. Values of Secrets are hidden in all of them. Nothing is ever written.
 
+mod hunks;
 mod model;
 mod session;
 #[cfg(feature = "tui")]
@@ -12,9 +13,10 @@ mod views;
 #[cfg(feature = "preview")]
 pub mod web;
 
+pub use self::hunks::DiffLine;
 pub use self::model::{
-    ChainLink, ChangedObject, DangerView, DiffLine, DiffView, ErrorView, Event, ExcerptLine, FieldView,
-    FindingView, FoundLine, LineView, LocationView, ResourceView, SearchView, SourceView, TargetState,
-    TargetSummary, TargetView,
+    ChainLink, ChangedObject, DangerView, DiffView, ErrorView, Event, ExcerptLine, FieldView, FindingView,
+    FoundLine, LineView, LocationView, ResourceView, SearchView, SourceView, TargetState, TargetSummary,
+    TargetView,
 };
 pub use self::session::{Evaluated, Evaluation, Evaluator, Session};

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use smp_inspect::review::forms::unified_lines;
+
+use super::hunks::DiffLine;
 
 /// The state of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -35,6 +36,8 @@ pub struct TargetSummary {
     pub warnings: usize,
     /// The number of dangers of the changes.
     pub dangers: usize,
+    /// The number of these dangers that are errors.
+    pub danger_errors: usize,
     /// The number of objects that differ from the comparison; none without a comparison, or if it failed.
     pub changes: Option<usize>,
     /// The number of resources of the last successful build.
@@ -64,7 +67,7 @@ pub enum Event {
         generation: u64,
         /// The changed files, relative to the working directory.
         changed: Vec<String>,
-        /// The time of the builds in milliseconds.
+        /// The time of the builds in milliseconds, with at most three decimals.
         milliseconds: f64,
         /// The targets that were built again.
         targets: Vec<TargetSummary>,
@@ -230,7 +233,10 @@ pub struct ExcerptLine {
 pub struct DiffView {
     /// The name of the comparison.
     pub comparison: String,
-    /// The reason why it could not be compared.
+    /// True if the last build failed, and the changes are those of the last successful one.
+    pub stale: bool,
+    /// The reason why there are no changes to show, as a sentence. The error of the build itself is in
+    /// [`TargetView::error`].
     pub error: Option<String>,
     /// The changed objects.
     pub objects: Vec<ChangedObject>,
@@ -262,29 +268,6 @@ pub struct DangerView {
     pub message: String,
     /// The location of the change.
     pub location: Option<LocationView>,
-}
-
-/// A line of a unified diff.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DiffLine {
-    /// A space, `+`, `-`, or `@` for the header of a hunk.
-    pub sign: char,
-    /// The text without the sign.
-    pub text: String,
-}
-
-impl DiffLine {
-    /// Returns the lines of a unified diff, without the names of the files. Control characters are escaped.
-    pub fn between(old: &str, new: &str) -> Vec<Self> {
-        // The first two lines are the names.
-        let lines = unified_lines(["", ""], [old, new]).into_iter().skip(2).map(|line| {
-            let sign = line.chars().next().filter(|sign| "+-@".contains(*sign)).unwrap_or(' ');
-            let text = if sign == '@' { line } else { line.get(1..).unwrap_or_default().to_string() };
-            Self { sign, text }
-        });
-        lines.collect()
-    }
 }
 
 /// A file that a build reads.

@@ -149,7 +149,7 @@ impl Session {
         Some(Event::Update {
             generation: state.generation,
             changed: shown_paths(changed),
-            milliseconds: started.elapsed().as_secs_f64() * 1000.0,
+            milliseconds: (started.elapsed().as_secs_f64() * 1e6).round() / 1000.0,
             targets: names.iter().filter_map(|name| Some(state.targets.get(name)?.summary.clone())).collect(),
             removed,
         })
@@ -310,17 +310,27 @@ fn summary(name: &str, last: &BuiltTarget, good: Option<&BuiltTarget>, generatio
     let compared = target.review.as_ref().filter(is_compared).map(|_| objects.len());
     let live = target.live.as_ref().and_then(|live| live.as_ref().ok()).map(Vec::len);
     let good = good.and_then(|good| good.evaluated.built.as_ref().ok());
+    let dangers = danger_severities(target);
     TargetSummary {
         name: name.to_string(),
         state,
         errors: errors.max(usize::from(target.built.is_err())),
         error: first_error(last),
         warnings,
-        dangers: objects.iter().map(|object| object.dangers.len()).sum(),
+        dangers: dangers.len(),
+        danger_errors: dangers.iter().filter(|severity| **severity == Severity::Error.name()).count(),
         changes: compared.or(live),
         resources: good.map_or(0, |built| built.resources.as_slice().len()),
         generation,
     }
+}
+
+/// Returns the severities of the dangers of all changes.
+fn danger_severities(target: &Evaluated) -> Vec<&'static str> {
+    let objects = target.review.as_ref().map_or(&[][..], TargetReview::objects);
+    let reviewed = objects.iter().flat_map(|object| &object.dangers).map(|one| one.finding.severity().name());
+    let live = target.live.iter().flatten().flatten().flat_map(|object| &object.dangers);
+    reviewed.chain(live.map(|danger| danger.severity)).collect()
 }
 
 fn first_error(target: &BuiltTarget) -> Option<String> {

@@ -7,8 +7,9 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use sha2::{Digest as _, Sha256};
 
+use super::hunks::DiffLine;
 use super::model::{
-    ChainLink, ChangedObject, DangerView, DiffLine, DiffView, ErrorView, ExcerptLine, FieldView, FindingView,
+    ChainLink, ChangedObject, DangerView, DiffView, ErrorView, ExcerptLine, FieldView, FindingView,
     FoundLine, LineView, LocationView, ResourceView, SearchView, SourceView, TargetView,
 };
 use super::session::{BuiltTarget, Evaluated, KnownTarget, Session, shown_paths};
@@ -81,34 +82,22 @@ impl Session {
         hidden_value(resource, pointer, &good.sources)
     }
 
-    /// Returns the changes of a target; none without such a target or without a comparison.
+    /// Returns the changes of the last successful build of a target; none without such a target or without a
+    /// comparison.
     pub fn diff(&self, name: &str) -> Option<DiffView> {
         let target = self.target(name)?;
-        let (last, comparison) = (&target.last, self.comparison()?);
-        let shown = Shown::new(last);
-        let (mut error, mut objects) = (None, Vec::new());
-        match &last.evaluated.live {
-            Some(Ok(live)) => objects.clone_from(live),
-            Some(Err(problem)) => error = Some(shown.error(problem).message),
-            None => {}
-        }
-        match last.evaluated.review.as_ref().map(|review| &review.outcome) {
-            Some(TargetOutcome::Compared(changes)) => {
-                objects = changes.objects.iter().map(|object| shown.object(object)).collect();
-            }
-            Some(TargetOutcome::Failed([old, new])) => {
-                let of = |side: &str, problem: &Option<Diagnostic>| {
-                    problem
-                        .as_ref()
-                        .map(|problem| format!("{side}: {}", shown.renderer.clean_text(problem.message())))
-                };
-                let sides = [of("before", old), of("now", new)];
-                error = Some(sides.into_iter().flatten().collect::<Vec<_>>().join("\n"));
-            }
-            None if last.evaluated.live.is_none() => error = Some("the target was not compared".into()),
-            None => {}
-        }
-        Some(DiffView { comparison, error, objects })
+        let comparison = self.comparison()?;
+        let failed = |problem: &str| format!("Comparison with {comparison} failed: {problem}");
+        let compared = match &target.good {
+            Some(good) => Shown::new(good).changes(&good.evaluated).map_err(|problem| failed(&problem)),
+            None => Err("No comparison: the target does not build.".into()),
+        };
+        let stale = target.last.evaluated.built.is_err() && target.good.is_some();
+        let (objects, error) = match compared {
+            Ok(objects) => (objects, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        Some(DiffView { comparison, stale, error, objects })
     }
 
     /// Returns the review of a target as an HTML page; none as for [`Session::diff`].
@@ -380,6 +369,26 @@ impl<'b> Shown<'b> {
             highlight: line == at.line,
         };
         (at.line.saturating_sub(CONTEXT).max(1)..=(at.line + CONTEXT).min(last)).map(shown).collect()
+    }
+
+    /// Returns the changes of a build.
+    ///
+    /// # Errors
+    /// It could not be compared.
+    fn changes(&self, evaluated: &Evaluated) -> Result<Vec<ChangedObject>, String> {
+        if let Some(live) = &evaluated.live {
+            return live.clone().map_err(|problem| self.error(&problem).message);
+        }
+        match evaluated.review.as_ref().map(|review| &review.outcome) {
+            Some(TargetOutcome::Compared(changes)) => {
+                Ok(changes.objects.iter().map(|object| self.object(object)).collect())
+            }
+            Some(TargetOutcome::Failed(sides)) => {
+                let errors = sides.iter().flatten().map(|problem| self.error(problem).message);
+                Err(errors.collect::<Vec<_>>().join("\n"))
+            }
+            None => Err("the target was not compared".into()),
+        }
     }
 
     fn object(&self, object: &ObjectChange) -> ChangedObject {

@@ -79,6 +79,8 @@ fn events_name_the_targets_that_a_save_affects() {
     // `base` and `test` do not read it.
     let broken = event(&running);
     assert_eq!(states(&broken), [state("prod", "error")]);
+    let time = broken["milliseconds"].to_string();
+    assert!(time.split_once('.').is_none_or(|(_, decimals)| decimals.len() <= 3), "{time}");
     let error = broken["targets"][0]["error"].as_str().expect("an error");
     assert!(error.starts_with("prod/patch.yaml:1:"), "{error}");
     let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 4}\n";
@@ -108,6 +110,38 @@ fn events_name_the_targets_that_a_save_affects() {
         // Several removals may be one group of changes.
         running.line_with("\"removed\":[\"");
     }
+}
+
+/// Returns the numbers of dangers of the targets of an event, and of those that are errors.
+fn dangers(event: &Value) -> Vec<[u64; 2]> {
+    let counts =
+        |target: &Value| ["dangers", "dangerErrors"].map(|name| target[name].as_u64().expect("a count"));
+    event["targets"].as_array().expect("targets").iter().map(counts).collect()
+}
+
+#[test]
+fn only_targets_with_something_to_compare_have_dangers() {
+    let directory = shop();
+    commit(directory.path());
+    fs::create_dir(directory.path().join("pod")).expect("created");
+    save(directory.path(), "pod/kustomization.yaml", "resources: [pod.yaml]\n");
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: pod}\nspec: {hostNetwork: true, containers: [{name: a, image: 'a:1'}]}\n";
+    save(directory.path(), "pod/pod.yaml", pod);
+    let first = |args: &[&str]| event(&Running::start(directory.path(), args));
+    let without_base = first(&["preview", "pod", "--json"]);
+    assert_eq!((dangers(&without_base), &without_base["targets"][0]["changes"]), (vec![[0, 0]], &json!(1)));
+    // A target that the revision does not have is new.
+    assert_eq!(dangers(&first(&["preview", "pod", "--rev", "HEAD", "--json"])), [[1, 1]]);
+
+    let running = Running::start(directory.path(), &["preview", "base", "--rev", "HEAD", "--json"]);
+    assert_eq!(dangers(&event(&running)), [[0, 0]]);
+    save(
+        directory.path(),
+        "base/web.yaml",
+        &WEB.replace("{matchLabels: {app: web}}", "{matchLabels: {app: other}}"),
+    );
+    let changed = event(&running);
+    assert!(dangers(&changed)[0][1] > 0, "{changed}");
 }
 
 #[test]
@@ -276,7 +310,7 @@ fn views_explain_fields_and_hide_secrets() {
     );
 
     let diff = page.get("/api/diff?target=prod");
-    assert_eq!(diff["objects"][0]["action"], "changed");
+    assert_eq!((&diff["objects"][0]["action"], &diff["stale"]), (&json!("changed"), &json!(false)));
     let found = page.get("/api/search?q=WEB:1");
     assert_eq!(found["matches"].as_array().map(Vec::len), Some(3), "{found:#}");
 
@@ -303,6 +337,27 @@ fn views_explain_fields_and_hide_secrets() {
     assert_eq!(reveal(Some(1)), (200, json!({"text": secret}).to_string()));
     assert_eq!(reveal(Some(0)).0, 404, "another build");
     assert_eq!(reveal(None).0, 422, "an unknown build");
+}
+
+#[test]
+fn diff_of_the_last_successful_build_is_kept() {
+    let directory = shop();
+    fs::create_dir(directory.path().join("bad")).expect("created");
+    save(directory.path(), "bad/kustomization.yaml", "resources: [../base, none.yaml]\n");
+    let page = Page::open(directory.path(), &["-R"]);
+    let never = page.get("/api/diff?target=bad");
+    let error = json!("No comparison: the target does not build.");
+    assert_eq!((&never["error"], &never["stale"]), (&error, &json!(false)));
+
+    let before = page.get("/api/diff?target=prod");
+    save(directory.path(), "prod/patch.yaml", "a: [");
+    let wait = || thread::sleep(Duration::from_millis(20));
+    while page.get("/api/target?name=prod")["stale"] == false {
+        wait();
+    }
+    let after = page.get("/api/diff?target=prod");
+    assert_eq!((&after["stale"], &after["error"]), (&json!(true), &Value::Null));
+    assert_eq!(after["objects"], before["objects"]);
 }
 
 #[test]
@@ -373,7 +428,12 @@ fn the_address_is_printed_if_there_is_no_browser() {
 #[test]
 fn preview_rejects_what_it_cannot_watch() {
     let directory = shop();
-    let table: [(&[&str], &str, i32); 3] = [
+    let table: [(&[&str], &str, i32); 4] = [
+        (
+            &["preview", "prod", "--rev", "main...HEAD"],
+            "takes one revision, and compares the working tree",
+            2,
+        ),
         (&["preview", "-"], "cannot watch standard input", 2),
         (&["preview", "none", "-R", "--json"], "none", 1),
         (&["preview", "prod", "--rev", "none", "--json"], "not in a git repository", 1),

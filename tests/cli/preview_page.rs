@@ -20,7 +20,7 @@ const SETTINGS: usize = 40;
 
 const SHOP: &str = "\
 -- base/kustomization.yaml --
-resources: [settings.yaml, web.yaml, more.yaml, key.yaml]
+resources: [settings.yaml, web.yaml, more.yaml, key.yaml, notes.yaml]
 -- base/web.yaml --
 apiVersion: apps/v1
 kind: Deployment
@@ -36,6 +36,14 @@ spec:
       - name: web
         image: registry.example.com/web:1
         ports: [{containerPort: 8080}]
+-- base/notes.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: notes}
+data:
+  text: |
+    first
+    second
 -- base/key.yaml --
 apiVersion: v1
 kind: Secret

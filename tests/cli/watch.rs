@@ -46,6 +46,31 @@ fn build_runs_again_after_a_save_and_keeps_its_output_after_a_failure() {
 }
 
 #[test]
+fn unchanged_warnings_are_counted_and_errors_are_last() {
+    let directory = overlay();
+    let save_prod = |rest: &str| {
+        let text = format!("resources: [../base]\ncommonLabels: {{a: b}}\n{rest}");
+        save(directory.path(), "prod/kustomization.yaml", &text);
+    };
+    save_prod("");
+    let running = Running::start(directory.path(), &["build", "prod", "--watch"]);
+    let first = running.lines_until(DONE);
+    let shown = "warning[deprecated-field]: `commonLabels` is deprecated".to_string();
+    assert!(first.contains(&shown), "{first:#?}");
+    save_prod("namePrefix: my-\n");
+    let second = running.lines_until(DONE);
+    assert!(second.contains(&"warning: 1 warning as before".to_string()), "{second:#?}");
+    assert!(!second.contains(&shown), "{second:#?}");
+
+    save_prod("bases: []\npatches: [{path: none.yaml}]\n");
+    let failed = running.lines_until(DONE);
+    let position = |start: &str| failed.iter().position(|line| line.starts_with(start)).expect(start);
+    assert!(position("warning[deprecated-field]: `bases`") < position("error["), "{failed:#?}");
+    assert!(position("error[") < position("warning: 2 warnings, 1 of them as before"), "{failed:#?}");
+    assert!(!failed.contains(&shown), "{failed:#?}");
+}
+
+#[test]
 fn new_files_and_replaced_directories_are_noticed() {
     let directory = overlay();
     let path = directory.path();

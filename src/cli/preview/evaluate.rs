@@ -76,10 +76,7 @@ impl TargetEvaluator {
     /// The revision does not exist.
     pub(super) fn new(args: PreviewArgs) -> std::result::Result<Self, Failure> {
         let revisions = match &args.rev {
-            Some(revision) => {
-                let range = RevisionRange::WorkingTree(revision.clone());
-                Some(Revisions::open(&range, args.select.named())?)
-            }
+            Some(revision) => Some(Revisions::open(&single_revision(revision)?, args.select.named())?),
             None => None,
         };
         let old_targets = match &revisions {
@@ -140,6 +137,21 @@ impl TargetEvaluator {
     fn is_deleted(&self, target: &Path) -> bool {
         self.deleted.lock().unwrap_or_else(PoisonError::into_inner).contains(target)
     }
+}
+
+/// Parses the argument of `--rev`.
+///
+/// # Errors
+/// It is a range, or no revision.
+fn single_revision(text: &str) -> std::result::Result<RevisionRange, Failure> {
+    let revision = match text.parse() {
+        Ok(range @ RevisionRange::WorkingTree(_)) => return Ok(range),
+        Ok(RevisionRange::Between(old, _)) => old,
+        Ok(RevisionRange::FromMergeBase(old, new)) => format!("\"$(git merge-base {old} {new})\""),
+        Err(message) => return Err(Failure::Usage(format!("invalid value of --rev: {message}"))),
+    };
+    let message = "`preview --rev` takes one revision, and compares the working tree with it";
+    Err(Failure::Usage(format!("{message}: use --rev {revision}")))
 }
 
 /// Returns a path without `.` parts, so that a target that is named twice is one.
@@ -373,7 +385,11 @@ impl Run<'_> {
             }
             (old, new) => TargetOutcome::Failed([old.err(), new.err()]),
         };
-        let review = TargetReview { target: target.to_path_buf(), presence, outcome };
+        let mut review = TargetReview { target: target.to_path_buf(), presence, outcome };
+        if self.old.is_none() && presence == Presence::Added {
+            // Without a base, nothing changes.
+            review.clear_dangers();
+        }
         self.without_suppressed(review).unwrap_or_else(|problem| TargetReview {
             target: target.to_path_buf(),
             presence,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use ratatui::crossterm::event::{self, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::Size;
 
-use super::super::model::{Event, FieldView, TargetView};
+use super::super::model::{Event, FieldView, TargetState, TargetView};
 use super::cache::ViewCache;
 use super::content::{Anchor, Content, Mode, ValueLine};
 use super::cursor::{Cursor, Step};
@@ -147,7 +147,13 @@ impl<'d> App<'d> {
             }
             Event::Update { changed, milliseconds, targets, removed, .. } => {
                 let count = counted(targets.len(), "target");
-                self.status = format!("Built {count} in {milliseconds:.0} ms: {}", names(&changed));
+                let failed = targets.iter().filter(|target| target.state == TargetState::Error).count();
+                let errors = match failed {
+                    0 => String::new(),
+                    _ if targets.len() == 1 => " with errors".into(),
+                    some => format!(", {some} with errors"),
+                };
+                self.status = format!("Built {count} in {milliseconds:.0} ms{errors}: {}", names(&changed));
                 self.anchors.retain(|(target, _), _| !removed.contains(target));
                 self.targets.update(targets, &removed);
             }
@@ -260,8 +266,12 @@ impl<'d> App<'d> {
         }
         lines.extend(error.location.iter().flat_map(|at| wrap(&format!("  {}", shown_location(at)), width)));
         let mut lines: Vec<_> = lines.into_iter().map(|text| ShownLine { text, tone: Tone::Error }).collect();
-        if view.stale && self.mode == Mode::Output {
-            let text = "  The output is that of the last successful build:".into();
+        if view.stale {
+            let what = match self.mode {
+                Mode::Output => "output",
+                Mode::Diff => "diff",
+            };
+            let text = format!("  The {what} is that of the last successful build:");
             lines.push(ShownLine { text, tone: Tone::Dim });
         }
         lines.truncate(usize::from(area.body.height).saturating_sub(2));

@@ -198,7 +198,7 @@ impl Content {
             Groups::Output(view) if view.error.is_some() => "No successful build yet.".into(),
             Groups::Output(_) => "The target has no resources.".into(),
             Groups::Diff(view) => match &view.error {
-                Some(error) => format!("Comparison with {} failed:\n{error}", view.comparison),
+                Some(error) => error.clone(),
                 None => format!("No changes against {}.", view.comparison),
             },
         }

@@ -198,7 +198,7 @@ impl Canvas<'_> {
 
     /// Draws the last line. Returns the column of the cursor if there is an input.
     fn status(&mut self, app: &App<'_>, area: Rect) -> Option<u16> {
-        const KEYS: &str = "Enter provenance  o editor  ? keys  q quit ";
+        const KEYS: &str = "o editor  ? keys  q quit ";
         if let Some(prompt) = &app.prompt {
             let text = format!("{}{}", prompt.label(), escaped(&prompt.text));
             let text = fit_end(&text, usize::from(area.width).saturating_sub(1));
@@ -209,7 +209,12 @@ impl Canvas<'_> {
         self.put(area, &status, Style::new());
         let used = width(&status);
         let room = usize::from(area.width).saturating_sub(used + 1);
-        let keys = if KEYS.len() <= room { KEYS } else { "? keys " };
+        let with_enter = format!("Enter provenance  {KEYS}");
+        let keys = match app.mode {
+            Mode::Output if with_enter.len() <= room => &with_enter,
+            _ if KEYS.len() <= room => KEYS,
+            _ => "? keys ",
+        };
         if keys.len() <= room {
             let x = area.right().saturating_sub(u16::try_from(keys.len()).unwrap_or(0));
             self.put(Rect { x, ..area }, keys, self.style(Tone::Dim));
@@ -235,7 +240,7 @@ fn rows_of(area: Rect) -> impl Iterator<Item = Rect> {
 /// Returns a target in the list: its state, its name, its counts.
 fn target_line(app: &App<'_>, row: usize, columns: usize) -> ShownLine {
     let Some(target) = app.targets.get(row) else { return ShownLine::default() };
-    let ((symbol, tone), counts) = (symbol(target.state), counts(target));
+    let ((symbol, tone), counts) = (symbol(target), counts(target));
     // The mark of the cursor, the symbol, and a space after each.
     let room = columns.saturating_sub(counts.len() + 4);
     let name = fit_end(&escaped(&target.name), room);

@@ -59,13 +59,13 @@ pub(super) const HELP: &[(&str, &str)] = &[
     ("r", "Reveal or hide the secret"),
     ("/", "Search all targets"),
     ("f", "Filter targets by name or state:"),
-    ("", "is:ok is:warning is:error is:changed is:deleted"),
+    ("", "is:ok is:warning is:error is:danger is:changed is:deleted"),
     ("m", "Turn the mouse on or off"),
     ("Esc", "Close, or clear the filter"),
     ("?", "Show the keys"),
     ("q, Ctrl-C", "Quit"),
     ("", ""),
-    ("✓ ! ✗ −", "Target: ok, warnings, errors, deleted"),
+    ("✓ ! ✗ −", "Target: ok, warnings or dangers, errors, deleted"),
     ("E W D ~", "Errors, warnings, dangers, changes"),
 ];
 

@@ -100,14 +100,16 @@ fn matches(target: &TargetSummary, word: &str) -> bool {
         Some("warning") => target.state == TargetState::Warning,
         Some("error") => target.state == TargetState::Error,
         Some("deleted") => target.state == TargetState::Deleted,
+        Some("danger") => target.dangers > 0,
         Some("changed") => target.changes.is_some_and(|changes| changes > 0),
         _ => target.name.to_lowercase().contains(word),
     }
 }
 
-/// Returns the symbol and the tone of a state.
-pub(super) fn symbol(state: TargetState) -> (char, Tone) {
-    match state {
+/// Returns the symbol and the tone of a target. One that builds is not shown as ok if a danger is an error.
+pub(super) fn symbol(target: &TargetSummary) -> (char, Tone) {
+    match target.state {
+        TargetState::Ok | TargetState::Warning if target.danger_errors > 0 => ('!', Tone::Error),
         TargetState::Ok => ('✓', Tone::Ok),
         TargetState::Warning => ('!', Tone::Warning),
         TargetState::Error => ('✗', Tone::Error),
@@ -120,6 +122,7 @@ pub(super) fn counts(target: &TargetSummary) -> String {
     let count = |count: usize, letter| (count > 0).then(|| format!("{count}{letter}"));
     let changes = target.changes.filter(|changes| *changes > 0).map(|changes| format!("~{changes}"));
     let state = match target.state {
+        TargetState::Ok if target.danger_errors > 0 => None,
         TargetState::Ok => Some("ok".to_string()),
         TargetState::Deleted => Some("deleted".to_string()),
         TargetState::Warning | TargetState::Error => None,

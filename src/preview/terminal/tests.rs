@@ -11,10 +11,11 @@ use ratatui::layout::Size;
 use ratatui::style::{Color, Modifier};
 use serde_json::Value;
 
+use super::super::hunks::DiffLine;
 use super::super::model::{
-    ChainLink, ChangedObject, DangerView, DiffLine, DiffView, ErrorView, Event, ExcerptLine, FieldView,
-    FindingView, FoundLine, LineView, LocationView, ResourceView, SearchView, SourceView, TargetState,
-    TargetSummary, TargetView,
+    ChainLink, ChangedObject, DangerView, DiffView, ErrorView, Event, ExcerptLine, FieldView, FindingView,
+    FoundLine, LineView, LocationView, ResourceView, SearchView, SourceView, TargetState, TargetSummary,
+    TargetView,
 };
 use super::app::{Action, App, Input};
 use super::data::PreviewData;
@@ -50,7 +51,7 @@ impl PreviewData for Fake {
             dangers: vec![danger],
             lines: vec![line('@', "@@ -1 +1 @@"), line('-', "  replicas: 1"), line('+', "  replicas: 3")],
         };
-        Some(DiffView { comparison: "base".into(), error: None, objects: vec![object] })
+        Some(DiffView { comparison: "base".into(), stale: false, error: None, objects: vec![object] })
     }
 
     fn field(&self, _: &str, _: usize, pointer: &str) -> Option<FieldView> {
@@ -158,6 +159,7 @@ fn summary(view: &TargetView, generation: u64) -> TargetSummary {
         error: None,
         warnings: usize::from(view.state == TargetState::Warning),
         dangers: 0,
+        danger_errors: 0,
         changes: Some(2),
         resources: view.resources.len(),
         generation,
@@ -292,6 +294,10 @@ fn an_error_keeps_the_last_output() {
     app.prepare();
     assert_eq!(screen(&app), ERROR_SCREEN);
     assert_eq!(cursor_row(&app), ">  replicas: 3");
+    keys(&mut app, "d");
+    let shown = screen(&app);
+    assert!(shown.contains("The diff is that of the last successful build:"), "{shown}");
+    assert!(shown.contains(" +  replicas: 3"), "{shown}");
 }
 
 #[test]
@@ -335,6 +341,7 @@ fn diff_shows_changes_and_dangers() {
     let mut app = app(&fake);
     keys(&mut app, "]dj");
     let shown = screen(&app);
+    assert!(!shown.contains("Enter provenance"), "{shown}");
     for text in [
         "Diff overlays/prod 1/1",
         "# deployment.apps/web in shop (changed)",
@@ -419,6 +426,24 @@ fn views_are_fetched_once_for_each_build() {
     let mut fetched = fake.fetched.borrow().clone();
     fetched.sort();
     assert_eq!(fetched, ["diff overlays/prod", "view overlays/dev", "view overlays/prod"]);
+}
+
+#[test]
+fn targets_with_dangers_do_not_look_ok() {
+    let fake = shop();
+    let mut app = app(&fake);
+    let dangerous = |dangers, danger_errors| {
+        let target = summary(&fake.views.borrow()[0], 2);
+        update(vec![TargetSummary { dangers, danger_errors, ..target }], &[])
+    };
+    app.handle(dangerous(3, 0));
+    app.prepare();
+    assert!(rows(&app)[2].starts_with(">✓ overlays/dev   ok 3D ~2"), "{}", screen(&app));
+    app.handle(dangerous(3, 1));
+    app.prepare();
+    assert!(rows(&app)[2].starts_with(">! overlays/dev      3D ~2"), "{}", screen(&app));
+    keys(&mut app, "fis:danger⏎");
+    assert!(screen(&app).contains("Targets 1/2 is:danger"), "{}", screen(&app));
 }
 
 #[test]
@@ -599,4 +624,4 @@ const ERROR_SCREEN: &str = " preview of overlays, compared with base            
                           │
                           │
                           │
-Built 1 target in 7 ms: overlays/prod/patch.yaml                         ? keys";
+Built 1 target in 7 ms with errors: overlays/prod/patch.yaml             ? keys";

@@ -100,6 +100,13 @@ replicas:
     );
     let reported = rejected(home.path(), &["build", "app"]);
     insta::assert_snapshot!(reported, @r"
+    warning[deprecated-field]: `bases` is deprecated
+     --> app/kustomization.yaml:2:1
+      |
+    2 | bases: []
+      | ^^^^^
+      |
+      = help: use `resources` instead
     error[unknown-field]: unknown field `namespce`
      --> app/kustomization.yaml:3:1
       |
@@ -162,16 +169,16 @@ replicas:
        |
        = note: the path leads to app/gone.txt
        = help: paths are relative to the directory of the kustomization file
+    ");
+    let reported = rejected(home.path(), &["build", "patched"]);
+    insta::assert_snapshot!(reported, @r#"
     warning[deprecated-field]: `bases` is deprecated
-     --> app/kustomization.yaml:2:1
+     --> patched/kustomization.yaml:2:1
       |
     2 | bases: []
       | ^^^^^
       |
       = help: use `resources` instead
-    ");
-    let reported = rejected(home.path(), &["build", "patched"]);
-    insta::assert_snapshot!(reported, @r#"
     error[missing-field]: the document has no `x`
      --> patched/kustomization.yaml:4:57
       |
@@ -200,13 +207,6 @@ replicas:
       |
       = note: searched kinds: Deployment, StatefulSet, ReplicaSet, ReplicationController
       = help: use the name from the base, without prefix and suffix
-    warning[deprecated-field]: `bases` is deprecated
-     --> patched/kustomization.yaml:2:1
-      |
-    2 | bases: []
-      | ^^^^^
-      |
-      = help: use `resources` instead
     "#);
 }
 

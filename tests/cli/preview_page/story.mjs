@@ -39,6 +39,27 @@ const readChain = async (page) => {
   await page.screenshot("light");
 };
 
+const readOtherLines = async (page) => {
+  await page.click('#panel-output article[data-id="ConfigMap shop/notes"] [data-pointer="/data/text"]');
+  await page.waitText("#field-path", "data.text");
+  equal("lines of a value", (await page.text("#field-chain .value")).split("\n"), ["first", "second"]);
+  equal("line without a value", await page.read(() => {
+    const lines = [...document.querySelectorAll('#panel-output article[data-id="Deployment shop/web"] .line')];
+    const line = lines.find((one) => one.textContent === "metadata:");
+    line.click();
+    return line.dataset.pointer ?? null;
+  }), null);
+  await page.waitText("#status", "This line has no value of its own: select a line with a value");
+  await page.waitText("#field-body", "Select a line of the output to see which file sets its value.");
+  await page.click('#targets a[data-name="test"]');
+  await page.waitTarget("test");
+  equal("status of another target", await page.text("#status"), "");
+  await page.click('#targets a[data-name="prod"]');
+  await page.waitTarget("prod");
+  await page.click(REPLICAS);
+  await page.waitText("#field-path", "spec.replicas");
+};
+
 const readSource = async (page) => {
   await page.click("#field-chain > li:first-child button.location");
   await page.wait("line of the source", () => document.activeElement.matches("#panel-source .line.cursor[data-n='5']"));
@@ -86,7 +107,7 @@ const edit = async (page) => {
 const breakAndMend = async (page) => {
   const before = await page.count("#panel-output article");
   replaceIn(KUSTOMIZATION, "count: 4", "count: [");
-  await page.waitText("#error", "Build failed. The output of the last successful build is shown.", true);
+  await page.waitText("#error", "Build failed. The output and the diff of the last successful build are shown.", true);
   contains("error", await page.text("#error pre"), "prod/kustomization.yaml");
   contains("location of the error", await page.text("#error .location"), "prod/kustomization.yaml:");
   equal("resources of the last good build", await page.count("#panel-output article"), before);
@@ -96,7 +117,10 @@ const breakAndMend = async (page) => {
   equal("state in the list", await page.read(state), "error");
   contains("status", await page.text("#status"), "with errors");
   await page.screenshot("error");
-  replaceIn(KUSTOMIZATION, "count: [", "count: 5");
+  equal("other errors", await page.count("#error .more"), 0);
+  replaceIn(KUSTOMIZATION, "count: [", "count: 4\nnone: 1\nmissing: 2\n");
+  await page.waitText("#error .more", "and 1 more error: see the findings");
+  replaceIn(KUSTOMIZATION, "count: 4\nnone: 1\nmissing: 2\n", "count: 5");
   await page.waitText("#error", "");
   contains("value after the fix", await page.text(REPLICAS), "replicas: 5");
   equal("state in the list", await page.read(state), "ok");
@@ -162,13 +186,34 @@ const openOtherViews = async (page) => {
   await page.waitTarget("prod");
   await page.click("#tab-diff");
   const web = '#panel-diff [data-id="deployment.apps/web in shop"]';
-  await page.wait("diff", (at) => document.querySelector(`${at} .line`), web);
+  await page.wait("diff", (at) => document.querySelector(at)?.textContent.includes("replicas: 5"), web);
   const changed = await page.read((at) => [...document.querySelectorAll(`${at} .line`)].map((one) => one.textContent.trim()), web);
   check("diff", changed.includes("-   replicas: 1") && changed.includes("+   replicas: 5"), changed);
+  equal("name of the hunk", changed[0].split(" @@ ")[1], "metadata");
   check("layers", (await page.text("#layer-tree")).includes("base"), await page.text("#layer-tree"));
   await page.run(`document.getElementById("export").click()`);
   await page.waitText("#status", "Exported prod.html");
   await page.click("#tab-output");
+};
+
+const countDangers = async (page) => {
+  const patch = "patches:\n- target: {kind: Deployment}\n  patch: |-\n    - {op: add, path: /spec/template/spec/hostNetwork, value: true}\n";
+  replaceIn(KUSTOMIZATION, "labels:", `${patch}labels:`);
+  const row = '#targets a[data-name="prod"]';
+  await page.waitText(`${row} .counter.danger.error`, "!1");
+  equal("icon", await page.read((at) => ({ ...document.querySelector(`${at} .icon`).dataset }), row), { state: "ok", danger: "error" });
+  contains("state in words", await page.text(`${row} .visually-hidden`), "Dangerous changes, 1 danger");
+  const filter = (name) => page.read((value) => {
+    const states = document.getElementById("state-filter");
+    states.value = value;
+    states.dispatchEvent(new Event("change"));
+    return [...document.querySelectorAll("#targets li:not([hidden]) a")].map((one) => one.dataset.name);
+  }, name);
+  equal("targets with dangers", await filter("danger"), ["prod"]);
+  await page.screenshot("dangers");
+  await filter("all");
+  replaceIn(KUSTOMIZATION, patch, "");
+  await page.wait("no dangers", (at) => !document.querySelector(`${at} .counter.danger`), row);
 };
 
 const reload = async (page) => {
@@ -186,7 +231,7 @@ const reload = async (page) => {
 };
 
 await runStory(async (page) => {
-  for (const step of [open, readChain, readSource, edit, breakAndMend, editOther, search, revealSecret, openOtherViews, reload]) {
+  for (const step of [open, readChain, readSource, readOtherLines, edit, breakAndMend, editOther, search, revealSecret, openOtherViews, countDangers, reload]) {
     await step(page);
   }
 });

@@ -60,6 +60,13 @@ impl TargetReview {
         }
     }
 
+    /// Removes all dangers.
+    pub fn clear_dangers(&mut self) {
+        if let TargetOutcome::Compared(changes) = &mut self.outcome {
+            changes.objects.iter_mut().for_each(|object| object.dangers.clear());
+        }
+    }
+
     /// Returns the words for a target that was not compared: `failed at base`, `fails now` or `fails in both`.
     #[must_use]
     pub fn failure(&self) -> Option<&'static str> {

@@ -56,7 +56,7 @@ function show(answer, isUpdate) {
   const empty = byId("diff-empty");
   empty.hidden = groups.length > 0 && !answer.error;
   empty.classList.toggle("failed", Boolean(answer.error));
-  if (!empty.hidden) setText(empty, answer.error ? `Comparison with ${answer.comparison} failed: ${answer.error}` : emptyText(answer));
+  if (!empty.hidden) setText(empty, answer.error ?? emptyText(answer));
   emit("diff", answer);
 }
 
@@ -82,7 +82,7 @@ function loadIfNeeded() {
   if (!state.build || state.build.name !== state.target) return;
   // Dangers are part of the diff.
   const dangers = state.targets.get(state.target)?.dangers ?? 0;
-  if (state.view === "diff" || dangers > 0) load();
+  if (state.view === "diff" || dangers > 0 || state.build.stale) load();
   else emit("diff", { objects: [] });
 }
 

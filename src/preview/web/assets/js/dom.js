@@ -53,6 +53,11 @@ export function button(text, attributes, onClick) {
   return created;
 }
 
+/** Appends text with its line breaks; each line is escaped. */
+export function appendLines(parent, text) {
+  text.split("\n").forEach((line, index) => parent.append(...(index > 0 ? ["\n"] : []), element("span", {}, line)));
+}
+
 /** Replaces the text of an element if it differs, so that live regions speak once. */
 export function setText(target, text) {
   const shown = visible(text);

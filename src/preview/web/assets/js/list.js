@@ -10,7 +10,8 @@ const rows = new Map();
 
 /** Describes the state of a target in words. */
 export function stateText(target) {
-  const parts = [STATES[target.state] ?? target.state];
+  const isDangerous = target.state === "ok" && target.dangerErrors > 0;
+  const parts = [isDangerous ? "Dangerous changes" : (STATES[target.state] ?? target.state)];
   if (target.errors > 0) parts.push(count(target.errors, "error"));
   if (target.warnings > 0) parts.push(count(target.warnings, "warning"));
   if (target.dangers > 0) parts.push(count(target.dangers, "danger"));
@@ -29,11 +30,13 @@ function counter(kind, number, prefix = "") {
 }
 
 function rowContent(target) {
+  const danger = target.dangerErrors > 0 ? "error" : "warning";
   return [
-    element("span", { class: "icon", "data-state": target.state, "aria-hidden": "true" }),
+    element("span", { class: "icon", "data-state": target.state, "data-danger": target.dangers > 0 && danger, "aria-hidden": "true" }),
     nameParts(target.name),
     counter("error", target.errors),
     counter("warning", target.warnings),
+    counter(`danger ${danger}`, target.dangers, "!"),
     counter("changes", target.changes, "±"),
     element("span", { class: "visually-hidden" }, ` ${stateText(target)}`),
   ].filter((part) => part !== null);
@@ -99,6 +102,7 @@ function isShown(target) {
   const filter = byId("state-filter").value;
   if (filter === "all") return true;
   if (filter === "changed") return target.changes > 0;
+  if (filter === "danger") return target.dangers > 0;
   return target.state === filter;
 }
 

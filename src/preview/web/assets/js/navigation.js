@@ -77,6 +77,8 @@ export async function openTarget(name, address = {}, replace = false) {
   }
   const isOther = state.target !== name;
   if (isOther) {
+    // A message about the former target; none is selected when the page opens.
+    if (state.target !== null) showStatus("");
     Object.assign(state, { target: name, field: null, file: null });
     emit("target");
     emit("field");

@@ -1,10 +1,11 @@
 // The rendered output of the selected target.
 
-import { byId, count, element, isolated } from "./dom.js";
+import { appendLines, byId, count, element, isolated } from "./dom.js";
 import { LineView } from "./lines.js";
-import { selectField } from "./navigation.js";
+import { clearField, selectField } from "./navigation.js";
 import { on, state } from "./state.js";
 import { hideSecrets, revealedText, toggleSecret } from "./secrets.js";
+import { showStatus } from "./status.js";
 import { appendYaml, blockScalarLines } from "./yaml.js";
 
 function heading(group) {
@@ -52,7 +53,7 @@ function showRevealed(code, line, text) {
   code.replaceChildren();
   appendYaml(code, prefix.trimEnd(), false);
   const value = element("span", { class: "revealed isolate" });
-  text.split("\n").forEach((part, index) => value.append(...(index > 0 ? ["\n"] : []), element("span", {}, part)));
+  appendLines(value, text);
   code.append(" ", value);
 }
 
@@ -74,7 +75,12 @@ const view = new LineView(byId("panel-output"), {
   heading,
   activate: (group, index) => {
     const { pointer } = group.lines[index];
-    if (pointer !== undefined) selectField(group.key, pointer);
+    if (pointer !== undefined) {
+      selectField(group.key, pointer);
+      return;
+    }
+    clearField();
+    showStatus("This line has no value of its own: select a line with a value");
   },
 });
 

@@ -1,7 +1,7 @@
 // The provenance of the selected field: every write of its value, the last one first.
 
 import { get } from "./api.js";
-import { button, byId, element, isolated } from "./dom.js";
+import { appendLines, button, byId, element, isolated } from "./dom.js";
 import { locationLinks, locationText, openInEditor } from "./editor.js";
 import { clearField, currentLink, reportError } from "./navigation.js";
 import { on, state } from "./state.js";
@@ -25,7 +25,8 @@ function excerptLine({ line, text, highlight }) {
 }
 
 function writeItem(write, index) {
-  const value = element("code", { class: "value isolate" }, write.value);
+  const value = element("code", { class: "value isolate" });
+  appendLines(value, write.value.replace(/\n$/, ""));
   const excerpt = dedent(write.excerpt ?? []);
   return element(
     "li",

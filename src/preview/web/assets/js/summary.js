@@ -1,7 +1,7 @@
 // The heading of the selected target and the error of its last build.
 
 import { download } from "./api.js";
-import { byId, count, element, setText, visible } from "./dom.js";
+import { appendLines, byId, count, element, setText, visible } from "./dom.js";
 import { findingsText } from "./details.js";
 import { locationLinks } from "./editor.js";
 import { reportError } from "./navigation.js";
@@ -23,21 +23,24 @@ function renderSummary() {
 }
 
 function renderError() {
-  const { error, stale } = state.build;
+  const { error, stale, findings } = state.build;
   const banner = byId("error");
   const text = error ? error.text || error.message : "";
   // An unchanged error is not announced again.
-  const shown = `${state.target}\n${stale}\n${text}`;
+  const others = findings.filter((finding) => finding.severity === "error").length - 1;
+  const shown = `${state.target}\n${stale}\n${others}\n${text}`;
   if (error && banner.smpShown === shown) return;
   banner.smpShown = error ? shown : null;
   if (!error) {
     banner.replaceChildren();
     return;
   }
-  const title = stale ? "Build failed. The output of the last successful build is shown." : "Build failed.";
+  const title = stale ? "Build failed. The output and the diff of the last successful build are shown." : "Build failed.";
   const content = element("pre", { class: "isolate" });
-  text.split("\n").forEach((line, index) => content.append(...(index > 0 ? ["\n"] : []), element("span", {}, line)));
-  banner.replaceChildren(element("strong", {}, title), content, ...(error.location ? [locationLinks(error.location)] : []));
+  appendLines(content, text);
+  const links = error.location ? [locationLinks(error.location)] : [];
+  const more = others > 0 ? [element("p", { class: "more" }, `and ${count(others, "more error")}: see the findings`)] : [];
+  banner.replaceChildren(element("strong", {}, title), content, ...links, ...more);
 }
 
 /** Shows that the selected target no longer exists. */
