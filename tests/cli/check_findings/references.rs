@@ -73,6 +73,16 @@ spec:
     let want = ["misspelled-reference: StatefulSet `web` is not in the build"];
     assert_eq!(findings_of(&scaler("StatefulSet", "web")), want);
     assert_eq!(findings_of(&scaler("StatefulSet", "api")), [""; 0]);
+    // A Rollout refers to a Deployment, but creates none.
+    let rollout = "\
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: api}
+spec: {workloadRef: {apiVersion: apps/v1, kind: Deployment, name: api}}
+";
+    let want = ["misspelled-reference: Deployment `api` is not in the build"];
+    assert_eq!(findings_of(&format!("{}{rollout}", scaler("Deployment", "api"))), want);
     let set = |name| {
         format!(
             "\
