@@ -2,7 +2,8 @@
 //!
 //! A [`Session`] builds targets, and builds those again that a change of files affects. Its views are data, which
 //! front ends only show: [`TargetView`] (the output, its findings, and the tree of its bases, patches and
-//! generators), [`FieldView`] (where a value comes from), [`DiffView`] and [`SourceView`]. Values of Secrets are hidden in all of them. Nothing is ever written.
+//! generators), [`FieldView`] (where a value comes from), [`DiffView`] and [`SourceView`]. Values of Secrets are hidden
+//! in all of them. Nothing is ever written.
 
 mod model;
 mod session;

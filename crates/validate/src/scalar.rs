@@ -21,7 +21,8 @@ pub(super) fn is_integer_range(expected: &str) -> bool {
     matches!(expected, INT32 | INT64)
 }
 
-/// Returns the name of an apimachinery type, without its package prefix. Some of these types have their own JSON decoder.
+/// Returns the name of an apimachinery type, without its package prefix. Some of these types have their own JSON
+/// decoder.
 fn apimachinery_type(cursor: Cursor<'_>) -> Option<&str> {
     cursor.type_name().and_then(|name| name.strip_prefix("io.k8s.apimachinery.pkg."))
 }
