@@ -73,16 +73,6 @@ spec:
     let want = ["misspelled-reference: StatefulSet `web` is not in the build"];
     assert_eq!(findings_of(&scaler("StatefulSet", "web")), want);
     assert_eq!(findings_of(&scaler("StatefulSet", "api")), [""; 0]);
-    // A Rollout refers to a Deployment, but creates none.
-    let rollout = "\
----
-apiVersion: argoproj.io/v1alpha1
-kind: Rollout
-metadata: {name: api}
-spec: {workloadRef: {apiVersion: apps/v1, kind: Deployment, name: api}}
-";
-    let want = ["misspelled-reference: Deployment `api` is not in the build"];
-    assert_eq!(findings_of(&format!("{}{rollout}", scaler("Deployment", "api"))), want);
     let set = |name| {
         format!(
             "\
@@ -228,6 +218,21 @@ fn findings_after_renames(manifests: &str, renamings: &[&str]) -> Vec<String> {
     let files: Vec<_> = renamings.iter().enumerate().flat_map(of).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     check_findings(temp_dir(&files).path(), &["-R", "."]).0
+}
+
+#[test]
+fn deployment_of_a_rollout_is_not_created_by_it() {
+    let rollout = "\
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: web}
+spec: {workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web-serve}}
+";
+    let scaled = NAMES
+        .replace("    kind: Deployment\n    name: web-server", "    kind: Deployment\n    name: web-serve");
+    let want = ["misspelled-reference: Deployment `web-serve` is not in the build"];
+    assert_eq!(findings_of(&format!("{scaled}{rollout}")), want);
 }
 
 #[test]
