@@ -20,7 +20,7 @@ use smp_files::{MemoryTree, RecordingTree};
 use smp_inspect::check::{
     CheckConfig, CheckedTarget, Conclusion, LocalFiles, RuleSelection, SuppressionTrust, check_target,
 };
-use smp_inspect::explain::{Blamer, MarginStyle, TreeLines, blamed_yaml, build_tree, tree_to_text};
+use smp_inspect::explain::{Blamer, MarginStyle, TreeLines, blame_to_yaml_parts, build_tree, tree_to_text};
 use smp_merge::managed_fields::{self, Applied, Options};
 use smp_merge::patch::parse_json_patch;
 use smp_merge::schema::Schema;
@@ -480,7 +480,7 @@ fn run(command: Command, files: Files) -> Box<dyn Fn()> {
             Command::Blame => {
                 let blamer = Blamer::new(&built, &sources, &renderer);
                 let style = MarginStyle { coloring: ColorMode::Plain, ..MarginStyle::default() };
-                drop(blamed_yaml(&blamer, style).expect("YAML"));
+                drop(blame_to_yaml_parts(&blamer, style).expect("YAML"));
             }
             Command::Tree => {
                 drop(tree_to_text(&build_tree(&built, &sources, &renderer), TreeLines::Box));

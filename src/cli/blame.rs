@@ -16,8 +16,8 @@ use smp_cluster::{Cluster, PARALLEL, live_objects};
 use smp_inspect::explain::add_live;
 use smp_inspect::explain::{
     Blame, Blamer, MarginStyle, Removals, ResourceBlame, blame, blame_of_field, blame_of_removal,
-    blame_to_json, blame_to_yaml, blamed_json, blamed_yaml, fields_at, matches_name, nearest_field,
-    nearest_object, removals_at, split_field,
+    blame_to_json, blame_to_json_parts, blame_to_yaml, blame_to_yaml_parts, fields_at, matches_name,
+    nearest_field, nearest_object, removals_at, split_field,
 };
 use smp_overlay::overlay::{Built, Histories};
 #[cfg(feature = "cluster")]
@@ -229,8 +229,8 @@ fn print_blame(args: &BlameArgs, all: &Blame) -> Outcome {
 fn print_all(args: &BlameArgs, built: Built, sources: &SourceMap, renderer: &MessageRenderer<'_>) -> Outcome {
     let blamer = Blamer::new(&built, sources, renderer);
     let parts = match args.output {
-        BlameFormat::Json => blamed_json(&blamer)?,
-        BlameFormat::Text => blamed_yaml(&blamer, args.style())?,
+        BlameFormat::Json => blame_to_json_parts(&blamer)?,
+        BlameFormat::Text => blame_to_yaml_parts(&blamer, args.style())?,
     };
     // The program is about to exit: dropping a large set would only take time.
     std::mem::forget(built);

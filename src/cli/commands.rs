@@ -65,8 +65,8 @@ pub(super) enum Command {
     /// List targets that can be affected by changes between revisions
     ///
     /// Considers overlays, other kustomizations and plain directories. A target is listed if the revisions
-    /// differ in a file or directory that its build reads, or in a path that its build looks for and does
-    /// not find.
+    /// differ in a file or directory that its build reads in the new revision, or if its build looks for
+    /// a file that only the old revision has.
     #[cfg(feature = "git")]
     Affected(affected::AffectedArgs),
     /// List images of targets, and the lines that set them
@@ -75,8 +75,8 @@ pub(super) enum Command {
     ///
     /// Builds each target and records every file and directory that the build reads: kustomizations,
     /// manifests, patches, files of generators, charts, schemas, the lock file, and the commits of remote
-    /// bases. A chart, the executable of a function and the mounts of a container are listed as a whole.
-    /// Other files that Helm or a function opens itself are not detected.
+    /// bases. All files of a chart and of the mounts of a container are listed, and the executable of a
+    /// function. Other files that Helm or a function opens itself are not detected.
     Deps(deps::DepsArgs),
     /// Build an overlay and apply it to the cluster server-side
     #[cfg(feature = "cluster")]
@@ -123,7 +123,8 @@ pub(super) enum Command {
     Kustomize(kustomize::KustomizeCommandArgs),
     /// Merge manifests into other manifests, keeping comments and layout
     ///
-    /// The exit status is 3 if files were changed in place and there were conflicts.
+    /// A conflict is a field whose values have different types: map, list or scalar. The exit status is 3
+    /// if files were changed in place and there were conflicts.
     Merge(merge::MergeArgs),
     /// Merge upstream changes into customized manifests (three-way merge)
     ///
@@ -131,8 +132,9 @@ pub(super) enum Command {
     Merge3(merge::Merge3Args),
     /// Patch manifests in files, without a cluster
     ///
-    /// In a kustomization, `images`, `replicas`, generators and Helm charts are merged by name.
-    /// `resources` and other lists of paths are merged as sets. With --type=merge, lists are replaced.
+    /// If the patched document is a kustomization, `images`, `replicas`, generators and Helm charts are
+    /// merged by name. `resources` and other lists of paths are merged as sets. With --type=merge, lists
+    /// are replaced.
     Patch(patch::PatchArgs),
     /// Create a patch from two or three manifests
     ///

@@ -61,11 +61,11 @@ pub(super) struct CreatePatchArgs {
     #[arg(long, value_enum)]
     dialect: Option<CreateDialect>,
 
-    /// Write a `$patchMergeKey` directive for lists whose merge key is not unique
+    /// Write `$patchMergeKey` with all recommended keys for lists whose merge key is not unique
     ///
-    /// Example: the merge key of a Service's ports is `port`, which is not unique. The directive names
-    /// `port` and `protocol` instead. No released API server supports `$patchMergeKey`; `kubectl smp`
-    /// does. `--dialect schema` always writes it.
+    /// Example: the merge key of a Service's ports is `port`, which is not unique. The recommended keys are
+    /// `port` and `protocol` (`schema show` prints them). No released API server supports the directive
+    /// `$patchMergeKey`; `kubectl smp` does. `--dialect schema` always writes it.
     #[arg(long)]
     recommended_keys: bool,
 

@@ -39,7 +39,7 @@ pub(super) struct DepsArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum DepsFormat {
-    /// One path per line, sorted; a directory whose entries are listed by the build ends with a slash
+    /// One path per line, sorted; a directory whose entries the build reads ends with a slash
     #[value(alias = "lines")]
     Text,
     /// JSON array with one element per target, including missing files that the build looked for

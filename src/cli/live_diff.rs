@@ -31,7 +31,7 @@ pub(super) struct LiveDiffArgs {
     #[arg(long, value_name = "NAME", default_value = FIELD_MANAGER, hide_short_help = true)]
     field_manager: String,
 
-    /// Show conflicts as fields that `apply --force-conflicts` would take, not as errors
+    /// Show conflicts as fields whose ownership `apply --force-conflicts` would take, not as errors
     #[arg(long, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
     force_conflicts: bool,
 

@@ -32,9 +32,10 @@ pub(super) struct LockCommand {
     #[command(flatten)]
     select: SelectArgs,
 
-    /// Also pin the schemas of all custom kinds of the cluster
+    /// Also pin the schemas of the built custom resources, read from the cluster
     ///
-    /// `--schema` does not pin schemas: it selects the schemas that this build merges with.
+    /// Kinds whose CRD is in the build are not pinned. `--schema` does not pin schemas: it selects the
+    /// schemas that this build merges with.
     #[cfg(feature = "cluster")]
     #[arg(long = "pin-schemas", alias = "schemas", value_enum, value_name = "SOURCE")]
     schemas: Option<SchemasFrom>,

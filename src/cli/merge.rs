@@ -112,9 +112,8 @@ struct RuleArgs {
     /// Merge keys to try for lists without a schema (`none`: replace them)
     ///
     /// The first of the keys that all entries have, with distinct values, is used. The built-in keys are
-    /// mountPath, devicePath, ip, type, topologyKey, name and containerPort. Without the flag, they are
-    /// used, except with `--dialect kyaml`, which then uses none. `--infer-keys` without a value selects
-    /// them in every dialect.
+    /// mountPath, devicePath, ip, type, topologyKey, name and containerPort. Default: the built-in keys;
+    /// with `--dialect kyaml`, none. `--infer-keys` without a value: the built-in keys, in every dialect.
     #[arg(
         long,
         value_name = "KEYS",
@@ -191,7 +190,7 @@ enum OnConflict {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum NullArg {
-    /// Null is a value like any other; if `updated` wins a conflict with null, the field is removed
+    /// Null is a value; if null conflicts with another value, `--on-conflict=updated` removes the field
     Keep,
     /// Null in the updated version or dest clears the field
     Clear,

@@ -51,8 +51,8 @@ fn one_line(problem: &Diagnostic) -> String {
 pub(super) struct SetArgs {
     /// Parent of the ApplySet: [RESOURCE[.GROUP]/]NAME (a Secret by default)
     ///
-    /// The parent is in the namespace that --namespace sets; the flag is required for namespaced parents.
-    /// A missing Secret or ConfigMap is created.
+    /// The parent is in the namespace that --namespace sets; --namespace is required for namespaced
+    /// parents. A missing Secret or ConfigMap is created.
     #[arg(long, value_name = "PARENT", value_parser = parent_name)]
     applyset: Option<String>,
 
@@ -66,16 +66,16 @@ pub(super) struct SetArgs {
     #[arg(long, alias = "prune-holding", value_name = "KIND", value_delimiter = ',', value_parser = protected_kind, hide_short_help = true)]
     prune_nonempty: Vec<String>,
 
-    /// Also prune adopted members: objects that existed before and were not created by an apply
+    /// Also prune adopted members: objects that existed before they joined, and that no apply created
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
     prune_adopted: bool,
 
     /// Maximum number of objects to prune, such as 5 or 20%
     ///
     /// By default, the command fails before anything is sent if it would prune (a) more than three objects
-    /// that are more than half of the ApplySet, (b) all objects of a kind, if there are several and the
-    /// target has none of that kind, or (c) any object of an ApplySet that was last applied from another
-    /// target in a Git repository.
+    /// and more than half of the ApplySet, (b) two or more objects of a kind, if the target has no object
+    /// of that kind, or (c) any object of an ApplySet that was last applied from another target in a Git
+    /// repository.
     #[arg(long, value_name = "N|P%", value_parser = prune_limit, hide_short_help = true)]
     prune_limit: Option<PruneLimit>,
 

@@ -139,6 +139,7 @@ fn show_path(args: &ShowArgs, sources: &SourceMap) -> Outcome {
         };
         let requested: Vec<Gvk> =
             chain.kinds()?.into_iter().filter(is_requested).map(|(_, kind)| kind.gvk).collect();
+        // Loads the requested kinds into the chain.
         chain.resolve(&requested)?;
         if let Some(gvk) = requested.first() {
             path = format!("{}{rest}", gvk.kind.to_lowercase());

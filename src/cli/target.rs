@@ -29,8 +29,17 @@ use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 #[cfg(feature = "cluster")]
 use smp_text::yaml::{Node, ParseOptions, decode, parse_documents};
 
+/// The help of `--schema` for commands that build targets.
+const SCHEMA_OF_BUILD: &str = "\
+Source of schemas: auto, embedded, cache, cluster, or a file
+
+`embedded`: Kubernetes 1.21 to 1.37. `cache`: schemas that were fetched earlier. `cluster`: the API server. \
+A file: an OpenAPI document, CRDs, or the output of `schema compile`. `auto`: the first of these that has the \
+kind: CRDs of the build, the lock file, embedded, then (not for kustomizations) the cluster or the cache.";
+
 /// The flags of all commands that build targets.
 #[derive(Debug, Args)]
+#[command(mut_arg("schema", |arg| arg.long_help(SCHEMA_OF_BUILD)))]
 pub(super) struct TargetArgs {
     /// Base of a plain directory, which has no kustomization (repeatable; a later base takes precedence)
     ///
@@ -84,8 +93,8 @@ pub(super) struct SchemaArgs {
     /// Source of schemas: auto, embedded, cache, cluster, or a file
     ///
     /// `embedded`: Kubernetes 1.21 to 1.37. `cache`: schemas that were fetched earlier. `cluster`: the API
-    /// server. A file: an OpenAPI document, CRDs, or the output of `schema compile`. `auto`: the first
-    /// source that knows the kind; kustomizations use neither the cluster nor the cache.
+    /// server. A file: an OpenAPI document, CRDs, or the output of `schema compile`. `auto`: the first of
+    /// these that has the kind: CRDs in the input, embedded, then the cluster or the cache.
     #[arg(long, value_name = "SOURCE", default_value = "auto")]
     pub schema: SchemaChoice,
 

@@ -1,8 +1,9 @@
 //! The live preview of overlays: one model for the browser, the terminal and programs.
 //!
 //! A [`Session`] builds targets, and builds those again that a change of files affects. Its views are data, which
-//! front ends only show: [`TargetView`] (the output with its findings and layers), [`FieldView`] (where a value comes
-//! from), [`DiffView`] and [`SourceView`]. Values of Secrets are hidden in all of them. Nothing is ever written.
+//! front ends only show: [`TargetView`] (the output, its findings, and the tree of its bases, patches and
+//! generators), [`FieldView`] (where a value comes from), [`DiffView`] and [`SourceView`]. Values of Secrets are hidden
+//! in all of them. Nothing is ever written.
 
 mod hunks;
 mod model;
@@ -19,4 +20,4 @@ pub use self::model::{
     FoundLine, LineView, LocationView, ResourceView, SearchView, SourceView, TargetState, TargetSummary,
     TargetView,
 };
-pub use self::session::{Evaluated, Evaluation, Evaluator, Session};
+pub use self::session::{EvaluatedTarget, Evaluation, Evaluator, Session};

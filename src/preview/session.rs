@@ -14,7 +14,7 @@ use smp_text::source::{SourceMap, relative_path};
 
 /// A target that was built, checked and compared.
 #[derive(Debug)]
-pub struct Evaluated {
+pub struct EvaluatedTarget {
     /// The target.
     pub target: PathBuf,
     /// The files that the build read.
@@ -35,7 +35,7 @@ pub struct Evaluation {
     /// The texts of all targets.
     pub sources: SourceMap,
     /// The targets, in the order of the request.
-    pub targets: Vec<Evaluated>,
+    pub targets: Vec<EvaluatedTarget>,
     /// The inputs common to all of them, such as configurations.
     pub common: ReadSet,
 }
@@ -66,7 +66,7 @@ pub trait Evaluator: Send + Sync {
 #[derive(Debug)]
 pub(super) struct BuiltTarget {
     pub(super) sources: SourceMap,
-    pub(super) evaluated: Evaluated,
+    pub(super) evaluated: EvaluatedTarget,
 }
 
 /// The state of a target: its last build, and its last successful one.
@@ -223,7 +223,7 @@ impl Session {
     fn affected(&self, changed: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
         let state = self.read();
         let all = || state.targets.values().map(|target| &target.last.evaluated);
-        let targets = |affected: &dyn Fn(&Evaluated) -> bool| -> Vec<PathBuf> {
+        let targets = |affected: &dyn Fn(&EvaluatedTarget) -> bool| -> Vec<PathBuf> {
             let known = all().filter(|target| affected(target)).map(|target| target.target.clone());
             known.chain(state.new.iter().cloned()).collect()
         };
@@ -282,7 +282,7 @@ impl State {
 
 /// Returns the evaluation of targets that all fail for the same reason.
 fn failed(targets: Vec<PathBuf>, problem: &Diagnostic) -> Evaluation {
-    let failed = |target| Evaluated {
+    let failed = |target| EvaluatedTarget {
         target,
         reads: ReadSet::default(),
         built: Err(problem.clone()),

@@ -12,7 +12,7 @@ use super::model::{
     ChainLink, ChangedObject, DangerView, DiffView, ErrorView, ExcerptLine, FieldView, FindingView,
     FoundLine, LineView, LocationView, ResourceView, SearchView, SourceView, TargetView,
 };
-use super::session::{BuiltTarget, Evaluated, KnownTarget, Session, shown_paths};
+use super::session::{BuiltTarget, EvaluatedTarget, KnownTarget, Session, shown_paths};
 use smp_files::{DiskTree, FileTree as _};
 use smp_inspect::explain::{
     BlamedLocation, BlamedWrite, Blamer, ResourceBlame, build_tree, fields_at, hidden_value, printed_lines,
@@ -280,7 +280,7 @@ impl<'b> Shown<'b> {
     }
 
     /// Returns the findings of a target, with the positions of their fields in the output.
-    fn findings(&self, evaluated: &Evaluated) -> Vec<FindingView> {
+    fn findings(&self, evaluated: &EvaluatedTarget) -> Vec<FindingView> {
         let Ok(built) = &evaluated.built else {
             return evaluated.findings.iter().map(|finding| self.finding(finding)).collect();
         };

@@ -115,6 +115,7 @@ const INTERNAL_LIMITS: &[(&str, &str)] = &[
     ("preview/web/mod.rs", "MAX_PENDING"),           // a slow page gets all targets again
     ("preview/web/routes.rs", "MAX_BODY"),           // requests of the page are shorter
     ("preview/web/routes.rs", "MAX_MESSAGE"),        // characters of the error of an invalid request
+    ("validate/cel_worker.rs", "MAX_ABANDONED"),     // then expressions on workers exceed their time limit
     ("cli/progress.rs", "MAX_LINES"),                // lines of progress; the rest is counted
     ("cluster/applyset/history/content.rs", "MAX_CONTENT"), // size of what this program wrote
     ("cluster/applyset/prune_limit.rs", "MAX_LISTED"), // names in a message

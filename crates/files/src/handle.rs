@@ -118,7 +118,8 @@ mod system {
         OpenOptions::new().read(true).custom_flags(nonblocking_flags()).open(path)
     }
 
-    /// Opens a path that contains no symlinks. Returns `None` if it does, or if the system cannot check it.
+    /// Opens an absolute path that contains no symlinks. Returns `None` if it contains one, is relative, cannot be
+    /// opened, or if the system cannot check it.
     #[cfg(target_os = "linux")]
     pub(super) fn open_without_links(path: &Path) -> Option<File> {
         use std::os::unix::ffi::OsStrExt as _;

@@ -27,6 +27,7 @@ thread_local! {
 }
 
 const TOO_SLOW: &str = "the evaluation takes too long";
+const NO_THREAD: &str = "the system cannot start a thread for the evaluation";
 const TOO_LARGE: &str = "the evaluation needs too much memory";
 
 fn limit_error(why: &str) -> ExecutionError {
@@ -36,6 +37,12 @@ fn limit_error(why: &str) -> ExecutionError {
 /// Returns the error of an expression that exceeds the time limit.
 pub(super) fn too_slow() -> ExecutionError {
     limit_error(TOO_SLOW)
+}
+
+/// Returns the error of an expression for which no thread can be started.
+#[cfg(not(target_family = "wasm"))]
+pub(super) fn no_thread() -> ExecutionError {
+    limit_error(NO_THREAD)
 }
 
 /// Returns true if an expression failed because it exceeded a limit.

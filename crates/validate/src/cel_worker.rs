@@ -27,19 +27,19 @@ mod threads {
     use std::thread::Builder;
     use std::time::Duration;
 
-    use kube_cel::cel::{ExecutionError, ResolveResult};
+    use kube_cel::cel::ResolveResult;
 
-    use crate::cel_meter::too_slow;
+    use crate::cel_meter::{no_thread, too_slow};
     use crate::cel_worker::Job;
 
     /// The stack size, sufficient for the most deeply nested expression.
     const STACK: usize = 64 << 20;
 
     /// The maximum number of abandoned workers.
-    const MOST_LATE: usize = 4;
+    const MAX_ABANDONED: usize = 4;
 
     /// The number of abandoned workers.
-    static LATE: AtomicUsize = AtomicUsize::new(0);
+    static ABANDONED: AtomicUsize = AtomicUsize::new(0);
 
     thread_local! {
         static WORKER: RefCell<Option<Worker>> = const { RefCell::new(None) };
@@ -48,17 +48,17 @@ mod threads {
     struct Worker {
         jobs: Sender<Job>,
         answers: Receiver<ResolveResult>,
-        is_late: Arc<AtomicBool>,
+        is_abandoned: Arc<AtomicBool>,
     }
 
     impl Worker {
         fn start() -> Option<Self> {
             let (jobs, waiting) = channel::<Job>();
             let (answer, answers) = channel();
-            let is_late = Arc::new(AtomicBool::new(false));
-            let late = Arc::clone(&is_late);
+            let is_abandoned = Arc::new(AtomicBool::new(false));
+            let abandoned = Arc::clone(&is_abandoned);
             let work = move || {
-                let _counted = Counted(late);
+                let _counted = Counted(abandoned);
                 while let Ok(job) = waiting.recv() {
                     if answer.send(job()).is_err() {
                         break;
@@ -66,13 +66,13 @@ mod threads {
                 }
             };
             Builder::new().name("cel".into()).stack_size(STACK).spawn(work).ok()?;
-            Some(Self { jobs, answers, is_late })
+            Some(Self { jobs, answers, is_abandoned })
         }
 
         /// Abandons the worker.
         fn abandon(self) {
-            LATE.fetch_add(1, Ordering::SeqCst);
-            self.is_late.store(true, Ordering::SeqCst);
+            ABANDONED.fetch_add(1, Ordering::SeqCst);
+            self.is_abandoned.store(true, Ordering::SeqCst);
         }
     }
 
@@ -82,14 +82,13 @@ mod threads {
     impl Drop for Counted {
         fn drop(&mut self) {
             if self.0.load(Ordering::SeqCst) {
-                LATE.fetch_sub(1, Ordering::SeqCst);
+                ABANDONED.fetch_sub(1, Ordering::SeqCst);
             }
         }
     }
 
     pub(super) fn answer(job: Job, limit: Duration) -> ResolveResult {
-        let no_thread = || ExecutionError::UndeclaredReference(Arc::new("thread".into()));
-        if LATE.load(Ordering::SeqCst) >= MOST_LATE {
+        if ABANDONED.load(Ordering::SeqCst) >= MAX_ABANDONED {
             return Err(too_slow());
         }
         let worker = WORKER.take().or_else(Worker::start).ok_or_else(no_thread)?;

@@ -21,20 +21,21 @@ pub(super) fn is_integer_range(expected: &str) -> bool {
     matches!(expected, INT32 | INT64)
 }
 
-/// Returns the name of an apimachinery type that has its own JSON decoder.
-fn special(cursor: Cursor<'_>) -> Option<&str> {
+/// Returns the name of an apimachinery type, without its package prefix. Some of these types have their own JSON
+/// decoder.
+fn apimachinery_type(cursor: Cursor<'_>) -> Option<&str> {
     cursor.type_name().and_then(|name| name.strip_prefix("io.k8s.apimachinery.pkg."))
 }
 
-/// Checks a scalar that is not null against a field of a built-in kind.
-pub(super) fn decode(
+/// Checks a scalar that is not null as Go decodes it into a field of this type.
+pub(super) fn check_scalar(
     value: Resolved<'_>,
     cursor: Cursor<'_>,
     format: Option<&str>,
 ) -> Result<(), RejectedScalar> {
     let check = |fits: bool, rule, expected| if fits { Ok(()) } else { Err((rule, expected)) };
-    if let Some(special) = special(cursor) {
-        return match (special, value) {
+    if let Some(name) = apimachinery_type(cursor) {
+        return match (name, value) {
             ("api.resource.Quantity", Resolved::Str(text)) => {
                 check(Quantity::parse(text).is_some(), &value_format::RULE, QUANTITY)
             }
@@ -131,8 +132,8 @@ fn in_range(number: i128, format: Option<&str>) -> bool {
     if format == Some("int32") { i32::try_from(number).is_ok() } else { i64::try_from(number).is_ok() }
 }
 
-/// Checks a scalar that is not null against a field of a custom resource.
-pub(super) fn structural(value: Resolved<'_>, kind: TypeKind) -> Result<(), RejectedScalar> {
+/// Checks a scalar that is not null against a field of a custom resource, whose schema is structural.
+pub(super) fn check_structural_scalar(value: Resolved<'_>, kind: TypeKind) -> Result<(), RejectedScalar> {
     let wrong = |expected| Err((&wrong_type::RULE, expected));
     match kind {
         TypeKind::IntOrString if integer(value).is_some() || text_of(value).is_some() => Ok(()),

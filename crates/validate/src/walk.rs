@@ -177,10 +177,14 @@ impl<'n> SchemaWalk<'n> {
             Decoding::BuiltIn => {
                 let text = cursor.constraints_text();
                 let constraints = text.map(|text| self.options.compiled_constraints(text));
-                scalar::decode(value, cursor, constraints.as_ref().and_then(|d| d.own.format.as_deref()))
+                scalar::check_scalar(
+                    value,
+                    cursor,
+                    constraints.as_ref().and_then(|d| d.own.format.as_deref()),
+                )
             }
-            Decoding::Structural => scalar::structural(value, cursor.type_kind()),
-            Decoding::Types => scalar::decode(value, cursor, None),
+            Decoding::Structural => scalar::check_structural_scalar(value, cursor.type_kind()),
+            Decoding::Types => scalar::check_scalar(value, cursor, None),
         };
         match decoded {
             Ok(()) => true,

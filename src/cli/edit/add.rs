@@ -205,7 +205,7 @@ struct GeneratorArgs {
     #[arg(value_name = "NAME")]
     name: String,
 
-    /// Files, with the name of the file as the key unless another one is given
+    /// Files; the key is the name of the file unless KEY= is given
     #[arg(long, value_name = "[KEY=]PATH", value_delimiter = ',')]
     from_file: Vec<String>,
 

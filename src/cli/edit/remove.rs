@@ -16,7 +16,7 @@ pub(super) enum RemoveCommand {
     Component(PathArgs),
     /// Remove entries from `transformers`
     Transformer(PathArgs),
-    /// Remove the entry of `patches` with exactly these fields
+    /// Remove the entry of `patches` that has exactly the fields given by the flags
     Patch(RemovePatchArgs),
     /// Remove ConfigMap generators
     Configmap(GeneratorArgs),

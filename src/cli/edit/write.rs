@@ -96,7 +96,7 @@ impl EditTargets {
     /// Writes texts, or prints their differences with `--dry-run`.
     fn write(&self, changed: &[EditedText]) -> std::result::Result<(), Failure> {
         if !self.dry_run {
-            return Ok(write(changed)?);
+            return Ok(write_files(changed)?);
         }
         for one in changed {
             let name = one.path.display().to_string();
@@ -134,19 +134,21 @@ pub(in crate::cli) fn reader(sources: &SourceMap) -> Result<Reader> {
     Reader::new(Arc::new(DiskTree), sources.clone(), true, Remotes::new(cache, false))
 }
 
-fn write(changed: &[EditedText]) -> Result<()> {
+/// Replaces files, all or none. Writes through symlinks: to the real path of a file, or into the real
+/// directory of a new file.
+fn write_files(changed: &[EditedText]) -> Result<()> {
     let locate = |path: &Path| {
         let found = DiskTree.locate(Path::new(""), path).map(Located::into_path);
         found.map_err(|error| read_error(format_args!("`{}`", path.display()), &error))
     };
-    let real = |one: &EditedText| match (one.path.parent(), one.path.file_name()) {
-        (Some(above), Some(name)) if !DiskTree.contains(&one.path) => {
-            let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
-            Ok(locate(above)?.join(name))
+    let real_path = |one: &EditedText| match (one.path.parent(), one.path.file_name()) {
+        (Some(parent), Some(name)) if !DiskTree.contains(&one.path) => {
+            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+            Ok(locate(parent)?.join(name))
         }
         _ => locate(&one.path),
     };
-    let paths = changed.iter().map(real).collect::<Result<Vec<_>>>()?;
+    let paths = changed.iter().map(real_path).collect::<Result<Vec<_>>>()?;
     let Some(directory) = common_directory(paths.iter().map(PathBuf::as_path)) else { return Ok(()) };
     let changes: Vec<FileChange<'_>> = paths
         .iter()

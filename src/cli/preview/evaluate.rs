@@ -18,7 +18,7 @@ use crate::cli::validation::KubernetesVersion;
 use crate::cli::{Failure, render};
 #[cfg(feature = "cluster")]
 use crate::preview::{ChangedObject, DangerView, DiffLine};
-use crate::preview::{Evaluated, Evaluation, Evaluator};
+use crate::preview::{EvaluatedTarget, Evaluation, Evaluator};
 #[cfg(feature = "cluster")]
 use smp_cluster::{Cluster, DiffOptions, ObjectDiff, Risk};
 use smp_files::{DiskTree, FileTree, Located, ReadSet, RecordingTree};
@@ -306,7 +306,7 @@ impl Run<'_> {
         Checked { own, built }: Checked,
         found: TargetFindings,
         agreed: impl Fn(&Diagnostic) -> bool,
-    ) -> Evaluated {
+    ) -> EvaluatedTarget {
         let Some(built) = built else { return self.deleted(target, &own) };
         let findings = match &built {
             Ok(_) => self.findings(found, agreed, &own).unwrap_or_else(|problem| vec![problem]),
@@ -316,12 +316,12 @@ impl Run<'_> {
         let side = built.as_ref().map(|built| Some(built.side())).map_err(Clone::clone);
         let review = (!self.evaluator.is_live()).then(|| self.review(target, side));
         let (target, reads, built) = (target.to_path_buf(), own.read_set(), built.map(|one| one.built));
-        Evaluated { target, reads, built, findings, review, live }
+        EvaluatedTarget { target, reads, built, findings, review, live }
     }
 
     /// Shows a target that is only in the revision: all its objects are deleted.
-    fn deleted(&self, target: &Path, own: &RecordingTree) -> Evaluated {
-        Evaluated {
+    fn deleted(&self, target: &Path, own: &RecordingTree) -> EvaluatedTarget {
+        EvaluatedTarget {
             target: target.to_path_buf(),
             reads: own.read_set(),
             built: Ok(Built::default()),

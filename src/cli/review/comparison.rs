@@ -197,7 +197,7 @@ impl<'a> Comparison<'a> {
         let options = &CompareOptions { prefers_old_schema: !self.trusts_new, ..options.clone() };
         let compared = self.pairs.par_iter().map(|pair| {
             let options = match configs {
-                Some(configs) => with_noise(options, &*configs.of(&pair.shown)?)?,
+                Some(configs) => with_config_noise(options, &*configs.of(&pair.shown)?)?,
                 None => options.clone(),
             };
             Ok(self.compare(pair, &options))
@@ -240,7 +240,7 @@ impl<'a> Comparison<'a> {
 }
 
 /// Returns options that also ignore the noise that a configuration lists.
-fn with_noise(options: &CompareOptions, config: &CheckConfig) -> Result<CompareOptions> {
+fn with_config_noise(options: &CompareOptions, config: &CheckConfig) -> Result<CompareOptions> {
     let mut options = options.clone();
     for noise in &config.noise {
         options.noise.add(noise).map_err(|problem| problem.at(noise.span))?;

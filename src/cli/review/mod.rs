@@ -38,7 +38,7 @@ use smp_inspect::review::forms::{
     review_to_json, review_to_markdown, review_to_text, side_by_side_review, summary, summary_lines,
     unified_review,
 };
-use smp_inspect::review::{Review, TargetOutcome, add_spread_dangers};
+use smp_inspect::review::{Review, TargetOutcome, add_many_targets_dangers};
 use smp_text::diagnostic::{Diagnostic, MessageRenderer, escaped_line};
 use smp_text::source::SourceMap;
 
@@ -51,9 +51,10 @@ pub(super) fn run(request: &ReviewRequest<'_>, sources: &SourceMap) -> Outcome {
     let comparison = Comparison::new(request, sources)?;
     let options = request.review.options(request.show_secrets).map_err(Failure::UsageAt)?;
     let configs = comparison.configs(sources);
-    let with_noise = request.review.ignore_noise.then_some(&configs);
-    let (mut review, warnings) = comparison.review(&options, with_noise)?;
-    add_spread_dangers(&mut review, &render::location_renderer(sources));
+    // With `--ignore-noise`, the noise that `.smp.yaml` lists is also ignored.
+    let noise_configs = request.review.ignore_noise.then_some(&configs);
+    let (mut review, warnings) = comparison.review(&options, noise_configs)?;
+    add_many_targets_dangers(&mut review, &render::location_renderer(sources));
     comparison.suppress(&mut review, &configs, sources)?;
     render::print_or_reject(&warnings, sources)?;
     if sources.has_hidden_values() {

@@ -75,7 +75,7 @@ pub(in crate::cli) struct ReviewArgs {
     #[arg(long, value_name = "PATTERN", requires = "builds", hide_short_help = true)]
     ignore: Vec<String>,
 
-    /// Ignore CA bundles, checksums, chart labels, and `diff.noise` of .smp.yaml
+    /// Ignore CA bundles, checksums, chart labels, and what `diff.noise` of .smp.yaml lists
     #[arg(long, requires = "builds", hide_short_help = true)]
     pub(super) ignore_noise: bool,
 

@@ -221,6 +221,21 @@ fn findings_after_renames(manifests: &str, renamings: &[&str]) -> Vec<String> {
 }
 
 #[test]
+fn deployment_of_a_rollout_is_not_created_by_it() {
+    let rollout = "\
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: web}
+spec: {workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web-serve}}
+";
+    let scaled = NAMES
+        .replace("    kind: Deployment\n    name: web-server", "    kind: Deployment\n    name: web-serve");
+    let want = ["misspelled-reference: Deployment `web-serve` is not in the build"];
+    assert_eq!(findings_of(&format!("{scaled}{rollout}")), want);
+}
+
+#[test]
 fn misspelled_references_are_reported_despite_renames() {
     let names =
         ["web-config", "web-secret", "web-claim", "web-user", "web-service", "web-role", "web-server"];

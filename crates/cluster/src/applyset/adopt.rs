@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::events::{ApplySetEvent, ApplySetOptions, SetEventSink};
 use super::id::PART_OF;
-use super::lock_record::SetStep;
+use super::lock_record::RunStep;
 use super::parent::SetParent;
 use super::parent_ref::ParentRef;
 use super::run::{reject_members_of_other_sets, scope_of};
@@ -38,7 +38,7 @@ pub fn adopt(
         let (id, plan) = (parent.parent_ref.id(), ObjectPlan::resolve(cluster, resources).await?);
         plan.require_mappings(cluster)?;
         reject_members_of_other_sets(cluster, &plan, &id, options.parallel).await?;
-        let lock = SetLock::acquire(cluster, &parent, SetStep::Applying, &scope_of(&plan), report).await;
+        let lock = SetLock::acquire(cluster, &parent, RunStep::Applying, &scope_of(&plan), report).await;
         let lock = lock.map_err(with_nothing_sent_note)?;
         let adopter = Adopter { cluster, id: &id, manager: options.tooling.field_manager() };
         let labelled = plan.targets.iter().filter_map(|target| {

@@ -2,7 +2,7 @@
 //! pruning objects that another run has just applied.
 //!
 //! A run begins by replacing the lock annotation of any run that is not pruning, because a killed run must not
-//! block the next one. It prunes only while the annotation is its own, and the annotation says that it is pruning.
+//! block the next one. It prunes only while the annotation is its own and has the step `pruning`.
 //! The annotation of a pruning run is replaced after it has not changed for [`LOCK_TIMEOUT`]. All writes
 //! are conditional on the parent's resource version. kubectl does not know the annotation and drops it when it
 //! writes the parent; this also stops pruning here.
@@ -23,7 +23,7 @@ pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// The current step of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SetStep {
+pub(super) enum RunStep {
     Applying,
     Pruning,
 }
@@ -31,7 +31,7 @@ pub(super) enum SetStep {
 /// Value of the lock annotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LockRecord {
-    pub(super) step: SetStep,
+    pub(super) step: RunStep,
     run: String,
     /// Number of renewals.
     renewals: u32,
@@ -39,37 +39,33 @@ pub(super) struct LockRecord {
 
 impl LockRecord {
     /// Returns the value for a new run.
-    pub(super) fn new(work: SetStep) -> Self {
+    pub(super) fn new(step: RunStep) -> Self {
         let random = RandomState::new().build_hasher().finish();
-        Self { step: work, run: format!("{random:016x}"), renewals: 0 }
+        Self { step, run: format!("{random:016x}"), renewals: 0 }
     }
 
     /// Returns the renewed value of the same run.
-    pub(super) fn renewed(&self, work: SetStep) -> Self {
-        Self { step: work, run: self.run.clone(), renewals: self.renewals + 1 }
+    pub(super) fn renewed(&self, step: RunStep) -> Self {
+        Self { step, run: self.run.clone(), renewals: self.renewals + 1 }
     }
 
     /// Parses an annotation. A value that this program did not write counts as that of an applying run.
     pub(super) fn parse(text: &str) -> Self {
         let mut words = text.split(' ');
-        let work = if words.next() == Some("pruning") { SetStep::Pruning } else { SetStep::Applying };
+        let step = if words.next() == Some("pruning") { RunStep::Pruning } else { RunStep::Applying };
         let run = words.next().unwrap_or(text).to_string();
-        Self {
-            step: work,
-            run,
-            renewals: words.next().and_then(|renewals| renewals.parse().ok()).unwrap_or(0),
-        }
+        Self { step, run, renewals: words.next().and_then(|renewals| renewals.parse().ok()).unwrap_or(0) }
     }
 }
 
 impl fmt::Display for LockRecord {
     /// `pruning 0123456789abcdef 3`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let work = match self.step {
-            SetStep::Applying => "applying",
-            SetStep::Pruning => "pruning",
+        let step = match self.step {
+            RunStep::Applying => "applying",
+            RunStep::Pruning => "pruning",
         };
-        write!(f, "{work} {} {}", self.run, self.renewals)
+        write!(f, "{step} {} {}", self.run, self.renewals)
     }
 }
 
@@ -79,14 +75,14 @@ mod tests {
 
     #[test]
     fn lock_annotations_round_trip() {
-        let first = LockRecord::new(SetStep::Applying);
-        let next = first.renewed(SetStep::Pruning);
+        let first = LockRecord::new(RunStep::Applying);
+        let next = first.renewed(RunStep::Pruning);
         for record in [&first, &next] {
             assert_eq!(LockRecord::parse(&record.to_string()), *record);
         }
         assert!(first.run == next.run && first != next);
-        assert_ne!(first.run, LockRecord::new(SetStep::Applying).run, "each run has its own ID");
-        assert_eq!(LockRecord::parse("unknown value").step, SetStep::Applying);
+        assert_ne!(first.run, LockRecord::new(RunStep::Applying).run, "each run has its own ID");
+        assert_eq!(LockRecord::parse("unknown value").step, RunStep::Applying);
         assert!(RENEW_INTERVAL * 2 < LOCK_TIMEOUT);
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::events::{ApplySetEvent, ApplySetOptions, SetEventSink};
 use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, NAMESPACES, PART_OF, REPOSITORY, TARGET, TOOLING};
 use super::inventory::not_an_applyset;
-use super::lock_record::{LOCK_ANNOTATION, SetStep};
+use super::lock_record::{LOCK_ANNOTATION, RunStep};
 use super::members::{MemberQuery, SetMember, collections, members, removed_kinds};
 use super::parent::SetParent;
 use super::parent_ref::ParentRef;
@@ -46,7 +46,7 @@ pub fn orphan(
         let live = parent.read(cluster).await?.ok_or_else(|| not_an_applyset(&parent.parent_ref.object()))?;
         check_kinds_are_served(cluster, &parent, &live.state.scope).await?;
         let mut lock =
-            SetLock::acquire(cluster, &parent, SetStep::Pruning, &SetScope::default(), report).await?;
+            SetLock::acquire(cluster, &parent, RunStep::Pruning, &SetScope::default(), report).await?;
         let failures = match remove_labels(cluster, &parent, &mut lock, options, report).await {
             Ok(failures) => failures,
             Err(problem) => {

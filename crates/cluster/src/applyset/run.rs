@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 use super::events::{ApplySetEvent, ApplySetOptions, ApplySetSource, PruneMode, PruneSummary, SetEventSink};
 use super::history::record;
 use super::id::{GROUP_KINDS, PART_OF};
-use super::lock_record::SetStep;
+use super::lock_record::RunStep;
 use super::members::{MemberQuery, SetCollection, SetMember, collections, members, removed_kinds};
 use super::parent::SetParent;
 use super::parent_ref::ParentRef;
@@ -93,7 +93,7 @@ impl<'c> ApplySetRun<'c> {
                 run.created_namespaces =
                     create_missing_namespaces(cluster, of_parent.as_slice(), apply).await?;
                 let taken =
-                    SetLock::acquire(cluster, &run.parent, SetStep::Applying, &run.new_scope, report).await;
+                    SetLock::acquire(cluster, &run.parent, RunStep::Applying, &run.new_scope, report).await;
                 run.lock = Some(taken.map_err(with_nothing_sent_note)?);
             } else if run.options.prune.mode == PruneMode::Delete {
                 run.options.prune.mode = PruneMode::ServerDryRun;
@@ -320,7 +320,7 @@ impl<'c> ApplySetRun<'c> {
 
     async fn prune_with_lock(&self, mut lock: SetLock<'c>, report: SetEventSink<'_>) -> Result<PruneSummary> {
         let deletes = self.options.prune.mode == PruneMode::Delete;
-        if deletes && lock.renew(SetStep::Pruning).await? == LockState::Lost {
+        if deletes && lock.renew(RunStep::Pruning).await? == LockState::Lost {
             extend_scope(self.cluster, &self.parent, &self.new_scope).await?;
             return Err(lock_lost());
         }

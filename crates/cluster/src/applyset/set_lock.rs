@@ -3,7 +3,7 @@
 use tokio::time::{Instant, sleep};
 
 use super::events::{ApplySetEvent, ApplySetSource, SetEventSink};
-use super::lock_record::{LOCK_TIMEOUT, LockRecord, RENEW_INTERVAL, SetStep};
+use super::lock_record::{LOCK_TIMEOUT, LockRecord, RENEW_INTERVAL, RunStep};
 use super::parent::{LiveParent, ParentState, ParentWrite, SetParent};
 use super::scope::SetScope;
 use crate::client::Cluster;
@@ -43,11 +43,11 @@ impl<'c> SetLock<'c> {
     pub(super) async fn acquire(
         cluster: &'c Cluster,
         parent: &SetParent,
-        work: SetStep,
+        step: RunStep,
         scope: &SetScope,
         report: SetEventSink<'_>,
     ) -> Result<Self> {
-        let record = LockRecord::new(work);
+        let record = LockRecord::new(step);
         for _ in 0..ATTEMPTS {
             let before = until_free(cluster, parent, report).await?;
             let known = before.as_ref().map(|live| live.state.scope.clone()).unwrap_or_default();
@@ -98,7 +98,7 @@ impl<'c> SetLock<'c> {
     /// # Errors
     /// The lock was lost.
     pub(super) async fn renew_if_due(&mut self) -> Result<()> {
-        if self.renewed.elapsed() >= RENEW_INTERVAL && self.renew(SetStep::Pruning).await? == LockState::Lost
+        if self.renewed.elapsed() >= RENEW_INTERVAL && self.renew(RunStep::Pruning).await? == LockState::Lost
         {
             return Err(lock_lost());
         }
@@ -106,9 +106,9 @@ impl<'c> SetLock<'c> {
     }
 
     /// Renews the lock and records the current step. Additions of others to the scope are kept.
-    pub(super) async fn renew(&mut self, work: SetStep) -> Result<LockState> {
+    pub(super) async fn renew(&mut self, step: RunStep) -> Result<LockState> {
         for _ in 0..ATTEMPTS {
-            let record = self.record.renewed(work);
+            let record = self.record.renewed(step);
             let state = ParentState { lock: Some(record.clone()), ..self.current.state.clone() };
             let renewed = Instant::now();
             if let ParentWrite::Done(current) = self.write(&state).await? {
@@ -181,7 +181,7 @@ async fn until_free(
     loop {
         let live = parent.read(cluster).await?;
         let pruning = live.as_ref().and_then(|live| live.state.lock.as_ref());
-        let Some(record) = pruning.filter(|record| record.step == SetStep::Pruning) else { return Ok(live) };
+        let Some(record) = pruning.filter(|record| record.step == RunStep::Pruning) else { return Ok(live) };
         match &seen {
             Some((same, since)) if same == record => {
                 if since.elapsed() >= LOCK_TIMEOUT {

@@ -55,8 +55,8 @@ pub struct DeleteSummary {
     pub failures: Vec<ObjectFailure>,
     /// Objects that still existed when the wait timed out.
     pub timed_out: Vec<RemainingObject>,
-    /// Objects that were not tried: the run was interrupted, the server stopped responding, or the wait for
-    /// objects that may need them timed out.
+    /// Objects that were not tried: the run was interrupted, the server stopped responding, or objects of an
+    /// earlier step, whose deletion may need these, still existed at the timeout.
     pub skipped: Vec<Object>,
 }
 

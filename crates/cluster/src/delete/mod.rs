@@ -158,8 +158,9 @@ impl DeleteRun<'_> {
         if step.phase == Phase::Crds && self.kept.contains(&target.object.name) {
             let message = "not deleted: some of its custom resources still exist";
             return DeleteOutcome::Failed(
-                Diagnostic::error(Code::Remote, message)
-                    .help("they would be deleted with it: delete it again when they are gone"),
+                Diagnostic::error(Code::Remote, message).help(
+                    "deleting the CRD would also delete them: run the command again when they are gone",
+                ),
             );
         }
         let outcome = delete_object(self.cluster, target, self.options).await;

@@ -16,7 +16,7 @@ use smp_text::yaml::Node;
 pub(super) struct PendingMigration {
     managed: ManagedFields,
     /// The fields that the migration removes.
-    left: Option<FieldSet>,
+    removed: Option<FieldSet>,
 }
 
 impl PendingMigration {
@@ -28,20 +28,20 @@ impl PendingMigration {
         if managed.client_side_appliers().is_empty() {
             return None;
         }
-        let left = fields_removed_by_migration(&live, &options.apply.field_manager, &merged);
-        Some(Self { managed, left })
+        let removed = fields_removed_by_migration(&live, &options.apply.field_manager, &merged);
+        Some(Self { managed, removed })
     }
 
-    /// Removes the fields that the migration takes over from a conflict.
+    /// Returns a conflict without the fields that the migration takes over; `None` if none remains.
     pub(super) fn without_migrated(&self, conflict: ApplyConflict) -> Option<ApplyConflict> {
         conflict.without(&self.managed.client_side_appliers())
     }
 
     /// Returns the object of a dry run without the fields that the migration removes.
     pub(super) fn apply(&self, object: Node) -> Node {
-        let Some(left) = &self.left else { return object };
+        let Some(removed) = &self.removed else { return object };
         let mut value = object.to_json_value();
-        left.remove_from(&mut value);
+        removed.remove_from(&mut value);
         Node::from(&value)
     }
 }

@@ -1,4 +1,4 @@
-//! Readiness of built-in kinds: dispatch by kind, and kinds that own no Pods.
+//! Readiness of built-in kinds: dispatch by kind, and the rules of all kinds but those in [`workload`].
 
 use std::time::{Duration, SystemTime};
 

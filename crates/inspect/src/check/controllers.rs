@@ -28,7 +28,6 @@ const MAKERS: &[(&str, &str, &[&[&str]])] = &[
     ("ObjectBucketClaim", "Secret", &[]),
     ("ObjectBucketClaim", "ConfigMap", &[]),
     ("Bundle", "ConfigMap", &[]),
-    ("Rollout", "Deployment", &[&["spec", "workloadRef", "name"]]),
 ];
 
 /// The annotations by which OpenShift creates a Secret for a Service.
@@ -95,7 +94,7 @@ pub(super) fn is_in_every_cluster(kind: &str, name: &str) -> bool {
         "ConfigMap" => matches!(name, "kube-root-ca.crt" | "openshift-service-ca.crt"),
         "ClusterRole" | "Role" => {
             let is_known = roles(kind).contains(&name);
-            is_known || (name.starts_with("system:") && similar_in_every_cluster(kind, name).is_none())
+            is_known || (name.starts_with("system:") && similar_well_known_role(kind, name).is_none())
         }
         _ => false,
     }
@@ -110,7 +109,7 @@ fn roles(kind: &str) -> &'static [&'static str] {
 }
 
 /// Returns the well-known role whose name differs from this one by a letter. A plural is a different word.
-pub(super) fn similar_in_every_cluster(kind: &str, name: &str) -> Option<&'static str> {
+pub(super) fn similar_well_known_role(kind: &str, name: &str) -> Option<&'static str> {
     let is_plural = |known: &str| name.strip_prefix(known) == Some("s");
     roles(kind).iter().copied().find(|known| differ_by_one(name, known) && !is_plural(known))
 }

@@ -103,7 +103,7 @@ pub fn blame_to_json(blame: &Blame) -> Result<String> {
 ///
 /// # Errors
 /// Fails like [`blame_to_json`].
-pub fn blamed_json(blamer: &Blamer<'_>) -> Result<Vec<String>> {
+pub fn blame_to_json_parts(blamer: &Blamer<'_>) -> Result<Vec<String>> {
     let elements = blamer.each_shown(|_, resource| element(&resource));
     Ok(parts_of(elements.into_iter().collect::<Result<Vec<String>>>()?))
 }

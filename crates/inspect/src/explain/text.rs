@@ -67,7 +67,7 @@ pub fn blame_to_yaml(blame: &Blame, style: MarginStyle) -> Result<String> {
 ///
 /// # Errors
 /// Fails if a value cannot be printed.
-pub fn blamed_yaml(blamer: &Blamer<'_>, style: MarginStyle) -> Result<Vec<String>> {
+pub fn blame_to_yaml_parts(blamer: &Blamer<'_>, style: MarginStyle) -> Result<Vec<String>> {
     let texts = blamer.each_shown(|node, resource| annotated(node, &resource, style));
     Ok(parts_of(texts.into_iter().collect::<Result<Vec<String>>>()?, ""))
 }

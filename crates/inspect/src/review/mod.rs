@@ -10,16 +10,16 @@ mod defaults;
 pub mod forms;
 mod images;
 mod locate;
+mod many_targets;
 mod noise;
 mod pairing;
 mod report;
-mod spread;
 mod suppress;
 
 pub use self::changes::{Action, BuildChanges, BuiltSide, ChangeDanger, FieldChange, ObjectChange};
 pub use self::compare::{CompareOptions, compare_builds};
 pub use self::images::{ImageChange, image_changes};
+pub use self::many_targets::add_many_targets_dangers;
 pub use self::noise::NoiseRules;
 pub use self::report::{Presence, Review, TargetOutcome, TargetReview};
-pub use self::spread::add_spread_dangers;
 pub use self::suppress::DangerSuppressions;

@@ -15,7 +15,7 @@ use super::path_element::Path;
 use super::removal::{WithoutFields, extracted};
 use super::time::Timestamp;
 use super::types::Type;
-use super::updater::{Merge, Updater};
+use super::updater::{ApplyOutcome, Updater};
 use super::validation::Duplicates;
 use super::versions::{Versions, check, check_with, described, failed, go_gvk};
 use crate::defaults;
@@ -438,8 +438,8 @@ impl<'o, 's> Request<'o, 's> {
         let manager = self.identity(self.manager, Operation::Apply);
         let owned = std::mem::take(&mut managed.owned);
         let (object, owned) = match self.updater().apply([live, applied], owned, &manager, is_forced)? {
-            Merge::Done(object, owned) => (object, owned),
-            Merge::Conflicts(conflicts) => return Ok(Err(conflicts)),
+            ApplyOutcome::Done(object, owned) => (object, owned),
+            ApplyOutcome::Conflicts(conflicts) => return Ok(Err(conflicts)),
         };
         managed.owned = owned;
         strip(&mut managed, &manager);

@@ -51,7 +51,8 @@ struct Pairs<'v> {
     new: &'v [Value],
     /// For each live entry, the position of the applied one.
     in_new: Vec<Option<usize>>,
-    /// For each applied entry, the live one. Null stands for several entries, which are replaced.
+    /// For each applied entry, the live one. Null stands for several live entries with the same
+    /// key, which the applied entry replaces.
     counterparts: Vec<Option<&'v Value>>,
 }
 
@@ -82,7 +83,8 @@ impl<'v> Pairs<'v> {
         }
     }
 
-    /// Merges the entries. Applied entries have their order; live ones stay before the entry that followed them.
+    /// Merges the entries, in the order of the applied list. Entries that only the live list has stay before the entry
+    /// that follows them there.
     fn merge(&self, list: &List<'_>) -> Vec<Value> {
         let mut out = Vec::with_capacity(self.old.len() + self.new.len());
         // Applied entries that are live, too.

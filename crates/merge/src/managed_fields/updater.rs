@@ -24,7 +24,7 @@ pub(super) type Owned = BTreeMap<Manager, Ownership>;
 
 /// The result of an apply.
 #[derive(Debug)]
-pub(super) enum Merge {
+pub(super) enum ApplyOutcome {
     /// The merged object, or `None` if it is equal to the live one, and what each manager owns.
     Done(Option<Value>, Owned),
     /// The fields that other managers own.
@@ -32,7 +32,7 @@ pub(super) enum Merge {
 }
 
 /// The result of a change.
-enum Change {
+enum ChangeOutcome {
     /// The fields that each manager owns, and the differences in the version of the request.
     Done(Owned, Comparison),
     /// The fields that other managers own.
@@ -40,13 +40,13 @@ enum Change {
 }
 
 /// The differences between two objects in one version.
-struct Changes {
+struct VersionChanges {
     comparison: Comparison,
     /// The fields that were modified or added.
     changed: FieldSet,
 }
 
-impl Changes {
+impl VersionChanges {
     fn new(comparison: Comparison) -> Self {
         Self { changed: comparison.modified.union(&comparison.added), comparison }
     }
@@ -56,9 +56,10 @@ impl Changes {
 pub(super) struct Updater<'u, 's> {
     pub(super) versions: &'u Versions<'u, 's>,
     pub(super) api_version: SmolStr,
-    /// The fields that requests do not own.
+    /// The fields that the server resets in the version of the request, so that nobody owns them.
     pub(super) reset_fields: &'u ResetFields,
-    /// The fields that requests in other versions do not own.
+    /// The fields that the server resets in other versions, by version: changes of them are no conflicts with managers
+    /// of that version.
     pub(super) reset_fields_in: &'u BTreeMap<SmolStr, FieldSet>,
 }
 
@@ -70,7 +71,8 @@ impl<'s> Updater<'_, 's> {
     /// Returns what each manager owns after `new` replaced `live`.
     pub(super) fn update(&self, live: &Value, new: &Value, owned: Owned, manager: &Manager) -> Result<Owned> {
         let owned = self.reconcile(live, owned)?;
-        let Change::Done(mut owned, comparison) = self.change([live, new], owned, manager, true)? else {
+        let ChangeOutcome::Done(mut owned, comparison) = self.change([live, new], owned, manager, true)?
+        else {
             return Ok(Owned::new());
         };
         let before = owned.remove(manager).map(|owned| owned.fields).unwrap_or_default();
@@ -90,7 +92,7 @@ impl<'s> Updater<'_, 's> {
         owned: Owned,
         manager: &Manager,
         is_forced: bool,
-    ) -> Result<Merge> {
+    ) -> Result<ApplyOutcome> {
         let mut owned = self.reconcile(live, owned)?;
         let ty = self.own_type();
         let merged = merged(live, applied, ty);
@@ -106,8 +108,8 @@ impl<'s> Updater<'_, 's> {
             _ => merged,
         };
         Ok(match self.change([live, &new], owned, manager, is_forced)? {
-            Change::Done(owned, _) => Merge::Done((!equal(live, &new)).then_some(new), owned),
-            Change::Conflicts(conflicts) => Merge::Conflicts(conflicts),
+            ChangeOutcome::Done(owned, _) => ApplyOutcome::Done((!equal(live, &new)).then_some(new), owned),
+            ChangeOutcome::Conflicts(conflicts) => ApplyOutcome::Conflicts(conflicts),
         })
     }
 
@@ -118,12 +120,14 @@ impl<'s> Updater<'_, 's> {
         mut owned: Owned,
         manager: &Manager,
         is_forced: bool,
-    ) -> Result<Change> {
+    ) -> Result<ChangeOutcome> {
         let changes = self.changes(live, new, &owned, manager)?;
         owned.retain(|other, ownership| other == manager || changes.contains_key(&ownership.api_version));
         let mut taken: Vec<(Manager, FieldSet)> = Vec::new();
         for (other, ownership) in owned.iter_mut().filter(|(other, _)| *other != manager) {
-            let Some(Changes { changed, comparison }) = changes.get(&ownership.api_version) else { continue };
+            let Some(VersionChanges { changed, comparison }) = changes.get(&ownership.api_version) else {
+                continue;
+            };
             let conflicts = ownership.fields.intersection(changed);
             ownership.fields = ownership.fields.difference(&conflicts).difference(&comparison.removed);
             if !conflicts.is_empty() {
@@ -131,23 +135,24 @@ impl<'s> Updater<'_, 's> {
             }
         }
         if !is_forced && !taken.is_empty() {
-            return Ok(Change::Conflicts(Conflicts::new(taken)));
+            return Ok(ChangeOutcome::Conflicts(Conflicts::new(taken)));
         }
         owned.retain(|_, ownership| !ownership.fields.is_empty());
         let own = changes.into_iter().find(|(version, _)| *version == self.api_version);
-        Ok(Change::Done(owned, own.map(|(_, changes)| changes.comparison).unwrap_or_default()))
+        Ok(ChangeOutcome::Done(owned, own.map(|(_, changes)| changes.comparison).unwrap_or_default()))
     }
 
-    /// Compares two objects in the version of the request and in those of all other managers that still exist.
+    /// Compares two objects in the version of the request, and in the versions of the other managers if these still
+    /// exist.
     fn changes(
         &self,
         live: &Value,
         new: &Value,
         owned: &Owned,
         manager: &Manager,
-    ) -> Result<BTreeMap<SmolStr, Changes>> {
+    ) -> Result<BTreeMap<SmolStr, VersionChanges>> {
         let own = Comparison::new(live, new, self.own_type()).without(self.reset_fields);
-        let mut found = BTreeMap::from([(self.api_version.clone(), Changes::new(own))]);
+        let mut found = BTreeMap::from([(self.api_version.clone(), VersionChanges::new(own))]);
         let others = owned.iter().filter(|(other, _)| *other != manager);
         let versions: BTreeSet<&SmolStr> = others.map(|(_, ownership)| &ownership.api_version).collect();
         for version in versions {
@@ -166,14 +171,14 @@ impl<'s> Updater<'_, 's> {
                 if let Some(excluded) = self.reset_fields_in.get(version) {
                     comparison = comparison.without(&ResetFields { excluded: excluded.clone(), kept: None });
                 }
-                found.insert(version.clone(), Changes::new(comparison));
+                found.insert(version.clone(), VersionChanges::new(comparison));
             }
         }
         Ok(found)
     }
 
-    /// Adapts what managers own to changes of the schema since then. Managers of versions that no longer exist own
-    /// nothing.
+    /// Adapts what managers own to changes of the schema since it was recorded. Managers of versions that no
+    /// longer exist own nothing.
     fn reconcile(&self, live: &Value, owned: Owned) -> Result<Owned> {
         let mut found = Owned::new();
         for (manager, mut ownership) in owned {
@@ -187,8 +192,8 @@ impl<'s> Updater<'_, 's> {
         Ok(found)
     }
 
-    /// Removes fields that a manager applied last time but not now from the merged object, unless a manager still owns
-    /// them.
+    /// Removes from the merged object the fields that a manager applied last time but not now, unless a manager still
+    /// owns them.
     fn prune(&self, merged: Value, owned: &Owned, last: &Ownership) -> Result<Value> {
         let Some((in_version, ty)) = self.versions.convert_or_fail(
             &merged,
@@ -199,6 +204,8 @@ impl<'s> Updater<'_, 's> {
             return Ok(merged);
         };
         let last_fields = with_declared_fields(&last.fields, ty);
+        // Nothing is removed if every field is still owned, and every leaf is still a leaf. A leaf that is a map by now
+        // is removed with the values of others in it.
         if last.api_version == self.api_version
             && self.own_all(owned, &last_fields)
             && last.fields.leaves().is_subset(&owned_fields(&in_version, ty).leaves())
@@ -212,15 +219,15 @@ impl<'s> Updater<'_, 's> {
         Ok(converted.map(|(object, _)| object.into_owned()).unwrap_or(pruned))
     }
 
-    /// Returns true if managers in the version of the request own all fields of a set. If all its leaves are leaves of
-    /// the object too, none is removed: a map that is owned as a leaf goes with the values of others in it.
+    /// Returns true if managers in the version of the request own all fields of a set.
     fn own_all(&self, owned: &Owned, fields: &FieldSet) -> bool {
         let in_version = owned.values().filter(|ownership| ownership.api_version == self.api_version);
         let all = in_version.fold(FieldSet::new(), |all, ownership| all.union(&ownership.fields));
         fields.is_subset(&with_declared_fields(&all, self.own_type()))
     }
 
-    /// Adds the fields again that any manager owns. Managers of the pruned version come first.
+    /// Adds back the fields that any manager owns: first those of managers in `api_version`, then those of managers in
+    /// other versions.
     fn with_owned_fields(
         &self,
         merged: &Value,
@@ -255,7 +262,7 @@ impl<'s> Updater<'_, 's> {
         Ok(pruned)
     }
 
-    /// Adds the fields again that the manager had not applied.
+    /// Adds back the fields that the manager had not applied.
     fn with_fields_of_others(
         &self,
         merged: &Value,

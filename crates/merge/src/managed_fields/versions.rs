@@ -107,6 +107,7 @@ pub(super) fn failed(action: &str, error: &Diagnostic) -> Diagnostic {
     }
 }
 
+/// Returns the error for an object that does not match its type, with the field of the first mismatch.
 fn mismatch(found: &[Mismatch], message: &str) -> Diagnostic {
     let first = found.first();
     let is_undeclared = first.is_some_and(|found| found.message == "field not declared in schema");

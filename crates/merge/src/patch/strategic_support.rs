@@ -8,7 +8,7 @@ use smp_text::yaml::Node;
 /// whatever their CRDs declare.
 ///
 /// # Errors
-/// [`Code::NoSchema`] if the kind is not built in or missing; [`Code::MissingField`] if the object has no
+/// [`Code::NoSchema`] if the kind is missing or not built in; [`Code::MissingField`] if the object has no
 /// apiVersion.
 pub fn check_strategic_support(object: &Node) -> Result<()> {
     let text = |key| object.get(key).and_then(Node::scalar_text).map_or("", |text| text.as_str());

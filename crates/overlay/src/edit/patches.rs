@@ -89,7 +89,7 @@ pub(super) fn add(draft: &mut Draft<'_>, patch: &PatchEntry) -> Applied {
 /// Removes all entries that are equal.
 pub(super) fn remove(draft: &mut Draft<'_>, patch: &PatchEntry) -> Applied {
     if !list(&draft.fields, "patches").iter().any(|entry| patch.equals(entry)) {
-        draft.note("no entry of `patches` has exactly these fields");
+        draft.note("no entry of `patches` has exactly the given fields");
         return Applied::Nothing;
     }
     update_list(&mut draft.fields, "patches", |patches| patches.retain(|entry| !patch.equals(entry)));

@@ -47,7 +47,8 @@ struct VarField {
 /// Replaces `vars` in the text of a kustomization. Returns its new text and the other changed files, or none if there
 /// is not a variable.
 ///
-/// The build result may change: files that other kustomizations read as well, for example, have placeholders then.
+/// Build results may change: another kustomization that reads the same files, for example, gets the placeholders
+/// without the replacements.
 ///
 /// # Errors
 /// The text is not valid, or a variable cannot be delimited.
@@ -218,7 +219,7 @@ fn find(node: &Node, variable: &str, path: &mut Vec<SmolStr>, found: &mut Vec<Va
 /// Returns the delimiter and the position of a variable in a value that contains it; none if it is the entire value.
 ///
 /// # Errors
-/// The characters before and after it differ, or the value has another delimiter inside the variable's part.
+/// There is text on both sides, and the characters next to the variable differ, or occur in the variable.
 fn part(value: &str, variable: &str) -> Result<Option<(String, usize)>> {
     let Some((before, after)) = value.split_once(variable).filter(|_| value != variable) else {
         return Ok(None);

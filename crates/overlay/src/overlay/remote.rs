@@ -245,10 +245,10 @@ impl Remotes {
     /// git is not installed, fails, or exceeds the timeout of the reference. The repository is missing in the
     /// cache of an offline run, or in a lock file that must contain it. The locked commit cannot be fetched.
     pub fn repository(&self, spec: &RepoSpec, at: Span) -> Result<Checkout> {
-        let key = format!("{}\n{}\n{}", spec.url(), spec.reference, spec.submodules);
+        let key = format!("{}\n{}\n{}", spec.url(), spec.revision, spec.submodules);
         match self.repositories.get(&key, || self.resolve(spec)) {
             Ok((clone_dir, commit)) => {
-                let reference = RemoteReference::repository(&spec.url(), &spec.reference);
+                let reference = RemoteReference::repository(&spec.url(), &spec.revision);
                 self.record(reference, &commit, spec.raw());
                 Ok(Checkout { spec: spec.clone(), clone_dir, commit })
             }
@@ -259,11 +259,11 @@ impl Remotes {
 
     /// Returns the tree and the commit of a reference. A locked reference resolves to its locked commit.
     fn resolve(&self, spec: &RepoSpec) -> std::result::Result<(PathBuf, String), RepositoryFailure> {
-        let reference = RemoteReference::repository(&spec.url(), &spec.reference);
+        let reference = RemoteReference::repository(&spec.url(), &spec.revision);
         let locked = self.pin(&reference).map_err(RepositoryFailure::Missing)?;
         let known = match &locked {
             Some(commit) => Some(commit.clone()),
-            None if spec.is_pinned() => Some(spec.reference.clone()),
+            None if spec.is_pinned() => Some(spec.revision.clone()),
             None if self.offline => self.cache_directory.last_commit(spec),
             None => None,
         };
@@ -326,9 +326,9 @@ impl Remotes {
 
     /// Returns true if a reference is known to be a repository, so that no request for a file is necessary.
     fn is_known_repository(&self, spec: &RepoSpec) -> bool {
-        let reference = RemoteReference::repository(&spec.url(), &spec.reference);
+        let reference = RemoteReference::repository(&spec.url(), &spec.revision);
         self.locked(&reference).is_some()
-            || (spec.is_pinned() && self.cache_directory.has_tree(spec, &spec.reference))
+            || (spec.is_pinned() && self.cache_directory.has_tree(spec, &spec.revision))
     }
 
     /// Returns one error with all missing references of this build.

@@ -25,7 +25,7 @@ pub struct RepoSpec {
     /// The directory in the repository, without a leading slash; empty for its top.
     pub directory: String,
     /// The branch, tag or commit; empty for the repository's default branch.
-    pub reference: String,
+    pub revision: String,
     /// Checks out submodules, too.
     pub submodules: bool,
     /// The timeout of one git command.
@@ -57,7 +57,7 @@ impl RepoSpec {
             repository: repository.to_string(),
             directory: directory.to_string(),
             host,
-            reference: query.reference,
+            revision: query.revision,
             submodules: query.submodules,
             timeout: query.timeout,
             forced_git,
@@ -96,10 +96,10 @@ impl RepoSpec {
         earlier.raw.starts_with(&self.raw)
     }
 
-    /// Returns true if the reference is a full commit hash, which never changes its meaning.
+    /// Returns true if the revision is a full commit hash, which never changes its meaning.
     #[must_use]
     pub fn is_pinned(&self) -> bool {
-        is_commit(&self.reference)
+        is_commit(&self.revision)
     }
 }
 
@@ -270,14 +270,14 @@ fn leaves(path: &str) -> bool {
 
 /// The query of a reference.
 struct Query {
-    reference: String,
+    revision: String,
     timeout: Duration,
     submodules: bool,
 }
 
 impl Query {
     fn parse(query: &str) -> Self {
-        let mut parsed = Self { reference: String::new(), timeout: DEFAULT_TIMEOUT, submodules: true };
+        let mut parsed = Self { revision: String::new(), timeout: DEFAULT_TIMEOUT, submodules: true };
         // With one invalid escape kustomize ignores all parameters.
         let Some(pairs) = parse_query(query) else { return parsed };
         let first = |name: &str| {
@@ -287,8 +287,8 @@ impl Query {
                 .map(|(_, value)| value.as_str())
                 .filter(|v| !v.is_empty())
         };
-        if let Some(reference) = first("ref").or_else(|| first("version")) {
-            parsed.reference = reference.to_string();
+        if let Some(revision) = first("ref").or_else(|| first("version")) {
+            parsed.revision = revision.to_string();
         }
         if let Some(timeout) = first("timeout").and_then(seconds_or_duration) {
             parsed.timeout = timeout;

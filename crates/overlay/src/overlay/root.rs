@@ -339,7 +339,7 @@ impl Root {
     }
 
     /// Opens a directory that no kustomization refers to, as a root of its own in the same repository. Returns
-    /// `None` if there is no such directory.
+    /// `None` if there is no such directory, or if the path is outside the checkout of a remote base.
     ///
     /// # Errors
     /// A symlink points outside the repository.

@@ -23,8 +23,9 @@ pub(super) fn find_unresolved_conflict(dest: &Package) -> Option<Diagnostic> {
     })
 }
 
-/// Returns the package with both sides of each conflict in its files. Everything else is equal in dest's and the
-/// updated version.
+/// Returns the merged package with both sides of each conflict between markers. The parameters are the results of three
+/// merges, in which all conflicts are resolved in favor of the version of that name. Outside of conflicts, `dest` and
+/// `updated` are equal.
 pub(super) fn with_conflict_markers(
     [original, dest]: [&ChangedPackage; 2],
     updated: ChangedPackage,

@@ -35,9 +35,10 @@ const LAST: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfi
 
 /// Returns the sort rank of a kind: negative for those that come first, positive for those that come last.
 pub(crate) fn kind_rank(kind: &str) -> i64 {
-    let position = |list: &[&str]| list.iter().position(|k| *k == kind).and_then(|i| i64::try_from(i).ok());
-    // No kind is in both lists, so the order of the lookups does not matter.
-    position(&FIRST).map(|i| i - 22).or_else(|| position(&LAST).map(|i| i + 1)).unwrap_or(0)
+    let rank = |position: Option<usize>| position.and_then(|i| i64::try_from(i + 1).ok());
+    // The last of the kinds that come first has the rank -1.
+    let first = rank(FIRST.iter().rev().position(|k| *k == kind));
+    first.map(|rank| -rank).or_else(|| rank(LAST.iter().position(|k| *k == kind))).unwrap_or(0)
 }
 
 /// Compares group, version and kind as kustomize does to sort field specs.

@@ -11,11 +11,14 @@ pub(super) enum Step {
     Index(usize),
 }
 
-/// The state of decoding: the path of the current value.
+/// The state of decoding.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
+    /// The path of the current value.
     pub(super) steps: Vec<Step>,
+    /// The messages about unknown fields.
     pub(super) unknown: Vec<String>,
+    /// Adds the fields of built-in kinds that Go always writes (see [`super::complete`]).
     pub(super) is_completing: bool,
 }
 

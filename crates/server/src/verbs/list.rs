@@ -23,6 +23,7 @@ pub(crate) fn list_of(target: &Target, items: Vec<Value>, metadata: &Value) -> V
     let resource = &target.resource;
     let item = |object: Value| {
         let mut object = in_version(&object, &resource.gvk);
+        // Items of built-in lists have no kind and apiVersion.
         if !resource.is_custom
             && let Some(fields) = object.as_object_mut()
         {

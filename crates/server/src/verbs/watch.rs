@@ -50,7 +50,8 @@ pub(crate) struct Watch {
     lines: VecDeque<Bytes>,
     has_ended: bool,
     timer: Option<Pin<Box<Sleep>>>,
-    end: Duration,
+    /// The time after the first wait at which the watch ends.
+    timeout: Duration,
     end_at: Option<Instant>,
     /// The number of events after which a fault ends the watch.
     rest: Option<usize>,
@@ -92,7 +93,7 @@ impl State {
             lines: VecDeque::new(),
             has_ended: false,
             timer: None,
-            end: if seconds.is_zero() { TIMEOUT } else { seconds },
+            timeout: if seconds.is_zero() { TIMEOUT } else { seconds },
             end_at: None,
             rest: match request.effect {
                 Effect::EndWatch(events) => Some(events),
@@ -123,8 +124,8 @@ impl State {
 }
 
 impl Watch {
-    /// Sends the present objects, and a bookmark that ends them if the client asked for it.
-    fn initial_events(&mut self, state: &State, is_marked: bool) {
+    /// Sends the present objects, then the bookmark `k8s.io/initial-events-end` if the client asked for it.
+    fn initial_events(&mut self, state: &State, with_end_bookmark: bool) {
         self.revision = state.store.revision();
         let objects: Vec<Arc<Value>> = state
             .store
@@ -135,7 +136,7 @@ impl Watch {
             let line = self.line("ADDED", object, state.settings.clock.seconds());
             self.lines.push_back(line);
         }
-        if is_marked && self.has_bookmarks {
+        if with_end_bookmark && self.has_bookmarks {
             let line = self.bookmark(state, true);
             self.lines.push_back(line);
         }
@@ -166,7 +167,7 @@ impl Watch {
         self.line("BOOKMARK", &object, state.settings.clock.seconds())
     }
 
-    /// Reads the changes since the last one. Ends the watch if they are lost.
+    /// Reads the changes after `revision`. Ends the watch if the store no longer has them (compaction).
     fn read(&mut self, state: &State) {
         let current = state.store.revision();
         let changes = match state.store.changes_after(&self.collection, self.revision) {
@@ -265,7 +266,7 @@ impl Watch {
 
     /// Waits for the next bookmark or the end.
     fn poll_timer(&mut self, state: &State, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let end_at = *self.end_at.get_or_insert_with(|| Instant::now() + self.end);
+        let end_at = *self.end_at.get_or_insert_with(|| Instant::now() + self.timeout);
         let next = end_at.min(Instant::now() + BOOKMARK_INTERVAL);
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(next)));
         if timer.as_mut().poll(context).is_pending() {

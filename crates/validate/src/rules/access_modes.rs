@@ -6,8 +6,8 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "A volume or claim has no access mode, an unknown one, or modes that cannot be combined.",
         remedy: "Use `ReadWriteOnce`, `ReadOnlyMany` or `ReadWriteMany`, or `ReadWriteOncePod` alone.",
     },
-    why: "The storage provisioner selects and binds volumes by access mode, so a claim with invalid modes is never \
-          created and its Pods stay pending.",
+    why: "The API server rejects invalid modes, so the volume or claim is not created, and Pods that use it stay \
+          pending.",
     documentation: "https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes",
     example: "\
 apiVersion: v1

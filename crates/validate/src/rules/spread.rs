@@ -6,8 +6,8 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "A topology spread constraint has `minDomains` without `whenUnsatisfiable: DoNotSchedule`.",
         remedy: "Use `whenUnsatisfiable: DoNotSchedule`, or remove `minDomains`.",
     },
-    why: "`minDomains` only influences Pods that are not scheduled if the constraint is violated. With \
-          `ScheduleAnyway` the constraint would be silently weaker than intended.",
+    why: "`minDomains` only has an effect with `DoNotSchedule`. With `ScheduleAnyway`, the constraint would be \
+          silently weaker than intended.",
     documentation: "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/",
     example: pod!(
         "topologySpreadConstraints:

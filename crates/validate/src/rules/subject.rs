@@ -7,11 +7,9 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "A subject of a binding is invalid or incomplete.",
         remedy: "Set `kind` and `name`. Add `namespace` to a ServiceAccount in a ClusterRoleBinding.",
     },
-    why: "Without a complete subject nobody gets the permissions. A ClusterRoleBinding has no namespace of its own \
-          from which that of a ServiceAccount could be derived.",
-    suppress: Some(
-        "kustomize's namespace transformer of an overlay outside of the build adds the namespace.",
-    ),
+    why: "Without a complete subject, nobody gets the permissions. A ClusterRoleBinding has no namespace, so a \
+          ServiceAccount in it must name its own.",
+    suppress: Some("An overlay that is not part of this build sets `namespace`, which adds it."),
     documentation: "https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-subjects",
     example: "\
 apiVersion: rbac.authorization.k8s.io/v1

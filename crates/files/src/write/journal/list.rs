@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::super::super::stamp;
 use super::super::permission::{self, sync_directory};
-use super::change::Recovery;
 
 /// The version of the journal format. Other versions are rejected.
 const VERSION: u32 = 1;
@@ -87,10 +86,6 @@ impl Changes {
         files: Vec<ListedChange>,
     ) -> io::Result<Self> {
         Ok(Self { version: VERSION, lock: stamp::of_lock(&journal.join(LOCK))?, directories, files })
-    }
-
-    pub(super) fn rolled_back(&self) -> Recovery {
-        Recovery::RolledBack(self.files.len())
     }
 
     /// Writes the list, which completes the preparation: from now on, the changes are completed after an

@@ -231,7 +231,7 @@ impl<'r> Journal<'r> {
 
     /// Makes prepared changes. Rolls them back if one of them fails.
     fn commit(self, changes: &Changes) -> Result<()> {
-        // From here on, `cleanup::end` waits until everything is done.
+        // While this guard is held, `cleanup::end` waits.
         let mut registered = cleanup::lock_registered();
         registered.remove(&self.path);
         let failed =
@@ -257,18 +257,20 @@ impl<'r> Journal<'r> {
 
     /// Completes or rolls back the interrupted write of another program.
     fn recover(self) -> Result<Recovery> {
+        // While this guard is held, `cleanup::end` waits.
         let mut registered = cleanup::lock_registered();
         registered.remove(&self.path);
         let recovery = match JournalState::read(&self.path).map_err(|error| self.invalid_journal(&error))? {
             JournalState::Preparing => Recovery::Discarded,
             JournalState::RollingBack(changes) => {
-                self.roll_back(&self.open_interrupted(&changes)?).map(|()| changes.rolled_back())?
+                self.roll_back(&self.open_interrupted(&changes)?)?;
+                Recovery::RolledBack(changes.files.len())
             }
             JournalState::Ready(changes) => {
                 let commit = self.open_interrupted(&changes)?;
                 match commit.make(Attempt::Again) {
                     Ok(()) => self.finish().map(|()| Recovery::Finished(changes.files.len()))?,
-                    Err(_) => self.roll_back(&commit).map(|()| changes.rolled_back())?,
+                    Err(_) => self.roll_back(&commit).map(|()| Recovery::RolledBack(changes.files.len()))?,
                 }
             }
         };

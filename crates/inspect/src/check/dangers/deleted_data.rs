@@ -5,7 +5,7 @@ use super::prelude::*;
 pub(super) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "deleted-data",
-        meaning: "A change deletes an object whose deletion removes data or other objects, or a version of a CustomResourceDefinition.",
+        meaning: "A change deletes an object that holds data or other objects, or removes a version of a CustomResourceDefinition.",
         remedy: "Keep the object, or back up its data first. To rename it, create the new one, move the data, then delete the old one.",
     }),
     title: "Deletion of an object that holds data",

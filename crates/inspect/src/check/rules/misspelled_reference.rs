@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use crate::check::causes::Causes;
-use crate::check::controllers::{is_in_every_cluster, similar_in_every_cluster};
+use crate::check::controllers::{is_in_every_cluster, similar_well_known_role};
 use crate::check::external::ExternalObject;
 use crate::check::names::is_typo;
 use crate::check::objects::{FoundObject, Objects};
@@ -148,7 +148,7 @@ fn likely_target(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Opti
     if let Some(elsewhere) = elsewhere(reference, objects) {
         return Some(LikelyTarget::Namespace(elsewhere));
     }
-    if let Some(similar) = similar_in_every_cluster(kind, name) {
+    if let Some(similar) = similar_well_known_role(kind, name) {
         return Some(LikelyTarget::Name(similar.into()));
     }
     if let Some(other) = other_kind(reference, objects) {

@@ -24,14 +24,15 @@ pub(super) fn list_keys(list: Cursor<'_>) -> Option<ListKeys<'_>> {
     keyed.then(|| ListKeys::new(association, list, element(list), PatchRules::Apiserver))
 }
 
-/// Returns a merged list with the data that its order depends on.
+/// Returns the entries of a merged list with their positions in the patch and in the live list.
 ///
-/// The API server identifies entries by their keys only: several entries with equal keys share a position.
+/// The API server identifies entries by their keys only: several entries with equal keys share a position. With
+/// `$patchMergeKey`, entries with equal own keys are different ones, so each has its own position.
 ///
 /// # Errors
 /// An entry without its merge key.
 pub(super) fn ranked(list: KeyedList<'_>, keys: &ListKeys<'_>, at: &Trail<'_>) -> Result<RankedList> {
-    let by_slot = list.conditions.iter().any(|condition| condition.by_patch_merge_key);
+    let uses_patch_merge_key = list.conditions.iter().any(|condition| condition.by_patch_merge_key);
     let mut in_patch: FxHashMap<&Identity, usize> = FxHashMap::default();
     for (position, wanted) in
         list.conditions.iter().enumerate().filter(|(_, c)| !c.is_deletion && !c.by_patch_merge_key)
@@ -50,10 +51,10 @@ pub(super) fn ranked(list: KeyedList<'_>, keys: &ListKeys<'_>, at: &Trail<'_>) -
         let identity = list.identity(slot).filter(|_| is_named);
         let identity = identity.ok_or_else(|| keys.missing_key_error(entry, &at.index(slot)))?;
         let mut live = (slot < list.live_count).then_some(slot);
-        if !by_slot && slot < list.live_count {
+        if !uses_patch_merge_key && slot < list.live_count {
             live = Some(*in_live.entry(identity).or_insert(slot));
         }
-        let patch = touched.filter(|_| by_slot).or_else(|| in_patch.get(identity).copied());
+        let patch = touched.filter(|_| uses_patch_merge_key).or_else(|| in_patch.get(identity).copied());
         ranks.push(Rank { patch, live, last: is_delete(entry) });
     }
     Ok(RankedList { ranks, deleted: list.deleted_count, nodes: list.into_entries() })
@@ -71,7 +72,7 @@ pub(super) fn replacement(
 ) -> Result<RankedList> {
     let mut ranked = RankedList::default();
     let mut first: FxHashMap<_, usize> = FxHashMap::default();
-    let by_slot = patch.iter().any(has_patch_merge_key);
+    let uses_patch_merge_key = patch.iter().any(has_patch_merge_key);
     for (position, entry) in patch.iter().enumerate() {
         let here = at.index(position);
         let Some(map) = entry.as_map() else { return Err(keys.not_a_map_error(entry, &here)) };
@@ -84,7 +85,8 @@ pub(super) fn replacement(
         let identity = keys.identify(entry, &KeyPattern::Own);
         let identity = identity.ok_or_else(|| keys.missing_key_error(entry, &here))?;
         if action.is_none() {
-            let live = if by_slot { position } else { *first.entry(identity).or_insert(position) };
+            let live =
+                if uses_patch_merge_key { position } else { *first.entry(identity).or_insert(position) };
             ranked.ranks.push(Rank { live: Some(live), ..Rank::default() });
             ranked.nodes.push(target.replacement(entry));
         }

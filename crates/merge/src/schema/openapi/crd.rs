@@ -76,7 +76,7 @@ struct DefinedKinds<'n> {
     /// The plural, the singular and the short names.
     names: Vec<SmolStr>,
     versions: Vec<Version<'n>>,
-    /// `preserveUnknownFields`, which only `v1beta1` could set and has as default.
+    /// `spec.preserveUnknownFields`; by default true in `v1beta1`, and false in `v1`.
     preserves_unknown_fields: bool,
 }
 
@@ -99,7 +99,7 @@ impl<'n> DefinedKinds<'n> {
     }
 }
 
-/// Returns `spec.preserveUnknownFields`, whose default is true in `v1beta1` alone.
+/// Returns `spec.preserveUnknownFields`, by default true in `v1beta1`, and false in `v1`.
 fn preserves_unknown_fields(definition: &Node, spec: &Map) -> bool {
     if let Some(Some(Resolved::Bool(preserves))) = spec.get("preserveUnknownFields").map(Node::resolve) {
         return preserves;
@@ -152,8 +152,8 @@ struct Version<'n> {
     schema: Option<&'n Node>,
 }
 
-/// Returns the versions and their schemas. In v1beta1 versions may share one schema, and a single version may have
-/// no list.
+/// Returns the versions and their schemas. In v1beta1, versions may share the schema `spec.validation`, and a single
+/// version may be in `spec.version` instead of the list `spec.versions`.
 fn versions<'n>(spec: &MapNode<'n>) -> Result<Vec<Version<'n>>> {
     let schema_in = |map: &'n Map, keyword| -> Result<Option<&'n Node>> {
         Ok(map_at(map, keyword)?.and_then(|holder| holder.get("openAPIV3Schema")).filter(|s| !s.is_null()))

@@ -52,11 +52,12 @@ pub(super) fn mounts<'m>(
     declared.chain(options.mounts.iter().map(|text| Cow::Owned(Mount::parse(text))))
 }
 
-/// Returns the variables with values, sorted, followed by those whose value is taken from the environment.
-fn variables<'v>(declared: &'v [String], imperative: &'v [String]) -> Vec<String> {
+/// Returns the variables with values, sorted, followed by those whose value is taken from the environment. Variables
+/// from flags take precedence over the defaults, and these over declared ones.
+fn variables<'v>(declared: &'v [String], from_flags: &'v [String]) -> Vec<String> {
     let texts = |list: &'v [String]| list.iter().map(String::as_str);
     let (mut values, mut exported) = (BTreeMap::new(), Vec::new());
-    for variable in texts(declared).chain(DEFAULTS).chain(texts(imperative)) {
+    for variable in texts(declared).chain(DEFAULTS).chain(texts(from_flags)) {
         match variable.split_once('=') {
             Some((name, value)) => {
                 values.insert(name, value);

@@ -49,6 +49,7 @@ pub(super) struct FunctionResult {
 /// # Errors
 /// A value cannot be printed.
 pub(super) fn resource_list<'n>(items: impl Iterator<Item = &'n Node>, config: &Node) -> Result<String> {
+    // Like kyaml, appends the annotation to existing ones instead of sorting it in.
     let config = if config.get_path(&["metadata", "annotations"]).is_some_and(|all| all.as_map().is_some()) {
         append_annotations(&to_yaml(config)?, &[(LOCAL_CONFIG, "true")])
     } else {

@@ -150,7 +150,7 @@ impl Cache {
         let kept = store.put_directory(&staging, &entry, &about_tree(spec, &commit)).map_err(failed)?;
         let path = kept.path.clone();
         *self.held(&entry).lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
-        if commit != spec.reference && locked.is_none() {
+        if commit != spec.revision && locked.is_none() {
             let name = folder.join(ref_name(spec));
             store.put_sealed(&name, about_reference(spec), commit.as_bytes()).map_err(failed)?;
         }
@@ -199,7 +199,7 @@ pub(super) fn files_to_evict(mut files: Vec<StoredEntry>, most_bytes: u64) -> Ve
 }
 
 fn commit_mismatch_error(spec: &RepoSpec, locked: &str, found: &str) -> Diagnostic {
-    let reference = if spec.reference.is_empty() { "HEAD" } else { &spec.reference };
+    let reference = if spec.revision.is_empty() { "HEAD" } else { &spec.revision };
     let message = format!("`{reference}` of {} is now commit {found}, but {locked} is locked", spec.shown());
     Diagnostic::error(Code::Locked, message)
         .note("the server does not allow fetching the locked commit directly")
@@ -217,7 +217,7 @@ fn file(url: &str) -> PathBuf {
 }
 
 fn ref_name(spec: &RepoSpec) -> String {
-    format!("ref-{}", cache_key(&[spec.reference.as_bytes()]))
+    format!("ref-{}", cache_key(&[spec.revision.as_bytes()]))
 }
 
 fn about(parts: [(&str, String); 2]) -> Description {
@@ -229,7 +229,7 @@ fn about_tree(spec: &RepoSpec, commit: &str) -> Description {
 }
 
 fn about_reference(spec: &RepoSpec) -> Description {
-    about([("url", without_secrets(&spec.url())), ("ref", spec.reference.clone())])
+    about([("url", without_secrets(&spec.url())), ("ref", spec.revision.clone())])
 }
 
 fn about_file(url: &str) -> Description {

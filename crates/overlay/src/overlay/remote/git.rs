@@ -28,7 +28,7 @@ const REPOSITORY_VARIABLES: [&str; 9] = [
 /// git is not installed, the repository or reference does not exist, or git exceeds the timeout of the reference.
 pub(super) fn check_out(spec: &RepoSpec, locked: Option<&str>, into: &Path) -> Result<String> {
     let url = spec.url();
-    let reference = if spec.reference.is_empty() { "HEAD" } else { &spec.reference };
+    let reference = if spec.revision.is_empty() { "HEAD" } else { &spec.revision };
     for (what, text) in [("repository", url.as_str()), ("reference", reference)] {
         if text.starts_with('-') {
             let message = format!("{what} `{text}` starts with a dash, so git would parse it as a flag");
@@ -86,9 +86,9 @@ impl Git<'_> {
             return error
                 .help("to raise the timeout, add the query parameter `timeout=SECONDS` to the reference");
         }
-        if self.spec.reference.is_empty() {
+        if self.spec.revision.is_empty() {
             return error.help("check the URL, and that git can read the repository without a prompt");
         }
-        error.help(format!("check the URL, and that `{}` exists in the repository", self.spec.reference))
+        error.help(format!("check the URL, and that `{}` exists in the repository", self.spec.revision))
     }
 }

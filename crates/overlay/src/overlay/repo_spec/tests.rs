@@ -7,9 +7,7 @@ fn parse(reference: &str) -> RepoSpec {
 /// Returns a reference in one line: host, repository, directory, branch or tag.
 fn shape(reference: &str) -> String {
     let spec = parse(reference);
-    format!("{} {} [{}] {}", spec.host, spec.repository, spec.directory, spec.reference)
-        .trim_end()
-        .to_string()
+    format!("{} {} [{}] {}", spec.host, spec.repository, spec.directory, spec.revision).trim_end().to_string()
 }
 
 /// References and their parts: host, repository, directory, version.
@@ -140,7 +138,7 @@ fn submodules_and_versions_are_parsed() {
     {
         assert_eq!(submodules(query), want, "{query}");
     }
-    let reference = |query: &str| parse(&format!("github.com/o/r?{query}")).reference;
+    let revision = |query: &str| parse(&format!("github.com/o/r?{query}")).revision;
     let table = [
         ("ref=main", "main"),
         ("version=v1", "v1"),
@@ -155,7 +153,7 @@ fn submodules_and_versions_are_parsed() {
         ("ref=main;timeout=1", ""),
     ];
     for (query, want) in table {
-        assert_eq!(reference(query), want, "{query}");
+        assert_eq!(revision(query), want, "{query}");
     }
 }
 

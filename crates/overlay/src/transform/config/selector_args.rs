@@ -67,7 +67,7 @@ impl SelectorArgs {
         })
     }
 
-    /// Returns the fields as an id, with names instead of regular expressions.
+    /// Returns the fields as an id. Regular expressions are taken literally.
     pub(crate) fn id(&self) -> ResId {
         let [group, version, kind] =
             [&self.group, &self.version, &self.kind].map(|text| text.as_str().into());

@@ -182,7 +182,8 @@ fn file_source(source: &Spanned<String>) -> Result<(Cow<'_, str>, &str)> {
 }
 
 /// Parses an env file with lines `KEY=value`, or `KEY` for an empty value. Values keep their quotes and spaces.
-fn env_file(content: &[u8], path: &Spanned<String>, text: Option<SourceId>) -> Result<Vec<DataPair>> {
+/// `source` is the recorded source of the file, if there is one.
+fn env_file(content: &[u8], path: &Spanned<String>, source: Option<SourceId>) -> Result<Vec<DataPair>> {
     let (mut pairs, mut next) = (Vec::new(), 0);
     for (i, line) in content.split(|&b| b == b'\n').enumerate() {
         let start = next;
@@ -205,7 +206,7 @@ fn env_file(content: &[u8], path: &Spanned<String>, text: Option<SourceId>) -> R
         // A line without a key is skipped like an empty line.
         if !key.is_empty() {
             let from = PairOrigin::Line(i + 1);
-            let written = text.map_or(path.span, |text| Span::new(text, end - value.len(), end));
+            let written = source.map_or(path.span, |source| Span::new(source, end - value.len(), end));
             pairs.push(DataPair { key: key.into(), value: value.into(), span: path.span, written, from });
         }
     }

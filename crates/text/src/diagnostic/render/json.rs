@@ -78,7 +78,7 @@ impl JsonFix {
 }
 
 impl JsonResource {
-    /// Anything that is not an object only has a name.
+    /// Returns the object, or a name without a kind for anything that is not an object, such as a chart.
     fn new(object: Option<&ObjectName>, shown: &str) -> Self {
         let nameless = ObjectName { name: shown.to_string(), ..ObjectName::default() };
         let ObjectName { api_version, kind, namespace, name } = object.cloned().unwrap_or(nameless);

@@ -16,7 +16,7 @@ const COLON: u8 = 4;
 const HASH: u8 = 8;
 /// A character that go-yaml prints only in escaped form.
 const SPECIAL: u8 = 16;
-/// A character that YAML forbids even in JSON text.
+/// A character that go-yaml v2 rejects in any position.
 const FORBIDDEN: u8 = 32;
 /// A byte of a non-ASCII character.
 const HIGH: u8 = 64;

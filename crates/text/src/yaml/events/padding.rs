@@ -113,7 +113,8 @@ fn after_blanks(bytes: &[u8], at: usize) -> usize {
     at + bytes[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
-/// Returns the end of the anchors and tags that begin at `at`.
+/// Returns the position after the anchors and tags at `at` and the blanks behind each. One that no blank follows is not
+/// skipped: no value follows it on the line.
 fn after_properties(bytes: &[u8], mut at: usize) -> usize {
     while matches!(bytes.get(at), Some(b'&' | b'!')) {
         let end = at + bytes[at..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();

@@ -90,7 +90,7 @@ impl<'t> TabCheck<'t> {
                 ScalarStyle::Plain if at.is_empty() => {}
                 // Blank lines after a plain scalar may be part of it.
                 ScalarStyle::Plain => {
-                    let (end, spaces) = (self.behind_blank_lines(at.end), self.indent());
+                    let (end, spaces) = (self.end_of_blank_lines(at.end), self.indent());
                     accept(&mut self.tabs, at.start..end, spaces);
                 }
                 ScalarStyle::Literal | ScalarStyle::Folded => {
@@ -128,13 +128,14 @@ impl<'t> TabCheck<'t> {
         (range, first.len() - content.len() + usize::from(content.starts_with('\t')))
     }
 
-    fn behind_blank_lines(&self, at: usize) -> usize {
+    /// Returns the end of the blank lines after a plain scalar that ends at `at`.
+    fn end_of_blank_lines(&self, at: usize) -> usize {
         let rest = &self.text[at..];
         let tail = rest.trim_start_matches([' ', '\t', '\r', '\n']);
         let end = self.text.len() - tail.len();
         // Excludes the line of the next token, unless that is a comment.
         if tail.is_empty() || tail.starts_with('#') {
-            end + 1
+            end
         } else {
             self.text[at..end].rfind('\n').map_or(at, |line| at + line)
         }

@@ -1,4 +1,4 @@
-//! The rule about changes of many targets by one line, which looks at all targets of a review.
+//! The rule `many-targets`: changes of many targets by one line. It looks at all targets of a review.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use smp_text::diagnostic::{Diagnostic, MessageRenderer, counted};
 use smp_text::path::pointer_to;
 
 /// Adds the dangers of changes that affect many targets by one line, each to the first object that it changes.
-pub fn add_spread_dangers(review: &mut Review, renderer: &MessageRenderer<'_>) {
+pub fn add_many_targets_dangers(review: &mut Review, renderer: &MessageRenderer<'_>) {
     let Some(rule) = RULES.iter().find(|rule| matches!(rule.finder, Finder::Review)) else { return };
     let targets_of = |change: &FoldedChange| {
         change.changes.iter().map(|[target, ..]| *target).collect::<BTreeSet<_>>().len()
