@@ -95,6 +95,13 @@ impl<'a> Editor<'a> {
             return false;
         }
         let sources = match_entries(before, after);
+        if after
+            .iter()
+            .zip(&sources)
+            .any(|(node, source)| source.is_none() && is_moved_with_comments(node, before))
+        {
+            return false;
+        }
         let quoted = before.iter().all(|n| n.as_str().is_none() || n.meta.style == Style::DoubleQuoted)
             && before.iter().any(|n| n.as_str().is_some());
         let style = self.style_of(&chunks, FlowWriter { is_quoted: quoted, ..self.default_style() });
@@ -323,4 +330,12 @@ impl<'a> Editor<'a> {
             i.checked_sub(1).map_or(0, |before| next_line(self.text, chunks[before].end_with_comma()));
         comments_above(self.text, line_start(self.text, chunks[i].start), floor)
     }
+}
+
+/// Returns true for an entry with comments above it, which brackets cannot hold, that comes from another list of the text.
+fn is_moved_with_comments(entry: &Node, others: &[Node]) -> bool {
+    let has_head = entry.meta.comments.as_ref().is_some_and(|comments| !comments.head.is_empty());
+    has_head
+        && !entry.span().is_none()
+        && others.iter().any(|other| other.span().source == entry.span().source)
 }

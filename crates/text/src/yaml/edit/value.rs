@@ -209,9 +209,12 @@ impl<'a> Editor<'a> {
             return self.rewrite_flow_value(position, part, &after);
         }
         after = with_flow_style_of(before, as_block(before, &after), self.layout().reading);
-        let end = self.end_of_value(position, part);
+        let mut end = self.end_of_value(position, part);
         if is_emptied(before, &after) {
             self.keep_comments(position, part, end);
+        } else if part.is_block_collection() && !after.is_leaf() {
+            // Comments below the last field or entry stay.
+            end = line_end(self.text, part.end);
         }
         let mut inner = self.comment_within(position, part).map(|c| format!(" {c}"));
         let is_behind = !is_blank(&self.text[end..line_end(self.text, end)]);
