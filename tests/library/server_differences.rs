@@ -36,7 +36,7 @@ const ROWS: [Row; 14] = [
         let (code, answer) = send(cluster, "POST", path, "application/json", &review);
         code == 201 && answer["status"]["error"] == "invalid bearer token"
     }),
-    ("the roles of Kubernetes and the Service `kubernetes` exist", |cluster| {
+    ("the default ClusterRoles and the Service `kubernetes` exist", |cluster| {
         cluster.objects("ClusterRole").is_empty() && cluster.objects("Service").is_empty()
     }),
     ("columns of tables have descriptions", |cluster| {
