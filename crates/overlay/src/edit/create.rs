@@ -70,7 +70,7 @@ pub fn new_kustomization(
         }
     }
     let mut fields = Map::new();
-    normalize(&mut fields);
+    normalize(&mut fields, "");
     update_list(&mut fields, "resources", |list| list.extend(resources.iter().map(|path| new_string(path))));
     remove_if_empty(&mut fields, "resources");
     set_text(&mut fields, "namePrefix", &new.name_prefix);

@@ -55,6 +55,16 @@ pub fn replaceable_fields() -> Vec<&'static str> {
     SUCCESSORS.iter().map(|successor| successor.old).collect()
 }
 
+/// Returns the deprecated fields of a kustomization that `fix` may replace, including `vars`; none if the text is not
+/// valid.
+#[must_use]
+pub fn deprecated_fields(text: &str) -> Vec<&'static str> {
+    let documents = document(text).unwrap_or_default();
+    let fields = documents.first().and_then(Node::as_map);
+    let known = replaceable_fields().into_iter().chain(["vars"]);
+    known.filter(|name| fields.is_some_and(|fields| position(fields, name).is_some())).collect()
+}
+
 /// The result of a replacement of deprecated fields.
 #[derive(Debug, Default)]
 pub struct Replaced {
@@ -78,6 +88,11 @@ pub fn replace_deprecated(text: &str, selected: &[&str]) -> Result<Replaced> {
         let before = document(&result.text)?;
         let Some(fields) = before.first().and_then(Node::as_map) else { continue };
         if position(fields, successor.old).is_none() {
+            continue;
+        }
+        if let Some(text) = without_empty(&result.text, &before, successor.old) {
+            result.text = text;
+            result.fields.push(successor.old);
             continue;
         }
         let attempt = |is_renamed| {
@@ -108,9 +123,12 @@ fn document(text: &str) -> Result<Vec<Node>> {
 fn replaced(text: &str, before: &[Node], successor: &Successor, is_renamed: bool) -> Result<Option<String>> {
     let [document] = before else { return Ok(None) };
     let mut after = document.clone();
-    if !is_renamed && let Some(map) = after.as_map_mut() {
-        // Without its location, the key is a new one.
-        map.entries_mut().iter_mut().for_each(|entry| entry.key.meta.span = Span::default());
+    if let Some(map) = after.as_map_mut() {
+        release_comments(map, successor, text);
+        if !is_renamed {
+            // Without its location, the key is a new one.
+            map.entries_mut().iter_mut().for_each(|entry| entry.key.meta.span = Span::default());
+        }
     }
     if after.as_map_mut().and_then(|map| move_entries(map, successor)).is_none() {
         return Ok(None);
@@ -143,6 +161,7 @@ pub(super) fn fix(draft: &mut Draft<'_>) -> Result<()> {
     }
     inline_missing(draft);
     for successor in &BY_KUSTOMIZE {
+        release_comments(&mut draft.fields, successor, &draft.text);
         if let Some(i) = position(&draft.fields, successor.old) {
             let Entry { key, value } = &mut draft.fields.entries_mut()[i];
             if has_comments(value) {
@@ -179,6 +198,62 @@ fn inline_missing(draft: &mut Draft<'_>) {
     }
 }
 
+/// Returns the text of a kustomization without the deprecated fields that have no entries but comments, which stay.
+/// `is_fix` also removes fields that only `edit fix` replaces.
+pub(super) fn without_empty_fields(text: &str, is_fix: bool) -> Result<Option<String>> {
+    let mut result = None;
+    for successor in SAME_VALUES.iter().chain(BY_KUSTOMIZE.iter().filter(|_| is_fix)) {
+        let now = result.as_deref().unwrap_or(text);
+        result = without_empty(now, &document(now)?, successor.old).or(result);
+    }
+    Ok(result)
+}
+
+/// Returns the text of a kustomization without a deprecated field that has no entries, whose comments stay. Returns
+/// none if the field is not set, has entries or has no comments.
+fn without_empty(text: &str, documents: &[Node], old: &str) -> Option<String> {
+    let root = documents.first().filter(|root| root.meta.style == Style::Block)?;
+    let Entry { key, value } = &root.as_map()?.entries()[position(root.as_map()?, old)?];
+    if !value.is_null() && !value.is_empty_collection() {
+        return None;
+    }
+    let start = key.meta.span.start as usize;
+    let end = start + text.get(start..)?.find('\n').map_or(text.len() - start, |line| line + 1);
+    let behind = comment_positions(text)?.into_iter().find(|at| (start..end).contains(at));
+    let has_comments = behind.is_some()
+        || key.meta.comments.is_some()
+        || text[end..].starts_with(' ') && text[end..].trim_start().starts_with('#');
+    let is_line = value.meta.span.end as usize <= behind.unwrap_or(end)
+        && (start == 0 || text[..start].ends_with('\n'));
+    (has_comments && is_line).then(|| text[..start].to_string() + &text[behind.unwrap_or(end)..])
+}
+
+/// Finds the comments that move with the entries of a deprecated field: those directly above it, and the one behind its
+/// value. The others above it stay in the text when the field is removed.
+pub(super) fn release_comments(map: &mut Map, successor: &Successor, text: &str) {
+    let Some(i) = position(map, successor.old) else { return };
+    let Entry { key: Key { meta, .. }, value } = &mut map.entries_mut()[i];
+    if value.meta.style == Style::Flow && value.as_list().is_some() {
+        // The parser has read a comment behind brackets as one above the next field.
+        let behind = text.get(value.meta.span.end as usize..).and_then(|rest| rest.lines().next());
+        if let Some(comment) = behind.map(str::trim).filter(|rest| rest.starts_with('#')) {
+            value.meta.comments.get_or_insert_default().line = Some(comment.into());
+        }
+    }
+    let Some(comments) = meta.comments.as_mut().filter(|_| !meta.span.is_none()) else { return };
+    let above =
+        text.get(..meta.span.start as usize).filter(|above| above.ends_with('\n')).unwrap_or_default();
+    let is_comment = |line: &&str| line.trim_start().starts_with('#');
+    let between = above.lines().rev().take_while(|line| is_comment(line) || line.trim().is_empty());
+    let mut between: Vec<&str> = between.collect();
+    let adjacent = between.iter().take_while(|line| is_comment(line)).count();
+    // Indented comments belong to the field above.
+    between.retain(|line| is_comment(line));
+    let indented = between.iter().rev().take_while(|line| line.starts_with(' ')).count();
+    let own = adjacent.min(between.len() - indented);
+    comments.head.drain(..comments.head.len().saturating_sub(own));
+}
+
 /// Moves the entries of a field to its successor. A field without entries is removed.
 pub(super) fn move_entries(map: &mut Map, successor: &Successor) -> Option<()> {
     let old = position(map, successor.old)?;
@@ -201,11 +276,13 @@ pub(super) fn move_entries(map: &mut Map, successor: &Successor) -> Option<()> {
     if !map.entries()[new].value.is_null() {
         map.entries()[new].value.as_list()?;
     }
-    let Entry { mut key, .. } = map.entries_mut().remove(old);
+    let Entry { mut key, value } = map.entries_mut().remove(old);
     if old == 0 {
         drop(without_head(&mut key));
     }
-    keep_comments(key, moved.first_mut()?);
+    let is_list = value.as_list().is_some();
+    let behind = value.meta.comments.filter(|_| is_list).and_then(|comments| comments.line);
+    keep_comments(key, behind, moved.first_mut()?);
     let list = &mut map.entries_mut()[if new > old { new - 1 } else { new }].value;
     if list.is_null() {
         *list = Node::list(List::new());
@@ -224,12 +301,15 @@ fn without_head(key: &mut Key) -> Vec<SmolStr> {
     key.meta.comments.as_mut().map(|comments| std::mem::take(&mut comments.head)).unwrap_or_default()
 }
 
-/// Moves the comments of a removed field above the first of its entries.
-fn keep_comments(key: Key, first: &mut Node) {
-    let Some(comments) = key.meta.comments else { return };
+/// Moves the comments of a removed field, and the one behind its value, above the first of its entries.
+fn keep_comments(key: Key, behind: Option<SmolStr>, first: &mut Node) {
+    let comments = key.meta.comments.unwrap_or_default();
+    let above: Vec<SmolStr> = comments.head.into_iter().chain(comments.line).chain(behind).collect();
+    if above.is_empty() {
+        return;
+    }
     let own = first.meta.comments.get_or_insert_default();
-    let above = comments.head.into_iter().chain(comments.line);
-    own.head = above.chain(std::mem::take(&mut own.head)).collect();
+    own.head = above.into_iter().chain(std::mem::take(&mut own.head)).collect();
 }
 
 fn list(value: Node) -> Option<List> {
@@ -308,13 +388,22 @@ mod tests {
         assert_eq!(all_replaced(ends), ends.replace("StrategicMerge:\n- p", ":\n- path: p"));
         let between = "resources:\n- a.yaml\n#+scaffold\n\npatchesStrategicMerge:\n- p.yaml\n# next\n#- q.yaml\n\n# names\nnamePrefix: a\n";
         assert_eq!(all_replaced(between), between.replace("StrategicMerge:\n- p", ":\n- path: p"));
-        for same in ["bases: x\n", "bases: [] # none\nresources: [a]\n", "vars: [{name: a}]\n", "- a\n", ""] {
+        let apart = "resources:\n- a.yaml\n# c1\n#- x\n\nbases:\n- b\n";
+        assert_eq!(all_replaced(apart), "resources:\n- a.yaml\n- b\n# c1\n#- x\n");
+        let behind = "bases: [b] # t\nresources: [a] # u\n";
+        assert_eq!(all_replaced(behind), "resources: # u\n- a\n# t\n- b\n");
+        let below = "commonLabels:\n  a: b\n  # tail\n\n# next\nnamespace: q\n";
+        assert!(all_replaced(below).ends_with("  # tail\n\n# next\nnamespace: q\n"));
+        for same in ["bases: x\n", "vars: [{name: a}]\n", "- a\n", ""] {
             assert_eq!(all_replaced(same), same);
         }
     }
 
     #[test]
     fn fields_without_entries_are_removed() {
+        let before =
+            "resources: [a]\n# the\nbases: [] # none\npatchesJson6902:\n  # - path: a\nnamePrefix: a\n";
+        assert_eq!(all_replaced(before), "resources: [a]\n# the\n# none\n  # - path: a\nnamePrefix: a\n");
         for field in ["bases: []", "patchesStrategicMerge: []", "patchesJson6902:", "commonLabels: {}"] {
             let before = format!("# top\n{field}\n# files\nresources: [a] # all\n");
             assert_eq!(all_replaced(&before), "# top\n# files\nresources: [a] # all\n", "{field}");

@@ -30,6 +30,8 @@ pub(super) struct Draft<'r> {
     pub fields: Map,
     pub root: &'r Root,
     pub options: EditOptions,
+    /// The text of the file.
+    pub text: String,
     /// The name of the file.
     pub name: &'static str,
     pub notes: Vec<String>,
@@ -41,7 +43,7 @@ impl<'r> Draft<'r> {
     /// Creates a draft.
     pub fn new(fields: Map, root: &'r Root, options: EditOptions) -> Self {
         let name = KUSTOMIZATION_FILES[0];
-        Self { fields, root, options, name, notes: Vec::new(), files: Vec::new() }
+        Self { fields, root, options, text: String::new(), name, notes: Vec::new(), files: Vec::new() }
     }
 
     /// Adds a remark.

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
+use super::deprecated::without_empty_fields;
 use super::draft::{Applied, Draft, EditOptions, EditedText};
 use super::normalize::normalize;
 use super::operation::Edit;
-use super::text::{Layout, printed_as, read_fields};
+use super::text::{Layout, parsed, printed_as, read_fields};
 use crate::overlay::Root;
 use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};
-use smp_text::source::KUSTOMIZATION_FILES;
+use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 use smp_text::yaml::{DuplicateKeys, ParseOptions, decode, parse_with_duplicate_keys};
 
 /// An edited kustomization file.
@@ -58,15 +59,22 @@ pub fn edit_kustomization(root: &Root, edit: &Edit, options: EditOptions) -> Res
     let before = decode(bytes)?;
     let id = root.reader().sources().add(shown.clone(), before.as_str());
     let parse = ParseOptions::default().with_comments().duplicate_keys(DuplicateKeys::LastWins);
-    let (documents, repeated) = parse_with_duplicate_keys(root.reader().sources(), id, parse)?;
-    let fields = read_fields(&documents, options)?;
-    let mut draft = Draft { name, notes, ..Draft::new(fields, root, options) };
-    normalize(&mut draft.fields);
+    let (mut documents, repeated) = parse_with_duplicate_keys(root.reader().sources(), id, parse)?;
+    let mut fields = read_fields(&documents, options)?;
+    let mut text = before.clone();
+    if repeated.is_empty()
+        && let Some(rest) = without_empty_fields(&text, matches!(*edit, Edit::Fix { .. }))?
+    {
+        (documents, fields) = parsed(&rest, &SourceMap::default())?;
+        text = rest;
+    }
+    normalize(&mut fields, &text);
+    let mut draft = Draft { text, name, notes, ..Draft::new(fields, root, options) };
     let after = match edit.apply(&mut draft)? {
         Applied::Nothing => before.clone(),
         Applied::Changed => {
             let layout = if repeated.is_empty() { Layout::Kept } else { Layout::Rewritten };
-            printed_as(&before, &documents, draft.fields, layout)?
+            printed_as(&draft.text, &documents, draft.fields, layout)?
         }
     };
     Ok(EditedKustomization { path: shown, before, after, notes: draft.notes, files: draft.files })

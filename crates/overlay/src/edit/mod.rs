@@ -25,12 +25,14 @@ mod text;
 mod vars;
 
 pub use create::{Detection, NewKustomization, new_kustomization};
-pub use deprecated::{Replaced, replace_deprecated, replaceable_fields};
+pub use deprecated::{Replaced, deprecated_fields, replace_deprecated, replaceable_fields};
 pub use draft::{EditOptions, EditedText};
 pub use file::{EditedKustomization, edit_kustomization};
 pub use generators::{GeneratorChange, GeneratorEntry, GeneratorList};
 pub use images::{ImageEdit, image_name};
-pub use metadata::{Label, MetadataField, build_metadata_options, check_annotations, parse_pairs};
+pub use metadata::{
+    BUILD_METADATA, Label, MetadataField, build_metadata_options, check_annotations, parse_pairs,
+};
 pub use moves::{Move, MovedFile, move_path};
 pub use operation::{Edit, ScalarField};
 pub use patch_field::PatchedField;

@@ -1,19 +1,20 @@
 //! The changes that `kustomize edit` makes to every file that it writes: the type of the file, and fields whose
 //! successors take the same values.
 
-use super::deprecated::{SAME_VALUES, move_entries};
+use super::deprecated::{SAME_VALUES, move_entries, release_comments};
 use super::fields::{
     entry_text, get, list, new_string, position, remove, set_text, text, update_list, update_map,
 };
 use smp_text::yaml::{Entry, Map, Node};
 
 /// Adds `apiVersion` and `kind`, and replaces `bases`, `imageTags`, `env` of generators and
-/// `helmChartInflationGenerator`.
-pub(super) fn normalize(fields: &mut Map) {
+/// `helmChartInflationGenerator`. `text` is that of the file.
+pub(super) fn normalize(fields: &mut Map, text: &str) {
     // A comment above the first field may belong to that field, which then stays the first.
     let has_comment = |entry: &Entry| entry.key.meta.comments.as_ref().is_some_and(|c| !c.head.is_empty());
     let keeps_first = fields.entries().first().is_some_and(has_comment);
     for successor in &SAME_VALUES {
+        release_comments(fields, successor, text);
         move_entries(fields, successor);
     }
     for generators in ["configMapGenerator", "secretGenerator"] {

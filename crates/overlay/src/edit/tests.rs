@@ -323,3 +323,48 @@ fn the_last_entry_takes_its_field_along() {
     assert_eq!(after("resources: [web.yaml]\n", &edit), HEAD);
     assert_eq!(after("resources: [a/web.yaml]\n", &edit), "resources: [a/web.yaml]\n", "nothing matches");
 }
+
+#[test]
+fn comments_are_written_once_and_kept() {
+    let set = Edit::SetField(ScalarField::Namespace, "q".into());
+    let fix = Edit::Fix { vars: false };
+    let gone = |name: &str| Edit::RemovePaths { list: PathList::Resources, patterns: vec![name.into()] };
+    check(&[
+        (
+            "resources:\n- r.yaml\n# c1\n#- x\n\nbases:\n- base\n",
+            set.clone(),
+            Some("resources:\n- r.yaml\n- base\nnamespace: q\n# c1\n#- x\n"),
+        ),
+        (
+            "bases:\n  - base\n  # - later\nresources:\n- r.yaml\n",
+            set.clone(),
+            Some("  # - later\nresources:\n- r.yaml\n- base\nnamespace: q\n"),
+        ),
+        (
+            "commonLabels:\n  a: b\n  # tail\n\n# next\nnamespace: q\n",
+            fix.clone(),
+            Some("labels:\n- includeSelectors: true\n  pairs:\n    a: b\n  # tail\n\n# next\nnamespace: q\n"),
+        ),
+        (
+            "bases: [base] # t\nresources: [r.yaml] # u\n",
+            fix.clone(),
+            Some("resources: # u\n- r.yaml\n# t\n- base\n"),
+        ),
+        (
+            "bases: # about\n- base\nresources:\n- r.yaml\n",
+            gone("r.yaml"),
+            Some("resources:\n# about\n- base\n"),
+        ),
+        (
+            "resources:\n    - r.yaml\n\n    # - later.yaml\nnamespace: q\n",
+            gone("r.yaml"),
+            Some("\n    # - later.yaml\nnamespace: q\n"),
+        ),
+        ("namespace: q\nbases: [] # none\n", fix, Some("namespace: q\n# none\n")),
+    ]);
+    assert_eq!(after("# top\n{} # c\n", &set), format!("# top\n# c\n{HEAD}namespace: q\n"));
+    assert_eq!(
+        after("# top\n--- # start\nresources:\n- r.yaml\n", &gone("r.yaml")),
+        format!("# top\n--- # start\n{HEAD}")
+    );
+}

@@ -21,6 +21,9 @@ struct BlockChunk {
     start: usize,
     /// End of its last line. Deeper comments below are included.
     end: usize,
+    /// End of its last line and of its comments below. Those of a list may stand for further entries, unless they are
+    /// deeper than its entries.
+    own_end: usize,
     /// Set if blank lines below would become part of its value.
     takes_blank_lines: bool,
 }
@@ -98,7 +101,7 @@ impl<'a> Editor<'a> {
         if changes.first_kept().is_none() {
             return false;
         }
-        let parts = fields.iter().map(|f| (f.start, f.value.end, f.value.takes_blank_lines));
+        let parts = fields.iter().map(|f| (f.start, &f.value));
         let is_root = position.kind == PositionKind::Root;
         let chunks = BlockChunks { is_root, ..self.chunks(parts, column) };
         let layout = self.layout();
@@ -219,7 +222,7 @@ impl<'a> Editor<'a> {
             return false;
         }
         let column = entries.first().map_or(0, |i| column(self.text, i.start));
-        let parts = entries.iter().map(|i| (i.start, i.value.end, i.value.takes_blank_lines));
+        let parts = entries.iter().map(|i| (i.start, &i.value));
         let chunks = self.chunks(parts, column);
         let sources = match_entries(before, after);
         let kept: Vec<usize> = sources.iter().flatten().copied().collect();
@@ -254,14 +257,19 @@ impl<'a> Editor<'a> {
     }
 
     /// Returns the fields or entries of a map or list that is not the root.
-    fn chunks(&self, parts: impl Iterator<Item = (usize, usize, bool)>, column: usize) -> BlockChunks {
-        let chunk = |(start, end, open)| {
-            let end = line_end(self.text, end);
-            BlockChunk {
-                start,
-                end: end_of_comments_below(self.text, end, column, self.content_end()),
-                takes_blank_lines: open,
-            }
+    fn chunks<'p>(
+        &self,
+        parts: impl Iterator<Item = (usize, &'p ValueOutline)>,
+        column: usize,
+    ) -> BlockChunks {
+        let chunk = |(start, value): (usize, &ValueOutline)| {
+            let last = line_end(self.text, value.end);
+            let end = end_of_comments_below(self.text, last, column, self.content_end());
+            let own_end = match value.first_start().filter(|_| matches!(value.kind, ValueKind::List { .. })) {
+                Some(first) => end_of_comments_below(self.text, last, self::column(self.text, first), end),
+                None => end,
+            };
+            BlockChunk { start, end, own_end, takes_blank_lines: value.takes_blank_lines }
         };
         BlockChunks { list: parts.map(chunk).collect(), column, is_root: false }
     }
@@ -335,12 +343,14 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Removes a chunk with the comments above it, and the blank lines that would otherwise double.
+    /// Removes a chunk with the comments above it, and the blank lines that would otherwise double. Comments that
+    /// stand for further entries of a field of the root stay.
     fn remove(&mut self, chunks: &BlockChunks, i: usize) {
         let mut start = self.begin(chunks, i);
-        let mut end = next_line(self.text, chunks.list[i].end);
         let floor = self.document.content.start;
         let open = i > 0 && chunks.list[i - 1].takes_blank_lines;
+        let BlockChunk { end, own_end, .. } = chunks.list[i];
+        let mut end = next_line(self.text, if chunks.is_root && !open { own_end } else { end });
         let above = blank_lines_above(self.text, start, floor);
         if above < start || start <= floor || open {
             end = after_blank_lines(self.text, end, self.content_end());

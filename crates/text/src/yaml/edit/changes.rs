@@ -118,7 +118,8 @@ impl EntryPairs<'_> {
     }
 
     /// Between two paired entries, pairs the unpaired ones one by one if both sides have the same number: these have
-    /// new values. Maps whose first fields differ are different entries and are not paired.
+    /// new values. Maps whose first fields differ are different entries and are not paired, and neither are entries
+    /// that were moved from another list of the same text.
     fn fill_gaps(&mut self) {
         let (before, after) = (self.before, self.after);
         if !self.sources.iter().flatten().is_sorted() {
@@ -133,7 +134,9 @@ impl EntryPairs<'_> {
                     let (b, a) = (&before[i], &after[a + i - b]);
                     let different = first_field(b)
                         .is_some_and(|(name, v)| a.as_map().is_some() && a.get(name) != Some(v));
-                    *source = Some(i).filter(|_| !different);
+                    let (from, to) = (b.span(), a.span());
+                    let is_moved = !from.is_none() && from.source == to.source && from.start != to.start;
+                    *source = Some(i).filter(|_| !different && !is_moved);
                 }
             }
             (b, a) = (next + 1, end + 1);

@@ -5,8 +5,8 @@ use std::ops::Deref;
 
 use super::compare::is_unchanged;
 use super::fragment::{Layout, as_block};
-use super::lines::next_content;
-use super::outline::DocumentOutline;
+use super::lines::{line_start, next_content};
+use super::outline::{DocumentOutline, ValueKind};
 use super::splice::{Edit, apply_edits};
 use super::style::DocumentStyle;
 use super::value::{Aliases, Editor};
@@ -104,7 +104,8 @@ fn aliases_to_expand(
     expand
 }
 
-/// Rewrites a document. The text before its `---` and after its `...` is kept.
+/// Rewrites a document. The text before its `---` and after its `...` is kept, and so are the comments above the
+/// first field.
 fn write_whole(
     text: &str,
     document: &DocumentOutline,
@@ -112,17 +113,57 @@ fn write_whole(
     after: &Node,
     style: &DocumentStyle,
 ) -> String {
-    let body = match &style.json {
-        Some(brackets) => brackets.write(after, "") + "\n",
-        None => style.layout.document(&as_block(before, after)),
+    let is_map = style.json.is_none() && after.as_map().is_some_and(|map| !map.is_empty());
+    let above = comments_above_root(text, document).filter(|_| is_map);
+    let body = if let Some(brackets) = &style.json {
+        brackets.write(after, "") + "\n"
+    } else {
+        let mut after = as_block(before, after);
+        if let Some(above) = above {
+            let lines = above.lines().filter(|line| line.contains('#')).count();
+            remove_first_comments(before, &mut after, lines);
+        }
+        style.layout.document(&after)
     };
     let mut out = text[document.range.start..document.content.start].to_string();
-    if document.has_separator {
-        out.push_str(style.line_break);
+    match above {
+        Some(above) => out.push_str(above),
+        None if document.has_separator => out.push_str(style.line_break),
+        None => {}
     }
     out.push_str(&body.replace('\n', style.line_break));
     out.push_str(&text[document.content.end..document.range.end]);
     out
+}
+
+/// Returns the lines above the first field of a block map, with the comment behind `---`, if they have comments.
+fn comments_above_root<'t>(text: &'t str, document: &DocumentOutline) -> Option<&'t str> {
+    let root = document.root.as_ref().filter(|root| matches!(root.kind, ValueKind::Map { .. }))?;
+    let first = root.first_start().unwrap_or(root.start);
+    text.get(document.content.start..line_start(text, first)).filter(|above| above.contains('#'))
+}
+
+/// Removes the comments above the first field of `before` from `after`. There are `above` lines of them.
+fn remove_first_comments(before: &Node, after: &mut Node, above: usize) {
+    if before.is_empty_collection()
+        && let Some(comments) = &mut after.meta.comments
+    {
+        // Comments above an empty map are read as those below it.
+        comments.foot.drain(..above.min(comments.foot.len()));
+    }
+    let Some(first) = before.as_map().and_then(|map| map.entries().first()).map(|entry| &entry.key.meta)
+    else {
+        return;
+    };
+    let Some(head) = first.comments.as_ref().map(|comments| &comments.head) else { return };
+    for (i, entry) in after.as_map_mut().into_iter().flat_map(Map::entries_mut).enumerate() {
+        let is_same = !first.span.is_none() && entry.key.meta.span == first.span;
+        if let Some(comments) = &mut entry.key.meta.comments
+            && (is_same || i == 0 && comments.head == *head)
+        {
+            comments.head.clear();
+        }
+    }
 }
 
 fn write_error(before: &Node, after: &Node, layout: Layout) -> Diagnostic {

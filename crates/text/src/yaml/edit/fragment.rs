@@ -97,6 +97,10 @@ impl Layout {
     /// Writes a whole document, with a line break at the end.
     pub fn document(self, node: &Node) -> String {
         let mut out = head(&node.meta, 0);
+        if let Some(comment) = line_comment(&node.meta).filter(|_| is_block(node)) {
+            // The comment was behind the brackets of an empty map or list.
+            out.extend([comment, "\n"]);
+        }
         match &node.value {
             Value::Map(map) if is_block(node) => out.push_str(&self.map(map, 0)),
             Value::List(list) if is_block(node) => out.push_str(&self.list(list, 0)),

@@ -108,6 +108,16 @@ impl ValueOutline {
         matches!(self.kind, ValueKind::Map { style: Block, .. } | ValueKind::List { style: Block, .. })
     }
 
+    /// Returns the start of the first field or entry of a block-style map or list.
+    pub fn first_start(&self) -> Option<usize> {
+        use StructureStyle::Block;
+        match &self.kind {
+            ValueKind::Map { style: Block, fields } => fields.first().map(|field| field.start),
+            ValueKind::List { style: Block, entries } => entries.first().map(|entry| entry.start),
+            _ => None,
+        }
+    }
+
     /// Returns true if the value has no text: it is empty, without anchor and tag.
     pub fn is_absent(&self) -> bool {
         self.start == self.end
