@@ -74,16 +74,20 @@ enum FileName {
 /// it. Nothing is written.
 ///
 /// # Errors
-/// A path is outside of the repository, the new one exists, or a file cannot be read.
+/// A path is outside of the repository, the new one exists, a file cannot be read, or a kustomization cannot have the
+/// new path of a file or base.
 pub fn move_path(reader: &Reader, repository: &Path, from: &Path, to: &Path) -> Result<Move> {
     let relocation = Relocation::new(reader, repository, from, to)?;
     let mut moved = Move { files: relocation.files()?, texts: Vec::new() };
     for entry in TreeWalk::new(reader.tree(), &relocation.repository, walk()) {
         let entry = entry.map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
+        let path = relocation.repository.join(&entry.path);
+        if entry.kind == FileKind::Link {
+            relocation.check_link(&path)?;
+        }
         if entry.kind == FileKind::Directory || !is_kustomization(&entry.path) {
             continue;
         }
-        let path = relocation.repository.join(&entry.path);
         if let Some(edited) = relocation.mended(&path)? {
             if let Some(file) = moved.files.iter_mut().find(|file| file.from == path) {
                 file.content = edited.after.clone().into_bytes();
@@ -132,7 +136,47 @@ impl<'r> Relocation<'r> {
         if from == repository || to.starts_with(&from) {
             return invalid(format!("{} cannot be moved into itself", reader.shown(&from).display()));
         }
+        let stays = from.parent() == to.parent() && is_kustomization(&to);
+        if is_kustomization(&from) && !tree.is_directory(&from) && !stays {
+            let message = format!("{} cannot be moved without its directory", reader.shown(&from).display());
+            return Err(Diagnostic::error(Code::InvalidValue, message)
+                .help("move the directory, or rename the file to another name of a kustomization file"));
+        }
         Ok(Self { reader, repository, from, to })
+    }
+
+    /// Checks that a symlink leads to nothing that moves.
+    fn check_link(&self, link: &Path) -> Result<()> {
+        let found = self.reader.tree().locate(Path::new(""), link).map(Located::into_path);
+        if link.starts_with(&self.from) || !found.is_ok_and(|target| target.starts_with(&self.from)) {
+            return Ok(());
+        }
+        let (link, from) = (self.reader.shown(link), self.reader.shown(&self.from));
+        let message = format!("the symlink {} leads to {}", link.display(), from.display());
+        Err(Diagnostic::error(Code::InvalidValue, message)
+            .help("remove the symlink, and create it again after the move"))
+    }
+
+    /// Checks that a build may read a path after the move if it may read it before.
+    fn check_use(&self, directory: &Path, target: &Path) -> Result<()> {
+        let (directory_after, target_after) = (self.after(directory), self.after(target));
+        let is_readable = |directory: &Path, target: &Path, is_directory: bool| {
+            if is_directory { !directory.starts_with(target) } else { target.starts_with(directory) }
+        };
+        let is_directory = self.reader.tree().is_directory(target);
+        if !is_readable(directory, target, is_directory)
+            || is_readable(&directory_after, &target_after, is_directory)
+        {
+            return Ok(());
+        }
+        let [used, new] = [target, &target_after].map(|path| self.reader.shown(path).display().to_string());
+        let user = self.reader.shown(directory);
+        let why = if is_directory { "contain" } else { "be outside of" };
+        let (user, user_after) = (user.display(), self.reader.shown(&directory_after));
+        let message =
+            format!("the kustomization in {user} uses {used}: {new} would {why} {}", user_after.display());
+        Err(Diagnostic::error(Code::OutsideRoot, message)
+            .help("remove the path from the kustomization, or choose another new path"))
     }
 
     /// Returns the path after the move.
@@ -186,7 +230,14 @@ impl<'r> Relocation<'r> {
             return Ok(None);
         };
         let directory = path.parent().unwrap_or(&self.repository);
-        let is_changed = each_path(&mut fields, &mut |node, name| self.mend(node, name, directory));
+        let mut problem = None;
+        let is_changed = each_path(&mut fields, &mut |node, name| match self.mend(node, name, directory) {
+            Ok(is_changed) => is_changed,
+            Err(error) => problem.replace(error).is_some(),
+        });
+        if let Some(problem) = problem {
+            return Err(problem);
+        }
         if !is_changed {
             return Ok(None);
         }
@@ -196,24 +247,25 @@ impl<'r> Relocation<'r> {
 
     /// Changes a path that leads to what moves, or out of it. A key of a generator stays the same. Returns true if
     /// the path changed.
-    fn mend(&self, node: &mut Node, name: FileName, directory: &Path) -> bool {
-        let Some(text) = node.as_str().map(str::to_string) else { return false };
+    fn mend(&self, node: &mut Node, name: FileName, directory: &Path) -> Result<bool> {
+        let Some(text) = node.as_str().map(str::to_string) else { return Ok(false) };
         let (key, path) = match text.split_once('=') {
             Some((key, path)) if !self.reader.tree().contains(&directory.join(&text)) => (Some(key), path),
             _ => (None, text.as_str()),
         };
         if path.is_empty() || path.contains('\n') || Path::new(path).is_absolute() {
-            return false;
+            return Ok(false);
         }
         let Ok(target) = self.reader.tree().locate(directory, Path::new(path)).map(Located::into_path) else {
-            return false;
+            return Ok(false);
         };
         let (directory_after, target_after) = (self.after(directory), self.after(&target));
         if target == target_after && directory == directory_after
             || target.starts_with(&self.from) && directory.starts_with(&self.from)
         {
-            return false;
+            return Ok(false);
         }
+        self.check_use(directory, &target)?;
         let mended = relative_path(&target_after, &directory_after).to_string_lossy().replace('\\', "/");
         let slash = if path.ends_with('/') { "/" } else { "" };
         let (old_name, new_name) = (Path::new(path).file_name(), Path::new(&mended).file_name());
@@ -221,7 +273,7 @@ impl<'r> Relocation<'r> {
             key.or_else(|| old_name.filter(|old| name == FileName::Key && Some(*old) != new_name)?.to_str());
         let mended = key.map_or_else(String::new, |key| format!("{key}=")) + &mended + slash;
         set_string(node, &mended);
-        mended != text
+        Ok(mended != text)
     }
 }
 
@@ -307,6 +359,26 @@ mod tests {
         );
         let got = moved(&files, "base/web.yaml", "base/site.yaml").expect("moved");
         assert_eq!(got[0].1, "resources:\n- site.yaml # ours\n- ../common\n");
+        for (from, to, want) in [
+            (
+                "base/web.yaml",
+                "common/web.yaml",
+                "the kustomization in base uses base/web.yaml: common/web.yaml would be outside of base",
+            ),
+            (
+                "overlays/prod",
+                "base/prod",
+                "the kustomization in overlays/prod uses base: base would contain base/prod",
+            ),
+            (
+                "base/kustomization.yaml",
+                "base/other.yaml",
+                "base/kustomization.yaml cannot be moved without its directory",
+            ),
+        ] {
+            assert_eq!(moved(&files, from, to).expect_err("a broken build").message(), want);
+        }
+        assert!(moved(&files, "base/kustomization.yaml", "base/kustomization.yml").is_ok());
         let files = [
             (
                 "a/kustomization.yaml",
