@@ -62,7 +62,13 @@ fn check(args: &CheckArgs, sources: &SourceMap) -> Outcome {
         return print_report(args, &report, sources);
     }
     let fixed = fix::fix(&report, cache.as_deref(), sources)?;
-    let replaced = deprecated::replace(&args.target, &selection, &report.findings, sources, cache.as_deref());
+    let replaced = deprecated::replace(
+        &args.target,
+        &selection,
+        &report.findings,
+        &deprecated::components(&args.select),
+        (sources, cache.as_deref()),
+    );
     if fixed + fix::write(&replaced, cache.as_deref())? == 0 {
         deprecated::print_nothing_fixed();
         return print_report(args, &report, sources);

@@ -8,21 +8,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::super::render;
-use crate::cli::select::Selection;
+use crate::cli::select::{SelectArgs, Selection};
 use crate::cli::target::TargetArgs;
 use smp_files::{DiskTree, EditedTree, FileTree, Located, RecordingTree};
 use smp_inspect::check::FixedFile;
-use smp_overlay::edit::{EditedText, Replaced, replace_deprecated, replace_vars, replaceable_fields};
-use smp_overlay::overlay::{Reader, Remotes};
+use smp_overlay::edit::{
+    EditedText, Replaced, deprecated_fields, replace_deprecated, replace_vars, replaceable_fields,
+};
+use smp_overlay::overlay::{Reader, Remotes, TargetSearch};
 use smp_text::diagnostic::{Code, Diagnostic, Severity, read_error};
-use smp_text::source::SourceMap;
+use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 use smp_text::yaml::to_documents;
 
 /// The reason why an edit is not proved to keep the output.
 enum Obstacle<'t> {
     /// A target that reads an edited file cannot be built.
     Failed(&'t Path),
-    /// The output of a target is another one, or no target reads an edited file.
+    /// No target uses an edited file.
+    Unused,
+    /// The output of a target is another one.
     Output,
 }
 
@@ -32,6 +36,7 @@ impl fmt::Display for Obstacle<'_> {
             Self::Failed(target) => {
                 write!(f, "the target {}, which uses it, cannot be built", target.display())
             }
+            Self::Unused => f.write_str("no target uses it, and it has no output of its own"),
             Self::Output => f.write_str("the output might change"),
         }
     }
@@ -48,8 +53,8 @@ struct OldFile {
 }
 
 /// The output of a target and the files that its build read.
-struct BuiltTarget<'s> {
-    target: &'s Path,
+struct BuiltTarget {
+    target: PathBuf,
     output: Option<String>,
     files: BTreeSet<PathBuf>,
 }
@@ -58,23 +63,44 @@ struct BuiltTarget<'s> {
 struct Proof<'s> {
     args: &'s TargetArgs,
     selection: &'s Selection,
-    targets: Vec<BuiltTarget<'s>>,
+    targets: Vec<BuiltTarget>,
 }
 
-/// Replaces the deprecated fields that findings report, in all files or in none. Returns the changed
-/// files.
+/// Returns the directories of all Components that a recursive selection finds. No target may use them.
+pub(super) fn components(select: &SelectArgs) -> Vec<PathBuf> {
+    if !select.is_recursive() {
+        return Vec::new();
+    }
+    let here = select.named().is_empty().then(|| PathBuf::from("."));
+    let search = TargetSearch::new(Arc::new(DiskTree), SourceMap::default(), Vec::new());
+    let directories = select.named().iter().chain(&here).filter(|path| DiskTree.is_directory(path));
+    let found = |path: &PathBuf| search.as_ref().ok()?.find_components(path).ok();
+    directories.filter_map(found).flatten().collect()
+}
+
+/// Replaces the deprecated fields that findings report, in all files or in none. Returns the changed files.
+///
+/// Also replaces those in the kustomizations of `others`, which targets need not use.
 pub(super) fn replace<'f>(
     args: &TargetArgs,
     selection: &Selection,
     findings: impl IntoIterator<Item = &'f Diagnostic>,
-    sources: &SourceMap,
-    cache: Option<&Path>,
+    others: &[PathBuf],
+    (sources, cache): (&SourceMap, Option<&Path>),
 ) -> Vec<FixedFile> {
     let mut files = old_files(findings, sources, cache);
+    add_unreported(&mut files, others);
     if files.is_empty() {
         return Vec::new();
     }
-    let proof = Proof::new(args, selection);
+    let proof = Proof::new(args, selection, &files);
+    files.retain(|path, file| {
+        let Some(why) = proof.obstacle_of(path) else { return true };
+        for field in deprecated_fields(&file.before) {
+            print_left(file, field, &why.to_string());
+        }
+        false
+    });
     let all = replaceable_fields();
     let edited: BTreeMap<PathBuf, Replaced> = files
         .iter()
@@ -225,16 +251,57 @@ fn old_files<'f>(
     files
 }
 
+/// Adds the kustomizations of directories that have deprecated fields.
+fn add_unreported(files: &mut BTreeMap<PathBuf, OldFile>, directories: &[PathBuf]) {
+    for directory in directories {
+        let below = |name: &&str| match directory.as_path() {
+            here if here == Path::new(".") => PathBuf::from(*name),
+            directory => directory.join(name),
+        };
+        let paths = KUSTOMIZATION_FILES.iter().map(|name| below(&name));
+        let Some(shown) = paths.into_iter().find(|path| DiskTree.contains(path)) else { continue };
+        let Ok(real) = DiskTree.locate(Path::new(""), &shown).map(Located::into_path) else { continue };
+        let Ok(before) = DiskTree.read_text(&real) else { continue };
+        let fields = deprecated_fields(&before);
+        if !fields.is_empty() {
+            let (after, has_vars) = (before.clone(), fields.contains(&"vars"));
+            files.entry(real).or_insert(OldFile { shown, before, after, replaced: 0, has_vars });
+        }
+    }
+}
+
 impl<'s> Proof<'s> {
-    fn new(args: &'s TargetArgs, selection: &'s Selection) -> Self {
+    /// Builds the targets. Files that none of them reads are built as targets of their own.
+    fn new(args: &'s TargetArgs, selection: &'s Selection, files: &BTreeMap<PathBuf, OldFile>) -> Self {
         let mut proof = Self { args, selection, targets: Vec::new() };
-        let built = selection.targets.iter().map(|target| {
-            let tree = Arc::new(RecordingTree::new(Arc::new(DiskTree)));
-            let output = proof.output(Arc::clone(&tree) as Arc<dyn FileTree>, target);
-            BuiltTarget { target, output, files: tree.read_set().files }
-        });
-        proof.targets = built.collect();
+        proof.targets = selection.targets.iter().map(|target| proof.build(target)).collect();
+        let unread = files.iter().filter(|(path, _)| !proof.is_read(path));
+        let directories = unread.filter_map(|(_, file)| file.shown.parent());
+        let own = directories.map(|directory| proof.build(directory));
+        // A build without output proves nothing.
+        let own: Vec<_> =
+            own.filter(|built| built.output.as_ref().is_some_and(|text| !text.is_empty())).collect();
+        proof.targets.extend(own);
         proof
+    }
+
+    fn build(&self, target: &Path) -> BuiltTarget {
+        let tree = Arc::new(RecordingTree::new(Arc::new(DiskTree)));
+        let output = self.output(Arc::clone(&tree) as Arc<dyn FileTree>, target);
+        BuiltTarget { target: target.to_path_buf(), output, files: tree.read_set().files }
+    }
+
+    fn is_read(&self, path: &PathBuf) -> bool {
+        self.targets.iter().any(|target| target.files.contains(path))
+    }
+
+    /// Returns the reason why no edit of a file can be proved.
+    fn obstacle_of(&self, path: &PathBuf) -> Option<Obstacle<'_>> {
+        let mut readers = self.targets.iter().filter(|target| target.files.contains(path)).peekable();
+        if readers.peek().is_none() {
+            return Some(Obstacle::Unused);
+        }
+        readers.find(|one| one.output.is_none()).map(|failed| Obstacle::Failed(&failed.target))
     }
 
     /// Returns the output of a target, or `None` if the build fails.
@@ -247,9 +314,8 @@ impl<'s> Proof<'s> {
 
     /// Returns the reason why an edit may change the output, or none if it is proved not to.
     ///
-    /// All targets that read the edited files must build to the same output, and each file must be read.
+    /// All targets that read the edited files must build to the same output. Each file must be read.
     fn obstacle(&self, texts: &BTreeMap<PathBuf, String>) -> Option<Obstacle<'_>> {
-        let is_read = |path: &PathBuf| self.targets.iter().any(|target| target.files.contains(path));
         let tree: Arc<dyn FileTree> = Arc::new(EditedTree::new(Arc::new(DiskTree), texts.clone()));
         let affected: Vec<_> = self
             .targets
@@ -257,10 +323,10 @@ impl<'s> Proof<'s> {
             .filter(|target| texts.keys().any(|path| target.files.contains(path)))
             .collect();
         if let Some(failed) = affected.iter().find(|one| one.output.is_none()) {
-            return Some(Obstacle::Failed(failed.target));
+            return Some(Obstacle::Failed(&failed.target));
         }
-        let is_same = |one: &&BuiltTarget<'_>| self.output(Arc::clone(&tree), one.target) == one.output;
-        let is_proved = texts.keys().all(is_read) && affected.iter().all(is_same);
+        let is_same = |one: &&BuiltTarget| self.output(Arc::clone(&tree), &one.target) == one.output;
+        let is_proved = texts.keys().all(|path| self.is_read(path)) && affected.iter().all(is_same);
         (!is_proved).then_some(Obstacle::Output)
     }
 }

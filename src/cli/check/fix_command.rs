@@ -53,7 +53,13 @@ pub(in crate::cli) fn run(args: &FixArgs, sources: &SourceMap) -> Outcome {
     render::print(&problems, sources);
     findings.extend(builder.take_warnings());
     let cache = builder.cache_directory();
-    let files = deprecated::replace(&args.target, &selection, &findings, sources, cache);
+    // The kustomizations of failed targets have no findings.
+    let others: Vec<_> = failed
+        .iter()
+        .map(|target| target.to_path_buf())
+        .chain(deprecated::components(&args.select))
+        .collect();
+    let files = deprecated::replace(&args.target, &selection, &findings, &others, (sources, cache));
     if args.dry_run {
         for FixedFile { path, before, after, .. } in &files {
             let name = path.display();

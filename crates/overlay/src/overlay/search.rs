@@ -84,16 +84,10 @@ impl TargetSearch {
         skip: SkipDirectory<'_>,
     ) -> Result<Vec<PathBuf>> {
         let top = self.reader.open(directory)?;
-        let walk = SearchWalk { search: self, selected, skip, top: top.clone(), ignored: OnceLock::new() };
-        let FoundTargets { targets, used } = walk.visit(&top, Above::Nothing)?;
+        let FoundTargets { targets, used, .. } = self.walk(&top, selected, skip)?;
         let is_selected = |path: &&PathBuf| selected == TargetSelection::All || !used.contains(*path);
-        let relative = |path: &PathBuf| match path.strip_prefix(top.path()) {
-            Ok(below) if below.as_os_str().is_empty() => directory.to_path_buf(),
-            Ok(below) if directory == Path::new(".") => below.to_path_buf(),
-            Ok(below) => directory.join(below),
-            Err(_) => path.clone(),
-        };
-        let targets: Vec<_> = targets.iter().filter(is_selected).map(relative).collect();
+        let targets: Vec<_> =
+            targets.iter().filter(is_selected).map(|path| relative(path, &top, directory)).collect();
         if targets.is_empty() {
             let message = format!("no targets found in {}", directory.display());
             return Err(Diagnostic::error(Code::NoMatch, message).help(
@@ -101,6 +95,22 @@ impl TargetSearch {
             ));
         }
         Ok(targets)
+    }
+
+    /// Returns the directories of the Components in and below a directory, sorted. Skips the same directories as
+    /// [`TargetSearch::find_below`].
+    ///
+    /// # Errors
+    /// A directory cannot be read.
+    pub fn find_components(&self, directory: &Path) -> Result<Vec<PathBuf>> {
+        let top = self.reader.open(directory)?;
+        let found = self.walk(&top, TargetSelection::All, &|_| false)?;
+        Ok(found.components.iter().map(|path| relative(path, &top, directory)).collect())
+    }
+
+    fn walk(&self, top: &Root, selected: TargetSelection, skip: SkipDirectory<'_>) -> Result<FoundTargets> {
+        let walk = SearchWalk { search: self, selected, skip, top: top.clone(), ignored: OnceLock::new() };
+        walk.visit(top, Above::Nothing)
     }
 
     /// Returns the paths below a directory that git ignores. Returns nothing without git or a repository.
@@ -129,6 +139,17 @@ struct FoundTargets {
     targets: BTreeSet<PathBuf>,
     /// Directories used by kustomizations and plain directories.
     used: BTreeSet<PathBuf>,
+    components: BTreeSet<PathBuf>,
+}
+
+/// Returns a real path below the searched directory as the user would write it.
+fn relative(path: &Path, top: &Root, directory: &Path) -> PathBuf {
+    match path.strip_prefix(top.path()) {
+        Ok(below) if below.as_os_str().is_empty() => directory.to_path_buf(),
+        Ok(below) if directory == Path::new(".") => below.to_path_buf(),
+        Ok(below) => directory.join(below),
+        Err(_) => path.to_path_buf(),
+    }
 }
 
 /// The kind of directory that encloses the current one.
@@ -170,9 +191,10 @@ impl SearchWalk<'_> {
         let below: Vec<_> = self.below(root, &entries).collect();
         let below: Vec<_> = below.into_par_iter().map(|below| self.visit(&below?, above)).collect();
         for other in below {
-            let FoundTargets { targets, used } = other?;
+            let FoundTargets { targets, used, components } = other?;
             found.targets.extend(targets);
             found.used.extend(used);
+            found.components.extend(components);
         }
         Ok(found)
     }
@@ -224,14 +246,13 @@ impl SearchWalk<'_> {
         let read = source.and_then(|source| Kustomization::read(sources, source).ok());
         let Some(kustomization) = read.map(|read| read.value) else {
             // An empty Component cannot be built, and is not a target.
-            if !source.is_some_and(|source| is_component(sources, source)) {
-                found.targets.insert(root.path().to_path_buf());
-            }
+            let is_component = source.is_some_and(|source| is_component(sources, source));
+            let set = if is_component { &mut found.components } else { &mut found.targets };
+            set.insert(root.path().to_path_buf());
             return;
         };
-        if !kustomization.is_component() {
-            found.targets.insert(root.path().to_path_buf());
-        }
+        let set = if kustomization.is_component() { &mut found.components } else { &mut found.targets };
+        set.insert(root.path().to_path_buf());
         let lists = [&kustomization.resources, &kustomization.components, &kustomization.generators];
         let plugins = kustomization.transformers.iter().chain(&kustomization.validators);
         for entry in lists.into_iter().flatten().chain(plugins) {
