@@ -231,9 +231,45 @@ fn layouts_choose_the_files_of_a_directory() {
     let json: serde_json::Value =
         serde_json::from_str(&read(&home.path().join("o6/manifests.json"))).expect("JSON");
     assert_eq!((json["kind"].as_str(), json["items"].as_array().map(Vec::len)), (Some("List"), Some(2)));
+    succeed(home.path(), &["build", "a", "--output-dir", "o8", "--layout", "{name}.json"]);
+    let json: serde_json::Value = serde_json::from_str(&read(&home.path().join("o8/a.json"))).expect("JSON");
+    assert_eq!(json["kind"], "ConfigMap");
+    let json_as_yaml = ["build", "a", "-o", "json", "--output-dir", "o9", "--layout", "{name}.yaml"];
+    assert!(fail(home.path(), &json_as_yaml).contains("--output=json contradicts"));
     for wrong in ["x", "../{name}.yaml", "{name}", "{nothing}.yaml", ".{name}.yaml"] {
         fail(home.path(), &["build", "a", "--output-dir", "o7", "--layout", wrong]);
     }
+}
+
+#[test]
+fn slashes_in_names_are_replaced_in_file_names() {
+    let home = targets();
+    let role = |name: &str| {
+        format!("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {{name: '{name}'}}\n")
+    };
+    fs::write(home.path().join("a/x.yaml"), role("system:foo/bar")).expect("written");
+    succeed(home.path(), &["build", "a", "--output-dir", "out"]);
+    assert!(home.path().join("out/a/rbac.authorization.k8s.io_v1_clusterrole_system:foo_bar.yaml").exists());
+    let both = role("system:foo/bar") + "---\n" + &role("system:foo_bar");
+    fs::write(home.path().join("a/x.yaml"), both).expect("written");
+    let error = fail(home.path(), &["build", "a", "--output-dir", "out2"]);
+    assert!(error.contains("two resources would be written to"), "{error}");
+}
+
+#[test]
+fn written_files_are_counted_on_stderr() {
+    let home = targets();
+    for path in ["all.yaml", "new/"] {
+        let output = run(home.path(), &["build", "a", "-o", path]);
+        assert_eq!(String::from_utf8_lossy(&output.stderr), format!("{path}: 1 file written\n"));
+        let output = run(home.path(), &["kustomize", "build", "a", "-o", path]);
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    }
+    let error = fail(home.path(), &["kustomize", "build", "a", "-o", "missing/"]);
+    assert!(
+        error.contains("open missing/: is a directory") && !home.path().join("missing").exists(),
+        "{error}"
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use super::layout::{Layout, relative};
+use super::layout::{Layout, relative, without_directories};
 use super::written_files::{WrittenFiles, sha256};
 use crate::cli::format::OutputFormat;
 use crate::cli::render;
@@ -232,14 +232,12 @@ impl OutputDirectory {
             changes.push(FileChange::new(&written, Some(list.as_bytes())));
         }
         change_files(&self.path, &changes)?;
-        if self.stale != StaleFiles::Untracked {
-            let removed = match pruned.len() {
-                0 => String::new(),
-                count => format!(", {count} removed"),
-            };
-            let written = counted(self.files.len(), "file");
-            render::print_change(&format!("{}: {written} written{removed}", self.path.display()));
-        }
+        let removed = match pruned.len() {
+            0 => String::new(),
+            count => format!(", {count} removed"),
+        };
+        let written = counted(self.files.len(), "file");
+        render::print_change(&format!("{}: {written} written{removed}", self.path.display()));
         Ok(())
     }
 
@@ -371,13 +369,13 @@ impl OutputFile {
 }
 
 /// Returns the file name that kustomize gives to a resource: group, version, kind and name in lower
-/// case. The namespace comes first if the resources are in several.
+/// case. The namespace comes first if the resources are in several. A slash in the name becomes `_`.
 fn file_name(resource: &Resource, namespace: Option<&str>, suffix: &str) -> Result<String> {
     let id = resource.id();
     let parts = [&id.gvk.group, &id.gvk.version, &id.gvk.kind].map(SmolStr::as_str);
     let gvk = parts.into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join("_");
     let namespace = namespace.map(|namespace| format!("{namespace}_")).unwrap_or_default();
-    let name = format!("{namespace}{gvk}_{}.{suffix}", id.name).to_lowercase();
+    let name = format!("{namespace}{gvk}_{}.{suffix}", without_directories(&id.name)).to_lowercase();
     if name.contains(['/', '\\', '\0']) {
         return Err(Diagnostic::error(Code::InvalidValue, format!("`{name}` is not a valid file name"))
             .resource(id)

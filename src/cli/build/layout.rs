@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
+use crate::cli::format::OutputFormat;
 use smp_files::{DiskTree, FileTree as _, Located};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
@@ -63,6 +64,17 @@ impl FromStr for Layout {
 }
 
 impl Layout {
+    /// Returns the format of the files if the layout has an extension.
+    pub(super) fn format(&self) -> Option<OutputFormat> {
+        match self {
+            Self::Path(PathTemplate(parts)) => {
+                let is_json = matches!(parts.last(), Some(Part::Text(text)) if text.ends_with(".json"));
+                Some(if is_json { OutputFormat::Json } else { OutputFormat::Yaml })
+            }
+            Self::Resource | Self::Target | Self::Single => None,
+        }
+    }
+
     /// Returns the path of a resource relative to the output directory, or `None` for the default
     /// path. Resources with the same path are written to the same file.
     pub(super) fn path(&self, target: &Path, resource: &Resource, suffix: &str) -> Result<Option<PathBuf>> {
@@ -127,8 +139,7 @@ impl PathTemplate {
 impl Placeholder {
     fn value(self, target: &Path, resource: &Resource) -> String {
         let id = resource.id();
-        // A name must not add directories.
-        let name = |text: &str| text.to_lowercase().replace('/', "_");
+        let name = |text: &str| without_directories(&text.to_lowercase());
         match self {
             Self::Target => target_path(target).to_string_lossy().replace('\\', "/"),
             Self::Namespace if id.cluster_scoped => String::new(),
@@ -139,6 +150,11 @@ impl Placeholder {
             Self::Name => name(&id.name),
         }
     }
+}
+
+/// Returns a part of a file name that adds no directories: names of RBAC objects may have slashes.
+pub(super) fn without_directories(name: &str) -> String {
+    name.replace('/', "_")
 }
 
 /// Returns the path of a target below the output directory. The working directory has its name.

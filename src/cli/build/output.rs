@@ -12,9 +12,10 @@ use crate::cli::format::{OutputFormat, ResourceWriter};
 use crate::cli::report::Output;
 use crate::cli::{Failure, render};
 use rustc_hash::FxHashSet;
-use smp_files::{DiskTree, FileTree as _, Located, replace_file};
+use smp_files::{DiskTree, FileKind, FileTree as _, Located, replace_file};
 use smp_inspect::check::without_suppressed;
 use smp_overlay::resource::ResourceSet;
+use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::source::SourceMap;
 use smp_text::yaml::did_you_mean;
 
@@ -63,11 +64,17 @@ impl OutputArgs {
     /// Resolves the flags to a destination.
     pub(super) fn destination(&self, targets: &[PathBuf]) -> Result<Destination, Failure> {
         if let Some(path) = &self.path {
-            return Ok(if DiskTree.is_directory(path) {
-                Destination::Directory(OutputDirectory::flat(path))
-            } else {
-                Destination::File(path.clone(), OutputFormat::Yaml)
-            });
+            if DiskTree.is_directory(path) {
+                return Ok(Destination::Directory(OutputDirectory::flat(path)));
+            }
+            if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+                // kustomize creates no directories, and would open the file of this name.
+                let message = format!("open {}: is a directory", path.display());
+                return Err(Diagnostic::error(Code::Io, message)
+                    .help("create the directory, or name a file")
+                    .into());
+            }
+            return Ok(Destination::File(path.clone(), OutputFormat::Yaml));
         }
         let output = self.output.as_deref();
         let format = output.map_or(Some(OutputFormat::Yaml), OutputFormat::parse);
@@ -79,6 +86,15 @@ impl OutputArgs {
                 record_output(directory);
                 let stale = if self.prune { StaleFiles::Remove } else { StaleFiles::Keep };
                 let layout = self.layout.clone();
+                let format = match layout.format() {
+                    Some(of_layout) if output.is_some() && of_layout != format => {
+                        let output = output.unwrap_or_default();
+                        return Err(Failure::Usage(format!(
+                            "--output={output} contradicts the extension of the path of --layout: keep one of them"
+                        )));
+                    }
+                    of_layout => of_layout.unwrap_or(format),
+                };
                 let directory = OutputDirectory::with_layout(directory, layout, (format, stale), targets)?;
                 Ok(Destination::Directory(directory))
             }
@@ -173,6 +189,9 @@ impl Sink {
                     return Ok(());
                 }
                 replace_file(&path, &text).inspect_err(|_| record_directory(&path))?;
+                if DiskTree.kind(&path).is_ok_and(|kind| kind == FileKind::File) {
+                    render::print_change(&format!("{}: 1 file written", path.display()));
+                }
                 Ok(())
             }
             Self::Directory(directory) => {
