@@ -38,7 +38,7 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Build kustomizations and directories of manifests, like `kustomize build`
+    /// Build kustomizations like `kustomize build`, and directories of manifests
     #[command(visible_alias = "render")]
     Build(build::BuildArgs),
     /// Show overlays in the browser while you edit them

@@ -22,6 +22,9 @@ const GROUPS: [(&str, &[&str]); 6] = [
 /// The examples of each command: paragraphs whose first line is the name of the command.
 const EXAMPLES: &str = include_str!("examples.txt");
 
+/// The paragraph of the overview.
+const PROGRAM: &str = "kubectl smp";
+
 /// Has the flags of `apply`, but applies recorded manifests instead of a build.
 const ROLLBACK: &str = "applyset rollback";
 
@@ -70,9 +73,9 @@ const HIDDEN: [(&str, &[&str]); 3] = [
 pub(super) fn with_help(command: Command) -> Command {
     let command = with_command_help(command, "");
     let template = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Use `kubectl smp COMMAND -h` for help, and \
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}{{after-help}}\n\nUse `kubectl smp COMMAND -h` for help, and \
          `kubectl smp options` for the global flags.\n",
-        groups(&command)
+        groups(&command).trim_end()
     );
     command.help_template(template)
 }
@@ -108,13 +111,15 @@ fn with_command_help(command: Command, words: &str) -> Command {
     });
     let examples = EXAMPLES.split("\n\n").filter_map(|paragraph| paragraph.split_once('\n'));
     let find = |words: &str| examples.clone().find(|(name, _)| *name == words);
-    let own = find(words).map(|(_, lines)| lines.to_string());
+    let own = find(if words.is_empty() { PROGRAM } else { words }).map(|(_, lines)| lines.to_string());
     // The other commands of kustomize have the examples of our own ones.
     let lines = own.or_else(|| {
         let (_, lines) = find(words.strip_prefix("kustomize ")?)?;
         Some(lines.replace("kubectl smp ", "kubectl smp kustomize "))
     });
     match lines {
+        // The overview names the other help pages itself.
+        Some(lines) if words.is_empty() => command.after_help(format!("Examples:\n{}\n", lines.trim_end())),
         Some(lines) => command.after_help(format!(
             "Examples:\n{}\n\nUse `kubectl smp options` for the global flags.",
             lines.trim_end()

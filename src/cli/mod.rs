@@ -120,8 +120,14 @@ fn run_words(words: &[OsString]) -> ExitCode {
     let line = match ParsedLine::parse(words, messages.clap_coloring()) {
         Ok(line) => line,
         Err(error) => {
-            return match kustomize::help_of_group(words, commands::all) {
-                Some(help) => package::print(&help).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
+            let help = kustomize::help_of_group(words, commands::all)
+                .or_else(|| (!error.use_stderr()).then(|| error.render().to_string()))
+                .filter(|_| kustomize::is_kustomize(words));
+            return match help {
+                Some(help) => {
+                    let help = kustomize::with_own_name(help, words);
+                    package::print(&help).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
+                }
                 None => print_clap_error(&error),
             };
         }

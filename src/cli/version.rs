@@ -93,9 +93,10 @@ impl BuildInfo {
     }
 }
 
-/// Returns the day of the build, or of the run if the program does not know it.
+/// Returns the day of `SOURCE_DATE_EPOCH` or of the build; of the run if the program does not know it.
 pub(super) fn build_day() -> String {
-    let built = env!("SMP_BUILD_DATE").parse().ok().and_then(date);
+    let wanted = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|seconds| seconds.parse().ok());
+    let built = wanted.or_else(|| env!("SMP_BUILD_DATE").parse().ok()).and_then(date);
     built.unwrap_or_else(|| rfc3339(SystemTime::now())).chars().take("2026-01-01".len()).collect()
 }
 

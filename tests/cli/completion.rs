@@ -106,6 +106,8 @@ fn values_are_found_in_files_and_builds() {
             ],
             ":6",
         ),
+        (&["build", "--layout", ""], &["resource", "target", "single", "{target}/{kind}-{name}.yaml"], ":4"),
+        (&["edit", "set", "buildmetadata", "o"], &["originAnnotations"], ":4"),
         (&["edit", "add", "configmap", "x", "--behavior", ""], &["create", "merge", "replace"], ":4"),
         (&["edit", "set", "image", "-k", "overlays/dev", "e"], &["example.com/web="], ":6"),
         (&["edit", "remove", "resource", "--kustomize=base", ""], &["web.yaml"], ":4"),

@@ -443,3 +443,87 @@ fn fix_names_the_target_that_cannot_be_built() {
     assert_eq!(output.status.code(), Some(1));
     assert!(!stderr(&output).contains("deprecated"), "{}", stderr(&output));
 }
+
+#[test]
+fn fields_of_unused_components_are_replaced_or_named() {
+    let component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n";
+    let patches = format!("{component}patchesStrategicMerge: [p.yaml]\n");
+    let labels = format!("{component}resources: [web.yaml]\ncommonLabels: {{a: b}}\n");
+    let directory = temp_dir(&[
+        ("app/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("app/web.yaml", DEPLOYMENT),
+        ("patching/kustomization.yaml", &patches),
+        ("patching/p.yaml", DEPLOYMENT),
+        ("labels/kustomization.yaml", &labels),
+        ("labels/web.yaml", DEPLOYMENT),
+        ("bad/kustomization.yaml", "resources: [nothing]\nbases: [../app]\nfoo: bar\n"),
+    ]);
+    let output = smp(directory.path(), &["fix", "-R", "."]);
+    assert_eq!(output.status.code(), Some(1));
+    let messages = stderr(&output);
+    for part in [
+        "note: patching/kustomization.yaml: `patchesStrategicMerge` was not replaced, because no target uses it, and it \
+         has no output of its own\n",
+        "note: bad/kustomization.yaml: `bases` was not replaced, because the target bad, which uses it, cannot be \
+         built\n",
+        "labels/kustomization.yaml: 1 finding fixed\n",
+    ] {
+        assert!(messages.contains(part), "{part}: {messages}");
+    }
+    let text = |path: &str| fs::read_to_string(directory.path().join(path)).expect("a file");
+    assert_eq!(text("patching/kustomization.yaml"), patches);
+    assert!(text("labels/kustomization.yaml").contains("labels:\n- includeSelectors: true\n"));
+}
+
+#[test]
+fn moves_that_break_a_build_are_refused() {
+    let directory = temp_dir(&[
+        (".git/HEAD", "x"),
+        ("app/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("app/web.yaml", DEPLOYMENT),
+        ("shared/a.txt", "x"),
+    ]);
+    let here = directory.path();
+    std::os::unix::fs::symlink("app", here.join("link")).expect("a symlink");
+    for (from, to, why) in [
+        (
+            "app/web.yaml",
+            "shared/web.yaml",
+            "the kustomization in app uses app/web.yaml: shared/web.yaml would be outside of app",
+        ),
+        (
+            "app/kustomization.yaml",
+            "app/x.yaml",
+            "app/kustomization.yaml cannot be moved without its directory",
+        ),
+        ("app", "core", "the symlink link leads to app"),
+    ] {
+        let output = smp(here, &["edit", "move", from, to]);
+        assert_eq!(output.status.code(), Some(1), "{from} {to}");
+        assert!(stderr(&output).contains(why), "{}", stderr(&output));
+        assert!(here.join(from).exists() && !here.join(to).exists());
+    }
+}
+
+#[test]
+fn several_printed_files_are_separate_documents() {
+    let directory = temp_dir(&[
+        ("a/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("a/web.yaml", DEPLOYMENT),
+        ("b/kustomization.yaml", "resources: []\n"),
+    ]);
+    let args = ["edit", "set", "namespace", "shop", "-k", "a/kustomization.yaml", "-k", "b", "-o", "-"];
+    let output = smp(directory.path(), &args);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(text.matches("\n---\napiVersion").count(), 1, "{text}");
+    assert_eq!(text.matches("namespace: shop\n").count(), 2, "{text}");
+    let output = smp(
+        directory.path(),
+        &["edit", "add", "patch", "deploy/web", "spec.replicas=2", "-k", "a", "-o", "-"],
+    );
+    assert!(
+        stderr(&output).contains("deployment-web-patch.yaml: not written, because of --output"),
+        "{}",
+        stderr(&output)
+    );
+}

@@ -143,7 +143,8 @@ fn overview_lists_all_commands_in_groups() {
     let page = help("", "-h");
     let mut headings: Vec<_> = page.lines().filter(|line| line.ends_with(':')).collect();
     headings.retain(|line| *line != "Cluster:" || cfg!(feature = "cluster"));
-    let groups = ["Build and lint:", "Review:", "Merge and patch:", "Cluster:", "Schemas:", "Other:"];
+    let groups =
+        ["Build and lint:", "Review:", "Merge and patch:", "Cluster:", "Schemas:", "Other:", "Examples:"];
     let want = groups.into_iter().filter(|group| *group != "Cluster:" || cfg!(feature = "cluster"));
     assert_eq!(headings, want.collect::<Vec<_>>());
     let mut commands = listed(&page);

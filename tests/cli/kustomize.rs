@@ -213,6 +213,11 @@ fn false_help_flag_has_no_effect() {
     let directory = operator();
     let plain = succeed(directory.path(), "kustomize build config/default");
     assert_eq!(succeed(directory.path(), "kustomize build --help=false config/default -h=0"), plain);
+    let help = succeed(directory.path(), "kustomize edit set image -h");
+    assert!(
+        help.contains("Usage: kustomize edit set image ") && !help.contains("kubectl smp kustomize"),
+        "{help}"
+    );
     let script = "cd config/default; kustomize edit set image --help=false controller=web:2; kustomize build";
     assert!(succeed(directory.path(), script).contains("image: web:2\n"));
 }

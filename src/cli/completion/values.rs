@@ -16,6 +16,7 @@ use smp_files::{DiskTree, FileKind, FileTree as _};
 use smp_inspect::check::{RULES, message_codes};
 use smp_inspect::explain::image_fields;
 use smp_merge::schema::{Cursor, Schema, TypeKind, named_kinds, short_names};
+use smp_overlay::edit::BUILD_METADATA;
 use smp_overlay::overlay::{BuildOptions, Builder, Built};
 use smp_overlay::resource::{ObjectArg, Resource};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
@@ -55,6 +56,10 @@ pub(super) fn values(line: &Line<'_>, arg: &Arg, typed: &str) -> Completions {
         ("behavior", _) => {
             Completions::closed(["create", "merge", "replace"].into_iter().map(Candidate::plain).collect())
         }
+        ("layout", _) => Completions::closed(
+            ["resource", "target", "single", "{target}/{kind}-{name}.yaml"].map(Candidate::plain).into(),
+        ),
+        (_, "OPTION,...") => Completions::closed(BUILD_METADATA.map(Candidate::plain).into()),
         (_, "DIR") => Completions::by_shell(Directive::Directories),
         (_, "FORMAT|PATH") => Completions {
             candidates: OutputFormat::NAMES.into_iter().map(Candidate::plain).collect(),

@@ -1,7 +1,5 @@
 //! `edit add`: new items of a kustomization.
 
-use std::path::Path;
-
 use clap::{Args, Subcommand};
 
 use super::lookup;
@@ -315,8 +313,8 @@ fn add_patch_file(object: &str, fields: &[String], args: &PatchArgs) -> Result<E
     if (PatchEntry { path: String::new(), ..args.entry()? }) != PatchEntry::default() {
         return Err(usage("only --path can be used with KIND/NAME"));
     }
-    let directory = args.targets.directories().next().unwrap_or(Path::new("."));
-    let object = lookup::object(directory, object)?;
+    let directory = args.targets.directories().next().unwrap_or_default();
+    let object = lookup::object(&directory, object)?;
     let fields = fields.iter().map(|field| PatchedField::parse(field)).collect::<Result<_>>()?;
     let path = match args.path.as_str() {
         "" => format!("{}-{}-patch.yaml", object.kind, object.name).to_lowercase().replace(['/', ':'], "-"),

@@ -17,7 +17,7 @@ use smp_merge::diff::unified;
 use smp_overlay::edit::{Edit, EditOptions, EditedKustomization, EditedText, edit_kustomization};
 use smp_overlay::overlay::{Reader, RemoteCache, Remotes};
 use smp_text::diagnostic::{Code, Diagnostic, Result, WithWarnings, read_error};
-use smp_text::source::SourceMap;
+use smp_text::source::{SourceMap, is_kustomization};
 
 /// An edit and the kustomizations that it applies to.
 pub(super) type Request<'a> = (Result<Edit>, &'a EditTargets);
@@ -40,14 +40,21 @@ pub(super) struct EditTargets {
 
 impl EditTargets {
     /// Returns the directories of the kustomizations, each once.
-    pub(super) fn directories(&self) -> impl Iterator<Item = &Path> {
+    pub(super) fn directories(&self) -> impl Iterator<Item = PathBuf> {
         let here = self.kustomize.is_empty().then(|| Path::new("."));
+        // The name of the file stands for its directory.
+        let directory = |path: &'_ Path| match path.parent() {
+            Some(above) if is_kustomization(path) && !DiskTree.is_directory(path) => {
+                if above.as_os_str().is_empty() { PathBuf::from(".") } else { above.to_path_buf() }
+            }
+            _ => path.to_path_buf(),
+        };
         let mut known = BTreeSet::new();
-        let is_new = move |directory: &&Path| {
+        let is_new = move |directory: &PathBuf| {
             let real = DiskTree.locate(Path::new(""), directory).map(Located::into_path);
             known.insert(real.unwrap_or_else(|_| directory.to_path_buf()))
         };
-        self.kustomize.iter().map(PathBuf::as_path).chain(here).filter(is_new)
+        self.kustomize.iter().map(PathBuf::as_path).chain(here).map(directory).filter(is_new)
     }
 
     /// Applies an edit to all kustomizations.
@@ -55,9 +62,9 @@ impl EditTargets {
         let mut edited = Vec::new();
         let mut problems: Vec<Diagnostic> = Vec::new();
         for directory in self.directories() {
-            let WithWarnings { value: edit, warnings } = resolved(directory, edit, options);
+            let WithWarnings { value: edit, warnings } = resolved(&directory, edit, options);
             render::print_or_reject(&warnings, sources)?;
-            match edited_in(directory, &edit, options, sources) {
+            match edited_in(&directory, &edit, options, sources) {
                 Ok(one) => edited.push(one),
                 Err(problem) => problems.push(problem),
             }
@@ -70,15 +77,19 @@ impl EditTargets {
         }
         if matches!(edit, Edit::Fix { .. }) {
             for (directory, one) in self.directories().zip(&edited) {
-                if let Some(message) = changed_output(directory, one) {
+                if let Some(message) = changed_output(&directory, one) {
                     let warning = Diagnostic::warning(Code::DeprecatedField, message);
                     render::print_or_reject(&[warning], sources)?;
                 }
             }
         }
         if self.output.is_some() {
-            for one in &edited {
+            for (i, one) in edited.iter().enumerate() {
+                print(if i > 0 { "---\n" } else { "" })?;
                 print(&one.after)?;
+                for file in one.files.iter().filter(|file| file.before != file.after) {
+                    render::print_note(&format!("{}: not written, because of --output", file.path.display()));
+                }
             }
             return Ok(ExitCode::SUCCESS);
         }

@@ -122,6 +122,11 @@ pub(super) fn help_of_group(words: &[OsString], tree: fn() -> clap::Command) -> 
         .then(|| command.render_help().to_string())
 }
 
+/// Returns help that calls the program by its name, if that is kustomize's.
+pub(super) fn with_own_name(help: String, words: &[OsString]) -> String {
+    if words.first().is_some_and(is_named) { help.replace("kubectl smp kustomize", NAME) } else { help }
+}
+
 /// Returns true for a command line of kustomize.
 pub(super) fn is_kustomize(words: &[OsString]) -> bool {
     words.get(1).is_some_and(|word| word == NAME)
