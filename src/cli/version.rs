@@ -93,7 +93,7 @@ impl BuildInfo {
     }
 }
 
-/// Returns the day of `SOURCE_DATE_EPOCH`, else of the build, or of the run if the program does not know it.
+/// Returns the day of `SOURCE_DATE_EPOCH` or of the build; of the run if the program does not know it.
 pub(super) fn build_day() -> String {
     let wanted = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|seconds| seconds.parse().ok());
     let built = wanted.or_else(|| env!("SMP_BUILD_DATE").parse().ok()).and_then(date);

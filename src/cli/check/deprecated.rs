@@ -78,8 +78,9 @@ pub(super) fn components(select: &SelectArgs) -> Vec<PathBuf> {
     directories.filter_map(found).flatten().collect()
 }
 
-/// Replaces deprecated fields, in all files or in none: those that findings report, and those in the kustomizations
-/// of `others`, which no target may use. Returns the changed files.
+/// Replaces the deprecated fields that findings report, in all files or in none. Returns the changed files.
+///
+/// Also replaces those in the kustomizations of `others`, which targets need not use.
 pub(super) fn replace<'f>(
     args: &TargetArgs,
     selection: &Selection,
@@ -313,7 +314,7 @@ impl<'s> Proof<'s> {
 
     /// Returns the reason why an edit may change the output, or none if it is proved not to.
     ///
-    /// All targets that read the edited files must build to the same output, and each file must be read by one.
+    /// All targets that read the edited files must build to the same output. Each file must be read.
     fn obstacle(&self, texts: &BTreeMap<PathBuf, String>) -> Option<Obstacle<'_>> {
         let tree: Arc<dyn FileTree> = Arc::new(EditedTree::new(Arc::new(DiskTree), texts.clone()));
         let affected: Vec<_> = self

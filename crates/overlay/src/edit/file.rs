@@ -69,7 +69,7 @@ pub fn edit_kustomization(root: &Root, edit: &Edit, options: EditOptions) -> Res
         text = rest;
     }
     normalize(&mut fields, &text);
-    let mut draft = Draft { name, notes, text, ..Draft::new(fields, root, options) };
+    let mut draft = Draft { text, name, notes, ..Draft::new(fields, root, options) };
     let after = match edit.apply(&mut draft)? {
         Applied::Nothing => before.clone(),
         Applied::Changed => {

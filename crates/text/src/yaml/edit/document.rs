@@ -115,16 +115,15 @@ fn write_whole(
 ) -> String {
     let is_map = style.json.is_none() && after.as_map().is_some_and(|map| !map.is_empty());
     let above = comments_above_root(text, document).filter(|_| is_map);
-    let body = match &style.json {
-        Some(brackets) => brackets.write(after, "") + "\n",
-        None => {
-            let mut after = as_block(before, after);
-            if let Some(above) = above {
-                let lines = above.lines().filter(|line| line.contains('#')).count();
-                remove_first_comments(before, &mut after, lines);
-            }
-            style.layout.document(&after)
+    let body = if let Some(brackets) = &style.json {
+        brackets.write(after, "") + "\n"
+    } else {
+        let mut after = as_block(before, after);
+        if let Some(above) = above {
+            let lines = above.lines().filter(|line| line.contains('#')).count();
+            remove_first_comments(before, &mut after, lines);
         }
+        style.layout.document(&after)
     };
     let mut out = text[document.range.start..document.content.start].to_string();
     match above {

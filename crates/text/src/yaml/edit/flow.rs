@@ -95,15 +95,10 @@ impl<'a> Editor<'a> {
             return false;
         }
         let sources = match_entries(before, after);
-        if after
-            .iter()
-            .zip(&sources)
-            .any(|(node, source)| source.is_none() && is_moved_with_comments(node, before))
-        {
+        if has_moved_comments(before, after, &sources) {
             return false;
         }
-        let quoted = before.iter().all(|n| n.as_str().is_none() || n.meta.style == Style::DoubleQuoted)
-            && before.iter().any(|n| n.as_str().is_some());
+        let quoted = is_quoted(before);
         let style = self.style_of(&chunks, FlowWriter { is_quoted: quoted, ..self.default_style() });
         let lead = self.lead(&chunks);
         let position =
@@ -332,10 +327,17 @@ impl<'a> Editor<'a> {
     }
 }
 
-/// Returns true for an entry with comments above it, which brackets cannot hold, that comes from another list of the text.
-fn is_moved_with_comments(entry: &Node, others: &[Node]) -> bool {
-    let has_head = entry.meta.comments.as_ref().is_some_and(|comments| !comments.head.is_empty());
-    has_head
-        && !entry.span().is_none()
-        && others.iter().any(|other| other.span().source == entry.span().source)
+/// Returns true if all strings of a list have double quotes.
+fn is_quoted(entries: &[Node]) -> bool {
+    let mut strings = entries.iter().filter(|node| node.as_str().is_some()).peekable();
+    strings.peek().is_some() && strings.all(|node| node.meta.style == Style::DoubleQuoted)
+}
+
+/// Returns true if a new entry comes from another list of the text, with comments above it, which brackets cannot hold.
+fn has_moved_comments(before: &[Node], after: &[Node], sources: &[Option<usize>]) -> bool {
+    let source = before.first().map(|node| node.span().source);
+    after.iter().zip(sources).filter(|(_, source)| source.is_none()).any(|(node, _)| {
+        let has_head = node.meta.comments.as_ref().is_some_and(|comments| !comments.head.is_empty());
+        has_head && !node.span().is_none() && source == Some(node.span().source)
+    })
 }

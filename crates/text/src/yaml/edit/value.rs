@@ -209,12 +209,10 @@ impl<'a> Editor<'a> {
             return self.rewrite_flow_value(position, part, &after);
         }
         after = with_flow_style_of(before, as_block(before, &after), self.layout().reading);
-        let mut end = self.end_of_value(position, part);
+        // Comments below the last field or entry stay, unless they would become part of a text.
+        let end = self.end_of_value(position, part, is_emptied(before, &after) || after.is_leaf());
         if is_emptied(before, &after) {
             self.keep_comments(position, part, end);
-        } else if part.is_block_collection() && !after.is_leaf() {
-            // Comments below the last field or entry stay.
-            end = line_end(self.text, part.end);
         }
         let mut inner = self.comment_within(position, part).map(|c| format!(" {c}"));
         let is_behind = !is_blank(&self.text[end..line_end(self.text, end)]);
@@ -292,13 +290,14 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Returns the end of a value in block style. The line comment of a scalar is not included.
-    fn end_of_value(&self, position: ValuePosition, part: &ValueOutline) -> usize {
+    /// Returns the end of a value in block style, with the comments below a map or list if `with_comments` is true. The
+    /// line comment of a scalar is not included.
+    fn end_of_value(&self, position: ValuePosition, part: &ValueOutline, with_comments: bool) -> usize {
         if is_inline(part) {
             return part.end;
         }
         let end = line_end(self.text, part.end);
-        if part.is_block_collection() {
+        if part.is_block_collection() && with_comments {
             return end_of_comments_below(self.text, end, position.column, self.content_end());
         }
         end
