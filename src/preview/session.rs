@@ -326,7 +326,7 @@ fn summary(name: &str, last: &BuiltTarget, good: Option<&BuiltTarget>, generatio
 }
 
 /// Returns the severities of the dangers of all changes.
-fn danger_severities(target: &Evaluated) -> Vec<&'static str> {
+fn danger_severities(target: &EvaluatedTarget) -> Vec<&'static str> {
     let objects = target.review.as_ref().map_or(&[][..], TargetReview::objects);
     let reviewed = objects.iter().flat_map(|object| &object.dangers).map(|one| one.finding.severity().name());
     let live = target.live.iter().flatten().flatten().flat_map(|object| &object.dangers);

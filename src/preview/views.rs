@@ -375,7 +375,7 @@ impl<'b> Shown<'b> {
     ///
     /// # Errors
     /// It could not be compared.
-    fn changes(&self, evaluated: &Evaluated) -> Result<Vec<ChangedObject>, String> {
+    fn changes(&self, evaluated: &EvaluatedTarget) -> Result<Vec<ChangedObject>, String> {
         if let Some(live) = &evaluated.live {
             return live.clone().map_err(|problem| self.error(&problem).message);
         }
