@@ -68,7 +68,8 @@ impl Layout {
     pub(super) fn format(&self) -> Option<OutputFormat> {
         match self {
             Self::Path(PathTemplate(parts)) => {
-                let is_json = matches!(parts.last(), Some(Part::Text(text)) if text.ends_with(".json"));
+                // `parse` has checked that the extension is one of the two.
+                let is_json = matches!(parts.last(), Some(Part::Text(end)) if end.ends_with("json"));
                 Some(if is_json { OutputFormat::Json } else { OutputFormat::Yaml })
             }
             Self::Resource | Self::Target | Self::Single => None,

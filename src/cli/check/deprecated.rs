@@ -78,7 +78,7 @@ pub(super) fn components(select: &SelectArgs) -> Vec<PathBuf> {
     directories.filter_map(found).flatten().collect()
 }
 
-/// Replaces the deprecated fields that findings report, in all files or in none. Returns the changed files.
+/// Replaces the deprecated fields that findings report. Returns the changed files.
 ///
 /// Also replaces those in the kustomizations of `others`, which targets need not use.
 pub(super) fn replace<'f>(
@@ -94,20 +94,14 @@ pub(super) fn replace<'f>(
         return Vec::new();
     }
     let proof = Proof::new(args, selection, &files);
-    files.retain(|path, file| {
-        let Some(why) = proof.obstacle_of(path) else { return true };
-        for field in deprecated_fields(&file.before) {
-            print_left(file, field, &why.to_string());
-        }
-        false
-    });
+    files.retain(|path, file| is_provable(path, file, &proof));
     let all = replaceable_fields();
     let edited: BTreeMap<PathBuf, Replaced> = files
         .iter()
         .map(|(path, file)| (path.clone(), replace_deprecated(&file.before, &all).unwrap_or_default()))
         .collect();
+    let why = "comments would be lost or its value has the wrong type";
     for (file, Replaced { left, .. }) in files.values().zip(edited.values()) {
-        let why = "comments would be lost or its value has the wrong type";
         for field in left {
             print_left(file, field, why);
         }
@@ -133,6 +127,15 @@ pub(super) fn replace<'f>(
         fixes: replaced,
     });
     own.chain(others).collect()
+}
+
+/// Returns true if an edit of a file can be proved. Otherwise prints why its fields are left.
+fn is_provable(path: &PathBuf, file: &OldFile, proof: &Proof<'_>) -> bool {
+    let Some(why) = proof.obstacle_of(path) else { return true };
+    for field in deprecated_fields(&file.before) {
+        print_left(file, field, &why.to_string());
+    }
+    false
 }
 
 fn print_left(file: &OldFile, field: &str, why: &str) {
@@ -258,7 +261,7 @@ fn add_unreported(files: &mut BTreeMap<PathBuf, OldFile>, directories: &[PathBuf
             here if here == Path::new(".") => PathBuf::from(*name),
             directory => directory.join(name),
         };
-        let paths = KUSTOMIZATION_FILES.iter().map(|name| below(&name));
+        let paths = KUSTOMIZATION_FILES.iter().map(below);
         let Some(shown) = paths.into_iter().find(|path| DiskTree.contains(path)) else { continue };
         let Ok(real) = DiskTree.locate(Path::new(""), &shown).map(Located::into_path) else { continue };
         let Ok(before) = DiskTree.read_text(&real) else { continue };

@@ -54,11 +54,8 @@ pub(in crate::cli) fn run(args: &FixArgs, sources: &SourceMap) -> Outcome {
     findings.extend(builder.take_warnings());
     let cache = builder.cache_directory();
     // The kustomizations of failed targets have no findings.
-    let others: Vec<_> = failed
-        .iter()
-        .map(|target| target.to_path_buf())
-        .chain(deprecated::components(&args.select))
-        .collect();
+    let others: Vec<_> =
+        failed.iter().map(|target| (*target).clone()).chain(deprecated::components(&args.select)).collect();
     let files = deprecated::replace(&args.target, &selection, &findings, &others, (sources, cache));
     if args.dry_run {
         for FixedFile { path, before, after, .. } in &files {

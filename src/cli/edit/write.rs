@@ -52,7 +52,7 @@ impl EditTargets {
         let mut known = BTreeSet::new();
         let is_new = move |directory: &PathBuf| {
             let real = DiskTree.locate(Path::new(""), directory).map(Located::into_path);
-            known.insert(real.unwrap_or_else(|_| directory.to_path_buf()))
+            known.insert(real.unwrap_or_else(|_| directory.clone()))
         };
         self.kustomize.iter().map(PathBuf::as_path).chain(here).map(directory).filter(is_new)
     }
@@ -84,13 +84,7 @@ impl EditTargets {
             }
         }
         if self.output.is_some() {
-            for (i, one) in edited.iter().enumerate() {
-                print(if i > 0 { "---\n" } else { "" })?;
-                print(&one.after)?;
-                for file in one.files.iter().filter(|file| file.before != file.after) {
-                    render::print_note(&format!("{}: not written, because of --output", file.path.display()));
-                }
-            }
+            print_edited(&edited)?;
             return Ok(ExitCode::SUCCESS);
         }
         let changed = edited.into_iter().flat_map(EditedKustomization::into_changed).collect::<Vec<_>>();
@@ -115,6 +109,18 @@ impl EditTargets {
         }
         Ok(())
     }
+}
+
+/// Prints edited kustomizations as separate documents.
+fn print_edited(edited: &[EditedKustomization]) -> std::result::Result<(), Failure> {
+    for (i, one) in edited.iter().enumerate() {
+        print(if i > 0 { "---\n" } else { "" })?;
+        print(&one.after)?;
+        for file in one.files.iter().filter(|file| file.before != file.after) {
+            render::print_note(&format!("{}: not written, because of --output", file.path.display()));
+        }
+    }
+    Ok(())
 }
 
 /// Replaces the names of images in an edit by those that the build uses, which kustomize does not.
