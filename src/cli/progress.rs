@@ -108,7 +108,8 @@ impl Drop for LiveLines {
 const FIRST: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// Runs work on many items that prints nothing. After a second, shows on a terminal how many are done: the work counts them.
+/// Runs work on many items that prints nothing. After a second, a terminal shows how many the work has
+/// counted as done.
 pub(super) fn with_counter<T>(total: usize, what: &str, work: impl FnOnce(&AtomicUsize) -> T) -> T {
     let (done, mut lines) = (AtomicUsize::new(0), LiveLines::of_command(false));
     if !lines.is_live() {
