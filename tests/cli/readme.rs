@@ -128,6 +128,8 @@ const INTERNAL_LIMITS: &[(&str, &str)] = &[
     ("cluster/ready/logs.rs", "MAX_LOGS"),           // notes of a message
     ("cluster/ready/logs.rs", "MAX_LOG_BYTES"),      // notes of a message
     ("cluster/ready/logs.rs", "MAX_LOG_LINES"),      // notes of a message
+    ("merge/defaults/quantity.rs", "MAX_BINARY"),    // same limit as the API server
+    ("merge/defaults/quantity.rs", "MAX_EXPONENT"),  // larger values do not fit
     ("files/git.rs", "MAX_LINKS"),                   // same limit as the system
     ("files/memory.rs", "MAX_LINKS"),                // same limit as the system
     ("files/read_set.rs", "MAX_LINKS"),              // same limit as the system
