@@ -16,7 +16,7 @@ pub(super) enum RemoveCommand {
     Component(PathArgs),
     /// Remove entries from `transformers`
     Transformer(PathArgs),
-    /// Remove the entry of `patches` that has exactly the fields given by the flags
+    /// Remove the entry of `patches` with exactly the given fields
     Patch(RemovePatchArgs),
     /// Remove ConfigMap generators
     Configmap(GeneratorArgs),
