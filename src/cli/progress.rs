@@ -6,6 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
 use clap::{Args, ValueEnum};
+use rayon::prelude::*;
 
 use super::disk::is_recording;
 use super::render;
@@ -108,26 +109,37 @@ impl Drop for LiveLines {
 const FIRST: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// Runs work on many items that prints nothing. After a second, a terminal shows how many the work has
-/// counted as done.
-pub(super) fn with_counter<T>(total: usize, what: &str, work: impl FnOnce(&AtomicUsize) -> T) -> T {
-    let (done, mut lines) = (AtomicUsize::new(0), LiveLines::of_command(false));
+/// Maps many items in parallel, by a function that prints nothing. After a second, a terminal shows how
+/// many are done, such as `3 of 70 targets checked`.
+pub(super) fn map_with_counter<T: Sync, R: Send>(
+    items: &[T],
+    what: &str,
+    map: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    let (done, mut lines) = (&AtomicUsize::new(0), LiveLines::of_command(false));
+    let work = || {
+        let counted = |item| {
+            let mapped = map(item);
+            done.fetch_add(1, Ordering::Relaxed);
+            mapped
+        };
+        items.par_iter().map(counted).collect()
+    };
     if !lines.is_live() {
-        return work(&done);
+        return work();
     }
     std::thread::scope(|scope| {
         let (end, ended) = mpsc::channel::<()>();
-        let counted = &done;
         scope.spawn(move || {
             let mut pause = FIRST;
             while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-                lines.show(&[format!("{} of {total} {what}", counted.load(Ordering::Relaxed))]);
+                lines.show(&[format!("{} of {} {what}", done.load(Ordering::Relaxed), items.len())]);
                 pause = INTERVAL;
             }
         });
-        let result = work(&done);
+        let mapped = work();
         drop(end);
-        result
+        mapped
     })
 }
 

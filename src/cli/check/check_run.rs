@@ -1,13 +1,10 @@
 //! Runs the rules on targets in a tree of files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
-use rayon::prelude::*;
 
 use super::super::configs::Configs;
-use super::super::progress::with_counter;
+use super::super::progress::map_with_counter;
 use super::super::select::{Selection, is_stream};
 use super::super::validation::{KubernetesVersion, read_policies, with_policies};
 use super::super::{Failure, render};
@@ -48,16 +45,10 @@ impl CheckRun<'_> {
         let policies = policies.map_err(Failure::UsageAt)?.unwrap_or_default();
         let configs = Configs::new(Arc::clone(&self.configurations), sources);
         let checker = Checker { builder, selected: &self.selected()?, sources, options, policies, configs };
-        let targets = &selection.targets;
-        let checked: Result<Vec<CheckedOne>> = with_counter(targets.len(), "targets checked", |done| {
-            let check = |target| {
-                let checked = checker.check(selection, target);
-                done.fetch_add(1, Ordering::Relaxed);
-                checked
-            };
-            targets.par_iter().map(|target| check(target)).collect()
-        });
-        let checked = checked.map_err(Failure::UsageAt)?;
+        let check = |target: &PathBuf| checker.check(selection, target);
+        let checked = map_with_counter(&selection.targets, "targets checked", check);
+        let checked: Vec<CheckedOne> =
+            checked.into_iter().collect::<Result<_>>().map_err(Failure::UsageAt)?;
         let (mut found, objects): (Vec<TargetFindings>, Vec<PlainObjects>) = checked.into_iter().unzip();
         report_duplicates(&mut found, &objects, sources);
         Ok(found)

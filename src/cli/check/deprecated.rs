@@ -7,6 +7,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::super::progress::map_with_counter;
 use super::super::render;
 use crate::cli::select::{SelectArgs, Selection};
 use crate::cli::target::TargetArgs;
@@ -277,7 +278,7 @@ impl<'s> Proof<'s> {
     /// Builds the targets. Files that none of them reads are built as targets of their own.
     fn new(args: &'s TargetArgs, selection: &'s Selection, files: &BTreeMap<PathBuf, OldFile>) -> Self {
         let mut proof = Self { args, selection, targets: Vec::new() };
-        proof.targets = selection.targets.iter().map(|target| proof.build(target)).collect();
+        proof.targets = map_with_counter(&selection.targets, "targets built", |target| proof.build(target));
         let unread = files.iter().filter(|(path, _)| !proof.is_read(path));
         let directories = unread.filter_map(|(_, file)| file.shown.parent());
         let own = directories.map(|directory| proof.build(directory));

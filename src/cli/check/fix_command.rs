@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use rayon::prelude::*;
 
 use super::{deprecated, fix};
 use crate::cli::package::print;
+use crate::cli::progress::map_with_counter;
 use crate::cli::select::{SelectArgs, exit_status, is_stream, with_target};
 use crate::cli::target::{ClusterUse, TargetArgs};
 use crate::cli::{Failure, Outcome, render};
@@ -38,7 +38,7 @@ pub(in crate::cli) fn run(args: &FixArgs, sources: &SourceMap) -> Outcome {
     }
     let targets = &selection.targets;
     let builder = args.target.builder(Histories::Disabled, sources, targets, ClusterUse::Optional)?;
-    let built: Vec<_> = targets.par_iter().map(|target| selection.build(&builder, target)).collect();
+    let built = map_with_counter(targets, "targets built", |target| selection.build(&builder, target));
     let (mut findings, mut failed, mut problems): (Vec<Diagnostic>, _, _) =
         (Vec::new(), Vec::new(), Vec::new());
     for (target, built) in targets.iter().zip(built) {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 #[cfg(feature = "git")]
@@ -18,6 +17,7 @@ use super::side::{BuiltTarget, Side};
 use super::target_pair::TargetPair;
 use crate::cli::configs::Configs;
 use crate::cli::disk::disk_tree;
+use crate::cli::progress::map_with_counter;
 use crate::cli::select::{Selection, is_stream, with_target};
 use crate::cli::target::TargetArgs;
 use crate::cli::{Failure, render};
@@ -195,14 +195,14 @@ impl<'a> Comparison<'a> {
         configs: Option<&Configs<'_>>,
     ) -> std::result::Result<(Review, Vec<Diagnostic>), Failure> {
         let options = &CompareOptions { prefers_old_schema: !self.trusts_new, ..options.clone() };
-        let compared = self.pairs.par_iter().map(|pair| {
+        let compared = map_with_counter(&self.pairs, "targets compared", |pair| {
             let options = match configs {
                 Some(configs) => with_config_noise(options, &*configs.of(&pair.shown)?)?,
                 None => options.clone(),
             };
             Ok(self.compare(pair, &options))
         });
-        let compared: Vec<_> = compared.collect::<Result<_>>().map_err(Failure::UsageAt)?;
+        let compared: Vec<_> = compared.into_iter().collect::<Result<_>>().map_err(Failure::UsageAt)?;
         let reviewed: Vec<_> = compared.into_iter().flatten().collect();
         let unaffected = self.unaffected + self.pairs.len() - reviewed.len();
         let (targets, warnings): (Vec<_>, Vec<_>) = reviewed.into_iter().unzip();

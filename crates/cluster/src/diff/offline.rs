@@ -282,17 +282,18 @@ fn by_key(live: &[Value]) -> Result<FxHashMap<ObjectKey, Vec<&Value>>> {
     for object in live {
         let Some(gvk) = Gvk::from_object(object) else { continue };
         let (namespace, name) = (text(object, "/metadata/namespace"), text(object, "/metadata/name"));
-        let same = objects.entry((gvk.group.clone(), gvk.kind.clone(), namespace, name.clone())).or_default();
-        let is_other = |before: &&&Value| {
-            let is_same_version = before["apiVersion"] == object["apiVersion"];
-            let state = |one: &Value| text(one, "/metadata/resourceVersion");
-            state(before) != state(object) || (is_same_version && **before != object)
-        };
-        if same.iter().any(|before| is_other(&before)) {
+        let versions =
+            objects.entry((gvk.group.clone(), gvk.kind.clone(), namespace, name.clone())).or_default();
+        let same = versions.iter().find(|before| before["apiVersion"] == object["apiVersion"]);
+        let state = |one: &Value| text(one, "/metadata/resourceVersion");
+        let is_outdated = versions.first().is_some_and(|before| state(before) != state(object));
+        if is_outdated || same.is_some_and(|before| *before != object) {
             let message = format!("the live objects have {gvk} `{name}` twice, with different contents");
             return Err(Diagnostic::error(Code::DuplicateResource, message).help("remove the outdated one"));
         }
-        same.push(object);
+        if same.is_none() {
+            versions.push(object);
+        }
     }
     Ok(objects)
 }

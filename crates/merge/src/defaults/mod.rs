@@ -45,9 +45,8 @@ const DECODED: [&str; 4] =
 /// kinds stay unchanged.
 ///
 /// For built-in kinds, empty values are added and removed as servers write them: `status: {}` is always there, and
-/// `paused: false` is not. The defaults
-/// are those of Kubernetes 1.36. Quantities are written in their canonical form: `0.5` is `500m`. Requests of whole Pods that are derived from those of their containers are not
-/// computed.
+/// `paused: false` is not. The defaults are those of Kubernetes 1.36. Quantities are written in their canonical form:
+/// `0.5` is `500m`. Requests of whole Pods that are derived from those of their containers are not computed.
 ///
 /// ```
 /// use strategic_merge_patch::{defaults, schema::Schema};
@@ -226,7 +225,7 @@ impl Filler {
             defaults.fill(map, skipped);
         }
         fill_declared(map, cursor);
-        // The defaults of built-in types may be null.
+        // The defaults of built-in types may be null, so only entries without a declaration change.
         if self.is_decoded {
             let additional = cursor.additional();
             let entries = map.iter_mut().filter(|(name, _)| cursor.declared(name).is_none());

@@ -7,7 +7,6 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Map, Node, did_you_mean};
 
 /// The options of `buildMetadata`.
-/// The options of `buildMetadata`.
 pub const BUILD_METADATA: [&str; 3] = ["originAnnotations", "transformerAnnotations", "managedByLabel"];
 
 /// A map of labels or annotations.

@@ -42,10 +42,8 @@ pub(super) enum Cell {
     Flag(&'static str, bool),
     /// The number of entries of a list or map.
     Size(&'static str),
-    /// Labels, such as `a=b,c=d`.
+    /// Labels, such as `a=b,c=d`, or a label selector.
     Labels(&'static str),
-    /// A label selector.
-    Selector(&'static str),
     /// One field of all entries of a list.
     Each(&'static str, &'static str),
     /// Text from a function.
@@ -64,7 +62,7 @@ impl Cell {
             Self::Number(at) => number(object, at).into(),
             Self::Flag(at, default) => object.pointer(at).and_then(Value::as_bool).unwrap_or(default).into(),
             Self::Size(at) => size(object, at).into(),
-            Self::Labels(at) | Self::Selector(at) => {
+            Self::Labels(at) => {
                 let shown = object.pointer(at).map(selector_text).unwrap_or_default();
                 or_none(shown).into()
             }

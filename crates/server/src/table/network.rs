@@ -63,7 +63,7 @@ const CLASS: &[Column] = &[
     AGE,
 ];
 
-const POLICY: &[Column] = &[NAME, text_column("Pod-Selector", Cell::Selector("/spec/podSelector")), AGE];
+const POLICY: &[Column] = &[NAME, text_column("Pod-Selector", Cell::Labels("/spec/podSelector")), AGE];
 
 const RANGE: &[Column] =
     &[NAME, text_column("CIDRs", Cell::Show(|range| joined(texts(range, "/spec/cidrs"), ","))), AGE];

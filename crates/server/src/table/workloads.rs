@@ -22,7 +22,7 @@ pub(super) const KINDS: Kinds = &[
     ("PodDisruptionBudget", BUDGET),
     ("PodTemplate", TEMPLATE),
     ("ReplicaSet", REPLICA_SET),
-    ("ReplicationController", CONTROLLER),
+    ("ReplicationController", REPLICA_SET),
     ("Scale", SCALE),
     ("StatefulSet", STATEFUL_SET),
 ];
@@ -39,7 +39,7 @@ const fn selector(cell: Cell) -> Column {
     text_column("Selector", cell).wide()
 }
 
-const SELECTOR: Column = selector(Cell::Selector("/spec/selector"));
+const SELECTOR: Column = selector(Cell::Labels("/spec/selector"));
 
 const TEMPLATE: &[Column] = &[
     NAME,
@@ -56,17 +56,7 @@ const BUDGET: &[Column] = &[
     AGE,
 ];
 
-const CONTROLLER: &[Column] = &[
-    NAME,
-    integer("Desired", Cell::Number("/spec/replicas")),
-    integer("Current", Cell::Number("/status/replicas")),
-    integer("Ready", Cell::Number("/status/readyReplicas")),
-    AGE,
-    containers(CONTAINERS).wide(),
-    images(CONTAINERS).wide(),
-    selector(Cell::Labels("/spec/selector")),
-];
-
+/// Those of ReplicationControllers, too.
 const REPLICA_SET: &[Column] = &[
     NAME,
     integer("Desired", Cell::Number("/spec/replicas")),
@@ -132,7 +122,7 @@ const CRON_JOB: &[Column] = &[
     AGE,
     containers(OF_JOBS).wide(),
     images(OF_JOBS).wide(),
-    selector(Cell::Selector("/spec/jobTemplate/spec/selector")),
+    selector(Cell::Labels("/spec/jobTemplate/spec/selector")),
 ];
 
 const REVISION: &[Column] = &[
