@@ -25,8 +25,8 @@ pub struct Baseline {
 pub struct Baselines {
     common: Option<Baseline>,
     configured: BTreeMap<PathBuf, Baseline>,
-    /// True if the errors of targets that do not build are listed, too.
-    has_failures: bool,
+    /// True if the findings are those of a revision, with the errors of targets that do not build.
+    is_revision: bool,
 }
 
 impl Baselines {
@@ -39,11 +39,11 @@ impl Baselines {
     /// Creates a set with the findings of a revision, including the errors of targets that do not build.
     #[must_use]
     pub fn revision(baseline: Baseline) -> Self {
-        Self { common: Some(baseline), has_failures: true, ..Self::default() }
+        Self { common: Some(baseline), is_revision: true, ..Self::default() }
     }
 
-    pub(super) fn has_failures(&self) -> bool {
-        self.has_failures
+    pub(super) fn is_revision(&self) -> bool {
+        self.is_revision
     }
 
     /// Adds the baseline in a file that configurations name.

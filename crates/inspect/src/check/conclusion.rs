@@ -187,7 +187,7 @@ impl Conclusion<'_> {
         self.check_local_files(&mut all);
         let agreed = Agreement { unknown: self.used_by_unbuilt(&all), ..Agreement::new(&all, self.sources) };
         let unused = UsedSuppressions::new(&all);
-        let mut report = report_of(&all);
+        let mut report = CheckReport { is_revision: baselines.is_revision(), ..report_of(&all) };
         all.append(&mut self.unbuilt(&all));
         let (mut suppressions, mut reported) = (Suppressions::new(self.suppressions), FxHashSet::default());
         for (number, one) in all.into_iter().enumerate() {
@@ -207,7 +207,7 @@ impl Conclusion<'_> {
                 let finding = if is_exempt { finding.note(NOT_SUPPRESSIBLE) } else { finding };
                 if is_suppressed {
                     report.suppressed += 1;
-                } else if (one.enabled.is_some() || baselines.has_failures())
+                } else if (one.enabled.is_some() || baselines.is_revision())
                     && baselines.consume(&one.config, &finding, location.as_ref())
                 {
                     report.in_baseline += 1;

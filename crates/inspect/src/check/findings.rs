@@ -21,6 +21,8 @@ pub struct CheckReport {
     pub suppressed: usize,
     /// The number of findings that the baseline lists.
     pub in_baseline: usize,
+    /// True if the baseline is the findings of an old revision.
+    pub is_revision: bool,
 }
 
 impl CheckReport {

@@ -24,7 +24,8 @@ pub fn summary(report: &CheckReport) -> String {
         0 => format!("no findings in {of}"),
         _ => format!("{} in {of}: {}", counted(all, "finding"), counts.join(", ")),
     };
-    let left_out = [(report.suppressed, "suppressed"), (report.in_baseline, "in the baseline")];
+    let in_baseline = if report.is_revision { "also in the old revision" } else { "in the baseline" };
+    let left_out = [(report.suppressed, "suppressed"), (report.in_baseline, in_baseline)];
     let left_out = left_out.iter().filter(|(count, _)| *count > 0);
     left_out.fold(found, |text, (count, what)| format!("{text}, {count} {what}"))
 }
