@@ -452,8 +452,9 @@ impl ApplyResult {
 fn not_applied(summary: &ApplySummary, all: usize, counts: &str) -> Diagnostic {
     let unknown = summary.unknown.len();
     let left = all.saturating_sub(summary.applied + unknown);
-    let of_unknown = if unknown == 0 { String::new() } else { format!("; {unknown} have an unknown status") };
-    let message = format!("{left} of {all} objects were not applied{of_unknown}");
+    let unknown_count =
+        if unknown == 0 { String::new() } else { format!("; {unknown} have an unknown status") };
+    let message = format!("{left} of {all} objects were not applied{unknown_count}");
     let mut problem = Diagnostic::error(Code::Summary, message);
     if summary.applied > 0 {
         problem = problem.note(counts);

@@ -184,7 +184,7 @@ fn history(args: &SetViewArgs, sources: &SourceMap) -> Outcome {
     print_rows(&rows)
 }
 
-/// Applies an earlier revision as a run of its own.
+/// Applies the manifests of an earlier revision as `apply` would, which records a new revision.
 fn rollback(args: RollbackArgs, sources: &SourceMap) -> Outcome {
     let RollbackArgs { parent, to_revision, mut apply } = args;
     apply.select_rollback(&parent, to_revision);

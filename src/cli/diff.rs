@@ -59,7 +59,7 @@ pub(super) fn run(mut args: DiffArgs, sources: &SourceMap) -> Outcome {
 
 fn watch(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     #[cfg(feature = "cluster")]
-    let select = args.live.objects().builds().0;
+    let select = args.live.objects().build_flags().0;
     #[cfg(not(feature = "cluster"))]
     let select = &args.select;
     let targets: Vec<_> = select.named().iter().chain(args.review.against()).cloned().collect();
@@ -69,7 +69,7 @@ fn watch(args: &DiffArgs, sources: &SourceMap) -> Outcome {
 #[cfg(feature = "cluster")]
 fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     if args.review.is_given() {
-        let (select, target) = args.live.objects().builds();
+        let (select, target) = args.live.objects().build_flags();
         return review::run(&args.request(select, target), sources);
     }
     let format = match args.output.unwrap_or(DiffOutput::Unified) {
@@ -113,7 +113,7 @@ impl DiffArgs {
             return Err(Failure::Usage(message.into()));
         }
         #[cfg(feature = "cluster")]
-        let (select, target) = self.live.objects_mut().builds_mut();
+        let (select, target) = self.live.objects_mut().build_flags_mut();
         #[cfg(not(feature = "cluster"))]
         let (select, target) = (&mut self.select, &self.target);
         let Selection { targets, .. } = self.affected.select(select, target, sources)?;

@@ -52,12 +52,12 @@ impl ObjectArgs {
     }
 
     /// Returns the flags that select targets, and the build flags.
-    pub(super) fn builds(&self) -> (&SelectArgs, &TargetArgs) {
+    pub(super) fn build_flags(&self) -> (&SelectArgs, &TargetArgs) {
         (&self.select, &self.target)
     }
 
     /// Returns the flags that select targets, to change them, and the build flags.
-    pub(super) fn builds_mut(&mut self) -> (&mut SelectArgs, &TargetArgs) {
+    pub(super) fn build_flags_mut(&mut self) -> (&mut SelectArgs, &TargetArgs) {
         (&mut self.select, &self.target)
     }
 

@@ -173,8 +173,9 @@ pub(super) fn read_input(path: &Path, reading: Reading, sources: &SourceMap) -> 
 fn is_below(path: &Path, directory: &Path) -> bool {
     let real = |path: &Path| DiskTree.locate(Path::new(""), path).map(Located::into_path).ok();
     let Some(directory) = real(directory).filter(|real| DiskTree.is_directory(real)) else { return false };
-    let there = path.ancestors().map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path });
-    let nearest = there.into_iter().find_map(real);
+    let ancestors =
+        path.ancestors().map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path });
+    let nearest = ancestors.into_iter().find_map(real);
     nearest.is_some_and(|path| path.starts_with(directory))
 }
 

@@ -60,7 +60,7 @@ impl SandboxArgs {
             SandboxArg::Auto if fetches(args, targets) => Confinement::WherePossible,
             SandboxArg::Auto | SandboxArg::Off => return Ok(Confinement::None),
         };
-        let Some(flag) = args.needs_programs().or_else(|| args.needs_cluster()) else { return Ok(wanted) };
+        let Some(flag) = args.program_flag().or_else(|| args.cluster_flag()) else { return Ok(wanted) };
         if wanted == Confinement::Required {
             return Err(Failure::Usage(format!("{flag} cannot be used with --sandbox: remove one of them")));
         }
@@ -124,8 +124,8 @@ impl SandboxedBuild<'_> {
                 start_threads(threads);
                 self.builder.disable_programs();
                 let partly = " (only partially supported by this kernel)";
-                let how = if closed == SandboxStatus::Enforced { "" } else { partly };
-                render::print_if_verbose(&format!("building in a sandbox{how}"));
+                let addition = if closed == SandboxStatus::Enforced { "" } else { partly };
+                render::print_if_verbose(&format!("building in a sandbox{addition}"));
                 return Ok(());
             }
         };

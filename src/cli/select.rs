@@ -224,12 +224,12 @@ pub(super) fn exit_status(failed: &[&PathBuf], all: usize) -> ExitCode {
 
 impl Selection {
     /// Selects a target that is not standard input.
-    pub(super) fn of(target: PathBuf) -> Self {
-        Self::of_all(vec![target])
+    pub(super) fn from_target(target: PathBuf) -> Self {
+        Self::from_targets(vec![target])
     }
 
     /// Selects targets that are not standard input.
-    pub(super) fn of_all(targets: Vec<PathBuf>) -> Self {
+    pub(super) fn from_targets(targets: Vec<PathBuf>) -> Self {
         Self { targets, stream: None }
     }
 

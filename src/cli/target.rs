@@ -477,7 +477,7 @@ impl TargetArgs {
     }
 
     /// Returns the flag that allows a build to run programs, if one is given.
-    pub(super) fn needs_programs(&self) -> Option<&'static str> {
+    pub(super) fn program_flag(&self) -> Option<&'static str> {
         let (helm, functions) = (self.kustomize.helm(), self.kustomize.functions());
         let flags = [
             (helm.enabled, "--enable-helm"),
@@ -488,7 +488,7 @@ impl TargetArgs {
     }
 
     /// Returns the flag that makes a build use the cluster, if it is given.
-    pub(super) fn needs_cluster(&self) -> Option<&'static str> {
+    pub(super) fn cluster_flag(&self) -> Option<&'static str> {
         (self.schema.schema == SchemaChoice::Cluster).then_some("--schema cluster")
     }
 

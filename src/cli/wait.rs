@@ -274,8 +274,8 @@ fn problems(verdict: &WaitResult, timeout: Duration) -> Vec<Diagnostic> {
         let problem = Diagnostic::error(Code::NotReady, message);
         let problem = object.rule_span.into_iter().fold(problem, Diagnostic::at);
         let problem = details(object).into_iter().fold(problem, Diagnostic::note);
-        let of_event = object.warning.as_ref().and_then(WarningEvent::help);
-        let help = object.problems.iter().find_map(PodProblem::help).or(of_event);
+        let event_help = object.warning.as_ref().and_then(WarningEvent::help);
+        let help = object.problems.iter().find_map(PodProblem::help).or(event_help);
         help.into_iter().fold(problem, Diagnostic::help)
     };
     let failed = verdict.failed.iter().map(|object| error(object, "failed"));

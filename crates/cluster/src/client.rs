@@ -197,9 +197,9 @@ struct ClientConfig {
 impl ClientConfig {
     /// Creates a client with credentials. Must be called within a runtime, since kube spawns a task for each
     /// client.
-    async fn client(&self, asked: CredentialCache) -> Result<Client> {
+    async fn client(&self, cache: CredentialCache) -> Result<Client> {
         let mut config = self.config.clone();
-        config.auth_info = user_with_credentials(config.auth_info, asked, self.limit, &self.endpoint).await?;
+        config.auth_info = user_with_credentials(config.auth_info, cache, self.limit, &self.endpoint).await?;
         let builder =
             ClientBuilder::try_from(config).map_err(|error| connection_error(&self.endpoint, &error))?;
         Ok(builder.build())

@@ -100,7 +100,8 @@ pub(super) async fn namespace_contents(
     while let Some((mapping, listed)) = lists.next().await {
         match listed? {
             Ok(items) => {
-                contents.extend(items.iter().filter_map(|item| ContainedObject::of(&mapping.gvk, item)));
+                contents
+                    .extend(items.iter().filter_map(|item| ContainedObject::from_item(&mapping.gvk, item)));
             }
             // Objects of resources without list requests are not stored.
             Err(api_error) if api_error.http == 405 => {}
@@ -126,7 +127,7 @@ async fn wait_until_gone(cluster: &Cluster, mapping: &ResourceMapping, api_error
             Ok(definition) => definition.is_none(),
             Err(_) => false,
         };
-        let is_lost = || cluster.is_kind_removed(&mapping.gvk.group, &mapping.gvk.kind);
+        let is_lost = || cluster.is_kind_unserved(&mapping.gvk.group, &mapping.gvk.kind);
         if (is_absent || api_error.is_not_found()) && is_lost().await.unwrap_or_default() {
             return true;
         }
@@ -232,7 +233,9 @@ async fn listed_by(cluster: &Cluster, definition: &Value, namespace: &str) -> Re
     }
     let mapping = ResourceMapping::new(gvk, plural, !namespace.is_empty());
     Ok(match list_metadata(cluster, &mapping.collection(namespace), "").await? {
-        Ok(items) => Ok(items.iter().filter_map(|item| ContainedObject::of(&mapping.gvk, item)).collect()),
+        Ok(items) => {
+            Ok(items.iter().filter_map(|item| ContainedObject::from_item(&mapping.gvk, item)).collect())
+        }
         Err(api_error) => Err(cannot_list(&mapping.gvk, &api_error.message)),
     })
 }
@@ -265,7 +268,7 @@ pub(super) struct ContainedObject {
 }
 
 impl ContainedObject {
-    fn of(gvk: &Gvk, item: &Value) -> Option<Self> {
+    fn from_item(gvk: &Gvk, item: &Value) -> Option<Self> {
         let metadata = item.get("metadata")?;
         let text = |field: &str| metadata.get(field).and_then(Value::as_str);
         // Objects without UID, such as metrics, are not stored.
@@ -333,7 +336,7 @@ mod tests {
     use super::*;
 
     fn content(kind: &str, metadata: &Value) -> ContainedObject {
-        ContainedObject::of(&Gvk::from_manifest("v1", kind), &json!({"metadata": metadata}))
+        ContainedObject::from_item(&Gvk::from_manifest("v1", kind), &json!({"metadata": metadata}))
             .expect("an object")
     }
 

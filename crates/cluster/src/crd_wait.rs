@@ -114,7 +114,7 @@ impl Cluster {
         failed
     }
 
-    /// Removes the CRDs whose kind is served.
+    /// Removes the CRDs of which any version is served: they are established.
     async fn remove_served(&self, awaited: &mut AwaitedCrds) {
         let paths: FxHashSet<String> = awaited.values().flatten().map(discovery_path).collect();
         let documents = paths.into_iter().map(|path| async move {

@@ -33,7 +33,7 @@ type Owned = std::result::Result<FxHashMap<String, Vec<String>>, String>;
 /// Lists of a kind in a namespace, each requested once.
 type OwnedLists = FxHashMap<(&'static str, SmolStr), Arc<OnceCell<Owned>>>;
 
-/// The owners of the Pods in the namespaces that were asked for.
+/// Counts the Pods that are deleted with a workload. Each list is requested once.
 #[derive(Debug)]
 pub(crate) struct Dependents<'c> {
     cluster: &'c Cluster,

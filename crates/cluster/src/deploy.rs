@@ -106,7 +106,7 @@ impl DeploySummary {
 /// Applies objects, waits until they are ready, and prunes objects that left their ApplySet.
 ///
 /// Nothing is pruned unless all objects were applied and became ready. Objects that failed must not count as removed
-/// from the set, and objects that are not ready may still need the others. The resources get the label of the
+/// from the set, and objects that are not ready may still need objects that would be pruned. The resources get the label of the
 /// ApplySet.
 ///
 /// ```no_run
@@ -139,13 +139,16 @@ pub fn deploy(
     options: &DeployOptions,
     report: DeployReport<'_>,
 ) -> Result<DeploySummary> {
-    let DeployOptions { apply: how, wait, set } = options.resolved();
+    let DeployOptions { apply: apply_options, wait, set } = options.resolved();
     if let Some(wait) = &wait {
         check_ready_rules(resources)?;
         check_wait_kinds(cluster, resources, "--wait", &wait.kinds)?;
     }
-    let mut begin =
-        |set| ApplySetRun::begin(cluster, set, resources, &how, &mut |event| report(DeployEvent::Set(event)));
+    let mut begin = |set| {
+        ApplySetRun::begin(cluster, set, resources, &apply_options, &mut |event| {
+            report(DeployEvent::Set(event))
+        })
+    };
     let mut set = set.map(&mut begin).transpose()?;
     for created in set.iter().flat_map(|set| &set.created_namespaces) {
         report(DeployEvent::Apply(Event::Applied(created)));
@@ -157,7 +160,7 @@ pub fn deploy(
         }
         report(DeployEvent::Apply(event));
     };
-    let applied = apply_members(cluster, resources, &how, &adoption, &mut applying);
+    let applied = apply_members(cluster, resources, &apply_options, &adoption, &mut applying);
     let waited = wait
         .filter(|_| applied.as_ref().is_ok_and(ApplySummary::is_success))
         .map(|wait| waited(cluster, resources, &wait, report));

@@ -82,7 +82,7 @@ impl Cluster {
 
     /// Returns true if the server certainly does not serve a kind. Discovery summaries also lack groups that are
     /// temporarily unavailable, such as those of an aggregated API server.
-    pub(super) async fn is_kind_removed(&self, group: &str, kind: &str) -> Result<bool> {
+    pub(super) async fn is_kind_unserved(&self, group: &str, kind: &str) -> Result<bool> {
         let versions = if group.is_empty() {
             vec!["v1".to_string()]
         } else {

@@ -129,7 +129,7 @@ fn changed_fields(
     let others =
         others.filter(|owner| *owner.manager != own_manager && owner.manager.subresource != "status");
     let mut others: Vec<(FieldWriter, &FieldSet)> =
-        others.map(|owner| (FieldWriter::of(&owner), owner.fields)).collect();
+        others.map(|owner| (FieldWriter::from_owner(&owner), owner.fields)).collect();
     others.sort_by(|(a, _), (b, _)| a.cmp(b));
     let mut found = Vec::new();
     for (writer, fields) in &others {
@@ -147,7 +147,7 @@ fn changed_fields(
 }
 
 impl FieldWriter {
-    fn of(owner: &Owner<'_>) -> Self {
+    fn from_owner(owner: &Owner<'_>) -> Self {
         Self {
             time: owner.time.clone().unwrap_or_default(),
             manager: owner.manager.name.to_string(),
@@ -170,12 +170,12 @@ impl DriftWalk<'_> {
         for (element, is_leaf, below) in fields.iter() {
             let Some(element) = element.to_path_element() else { continue };
             let Some(value) = element.find(live) else { continue };
-            let own = manifest.and_then(|manifest| element.find(manifest));
+            let manifest_value = manifest.and_then(|manifest| element.find(manifest));
             path.push(element);
             if is_leaf {
-                self.field(own, value, path);
+                self.field(manifest_value, value, path);
             } else {
-                self.fields(below, own, value, path);
+                self.fields(below, manifest_value, value, path);
             }
             path.pop();
         }

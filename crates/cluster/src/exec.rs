@@ -259,9 +259,9 @@ mod tests {
         AuthInfo { exec: Some(exec), ..AuthInfo::default() }
     }
 
-    fn credentials(script: &str, asked: CredentialCache, limit: Option<Duration>) -> Result<AuthInfo> {
+    fn credentials(script: &str, cache: CredentialCache, limit: Option<Duration>) -> Result<AuthInfo> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(user_with_credentials(user(script), asked, limit, &endpoint()))
+        runtime.block_on(user_with_credentials(user(script), cache, limit, &endpoint()))
     }
 
     #[test]

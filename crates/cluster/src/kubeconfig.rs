@@ -386,7 +386,7 @@ impl ConnectOptions {
     }
 }
 
-/// Returns the text of a file, and its `cluster` or `user` with a name.
+/// Returns the text of a file, and its entry `name` in `clusters` or `users`.
 fn find_entry(path: &Path, kind: &str, name: &str) -> Option<(String, Node)> {
     let text = text_at(path).ok()?;
     let sources = SourceMap::default();

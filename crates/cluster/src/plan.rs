@@ -240,7 +240,7 @@ impl<'r> ObjectPlan<'r> {
             let problem = cluster.unknown_kind(&target.object.gvk);
             problems.add(problem.resource(target.resource.id()).at(span));
         }
-        nothing_sent(problems)
+        fail_before_sending(problems)
     }
 }
 
@@ -295,7 +295,7 @@ fn planned<'r>(
     for problem in duplicates(&targets) {
         problems.add(problem);
     }
-    nothing_sent(problems)?;
+    fail_before_sending(problems)?;
     Ok(targets)
 }
 
@@ -304,8 +304,8 @@ pub(super) fn with_nothing_sent_note(problem: Diagnostic) -> Diagnostic {
     problem.note("nothing was sent to the cluster")
 }
 
-/// Adds a note that nothing was sent, if there are errors.
-pub(super) fn nothing_sent(problems: Problems) -> Result<()> {
+/// Returns the errors, if there are any, with a note that nothing was sent.
+pub(super) fn fail_before_sending(problems: Problems) -> Result<()> {
     problems.into_result(()).map_err(with_nothing_sent_note)
 }
 

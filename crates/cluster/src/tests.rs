@@ -740,7 +740,7 @@ fn group_of_an_unavailable_server_is_not_removed() {
         let cluster = Cluster::connect(&options).expect("no request is sent yet");
         cluster.resources().expect("the other groups are listed");
         assert_eq!(cluster.discovery_failure().is_none(), is_complete, "{:?}", cluster.discovery_failure());
-        let is_removed = cluster.block_on(cluster.is_kind_removed("e.com", "Foo"));
+        let is_removed = cluster.block_on(cluster.is_kind_unserved("e.com", "Foo"));
         assert_eq!(is_removed.ok(), removed);
     }
 }

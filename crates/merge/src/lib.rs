@@ -28,8 +28,8 @@
 //! [`defaults`].
 //!
 //! Modules: [`cause`] records the provenance of each value. [`schema`] describes how lists and maps merge.
-//! [`merge`] has one engine per set of rules, all built on `merge::align`. Start with `merge/mod.rs` and
-//! `merge/align.rs`. This crate must not depend on files, kustomizations or clusters. It is part of `kubectl-smp`:
+//! [`merge`] has an engine for each of [`merge::Rules`], except that kustomize and kyaml share one. Start with
+//! `merge/mod.rs`. This crate must not depend on files, kustomizations or clusters. It is part of `kubectl-smp`:
 //! modules other than [`patch::json`], [`merge::json`], [`managed_fields`], [`schema`] and [`diff`] have no stability guarantee.
 
 // Table-driven tests are long.

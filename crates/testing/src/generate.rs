@@ -152,7 +152,7 @@ impl<'s> Generator<'s> {
     fn value(&mut self, name: &str, at: Cursor<'s>, depth: usize) -> Node {
         self.budget = self.budget.saturating_sub(1);
         if self.options.wrong_values && self.dice.one_in(300) {
-            return self.wrong(name, at);
+            return self.value_of_wrong_type(name, at);
         }
         match at.type_kind() {
             TypeKind::Object => self.map(at, depth),
@@ -169,7 +169,7 @@ impl<'s> Generator<'s> {
     /// Returns a value of another type than the schema has.
     ///
     /// Never a list in place of another type, and never a map as the key of an entry: see CONTRIBUTING.md.
-    fn wrong(&mut self, name: &str, at: Cursor<'s>) -> Node {
+    fn value_of_wrong_type(&mut self, name: &str, at: Cursor<'s>) -> Node {
         match self.dice.below(6) {
             0 if at.type_kind() == TypeKind::Array => Node::list(vec![self.text(name)]),
             1 if at.type_kind() == TypeKind::Array => Node::list(vec![Node::map(Map::new())]),

@@ -6,9 +6,9 @@ use smp_merge::schema::{Gvk, is_built_in_group};
 /// Returns true if the server may have a field that the manifest lacks.
 pub(super) fn may_be_filled_in(gvk: &Gvk, key: &str) -> bool {
     let is_pod = gvk.kind == "Pod" && gvk.group.is_empty();
-    let of_kind = || OF_KIND.iter().filter(|(kind, _)| *kind == gvk.kind).any(|(_, keys)| has(keys, key));
+    let kind_has = || OF_KIND.iter().filter(|(kind, _)| *kind == gvk.kind).any(|(_, keys)| has(keys, key));
     has(ALWAYS, key)
-        || (is_built_in_group(&gvk.group) && (has(DEFAULTS, key) || of_kind()))
+        || (is_built_in_group(&gvk.group) && (has(DEFAULTS, key) || kind_has()))
         || (is_pod && has(POD, key))
 }
 

@@ -22,12 +22,12 @@ static FREE_FIELDS: Fields = LazyLock::new(|| fields(FREE));
 
 /// Returns the fields of a list, which names types by their last components, each followed by its fields.
 fn fields(list: &'static str) -> Vec<(&'static str, &'static str)> {
-    let of_type = |part: &'static str| {
+    let fields_of_type = |part: &'static str| {
         let mut words = part.split_ascii_whitespace();
         let end = words.next().unwrap_or_default();
         words.map(move |field| (field, end))
     };
-    list.split(';').flat_map(of_type).collect()
+    list.split(';').flat_map(fields_of_type).collect()
 }
 
 fn is_listed(list: &[(&str, &str)], cursor: Cursor<'_>, field: &str) -> bool {

@@ -408,12 +408,12 @@ impl<'n> SchemaWalk<'n> {
                 None => true,
                 Some(value) => self.decoding != Decoding::Structural && value.is_null(),
             };
-            let counts = match self.decoding {
+            let is_enforced = match self.decoding {
                 Decoding::Structural => true,
                 Decoding::BuiltIn => !unenforced::is_optional(cursor, name),
                 Decoding::Types => cursor.field(name).default().is_none(),
             };
-            if missing && counts {
+            if missing && is_enforced {
                 let path = self.path().field(name);
                 let message = format!("missing required field `{name}`");
                 let violation = Violation::error(&rules::missing_required::RULE, path, node.span(), message);
@@ -433,9 +433,9 @@ impl<'n> SchemaWalk<'n> {
         self.violations(violations);
         // Spaces around an image are only rejected when the Pod of a workload is created.
         if name == "Container" && self.object.get("kind").and_then(Node::as_str) != Some("Pod") {
-            let of_image =
+            let image_violations =
                 self.found[before..].iter_mut().filter(|violation| violation.rule == &rules::image::RULE);
-            of_image.for_each(|violation| violation.severity = Severity::Warning);
+            image_violations.for_each(|violation| violation.severity = Severity::Warning);
         }
         // A CronJob is accepted with any metadata of its jobs, but the jobs are rejected. Metric selectors are not
         // validated.

@@ -102,7 +102,7 @@ fn run_once(args: &BuildArgs, sources: &SourceMap) -> Outcome {
     let sink = if validation.is_some() { Sink::buffered(destination) } else { Sink::new(destination) };
     let build = TargetRun { selection: &selection, builder: &builder, validation: validation.as_ref() };
     let (sink, failed) = sandboxed.run(confinement, || fill(sink, &build, sources))?;
-    if failed.is_empty() || (sink.is_printed() && failed.len() < targets.len()) {
+    if failed.is_empty() || (sink.prints_immediately() && failed.len() < targets.len()) {
         sink.finish(sources)?;
     } else if failed.len() < targets.len() {
         render::print_note("nothing was written: name the other targets to build them");
@@ -171,7 +171,7 @@ fn fill_windows<'b>(
 ) -> Result<(), Failure> {
     let TargetRun { selection, builder, .. } = *build;
     let (count, started) = (selection.targets.len(), Instant::now());
-    let mut progress = LiveLines::of_command(sink.is_printed());
+    let mut progress = LiveLines::of_command(sink.prints_immediately());
     for (i, window) in selection.targets.chunks(WINDOW).enumerate() {
         if started.elapsed() >= Duration::from_secs(1) {
             progress.show(&[format!("{} of {count} targets built", i * WINDOW)]);

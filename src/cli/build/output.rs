@@ -42,7 +42,8 @@ pub(super) struct OutputArgs {
     #[arg(long, requires = "output_dir")]
     prune: bool,
 
-    /// Path of kustomize's `--output`, whose name does not select a format.
+    /// The path given to kustomize's `--output`. Unlike in `output`, its extension or name does not select a
+    /// format.
     #[arg(skip)]
     path: Option<PathBuf>,
 }
@@ -68,7 +69,8 @@ impl OutputArgs {
                 return Ok(Destination::Directory(OutputDirectory::flat(path)));
             }
             if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
-                // kustomize creates no directories, and would open the file of this name.
+                // kustomize does not create the directory. It tries to open the path as a file, and fails with
+                // this message.
                 let message = format!("open {}: is a directory", path.display());
                 return Err(Diagnostic::error(Code::Io, message)
                     .help("create the directory, or name a file")
@@ -160,15 +162,15 @@ impl Sink {
     }
 
     /// Returns true if each target is printed as soon as it is built, even if others fail.
-    pub(super) fn is_printed(&self) -> bool {
+    pub(super) fn prints_immediately(&self) -> bool {
         matches!(self, Self::Stdout(_))
     }
 
     /// Adds the resources of a target.
     pub(super) fn add(&mut self, target: &Path, resources: &ResourceSet) -> Result<(), Failure> {
         match self {
-            Self::Stdout(joined) => joined.add(resources),
-            Self::Buffered(joined) | Self::File(_, joined) => joined.add(resources),
+            Self::Stdout(writer) => writer.add(resources),
+            Self::Buffered(writer) | Self::File(_, writer) => writer.add(resources),
             Self::Directory(directory) => Ok(directory.add(target, resources)?),
         }
     }
@@ -179,12 +181,12 @@ impl Sink {
     /// The output cannot be written, or would replace a file that the build has read.
     pub(super) fn finish(self, sources: &SourceMap) -> Result<(), Failure> {
         match self {
-            Self::Stdout(joined) => joined.finish().map(drop),
-            Self::Buffered(joined) => Ok(Output.write_all(&joined.finish()?)?),
-            Self::File(path, joined) => {
+            Self::Stdout(writer) => writer.finish().map(drop),
+            Self::Buffered(writer) => Ok(Output.write_all(&writer.finish()?)?),
+            Self::File(path, writer) => {
                 check_not_read(std::slice::from_ref(&path), sources)?;
-                let text = joined.finish()?;
-                // A command that runs again must not see its own unchanged output as a change.
+                let text = writer.finish()?;
+                // With --watch, rewriting an unchanged output would start the next run.
                 if is_recording() && DiskTree.read(&path).is_ok_and(|old| old == text) {
                     return Ok(());
                 }
@@ -203,7 +205,7 @@ impl Sink {
     }
 }
 
-/// Records that a command, which may run again, depends on the directory of its output.
+/// Reads the directory of the output through the recording tree, so that --watch runs again when it is created.
 fn record_directory(path: &Path) {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         disk_tree().is_directory(directory);

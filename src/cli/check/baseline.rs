@@ -91,8 +91,8 @@ impl<'a> KnownFindings<'a> {
         written.dedup();
         written.into_iter().try_for_each(|file| {
             write(file, report, conclusion, |finding| {
-                let of_target = finding.target_path().and_then(|target| files.get(target));
-                of_target.is_some_and(|configured| configured.file == file)
+                let configured_file = finding.target_path().and_then(|target| files.get(target));
+                configured_file.is_some_and(|configured| configured.file == file)
             })
         })
     }

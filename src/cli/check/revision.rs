@@ -54,7 +54,7 @@ fn known_findings(
     let builder = flags.builder(revisions, Arc::clone(old), sources, &targets)?;
     let (tree, configurations) = (Arc::clone(old), Arc::clone(old));
     let run = CheckRun { args, builder: &builder, tree, configurations, sources };
-    let found = run.find(&Selection::of_all(targets))?;
+    let found = run.find(&Selection::from_targets(targets))?;
     run.conclude(SuppressionTrust::None, |conclusion| {
         let report = conclusion.report(found, Baselines::default());
         let findings = report.findings.iter().map(|finding| (finding, conclusion.location(finding)));

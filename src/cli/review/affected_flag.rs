@@ -74,5 +74,5 @@ fn affected(range: &RevisionRange, select: &SelectArgs, build: &TargetArgs) -> R
     if targets.is_empty() {
         crate::cli::render::print_note("no target is affected");
     }
-    Ok(Selection::of_all(targets))
+    Ok(Selection::from_targets(targets))
 }

@@ -272,7 +272,7 @@ pub(in crate::cli) fn build_base(
     };
     let builder = args.hermetic_builder(change, None, sources, &targets).map_err(Failure::into_diagnostic)?;
     let [target] = targets;
-    let side = Side { builder, selection: Selection::of(target.clone()) };
+    let side = Side { builder, selection: Selection::from_target(target.clone()) };
     side.build(&target)
 }
 

@@ -54,7 +54,7 @@ impl RevisionSides {
         let side = |tree: Arc<dyn FileTree>, path: fn(&TargetPair) -> Option<&PathBuf>| {
             let targets: Vec<PathBuf> = candidates.iter().filter_map(path).cloned().collect();
             let builder = flags.builder(revisions, tree, sources, &targets)?;
-            Ok::<_, Failure>(Side { builder, selection: Selection::of_all(targets) })
+            Ok::<_, Failure>(Side { builder, selection: Selection::from_targets(targets) })
         };
         let old = side(Arc::clone(&revisions.old), |pair| pair.old.as_ref())?;
         let new = side(Arc::new(common.clone()), |pair| pair.new.as_ref())?;

@@ -44,11 +44,11 @@ pub(super) struct ObjectApply<'a> {
     /// True if the object's CRD was sent in this run.
     pub(super) has_new_crd: bool,
     /// True if this is a dry run and the object's CRD would change.
-    pub(super) crd_changes: bool,
+    pub(super) would_change_crd: bool,
     /// True if the object may be deleted and recreated.
     pub(super) is_replaceable: bool,
     /// Kinds that are replaced although their objects contain others or data.
-    pub(super) unprotected: &'a [ProtectedKind],
+    pub(super) deletable_kinds: &'a [ProtectedKind],
 }
 
 /// Time limits for sending an object again whose CRD is new. One API server of a cluster reports the CRD as
@@ -122,7 +122,7 @@ impl ObjectApply<'_> {
             }
             Err(ApplyError::Rejected(api_error)) => match self.replaceable(&api_error, &before) {
                 Some(uid) => self.replace(&path, &request, (uid, &before)).await,
-                None if self.crd_changes && api_error.may_lack_schema() => {
+                None if self.would_change_crd && api_error.may_lack_schema() => {
                     Ok(self.not_validated(before.dry_run_change(), CHANGING_CRD))
                 }
                 None => Err(ApplyError::Rejected(api_error)),
@@ -230,7 +230,7 @@ impl ObjectApply<'_> {
             uid,
             cascade: self.options.cascade,
             dry_run: self.options.dry_run,
-            unprotected: self.unprotected,
+            deletable_kinds: self.deletable_kinds,
             dependents: &Dependents::new(self.cluster),
         };
         let lost = replacement.check().await?;

@@ -14,8 +14,8 @@ pub(crate) struct KindFilter {
     pub(crate) unmatched: Vec<String>,
 }
 
-/// Returns true if a name denotes a kind.
-pub(super) fn is_called(word: &str, mapping: &ResourceMapping) -> bool {
+/// Returns true if a word is a name of a kind: kind, plural or short name, with or without the group.
+pub(super) fn is_name_of(word: &str, mapping: &ResourceMapping) -> bool {
     let (name, group) = word.split_once('.').unwrap_or((word, ""));
     mapping.named_kind().has_name(name) && (group.is_empty() || mapping.gvk.group.eq_ignore_ascii_case(group))
 }
@@ -30,7 +30,7 @@ impl KindFilter {
         let mappings: FxHashSet<&ResourceMapping> = mappings.collect();
         for word in words {
             let before = found.kinds.len();
-            let meant = mappings.iter().filter(|mapping| is_called(word, mapping));
+            let meant = mappings.iter().filter(|mapping| is_name_of(word, mapping));
             found.kinds.extend(meant.map(|mapping| mapping.gvk.clone()));
             if found.kinds.len() == before {
                 found.unmatched.push(word.clone());

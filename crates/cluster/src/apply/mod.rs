@@ -22,7 +22,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
 use super::client::Cluster;
-use super::plan::{ObjectPlan, nothing_sent};
+use super::plan::{ObjectPlan, fail_before_sending};
 use super::protection::ProtectedKind;
 use super::unchanged::KnownObjects;
 pub(super) use adoption::{Adoption, is_adopted_by, was_applied_by};
@@ -30,7 +30,7 @@ pub(super) use apply_object::{immutable_fields, is_being_deleted};
 use events::EventSink;
 pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplyProgress, ApplySummary, Event};
 pub(super) use kind_filter::KindFilter;
-use kind_filter::is_called;
+use kind_filter::is_name_of;
 pub(super) use migration::{
     ANNOTATION_MANAGER, annotation_to_keep, fields_removed_by_migration, takes_client_side_fields,
 };
@@ -88,7 +88,7 @@ pub(super) fn apply_members(
         let (unanswered, listed, sent) =
             (AtomicUsize::new(0), Mutex::new(KnownObjects::default()), Mutex::default());
         let replaceable = KindFilter::new(&options.replace_immutable, &plan);
-        let unprotected = ProtectedKind::parse_all(&options.replace_nonempty)?;
+        let deletable_kinds = ProtectedKind::parse_all(&options.replace_nonempty)?;
         let run = ApplyRun {
             cluster,
             options,
@@ -96,7 +96,7 @@ pub(super) fn apply_members(
             bodies,
             adoption,
             replaceable,
-            unprotected,
+            deletable_kinds,
             unanswered_requests: unanswered,
             listed,
             changed_crds: Mutex::default(),
@@ -125,14 +125,14 @@ pub(super) async fn prepare(
     }
     let bodies = plan.targets.iter().map(|target| target.body(&options.field_manager));
     let bodies = bodies.filter_map(|body| problems.ok_or_add(body)).collect();
-    nothing_sent(problems)?;
+    fail_before_sending(problems)?;
     Ok((steps(plan, &options.waves)?, bodies))
 }
 
 /// Returns the kinds whose objects may be replaced.
 ///
 /// # Errors
-/// A name is that of no kind, or the server cannot be queried.
+/// No kind has one of the names, or the server cannot be queried.
 pub(super) async fn replaceable_kinds(
     cluster: &Cluster,
     words: &[String],
@@ -148,7 +148,7 @@ pub(super) async fn replaceable_kinds(
     problems.into_result(kinds)
 }
 
-/// Returns an error if no kind of the server has a name. For names that match none of the objects.
+/// Returns an error if the server has no kind with the name `word`. Called for names that match none of the objects.
 pub(super) async fn check_kind_exists(
     cluster: &Cluster,
     flag: &str,
@@ -156,7 +156,7 @@ pub(super) async fn check_kind_exists(
 ) -> Result<Option<Diagnostic>> {
     cluster.discover_all().await?;
     let known = cluster.known_mappings();
-    if known.iter().any(|mapping| is_called(word, mapping)) {
+    if known.iter().any(|mapping| is_name_of(word, mapping)) {
         return Ok(None);
     }
     let problem = Diagnostic::error(Code::Usage, format!("{flag}: no such kind: `{word}`"));

@@ -19,7 +19,7 @@ pub(crate) struct Replacement<'a> {
     pub(crate) cascade: Cascade,
     pub(crate) dry_run: DryRun,
     /// Kinds that are replaced although their objects contain others or data.
-    pub(crate) unprotected: &'a [ProtectedKind],
+    pub(crate) deletable_kinds: &'a [ProtectedKind],
     pub(crate) dependents: &'a Dependents<'a>,
 }
 
@@ -41,7 +41,7 @@ impl Replacement<'_> {
         let reason = reason_not_to_delete(self.cluster, (self.object, self.path), kind, &gone).await;
         match reason.map_err(ApplyError::NoResponse)? {
             None => Ok(None),
-            Some(reason) if self.unprotected.contains(&kind) => {
+            Some(reason) if self.deletable_kinds.contains(&kind) => {
                 let is_lost = if self.dry_run == DryRun::None { "is" } else { "would be" };
                 Ok(Some(format!("{} {is_lost} replaced although {reason}", self.object)))
             }

@@ -35,7 +35,7 @@ pub(super) struct ApplyRun<'a> {
     pub(super) adoption: &'a Adoption,
     pub(super) replaceable: KindFilter,
     /// Kinds that are replaced although their objects contain others or data.
-    pub(super) unprotected: Vec<ProtectedKind>,
+    pub(super) deletable_kinds: Vec<ProtectedKind>,
     /// Number of consecutive requests without response.
     pub(super) unanswered_requests: AtomicUsize,
     pub(super) listed: Mutex<KnownObjects>,
@@ -148,10 +148,10 @@ impl ApplyRun<'_> {
         }
     }
 
-    /// Reads the live objects of some steps, as far as few requests can. All others are read one by one later, where
-    /// errors are reported as well.
+    /// Reads those live objects of some steps that a few list requests return. The others are read one by one later,
+    /// where errors are reported as well.
     async fn list(&self, steps: &[ApplyStep], admission: &mut Option<Admission>) {
-        if !self.is_finished() {
+        if !self.must_stop() {
             let targets = steps.iter().flat_map(|step| &step.objects).map(|i| &self.plan.targets[*i]);
             let targets: Vec<_> = targets.filter(|target| !self.is_known_absent(target)).collect();
             let manager = Some(self.options.field_manager.as_str());
@@ -161,13 +161,13 @@ impl ApplyRun<'_> {
     }
 
     /// Returns true if no more requests are sent.
-    fn is_finished(&self) -> bool {
+    fn must_stop(&self) -> bool {
         let is_stopped = self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
         is_stopped || self.unanswered_requests.load(Ordering::Relaxed) >= UNANSWERED_LIMIT
     }
 
     async fn outcome(&self, index: usize, broken: &FailedCrds) -> ApplyOutcome {
-        if self.is_finished() {
+        if self.must_stop() {
             return ApplyOutcome::Skipped;
         }
         let target = &self.plan.targets[index];
@@ -181,9 +181,9 @@ impl ApplyRun<'_> {
             target,
             adopting_set: self.adoption.set_of(&target.object),
             has_new_crd: crd.is_some(),
-            crd_changes: crd.is_some_and(|crd| lock(&self.changed_crds).contains(crd)),
+            would_change_crd: crd.is_some_and(|crd| lock(&self.changed_crds).contains(crd)),
             is_replaceable: self.replaceable.contains(&target.object.gvk),
-            unprotected: &self.unprotected,
+            deletable_kinds: &self.deletable_kinds,
         };
         if let Some((crd, reason)) = crd.and_then(|crd| broken.get_key_value(crd)) {
             let message = format!("not sent: its CustomResourceDefinition {crd} is not established");
@@ -226,7 +226,7 @@ impl ApplyRun<'_> {
     /// Waits until the CRDs that were sent are established. Reports those that are not.
     async fn establish(&self, reporter: &mut Reporter<'_>) {
         let names = std::mem::take(&mut *lock(&self.awaited_crds));
-        if names.is_empty() || self.is_finished() {
+        if names.is_empty() || self.must_stop() {
             return;
         }
         let mut crds = AwaitedCrds::default();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::plan::{ObjectPlan, ObjectTarget, Phase, nothing_sent};
+use crate::plan::{ObjectPlan, ObjectTarget, Phase, fail_before_sending};
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 
 /// Objects that are sent in parallel, by index.
@@ -24,7 +24,7 @@ pub(crate) fn steps(plan: &ObjectPlan<'_>, annotations: &[String]) -> Result<Vec
     let mut problems = Problems::default();
     let waves = plan.targets.iter().map(|target| wave(target, annotations));
     let waves: Vec<i32> = waves.filter_map(|wave| problems.ok_or_add(wave)).collect();
-    nothing_sent(problems)?;
+    fail_before_sending(problems)?;
     let mut steps: BTreeMap<(i32, Phase, bool), Vec<usize>> = BTreeMap::new();
     for (index, (target, wave)) in plan.targets.iter().zip(waves).enumerate() {
         let gvk = &target.object.gvk;

@@ -152,7 +152,7 @@ pub(super) async fn members(
                 // server is down.
                 Err(refusal)
                     if refusal.http == 404
-                        && cluster.is_kind_removed(&mapping.gvk.group, &mapping.gvk.kind).await? =>
+                        && cluster.is_kind_unserved(&mapping.gvk.group, &mapping.gvk.kind).await? =>
                 {
                     Ok(Vec::new())
                 }
@@ -169,8 +169,8 @@ pub(super) async fn members(
 
 /// Returns the unserved kinds whose API group is no longer defined by any CRD or APIService. Their objects were
 /// removed with the CRD and cannot return.
-pub(super) async fn removed_kinds(cluster: &Cluster, lost: &[GroupKind]) -> Vec<GroupKind> {
-    if lost.is_empty() {
+pub(super) async fn removed_kinds(cluster: &Cluster, unserved: &[GroupKind]) -> Vec<GroupKind> {
+    if unserved.is_empty() {
         return Vec::new();
     }
     let mut names: Vec<String> = Vec::new();
@@ -182,5 +182,5 @@ pub(super) async fn removed_kinds(cluster: &Cluster, lost: &[GroupKind]) -> Vec<
     }
     // `plural.group` and `version.group`
     let groups: FxHashSet<&str> = names.iter().filter_map(|name| Some(name.split_once('.')?.1)).collect();
-    lost.iter().filter(|kind| !groups.contains(kind.group.as_str())).cloned().collect()
+    unserved.iter().filter(|kind| !groups.contains(kind.group.as_str())).cloned().collect()
 }

@@ -95,17 +95,17 @@ async fn remove_labels(
 /// Returns an error if members may be of a kind that is currently not served: they would keep the label of a
 /// dissolved set.
 async fn check_kinds_are_served(cluster: &Cluster, parent: &SetParent, scope: &SetScope) -> Result<()> {
-    let mut lost = Vec::new();
+    let mut unserved = Vec::new();
     for kind in &scope.kinds {
         if cluster.mapping_of(&kind.group, &kind.kind).is_none()
-            && cluster.is_kind_removed(&kind.group, &kind.kind).await?
+            && cluster.is_kind_unserved(&kind.group, &kind.kind).await?
         {
-            lost.push(kind.clone());
+            unserved.push(kind.clone());
         }
     }
-    let gone = removed_kinds(cluster, &lost).await;
+    let gone = removed_kinds(cluster, &unserved).await;
     let mut problems = Problems::default();
-    for kind in lost.iter().filter(|kind| !gone.contains(kind)) {
+    for kind in unserved.iter().filter(|kind| !gone.contains(kind)) {
         let message =
             format!("the server does not serve the kind {kind}, but the ApplySet may have members of it");
         let help = format!(

@@ -77,9 +77,9 @@ impl SetParent {
             Err(api_error) if api_error.is_not_found() => {
                 let message =
                     format!("the parent {} of the ApplySet does not exist", self.parent_ref.object());
-                let what = "create it first, since a custom resource may require more than a name";
+                let why = "kubectl smp does not know which other fields the custom resource requires";
                 Err(Diagnostic::error(Code::NoMatch, message)
-                    .help(format!("{what}, and {}", self.required_metadata())))
+                    .help(format!("create it: {}; {why}", self.required_metadata())))
             }
             Err(api_error) => Err(self.rejected(cluster, &api_error)),
         }

@@ -32,7 +32,7 @@ impl ParentRef {
         check_parent_name(text)?;
         let (word, name) = text.split_once('/').unwrap_or(("secrets", text));
         cluster.discover_all().await?;
-        let mapping = named(cluster, word)?;
+        let mapping = find_resource(cluster, word)?;
         if mapping.namespaced && !cluster.namespace_is_explicit() {
             let message = format!("the parent {text} of the ApplySet requires a namespace");
             return Err(Diagnostic::error(Code::InvalidValue, message)
@@ -68,8 +68,8 @@ impl ParentRef {
         if self.is_built_in() {
             return Ok(());
         }
-        let definition: Option<Value> = cluster.find_json(&ApiRequest::get(self.mapping.crd_path())).await?;
-        let labels = definition.as_ref().and_then(|definition| definition.pointer("/metadata/labels"));
+        let crd: Option<Value> = cluster.find_json(&ApiRequest::get(self.mapping.crd_path())).await?;
+        let labels = crd.as_ref().and_then(|crd| crd.pointer("/metadata/labels"));
         let label = labels.and_then(|labels| labels.get(IS_PARENT_TYPE));
         if label.is_some() { Ok(()) } else { Err(self.invalid_kind()) }
     }
@@ -103,7 +103,7 @@ pub(super) fn is_built_in(mapping: &ResourceMapping) -> bool {
 }
 
 /// Finds a resource by name, in its most stable version. Without a group, the core group takes precedence.
-fn named(cluster: &Cluster, word: &str) -> Result<ResourceMapping> {
+fn find_resource(cluster: &Cluster, word: &str) -> Result<ResourceMapping> {
     let (name, group) = word.split_once('.').map_or((word, None), |(name, group)| (name, Some(group)));
     let known = cluster.known_mappings().into_iter().filter(|mapping| {
         mapping.named_kind().has_name(name) && group.is_none_or(|group| mapping.gvk.group == group)

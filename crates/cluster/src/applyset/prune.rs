@@ -33,12 +33,12 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 /// resources whose CRD is deleted as well go before the others of their step, which may include the controller
 /// that removes their finalizers.
 pub(super) fn steps(members: Vec<SetMember>, waves: &[String]) -> Vec<Vec<SetMember>> {
-    let definitions = crd_names(&members);
+    let crds = crd_names(&members);
     let mut steps: BTreeMap<Reverse<(i32, Phase, bool)>, Vec<SetMember>> = BTreeMap::new();
     for member in members {
         let (wave, phase) = (wave(&member.metadata, waves), Phase::from_gvk(&member.object.gvk));
-        let loses_kind = definitions.contains(&member.crd_name());
-        steps.entry(Reverse((wave, phase, loses_kind))).or_default().push(member);
+        let crd_is_pruned = crds.contains(&member.crd_name());
+        steps.entry(Reverse((wave, phase, crd_is_pruned))).or_default().push(member);
     }
     for step in steps.values_mut() {
         step.sort_by_cached_key(|member| {
@@ -95,7 +95,7 @@ const SHORT_WATCH: Duration = Duration::from_secs(2);
 pub(super) struct PruneRun<'p, 'c> {
     pub(super) cluster: &'p Cluster,
     pub(super) options: &'p PruneOptions,
-    pub(super) unprotected: Vec<ProtectedKind>,
+    pub(super) deletable_kinds: Vec<ProtectedKind>,
     /// Namespaces and CRDs that the run's objects require.
     pub(super) required: &'p RequiredObjects,
     pub(super) parallel: usize,
@@ -117,7 +117,7 @@ impl PruneRun<'_, '_> {
     /// # Errors
     /// The lock was lost.
     pub(super) async fn run(&mut self, steps: Vec<Vec<SetMember>>, report: SetEventSink<'_>) -> Result<()> {
-        let definitions: FxHashSet<String> = steps.iter().flat_map(|step| crd_names(step)).collect();
+        let crds: FxHashSet<String> = steps.iter().flat_map(|step| crd_names(step)).collect();
         let until = match self.options.done_when {
             CompleteWhen::Gone(limit) => Some(Instant::now() + limit.max(SHORT_WATCH)),
             CompleteWhen::Accepted => None,
@@ -127,20 +127,18 @@ impl PruneRun<'_, '_> {
             for member in step {
                 if member.is_being_deleted() {
                     terminating.push(member);
-                } else if self.is_finished() {
+                } else if self.must_stop() {
                     self.summary.skipped.push(member.object);
                 } else if self.may_be_pruned(&member, report).await {
                     due.push(member);
                 }
             }
             let left = self.prune_step((due, terminating), until, report).await?;
-            let loses_kind = |member: &SetMember| definitions.contains(&member.crd_name());
-            let hanging = left.into_iter().find(loses_kind);
-            let may_delete_crds = self.unprotected.contains(&ProtectedKind::Crd);
-            self.stuck_resource = self
-                .stuck_resource
-                .take()
-                .or(hanging.filter(|_| !may_delete_crds).map(|member| member.object));
+            let crd_is_pruned = |member: &SetMember| crds.contains(&member.crd_name());
+            let stuck = left.into_iter().find(crd_is_pruned);
+            let may_delete_crds = self.deletable_kinds.contains(&ProtectedKind::Crd);
+            self.stuck_resource =
+                self.stuck_resource.take().or(stuck.filter(|_| !may_delete_crds).map(|member| member.object));
         }
         Ok(())
     }
@@ -170,7 +168,7 @@ impl PruneRun<'_, '_> {
         Ok(with_finalizers(terminating))
     }
 
-    fn is_finished(&self) -> bool {
+    fn must_stop(&self) -> bool {
         let is_stopped = self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
         is_stopped || self.has_timed_out || !self.summary.failures.is_empty()
     }
@@ -182,8 +180,8 @@ impl PruneRun<'_, '_> {
     /// - it is a namespace or CRD that objects of the run require,
     /// - it contains objects or data, and `--prune-nonempty` does not list its kind.
     async fn may_be_pruned(&mut self, member: &SetMember, report: SetEventSink<'_>) -> bool {
-        if let Some(hanging) = &self.stuck_resource {
-            let reason = format!("{hanging} is still terminating and may need it");
+        if let Some(stuck) = &self.stuck_resource {
+            let reason = format!("{stuck} is still terminating and may need it");
             self.keep(member, reason, Some("apply again when that object is gone".into()), report);
             return false;
         }
@@ -197,7 +195,7 @@ impl PruneRun<'_, '_> {
             self.keep(member, format!("it contains {what}"), None, report);
             return false;
         }
-        if self.unprotected.contains(&kind) {
+        if self.deletable_kinds.contains(&kind) {
             return true;
         }
         match reason_not_to_delete(self.cluster, (&member.object, &member.path()), kind, &self.gone).await {
@@ -215,7 +213,7 @@ impl PruneRun<'_, '_> {
     async fn delete(&mut self, mut due: Vec<SetMember>, report: SetEventSink<'_>) -> Result<Vec<SetMember>> {
         let mut terminating = Vec::new();
         while !due.is_empty() {
-            if self.is_finished() {
+            if self.must_stop() {
                 self.summary.skipped.extend(due.into_iter().map(|member| member.object));
                 break;
             }
@@ -299,8 +297,8 @@ impl PruneRun<'_, '_> {
     /// Renews the lock if a renewal is due.
     async fn renew_lock(&mut self) -> Result<()> {
         // A dry run has no lock.
-        let Some(hold) = &mut self.lock else { return Ok(()) };
-        hold.renew_if_due().await
+        let Some(lock) = &mut self.lock else { return Ok(()) };
+        lock.renew_if_due().await
     }
 
     fn record_result(&mut self, member: SetMember, deletion: PruneDeletion, report: SetEventSink<'_>) {

@@ -14,21 +14,21 @@ pub(super) struct RequiredObjects(FxHashMap<(ProtectedKind, SmolStr), String>);
 
 impl RequiredObjects {
     pub(super) fn new(plan: &ObjectPlan<'_>, parent: &ParentRef) -> Self {
-        let mut needed = Self::default();
+        let mut required = Self::default();
         let text = format!("the parent of the ApplySet, {}", parent.object());
-        needed.add(&parent.mapping, &parent.namespace, &text);
+        required.add(&parent.mapping, &parent.namespace, &text);
         for target in &plan.targets {
             if let Some(mapping) = &target.mapping {
                 let text = format!("{}, which is among the applied objects", target.object);
-                needed.add(mapping, &target.object.namespace, &text);
+                required.add(mapping, &target.object.namespace, &text);
             }
         }
-        needed
+        required
     }
 
     fn add(&mut self, mapping: &ResourceMapping, namespace: &SmolStr, text: &str) {
-        let definition = format!("{}.{}", mapping.plural, mapping.gvk.group).into();
-        self.0.entry((ProtectedKind::Crd, definition)).or_insert_with(|| text.into());
+        let crd = format!("{}.{}", mapping.plural, mapping.gvk.group).into();
+        self.0.entry((ProtectedKind::Crd, crd)).or_insert_with(|| text.into());
         if !namespace.is_empty() {
             self.0.entry((ProtectedKind::Namespace, namespace.clone())).or_insert_with(|| text.into());
         }

@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::events::{ApplySetEvent, ApplySetOptions, ApplySetSource, PruneMode, PruneSummary, SetEventSink};
-use super::history::record;
+use super::history;
 use super::id::{GROUP_KINDS, PART_OF};
 use super::lock_record::RunStep;
 use super::members::{MemberQuery, SetCollection, SetMember, collections, members, removed_kinds};
@@ -52,7 +52,7 @@ pub struct ApplySetRun<'c> {
     /// UIDs of the applied objects.
     uids: FxHashSet<String>,
     waves: Vec<String>,
-    unprotected: Vec<ProtectedKind>,
+    deletable_kinds: Vec<ProtectedKind>,
     required: RequiredObjects,
     /// The parent's scope before the run.
     previous_scope: SetScope,
@@ -87,18 +87,17 @@ impl<'c> ApplySetRun<'c> {
             if apply.dry_run == DryRun::None {
                 let plan = ObjectPlan::resolve(cluster, resources).await?;
                 prepare(cluster, &plan, apply).await?;
-                let of_parent = run.parent.parent_ref.object().namespace;
-                let of_parent =
-                    Some(of_parent).filter(|name| !name.is_empty() && !plan.namespaces.contains(name));
+                let missing = Some(run.parent_namespace())
+                    .filter(|name| !name.is_empty() && !plan.namespaces.contains(name));
                 run.created_namespaces =
-                    create_missing_namespaces(cluster, of_parent.as_slice(), apply).await?;
+                    create_missing_namespaces(cluster, missing.as_slice(), apply).await?;
                 let taken =
                     SetLock::acquire(cluster, &run.parent, RunStep::Applying, &run.new_scope, report).await;
                 run.lock = Some(taken.map_err(with_nothing_sent_note)?);
             } else if run.options.prune.mode == PruneMode::Delete {
                 run.options.prune.mode = PruneMode::ServerDryRun;
             }
-            run.report_joined(report);
+            run.report_formerly_applied(report);
             Ok(run)
         })
     }
@@ -115,17 +114,19 @@ impl<'c> ApplySetRun<'c> {
         }
     }
 
-    /// Reports the objects that were applied before without the set.
-    fn report_joined(&self, report: SetEventSink<'_>) {
-        let joined = &self.takeover.joined;
-        if let Some(first) = joined.first() {
-            let objects = match joined.len() {
-                1 => format!("{first} was"),
-                count => format!("{} were", counted(count, "object")),
+    /// Reports the new members that were applied before without the set.
+    fn report_formerly_applied(&self, report: SetEventSink<'_>) {
+        let objects = &self.takeover.formerly_applied;
+        if let Some(first) = objects.first() {
+            let (objects, them) = match objects.len() {
+                1 => (format!("{first} was"), "it"),
+                count => (format!("{} were", counted(count, "object")), "them"),
             };
             let parent = self.parent.parent_ref.object();
-            let text =
-                format!("{objects} applied before without an ApplySet, and will be pruned with {parent}");
+            let text = format!(
+                "{objects} applied before without an ApplySet; the ApplySet {parent} now prunes {them} when removed \
+                 from the manifests"
+            );
             report(ApplySetEvent::Note(&text));
         }
     }
@@ -172,29 +173,30 @@ impl<'c> ApplySetRun<'c> {
         resources: &mut [Resource],
         apply: &ServerSideApplyOptions,
     ) -> Result<Self> {
-        let holding = ProtectedKind::parse_all(&options.prune.unprotected_kinds)?;
+        let deletable_kinds = ProtectedKind::parse_all(&options.prune.unprotected_kinds)?;
         let parent_ref =
             ParentRef::resolve(cluster, &options.parent).await.map_err(with_nothing_sent_note)?;
         let parent = SetParent { parent_ref, tooling: options.tooling };
         add_label(resources, &parent.parent_ref.id())?;
         let plan = ObjectPlan::resolve(cluster, resources).await?;
         reject_parent(&plan, &parent.parent_ref.object())?;
-        let new = scope_of(&plan);
+        let new_scope = scope_of(&plan);
         let keys = plan.targets.iter().map(|target| object_key(&target.object)).collect();
-        let needed = RequiredObjects::new(&plan, &parent.parent_ref);
+        let required = RequiredObjects::new(&plan, &parent.parent_ref);
         let live = parent.read(cluster).await.map_err(with_nothing_sent_note)?;
-        let (before, source) = live.map(|live| (live.state.scope, live.state.source)).unwrap_or_default();
+        let (previous_scope, last_source) =
+            live.map(|live| (live.state.scope, live.state.source)).unwrap_or_default();
         let mut run = Self {
             cluster,
             options,
             parent,
-            new_scope: new,
+            new_scope,
             keys,
             uids: FxHashSet::default(),
             waves: apply.waves.clone(),
-            unprotected: holding,
-            required: needed,
-            previous_scope: before,
+            deletable_kinds,
+            required,
+            previous_scope,
             takeover: Takeover::default(),
             limit_error: None,
             lock: None,
@@ -206,7 +208,7 @@ impl<'c> ApplySetRun<'c> {
             run.list_members(&mappings, &run.previous_scope).await.map_err(with_nothing_sent_note)?;
         run.reject_required(&members)?;
         run.takeover = run.find_takeover(&plan, &members, &apply.field_manager).await?;
-        run.limit_error = run.exceeded_limit(members, source.as_ref());
+        run.limit_error = run.exceeded_limit(members, last_source.as_ref());
         Ok(run)
     }
 
@@ -226,9 +228,13 @@ impl<'c> ApplySetRun<'c> {
         options.find(self.cluster, plan, |object| known.contains(&object_key(object))).await
     }
 
-    /// Returns the error if more members would be pruned than the limit allows. `source` is the target that the set
-    /// was last applied from.
-    fn exceeded_limit(&self, members: Vec<SetMember>, source: Option<&ApplySetSource>) -> Option<Diagnostic> {
+    /// Returns the error if more members would be pruned than the limit allows. `last_source` is the target that
+    /// the set was last applied from.
+    fn exceeded_limit(
+        &self,
+        members: Vec<SetMember>,
+        last_source: Option<&ApplySetSource>,
+    ) -> Option<Diagnostic> {
         let prune = &self.options.prune;
         let all = members.len();
         // Objects of a controller are deleted with it, or kept.
@@ -240,18 +246,19 @@ impl<'c> ApplySetRun<'c> {
         });
         let candidates =
             PruneCandidates { pruned: pruned.collect(), members: all, applied_kinds: &self.new_scope.kinds };
-        let own = self.options.source.as_ref();
-        candidates.limit_error(prune.limit, own, source.filter(|other| own.is_some_and(|own| own != *other)))
+        let source = self.options.source.as_ref();
+        let other_source = last_source.filter(|last| source.is_some_and(|source| source != *last));
+        candidates.limit_error(prune.limit, source, other_source)
     }
 
-    /// Returns an error if an object that would be pruned together with its contents contains objects of the run.
+    /// Returns an error if pruning an object, such as a namespace, would also delete objects of this run.
     fn reject_required(&self, members: &[SetMember]) -> Result<()> {
         let mut problems = Problems::default();
         let is_pruned =
             |one: &&SetMember| !self.keys.contains(&object_key(&one.object)) && !one.is_being_deleted();
         for member in members.iter().filter(is_pruned) {
-            let kind =
-                ProtectedKind::from_gvk(&member.object.gvk).filter(|kind| self.unprotected.contains(kind));
+            let kind = ProtectedKind::from_gvk(&member.object.gvk)
+                .filter(|kind| self.deletable_kinds.contains(kind));
             let Some((kind, what)) =
                 kind.and_then(|kind| Some((kind, self.required.required_by(kind, &member.object.name)?)))
             else {
@@ -278,7 +285,7 @@ impl<'c> ApplySetRun<'c> {
     pub(crate) fn record_revision(&self, resources: &[Resource], report: SetEventSink<'_>) {
         let Some(lock) = &self.lock else { return };
         let parent = (&self.parent.parent_ref, lock.parent_uid());
-        match self.cluster.block_on(record(self.cluster, parent, &self.options, resources)) {
+        match self.cluster.block_on(history::record(self.cluster, parent, &self.options, resources)) {
             Ok(None) => {}
             Ok(Some(reason)) => {
                 report(ApplySetEvent::Note(&format!("no revision was recorded: {reason}")));
@@ -353,8 +360,8 @@ impl<'c> ApplySetRun<'c> {
     ) -> Result<(PruneSummary, SetScope)> {
         // CRDs of this run may have added kinds.
         self.cluster.discover_all().await?;
-        let (mappings, lost) = self.served_mappings(scope).await?;
-        let lost = self.kept_kinds(lost, report).await;
+        let (mappings, unserved) = self.served_mappings(scope).await?;
+        let unserved = self.kept_kinds(unserved, report).await;
         let parent_uid = lock.as_ref().map(|lock| lock.parent_uid().to_string());
         let found = self.list_members(&mappings, scope).await?;
         let pruned_members = found.into_iter().filter(|member| {
@@ -369,7 +376,7 @@ impl<'c> ApplySetRun<'c> {
         let mut run = PruneRun {
             cluster: self.cluster,
             options: &self.options.prune,
-            unprotected: self.unprotected.clone(),
+            deletable_kinds: self.deletable_kinds.clone(),
             required: &self.required,
             parallel: self.options.parallel,
             lock,
@@ -384,22 +391,22 @@ impl<'c> ApplySetRun<'c> {
         let left = kept.chain(summary.failures.iter().map(|failure| &failure.object)).chain(&summary.skipped);
         let left = left.chain(summary.terminating.iter().chain(&summary.timed_out).map(|one| &one.object));
         // The namespaces of objects of unserved kinds are unknown.
-        let namespaces = if lost.is_empty() { BTreeSet::new() } else { scope.namespaces.clone() };
-        let lost = SetScope { kinds: lost.into_iter().collect(), namespaces };
-        let rest = left.filter_map(|object| scopes.get(object)).fold(lost, |all, one| all.union(one));
+        let namespaces = if unserved.is_empty() { BTreeSet::new() } else { scope.namespaces.clone() };
+        let unserved = SetScope { kinds: unserved.into_iter().collect(), namespaces };
+        let rest = left.filter_map(|object| scopes.get(object)).fold(unserved, |all, one| all.union(one));
         Ok((summary, rest))
     }
 
-    /// Returns the unserved kinds that stay in the annotation, and reports all of them.
-    async fn kept_kinds(&self, mut lost: Vec<GroupKind>, report: SetEventSink<'_>) -> Vec<GroupKind> {
-        let gone = removed_kinds(self.cluster, &lost).await;
-        for kind in &lost {
+    /// Reports all unserved kinds, and returns those that stay in the annotation.
+    async fn kept_kinds(&self, mut unserved: Vec<GroupKind>, report: SetEventSink<'_>) -> Vec<GroupKind> {
+        let gone = removed_kinds(self.cluster, &unserved).await;
+        for kind in &unserved {
             let warning =
-                if gone.contains(kind) { gone_with_group(kind) } else { self.unserved_warning(kind) };
+                if gone.contains(kind) { removed_kind_warning(kind) } else { self.unserved_warning(kind) };
             report(ApplySetEvent::Warning(&warning));
         }
-        lost.retain(|kind| !gone.contains(kind));
-        lost
+        unserved.retain(|kind| !gone.contains(kind));
+        unserved
     }
 
     /// Returns the warning for a kind that is no longer served. It stays in the annotation, because it may be
@@ -414,17 +421,17 @@ impl<'c> ApplySetRun<'c> {
 
     /// Returns the resources that serve the kinds of a scope, and the kinds that are no longer served.
     async fn served_mappings(&self, scope: &SetScope) -> Result<(Vec<ResourceMapping>, Vec<GroupKind>)> {
-        let (mut mappings, mut lost) = (Vec::new(), Vec::new());
+        let (mut mappings, mut unserved) = (Vec::new(), Vec::new());
         for kind in &scope.kinds {
             match self.cluster.mapping_of(&kind.group, &kind.kind) {
                 Some(mapping) => mappings.push(mapping),
-                None if self.cluster.is_kind_removed(&kind.group, &kind.kind).await? => {
-                    lost.push(kind.clone());
+                None if self.cluster.is_kind_unserved(&kind.group, &kind.kind).await? => {
+                    unserved.push(kind.clone());
                 }
                 None => mappings.extend(self.cluster.mapping_of(&kind.group, &kind.kind)),
             }
         }
-        Ok((mappings, lost))
+        Ok((mappings, unserved))
     }
 
     async fn list_members(&self, mappings: &[ResourceMapping], scope: &SetScope) -> Result<Vec<SetMember>> {
@@ -435,15 +442,15 @@ impl<'c> ApplySetRun<'c> {
 }
 
 /// Returns the warning for a kind whose API group no longer exists.
-fn gone_with_group(kind: &GroupKind) -> String {
+fn removed_kind_warning(kind: &GroupKind) -> String {
     format!(
         "no CRD or APIService defines the kind {kind} any more, which had members in the ApplySet: its objects \
          are gone, and it is removed from the annotation {GROUP_KINDS}"
     )
 }
 
-/// Removes members that belong to a controller. Controllers copy labels to the objects that they create, such as
-/// the EndpointSlices of a Service; these are deleted with their owner.
+/// Removes members that belong to a controller that is not pruned: controllers copy labels to the objects that they
+/// create, such as the EndpointSlices of a Service. Members that were applied stay.
 fn without_controller_owned(
     mut members: Vec<SetMember>,
     cascade: Cascade,
@@ -451,22 +458,22 @@ fn without_controller_owned(
 ) -> Vec<SetMember> {
     loop {
         let uids: FxHashSet<&str> = members.iter().map(|member| member.uid.as_str()).collect();
-        let stays = |member: &SetMember| {
-            let goes_along = |owner| cascade != Cascade::Orphan && uids.contains(owner);
-            member.controller().is_some_and(|owner| !goes_along(owner)) && !member.was_applied()
+        let is_kept = |member: &SetMember| {
+            let is_pruned = |owner| cascade != Cascade::Orphan && uids.contains(owner);
+            member.controller().is_some_and(|owner| !is_pruned(owner)) && !member.was_applied()
         };
-        let stays: Vec<bool> = members.iter().map(stays).collect();
-        if !stays.contains(&true) {
+        let kept: Vec<bool> = members.iter().map(is_kept).collect();
+        if !kept.contains(&true) {
             return members;
         }
-        let mut stays = stays.into_iter();
+        let mut kept = kept.into_iter();
         members.retain(|member| {
-            let is_controlled = stays.next().unwrap_or_default();
-            if is_controlled {
+            let is_kept = kept.next().unwrap_or_default();
+            if is_kept {
                 let text = format!("{} is not pruned: it belongs to a controller", member.object);
                 report(ApplySetEvent::Verbose(&text));
             }
-            !is_controlled
+            !is_kept
         });
     }
 }
@@ -512,7 +519,7 @@ fn add_label(resources: &mut [Resource], id: &str) -> Result<()> {
     problems.into_result(()).map_err(with_nothing_sent_note)
 }
 
-/// Returns an error if the parent is a member of its own set, since it would be pruned with it.
+/// Returns an error if the parent is a member of its own set, since a later run could prune it as a member.
 fn reject_parent(plan: &ObjectPlan<'_>, parent: &Object) -> Result<()> {
     let own = object_key(parent);
     match plan.targets.iter().find(|target| object_key(&target.object) == own) {

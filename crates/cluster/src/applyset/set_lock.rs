@@ -105,7 +105,7 @@ impl<'c> SetLock<'c> {
         Ok(())
     }
 
-    /// Renews the lock and records the current step. Additions of others to the scope are kept.
+    /// Renews the lock and records the current step. Additions that other runs made to the scope are kept.
     pub(super) async fn renew(&mut self, step: RunStep) -> Result<LockState> {
         for _ in 0..ATTEMPTS {
             let record = self.record.renewed(step);

@@ -97,7 +97,7 @@ pub(super) struct Takeover {
     /// Objects that were not created by applying manifests. The set prunes them only with consent.
     pub(super) adopted: Vec<Object>,
     /// Objects that `kubectl apply` or this program applied before without the set.
-    pub(super) joined: Vec<Object>,
+    pub(super) formerly_applied: Vec<Object>,
 }
 
 /// The set, and the options that decide on a takeover.
@@ -159,7 +159,8 @@ impl TakeoverOptions<'_> {
             }
         }
         let managers = [self.field_manager, KUBECTL];
-        let all = if was_applied_by(live, &managers) { &mut found.joined } else { &mut found.adopted };
+        let all =
+            if was_applied_by(live, &managers) { &mut found.formerly_applied } else { &mut found.adopted };
         all.push(target.object.clone());
     }
 }

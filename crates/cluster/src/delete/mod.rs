@@ -119,7 +119,7 @@ struct DeleteRun<'a> {
 
 impl DeleteRun<'_> {
     async fn step(&mut self, step: &ApplyStep, report: DeleteReport<'_>) {
-        if matches!(step.phase, Phase::Crds | Phase::Namespaces) && !self.is_finished() {
+        if matches!(step.phase, Phase::Crds | Phase::Namespaces) && !self.must_stop() {
             let targets = step.objects.iter().map(|&index| &self.plan.targets[index]);
             for taken in also_deleted(self.cluster, self.plan, targets).await {
                 report(DeleteEvent::AlsoDeletes(&taken));
@@ -145,14 +145,14 @@ impl DeleteRun<'_> {
         self.summary.timed_out.extend(remaining);
     }
 
-    fn is_finished(&self) -> bool {
+    fn must_stop(&self) -> bool {
         let is_stopped = self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
         is_stopped || self.is_late || self.unanswered.load(Ordering::Relaxed) >= UNANSWERED_LIMIT
     }
 
     async fn outcome(&self, step: &ApplyStep, index: usize) -> DeleteOutcome {
         let target = &self.plan.targets[index];
-        if self.is_finished() {
+        if self.must_stop() {
             return DeleteOutcome::Skipped;
         }
         if step.phase == Phase::Crds && self.kept.contains(&target.object.name) {

@@ -41,7 +41,7 @@ pub(crate) async fn wait_until_gone(
     limit: &WaitLimit<'_>,
     report: DeleteReport<'_>,
 ) -> Vec<RemainingObject> {
-    let mut deletions = Deletions::of(terminating);
+    let mut deletions = Deletions::new(terminating);
     if deletions.there.is_empty() {
         return Vec::new();
     }
@@ -66,7 +66,7 @@ struct TerminatingState {
 }
 
 impl Deletions {
-    fn of(terminating: Vec<TerminatingObject>) -> Self {
+    fn new(terminating: Vec<TerminatingObject>) -> Self {
         let mut indices: FxHashMap<(Gvk, SmolStr), usize> = FxHashMap::default();
         let mut all =
             Self { collections: Vec::new(), there: FxHashMap::default(), warned: FxHashSet::default() };

@@ -47,7 +47,7 @@ pub(super) struct DiffRun<'a> {
     pub(super) changing_crds: &'a ChangingCrds,
     pub(super) replaceable: &'a KindFilter,
     /// Kinds whose objects are replaced even if they contain other objects or data.
-    pub(super) unprotected: &'a [ProtectedKind],
+    pub(super) deletable_kinds: &'a [ProtectedKind],
     pub(super) dependents: &'a Dependents<'a>,
 }
 
@@ -186,7 +186,7 @@ impl ObjectComparison<'_> {
             uid,
             cascade: self.run.options.apply.cascade,
             dry_run: DryRun::Server,
-            unprotected: self.run.unprotected,
+            deletable_kinds: self.run.deletable_kinds,
             dependents: self.run.dependents,
         }
     }
@@ -407,7 +407,7 @@ pub(super) fn tidied(
         status: target.resource.node().get("status").is_some(),
         managed_fields: options.show_managed_fields,
     };
-    let version = live.as_ref().and_then(LiveVersion::of);
+    let version = live.as_ref().and_then(LiveVersion::from_live);
     for node in live.iter_mut().chain([&mut merged]) {
         strip(node, shown);
     }
@@ -435,7 +435,7 @@ fn version(object: &[u8]) -> Option<String> {
 
 /// Returns the diff of an object that would be deleted.
 pub(super) fn removal(object: &Object, mut live: Node, options: &DiffOptions) -> ObjectDiff {
-    let version = LiveVersion::of(&live);
+    let version = LiveVersion::from_live(&live);
     strip(&mut live, Shown { status: false, managed_fields: options.show_managed_fields });
     let digest = options.digests.then(|| digest(Some(&live), None));
     if !options.show_secrets && secret::is_secret(&object.gvk) {

@@ -13,21 +13,23 @@ pub(super) struct Conversions(FxHashSet<(String, String)>);
 
 impl Conversions {
     /// Reads the conversions of CRDs.
-    pub(super) fn new(definitions: &[Value]) -> Self {
+    pub(super) fn new(crds: &[Value]) -> Self {
         let text = |value: &Value, pointer: &str| {
             value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string()
         };
-        let by_webhook = definitions.iter().filter(|crd| text(crd, "/spec/conversion/strategy") == "Webhook");
+        let by_webhook = crds.iter().filter(|crd| text(crd, "/spec/conversion/strategy") == "Webhook");
         Self(by_webhook.map(|crd| (text(crd, "/spec/group"), text(crd, "/spec/names/kind"))).collect())
     }
 
     /// Returns an error if a live object, or what its managers own, is in a version that only a server can convert to
     /// that of the manifest.
     pub(super) fn problem(&self, gvk: &Gvk, live: &Value, schema: &Schema) -> Option<Diagnostic> {
-        let own = live["apiVersion"].as_str().unwrap_or_default();
-        if !self.is_same(gvk, own, schema) {
-            let message =
-                format!("the live object is given as {own} and the manifest as {}", gvk.api_version());
+        let live_version = live["apiVersion"].as_str().unwrap_or_default();
+        if !self.is_same(gvk, live_version, schema) {
+            let message = format!(
+                "the live object is given as {live_version} and the manifest as {}",
+                gvk.api_version()
+            );
             return Some(unconverted(gvk, &message));
         }
         let managed = ManagedFields::from_object(live).unwrap_or_default();

@@ -95,8 +95,8 @@ fn compare_all(
         let known = &KnownObjects::list_known(cluster, &targets, manager, &mut None).await;
         let changing_crds = &ChangingCrds::default();
         let replaceable = replaceable_kinds(cluster, &options.apply.replace_immutable, &plan).await?;
-        let unprotected = ProtectedKind::parse_all(&options.apply.replace_nonempty)?;
-        let (replaceable, unprotected) = (&replaceable, unprotected.as_slice());
+        let deletable_kinds = ProtectedKind::parse_all(&options.apply.replace_nonempty)?;
+        let (replaceable, deletable_kinds) = (&replaceable, deletable_kinds.as_slice());
         let (plan, dependents) = (&plan, &Dependents::new(cluster));
         let run = DiffRun {
             cluster,
@@ -106,7 +106,7 @@ fn compare_all(
             known,
             changing_crds,
             replaceable,
-            unprotected,
+            deletable_kinds,
             dependents,
         };
         report.compare(&run).await?;
@@ -131,9 +131,9 @@ impl DiffReport {
     ) -> Result<()> {
         let apply = ServerSideApplyOptions { dry_run: DryRun::Server, ..options.apply.clone() };
         let mut missing = namespaces_without_manifest(plan);
-        let of_parent =
+        let missing_parent =
             parent_namespace.filter(|name| !plan.namespaces.contains(name) && !missing.contains(name));
-        missing.extend(of_parent);
+        missing.extend(missing_parent);
         for created in create_missing_namespaces(cluster, &missing, &apply).await? {
             plan.namespaces.insert(created.object.name.clone());
             self.objects.push(new_namespace(created.object, created.live, options));

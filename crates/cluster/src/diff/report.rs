@@ -125,7 +125,7 @@ pub struct LiveVersion {
 }
 
 impl LiveVersion {
-    pub(super) fn of(live: &Node) -> Option<Self> {
+    pub(super) fn from_live(live: &Node) -> Option<Self> {
         let text = |field| live.get_path(&["metadata", field]).and_then(Node::as_str).map(str::to_string);
         Some(Self { uid: text("uid")?, resource_version: text("resourceVersion")? })
     }

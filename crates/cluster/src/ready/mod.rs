@@ -21,7 +21,7 @@ use super::apply::{KindFilter, check_kind_exists};
 use super::client::Cluster;
 use super::json;
 use super::mapping::ResourceMapping;
-use super::plan::{ObjectPlan, ObjectTarget, nothing_sent};
+use super::plan::{ObjectPlan, ObjectTarget, fail_before_sending};
 use super::request::ApiRequest;
 use super::status::{MissingStatus, READY, ReadyRule};
 use super::watch::{WatchEvent, watch_collections};
@@ -119,7 +119,7 @@ pub fn check_wait_kinds(
                 .into_iter()
                 .for_each(|problem| problems.add(problem));
         }
-        nothing_sent(problems)?;
+        fail_before_sending(problems)?;
         let is_awaited = plan.targets.iter().any(|target| words.contains(&target.object.gvk));
         if is_awaited { Ok(()) } else { Err(nothing_to_wait_for().note("nothing was sent to the cluster")) }
     })
@@ -196,7 +196,7 @@ async fn has_status(cluster: &Cluster, mapping: &ResourceMapping) -> bool {
     let Ok(answer) = cluster.get(&ApiRequest::object(mapping.crd_path())).await else { return true };
     let Ok(crd) = json::parse_object(&answer.body) else { return true };
     let versions = crd.get_path(&["spec", "versions"]).and_then(Node::as_list).into_iter().flatten();
-    let mut of_version = versions
+    let mut same_version = versions
         .filter(|version| version.get("name").and_then(Node::as_str) == Some(mapping.gvk.version.as_str()));
-    of_version.next().is_none_or(|version| version.get_path(&["subresources", "status"]).is_some())
+    same_version.next().is_none_or(|version| version.get_path(&["subresources", "status"]).is_some())
 }

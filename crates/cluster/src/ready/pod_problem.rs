@@ -119,9 +119,9 @@ impl PodProblem {
     }
 
     /// Returns the problem of a Pod, and whether it keeps the Pod from becoming ready without intervention.
-    pub(super) fn of(pod: &Node) -> Option<(Self, bool)> {
+    pub(super) fn find(pod: &Node) -> Option<(Self, bool)> {
         let name = text(pod, &["metadata", "name"]).unwrap_or_default();
-        let of_container = |container: &Node, state: &Node, exit: Option<&Node>| Self {
+        let in_container = |container: &Node, state: &Node, exit: Option<&Node>| Self {
             pod: name.to_string(),
             container: text(container, &["name"]).map(str::to_string),
             reason: text(state, &["reason"]).unwrap_or_default().to_string(),
@@ -133,12 +133,12 @@ impl PodProblem {
             let state = container.get_path(&["state", "waiting"])?;
             let is_problem = text(state, &["reason"]).is_some_and(|reason| WAITING_REASONS.contains(&reason));
             let exit = container.get_path(&["lastState", "terminated"]);
-            is_problem.then(|| (of_container(container, state, exit), true))
+            is_problem.then(|| (in_container(container, state, exit), true))
         });
         let ended = || {
             containers(pod).find_map(|container| {
                 let state = container.get_path(&["state", "terminated"])?;
-                let problem = of_container(container, state, Some(state));
+                let problem = in_container(container, state, Some(state));
                 (exit_code(state) != 0).then(|| (Self { message: String::new(), ..problem }, false))
             })
         };
@@ -224,7 +224,7 @@ mod tests {
 
     fn of(status: &str) -> Option<(String, bool, Option<&'static str>)> {
         let pod: Node = format!("{{metadata: {{name: p}}, status: {status}}}").parse().expect("a pod");
-        let (problem, is_blocking) = PodProblem::of(&pod)?;
+        let (problem, is_blocking) = PodProblem::find(&pod)?;
         Some((problem.to_string(), is_blocking, problem.help()))
     }
 

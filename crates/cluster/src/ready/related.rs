@@ -240,7 +240,7 @@ fn restarts(container: &Node) -> u64 {
 /// kept until the Pod is ready.
 fn problem(pod: &Node, before: Option<CurrentProblem>, now: Instant) -> Option<CurrentProblem> {
     let since = before.as_ref().and_then(|problem| problem.blocking_since);
-    match PodProblem::of(pod) {
+    match PodProblem::find(pod) {
         Some((problem, true)) => Some(CurrentProblem { problem, blocking_since: since.or(Some(now)) }),
         _ if since.is_some() => before.filter(|_| !is_ready(pod)),
         found => found.map(|(problem, _)| CurrentProblem { problem, blocking_since: None }),

@@ -69,13 +69,13 @@ async fn rules(cluster: &Cluster, mapping: ResourceMapping) -> Result<Option<Vec
         return Ok(None);
     };
     let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
-    let of_item = |item: &Value| {
+    let rules_of = |item: &Value| {
         let webhooks = list(item.get("webhooks"));
         let mut rules: Vec<Value> = webhooks.iter().flat_map(|hook| list(hook.get("rules"))).collect();
         rules.extend(list(item.pointer("/spec/matchConstraints/resourceRules")));
         rules
     };
-    Ok(Some(items.iter().flat_map(of_item).collect()))
+    Ok(Some(items.iter().flat_map(rules_of).collect()))
 }
 
 /// Returns true if a rule matches updates of the resource, in any version and for some objects. A rule for the

@@ -57,11 +57,11 @@ impl KnownObjects {
         let may_be_skipped = |target: &&ObjectTarget<'_>| {
             manager.is_some() && target.mapping.as_ref().is_some_and(is_skippable)
         };
-        let alone: Vec<_> = unlisted(targets).into_iter().filter(may_be_skipped).collect();
+        let unlisted_targets: Vec<_> = unlisted(targets).into_iter().filter(may_be_skipped).collect();
         let is_missing = admission.is_none() && targets.iter().any(may_be_skipped);
         let loaded = OptionFuture::from(is_missing.then(|| Admission::load(cluster)));
         let lists = Self::list(cluster, targets, ListOptions::WHOLE, keep);
-        let (known, read, loaded) = join3(lists, read_each(cluster, alone), loaded).await;
+        let (known, read, loaded) = join3(lists, read_each(cluster, unlisted_targets), loaded).await;
         let mut known = known.unwrap_or_default();
         for (target, object) in read.unwrap_or_default() {
             known.insert(target, object.map(|object| keep(target, object)));

@@ -52,14 +52,14 @@ fn replaced<'f>(finding: &'f Diagnostic, sources: &SourceMap) -> Option<(Span, &
 fn fixed(path: PathBuf, before: String, mut fixes: Vec<(Span, &str)>) -> FixedFile {
     fixes.sort_by_key(|(span, _)| (span.start, span.end));
     fixes.dedup_by_key(|(span, _)| (span.start, span.end));
-    let (mut after, mut from, mut mended) = (String::with_capacity(before.len()), 0, 0);
+    let (mut after, mut from, mut fixes_applied) = (String::with_capacity(before.len()), 0, 0);
     for (span, replacement) in fixes {
         let (start, end) = (span.start as usize, span.end as usize);
         let Some(kept) = before.get(from..start).filter(|_| end <= before.len()) else { continue };
         after.extend([kept, replacement]);
         from = end;
-        mended += 1;
+        fixes_applied += 1;
     }
     after.push_str(before.get(from..).unwrap_or_default());
-    FixedFile { path, before, after, fixes: mended }
+    FixedFile { path, before, after, fixes: fixes_applied }
 }

@@ -63,8 +63,8 @@ fn names(resource: &ResourceBlame) -> impl Iterator<Item = &str> {
 
 /// Returns the resources with a current or former name, current ones first.
 fn named<'b>(resources: &[&'b ResourceBlame], name: &str) -> Vec<&'b ResourceBlame> {
-    let was = resources.iter().filter(|one| names(one).any(|known| known == name));
-    let mut found: Vec<_> = was.copied().collect();
+    let with_name = resources.iter().filter(|one| names(one).any(|known| known == name));
+    let mut found: Vec<_> = with_name.copied().collect();
     found.sort_by_key(|one| one.id.name != name);
     found
 }

@@ -30,17 +30,17 @@ pub(super) struct SecretLocations(FxHashSet<Span>);
 impl SecretLocations {
     pub(super) fn from_build(built: &Built) -> Self {
         let deleted = built.resources.deleted().map(|(resource, _)| resource);
-        let mut places = FxHashSet::default();
+        let mut locations = FxHashSet::default();
         for resource in built.resources.iter().chain(deleted).filter(|resource| is_secret(resource)) {
             let Some(history) = resource.history.as_deref() else { continue };
             if let ValueHistory::Map(fields) = history.root() {
-                let held = fields.iter().filter(|(name, _)| SECRET_FIELDS.contains(&name.as_str()));
-                held.for_each(|(_, value)| record(value, &mut places));
+                let secret_fields = fields.iter().filter(|(name, _)| SECRET_FIELDS.contains(&name.as_str()));
+                secret_fields.for_each(|(_, value)| record(value, &mut locations));
             }
             let removed = history.removed().iter().filter(|removed| is_secret_pointer(&removed.pointer));
-            removed.for_each(|removed| record(&removed.value, &mut places));
+            removed.for_each(|removed| record(&removed.value, &mut locations));
         }
-        Self(places)
+        Self(locations)
     }
 
     /// Returns true if a value may be copied from a Secret, by its location and the step that wrote it. The
@@ -87,10 +87,10 @@ fn is_secret(resource: &Resource) -> bool {
 }
 
 /// Records the locations of a value and its earlier values.
-fn record(value: &ValueHistory, places: &mut FxHashSet<Span>) {
+fn record(value: &ValueHistory, locations: &mut FxHashSet<Span>) {
     match value {
-        ValueHistory::Leaf(writes) => places.extend(writes.iter().map(|write| write.at)),
-        ValueHistory::Map(fields) => fields.iter().for_each(|(_, value)| record(value, places)),
-        ValueHistory::List(entries) => entries.iter().for_each(|(_, value)| record(value, places)),
+        ValueHistory::Leaf(writes) => locations.extend(writes.iter().map(|write| write.at)),
+        ValueHistory::Map(fields) => fields.iter().for_each(|(_, value)| record(value, locations)),
+        ValueHistory::List(entries) => entries.iter().for_each(|(_, value)| record(value, locations)),
     }
 }

@@ -314,19 +314,19 @@ impl<'p> TreeBuilder<'p> {
     /// Returns the index of a node for a step that is not in the outline, after all nodes of the outline.
     fn index_of_unlisted(&mut self, cause: &Cause, role: OutlinePartKind) -> usize {
         let first = self.tree.nodes.len();
-        let place = self.location(cause.location());
-        let (kind, name) = match &place {
-            Some(place) => (role, place.file.clone()),
+        let location = self.location(cause.location());
+        let (kind, name) = match &location {
+            Some(location) => (role, location.file.clone()),
             None => (OutlinePartKind::Transformer, cause.name().to_string()),
         };
         if let Some(position) = self.files.get(&(kind, name.clone())) {
             return *position;
         }
-        let directory = place.as_ref().map_or(0, |_| self.directory_of(cause.location()));
+        let directory = location.as_ref().map_or(0, |_| self.directory_of(cause.location()));
         let mut part = OutlinePart::new(kind, &name, cause.location());
         part.depth = self.tree.nodes.get(directory).map_or(0, |node| node.part.depth + 1);
         part.entry = cause.name().clone();
-        self.found.push((directory, TreeNode::new(part, place)));
+        self.found.push((directory, TreeNode::new(part, location)));
         self.files.insert((kind, name), first + self.found.len() - 1);
         first + self.found.len() - 1
     }

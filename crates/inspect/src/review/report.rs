@@ -117,17 +117,17 @@ impl Review {
         for target in &mut self.targets {
             let TargetOutcome::Compared(changes) = &mut target.outcome else { continue };
             let fields = changes.objects.iter_mut().flat_map(|object| &mut object.fields);
-            let mut open: Vec<&mut Node> =
+            let mut pending: Vec<&mut Node> =
                 fields.flat_map(|field| [&mut field.old, &mut field.new]).flatten().collect();
-            while let Some(node) = open.pop() {
+            while let Some(node) = pending.pop() {
                 let masked = node.as_str().map(&mask);
                 if let Some(Cow::Owned(text)) = masked {
                     *node = Node::string(text).with_span(node.span());
                     continue;
                 }
                 match &mut node.value {
-                    Value::Map(map) => open.extend(map.iter_mut().map(|(_, value)| value)),
-                    Value::List(list) => open.extend(list.iter_mut()),
+                    Value::Map(map) => pending.extend(map.iter_mut().map(|(_, value)| value)),
+                    Value::List(list) => pending.extend(list.iter_mut()),
                     Value::Scalar(_) => {}
                 }
             }

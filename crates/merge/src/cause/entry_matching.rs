@@ -20,8 +20,8 @@ pub(super) fn pair_entries(old: Vec<(Span, ValueHistory)>, list: &[Node]) -> Pai
     let spans: Vec<Span> = old.iter().map(|(span, _)| *span).collect();
     let mut open: Vec<Option<ValueHistory>> = old.into_iter().map(|(_, value)| Some(value)).collect();
     let mut found: Vec<Option<ValueHistory>> = list.iter().map(|_| None).collect();
-    let place = |span: Span| (!span.is_none()).then_some(span);
-    pair(&mut open, &mut found, |i, _| place(spans[i]), |node| place(node.span()), list);
+    let known_location = |span: Span| (!span.is_none()).then_some(span);
+    pair(&mut open, &mut found, |i, _| known_location(spans[i]), |node| known_location(node.span()), list);
     pair(&mut open, &mut found, |_, value| name_of_known(value), name, list);
     for ((known, found), node) in open.iter_mut().zip(&mut found).zip(list) {
         let is_named = name(node).is_some_and(|(field, _)| !field.is_empty());

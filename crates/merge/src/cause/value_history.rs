@@ -87,7 +87,7 @@ pub(super) fn new_value(node: &Node, writer: &Arc<Writer>) -> ValueHistory {
         Value::List(list) if !list.is_empty() => {
             ValueHistory::List(list.iter().map(|entry| (entry.span(), new_value(entry, writer))).collect())
         }
-        _ => ValueHistory::Leaf(vec![new_write(node, place(node, writer), writer)]),
+        _ => ValueHistory::Leaf(vec![new_write(node, kept_location(node, writer), writer)]),
     }
 }
 
@@ -95,7 +95,7 @@ pub(super) fn new_field(entry: &Entry, writer: &Arc<Writer>) -> (SmolStr, ValueH
     (entry.key.text.clone(), new_value(&entry.value, writer))
 }
 
-fn place(node: &Node, writer: &Writer) -> Span {
+fn kept_location(node: &Node, writer: &Writer) -> Span {
     match writer.locations {
         LocationKeeping::Kept => node.span(),
         LocationKeeping::Lost => Span::default(),

@@ -67,17 +67,17 @@ impl Writer {
 
     /// Returns the entry that wrote the value at a location. In the output of a program, that is the entry whose
     /// part contains the location.
-    pub(super) fn entry_at(&self, place: Span) -> Option<usize> {
+    pub(super) fn entry_at(&self, location: Span) -> Option<usize> {
         let key = |span: Span| (span.source, span.start);
         match self.locations {
             LocationKeeping::Kept => {
-                self.entries.binary_search_by_key(&key(place), |entry| key(entry.location)).ok()
+                self.entries.binary_search_by_key(&key(location), |entry| key(entry.location)).ok()
             }
             LocationKeeping::Lost => {
-                let behind = self.entries.partition_point(|entry| key(entry.location) <= key(place));
+                let behind = self.entries.partition_point(|entry| key(entry.location) <= key(location));
                 let found = behind.checked_sub(1)?;
                 let part = self.entries.get(found)?.location;
-                (part.source == place.source && place.start < part.end).then_some(found)
+                (part.source == location.source && location.start < part.end).then_some(found)
             }
         }
     }
@@ -98,8 +98,8 @@ impl Cause {
     }
 
     /// Returns the cause of a value at a location: the step's entry that wrote it.
-    pub(super) fn new(writer: &Arc<Writer>, place: Span) -> Self {
-        Self { writer: Arc::clone(writer), entry: writer.entry_at(place) }
+    pub(super) fn new(writer: &Arc<Writer>, location: Span) -> Self {
+        Self { writer: Arc::clone(writer), entry: writer.entry_at(location) }
     }
 
     /// Returns the step.

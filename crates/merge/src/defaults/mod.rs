@@ -151,8 +151,8 @@ struct Filler {
 }
 
 impl Filler {
-    /// Fills a value. `place` has the defaults of the field that has it.
-    fn fill(&mut self, value: &mut Value, cursor: Cursor<'_>, place: Option<&FieldDefaults>) {
+    /// Fills a value. `extra_defaults` are those that its type has only in this field.
+    fn fill(&mut self, value: &mut Value, cursor: Cursor<'_>, extra_defaults: Option<&FieldDefaults>) {
         if self.depth >= MAX_DEPTH {
             return;
         }
@@ -170,7 +170,7 @@ impl Filler {
                     self.fill(entry, element, None);
                 }
             }
-            Value::Object(_) => self.fill_map(value, cursor, place),
+            Value::Object(_) => self.fill_map(value, cursor, extra_defaults),
             Value::String(_) | Value::Number(_) if is_quantity(cursor) => {
                 canonicalize_quantity(value);
             }
@@ -189,7 +189,7 @@ impl Filler {
         }
     }
 
-    fn fill_map(&mut self, value: &mut Value, cursor: Cursor<'_>, place: Option<&FieldDefaults>) {
+    fn fill_map(&mut self, value: &mut Value, cursor: Cursor<'_>, extra_defaults: Option<&FieldDefaults>) {
         let name = cursor.type_name();
         if name.is_some_and(|name| WITHOUT_DEFAULTS.contains(&name)) {
             return;
@@ -201,7 +201,7 @@ impl Filler {
         if name == Some(OBJECT_META) {
             map.retain(|_, value| !table::is_empty(value));
         } else {
-            self.fill_fields(map, cursor, place);
+            self.fill_fields(map, cursor, extra_defaults);
         }
         self.fill_below(map, cursor);
         if let Some(name) = name {
@@ -210,7 +210,12 @@ impl Filler {
     }
 
     /// Fills in the fields of a map.
-    fn fill_fields(&self, map: &mut Map<String, Value>, cursor: Cursor<'_>, place: Option<&FieldDefaults>) {
+    fn fill_fields(
+        &self,
+        map: &mut Map<String, Value>,
+        cursor: Cursor<'_>,
+        extra_defaults: Option<&FieldDefaults>,
+    ) {
         let name = cursor.type_name();
         if self.is_decoded && cursor.fields().next().is_some() {
             // A null is an absent field in Go.
@@ -221,7 +226,7 @@ impl Filler {
             own.omit(map);
         }
         let skipped = rules::skipped(map, name.unwrap_or_default());
-        for defaults in place.into_iter().chain(own) {
+        for defaults in extra_defaults.into_iter().chain(own) {
             defaults.fill(map, skipped);
         }
         fill_declared(map, cursor);
@@ -251,8 +256,8 @@ impl Filler {
             let declared = cursor.declared(field);
             let below = declared.unwrap_or_else(|| cursor.additional());
             if below.is_known() {
-                let place = own.and_then(|own| own.places.get(field.as_str()));
-                self.fill(value, below, place);
+                let extra_defaults = own.and_then(|own| own.by_field.get(field.as_str()));
+                self.fill(value, below, extra_defaults);
             }
             if declared.is_none() && is_quantity(below) {
                 round_amount(value);

@@ -22,9 +22,9 @@ pub(super) struct FieldDefaults {
     /// The fields whose zero value is not written.
     #[serde(default)]
     omit: Vec<String>,
-    /// Further defaults of the types of some fields, which these types do not have elsewhere.
+    /// Further defaults that the type of a field has only in this field.
     #[serde(skip)]
-    pub(super) places: FxHashMap<String, FieldDefaults>,
+    pub(super) by_field: FxHashMap<String, FieldDefaults>,
 }
 
 /// Reads the table. A test reads it, too, so that an invalid one cannot remain.
@@ -32,14 +32,14 @@ fn read() -> FxHashMap<String, FieldDefaults> {
     let text = include_str!("kubernetes.json");
     let mut all: FxHashMap<String, FieldDefaults> = serde_json::from_str(text).unwrap_or_default();
     // Types have names in upper case; `Job.spec` is a field of a type.
-    let is_place = |name: &str| {
+    let is_field = |name: &str| {
         name.rsplit('.').next().is_some_and(|last| last.starts_with(|c: char| c.is_ascii_lowercase()))
     };
-    let places: Vec<String> = all.keys().filter(|name| is_place(name)).cloned().collect();
-    for place in places {
-        let Some((owner, field)) = place.rsplit_once('.') else { continue };
-        if let Some(defaults) = all.remove(&place) {
-            all.entry(owner.into()).or_default().places.insert(field.into(), defaults);
+    let paths: Vec<String> = all.keys().filter(|name| is_field(name)).cloned().collect();
+    for path in paths {
+        let Some((owner, field)) = path.rsplit_once('.') else { continue };
+        if let Some(defaults) = all.remove(&path) {
+            all.entry(owner.into()).or_default().by_field.insert(field.into(), defaults);
         }
     }
     all

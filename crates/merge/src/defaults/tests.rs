@@ -18,7 +18,7 @@ fn object(api_version: &str, kind: &str, spec: Value) -> Value {
 fn table_has_types_of_the_schema() {
     assert!(TABLE.len() > 400, "{}", TABLE.len());
     assert!(TABLE.keys().all(|name| name.starts_with("io.k8s.")));
-    assert!(TABLE["io.k8s.api.batch.v1.Job"].places.contains_key("spec"));
+    assert!(TABLE["io.k8s.api.batch.v1.Job"].by_field.contains_key("spec"));
 }
 
 #[test]

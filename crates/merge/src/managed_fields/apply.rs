@@ -151,7 +151,7 @@ pub fn conflicts(
 
 /// Returns an object with the managed fields that it has after a create, update or patch of another type.
 ///
-/// `new` is the whole object to store, after patches. Its managed fields are those of the request: none for the ones
+/// `new` is the whole object to store, after patches. Its managed fields are those of the request: absent to keep those
 /// of `live`, or an empty list to reset them. `live` is `None` for a create.
 ///
 /// ```
@@ -263,7 +263,7 @@ pub fn extract_fields(object: &Value, fields: &FieldSet, options: &Options<'_>) 
     Ok(part_of(object, fields, (versions.own_type(), WithoutFields::Empty)))
 }
 
-/// Returns the fields that a manager would own that applied the whole object.
+/// Returns the fields that a manager would own if it applied the whole object.
 pub(super) fn ownable_fields(object: &Value, options: &Options<'_>) -> Result<FieldSet> {
     let gvk = kind_of(object)?;
     let versions = Versions::new(options, &gvk);
@@ -321,16 +321,19 @@ fn live_object<'v>(live: Option<&'v Value>, gvk: &Gvk, options: &Options<'_>) ->
 /// Returns the managed fields that an update starts from. Clients that do not know the field keep those of the live
 /// object, as do updates of subresources. Malformed ones count as none.
 fn managed_before_update(live: &Value, new: &Value, options: &Options<'_>) -> ManagedFields {
-    let of_live = || ManagedFields::from_object(live).unwrap_or_default();
+    let live_managed_fields = || ManagedFields::from_object(live).unwrap_or_default();
     if !options.subresource.is_empty() {
-        return of_live();
+        return live_managed_fields();
     }
     match entries_of(new).and_then(Value::as_array).map(Vec::as_slice) {
         Some([]) => return ManagedFields::default(),
         Some([Value::Object(entry)]) if entry.is_empty() => return ManagedFields::default(),
         _ => {}
     }
-    ManagedFields::from_object(new).ok().filter(|managed| !managed.is_empty()).unwrap_or_else(of_live)
+    ManagedFields::from_object(new)
+        .ok()
+        .filter(|managed| !managed.is_empty())
+        .unwrap_or_else(live_managed_fields)
 }
 
 /// Restores the times of the managed fields if nothing else has changed, as servers do to avoid needless writes.
@@ -398,8 +401,8 @@ impl<'o, 's> Request<'o, 's> {
         Manager::new(name, operation, &self.gvk.api_version(), &self.options.subresource)
     }
 
-    /// Applies without conflicts with client-side applies: where a field is as last applied by kubectl, kubectl may
-    /// change it whoever owns it.
+    /// Applies without the conflicts that client-side `kubectl apply` does not have: kubectl may change a field that
+    /// still has the value that it applied last, whoever owns it.
     fn apply_as_kubectl(&self, live: &Value, applied: &Value, managed: ManagedFields) -> Result<Outcome> {
         let is_forced = self.options.is_forced;
         if self.manager != KUBECTL || is_forced {
@@ -456,7 +459,7 @@ impl<'o, 's> Request<'o, 's> {
         let ty = self.versions.own_type();
         check(new, ty, Duplicates::Allowed, ["convert new object", " to smd typed"])?;
         check(live, ty, Duplicates::Allowed, ["convert live object", " to smd typed"])?;
-        // What the request itself changes is kept apart until the end. No other manager lacks a version.
+        // The changes of the request have a manager of their own until the end. No other manager lacks a version.
         let request = Manager::new("request", Operation::Update, "", "");
         let mut managed = managed;
         let owned = std::mem::take(&mut managed.owned);

@@ -64,7 +64,7 @@ impl Node {
         Self { modified, ..Self::default() }.with_presence(old, new)
     }
 
-    /// Adds that the value itself is absent on one side.
+    /// Marks the value itself as removed or added if it is absent on one side.
     fn with_presence(self, old: Option<&Value>, new: Option<&Value>) -> Self {
         Self { removed: old.is_some() && new.is_none(), added: old.is_none() && new.is_some(), ..self }
     }
@@ -85,8 +85,8 @@ impl Node {
     }
 }
 
-/// Compares two values, of which at most one is absent. If they have different alternatives of the type, the old
-/// value is compared by its own, too.
+/// Compares two values, of which at most one is absent. If one is a scalar and the other a map, for example, they are
+/// compared once as each.
 fn compare(old: Option<&Value>, new: Option<&Value>, ty: Type<'_>) -> Node {
     let shape = ty.shape();
     let (before, after) = (shape.of_value(old), shape.of_value(new));
@@ -127,7 +127,7 @@ fn compare_maps(fields: &Fields<'_>, old: Option<&Value>, new: Option<&Value>) -
     Node { below, ..Node::default() }
 }
 
-/// The entries with one element in both versions of a list.
+/// The entries of a list in the old and the new version that have the same path element (key).
 type Sides<'v> = [Vec<&'v Value>; 2];
 
 fn compare_lists(list: &List<'_>, old: Option<&Value>, new: Option<&Value>) -> Node {
@@ -153,7 +153,7 @@ fn compare_lists(list: &List<'_>, old: Option<&Value>, new: Option<&Value>) -> N
     Node { below, ..Node::default() }
 }
 
-/// Entries that share an element are compared as a whole.
+/// Adds the differences between the entries with a key. Several entries with the same key are compared as a whole.
 fn compare_entries(list: &List<'_>, element: &PathElement, sides: &Sides<'_>, below: &mut Comparison) {
     let whole = || Entry::new(element.clone(), true, FieldSet::new());
     match [sides[0].as_slice(), sides[1].as_slice()] {

@@ -51,10 +51,10 @@ impl Conflicts {
     pub(super) fn new(fields: impl IntoIterator<Item = (Manager, FieldSet)>) -> Self {
         let mut fields: Vec<(Manager, FieldSet)> = fields.into_iter().collect();
         fields.sort_by_cached_key(|(manager, _)| manager.identifier());
-        let of_manager = |(manager, fields): (Manager, FieldSet)| {
+        let conflicts_with = |(manager, fields): (Manager, FieldSet)| {
             fields.paths().into_iter().map(move |path| Conflict { manager: manager.clone(), path })
         };
-        Self { conflicts: fields.into_iter().flat_map(of_manager).collect() }
+        Self { conflicts: fields.into_iter().flat_map(conflicts_with).collect() }
     }
 
     /// Returns the conflicts, sorted by manager.

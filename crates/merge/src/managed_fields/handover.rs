@@ -48,7 +48,7 @@ pub enum OwnershipStep {
 /// ```
 ///
 /// # Errors
-/// Fails if the object has no such field, and nobody owns one.
+/// Fails if the path is neither a field of the object nor owned by a manager.
 pub fn find_path(live: &Value, text: &str, options: &Options<'_>) -> Result<Path> {
     let all = all_owned(&ManagedFields::from_object(live)?).union(&ownable_fields(live, options)?);
     let wanted = text.trim_start_matches('.');
@@ -95,9 +95,12 @@ pub fn take(live: &Value, field: &Path, manager: &str, options: &Options<'_>) ->
     applied_step(live, &own.union(&taken), manager, options)
 }
 
-/// Returns the requests that hand a field from one manager to another one: first the receiver applies all that it has
-/// and the field, then the giver applies its part without the field. What the giver owns by updates is removed from its
-/// managed fields first. The giver keeps the keys of list entries in which it has other fields.
+/// Returns the requests that hand a field from one manager to another one, in this order:
+///
+/// 1. If the giver owns the field by updates, a JSON patch removes it from these managed fields.
+/// 2. The receiver applies what it has applied, and the field.
+/// 3. If the giver has applied the field, it applies what it has applied without the field. It keeps the keys of list
+///    entries in which it has other fields.
 ///
 /// ```
 /// use strategic_merge_patch::managed_fields::{ManagedFields, Options, OwnershipStep, Path, apply, give};
@@ -168,8 +171,8 @@ fn applied_step(
     Ok(OwnershipStep::Apply { manager: manager.into(), subresource: options.subresource.to_string(), object })
 }
 
-/// Returns what a manager has applied. Paths of another version may lead to other values of the live object, or to none,
-/// and what is not applied again is removed.
+/// Returns what a manager has applied. Fails if it was applied in another API version than that of the live object: its
+/// paths may then not exist in the object, and fields that are not applied again are removed.
 fn applied_fields(
     live: &Value,
     managed: &ManagedFields,
@@ -188,8 +191,9 @@ fn applied_fields(
         .help("read the live object in the version of the manager"))
 }
 
-/// Returns the options with the subresource through which all owners write a field. The replicas of the subresource
-/// `scale` are a field of the object. The status of built-in kinds can only be written through its subresource.
+/// Returns the options with the subresource through which all owners write a field. Owners through `scale` are ignored:
+/// they write `spec.replicas` of the object itself. The status of built-in kinds can only be written through its
+/// subresource.
 fn with_subresource<'s>(
     live: &Value,
     managed: &ManagedFields,
@@ -484,7 +488,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_name_stays_without_owned_metadata() {
+    fn requests_have_the_name_even_if_no_metadata_is_owned() {
         let schema = Schema::embedded();
         let options = Options::new(&schema);
         let mut ours = web(json!({"replicas": 1, "paused": true}));

@@ -57,7 +57,7 @@ fn list_without(entries: &[Value], set: &FieldSet, list: &List<'_>) -> Value {
     if rest.is_empty() { Value::Null } else { Value::Array(rest) }
 }
 
-/// What is extracted of a map or list that is in the set, but none of whose fields are: an owner has applied it empty.
+/// The value extracted for a map or list that is in the set without any of its fields: an owner has applied it empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WithoutFields {
     /// The same as structured-merge-diff: null, or fields that are elsewhere in the set.
@@ -110,7 +110,7 @@ fn extracted_map(
     if found.is_empty() { Value::Null } else { Value::Object(found) }
 }
 
-/// Returns an empty value of the same type. Scalars are null only if they were before.
+/// Returns an empty map or list for a map or list. A scalar without an extracted value was null.
 fn emptied(value: &Value) -> Value {
     match value {
         Value::Object(_) => Value::Object(Map::new()),

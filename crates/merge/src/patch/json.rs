@@ -262,9 +262,9 @@ fn apply_unnamed(
     if patch_type != PatchType::Json && object.is_object() && !patch.is_object() {
         return Err(not_an_object());
     }
-    let how = ApplyOptions::default().rules(options.rules).kind(kind).schema(schema);
-    let how = how.json_patch(options.json_patch);
-    let merged = apply_to_tree(dest, &Node::from(patch), patch_type, &how)?;
+    let apply_options = ApplyOptions::default().rules(options.rules).kind(kind).schema(schema);
+    let apply_options = apply_options.json_patch(options.json_patch);
+    let merged = apply_to_tree(dest, &Node::from(patch), patch_type, &apply_options)?;
     if are_alone {
         return Ok(put_fields(object, patch, merged));
     }
@@ -457,8 +457,8 @@ fn create_verified_json(
     let [original, modified] = [original, modified].map(Node::from);
     let current = current.map(Node::from);
     let sides = PatchInputs { original: &original, modified: &modified, current: current.as_ref() };
-    let how = CreateOptions::default().rules(options.rules).three_way(options.three_way);
-    let WithWarnings { value, warnings } = create_verified(&sides, patch_type, kind, &how)?;
+    let create_options = CreateOptions::default().rules(options.rules).three_way(options.three_way);
+    let WithWarnings { value, warnings } = create_verified(&sides, patch_type, kind, &create_options)?;
     Ok(WithWarnings { value: value.to_json_value(), warnings })
 }
 

@@ -13,8 +13,8 @@ use smp_text::yaml::{Entry, Map, Node, Resolved, Style};
 pub fn check_numbers(node: &Node) -> Result<()> {
     let maps = node.nodes().filter(|node| node.meta.style == Style::Flow).filter_map(Node::as_map);
     let fields = maps.flat_map(Map::entries);
-    let of_json = |entry: &&Entry| entry.key.meta.style == Style::DoubleQuoted;
-    fields.filter(of_json).try_for_each(|entry| check_number(&entry.value))
+    let has_json_key = |entry: &&Entry| entry.key.meta.style == Style::DoubleQuoted;
+    fields.filter(has_json_key).try_for_each(|entry| check_number(&entry.value))
 }
 
 /// Checks the value of a field with a quoted key.

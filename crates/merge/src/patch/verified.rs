@@ -193,8 +193,8 @@ impl Verification<'_> {
     /// the order of unsorted scalars. In one of two entries with the same merge key, that would change the first
     /// entry.
     fn verify_differences(&self) -> Result<WithWarnings<Node>> {
-        let how = ServerPatchOptions { part: PatchPart::Differences, rules: self.creation };
-        let patch = diff(self.inputs.input(), self.expected, self.kind, how)?;
+        let options = ServerPatchOptions { part: PatchPart::Differences, rules: self.creation };
+        let patch = diff(self.inputs.input(), self.expected, self.kind, options)?;
         self.verify(Node::map(patch))
     }
 

@@ -175,9 +175,9 @@ pub(super) fn fix(draft: &mut Draft<'_>) -> Result<()> {
 }
 
 fn has_comments(node: &Node) -> bool {
-    let of_map = |map: &Map| map.iter().any(|(_, value)| has_comments(value));
+    let is_in_map = |map: &Map| map.iter().any(|(_, value)| has_comments(value));
     node.meta.comments.is_some()
-        || node.as_map().is_some_and(of_map)
+        || node.as_map().is_some_and(is_in_map)
         || node.as_list().is_some_and(|list| list.iter().any(has_comments))
 }
 

@@ -43,7 +43,8 @@ impl EditedKustomization {
 pub fn edit_kustomization(root: &Root, edit: &Edit, options: EditOptions) -> Result<EditedKustomization> {
     let mut notes = Vec::new();
     let Some(edit) = edit.expanded(root, options, &mut notes)? else {
-        // As in kustomize, patterns that match nothing need no kustomization file.
+        // As in kustomize, an edit whose glob patterns match no file does nothing, even if there is no
+        // kustomization file.
         let path = root.shown().join(find(root).unwrap_or(KUSTOMIZATION_FILES[0]));
         let (before, after) = (String::new(), String::new());
         return Ok(EditedKustomization { path, before, after, notes, files: Vec::new() });

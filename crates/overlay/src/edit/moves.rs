@@ -88,7 +88,7 @@ pub fn move_path(reader: &Reader, repository: &Path, from: &Path, to: &Path) -> 
         if entry.kind == FileKind::Directory || !is_kustomization(&entry.path) {
             continue;
         }
-        if let Some(edited) = relocation.mended(&path)? {
+        if let Some(edited) = relocation.updated(&path)? {
             if let Some(file) = moved.files.iter_mut().find(|file| file.from == path) {
                 file.content = edited.after.clone().into_bytes();
             }
@@ -222,7 +222,7 @@ impl<'r> Relocation<'r> {
     }
 
     /// Returns a kustomization with changed paths, or none if all stay. One that is not valid YAML has none.
-    fn mended(&self, path: &Path) -> Result<Option<EditedText>> {
+    fn updated(&self, path: &Path) -> Result<Option<EditedText>> {
         let tree = self.reader.tree();
         let shown = self.reader.shown(path);
         let before = tree.read_text(path).map_err(|error| read_error(shown.display(), &error))?;
@@ -231,10 +231,11 @@ impl<'r> Relocation<'r> {
         };
         let directory = path.parent().unwrap_or(&self.repository);
         let mut problem = None;
-        let is_changed = each_path(&mut fields, &mut |node, name| match self.mend(node, name, directory) {
-            Ok(is_changed) => is_changed,
-            Err(error) => problem.replace(error).is_some(),
-        });
+        let is_changed =
+            each_path(&mut fields, &mut |node, name| match self.update_path(node, name, directory) {
+                Ok(is_changed) => is_changed,
+                Err(error) => problem.replace(error).is_some(),
+            });
         if let Some(problem) = problem {
             return Err(problem);
         }
@@ -247,7 +248,7 @@ impl<'r> Relocation<'r> {
 
     /// Changes a path that leads to what moves, or out of it. A key of a generator stays the same. Returns true if
     /// the path changed.
-    fn mend(&self, node: &mut Node, name: FileName, directory: &Path) -> Result<bool> {
+    fn update_path(&self, node: &mut Node, name: FileName, directory: &Path) -> Result<bool> {
         let Some(text) = node.as_str().map(str::to_string) else { return Ok(false) };
         let (key, path) = match text.split_once('=') {
             Some((key, path)) if !self.reader.tree().contains(&directory.join(&text)) => (Some(key), path),
@@ -266,14 +267,14 @@ impl<'r> Relocation<'r> {
             return Ok(false);
         }
         self.check_use(directory, &target)?;
-        let mended = relative_path(&target_after, &directory_after).to_string_lossy().replace('\\', "/");
+        let new_path = relative_path(&target_after, &directory_after).to_string_lossy().replace('\\', "/");
         let slash = if path.ends_with('/') { "/" } else { "" };
-        let (old_name, new_name) = (Path::new(path).file_name(), Path::new(&mended).file_name());
+        let (old_name, new_name) = (Path::new(path).file_name(), Path::new(&new_path).file_name());
         let key =
             key.or_else(|| old_name.filter(|old| name == FileName::Key && Some(*old) != new_name)?.to_str());
-        let mended = key.map_or_else(String::new, |key| format!("{key}=")) + &mended + slash;
-        set_string(node, &mended);
-        Ok(mended != text)
+        let new_text = key.map_or_else(String::new, |key| format!("{key}=")) + &new_path + slash;
+        set_string(node, &new_text);
+        Ok(new_text != text)
     }
 }
 

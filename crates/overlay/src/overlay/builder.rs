@@ -238,7 +238,7 @@ impl Builder {
     /// Returns the source of the schema of each kind used so far, except for kinds with an embedded schema.
     #[must_use]
     pub fn schema_sources(&self) -> BTreeMap<Gvk, String> {
-        self.types.answers()
+        self.types.sources_by_kind()
     }
 
     /// Returns the warnings about fetched references, for example that one is not locked, and clears them. When

@@ -78,7 +78,7 @@ impl BuildSchemas {
         &self.base_schema
     }
 
-    /// Returns the schema of a kustomization. It does not depend on where the build runs, unless that is enabled.
+    /// Returns the schema of a kustomization. It depends on where the build runs only with `--schema cluster`.
     pub fn for_kustomization(&self, tree: &Tree, locked: Locked<'_>) -> Result<WithWarnings<Arc<Schema>>> {
         let mut in_build = TypesInBuild::default();
         tree.manifests(&mut |node| in_build.add(node));
@@ -101,8 +101,8 @@ impl BuildSchemas {
         Ok(own.map(|own| own.map_or_else(|| self.base_schema.clone(), Arc::new)))
     }
 
-    /// Returns the schema to interpret built resources. It does not depend on where the build runs, unless that
-    /// is enabled.
+    /// Returns the schema to interpret built resources. It depends on where the build runs only with
+    /// `--schema cluster`.
     pub fn for_built(
         &self,
         in_build: &TypesInBuild<'_>,
@@ -151,10 +151,10 @@ impl BuildSchemas {
         for graph in own.into_iter().rev() {
             schema.push_types(CRD, graph);
         }
-        let mut answers = self.sources_by_kind.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sources_by_kind = self.sources_by_kind.lock().unwrap_or_else(PoisonError::into_inner);
         for gvk in kinds.keys() {
             if let Some((name, _)) = schema.kind_with_source(gvk).filter(|(name, _)| *name != EMBEDDED) {
-                answers.insert(gvk.clone(), name.to_string());
+                sources_by_kind.insert(gvk.clone(), name.to_string());
             }
         }
         Ok(WithWarnings { value: Some(schema), warnings })
@@ -162,7 +162,7 @@ impl BuildSchemas {
 
     /// Returns the source of the schema of each kind so far, without kinds for which only the embedded schema was
     /// consulted.
-    pub fn answers(&self) -> BTreeMap<Gvk, String> {
+    pub fn sources_by_kind(&self) -> BTreeMap<Gvk, String> {
         self.sources_by_kind.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -296,7 +296,7 @@ impl<'n> TypesInBuild<'n> {
     /// reading them all would take longer than the rest of a build that only installs them.
     fn graphs(&self) -> WithWarnings<Vec<Arc<TypeGraph>>> {
         let kinds: FxHashSet<_> = self.custom_kinds.keys().map(|gvk| (&gvk.group, &gvk.kind)).collect();
-        let needed = |crd: &&&Node| {
+        let has_resources = |crd: &&&Node| {
             let text = |path: &[&str]| {
                 crd.get_path(path).and_then(Node::as_str).map(SmolStr::new).unwrap_or_default()
             };
@@ -304,7 +304,7 @@ impl<'n> TypesInBuild<'n> {
         };
         let read = |crd: &&Node| read_added_kinds(crd).and_then(|model| model.compile()).map(Arc::new);
         let (mut graphs, mut warnings) = (Vec::new(), Vec::new());
-        for crd in self.crds.iter().filter(needed) {
+        for crd in self.crds.iter().filter(has_resources) {
             match read(crd) {
                 Ok(graph) => graphs.push(graph),
                 // A build that does not merge by this CRD does not depend on it.

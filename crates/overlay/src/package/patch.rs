@@ -188,13 +188,15 @@ impl TargetedPatch {
         let is_refused = server.is_none();
         let server = server.unwrap_or_default();
         let mut reported = FxHashSet::default();
-        let of_server = server.lost.iter().filter(|lost| !overlay.kept.contains(&lost.span));
+        let lost_by_server_rules = server.lost.iter().filter(|lost| !overlay.kept.contains(&lost.span));
         // Under the API server's rules the entry of the patch may be merged into another one, and lost with it.
-        let of_overlay = overlay.lost.iter().filter(|lost| {
+        let lost_by_overlay_rules = overlay.lost.iter().filter(|lost| {
             is_refused || lost.span.source == self.source && !server.kept.contains(&lost.span)
         });
-        let mut lost: Vec<&UnmatchedEntry> =
-            of_server.chain(of_overlay).filter(|lost| reported.insert(lost.span)).collect();
+        let mut lost: Vec<&UnmatchedEntry> = lost_by_server_rules
+            .chain(lost_by_overlay_rules)
+            .filter(|lost| reported.insert(lost.span))
+            .collect();
         let missing = ineffective_entries(&patch, merged, options.kind);
         let known: FxHashSet<&[PathElement]> = lost.iter().map(|lost| lost.list()).collect();
         lost.extend(missing.iter().filter(|missing| !known.contains(missing.list())));
@@ -244,10 +246,10 @@ pub fn patch_package(
 ) -> Result<ChangedPackage> {
     let fallback_type = fallback_type(schema, options)?;
     let candidates = PatchCandidates::new(manifests(package), &options.selection, package.is_directory());
-    let of_manifest = patches_of(&candidates, patches, package)?;
+    let by_manifest = patches_of(&candidates, patches, package)?;
     let mut plan = RewritePlan::new(package);
     let mut absences = UnmatchedDeletions::default();
-    let patched = candidates.manifests().iter().zip(&of_manifest).filter(|(_, patches)| !patches.is_empty());
+    let patched = candidates.manifests().iter().zip(&by_manifest).filter(|(_, patches)| !patches.is_empty());
     let kind_of = |manifest: &Manifest<'_>| {
         // The user chose the type for the only document, whatever its kind.
         let is_meant = candidates.manifests().len() == 1 || gvk_of(manifest.node).kind.is_empty();
@@ -363,7 +365,7 @@ fn patches_of<'a>(
     package: &Package,
 ) -> Result<Vec<Vec<&'a TargetedPatch>>> {
     let manifests = candidates.manifests();
-    let mut of_manifest = vec![Vec::new(); manifests.len()];
+    let mut by_manifest = vec![Vec::new(); manifests.len()];
     for patch in &patches.0 {
         let targets = candidates.targets(&patch.target, &patch.node);
         let is_secret = match &targets {
@@ -378,9 +380,9 @@ fn patches_of<'a>(
         } else if targets.as_ref().is_ok_and(is_plain) {
             package.sources().mark_public(patch.source);
         }
-        targets?.into_iter().for_each(|target| of_manifest[target].push(patch));
+        targets?.into_iter().for_each(|target| by_manifest[target].push(patch));
     }
-    Ok(of_manifest)
+    Ok(by_manifest)
 }
 
 /// Returns the type to use for manifests without a kind.

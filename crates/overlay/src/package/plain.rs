@@ -30,7 +30,7 @@ pub(super) fn select_plain_files<'p>(
     kinship: Relation,
 ) -> PlainPaths<'p> {
     let mut plain = PlainPaths::default();
-    let mut without: BTreeMap<&Path, bool> = BTreeMap::new();
+    let mut has_no_manifests: BTreeMap<&Path, bool> = BTreeMap::new();
     let others = packages.iter().flat_map(|package| package.others());
     plain.merged.extend(others.map(|file| form.path(&file.relative)));
     for file in packages.iter().flat_map(|package| package.files()) {
@@ -38,11 +38,12 @@ pub(super) fn select_plain_files<'p>(
         if plain_reason(file, form, kinship).is_some() {
             plain.merged.insert(path);
         }
-        *without.entry(path).or_insert(true) &= !file.has_manifests();
+        *has_no_manifests.entry(path).or_insert(true) &= !file.has_manifests();
     }
     if form == Layout::Directories && kinship == Relation::Descendant {
         // Files with only comments.
-        plain.merged.extend(without.into_iter().filter(|(_, is)| *is).map(|(path, _)| path));
+        let empty = has_no_manifests.into_iter().filter(|(_, is_empty)| *is_empty);
+        plain.merged.extend(empty.map(|(path, _)| path));
     }
     let links: BTreeSet<PathBuf> =
         packages.iter().rev().take(2).flat_map(|package| package.links()).collect();
@@ -67,7 +68,7 @@ pub(super) fn symlink_warnings(plain: &PlainPaths<'_>) -> Vec<Diagnostic> {
 fn plain_reason(file: &PackageFile, form: Layout, kinship: Relation) -> Option<PlainReason> {
     let has_documents = || file.documents.iter().any(|node| !node.is_null());
     match (form, kinship) {
-        // With single files, one of the two would be lost.
+        // If one of two single files replaced the other, that one would be lost.
         (Layout::Files, Relation::Unrelated) => None,
         _ if file.has_duplicates() => Some(PlainReason::DuplicateResources),
         _ if file.has_too_many_unnamed() => Some(PlainReason::TooManyUnnamed),
@@ -130,9 +131,9 @@ pub(super) fn line_merge_warnings(packages: &[&Package], form: Layout) -> Vec<Di
 
 /// Warns of manifest files that are not merged but replaced by those of the source.
 pub(super) fn replacement_warnings([source, dest]: [&Package; 2], form: Layout) -> Vec<Diagnostic> {
-    let [of_source, mut unmerged_files] =
+    let [source_files, mut unmerged_files] =
         [source, dest].map(|package| unmerged(package, form, Relation::Unrelated));
-    unmerged_files.extend(of_source);
+    unmerged_files.extend(source_files);
     let [source, dest] = [source, dest].map(|package| contents(package, form));
     unmerged_files.retain(|path, _| {
         let (source, dest) = (source.get(path), dest.get(path));

@@ -423,11 +423,11 @@ impl FoundFiles {
         if path.iter().any(|name| name == JOURNAL) {
             return;
         }
-        let of_git = path.iter().any(|name| name == ".git");
+        let is_in_git = path.iter().any(|name| name == ".git");
         match kind {
-            _ if of_git && path.file_name().is_some_and(|name| name != ".git") => {}
-            FileKind::File if !of_git => self.names.push(path),
-            FileKind::Directory if !of_git => {}
+            _ if is_in_git && path.file_name().is_some_and(|name| name != ".git") => {}
+            FileKind::File if !is_in_git => self.names.push(path),
+            FileKind::Directory if !is_in_git => {}
             _ => self.left_alone.push(directory.join(path)),
         }
     }

@@ -55,11 +55,11 @@ pub(super) fn mask_secret_value(value: &mut Value, field: &FieldPath) {
         return;
     }
     for path in VALUES {
-        let names = field.elements().iter().zip(path).all(|(element, name)| match element {
+        let is_on_path = field.elements().iter().zip(path).all(|(element, name)| match element {
             PathElement::Field(field) => field == name,
             _ => false,
         });
-        if names {
+        if is_on_path {
             mask_below(value, path.get(field.elements().len()..).unwrap_or_default());
         }
     }

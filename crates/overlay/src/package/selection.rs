@@ -88,9 +88,9 @@ impl NamedTarget {
     /// Returns true if the manifest matches in any namespace.
     fn matches_in_any_namespace(&self, node: &Node) -> bool {
         let (gvk, name) = (gvk_of(node), GroupKindName::from_manifest(node).name);
-        let is = |wanted: &SmolStr, has: &SmolStr| wanted.is_empty() || wanted == has;
+        let matches = |target: &SmolStr, own: &SmolStr| target.is_empty() || target == own;
         let has_version = self.gvk.version.is_empty() || self.gvk.api_version() == gvk.api_version();
-        has_version && is(&self.gvk.kind, &gvk.kind) && is(&self.name, &name)
+        has_version && matches(&self.gvk.kind, &gvk.kind) && matches(&self.name, &name)
     }
 
     /// Returns true if the manifest has exactly the target's namespace.
@@ -279,8 +279,8 @@ impl<'p> PatchCandidates<'p> {
 /// Suggests the target that was probably meant.
 fn nearest(candidates: &[&Manifest<'_>], target: &NamedTarget) -> Option<String> {
     let kinds: Vec<Gvk> = candidates.iter().map(|manifest| gvk_of(manifest.node)).collect();
-    let of_kind = |gvk: &Gvk| target.gvk.kind.is_empty() || gvk.kind == target.gvk.kind;
-    if !kinds.iter().any(of_kind) {
+    let has_kind = |gvk: &Gvk| target.gvk.kind.is_empty() || gvk.kind == target.gvk.kind;
+    if !kinds.iter().any(has_kind) {
         return did_you_mean(
             &target.gvk.kind,
             &kinds.iter().map(|gvk| gvk.kind.as_str()).collect::<Vec<_>>(),
@@ -289,7 +289,7 @@ fn nearest(candidates: &[&Manifest<'_>], target: &NamedTarget) -> Option<String>
     let same: Vec<(&Gvk, SmolStr)> = kinds
         .iter()
         .zip(candidates)
-        .filter(|(gvk, _)| of_kind(gvk))
+        .filter(|(gvk, _)| has_kind(gvk))
         .map(|(gvk, manifest)| (gvk, GroupKindName::from_manifest(manifest.node).name))
         .collect();
     let by_name = |(_, name): &&(&Gvk, SmolStr)| target.name.is_empty() || *name == target.name;

@@ -19,7 +19,7 @@ pub fn config_map(
     files: &dyn Files,
     schema: &Schema,
 ) -> Result<WithWarnings<Resource>> {
-    if let Some(kind) = args.secret_type.as_ref().filter(|_| !args.own_file) {
+    if let Some(kind) = args.secret_type.as_ref().filter(|_| !args.has_own_file) {
         return Err(Diagnostic::error(Code::UnknownField, "a ConfigMap has no field `type`")
             .at(kind.span)
             .field("type")
@@ -28,10 +28,12 @@ pub fn config_map(
     let mut manifest = GeneratedManifest::new("ConfigMap", args, global)?;
     Ok(load_sorted(args, files)?.and_then(|pairs| {
         let (mut data, mut binary) = (Map::new(), Map::new());
-        for DataPair { key, value, written, .. } in pairs {
+        for DataPair { key, value, value_span, .. } in pairs {
             match String::from_utf8(value) {
-                Ok(text) => data.push(key.as_str(), string_node(text, written)),
-                Err(error) => binary.push(key.as_str(), string_node(base64_lines(error.as_bytes()), written)),
+                Ok(text) => data.push(key.as_str(), string_node(text, value_span)),
+                Err(error) => {
+                    binary.push(key.as_str(), string_node(base64_lines(error.as_bytes()), value_span))
+                }
             }
         }
         for (field, values) in [("data", data), ("binaryData", binary)] {

@@ -24,7 +24,7 @@ pub fn secret(
     Ok(load_sorted(args, files)?.and_then(|pairs| {
         let mut data = Map::new();
         for pair in &pairs {
-            data.push(pair.key.as_str(), string_node(base64_lines(&pair.value), pair.written));
+            data.push(pair.key.as_str(), string_node(base64_lines(&pair.value), pair.value_span));
         }
         manifest.push("data", Node::map(data));
         manifest.finish(schema)

@@ -56,7 +56,7 @@ impl<'s> Generator<'s> {
         if self.options.wrong_values && self.dice.one_in(40) && !map.is_empty() {
             let i = self.dice.below(map.len());
             let entry = &mut map.entries_mut()[i];
-            entry.value = self.wrong(&entry.key.text, at.field(&entry.key.text));
+            entry.value = self.value_of_wrong_type(&entry.key.text, at.field(&entry.key.text));
         }
     }
 

@@ -61,7 +61,7 @@ impl<'s> Generator<'s> {
             entries.insert(self.dice.below(entries.len() + 1), Node::map(only));
         }
         if self.dice.one_in(80) {
-            entries.push(self.wrong("", at));
+            entries.push(self.value_of_wrong_type("", at));
         }
     }
 
@@ -78,11 +78,11 @@ impl<'s> Generator<'s> {
         let lists = fields(at).into_iter().filter(|(_, field)| field.type_kind() == TypeKind::Array);
         for (name, list) in lists {
             let present = map.get(name).and_then(Node::as_list).cloned();
-            let likely = match &present {
+            let adds_directives = match &present {
                 Some(_) => self.dice.one_in(3),
                 None => list.patch_strategy().merge && self.dice.one_in(12),
             };
-            if !likely {
+            if !adds_directives {
                 continue;
             }
             if self.dice.one_in(2) {

@@ -192,15 +192,15 @@ kind: Component
 
     /// Writes the fields of all kinds of layers, in the order in which they apply.
     fn fields(&mut self, draft: &mut Draft, depth: usize, position: Position) {
-        let rich = if depth == 0 { 12 } else { 30 };
-        if self.dice.chance(2 * rich) {
+        let percent = if depth == 0 { 12 } else { 30 };
+        if self.dice.chance(2 * percent) {
             self.patches(draft);
         }
         self.names(draft, depth);
-        if self.dice.chance(rich) {
+        if self.dice.chance(percent) {
             self.labels(draft);
         }
-        if self.dice.chance(rich / 2) {
+        if self.dice.chance(percent / 2) {
             let (text, mark) = (self.dice.text(), draft.suffix.clone());
             line!(draft.text, "commonAnnotations: {{note{mark}: {text}, shared: by-{mark}}}");
             for thing in &mut draft.resources {
@@ -208,20 +208,20 @@ kind: Component
                 thing.add_field("metadata.annotations.shared", FieldType::Text);
             }
         }
-        if self.dice.chance(rich) {
+        if self.dice.chance(percent) {
             self.deprecated_json_patches(draft);
         }
-        if self.dice.chance(rich) {
+        if self.dice.chance(percent) {
             self.replicas(draft);
         }
-        if self.dice.chance(rich) {
+        if self.dice.chance(percent) {
             self.images(draft);
         }
-        if self.dice.chance(rich) {
+        if self.dice.chance(percent) {
             self.replacements(draft);
         }
-        self.plugins(draft, rich);
-        if self.dice.chance(rich) {
+        self.plugins(draft, percent);
+        if self.dice.chance(percent) {
             self.variables(draft);
         }
         if position == Position::Top && self.dice.chance(10) || self.dice.chance(2) {

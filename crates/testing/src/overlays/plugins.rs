@@ -5,27 +5,28 @@ use super::resource_model::{FieldType, ModelResource, distinct};
 use super::{OverlayGenerator, indent, line};
 
 impl OverlayGenerator {
-    /// Sometimes writes `generators`, `transformers`, `validators`, `configurations` and `crds`.
-    pub fn plugins(&mut self, draft: &mut Draft, rich: usize) {
-        if self.dice.chance(rich / 3) {
+    /// Sometimes writes `generators`, `transformers`, `validators`, `configurations` and `crds`. `percent` is the chance
+    /// of an ordinary field; theirs are lower.
+    pub fn plugins(&mut self, draft: &mut Draft, percent: usize) {
+        if self.dice.chance(percent / 3) {
             let mut all = Vec::new();
             for _ in 0..=self.dice.below(2) {
                 all.extend(self.transformer(draft));
             }
             self.list(draft, "transformers", &all);
         }
-        if self.dice.chance(rich / 4) {
+        if self.dice.chance(percent / 4) {
             let all: Vec<String> = self.generator(draft).into_iter().collect();
             self.list(draft, "generators", &all);
         }
-        if self.dice.chance(rich / 10) {
+        if self.dice.chance(percent / 10) {
             let validator = plugin("LabelTransformer", "check", "labels: {}\n");
             self.list(draft, "validators", &[validator]);
         }
-        if self.dice.chance(rich / 3) {
+        if self.dice.chance(percent / 3) {
             self.configurations(draft);
         }
-        if self.dice.chance(rich / 8) {
+        if self.dice.chance(percent / 8) {
             let file = draft.file_name("crd", "json");
             self.file(&format!("{}/{file}", draft.directory), CRD);
             line!(draft.text, "crds: [{file}]");
@@ -341,7 +342,8 @@ labels:
     }
 }
 
-/// Sets another namespace if the names stay distinct in it.
+/// Returns a NamespaceTransformer that moves the resources to the namespace `plugged`; none if two resources would
+/// then have the same name.
 fn namespace_plugin(draft: &mut Draft, number: usize, mode: &str) -> Option<String> {
     let mut things = draft.resources.clone();
     for thing in &mut things {
@@ -382,7 +384,7 @@ metadata: {{name: {name}}}
     )
 }
 
-/// A definition as in the field `crds`, which makes a field a reference to a ConfigMap.
+/// The content of a file of `crds`: it declares that `spec.configRef` of a Widget names a ConfigMap.
 const CRD: &str = r#"{
   "github.com/example/pkg/apis/v1.Widget": {
     "Schema": {

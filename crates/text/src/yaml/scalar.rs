@@ -112,17 +112,17 @@ fn resolve_number(text: &str) -> Resolved<'_> {
         _ => {}
     }
     // Image tags, versions and quantities are frequent; this cheap check rejects nearly all of them.
-    let may_be = |b: u8| b.is_ascii_hexdigit() || b"+-_.:xXoOtTzZ ,".contains(&b);
-    if !text.bytes().all(may_be) {
+    let may_occur = |b: u8| b.is_ascii_hexdigit() || b"+-_.:xXoOtTzZ ,".contains(&b);
+    if !text.bytes().all(may_occur) {
         return Resolved::Str(text);
     }
     if timestamp(text).is_some() {
         return Resolved::Timestamp(text);
     }
-    let without;
+    let without_underscores;
     let plain = if text.contains('_') {
-        without = text.replace('_', "");
-        without.as_str()
+        without_underscores = text.replace('_', "");
+        without_underscores.as_str()
     } else {
         text
     };
@@ -247,9 +247,9 @@ fn zone(text: &str) -> Option<String> {
         return Some("Z".into());
     }
     let b = text.as_bytes();
-    let shape = b.len() == 6 && matches!(b[0], b'+' | b'-') && b[3] == b':';
+    let has_form = b.len() == 6 && matches!(b[0], b'+' | b'-') && b[3] == b':';
     let digits = |r: &[u8]| r.iter().all(u8::is_ascii_digit);
-    if !shape || !digits(&b[1..3]) || !digits(&b[4..6]) || &text[1..3] > "24" || &text[4..6] > "60" {
+    if !has_form || !digits(&b[1..3]) || !digits(&b[4..6]) || &text[1..3] > "24" || &text[4..6] > "60" {
         return None;
     }
     let minutes = text[1..3].parse::<u32>().ok()? * 60 + text[4..6].parse::<u32>().ok()?;

@@ -9,7 +9,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     why: "Expressions in `x-kubernetes-validations`, and in each ValidatingAdmissionPolicy of the build, are \
           evaluated as if the object were created. The finding has the message of the CEL rule. An \
           expression that depends on the cluster is reported as a warning.",
-    suppress: Some("The policy of the build is not bound in the cluster to which the object is deployed."),
+    suppress: Some("The build contains the policy, but the target cluster has no binding for it."),
     documentation: "https://kubernetes.io/docs/reference/using-api/cel/",
     example: "\
 apiVersion: example.com/v1

@@ -6,10 +6,10 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "An entry of a list in a custom resource is null, and the schema does not allow null.",
         remedy: "Remove the entry, or set a value. If null is meant, add `nullable: true` to the schema.",
     },
-    why: "Where the schema does not allow null, the API server drops the field or sets its default. Entries of \
-          lists are not dropped, so it rejects an object with a null entry that has no default. In a kind \
-          with `preserveUnknownFields: true`, null fields are rejected, too. An empty dash in a list (`- `) \
-          is null.",
+    why: "If a field is null and its schema does not allow null, the API server drops the field or sets its \
+          default. It does not drop list entries: it rejects the object if an entry is null and has no \
+          default. In a kind with `preserveUnknownFields: true`, null fields are rejected, too. An empty dash \
+          in a list (`- `) is null.",
     documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#defaulting-and-nullable",
     example: "\
 apiVersion: example.com/v1

@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use smp_files::cache_key;
+use smp_files::cache_key as content_digest;
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -54,7 +54,7 @@ impl RevisionContent {
         let json = serde_json::to_vec(self)?;
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
         encoder.write_all(&json)?;
-        Ok((cache_key(&[&json]), encoder.finish()?))
+        Ok((content_digest(&[&json]), encoder.finish()?))
     }
 
     /// # Errors
@@ -73,7 +73,7 @@ impl RevisionContent {
 
 impl WithheldValue {
     /// Returns true if `data` of a live Secret still has the value.
-    pub(super) fn is_live(&self, live: &Value) -> bool {
+    pub(super) fn is_unchanged_in(&self, live: &Value) -> bool {
         let encoded = live.get("data").and_then(|data| data.get(&self.key)).and_then(Value::as_str);
         encoded.and_then(|text| STANDARD.decode(text).ok()).is_some_and(|value| hash(&value) == self.hash)
     }
@@ -105,7 +105,7 @@ fn withhold(position: usize, object: &mut Value, withheld: &mut Vec<WithheldValu
 }
 
 fn hash(value: &[u8]) -> String {
-    cache_key(&[b"withheld", value])
+    content_digest(&[b"withheld", value])
 }
 
 #[cfg(test)]
@@ -144,7 +144,7 @@ mod tests {
         let keys: Vec<_> = content.withheld.iter().map(|one| one.key.as_str()).collect();
         assert_eq!(keys, ["both", "k", "s"]);
         let live = json!({"data": {"k": "dg==", "s": "cGxhaW4=", "both": "b2xk"}});
-        let is_live: Vec<_> = content.withheld.iter().map(|one| one.is_live(&live)).collect();
-        assert_eq!(is_live, [false, true, true], "`stringData` has precedence");
+        let is_unchanged_in: Vec<_> = content.withheld.iter().map(|one| one.is_unchanged_in(&live)).collect();
+        assert_eq!(is_unchanged_in, [false, true, true], "`stringData` has precedence");
     }
 }

@@ -185,7 +185,7 @@ async fn restore_values<'w>(
     let live = live.unwrap_or_default();
     let mut data = serde_json::Map::new();
     for value in withheld {
-        if value.is_live(&live) {
+        if value.is_unchanged_in(&live) {
             data.insert(value.key.clone(), live["data"][&value.key].clone());
         } else {
             let message = format!(
@@ -203,7 +203,8 @@ async fn restore_values<'w>(
     Ok(())
 }
 
-/// Checks that a CRD still has all versions in which objects are stored: they could not be read any more.
+/// Checks that the CRD of the revision has all versions in which objects are stored. Objects of a missing version
+/// could not be read any more.
 async fn check_stored_versions(cluster: &Cluster, crd: &Value, problems: &mut Problems) -> Result<()> {
     let name = text(crd, "/metadata/name");
     let live = cluster.find(&ApiRequest::object(crd_path(name))).await?;

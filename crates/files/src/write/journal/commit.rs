@@ -64,7 +64,7 @@ impl<'c> Commit<'c> {
     pub(super) fn check(&self) -> Result<(), CommitError> {
         self.each(|_, change| {
             let now = stamp::stamp_at(&self.root, &change.path)?;
-            if change.may_be(now.as_deref()) { Ok(()) } else { Err(io::Error::other(CHANGED)) }
+            if change.expects_stamp(now.as_deref()) { Ok(()) } else { Err(io::Error::other(CHANGED)) }
         })
     }
 
@@ -74,7 +74,7 @@ impl<'c> Commit<'c> {
         self.each(|n, change| {
             if attempt == Attempt::First
                 && change.way != ChangeMode::Remove
-                && !self.has_text(&new_content_name(n))
+                && !self.has_content(&new_content_name(n))
             {
                 return Err(io::Error::other("its new content is missing in the journal"));
             }
@@ -91,7 +91,7 @@ impl<'c> Commit<'c> {
             match self.roll_back_one(n, change) {
                 // The directory of the file was not created yet, or was removed by another program.
                 Err(error) if is_missing(&error) => {}
-                Err(cause) => return Err(self.not_made(change, cause)),
+                Err(cause) => return Err(self.commit_error(change, cause)),
                 Ok(()) => {}
             }
         }
@@ -105,10 +105,10 @@ impl<'c> Commit<'c> {
 
     fn each(&self, change: impl Fn(usize, &ListedChange) -> io::Result<()>) -> Result<(), CommitError> {
         let mut all = self.changes.files.iter().enumerate();
-        all.try_for_each(|(n, one)| change(n, one).map_err(|cause| self.not_made(one, cause)))
+        all.try_for_each(|(n, one)| change(n, one).map_err(|cause| self.commit_error(one, cause)))
     }
 
-    fn not_made(&self, change: &ListedChange, cause: io::Error) -> CommitError {
+    fn commit_error(&self, change: &ListedChange, cause: io::Error) -> CommitError {
         CommitError { path: self.path.join(&change.path), cause }
     }
 
@@ -127,7 +127,7 @@ impl<'c> Commit<'c> {
     pub(super) fn make_one(&self, n: usize, change: &ListedChange) -> io::Result<()> {
         let new = new_content_name(n);
         match change.way {
-            ChangeMode::Create | ChangeMode::Replace if self.has_text(&new) => {
+            ChangeMode::Create | ChangeMode::Replace if self.has_content(&new) => {
                 self.move_to(&new, &change.path)
             }
             ChangeMode::Create | ChangeMode::Replace => Ok(()),
@@ -140,21 +140,21 @@ impl<'c> Commit<'c> {
         let (new, old) = (new_content_name(n), old_content_name(n));
         match change.way {
             // Content that is missing from the journal was moved to its path.
-            ChangeMode::Create if !self.has_text(&new) => self.remove(&change.path),
-            ChangeMode::Replace if !self.has_text(&new) && self.has_text(&old) => {
+            ChangeMode::Create if !self.has_content(&new) => self.remove(&change.path),
+            ChangeMode::Replace if !self.has_content(&new) && self.has_content(&old) => {
                 self.move_to(&old, &change.path)
             }
             ChangeMode::Remove
-                if self.has_text(&old) && stamp::stamp_at(&self.root, &change.path)?.is_none() =>
+                if self.has_content(&old) && stamp::stamp_at(&self.root, &change.path)?.is_none() =>
             {
                 self.move_to(&old, &change.path)
             }
-            ChangeMode::Write if self.has_text(&old) => self.write_into(&old, change),
+            ChangeMode::Write if self.has_content(&old) => self.write_into(&old, change),
             _ => Ok(()),
         }
     }
 
-    fn has_text(&self, name: &Path) -> bool {
+    fn has_content(&self, name: &Path) -> bool {
         self.journal.symlink_metadata(name).is_ok_and(|metadata| metadata.is_file())
     }
 
@@ -225,7 +225,7 @@ fn is_missing(error: &io::Error) -> bool {
 
 impl ListedChange {
     /// Returns true if a file is the old one, the new one, or the old one with partially written new content.
-    fn may_be(&self, now: Option<&str>) -> bool {
+    fn expects_stamp(&self, now: Option<&str>) -> bool {
         let is_written = self.way == ChangeMode::Write
             && now.zip(self.old.as_deref()).is_some_and(|(now, old)| stamp::is_same_file(now, old));
         now == self.old.as_deref() || now == self.new.as_deref() || is_written

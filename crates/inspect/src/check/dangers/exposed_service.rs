@@ -31,8 +31,8 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     }
     let path = ["spec", "type"];
     let [old, new] = object.texts(&path);
-    let open = new.filter(|kind| matches!(*kind, "LoadBalancer" | "NodePort") && old != new);
-    let open = open.map(|kind| (path.map(str::to_string).to_vec(), kind));
+    let exposing = new.filter(|kind| matches!(*kind, "LoadBalancer" | "NodePort") && old != new);
+    let exposing = exposing.map(|kind| (path.map(str::to_string).to_vec(), kind));
     let [old, new] = object.values(&["spec", "externalIPs"]);
     let addresses = added_entries(old, new).into_iter().map(|(i, address)| {
         (["spec", "externalIPs", &i.to_string()].map(str::to_string).to_vec(), shown(address))
@@ -40,5 +40,5 @@ fn find(object: &ChangedObject<'_>) -> Vec<Danger> {
     let danger = |(path, what): (Vec<String>, &str)| {
         Danger::at(&path, format!("the Service becomes reachable from outside: {what}"))
     };
-    open.into_iter().chain(addresses).map(danger).collect()
+    exposing.into_iter().chain(addresses).map(danger).collect()
 }

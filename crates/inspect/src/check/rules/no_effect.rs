@@ -110,10 +110,10 @@ fn entries(writer: &Writer) -> Vec<(Vec<Span>, SmolStr)> {
         return Vec::new();
     }
     let mut all: Vec<(Vec<Span>, SmolStr)> = Vec::new();
-    for WriterEntry { location: place, name, .. } in &writer.entries {
+    for WriterEntry { location, name, .. } in &writer.entries {
         match all.last_mut().filter(|(_, last)| last == name) {
-            Some((locations, _)) => locations.push(*place),
-            None => all.push((vec![*place], name.clone())),
+            Some((locations, _)) => locations.push(*location),
+            None => all.push((vec![*location], name.clone())),
         }
     }
     if all.is_empty() { vec![(vec![writer.location], writer.name.clone())] } else { all }
@@ -132,7 +132,7 @@ fn is_patch(step: &Writer) -> bool {
 fn keys(step: &Writer) -> impl Iterator<Item = EntryKey> {
     entries(step)
         .into_iter()
-        .flat_map(|(locations, name)| locations.into_iter().map(move |place| (place, name.clone())))
+        .flat_map(|(locations, name)| locations.into_iter().map(move |location| (location, name.clone())))
 }
 
 /// Returns true if list entries from one source are in a different order than in that source.

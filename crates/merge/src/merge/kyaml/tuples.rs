@@ -110,7 +110,7 @@ pub(super) struct Tuples {
     keys: Keys,
     texts: Vec<SmolStr>,
     /// Set if several tuples may match one entry.
-    overlap: bool,
+    may_overlap: bool,
 }
 
 /// Returns the text of a key as in kyaml: empty if the key is absent, null, a map or a list.
@@ -138,14 +138,14 @@ impl Tuples {
     /// keys that at least one entry has.
     pub(super) fn from_lists<'n>(lists: impl IntoIterator<Item = &'n [Node]>, keys: Keys) -> Self {
         let mut tuples = Self::collect(lists, keys);
-        tuples.overlap = tuples.width() > 1 && tuples.texts.iter().any(SmolStr::is_empty);
+        tuples.may_overlap = tuples.width() > 1 && tuples.texts.iter().any(SmolStr::is_empty);
         tuples.fill_gaps();
         tuples.drop_unused_keys();
         tuples
     }
 
     fn collect<'n>(lists: impl IntoIterator<Item = &'n [Node]>, keys: Keys) -> Self {
-        let mut tuples = Self { keys, texts: Vec::new(), overlap: false };
+        let mut tuples = Self { keys, texts: Vec::new(), may_overlap: false };
         let mut seen = FxHashSet::default();
         for entry in lists.into_iter().flatten() {
             let start = tuples.texts.len();
@@ -183,8 +183,8 @@ impl Tuples {
     }
 
     /// Returns true if an entry lacked a key, so that several tuples may match one entry.
-    pub(super) fn overlap(&self) -> bool {
-        self.overlap
+    pub(super) fn may_overlap(&self) -> bool {
+        self.may_overlap
     }
 
     fn width(&self) -> usize {
@@ -416,7 +416,7 @@ mod tests {
                 }
             }
             let mut filled =
-                Tuples { keys: names(&["x", "y", "z"][..width]), texts: list.concat(), overlap: false };
+                Tuples { keys: names(&["x", "y", "z"][..width]), texts: list.concat(), may_overlap: false };
             filled.fill_gaps();
             let before = list.clone();
             pairs(&mut list);

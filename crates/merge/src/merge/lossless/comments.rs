@@ -11,51 +11,52 @@ pub(super) fn with_updated_comments(dest: &Node, original: Option<&Node>, update
     if let (Some(original), Some(updated)) = (original, updated)
         && !is_unchanged(original, updated)
     {
-        take(&mut merged, original, updated);
+        take_comments(&mut merged, original, updated);
     }
     merged
 }
 
-fn take(dest: &mut Node, original: &Node, updated: &Node) {
-    take_line(&mut dest.meta, &original.meta, &updated.meta);
+fn take_comments(dest: &mut Node, original: &Node, updated: &Node) {
+    take_line_comment(&mut dest.meta, &original.meta, &updated.meta);
     match (&mut dest.value, &original.value, &updated.value) {
         (Value::Map(dest), Value::Map(original), Value::Map(updated)) => {
-            take_in_fields(dest, original, updated);
+            take_field_comments(dest, original, updated);
         }
         (Value::List(dest), Value::List(original), Value::List(updated)) if dest == original => {
             for ((dest, original), updated) in dest.iter_mut().zip(original).zip(updated) {
-                take(dest, original, updated);
+                take_comments(dest, original, updated);
             }
         }
         _ => {}
     }
 }
 
-fn take_in_fields(dest: &mut Map, original: &Map, updated: &Map) {
+fn take_field_comments(dest: &mut Map, original: &Map, updated: &Map) {
     let (originals, updates) = (original.index(), updated.index());
     for entry in dest.entries_mut() {
         let original = originals.position(&entry.key.text).map(|i| &original.entries()[i]);
         let updated = updates.position(&entry.key.text).map(|i| &updated.entries()[i]);
         if let (Some(original), Some(updated)) = (original, updated) {
-            take_line(&mut entry.key.meta, &original.key.meta, &updated.key.meta);
-            take(&mut entry.value, &original.value, &updated.value);
+            take_line_comment(&mut entry.key.meta, &original.key.meta, &updated.key.meta);
+            take_comments(&mut entry.value, &original.value, &updated.value);
         }
     }
 }
 
 /// Copies the line comment of the updated version if only that version changed it.
-pub(super) fn take_line(dest: &mut Meta, original: &Meta, updated: &Meta) {
+pub(super) fn take_line_comment(dest: &mut Meta, original: &Meta, updated: &Meta) {
     let new = line(updated);
     if new.is_some() && new != line(original) && line(dest) == line(original) {
         dest.comments.get_or_insert_default().line = new.map(Into::into);
     }
 }
 
-/// Returns the updated value that replaces that of dest, without a line comment that it has not changed.
+/// Returns the updated value, which replaces that of dest. A line comment that only dest may have changed is left out:
+/// the one of dest stays.
 pub(super) fn replacing(updated: &Node, original: Option<&Node>, dest: Option<&Node>) -> Node {
     let mut merged = updated.clone();
-    let is_old = original.is_some_and(|original| line(&original.meta) == line(&updated.meta));
-    if is_old
+    let is_same_comment = original.is_some_and(|original| line(&original.meta) == line(&updated.meta));
+    if is_same_comment
         && dest.is_some()
         && let Some(comments) = &mut merged.meta.comments
     {

@@ -41,7 +41,7 @@ struct Versions<'n> {
 }
 
 impl<'n> Versions<'n> {
-    fn of(row: [Option<&'n Node>; 3]) -> Self {
+    fn from_row(row: [Option<&'n Node>; 3]) -> Self {
         Self { original: row[ORIGINAL], updated: row[UPDATED], dest: row[DEST] }
     }
 
@@ -299,7 +299,7 @@ impl<'s> VersionMerge<'s> {
         for (row, merged) in rows.iter().zip(&mut merged) {
             let fields: [Option<&Entry>; 3] = std::array::from_fn(|version| maps[version].get(row[version]?));
             let Some(key) = key_of(fields) else { continue };
-            let field = Versions::of(fields.map(|field| field.map(|field| &field.value)));
+            let field = Versions::from_row(fields.map(|field| field.map(|field| &field.value)));
             let value = self.value(field, value_type.field(&key.text), &at.field(&key.text));
             let is_kept =
                 |value: &Node| !is_emptied(value, &field.sides()) || value_type.cursor.is_required(&key.text);
@@ -321,8 +321,9 @@ impl<'s> VersionMerge<'s> {
         let lists = versions.row().map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
         let mut merged: Vec<Option<Node>> = vec![None; rows.len()];
         for (i, (row, merged)) in rows.iter().zip(&mut merged).enumerate() {
-            let entry =
-                Versions::of(std::array::from_fn(|version| lists[version].get(row.positions[version]?)));
+            let entry = Versions::from_row(std::array::from_fn(|version| {
+                lists[version].get(row.positions[version]?)
+            }));
             let trail = match association {
                 Association::Keyed { keys, .. } => at.named(keys, &row.identity),
                 _ => at.index(i),
@@ -366,7 +367,7 @@ fn key_of(fields: [Option<&Entry>; 3]) -> Option<Key> {
     let [dest, updated, original] = fields.map(|field| field.map(|field| &field.key));
     let mut key = dest.or(updated).or(original)?.clone();
     if let (Some(_), Some(original), Some(updated)) = (dest, original, updated) {
-        comments::take_line(&mut key.meta, &original.meta, &updated.meta);
+        comments::take_line_comment(&mut key.meta, &original.meta, &updated.meta);
     }
     Some(key)
 }

@@ -157,10 +157,10 @@ fn pairs<'t, T>(
 }
 
 /// Returns the first index of each item.
-fn first_positions<T: Eq + std::hash::Hash>(things: impl Iterator<Item = T>) -> FxHashMap<T, usize> {
+fn first_positions<T: Eq + std::hash::Hash>(items: impl Iterator<Item = T>) -> FxHashMap<T, usize> {
     let mut positions = FxHashMap::default();
-    for (position, thing) in things.enumerate() {
-        positions.entry(thing).or_insert(position);
+    for (position, item) in items.enumerate() {
+        positions.entry(item).or_insert(position);
     }
     positions
 }

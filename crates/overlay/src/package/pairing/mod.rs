@@ -241,8 +241,8 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         let new =
             rows.iter().find(|row| self.rows[**row][DEST].is_none() && self.rows[**row][N - 1].is_some());
         let Some(new) = new.and_then(|row| self.sides[N - 1].get(self.rows[*row][N - 1]?)) else { return };
-        let there = rows.iter().filter_map(|row| self.sides[DEST].get(self.rows[*row][DEST]?));
-        self.warnings.push(ambiguous_match(new, &there.collect::<Vec<_>>()));
+        let candidates = rows.iter().filter_map(|row| self.sides[DEST].get(self.rows[*row][DEST]?));
+        self.warnings.push(ambiguous_match(new, &candidates.collect::<Vec<_>>()));
     }
 
     /// Pairs manifests without a name or kind within files by content. First matches the sides that dest was
@@ -253,18 +253,18 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         for (side, manifests) in self.sides.into_iter().enumerate() {
             for (i, manifest) in manifests.iter().enumerate() {
                 let ManifestKey::Unnamed { names, .. } = &manifest.key else { continue };
-                let of_kind = GroupKindName { name: "".into(), namespace: "".into(), ..names.clone() };
-                let key = (self.form.path(manifest.path), of_kind);
+                let kind = GroupKindName { name: "".into(), namespace: "".into(), ..names.clone() };
+                let key = (self.form.path(manifest.path), kind);
                 files.entry(key).or_insert_with(|| std::array::from_fn(|_| Vec::new()))[side].push(i);
             }
         }
         for ((_, names), of_sides) in files {
-            let of_kind = !names.kind.is_empty();
+            let has_kind = !names.kind.is_empty();
             let mut rows: Vec<Matched<N>> = Vec::new();
             for side in (0..N).rev() {
                 let nodes: Vec<&Node> = of_sides[side].iter().map(|i| self.sides[side][*i].node).collect();
                 let known: Vec<&Node> = rows.iter().filter_map(|row| self.node(row)).collect();
-                for (i, found) in of_sides[side].iter().zip(pair_by_content(&nodes, &known, of_kind)) {
+                for (i, found) in of_sides[side].iter().zip(pair_by_content(&nodes, &known, has_kind)) {
                     match found {
                         Some(row) => rows[row][side] = Some(*i),
                         None => rows.push(std::array::from_fn(|s| (s == side).then_some(*i))),
@@ -289,28 +289,28 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         }
         for (row, named) in unclear.into_iter().filter(|_| side == DEST) {
             let new = self.rows[row][N - 1].filter(|_| self.rows[row][DEST].is_none());
-            let there: Vec<_> = named.iter().filter_map(|row| self.manifest(*row)).collect();
+            let candidates: Vec<_> = named.iter().filter_map(|row| self.manifest(*row)).collect();
             if let Some(new) = new.and_then(|i| self.sides[N - 1].get(i)) {
-                self.warnings.push(ambiguous_match(new, &there));
+                self.warnings.push(ambiguous_match(new, &candidates));
             }
         }
     }
 
     /// Returns the unmatched named rows of a side.
     fn unmatched(&self, side: usize) -> UnmatchedRows {
-        let mut open = UnmatchedRows::default();
+        let mut unmatched = UnmatchedRows::default();
         for (number, row) in self.rows.iter().enumerate() {
             let is_named = self.manifest(number).is_some_and(|m| matches!(m.key, ManifestKey::Resource(_)));
             let is_alone = row.iter().enumerate().all(|(other, at)| other == side || at.is_none());
             match row[side] {
                 // Manifests that existed before are in the original. Those that only the updated version has are
                 // new.
-                None if is_named && row[1].is_some() => open.missing.push(number),
-                Some(_) if is_named && is_alone => open.only_here.push(number),
+                None if is_named && row[1].is_some() => unmatched.missing.push(number),
+                Some(_) if is_named && is_alone => unmatched.only_here.push(number),
                 _ => {}
             }
         }
-        open
+        unmatched
     }
 
     /// Joins each manifest that only a side has with the row of its upstream identity: the group, kind, namespace and
@@ -348,15 +348,15 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
     /// Joins rows whose names differ only in prefix, suffix and namespace. Returns the ambiguous rows with their
     /// candidates.
     fn match_by_name(&mut self, side: usize) -> FxHashMap<usize, Vec<usize>> {
-        let open = self.unmatched(side);
-        if open.is_resolved() {
+        let unmatched = self.unmatched(side);
+        if unmatched.is_resolved() {
             return FxHashMap::default();
         }
         let name = |row: &usize| Some((*row, self.manifest(*row)?.key.names()));
         let original = |row: &usize| Some((*row, self.original(*row)?.key.names()));
-        let missing: Vec<NumberedName<'_>> = open.missing.iter().filter_map(original).collect();
-        let alone: Vec<NumberedName<'_>> = open.only_here.iter().filter_map(name).collect();
-        let AffixPairs { mut pairs, ambiguous: unclear } = pair_by_affix(&missing, &alone);
+        let missing: Vec<NumberedName<'_>> = unmatched.missing.iter().filter_map(original).collect();
+        let only_here: Vec<NumberedName<'_>> = unmatched.only_here.iter().filter_map(name).collect();
+        let AffixPairs { mut pairs, ambiguous: unclear } = pair_by_affix(&missing, &only_here);
         pairs.retain(|pair| self.is_credible(*pair, side));
         for AffixPair { upstream, dest, .. } in pairs {
             self.join(dest, upstream);
@@ -365,22 +365,18 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
     }
 
     /// Returns true if the evidence suffices to match a name with a name that contains it.
-    fn is_credible(
-        &self,
-        AffixPair { upstream, dest: alone, evidence: witness }: AffixPair,
-        side: usize,
-    ) -> bool {
-        let (Some(old), Some(new)) = (self.original(upstream), self.manifest(alone)) else { return false };
+    fn is_credible(&self, AffixPair { upstream, dest, evidence }: AffixPair, side: usize) -> bool {
+        let (Some(old), Some(new)) = (self.original(upstream), self.manifest(dest)) else { return false };
         if self.kinship == Relation::Unrelated {
-            return witness == Evidence::SameName && old.key.names().namespace.is_empty();
+            return evidence == Evidence::SameName && old.key.names().namespace.is_empty();
         }
         let is_same_file = self.path(old) == self.path(new);
         let is_close = || similarity(old.node, new.node).is_close();
         match side {
             DEST if self.would_be_removed(upstream) => {
-                witness > Evidence::UniqueAffix || is_same_file && is_close()
+                evidence > Evidence::UniqueAffix || is_same_file && is_close()
             }
-            DEST => witness > Evidence::UniqueAffix || is_same_file || is_close(),
+            DEST => evidence > Evidence::UniqueAffix || is_same_file || is_close(),
             // A new upstream resource may have a name similar to that of a removed one.
             _ => is_close(),
         }
@@ -394,48 +390,49 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
     /// Joins a renamed manifest with the one at the same position if most of the content is equal, or if both are
     /// the only ones of their kind in the file.
     fn match_by_position(&mut self, side: usize, unclear: &FxHashMap<usize, Vec<usize>>) {
-        let mut open = self.unmatched(side);
-        open.missing
+        let mut unmatched = self.unmatched(side);
+        unmatched
+            .missing
             .retain(|row| !unclear.contains_key(row) && (side != DEST || !self.would_be_removed(*row)));
         let mut groups: FxHashMap<(GroupKindName, &Path), UnmatchedRows> = FxHashMap::default();
-        let of_kind = |manifest: &Manifest<'p>| {
+        let kind_and_file = |manifest: &Manifest<'p>| {
             let names = manifest.key.names().clone();
             (GroupKindName { name: "".into(), namespace: "".into(), ..names }, self.path(manifest))
         };
-        for row in open.missing {
-            if let Some(group) = self.original(row).map(of_kind) {
+        for row in unmatched.missing {
+            if let Some(group) = self.original(row).map(kind_and_file) {
                 groups.entry(group).or_default().missing.push(row);
             }
         }
-        for row in open.only_here {
-            if let Some(group) = self.manifest(row).map(of_kind) {
+        for row in unmatched.only_here {
+            if let Some(group) = self.manifest(row).map(kind_and_file) {
                 groups.entry(group).or_default().only_here.push(row);
             }
         }
-        for UnmatchedRows { missing, only_here: alone } in groups.into_values() {
-            let is_only = missing.len() == 1 && alone.len() == 1;
+        for UnmatchedRows { missing, only_here } in groups.into_values() {
+            let is_only = missing.len() == 1 && only_here.len() == 1;
             let position = |manifest: &Manifest<'_>| (manifest.index.document, manifest.index.item);
-            let here: FxHashMap<_, usize> =
-                alone.iter().filter_map(|row| Some((position(self.manifest(*row)?), *row))).collect();
+            let by_position: FxHashMap<_, usize> =
+                only_here.iter().filter_map(|row| Some((position(self.manifest(*row)?), *row))).collect();
             let found = |row: &usize| {
                 let old = self.original(*row)?;
-                let there = if is_only { alone.first() } else { here.get(&position(old)) };
-                let new = self.manifest(*there?)?;
-                similarity(old.node, new.node).is_close().then_some((*there?, *row))
+                let new_row = if is_only { only_here.first() } else { by_position.get(&position(old)) };
+                let new = self.manifest(*new_row?)?;
+                similarity(old.node, new.node).is_close().then_some((*new_row?, *row))
             };
             let pairs: Vec<_> = missing.iter().filter_map(found).collect();
-            for (alone, row) in pairs {
-                self.join(alone, row);
+            for (new_row, row) in pairs {
+                self.join(new_row, row);
             }
         }
     }
 }
 
-fn ambiguous_match(new: &Manifest<'_>, there: &[&Manifest<'_>]) -> Diagnostic {
+fn ambiguous_match(new: &Manifest<'_>, candidates: &[&Manifest<'_>]) -> Diagnostic {
     let message = "several resources in the destination may match this resource, so it is added as a new one";
     let mut warning = Diagnostic::warning(Code::Ambiguous, message).resource(new);
     warning = warning.label(new.node.span().at_start(), "added resource");
-    for manifest in there {
+    for manifest in candidates {
         warning = warning.label(manifest.node.span().at_start(), "possible match");
     }
     warning.help("mark the matching resource with `# kpt-merge: NAMESPACE/NAME` after `metadata:`")

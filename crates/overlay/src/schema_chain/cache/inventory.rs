@@ -12,7 +12,7 @@ impl SchemaCache {
     /// Returns the entries: schemas by group-version, then servers.
     #[must_use]
     pub fn list(&self) -> Vec<CacheEntry> {
-        let mut all: Vec<CacheEntry> = self.stored().into_iter().map(|(shown, _)| shown).collect();
+        let mut all: Vec<CacheEntry> = self.stored().into_iter().map(|(cached, _)| cached).collect();
         all.sort_by(|a, b| (a.kind as u8, &a.source, &a.version).cmp(&(b.kind as u8, &b.source, &b.version)));
         all
     }
@@ -22,8 +22,8 @@ impl SchemaCache {
     /// # Errors
     /// The directory cannot be written.
     pub fn prune(&self) -> io::Result<Cleared> {
-        self.remove_entries(|shown, entry| {
-            entry.is_unused_for(MAX_UNUSED_AGE) || !self.is_whole(shown.kind, &entry.name)
+        self.remove_entries(|cached, entry| {
+            entry.is_unused_for(MAX_UNUSED_AGE) || !self.is_readable(cached.kind, &entry.name)
         })
     }
 
@@ -38,16 +38,16 @@ impl SchemaCache {
     fn remove_entries(&self, is_removed: impl Fn(&CacheEntry, &StoredEntry) -> bool) -> io::Result<Cleared> {
         self.store.clear([DOCUMENTS, SERVERS], |staging| {
             let mut cleared = Cleared::default();
-            for (shown, stored) in self.stored() {
-                if is_removed(&shown, &stored) {
-                    cleared.add(shown, self.store.remove(&stored.name, staging));
+            for (cached, stored) in self.stored() {
+                if is_removed(&cached, &stored) {
+                    cleared.add(cached, self.store.remove(&stored.name, staging));
                 }
             }
             cleared
         })
     }
 
-    fn is_whole(&self, kind: CacheKind, name: &Path) -> bool {
+    fn is_readable(&self, kind: CacheKind, name: &Path) -> bool {
         match kind {
             CacheKind::Server => self.read_index(name).is_some(),
             _ => self.store.read(name).is_ok_and(|bytes| TypeGraph::from_bytes(bytes).is_ok()),
@@ -57,13 +57,13 @@ impl SchemaCache {
     fn stored(&self) -> Vec<(CacheEntry, StoredEntry)> {
         let names = self.document_names();
         let documents = self.store.entries(Path::new(DOCUMENTS), is_cache_key).into_iter().map(|entry| {
-            let (what, version) = names.get(&entry.name).cloned().unwrap_or_default();
-            (shown(CacheKind::Schema, what, version, &entry), entry)
+            let (source, version) = names.get(&entry.name).cloned().unwrap_or_default();
+            (cache_entry(CacheKind::Schema, source, version, &entry), entry)
         });
         let is_record = |name: &str| name.strip_suffix(".json").is_some_and(is_cache_key);
         let records = self.store.entries(Path::new(SERVERS), is_record).into_iter().map(|entry| {
             let server = self.read_index(&entry.name).map(|index| index.server.url).unwrap_or_default();
-            (shown(CacheKind::Server, server, String::new(), &entry), entry)
+            (cache_entry(CacheKind::Server, server, String::new(), &entry), entry)
         });
         documents.chain(records).collect()
     }
@@ -81,6 +81,6 @@ impl SchemaCache {
     }
 }
 
-fn shown(kind: CacheKind, what: String, version: String, entry: &StoredEntry) -> CacheEntry {
-    CacheEntry { kind, source: what, version, size: entry.size, used: entry.used }
+fn cache_entry(kind: CacheKind, source: String, version: String, entry: &StoredEntry) -> CacheEntry {
+    CacheEntry { kind, source, version, size: entry.size, used: entry.used }
 }

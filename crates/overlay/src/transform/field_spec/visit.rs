@@ -46,8 +46,8 @@ impl FieldSpecs {
             done
         };
         let mut visit = |resource: &mut Resource| path.visit(resource.node_mut(), create, &mut watched);
-        let of_annotations = create == Create::Never && spec.path == "metadata/annotations";
-        let done = if of_annotations { resource.with_annotations(visit) } else { visit(resource) };
+        let are_annotations = create == Create::Never && spec.path == "metadata/annotations";
+        let done = if are_annotations { resource.with_annotations(visit) } else { visit(resource) };
         done.map_err(|d| d.field(&spec.path).resource(resource.id()))?;
         if changes_shared {
             resource.propagate_shared();

@@ -71,7 +71,7 @@ pub struct GeneratorArgs {
     pub secret_type: Option<Spanned<String>>,
     /// True if the generator is in a file of its own, where kustomize validates less.
     #[serde(skip)]
-    pub own_file: bool,
+    pub has_own_file: bool,
 }
 
 /// The metadata of a generator in a file of its own.
@@ -89,7 +89,7 @@ impl GeneratorArgs {
     /// kustomize v5.8 ignores `env`.
     #[must_use]
     pub fn with_metadata(mut self, metadata: GeneratorMetadata) -> Self {
-        self.own_file = true;
+        self.has_own_file = true;
         if self.name.is_empty() {
             self.name = metadata.name;
         }

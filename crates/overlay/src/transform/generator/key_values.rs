@@ -21,7 +21,7 @@ pub(in crate::transform) struct DataPair {
     /// The location of the literal or of the file path.
     pub(in crate::transform) span: Span,
     /// The location of the value: in its file if that is a recorded source, else same as `span`.
-    pub(in crate::transform) written: Span,
+    pub(in crate::transform) value_span: Span,
     /// The type of the source.
     from: PairOrigin,
 }
@@ -50,12 +50,12 @@ impl DataPair {
 impl GeneratorArgs {
     /// Returns the paths of the files to read, except of malformed entries.
     pub fn file_paths(&self) -> impl Iterator<Item = Spanned<String>> {
-        let of_file = |source: &Spanned<String>| {
+        let path_of = |source: &Spanned<String>| {
             let (_, path) = file_source(source).ok()?;
             Some(Spanned::new(path.to_string(), source.span))
         };
-        let env = self.env.iter().filter(|path| !path.is_empty() && !self.own_file);
-        self.envs.iter().chain(env).cloned().chain(self.files.iter().filter_map(of_file))
+        let env = self.env.iter().filter(|path| !path.is_empty() && !self.has_own_file);
+        self.envs.iter().chain(env).cloned().chain(self.files.iter().filter_map(path_of))
     }
 }
 
@@ -82,12 +82,12 @@ fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<WithWarnings<Vec<Data
     let (mut pairs, mut warnings) = (Vec::new(), Vec::new());
     // kustomize appends `env` to `envs`, but not for a generator in a file of its own.
     let env = args.env.as_ref().filter(|path| !path.is_empty());
-    if let Some(path) = env.filter(|_| args.own_file) {
+    if let Some(path) = env.filter(|_| args.has_own_file) {
         let message = "`env` is ignored in a generator's own file, as in kustomize v5.8";
         let help = format!("use `envs: [{}]`", **path);
         warnings.push(Diagnostic::warning(Code::Unsupported, message).at(path.span).help(help));
     }
-    for path in args.envs.iter().chain(env.filter(|_| !args.own_file)) {
+    for path in args.envs.iter().chain(env.filter(|_| !args.has_own_file)) {
         let content = read(path, path, files)?;
         pairs.extend(env_file(&content, path, files.source_of(path, &content))?);
     }
@@ -97,9 +97,15 @@ fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<WithWarnings<Vec<Data
     for source in &args.files {
         let (key, path) = file_source(source)?;
         let value = read(path, source, files)?;
-        let written =
+        let value_span =
             files.source_of(path, &value).map_or(source.span, |text| Span::new(text, 0, value.len()));
-        pairs.push(DataPair { key: key.into(), value, span: source.span, written, from: PairOrigin::File });
+        pairs.push(DataPair {
+            key: key.into(),
+            value,
+            span: source.span,
+            value_span,
+            from: PairOrigin::File,
+        });
     }
     warnings.extend(check(args, &pairs)?);
     Ok(WithWarnings { value: pairs, warnings })
@@ -144,8 +150,8 @@ fn check(args: &GeneratorArgs, pairs: &[DataPair]) -> Result<Vec<Diagnostic>> {
 
 /// Returns true for a valid key of ConfigMaps and Secrets.
 fn is_data_key(key: &str) -> bool {
-    let chars = key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
-    chars && !key.is_empty() && key.len() <= 253 && key != "." && !key.starts_with("..")
+    let has_valid_characters = key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+    has_valid_characters && !key.is_empty() && key.len() <= 253 && key != "." && !key.starts_with("..")
 }
 
 /// Parses `key=value`. Quotes around the whole value are removed.
@@ -161,7 +167,7 @@ fn literal(source: &Spanned<String>) -> Result<DataPair> {
         all => all,
     };
     let (span, from) = (source.span, PairOrigin::Literal);
-    Ok(DataPair { key: key.into(), value: value.to_vec(), span, written: span, from })
+    Ok(DataPair { key: key.into(), value: value.to_vec(), span, value_span: span, from })
 }
 
 /// Parses `path`, whose last part is the key, or `key=path`.
@@ -206,8 +212,8 @@ fn env_file(content: &[u8], path: &Spanned<String>, source: Option<SourceId>) ->
         // A line without a key is skipped like an empty line.
         if !key.is_empty() {
             let from = PairOrigin::Line(i + 1);
-            let written = source.map_or(path.span, |source| Span::new(source, end - value.len(), end));
-            pairs.push(DataPair { key: key.into(), value: value.into(), span: path.span, written, from });
+            let value_span = source.map_or(path.span, |source| Span::new(source, end - value.len(), end));
+            pairs.push(DataPair { key: key.into(), value: value.into(), span: path.span, value_span, from });
         }
     }
     Ok(pairs)

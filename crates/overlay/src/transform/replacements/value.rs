@@ -18,7 +18,7 @@ pub(super) struct SourceValue {
     /// changes the value for later targets.
     live: Option<(usize, Vec<String>)>,
     /// True if the value is read from the data of a Secret.
-    of_secret: bool,
+    is_in_secret: bool,
 }
 
 impl SourceValue {
@@ -46,7 +46,7 @@ impl SourceValue {
             (None, Some(value)) => Ok(Self {
                 node: Node::undecided(value.as_str()).with_span(value.span),
                 live: None,
-                of_secret: false,
+                is_in_secret: false,
             }),
             (Some(source), None) => Self::from_field(source, set, likely, replaced),
         }
@@ -85,13 +85,13 @@ impl SourceValue {
         };
         replaced.record_source(i);
         let node = copy::source_part(value, &source.options).map_err(with_location)?;
-        let of_secret = is_secret_data_path(resource.node(), &path);
-        Ok(Self { node, of_secret, live: source.options.delimiter.is_empty().then_some((i, path)) })
+        let is_in_secret = is_secret_data_path(resource.node(), &path);
+        Ok(Self { node, is_in_secret, live: source.options.delimiter.is_empty().then_some((i, path)) })
     }
 
     /// Returns true if the value is from a Secret, or was copied from one before.
     pub(super) fn is_secret(&self, sources: &SourceMap) -> bool {
-        self.of_secret || self.node.nodes().any(|node| sources.is_secret(node.span()))
+        self.is_in_secret || self.node.nodes().any(|node| sources.is_secret(node.span()))
     }
 
     /// Returns the path of the source field if it is in the resource at a position.

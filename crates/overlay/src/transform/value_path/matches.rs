@@ -135,7 +135,7 @@ impl Matches<'_> {
             return Err(Diagnostic::error(Code::InvalidValue, "the path has an empty part")
                 .help("escape a dot in a field name as `\\.`, or put the name in brackets"));
         }
-        let FoundValue { node, mut created, path: way } = at;
+        let FoundValue { node, mut created, path } = at;
         let position = |map: &Map| match known {
             Some(known) => known.position(map, name, rest),
             None => map.position(name),
@@ -161,12 +161,12 @@ impl Matches<'_> {
         if !rest.is_empty() && matches!(field.value, Value::Scalar(_)) {
             return (self.inside)(field, rest);
         }
-        let way = FoundPath { step: FoundStep::Field(name, position), before: way };
-        self.walk(FoundValue { node: field, created, path: Some(&way) }, rest, known)
+        let path = FoundPath { step: FoundStep::Field(name, position), before: path };
+        self.walk(FoundValue { node: field, created, path: Some(&path) }, rest, known)
     }
 
     fn entry_at(&self, at: FoundValue<'_>, i: usize, part: &str, rest: &[String]) -> Result<usize> {
-        let FoundValue { node, path: way, .. } = at;
+        let FoundValue { node, path, .. } = at;
         let len = entries(node, part)?.len();
         let mut created = false;
         if let (true, Some(leaf), Some(list)) = (i == len, self.create, node.as_list_mut()) {
@@ -178,30 +178,30 @@ impl Matches<'_> {
             let message = format!("no entry at list position {i}: the list has {len} entries");
             return Err(Diagnostic::error(Code::NoMatch, message).at(at));
         };
-        let way = FoundPath { step: FoundStep::Entry(i), before: way };
-        self.walk(FoundValue { node: entry, created, path: Some(&way) }, rest, None)
+        let path = FoundPath { step: FoundStep::Entry(i), before: path };
+        self.walk(FoundValue { node: entry, created, path: Some(&path) }, rest, None)
     }
 
     fn every_entry(&self, node: &mut Node, before: Option<&FoundPath<'_>>, rest: &[String]) -> Result<usize> {
         entries(node, "*")?;
         let list = node.as_list_mut().map_or(&mut [][..], Vec::as_mut_slice);
         let each = |(i, node)| {
-            let way = FoundPath { step: FoundStep::Entry(i), before };
-            self.walk(FoundValue { node, created: false, path: Some(&way) }, rest, None)
+            let path = FoundPath { step: FoundStep::Entry(i), before };
+            self.walk(FoundValue { node, created: false, path: Some(&path) }, rest, None)
         };
         list.iter_mut().enumerate().map(each).sum()
     }
 
     fn entries_like(&self, at: FoundValue<'_>, part: &str, rest: &[String]) -> Result<usize> {
-        let FoundValue { node, created, path: way } = at;
-        let found = self.existing_like(FoundValue { node: &mut *node, created, path: way }, part, rest)?;
+        let FoundValue { node, created, path } = at;
+        let found = self.existing_like(FoundValue { node: &mut *node, created, path }, part, rest)?;
         if found > 0 || self.create.is_none() {
             return Ok(found);
         }
         let Some(list) = node.as_list_mut() else { return Ok(0) };
         list.push(new_entry(part)?);
         // Nothing else matched, so only the new entry is found.
-        self.existing_like(FoundValue { node, created: true, path: way }, part, rest)
+        self.existing_like(FoundValue { node, created: true, path }, part, rest)
     }
 
     fn existing_like(&self, at: FoundValue<'_>, part: &str, rest: &[String]) -> Result<usize> {
@@ -216,16 +216,16 @@ impl Matches<'_> {
         })?;
         let mut found = 0;
         for (i, node) in node.as_list_mut().into_iter().flatten().enumerate() {
-            let way = FoundPath { step: FoundStep::Entry(i), before };
-            let way = Some(&way);
+            let path = FoundPath { step: FoundStep::Entry(i), before };
+            let path = Some(&path);
             if name.is_empty() {
                 // The rest of the path is ignored, as in kustomize v5.8.
                 if regex.is_match(&as_written(node)) {
-                    (self.each)(FoundValue { node, created, path: way })?;
+                    (self.each)(FoundValue { node, created, path })?;
                     found += 1;
                 }
             } else if node.get(name).is_some_and(|field| regex.is_match(&as_written(field))) {
-                found += self.walk(FoundValue { node, created, path: way }, rest, None)?;
+                found += self.walk(FoundValue { node, created, path }, rest, None)?;
             }
         }
         Ok(found)

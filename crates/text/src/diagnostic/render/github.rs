@@ -7,19 +7,19 @@ use std::borrow::Cow;
 use super::layout::{MessageLayout, one_line};
 use crate::diagnostic::{Diagnostic, Severity};
 
-pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
+pub(super) fn render(problem: &Diagnostic, layout: &MessageLayout<'_>) -> String {
     let command = match problem.severity() {
         Severity::Error => "error",
         Severity::Warning => "warning",
         Severity::Note => "notice",
     };
     let mut properties = Vec::new();
-    if let Some(place) = how.locations(problem).next() {
-        let (end_line, end_column) = place.text.end();
-        properties.push(format!("file={}", property(&place.text.file)));
-        properties.push(format!("line={},endLine={end_line}", place.line));
-        if end_line == place.line {
-            properties.push(format!("col={},endColumn={end_column}", place.column));
+    if let Some(location) = layout.locations(problem).next() {
+        let (end_line, end_column) = location.text.end();
+        properties.push(format!("file={}", property(&location.text.file)));
+        properties.push(format!("line={},endLine={end_line}", location.line));
+        if end_line == location.line {
+            properties.push(format!("col={},endColumn={end_column}", location.column));
         }
     }
     properties.push(format!("title={}", problem.code()));

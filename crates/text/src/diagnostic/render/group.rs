@@ -15,14 +15,17 @@ const LOCATED: usize = 3;
 
 /// Returns the diagnostics in order, with groups of equal ones replaced by their first. Equal ones differ only in
 /// main location, resource, field and target. Conflicts are never grouped, since each must be resolved separately.
-pub(super) fn grouped<'d>(problems: &'d [Diagnostic], how: &MessageLayout<'_>) -> Vec<Cow<'d, Diagnostic>> {
+pub(super) fn grouped<'d>(
+    problems: &'d [Diagnostic],
+    layout: &MessageLayout<'_>,
+) -> Vec<Cow<'d, Diagnostic>> {
     let mut groups: FxHashMap<Key<'_>, Vec<&Diagnostic>> = FxHashMap::default();
     for problem in problems.iter().filter(|problem| problem.code() != Code::Conflict) {
         groups.entry(key(problem)).or_default().push(problem);
     }
     let shown = problems.iter().filter_map(|problem| match groups.get(&key(problem)).map(Vec::as_slice) {
         Some([first, others @ ..]) if others.len() + 1 >= MANY => std::ptr::eq(*first, problem)
-            .then(|| Cow::Owned(problem.clone().note(others_of(first, others, how)))),
+            .then(|| Cow::Owned(problem.clone().note(others_of(first, others, layout)))),
         _ => Some(Cow::Borrowed(problem)),
     });
     shown.collect()
@@ -38,18 +41,21 @@ fn key(problem: &Diagnostic) -> Key<'_> {
 }
 
 /// Returns the note about the others: `and 66 more: b.yaml:3:5, c.yaml:3:5, d.yaml:3:5, ...`.
-fn others_of(first: &Diagnostic, others: &[&Diagnostic], how: &MessageLayout<'_>) -> String {
-    let place = |problem: &Diagnostic| {
-        let place = how.locations(problem).next();
-        place.map(|place| format!("{}:{}:{}", place.text.file, place.line, place.column))
-    };
-    let at = place(first);
+fn others_of(first: &Diagnostic, others: &[&Diagnostic], layout: &MessageLayout<'_>) -> String {
     let location = |problem: &Diagnostic| {
-        let target = || problem.target_path().map(|target| how.path(target));
-        let resource = || problem.resource_name().map(ToString::to_string);
-        place(problem).filter(|place| at.as_ref() != Some(place)).or_else(target).or_else(resource)
+        let at = layout.locations(problem).next();
+        at.map(|at| format!("{}:{}:{}", at.text.file, at.line, at.column))
     };
-    let located = others.iter().filter_map(|problem| location(problem)).take(LOCATED);
+    let first = location(first);
+    let location_or_name = |problem: &Diagnostic| {
+        let target = || problem.target_path().map(|target| layout.path(target));
+        let resource = || problem.resource_name().map(ToString::to_string);
+        location(problem)
+            .filter(|location| first.as_ref() != Some(location))
+            .or_else(target)
+            .or_else(resource)
+    };
+    let located = others.iter().filter_map(|problem| location_or_name(problem)).take(LOCATED);
     let mut located: Vec<String> = located.collect();
     if located.len() < others.len() && !located.is_empty() {
         located.push("...".into());

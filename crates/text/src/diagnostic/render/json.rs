@@ -54,26 +54,26 @@ struct JsonResource {
 }
 
 impl JsonLocation {
-    fn new(place: &ShownLocation<'_>) -> Self {
-        let (end_line, end_column) = place.text.end();
+    fn new(location: &ShownLocation<'_>) -> Self {
+        let (end_line, end_column) = location.text.end();
         Self {
-            file: place.text.file.clone(),
-            line: place.line,
-            column: place.column,
+            file: location.text.file.clone(),
+            line: location.line,
+            column: location.column,
             end_line,
             end_column,
-            label: without_secrets(&place.label.text),
-            primary: place.is_primary,
+            label: without_secrets(&location.label.text),
+            primary: location.is_primary,
         }
     }
 }
 
 impl JsonFix {
-    fn new(fix: &Fix, how: &MessageLayout<'_>) -> Option<Self> {
-        let place = how.location(fix.span).filter(|_| how.sources.may_show(fix.span))?;
-        let ((line, column), (end_line, end_column)) = (place.start(), place.end());
+    fn new(fix: &Fix, layout: &MessageLayout<'_>) -> Option<Self> {
+        let location = layout.location(fix.span).filter(|_| layout.sources.may_show(fix.span))?;
+        let ((line, column), (end_line, end_column)) = (location.start(), location.end());
         let replacement = mask_url_secrets(&fix.replacement).into_owned();
-        Some(Self { file: place.file, line, column, end_line, end_column, replacement })
+        Some(Self { file: location.file, line, column, end_line, end_column, replacement })
     }
 }
 
@@ -86,18 +86,18 @@ impl JsonResource {
     }
 }
 
-pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
+pub(super) fn render(problem: &Diagnostic, layout: &MessageLayout<'_>) -> String {
     let message = JsonMessage {
         code: problem.code().name(),
         severity: problem.severity().name(),
         message: without_secrets(problem.message()),
-        target: problem.target_path().map(|target| how.path(target)),
-        locations: how.locations(problem).map(|place| JsonLocation::new(&place)).collect(),
+        target: problem.target_path().map(|target| layout.path(target)),
+        locations: layout.locations(problem).map(|location| JsonLocation::new(&location)).collect(),
         resource: problem.resource_name().map(|shown| JsonResource::new(problem.object(), shown)),
         field: problem.field_path().map(without_secrets),
         help: problem.help_text().map(without_secrets),
         notes: problem.shown_notes().map(|note| without_secrets(&note)).collect(),
-        fix: problem.suggested_fix().and_then(|fix| JsonFix::new(fix, how)),
+        fix: problem.suggested_fix().and_then(|fix| JsonFix::new(fix, layout)),
     };
     // Serializing strings and numbers cannot fail.
     escaped_json(&serde_json::to_string(&message).unwrap_or_default())

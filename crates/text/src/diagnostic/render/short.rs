@@ -4,15 +4,16 @@ use super::layout::{MessageLayout, is_summary, one_line};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::escape::escaped_line_start;
 
-pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
+pub(super) fn render(problem: &Diagnostic, layout: &MessageLayout<'_>) -> String {
     let what = match problem.severity().name() {
         note if is_summary(problem) => note.to_string(),
         severity => format!("{severity}[{}]", problem.code()),
     };
-    match how.locations(problem).next() {
-        Some(place) => {
+    match layout.locations(problem).next() {
+        Some(location) => {
             let message = one_line(problem.message());
-            let line = format!("{}:{}:{}: {what}: {message}", place.text.file, place.line, place.column);
+            let line =
+                format!("{}:{}:{}: {what}: {message}", location.text.file, location.line, location.column);
             escaped_line_start(&line).into_owned()
         }
         // Without a location, the resource and field are shown instead.

@@ -21,8 +21,8 @@ struct BlockChunk {
     start: usize,
     /// End of its last line. Deeper comments below are included.
     end: usize,
-    /// End of its last line and of its comments below. Those of a list may stand for further entries, unless they are
-    /// deeper than its entries.
+    /// End of its last line and of the comments that belong to it. Below a list, comments at the column of its entries
+    /// are left out: they may be commented-out entries.
     own_end: usize,
     /// Set if blank lines below would become part of its value.
     takes_blank_lines: bool,
@@ -42,7 +42,7 @@ struct MapChange<'a> {
     before_index: MapIndex<'a>,
     after: &'a Map,
     after_index: MapIndex<'a>,
-    /// The new names, by the locations of their keys. A field whose key had this location was renamed.
+    /// The entries with new names, by the start of their key in the old text: the field at that place was renamed.
     new_names: FxHashMap<u32, &'a Entry>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> MapChange<'a> {
         }
         let span = self.old_field(name)?.key.meta.span;
         let entry = self.new_names.get(&span.start).filter(|entry| entry.key.meta.span == span)?;
-        // A quoted or complex name is written anew.
+        // A quoted or complex name cannot be replaced in place: the field is removed and added.
         (field.has_colon && text[field.start..].starts_with(name)).then_some((entry, true))
     }
 
@@ -106,8 +106,8 @@ impl<'a> Editor<'a> {
         let chunks = BlockChunks { is_root, ..self.chunks(parts, column) };
         let layout = self.layout();
         self.block_changes(&chunks, &changes, |e| {
-            let comments = !e.value.meta.is_aliased;
-            let field = if comments { None } else { Some(without_anchor_comments(e)) };
+            let keeps_comments = !e.value.meta.is_aliased;
+            let field = if keeps_comments { None } else { Some(without_anchor_comments(e)) };
             let e = field.as_ref().unwrap_or(e);
             layout.field(&e.key, &e.value, column)
         });
@@ -134,11 +134,11 @@ impl<'a> Editor<'a> {
         let merges: Vec<_> = fields.iter().filter(|f| f.is_merge_key).collect();
         let is_lost = |name: &str| !own.contains_key(name) && sides.new_field(name).is_none();
         if !merges.is_empty() && (is_removed || before.iter().any(|(name, _)| is_lost(name))) {
-            // Without the field, `<<` would provide its value; or `<<` provides a field that was removed.
-            self.suspect_merges.extend(merges.iter().map(|f| f.value.start));
+            // `<<` may now provide a field that was removed, so it may have to be expanded.
+            self.merges_to_check.extend(merges.iter().map(|f| f.value.start));
         }
         let provides_all = self.provides_all(&merges, &own, &sides);
-        let expanded = !provides_all && merges.iter().any(|f| self.is_expanded(&f.value));
+        let expanded = !provides_all && merges.iter().any(|f| self.must_be_expanded(&f.value));
         let elements = after.entries().iter().filter_map(|entry| match own.get(entry.key.text.as_str()) {
             Some(&i) => Some(Element::Kept(i)),
             None if provides_all => None,
@@ -148,13 +148,15 @@ impl<'a> Editor<'a> {
                 (provided != Some(&entry.value)).then_some(Element::New(entry))
             }
         });
-        let kept =
-            fields.iter().map(|f| f.is_merge_key && (provides_all || !self.is_expanded(&f.value))).collect();
+        let kept = fields
+            .iter()
+            .map(|f| f.is_merge_key && (provides_all || !self.must_be_expanded(&f.value)))
+            .collect();
         Some(CollectionChanges::new(kept, elements))
     }
 
-    /// Returns true if `<<` still provides exactly the fields that the map has besides its own, although the
-    /// anchored map has changed.
+    /// Returns true if `<<` provides exactly the fields that the map has besides its own, after any change of the
+    /// anchored map.
     fn provides_all(
         &self,
         merges: &[&FieldOutline],
@@ -276,7 +278,7 @@ impl<'a> Editor<'a> {
 
     /// Returns the start of a chunk including the comments above it. This is the chunk's own start if other
     /// text precedes it on its line.
-    fn begin(&self, chunks: &BlockChunks, i: usize) -> usize {
+    fn start_with_comments(&self, chunks: &BlockChunks, i: usize) -> usize {
         let start = chunks.list[i].start;
         if indentation_before(self.text, start).is_none() {
             return start;
@@ -303,7 +305,7 @@ impl<'a> Editor<'a> {
             let new: Vec<_> = changes.prepended.iter().map(|new| write(new)).collect();
             self.begin_on_shared_line(chunks, first, &new);
         } else {
-            let at = self.begin(chunks, first);
+            let at = self.start_with_comments(chunks, first);
             for new in &changes.prepended {
                 self.replace(at, at, format!("{indentation}{}\n", write(new)));
             }
@@ -323,12 +325,12 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Removes the chunks before `first` and inserts new ones there, for chunks whose first one follows a dash
-    /// on the same line, to which its successor must move.
+    /// Removes the chunks before `first` and inserts new ones there. For a map in a list, whose first field is on the
+    /// line of the dash: the first field that is kept moves to that line.
     fn begin_on_shared_line(&mut self, chunks: &BlockChunks, first: usize, new: &[String]) {
         let (start, end) = (chunks.list[0].start, chunks.list[first].start);
         let break_line = format!("\n{}", spaces(chunks.column));
-        let comments = self.text[self.begin(chunks, first).max(start)..end].trim();
+        let comments = self.text[self.start_with_comments(chunks, first).max(start)..end].trim();
         if !new.is_empty() {
             let between = if comments.is_empty() { String::new() } else { format!("{comments}{break_line}") };
             self.replace(start, end, format!("{}{break_line}{between}", new.join(&break_line)));
@@ -343,19 +345,20 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Removes a chunk with the comments above it, and the blank lines that would otherwise double. Comments that
-    /// stand for further entries of a field of the root stay.
+    /// Removes a chunk with the comments above it, and the blank lines that would otherwise double. In the root,
+    /// comments that may be commented-out entries of a list stay.
     fn remove(&mut self, chunks: &BlockChunks, i: usize) {
-        let mut start = self.begin(chunks, i);
+        let mut start = self.start_with_comments(chunks, i);
         let floor = self.document.content.start;
-        let open = i > 0 && chunks.list[i - 1].takes_blank_lines;
+        let previous_takes_blank_lines = i > 0 && chunks.list[i - 1].takes_blank_lines;
         let BlockChunk { end, own_end, .. } = chunks.list[i];
-        let mut end = next_line(self.text, if chunks.is_root && !open { own_end } else { end });
+        let mut end =
+            next_line(self.text, if chunks.is_root && !previous_takes_blank_lines { own_end } else { end });
         let above = blank_lines_above(self.text, start, floor);
-        if above < start || start <= floor || open {
+        if above < start || start <= floor || previous_takes_blank_lines {
             end = after_blank_lines(self.text, end, self.content_end());
         }
-        if end >= self.content_end() && !open && i > 0 {
+        if end >= self.content_end() && !previous_takes_blank_lines && i > 0 {
             start = above;
         }
         self.replace(start, end, "");
@@ -364,7 +367,7 @@ impl<'a> Editor<'a> {
     /// Returns the lines of an entry with its edits, and the lines between it and the entry before it.
     fn piece(&self, chunks: &BlockChunks, i: usize, edits: Vec<Edit>) -> String {
         let start = match i.checked_sub(1) {
-            None => self.begin(chunks, 0),
+            None => self.start_with_comments(chunks, 0),
             Some(before) => next_line(self.text, chunks.list[before].end),
         };
         let mut piece =
@@ -383,11 +386,14 @@ impl<'a> Editor<'a> {
         let Some(last) = chunks.list.last() else { return };
         let mut text = String::new();
         for piece in pieces {
-            // Blank lines come first only if they separate entries and do not become part of a text.
-            let open = text.is_empty() || ends_with_blank_line(&text);
-            text.push_str(&piece[if open { after_blank_lines(&piece, 0, piece.len()) } else { 0 }..]);
+            // Drops the blank lines above an entry at the start of the list, and after another blank line, which may
+            // belong to a block scalar.
+            let skips_blank_lines = text.is_empty() || ends_with_blank_line(&text);
+            text.push_str(
+                &piece[if skips_blank_lines { after_blank_lines(&piece, 0, piece.len()) } else { 0 }..],
+            );
         }
-        let (start, end) = (self.begin(chunks, 0), next_line(self.text, last.end));
+        let (start, end) = (self.start_with_comments(chunks, 0), next_line(self.text, last.end));
         if ends_with_blank_line(&text) {
             self.remove_blank_lines("\n", end);
         }
@@ -406,7 +412,7 @@ fn ends_with_blank_line(lines: &str) -> bool {
     lines.trim_end_matches('\n').len() + 1 < lines.len() || lines.ends_with("\n\r\n")
 }
 
-/// Turns a field that `<<` provided into one of the map's own fields.
+/// Returns a field that `<<` provided without the comments of the anchored map, which must not be repeated.
 fn without_anchor_comments(entry: &Entry) -> Entry {
     let mut key = entry.key.clone();
     key.meta.comments = None;

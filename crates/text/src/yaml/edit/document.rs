@@ -51,8 +51,8 @@ impl<'t> EditedDocument<'t> {
             if !editor.edit_root(root, before, after) {
                 break;
             }
-            let (edits, suspects) = editor.finish();
-            let more = aliases_to_expand(text, document, &edits, suspects);
+            let (edits, merges_to_check) = editor.finish();
+            let more = aliases_to_expand(text, document, &edits, merges_to_check);
             let mut edited = apply_edits(own, document.range.start, edits);
             if reads_as(&edited, layout.reading, after) {
                 return Ok(Self(edited.into()));
@@ -81,12 +81,13 @@ impl<'t> EditedDocument<'t> {
     }
 }
 
-/// Returns the aliases whose anchors lie in edited ranges, and the suspect ones, in order.
+/// Returns the positions to expand, in order: aliases whose anchors lie in edited ranges, and the values of `<<` in
+/// `merges_to_check`.
 fn aliases_to_expand(
     text: &str,
     document: &DocumentOutline,
     edits: &[Edit],
-    suspects: Vec<usize>,
+    merges_to_check: Vec<usize>,
 ) -> Vec<usize> {
     let mut ranges: Vec<_> = edits.iter().map(|e| (e.start, e.end)).collect();
     ranges.sort_unstable();
@@ -99,7 +100,7 @@ fn aliases_to_expand(
         })
     };
     let aliases = document.aliases.iter().filter(|(_, id)| touched(id)).map(|(at, _)| *at);
-    let mut expand: Vec<_> = aliases.chain(suspects).collect();
+    let mut expand: Vec<_> = aliases.chain(merges_to_check).collect();
     expand.sort_unstable();
     expand
 }

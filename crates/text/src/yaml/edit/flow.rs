@@ -1,4 +1,4 @@
-//! Edits of maps and lists in style.
+//! Edits of maps and lists in flow style.
 
 use super::changes::{CollectionChanges, Element, match_entries};
 use super::flow_writer::FlowWriter;
@@ -9,7 +9,7 @@ use super::value::{Editor, PositionKind, ValuePosition};
 use crate::yaml::meta::Style;
 use crate::yaml::node::{Map, Node};
 
-/// A field or entry between style.
+/// A field or entry of a map or list in flow style.
 struct FlowChunk {
     start: usize,
     end: usize,
@@ -30,7 +30,7 @@ impl FlowChunk {
     }
 }
 
-/// The comments of a list in style.
+/// The comments of a list in flow style.
 struct FlowComments<'t> {
     /// Comments after the opening bracket, and after each entry.
     trailing: Vec<Option<&'t str>>,
@@ -81,7 +81,7 @@ impl<'a> Editor<'a> {
         self.flow_changes(&chunks, &style, &changes, |e| style.field(&e.key, &e.value, lead))
     }
 
-    /// Edits a list in style. Returns false if it must be rewritten.
+    /// Edits a list in brackets. Returns false if it must be rewritten.
     pub(super) fn edit_flow_list(
         &mut self,
         part: &ValueOutline,
@@ -160,7 +160,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Returns the style of brackets for documents without style.
+    /// Returns the style of flow maps and lists in documents that are not JSON.
     fn default_style(&self) -> FlowWriter {
         FlowWriter::new(self.layout().reading)
     }
@@ -171,7 +171,7 @@ impl<'a> Editor<'a> {
         if chunks.has_own_lines { style } else { FlowWriter { step: None, ..style } }
     }
 
-    /// Rewrites a value between style.
+    /// Rewrites a value inside brackets.
     pub(super) fn rewrite_flow_value(&mut self, position: ValuePosition, part: &ValueOutline, after: &Node) {
         let quoted = self.text[part.content..].starts_with('"');
         let mut style =

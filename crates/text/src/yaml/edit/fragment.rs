@@ -128,13 +128,13 @@ impl Layout {
 
     /// Writes a scalar, or a map or list in brackets, after an indicator at `column`. Further lines are
     /// indented by `indent`.
-    fn inline(self, node: &Node, column: usize, indent: usize, of_key: Option<&str>) -> String {
+    fn inline(self, node: &Node, column: usize, indent: usize, key_comment: Option<&str>) -> String {
         let text = match &node.value {
             Value::Scalar(_) => self.scalar(node, column, indent),
             _ => FlowWriter::new(self.reading).write(node, ""),
         };
         let space = if text.is_empty() { "" } else { " " };
-        let comment = line_comment(&node.meta).or(of_key).map(|c| format!(" {c}")).unwrap_or_default();
+        let comment = line_comment(&node.meta).or(key_comment).map(|c| format!(" {c}")).unwrap_or_default();
         match text.split_once('\n') {
             // The comment follows the `|`.
             Some((header, lines)) => format!("{space}{header}{comment}\n{lines}"),
@@ -207,10 +207,10 @@ fn with_comment_behind(entry: &Node) -> Cow<'_, Node> {
     let comment = Comments { line: Some(comment.into()), ..Comments::default() };
     let mut moved = entry.clone();
     if let Some(field) = moved.as_map_mut().and_then(|map| map.entries_mut().first_mut())
-        && let Some(own) = &mut field.value.meta.comments
+        && let Some(field_comments) = &mut field.value.meta.comments
     {
-        own.line = None;
-        if **own == Comments::default() {
+        field_comments.line = None;
+        if **field_comments == Comments::default() {
             field.value.meta.comments = None;
         }
     }
@@ -233,13 +233,14 @@ fn in_brackets(node: &Node, reading: Reading) -> Option<Node> {
 
 /// Returns true if nothing inside has comments or several lines.
 fn is_plain(node: &Node) -> bool {
-    let bare = |meta: &Meta| meta.comments.is_none();
+    let has_no_comments = |meta: &Meta| meta.comments.is_none();
     match &node.value {
         Value::Scalar(text) => !text.contains('\n'),
-        Value::List(list) => list.iter().all(|node| bare(&node.meta) && is_plain(node)),
-        Value::Map(map) => {
-            map.entries().iter().all(|e| bare(&e.key.meta) && bare(&e.value.meta) && is_plain(&e.value))
-        }
+        Value::List(list) => list.iter().all(|node| has_no_comments(&node.meta) && is_plain(node)),
+        Value::Map(map) => map
+            .entries()
+            .iter()
+            .all(|e| has_no_comments(&e.key.meta) && has_no_comments(&e.value.meta) && is_plain(&e.value)),
     }
 }
 

@@ -151,13 +151,13 @@ struct Outline<'t> {
     documents: Vec<DocumentOutline>,
     events: Vec<OutlineEvent>,
     content: usize,
-    marked: bool,
+    has_separator: bool,
 }
 
 impl<'t> Outline<'t> {
     fn new(text: &'t str, reading: Reading) -> Self {
         let (documents, events) = (Vec::new(), Vec::new());
-        Self { text, reading, documents, events, content: bom_length(text), marked: false }
+        Self { text, reading, documents, events, content: bom_length(text), has_separator: false }
     }
 
     /// Adds the document of the events so far, which ends at `end`.
@@ -173,11 +173,11 @@ impl<'t> Outline<'t> {
         };
         let root = builder.part(content.start);
         let OutlineBuilder { anchors, aliases, .. } = builder;
-        let (range, marked) = (start..end, self.marked);
+        let (range, has_separator) = (start..end, self.has_separator);
         self.documents.push(DocumentOutline {
             range,
             content,
-            has_separator: marked,
+            has_separator,
             is_independent: begins_anew,
             root,
             anchors,
@@ -191,7 +191,7 @@ impl Receiver for Outline<'_> {
         let at = position.range.clone();
         match event {
             Event::DocumentStart(explicit, _) => {
-                self.marked = explicit;
+                self.has_separator = explicit;
                 let previous = self.documents.last_mut();
                 let start = match &previous {
                     None => 0,
@@ -224,9 +224,9 @@ fn end_at(content: usize, at: &Range<usize>) -> Option<usize> {
 struct OutlineEvent {
     at: Range<usize>,
     anchor: usize,
-    tagged: bool,
+    has_tag: bool,
     /// Set for the merge key `<<`.
-    merges: bool,
+    is_merge_key: bool,
     kind: EventKind,
 }
 
@@ -240,14 +240,14 @@ enum EventKind {
 
 impl OutlineEvent {
     fn new(event: Event<'_>, at: Range<usize>) -> Option<Self> {
-        let merges = match &event {
+        let is_merge_key = match &event {
             Event::Scalar(text, style, _, tag) => match tag {
                 Some(tag) => text == "<<" && is_merge_tag(tag),
                 None => text == "<<" && *style == ScalarStyle::Plain,
             },
             _ => false,
         };
-        let (kind, anchor, tagged) = match event {
+        let (kind, anchor, has_tag) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 (EventKind::Scalar(text.into(), style), anchor, tag.is_some())
             }
@@ -257,7 +257,7 @@ impl OutlineEvent {
             Event::MappingEnd | Event::SequenceEnd => (EventKind::End, 0, false),
             _ => return None,
         };
-        Some(Self { at, anchor, tagged, merges, kind })
+        Some(Self { at, anchor, has_tag, is_merge_key, kind })
     }
 
     /// Returns true for an empty scalar without quotes.
@@ -270,13 +270,13 @@ impl OutlineEvent {
 struct Body {
     kind: ValueKind,
     end: usize,
-    open: bool,
+    takes_blank_lines: bool,
 }
 
 impl Body {
     /// Creates a value to which no blank lines belong.
     fn inline(kind: ValueKind, end: usize) -> Self {
-        Self { kind, end, open: false }
+        Self { kind, end, takes_blank_lines: false }
     }
 }
 
@@ -293,14 +293,14 @@ impl OutlineBuilder<'_> {
     /// Returns the next value, which begins after `from`. Returns none if the text has an unsupported form.
     fn part(&mut self, from: usize) -> Option<ValueOutline> {
         let event = self.events.next()?;
-        let properties = usize::from(event.anchor != 0) + usize::from(event.tagged);
+        let properties = usize::from(event.anchor != 0) + usize::from(event.has_tag);
         let start = if event.is_empty() && properties == 0 { from } else { self.skip(from) };
         let after_properties = self.behind_properties(start, properties)?;
         let content = if event.is_empty() { after_properties } else { self.skip(after_properties) };
         let body = match event.kind {
             EventKind::Scalar(_, ScalarStyle::Literal | ScalarStyle::Folded) => {
-                let (end, open) = self.block_scalar(content, event.at.end)?;
-                Body { kind: ValueKind::BlockScalar, end, open }
+                let (end, takes_blank_lines) = self.block_scalar(content, event.at.end)?;
+                Body { kind: ValueKind::BlockScalar, end, takes_blank_lines }
             }
             EventKind::Scalar(..) if event.is_empty() => Body::inline(ValueKind::Scalar, content),
             EventKind::Scalar(..) => Body::inline(ValueKind::Scalar, end_at(content, &event.at)?),
@@ -315,24 +315,24 @@ impl OutlineBuilder<'_> {
         if event.anchor != 0 {
             self.anchors.insert(event.anchor, start..body.end);
         }
-        let OutlineEvent { anchor, tagged, .. } = event;
-        let Body { kind, end, open } = body;
-        Some(ValueOutline { start, content, end, anchor, has_tag: tagged, takes_blank_lines: open, kind })
+        let OutlineEvent { anchor, has_tag, .. } = event;
+        let Body { kind, end, takes_blank_lines } = body;
+        Some(ValueOutline { start, content, end, anchor, has_tag, takes_blank_lines, kind })
     }
 
     fn map(&mut self, content: usize, style: StructureStyle) -> Option<Body> {
-        let (mut fields, mut open) = (Vec::new(), false);
-        let braces = style == StructureStyle::Flow && self.byte(content) == Some(b'{');
-        let mut from = content + usize::from(braces);
+        let (mut fields, mut takes_blank_lines) = (Vec::new(), false);
+        let has_braces = style == StructureStyle::Flow && self.byte(content) == Some(b'{');
+        let mut from = content + usize::from(has_braces);
         loop {
             if let Some(end) = self.end() {
-                let end = if braces { end } else { from };
-                return Some(Body { kind: ValueKind::Map { style, fields }, end, open });
+                let end = if has_braces { end } else { from };
+                return Some(Body { kind: ValueKind::Map { style, fields }, end, takes_blank_lines });
             }
             let mut field = self.field(from, style)?;
             from = field.value.end;
-            open = field.value.takes_blank_lines;
-            field.comma = if braces { self.comma(from) } else { None };
+            takes_blank_lines = field.value.takes_blank_lines;
+            field.comma = if has_braces { self.comma(from) } else { None };
             from = field.comma.map_or(from, |comma| comma + 1);
             fields.push(field);
         }
@@ -342,8 +342,8 @@ impl OutlineBuilder<'_> {
         let start = self.skip(from);
         let explicit = self.byte(start) == Some(b'?') && self.ends_word(start + 1);
         let event = self.events.peek()?;
-        let plain = matches!(event.kind, EventKind::Scalar(_, ScalarStyle::Plain)) && !event.tagged;
-        let merge = event.merges;
+        let plain = matches!(event.kind, EventKind::Scalar(_, ScalarStyle::Plain)) && !event.has_tag;
+        let merge = event.is_merge_key;
         let name = match &event.kind {
             EventKind::Scalar(name, _) if plain && self.reading == Reading::Kubectl => {
                 key_text(name, Style::Plain, Tag::None)
@@ -371,13 +371,13 @@ impl OutlineBuilder<'_> {
     }
 
     fn list(&mut self, content: usize, style: StructureStyle) -> Option<Body> {
-        let (mut entries, mut open) = (Vec::new(), false);
+        let (mut entries, mut takes_blank_lines) = (Vec::new(), false);
         let flow = style == StructureStyle::Flow;
         let mut from = content + usize::from(flow);
         loop {
             if let Some(end) = self.end() {
                 let end = if flow { end } else { from };
-                return Some(Body { kind: ValueKind::List { style, entries }, end, open });
+                return Some(Body { kind: ValueKind::List { style, entries }, end, takes_blank_lines });
             }
             let start = self.skip(from);
             if !flow && self.byte(start) != Some(b'-') {
@@ -385,7 +385,7 @@ impl OutlineBuilder<'_> {
             }
             let value = self.part(if flow { from } else { start + 1 })?;
             from = value.end;
-            open = value.takes_blank_lines;
+            takes_blank_lines = value.takes_blank_lines;
             let comma = if flow { self.comma(from) } else { None };
             from = comma.map_or(from, |comma| comma + 1);
             entries.push(EntryOutline { start, value, comma });
@@ -409,15 +409,15 @@ impl OutlineBuilder<'_> {
             return None;
         }
         let header_end = line_end(self.text, header);
-        let open = self.text[header..header_end].split([' ', '\t', '#']).next()?.contains('+');
+        let takes_blank_lines = self.text[header..header_end].split([' ', '\t', '#']).next()?.contains('+');
         let content = self.text.get(..end.max(header_end))?.trim_end_matches([' ', '\t', '\r', '\n']);
         let mut end = line_end(self.text, content.len().max(header_end));
-        if open {
+        if takes_blank_lines {
             // The end of the last blank line, if there is any.
             let below = after_blank_lines(self.text, next_line(self.text, end), self.text.len());
             end = line_end(self.text, line_start(self.text, below.saturating_sub(1)).max(end));
         }
-        Some((end, open))
+        Some((end, takes_blank_lines))
     }
 
     /// Returns the end of `count` anchors and tags that begin at `start`.

@@ -17,8 +17,8 @@ pub(super) fn format_name(key: &Key, reading: Reading) -> String {
     }
     let spelling = spelling(&key.meta, reading)
         .filter(|spelling| key_text(spelling, Style::Plain, Tag::None).is_some_and(|text| text == key.text));
-    let usual = || format_string(&key.text, &key.meta, StringContext::Flow, reading);
-    spelling.map_or_else(usual, ToString::to_string)
+    let with_default_quotes = || format_string(&key.text, &key.meta, StringContext::Flow, reading);
+    spelling.map_or_else(with_default_quotes, ToString::to_string)
 }
 
 /// Returns the original spelling of a scalar such as `y`, which kubectl resolves to another value and other
@@ -38,11 +38,11 @@ fn spelling(meta: &Meta, reading: Reading) -> Option<&SmolStr> {
 pub(super) fn format_string(text: &str, meta: &Meta, context: StringContext, reading: Reading) -> String {
     // Printers quote words such as `y` and `on`, which are booleans in YAML 1.1 and for kubectl. A file that
     // did not need the quotes keeps them unquoted.
-    let word = reading == Reading::Kustomize
+    let may_be_unquoted = reading == Reading::Kustomize
         && meta.style == Style::Plain
         && meta.tag == Tag::None
         && !meta.span.is_none();
-    if word
+    if may_be_unquoted
         && text.bytes().all(|b| b.is_ascii_alphabetic())
         && matches!(resolve_plain(text), Resolved::Str(_))
     {

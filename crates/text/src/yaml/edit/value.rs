@@ -58,7 +58,7 @@ pub(super) struct Editor<'a> {
     /// The new values of anchors seen so far.
     anchor_values: FxHashMap<usize, &'a Node>,
     /// Values of `<<` that may provide fields they should not.
-    pub suspect_merges: Vec<usize>,
+    pub merges_to_check: Vec<usize>,
 }
 
 impl<'a> Editor<'a> {
@@ -68,7 +68,7 @@ impl<'a> Editor<'a> {
         style: &'a DocumentStyle,
         (aliases, expand): (Aliases, &'a [usize]),
     ) -> Self {
-        let (edits, suspects) = (Vec::new(), Vec::new());
+        let (edits, merges_to_check) = (Vec::new(), Vec::new());
         Self {
             text,
             document,
@@ -77,12 +77,12 @@ impl<'a> Editor<'a> {
             aliases,
             edits,
             anchor_values: FxHashMap::default(),
-            suspect_merges: suspects,
+            merges_to_check,
         }
     }
 
     pub fn finish(self) -> (Vec<Edit>, Vec<usize>) {
-        (self.edits, self.suspect_merges)
+        (self.edits, self.merges_to_check)
     }
 
     pub fn layout(&self) -> Layout {
@@ -128,13 +128,13 @@ impl<'a> Editor<'a> {
     ) {
         if let ValueKind::Alias(anchor) = part.kind {
             let is_provided = self.current_anchor_value(anchor).is_some_and(|now| now == after);
-            let keep = is_unchanged(before, after) && !self.is_expanded(part);
+            let keep = is_unchanged(before, after) && !self.must_be_expanded(part);
             if !is_provided && !keep {
                 self.rewrite_value(position, part, before, without_comments(after.clone()));
             }
             return;
         }
-        if is_unchanged(before, after) && !self.is_expanded(part) {
+        if is_unchanged(before, after) && !self.must_be_expanded(part) {
             return;
         }
         if part.anchor != 0 {
@@ -197,7 +197,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Returns true if a part contains an alias that must be expanded.
-    pub fn is_expanded(&self, part: &ValueOutline) -> bool {
+    pub fn must_be_expanded(&self, part: &ValueOutline) -> bool {
         let first = self.expand.partition_point(|&at| at < part.start);
         self.expand.get(first).is_some_and(|&at| at <= part.end)
     }

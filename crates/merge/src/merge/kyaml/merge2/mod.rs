@@ -78,8 +78,8 @@ impl<'s> Merge2<'s> {
     ) -> Result<Decision> {
         let at = at.refine(&[dest.as_deref(), with.patch()], self.schema);
         let here = Location { position: &at, trail };
-        let of_dest = matches!(with, Counterpart::None(Side::Dest));
-        let Some(dest) = dest.filter(|node| !node.is_null() || of_dest) else {
+        let is_only_in_dest = matches!(with, Counterpart::None(Side::Dest));
+        let Some(dest) = dest.filter(|node| !node.is_null() || is_only_in_dest) else {
             return match with {
                 Counterpart::Patch(patch) if !patch.is_null() => self.add(take(patch), here),
                 _ => Ok(Decision::Remove),
@@ -351,7 +351,7 @@ impl<'s> Merge2<'s> {
         for tuple in tuples.iter() {
             let at = patch.find(tuple);
             let entry = at.and_then(|at| theirs.get_mut(at));
-            let before = entry.as_deref().filter(|_| tuples.overlap()).cloned();
+            let before = entry.as_deref().filter(|_| tuples.may_overlap()).cloned();
             let (dest, visit) = entries.visit(tuple, &[entry.as_deref()]);
             let with = entry.map_or(Counterpart::None(Side::Dest), Counterpart::Patch);
             let trail = here.trail.texts(tuples.keys().names(), tuple);
