@@ -62,6 +62,7 @@ mod preview;
 mod progress;
 #[cfg(feature = "cluster")]
 mod prune;
+mod rebuild;
 mod recover;
 mod render;
 mod report;
