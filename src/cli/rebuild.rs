@@ -50,8 +50,8 @@ fn run() -> MutexGuard<'static, Option<Run>> {
     RUN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a run after changes of files, before its reads are recorded. Returns its texts, which contain those of the
-/// builds that are kept.
+/// Starts a run after changes of files, before its reads are recorded. Returns its texts, which
+/// contain those of the builds that are kept.
 pub(super) fn start_run(changed: &BTreeSet<PathBuf>) -> SourceMap {
     let mut run = run();
     let next = run.take().map(|former| former.after(changed)).unwrap_or_default();
@@ -60,7 +60,7 @@ pub(super) fn start_run(changed: &BTreeSet<PathBuf>) -> SourceMap {
     sources
 }
 
-/// Returns how many targets the run built, and the number of all targets; none if it built all of them.
+/// Returns how many targets the run built, and the number of all; none if it built all of them.
 pub(super) fn built_counts() -> Option<(usize, usize)> {
     let (reused, all) = run().as_ref().map(|run| (run.reused, run.builds.len()))?;
     (reused > 0).then(|| (all.saturating_sub(reused), all))
@@ -95,7 +95,8 @@ impl Run {
     }
 }
 
-/// Returns true if the path of a text is that of a file that kept builds read, or of none. `all` is what all builds read.
+/// Returns true if the path of a text is that of a file that kept builds read, or of no file. `all` is
+/// what all builds read.
 fn is_kept(path: &Path, kept: &ReadSet, all: &ReadSet) -> bool {
     if kept.files.contains(path) {
         return true;
@@ -140,8 +141,8 @@ pub(super) fn build_or_read(selection: &Selection, builder: &Builder, target: &P
     })
 }
 
-/// Returns a kept build, or builds the target from a tree that records what it reads. Nothing is kept for a single
-/// target.
+/// Returns a kept build, or builds the target from a tree that records what it reads. Nothing is kept
+/// for a single target.
 fn kept_or(
     selection: &Selection,
     builder: &Builder,

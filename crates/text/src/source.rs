@@ -365,8 +365,8 @@ impl SourceMap {
         SourceId(u32::try_from(sources.len()).unwrap_or(u32::MAX))
     }
 
-    /// Returns a map for another run, which keeps those top-level texts for which a function returns true, and the texts
-    /// embedded in them. They keep their IDs, also when they are added again.
+    /// Returns a map for another run, which keeps those top-level texts for which a function returns true, and the
+    /// texts embedded in them. They keep their IDs, also when they are added again.
     #[must_use]
     pub fn retained(&self, is_kept: impl Fn(&Source) -> bool) -> Self {
         let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);

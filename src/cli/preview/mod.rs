@@ -96,7 +96,7 @@ fn open(publisher: &Publisher, prints: bool) -> Result<(), Failure> {
     Ok(stdout.flush()?)
 }
 
-/// Returns false without a graphical session, in which the programs that open a browser start and then fail.
+/// Returns false without a graphical session, in which programs that open a browser start and fail.
 fn has_display() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     !cfg!(target_os = "linux")

@@ -201,8 +201,8 @@ impl SearchWalk<'_> {
         Ok(found)
     }
 
-    /// Visits a directory below another one. If it cannot be listed, it counts as a target, so that its build reports the
-    /// error and the others are found.
+    /// Visits a directory below another one. If it cannot be listed, it counts as a target, so that its build reports
+    /// the error and the others are found.
     fn visit_below(&self, root: &Root, above: Above) -> Result<FoundTargets> {
         match entries_of(root) {
             Ok(entries) => self.visit(root, &entries, above),
