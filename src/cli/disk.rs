@@ -11,6 +11,8 @@ use smp_files::{DiskTree, FileTree, Located, ReadSet, RecordingTree};
 #[derive(Default)]
 struct Record {
     trees: Vec<RecordingTree>,
+    /// The reads of the last search for targets.
+    search: Option<RecordingTree>,
     /// The real paths of directories that the command writes to.
     outputs: Vec<PathBuf>,
 }
@@ -27,6 +29,22 @@ pub(super) fn disk_tree() -> Arc<dyn FileTree> {
     recorded(Arc::new(DiskTree))
 }
 
+/// Returns the files on disk, to search for targets.
+pub(super) fn search_tree() -> Arc<dyn FileTree> {
+    let tree = disk_tree();
+    if let Some(record) = &mut *record() {
+        record.search = record.trees.last().cloned();
+    }
+    tree
+}
+
+/// Returns what the last search for targets read.
+pub(super) fn search_read_set() -> ReadSet {
+    let record = record();
+    let search = record.as_ref().and_then(|record| record.search.as_ref());
+    search.map(RecordingTree::read_set).unwrap_or_default()
+}
+
 /// Returns a tree whose reads are recorded, if reads are recorded at all.
 pub(super) fn recorded(tree: Arc<dyn FileTree>) -> Arc<dyn FileTree> {
     match &mut *record() {
@@ -36,6 +54,13 @@ pub(super) fn recorded(tree: Arc<dyn FileTree>) -> Arc<dyn FileTree> {
             Arc::new(tree)
         }
         None => tree,
+    }
+}
+
+/// Adds what is read from a tree to the record.
+pub(super) fn record_reads_of(tree: &RecordingTree) {
+    if let Some(record) = &mut *record() {
+        record.trees.push(tree.clone());
     }
 }
 

@@ -62,6 +62,7 @@ mod preview;
 mod progress;
 #[cfg(feature = "cluster")]
 mod prune;
+mod rebuild;
 mod recover;
 mod render;
 mod report;
@@ -151,7 +152,7 @@ fn execute(command: Command, sources: &SourceMap) -> Outcome {
     match command {
         Command::Build(args) => build::run(&args, sources),
         #[cfg(feature = "preview")]
-        Command::Preview(args) => preview::run(args),
+        Command::Preview(args) => preview::run(args, sources),
         Command::Blame(args) => blame::run(&args, sources),
         Command::Check(args) => check::run(&args, sources),
         Command::Tree(args) => tree::run(&args, sources),

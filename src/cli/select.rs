@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::{ArgMatches, Args, FromArgMatches};
 
-use super::disk::disk_tree;
+use super::disk::search_tree;
 use super::document::read_stdin;
 use super::target::has_kustomization;
 use super::{Failure, render};
@@ -125,7 +125,7 @@ impl SelectArgs {
         sources: &SourceMap,
     ) -> std::result::Result<Selection, Failure> {
         let named = if self.named.is_empty() { vec![".".into()] } else { self.named.clone() };
-        let tree = disk_tree();
+        let tree = search_tree();
         self.select_in(&tree, named, bases, sources)
     }
 

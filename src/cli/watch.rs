@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::format::duration;
 use super::select::is_stream;
-use super::{Failure, Outcome, disk, outcome, render, report};
+use super::{Failure, Outcome, disk, outcome, rebuild, render, report};
 use smp_files::{DiskTree, FileTree as _, ReadSet, Watcher};
 use smp_merge::diff::unified;
 use smp_text::diagnostic::{Code, Diagnostic, counted};
@@ -106,7 +106,7 @@ impl WatchArgs {
         let (mut changed, mut good_reads) = (BTreeSet::new(), ReadSet::default());
         loop {
             let started = Instant::now();
-            let ran = capture(&run, screen.runs == 0)?;
+            let ran = capture(&run, &changed, screen.runs == 0)?;
             screen.show(&ran, started.elapsed(), &changed)?;
             let mut reads = disk::read_set();
             if ran.has_output {
@@ -135,8 +135,12 @@ pub(super) fn cannot_watch(error: &io::Error) -> Diagnostic {
 ///
 /// # Errors
 /// The command line is invalid, in the first run.
-fn capture(run: &impl Fn(&SourceMap) -> Outcome, is_first: bool) -> Result<Run, Failure> {
-    let sources = SourceMap::default();
+fn capture(
+    run: &impl Fn(&SourceMap) -> Outcome,
+    changed: &BTreeSet<PathBuf>,
+    is_first: bool,
+) -> Result<Run, Failure> {
+    let sources = rebuild::start_run(changed);
     disk::start_recording();
     report::start_capture();
     render::start_capture();
@@ -172,6 +176,7 @@ impl Screen {
     fn show(&mut self, ran: &Run, took: Duration, changed: &BTreeSet<PathBuf>) -> Result<(), Failure> {
         let mut parts =
             vec![format!("{} in {} ms", if ran.has_output { "ran" } else { "failed" }, took.as_millis())];
+        parts.extend(rebuild::built_counts().map(|(built, all)| format!("{built} of {all} targets built")));
         parts.extend((!changed.is_empty()).then(|| format!("changed: {}", names(changed))));
         if ran.has_output {
             let has_lines = self.runs > 0 && !(self.last.is_empty() && ran.stdout.is_empty());

@@ -34,13 +34,18 @@ pub struct TargetSummary {
     pub error: Option<String>,
     /// The number of warnings.
     pub warnings: usize,
+    /// True if the last build failed, and the numbers of dangers, changes and resources are those of the last successful
+    /// one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stale: bool,
     /// The number of dangers of the changes.
     pub dangers: usize,
     /// The number of these dangers that are errors.
     pub danger_errors: usize,
-    /// The number of objects that differ from the comparison; none without a comparison, or if it failed.
+    /// The number of objects that differ from the comparison; none without a comparison, if it failed, or if the target
+    /// was never built.
     pub changes: Option<usize>,
-    /// The number of resources of the last successful build.
+    /// The number of resources.
     pub resources: usize,
     /// The generation in which the target was last built.
     pub generation: u64,

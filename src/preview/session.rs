@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 
 use super::model::{ChangedObject, Event, TargetState, TargetSummary};
-use smp_files::{DiskTree, FileTree as _, ReadSet};
+use smp_files::{DiskTree, FileTree as _, ReadSet, affected_results};
 use smp_inspect::review::{Presence, TargetOutcome, TargetReview};
 use smp_overlay::overlay::Built;
 use smp_text::diagnostic::{Code, Diagnostic, MessageFormat, MessageRenderer, Result, Severity};
@@ -32,8 +32,6 @@ pub struct EvaluatedTarget {
 /// Targets that were built together.
 #[derive(Debug)]
 pub struct Evaluation {
-    /// The texts of all targets.
-    pub sources: SourceMap,
     /// The targets, in the order of the request.
     pub targets: Vec<EvaluatedTarget>,
     /// The inputs common to all of them, such as configurations.
@@ -55,11 +53,11 @@ pub trait Evaluator: Send + Sync {
     /// The targets cannot be found.
     fn targets(&self) -> Result<(Vec<PathBuf>, ReadSet)>;
 
-    /// Builds, checks and compares targets.
+    /// Builds, checks and compares targets. Adds all texts to `sources`.
     ///
     /// # Errors
     /// Settings of all targets are invalid. The failure of a single target is part of the result.
-    fn evaluate(&self, targets: &[PathBuf]) -> Result<Evaluation>;
+    fn evaluate(&self, targets: &[PathBuf], sources: &SourceMap) -> Result<Evaluation>;
 }
 
 /// A target and the texts of its build.
@@ -101,17 +99,17 @@ pub struct Session {
 }
 
 impl Session {
-    /// Finds and builds all targets.
+    /// Finds and builds all targets. Adds all texts to `sources`.
     ///
     /// # Errors
     /// The targets cannot be found, or their common settings are invalid.
-    pub fn new(evaluator: Box<dyn Evaluator>) -> Result<Self> {
+    pub fn new(evaluator: Box<dyn Evaluator>, sources: &SourceMap) -> Result<Self> {
         let (targets, search) = evaluator.targets()?;
-        let evaluation = evaluator.evaluate(&targets)?;
+        let evaluation = evaluator.evaluate(&targets, sources)?;
         let session = Self { evaluator, state: RwLock::default() };
         let mut state = session.write();
         state.search = search;
-        state.add(evaluation);
+        state.add(evaluation, sources);
         drop(state);
         Ok(session)
     }
@@ -139,13 +137,12 @@ impl Session {
         if affected.is_empty() && removed.is_empty() {
             return None;
         }
-        let evaluation = self.evaluator.evaluate(&affected);
+        let sources = SourceMap::default();
+        let evaluation = self.evaluator.evaluate(&affected, &sources);
         let mut state = self.write();
         let names: Vec<String> = affected.iter().map(|target| name_of(target)).collect();
-        match evaluation {
-            Ok(evaluation) => state.add(evaluation),
-            Err(problem) => state.add(failed(affected, &problem)),
-        }
+        let evaluation = evaluation.unwrap_or_else(|problem| state.failed(affected, &problem));
+        state.add(evaluation, &sources);
         Some(Event::Update {
             generation: state.generation,
             changed: shown_paths(changed),
@@ -218,21 +215,15 @@ impl Session {
         state.search.files.contains(path) || (state.search.depends_on(path) && !is_content())
     }
 
-    /// Returns the new targets and those that depend on a change. If no target depends on the change, its effect is
-    /// unknown, and all targets are returned.
+    /// Returns the new targets and those that a change affects.
     fn affected(&self, changed: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
         let state = self.read();
-        let all = || state.targets.values().map(|target| &target.last.evaluated);
-        let targets = |affected: &dyn Fn(&EvaluatedTarget) -> bool| -> Vec<PathBuf> {
-            let known = all().filter(|target| affected(target)).map(|target| target.target.clone());
-            known.chain(state.new.iter().cloned()).collect()
-        };
-        if changed.len() > MANY || changed.iter().any(|path| state.common.depends_on(path)) {
-            return targets(&|_| true);
-        }
-        let affected = targets(&|target| changed.iter().any(|path| target.reads.depends_on(path)));
-        let is_known = !affected.is_empty() || changed.iter().all(|path| state.search.depends_on(path));
-        if is_known { affected } else { targets(&|_| true) }
+        let known = state.targets.values().map(|target| &target.last.evaluated);
+        let known = known.map(|target| (target.target.clone(), &target.reads));
+        let is_explained = |path: &Path| !state.new.is_empty() || state.search.depends_on(path);
+        let mut affected = affected_results(changed, known, &state.common, is_explained);
+        affected.extend(state.new.iter().cloned());
+        affected
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State> {
@@ -244,13 +235,29 @@ impl Session {
     }
 }
 
-/// If more paths than this change at once, all targets are built again.
-const MANY: usize = 1000;
-
 impl State {
+    /// Returns the evaluation of targets that all fail for the same reason. The common inputs stay watched.
+    fn failed(&self, targets: Vec<PathBuf>, problem: &Diagnostic) -> Evaluation {
+        let is_reviewed = self.targets.values().any(|target| target.last.evaluated.review.is_some());
+        let review = |target: &PathBuf| TargetReview {
+            target: target.clone(),
+            presence: Presence::Both,
+            outcome: TargetOutcome::Failed([None, Some(problem.clone())]),
+        };
+        let failed = |target: PathBuf| EvaluatedTarget {
+            reads: ReadSet::default(),
+            built: Err(problem.clone()),
+            findings: vec![problem.clone()],
+            review: is_reviewed.then(|| review(&target)),
+            live: None,
+            target,
+        };
+        Evaluation { targets: targets.into_iter().map(failed).collect(), common: self.common.clone() }
+    }
+
     /// Replaces targets by new builds.
-    fn add(&mut self, evaluation: Evaluation) {
-        let Evaluation { sources, targets, common } = evaluation;
+    fn add(&mut self, evaluation: Evaluation, sources: &SourceMap) {
+        let Evaluation { targets, common } = evaluation;
         self.generation += 1;
         self.new.clear();
         if targets.len() < self.targets.len() {
@@ -280,20 +287,6 @@ impl State {
     }
 }
 
-/// Returns the evaluation of targets that all fail for the same reason.
-fn failed(targets: Vec<PathBuf>, problem: &Diagnostic) -> Evaluation {
-    let failed = |target| EvaluatedTarget {
-        target,
-        reads: ReadSet::default(),
-        built: Err(problem.clone()),
-        findings: vec![problem.clone()],
-        review: None,
-        live: None,
-    };
-    let targets = targets.into_iter().map(failed).collect();
-    Evaluation { sources: SourceMap::default(), targets, common: ReadSet::default() }
-}
-
 fn summary(name: &str, last: &BuiltTarget, good: Option<&BuiltTarget>, generation: u64) -> TargetSummary {
     let target = &last.evaluated;
     let count = |severity| target.findings.iter().filter(|finding| finding.severity() == severity).count();
@@ -305,24 +298,29 @@ fn summary(name: &str, last: &BuiltTarget, good: Option<&BuiltTarget>, generatio
         (Ok(_), 0, _) => TargetState::Warning,
         _ => TargetState::Error,
     };
-    let objects = target.review.as_ref().map_or(&[][..], TargetReview::objects);
-    let is_compared = |review: &&TargetReview| matches!(review.outcome, TargetOutcome::Compared(_));
-    let compared = target.review.as_ref().filter(is_compared).map(|_| objects.len());
-    let live = target.live.as_ref().and_then(|live| live.as_ref().ok()).map(Vec::len);
-    let good = good.and_then(|good| good.evaluated.built.as_ref().ok());
-    let dangers = danger_severities(target);
+    // Views also show the output and the changes of the last successful build.
+    let shown = good.map_or(target, |good| &good.evaluated);
+    let dangers = danger_severities(shown);
     TargetSummary {
         name: name.to_string(),
         state,
         errors: errors.max(usize::from(target.built.is_err())),
         error: first_error(last),
         warnings,
+        stale: target.built.is_err() && good.is_some(),
         dangers: dangers.len(),
         danger_errors: dangers.iter().filter(|severity| **severity == Severity::Error.name()).count(),
-        changes: compared.or(live),
-        resources: good.map_or(0, |built| built.resources.as_slice().len()),
+        changes: change_count(shown),
+        resources: shown.built.as_ref().map_or(0, |built| built.resources.as_slice().len()),
         generation,
     }
+}
+
+/// Returns the number of changed objects; none if the target was not compared.
+fn change_count(target: &EvaluatedTarget) -> Option<usize> {
+    let compared = target.review.as_ref().filter(|review| review.failure().is_none());
+    let live = target.live.as_ref().and_then(|live| live.as_ref().ok());
+    compared.map(|review| review.objects().len()).or_else(|| live.map(Vec::len))
 }
 
 /// Returns the severities of the dangers of all changes.
@@ -341,11 +339,21 @@ fn first_error(target: &BuiltTarget) -> Option<String> {
 
 /// Returns the name of a target in the views.
 fn name_of(target: &Path) -> String {
-    target.display().to_string()
+    escaped_path(target)
 }
 
 /// Returns paths relative to the working directory.
 pub(super) fn shown_paths<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Vec<String> {
     let here = DiskTree.working_directory().unwrap_or_default();
-    paths.into_iter().map(|path| relative_path(path, &here).display().to_string()).collect()
+    paths.into_iter().map(|path| escaped_path(&relative_path(path, &here))).collect()
+}
+
+/// Returns a path as text. Bytes that are not UTF-8 are escaped, so that two paths have two names.
+fn escaped_path(path: &Path) -> String {
+    let mut name = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        name.push_str(chunk.valid());
+        name.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    name
 }

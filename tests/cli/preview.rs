@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -83,6 +83,11 @@ fn events_name_the_targets_that_a_save_affects() {
     assert!(time.split_once('.').is_none_or(|(_, decimals)| decimals.len() <= 3), "{time}");
     let error = broken["targets"][0]["error"].as_str().expect("an error");
     assert!(error.starts_with("prod/patch.yaml:1:"), "{error}");
+    // The numbers of the last successful build stay.
+    let numbers = |target: &Value| ["changes", "dangers", "resources"].map(|name| target[name].clone());
+    assert_eq!(numbers(&broken["targets"][0]), numbers(&first["targets"][1]));
+    let stale = |event: &Value, at: usize| event["targets"][at]["stale"].clone();
+    assert_eq!((stale(&first, 1), stale(&broken, 0)), (Value::Null, json!(true)));
     let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 4}\n";
     save(directory.path(), "prod/patch.yaml", patch);
     assert_eq!(states(&event(&running)), [state("prod", "ok")]);
@@ -149,6 +154,34 @@ fn targets_that_are_named_twice_are_one() {
     let directory = shop();
     let running = Running::start(directory.path(), &["preview", "prod", "./prod/", "test/.", "--json"]);
     assert_eq!(states(&event(&running)), ["prod", "test"].map(|name| state(name, "ok")));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn names_that_are_not_utf8_are_different_targets() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let directory = shop();
+    for name in [b"bad\xfe", b"bad\xff"] {
+        let target = directory.path().join(OsStr::from_bytes(name));
+        fs::create_dir(&target).expect("created");
+        fs::write(target.join("kustomization.yaml"), "resources: [../base]\n").expect("written");
+    }
+    let running = Running::start(directory.path(), &["preview", "-R", "--json"]);
+    let names = ["bad\\xfe", "bad\\xff", "base", "prod", "test"];
+    assert_eq!(states(&event(&running)), names.map(|name| state(name, "ok")));
+}
+
+#[test]
+fn a_port_in_use_is_an_error() {
+    let directory = shop();
+    let used = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let port = used.local_addr().expect("bound").port().to_string();
+    let output = run(directory.path(), &["preview", "prod", "--no-open", "--port", &port]);
+    let message = stderr(&output);
+    assert!(message.contains(&format!("cannot serve the preview on port {port}: ")), "{message}");
+    assert!(message.contains("choose another --port"), "{message}");
 }
 
 fn commit(directory: &Path) {
@@ -361,6 +394,71 @@ fn diff_of_the_last_successful_build_is_kept() {
 }
 
 #[test]
+fn exported_page_says_that_the_target_fails() {
+    let directory = shop();
+    let schema = "{\"swagger\": \"2.0\", \"info\": {}, \"definitions\": {}}";
+    save(directory.path(), "schema.json", schema);
+    let page = Page::open(directory.path(), &["-R", "--schema", "schema.json"]);
+    let export = || page.send("GET", "/api/export?target=prod", &[&page.bearer()], "");
+    let export_with = |text: &str| loop {
+        let (status, body) = export();
+        assert_eq!(status, 200, "{body}");
+        if body.contains(text) {
+            break body;
+        }
+        thread::sleep(Duration::from_millis(20));
+    };
+    assert!(!export_with("replicas").contains("fails now"));
+    let patch = fs::read_to_string(directory.path().join("prod/patch.yaml")).expect("a patch");
+    save(directory.path(), "prod/patch.yaml", "a: [");
+    assert!(!export_with("fails now").contains("replicas"));
+    save(directory.path(), "prod/patch.yaml", &patch);
+    export_with("replicas");
+    // An error of all targets.
+    save(directory.path(), "schema.json", "{");
+    export_with("fails now");
+    let view = page.get("/api/target?name=prod");
+    assert_eq!(view["error"]["location"]["file"], json!("schema.json"), "{view}");
+    save(directory.path(), "schema.json", schema);
+    export_with("replicas");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_directory_that_cannot_be_read_is_a_failed_target() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let directory = shop();
+    let set_mode = |name: &str, mode| {
+        fs::set_permissions(directory.path().join(name), fs::Permissions::from_mode(mode)).expect("set");
+    };
+    set_mode("", 0o755);
+    set_mode("test", 0o000);
+    // Root can read everything.
+    let is_root = fs::read_dir(directory.path().join("test")).is_ok();
+    let args = ["preview", "-R", "--json"];
+    let command = if is_root {
+        let plain = program::command(directory.path(), &args);
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--clear-groups"]).arg(plain.get_program()).args(plain.get_args());
+        let variables = plain.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        command.envs(variables).current_dir(directory.path());
+        command
+    } else {
+        program::command(directory.path(), &args)
+    };
+    let running = Running::spawn(command);
+    let first = event(&running);
+    assert_eq!(states(&first), [state("base", "ok"), state("prod", "ok"), state("test", "error")]);
+    let error = first["targets"][2]["error"].as_str().expect("an error");
+    assert!(error.contains("`test`") && error.contains("permission denied"), "{error}");
+    for (mode, result) in [(0o755, "ok"), (0o000, "error"), (0o755, "ok")] {
+        set_mode("test", mode);
+        while !states(&event(&running)).contains(&state("test", result)) {}
+    }
+}
+
+#[test]
 fn requests_of_others_are_refused() {
     let directory = shop();
     let page = Page::open(directory.path(), &["prod"]);
@@ -423,6 +521,24 @@ fn the_address_is_printed_if_there_is_no_browser() {
     let running = Running::spawn(command);
     running.lines_until("no browser could be started");
     assert!(running.line_with("http://127.0.0.1:").contains("/#"));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_address_is_printed_without_a_graphical_session() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let directory = shop();
+    // It starts, and fails when it finds no display.
+    let opener = directory.path().join("bin/xdg-open");
+    program::write(&opener, "#!/bin/sh\nexit 3\n");
+    fs::set_permissions(&opener, fs::Permissions::from_mode(0o755)).expect("set");
+    let mut command = program::command(directory.path(), &["preview", "prod"]);
+    command.env("PATH", opener.parent().expect("a directory"));
+    for name in ["BROWSER", "DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"] {
+        command.env_remove(name);
+    }
+    assert!(Running::spawn(command).line_with("http://127.0.0.1:").contains("/#"));
 }
 
 #[test]

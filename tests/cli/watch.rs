@@ -132,6 +132,58 @@ fn check_and_diff_run_again() {
 }
 
 #[test]
+fn only_targets_that_read_the_saved_file_are_built_again() {
+    let directory = overlay();
+    let path = directory.path();
+    fs::create_dir(path.join("test")).expect("created");
+    save(path, "test/kustomization.yaml", "resources: [../base]\nnameSuffix: -test\ncommonLabels: {a: b}\n");
+    for args in [&["build"][..], &["build", "-o", "out.yaml"], &["check"], &["check", "-R", "."]] {
+        save(path, "prod/kustomization.yaml", "resources: [../base]\nnamePrefix: my-\n");
+        let targets: &[&str] = if args.contains(&"-R") { &[] } else { &["prod", "test"] };
+        let running = Running::start(path, &[args, targets, &["--watch"]].concat());
+        let all = if targets.is_empty() { 3 } else { 2 };
+        let next = || running.lines_until(DONE).pop().expect("a line");
+        assert!(!next().contains("targets built"), "{args:?}");
+        // A failed target is built again when it is mended, and the others are not.
+        for text in ["resources: [../base]\nnamePrefix: [\n", "resources: [../base]\nnamePrefix: your-\n"] {
+            save(path, "prod/kustomization.yaml", text);
+            let note = next();
+            assert!(note.contains(&format!("1 of {all} targets built;")), "{args:?}: {note}");
+        }
+        save(path, "base/map.yaml", &MAP.replace("dev", args[0]));
+        let note = next();
+        assert!(
+            note.contains("changed: base/map.yaml") && !note.contains("targets built"),
+            "{args:?}: {note}"
+        );
+    }
+    let output = fs::read_to_string(path.join("out.yaml")).expect("written");
+    assert_eq!(output.matches("mode: build").count(), 2, "{output}");
+}
+
+#[test]
+fn kept_builds_have_the_messages_of_a_new_run() {
+    let directory = overlay();
+    let path = directory.path();
+    for (name, rest) in [("test", "commonLabels: {a: b}\n"), ("live", "nameSuffix: -live\n")] {
+        fs::create_dir(path.join(name)).expect("created");
+        save(path, &format!("{name}/kustomization.yaml"), &format!("resources: [../base]\n{rest}"));
+    }
+    save(path, "base/map.yaml", &MAP.replace("name: a", "name: a, labels: {x: 'y '}"));
+    let args = ["check", "-R", "--select", "all", "-o", "json"];
+    let running = Running::start(path, &[&args[..], &["--watch"]].concat());
+    running.lines_until(DONE);
+    let texts = ["namePrefix: my-\nimages: [{name: none, newTag: '1'}]\n", "namePrefix: [\n", ""];
+    for text in texts {
+        save(path, "prod/kustomization.yaml", &format!("resources: [../base]\n{text}"));
+        let lines = running.lines_until(DONE);
+        let end = lines.iter().position(|line| line == "]").expect("a report");
+        let plain = kubectl_smp_testing::program::stdout(&run(path, &args));
+        assert_eq!(lines[..=end].join("\n"), plain.trim_end(), "{text}");
+    }
+}
+
+#[test]
 fn polling_finds_changes_too() {
     let directory = overlay();
     let running = Running::start(directory.path(), &["build", "prod", "--watch", "--poll=50ms"]);

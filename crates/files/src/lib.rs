@@ -60,7 +60,7 @@ pub use lexical::clean_path;
 pub use lock::LockMode;
 pub use memory::MemoryTree;
 pub use nearest::{RejectedFile, nearest_file};
-pub use read_set::{ReadSet, RecordingTree};
+pub use read_set::{ReadSet, RecordingTree, affected_results};
 #[cfg(feature = "sandbox")]
 pub use sandbox::{Sandbox, SandboxStatus};
 pub use seal::{Description, hex};

@@ -82,6 +82,26 @@ impl ReadSet {
     }
 }
 
+/// If more paths than this change at once, all results are affected.
+const MANY: usize = 1000;
+
+/// Returns the results that changes affect. `common` is what all of them depend on. If a change affects no result and
+/// `is_known` does not explain it, its effect is unknown, and all results are returned.
+pub fn affected_results<'r, T>(
+    changed: &BTreeSet<PathBuf>,
+    results: impl IntoIterator<Item = (T, &'r ReadSet)>,
+    common: &ReadSet,
+    is_known: impl Fn(&Path) -> bool,
+) -> Vec<T> {
+    let depends = |reads: &ReadSet| changed.iter().any(|path| reads.depends_on(path));
+    let are_all = changed.len() > MANY || depends(common);
+    let results = results.into_iter().map(|(result, reads)| (result, are_all || depends(reads)));
+    let results: Vec<_> = results.collect();
+    let are_all =
+        !results.iter().any(|(_, is_affected)| *is_affected) && !changed.iter().all(|path| is_known(path));
+    results.into_iter().filter(|(_, is_affected)| are_all || *is_affected).map(|(result, _)| result).collect()
+}
+
 /// Returns true if the first of the paths from `path` on is this path or below it.
 fn is_within<'p>(path: &Path, mut from: impl Iterator<Item = &'p PathBuf>) -> bool {
     from.next().is_some_and(|next| next.starts_with(path))

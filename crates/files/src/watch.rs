@@ -275,6 +275,12 @@ impl Watcher {
         let is_entry = match event.kind {
             EventKind::Access(_) => return false,
             EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)) => true,
+            // The mode of a directory may forbid or allow to read it.
+            EventKind::Modify(ModifyKind::Metadata(_)) => {
+                let is_listed = |path: &&PathBuf| self.depends_on.directories.contains(*path);
+                changed.extend(event.paths.iter().filter(is_listed).cloned());
+                false
+            }
             _ => false,
         };
         for path in &event.paths {
@@ -534,6 +540,23 @@ mod tests {
             fs::write(root.join("later/x.yaml"), "a: 1\n").expect("written");
         });
         assert!(changed.is_some_and(|paths| !paths.is_empty()));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn modes_of_listed_directories_are_changes() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let (_directory, root) = sample();
+        for poll in [None, Some(Duration::from_millis(20))] {
+            let mut watcher = watching(&root, poll);
+            for mode in [0o500, 0o700] {
+                let changed = changed_by(&root, &mut watcher, || {
+                    fs::set_permissions(root.join("c"), fs::Permissions::from_mode(mode)).expect("set");
+                });
+                assert_eq!(changed, Some(vec!["c".into()]), "{poll:?} {mode:o}");
+            }
+        }
     }
 
     #[test]

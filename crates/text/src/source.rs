@@ -12,6 +12,8 @@ use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use rustc_hash::FxHashMap;
+
 pub use self::kustomization::{KUSTOMIZATION_FILES, is_kustomization};
 use self::secrecy::is_secret_line;
 pub(crate) use self::secrecy::{
@@ -278,7 +280,7 @@ fn characters(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
 }
 
-/// All texts of one run. It is shared by threads, and texts are never removed.
+/// All texts of one run. It is shared by threads, and texts are never removed: [`SourceMap::retained`] is another map.
 ///
 /// ```
 /// use smp_text::source::SourceMap;
@@ -293,10 +295,16 @@ fn characters(bytes: &[u8]) -> usize {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct SourceMap {
-    sources: Arc<RwLock<Vec<Arc<Source>>>>,
+    /// The text of each ID; none for one that was not retained.
+    sources: Arc<RwLock<Vec<Option<Arc<Source>>>>>,
+    /// The IDs of retained texts.
+    retained: Arc<FxHashMap<SourceKey, SourceId>>,
     /// Values that were copied from Secrets.
     secrets: Arc<RwLock<SecretValues>>,
 }
+
+/// The name and the text of a source, and its position in the enclosing text.
+type SourceKey = (PathBuf, Arc<str>, Option<Span>);
 
 /// The keys of reports whose values are never part of an input.
 const CONSTANT_KEYS: [&str; 9] = [
@@ -331,6 +339,15 @@ impl SourceMap {
     }
 
     fn add_source(&self, name: PathBuf, text: Arc<str>, outer: Option<Enclosing>) -> SourceId {
+        let (name, text) = if self.retained.is_empty() {
+            (name, text)
+        } else {
+            let key = (name, text, outer.as_ref().map(|outer| outer.span));
+            if let Some(id) = self.retained.get(&key) {
+                return *id;
+            }
+            (key.0, key.1)
+        };
         let source = Source {
             name,
             text,
@@ -344,15 +361,42 @@ impl SourceMap {
             enclosing: outer,
         };
         let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
-        sources.push(Arc::new(source));
+        sources.push(Some(Arc::new(source)));
         SourceId(u32::try_from(sources.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Returns a map for another run, which keeps those top-level texts for which a function returns true, and the
+    /// texts embedded in them. They keep their IDs, also when they are added again.
+    #[must_use]
+    pub fn retained(&self, is_kept: impl Fn(&Source) -> bool) -> Self {
+        let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
+        let mut kept: Vec<Option<Arc<Source>>> = Vec::with_capacity(sources.len());
+        for source in sources.iter() {
+            let is_kept = |source: &&Arc<Source>| match &source.enclosing {
+                // Enclosing texts are before embedded ones.
+                Some(outer) => {
+                    (outer.span.source.0 as usize).checked_sub(1).is_some_and(|i| kept[i].is_some())
+                }
+                None => is_kept(source),
+            };
+            let source = source.as_ref().filter(is_kept).cloned();
+            kept.push(source);
+        }
+        let key = |source: &Source| {
+            (source.name.clone(), Arc::clone(&source.text), source.enclosing.as_ref().map(|outer| outer.span))
+        };
+        let retained =
+            (1..).zip(&kept).filter_map(|(id, source)| Some((key(source.as_ref()?), SourceId(id))));
+        let retained = Arc::new(retained.collect());
+        Self { sources: Arc::new(RwLock::new(kept)), retained, secrets: Arc::default() }
     }
 
     /// Returns the texts that are not embedded in others, in the order in which they were added.
     #[must_use]
     pub fn top_level_texts(&self) -> Vec<SourceId> {
         let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
-        let ids = (1..).zip(sources.iter()).filter(|(_, source)| source.enclosing.is_none());
+        let is_top_level = |source: &Arc<Source>| source.enclosing.is_none();
+        let ids = (1..).zip(sources.iter()).filter(|(_, source)| source.as_ref().is_some_and(is_top_level));
         ids.map(|(number, _)| SourceId(number)).collect()
     }
 
@@ -360,7 +404,7 @@ impl SourceMap {
     #[must_use]
     pub fn get(&self, id: SourceId) -> Option<Arc<Source>> {
         let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
-        id.0.checked_sub(1).and_then(|i| sources.get(i as usize)).cloned()
+        id.0.checked_sub(1).and_then(|i| sources.get(i as usize)).cloned().flatten()
     }
 
     /// Marks a text as secret, so that messages show none of its lines.
@@ -533,6 +577,22 @@ mod tests {
             assert_eq!(source.line_column(at), (2, before + 1));
         }
         assert_eq!(source.line_column(u32::MAX), (2, 20_001));
+    }
+
+    #[test]
+    fn retained_texts_keep_their_ids() {
+        let map = SourceMap::default();
+        let [kept, dropped] = ["kept.yaml", "dropped.yaml"].map(|name| map.add(name, "a: |\n  b: 1\n"));
+        let inside =
+            |map: &SourceMap, at| map.add_embedded("b", "b: 1", Span::new(at, 3, 12), |_, _| Vec::new());
+        let embedded = [kept, dropped].map(|at| inside(&map, at));
+        let next = map.retained(|source| source.name() == Path::new("kept.yaml"));
+        assert_eq!(next.top_level_texts(), [kept]);
+        assert_eq!(embedded.map(|id| next.get(id).is_some()), [true, false]);
+        assert_eq!(next.add("kept.yaml", "a: |\n  b: 1\n"), kept);
+        assert_eq!(inside(&next, kept), embedded[0]);
+        let others = [next.add("kept.yaml", "a: 2"), next.add("dropped.yaml", "a: |\n  b: 1\n")];
+        assert!(others.iter().all(|id| *id > embedded[1]), "{others:?}");
     }
 
     #[test]

@@ -21,7 +21,7 @@ use super::select::{SelectArgs, Selection, exit_status, with_target};
 use super::target::{ClusterUse, TargetArgs};
 use super::validation::{ValidateArgs, Validation, histories_for};
 use super::watch::WatchArgs;
-use super::{Failure, Outcome, render};
+use super::{Failure, Outcome, rebuild, render};
 use smp_inspect::check::{IncompleteObjects, without_suppressed};
 use smp_overlay::overlay::{Builder, Built};
 use smp_text::diagnostic::Diagnostic;
@@ -121,7 +121,8 @@ struct TargetRun<'b> {
 impl TargetRun<'_> {
     /// Builds a target, and validates the result if validation is enabled.
     fn build(&self, target: &Path) -> Result<Built, Vec<Diagnostic>> {
-        let mut built = self.selection.build(self.builder, target).map_err(|problem| vec![problem])?;
+        let built = rebuild::build(self.selection, self.builder, target);
+        let mut built = built.map_err(|problem| vec![problem])?;
         if let Some(validation) = self.validation {
             let resources = &built.resources;
             match validation.validate(self.builder, target, resources, resources.iter()) {

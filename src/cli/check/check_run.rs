@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::super::configs::Configs;
 use super::super::progress::map_with_counter;
+use super::super::rebuild::build_or_read;
 use super::super::select::{Selection, is_stream};
 use super::super::validation::{KubernetesVersion, read_policies, with_policies};
 use super::super::{Failure, render};
@@ -98,18 +99,13 @@ impl Checker<'_> {
             (TargetFindings::from_failure(target, problem, Arc::clone(&config)), PlainObjects::default())
         };
         // Manifests without a base are checked as they are.
-        let (mut built, plain) = match selection.manifests(self.builder, target) {
-            Ok(Some(built)) => {
-                let plain = PlainObjects::new(&built.resources);
-                (built, plain)
-            }
-            Ok(None) => match selection.build(self.builder, target) {
-                Ok(built) => (built, PlainObjects::default()),
-                Err(problem) => return Ok(failed(&problem)),
-            },
+        let mut build = match build_or_read(selection, self.builder, target) {
+            Ok(build) => build,
             Err(problem) => return Ok(failed(&problem)),
         };
-        Ok((self.check_built(target, &mut built, &config), plain))
+        let plain =
+            if build.is_plain { PlainObjects::new(&build.built.resources) } else { PlainObjects::default() };
+        Ok((self.check_built(target, &mut build.built, &config), plain))
     }
 
     /// Runs the rules on a built target.

@@ -246,36 +246,34 @@ impl Evaluator for TargetEvaluator {
         Ok((targets, recorded.read_set()))
     }
 
-    fn evaluate(&self, targets: &[PathBuf]) -> Result<Evaluation> {
-        let (sources, common) = (SourceMap::default(), RecordingTree::new(Arc::new(DiskTree)));
+    fn evaluate(&self, targets: &[PathBuf], sources: &SourceMap) -> Result<Evaluation> {
+        let common = RecordingTree::new(Arc::new(DiskTree));
         let tree: Arc<dyn FileTree> = Arc::new(common.clone());
-        let builder = self.builder(Arc::clone(&tree), &sources, targets)?;
+        let builder = self.builder(Arc::clone(&tree), sources, targets)?;
         let selected = RuleSelection::new([], [])?;
         let checker = Checker {
             builder: &builder,
             selected: &selected,
-            sources: &sources,
+            sources,
             options: KubernetesVersion::options(None),
             policies: Vec::new(),
-            configs: Configs::new(tree, &sources),
+            configs: Configs::new(tree, sources),
         };
-        let old = self.old_builder(&sources, targets)?;
-        let bases = self.builder(Arc::new(DiskTree), &sources, targets)?;
-        let run = Run { evaluator: self, sources: &sources, builder: &builder, bases: &bases, old, checker };
+        let old = self.old_builder(sources, targets)?;
+        let bases = self.builder(Arc::new(DiskTree), sources, targets)?;
+        let run = Run { evaluator: self, sources, builder: &builder, bases: &bases, old, checker };
         let (checked, found): (Vec<Checked>, Vec<TargetFindings>) =
             targets.par_iter().map(|target| run.check(target)).unzip();
         // As in `check --recursive`: what an overlay fixes is no finding in its base.
-        let agreement = &Agreement::new(&found, &sources);
+        let agreement = &Agreement::new(&found, sources);
         let all = targets.par_iter().zip(checked).zip(found).enumerate();
         let targets = all
             .map(|(number, ((target, checked), found))| {
-                let agreed = |finding: &Diagnostic| agreement.holds(finding, number, &sources);
+                let agreed = |finding: &Diagnostic| agreement.holds(finding, number, sources);
                 run.evaluate(target, checked, found, agreed)
             })
             .collect();
-        let common = common.read_set();
-        drop(run);
-        Ok(Evaluation { sources: sources.clone(), targets, common })
+        Ok(Evaluation { targets, common: common.read_set() })
     }
 }
 

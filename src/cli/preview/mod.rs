@@ -24,19 +24,19 @@ use smp_text::diagnostic::{Code, Diagnostic, escaped_json};
 use smp_text::source::SourceMap;
 
 /// Builds all targets, and shows them until the program is interrupted.
-pub(super) fn run(args: PreviewArgs) -> Outcome {
+pub(super) fn run(args: PreviewArgs, sources: &SourceMap) -> Outcome {
     if args.select.named().iter().any(|target| is_stream(target)) {
         let message = "`preview` cannot watch standard input: name a file or directory";
         return Err(Failure::Usage(message.into()));
     }
     #[cfg(feature = "tui")]
     if args.tui {
-        return terminal::run(args);
+        return terminal::run(args, sources);
     }
     let mut watcher =
         Watcher::new(args.poll.interval()).map_err(|error| super::watch::cannot_watch(&error))?;
     let (json, no_open, port) = (args.json, args.no_open, args.port);
-    let session = Arc::new(Session::new(Box::new(TargetEvaluator::new(args)?))?);
+    let session = Arc::new(Session::new(Box::new(TargetEvaluator::new(args)?), sources)?);
     if json {
         print_event(&session.state())?;
         return watch(&session, &mut watcher, |event| print_event(&event));
@@ -73,15 +73,18 @@ fn print_event(event: &Event) -> Result<(), Failure> {
 }
 
 fn cannot_serve(port: u16, error: &io::Error) -> Diagnostic {
-    let problem = Diagnostic::error(Code::Io, format!("cannot serve the preview: {error}"));
-    if port == 0 { problem } else { problem.help("choose another --port, or leave it out for a free one") }
+    if port == 0 {
+        return Diagnostic::error(Code::Io, format!("cannot serve the preview: {error}"));
+    }
+    Diagnostic::error(Code::Io, format!("cannot serve the preview on port {port}: {error}"))
+        .help("choose another --port, or leave it out for a free one")
 }
 
 /// Opens the page in the browser. Prints its address instead without a browser, or if `prints` is true.
 fn open(publisher: &Publisher, prints: bool) -> Result<(), Failure> {
     let address = publisher.address_with_key().map_err(|error| cannot_serve(0, &error))?;
     let shown = address.split('#').next().unwrap_or_default();
-    if !prints && open_browser(&address).is_ok() {
+    if !prints && has_display() && open_browser(&address).is_ok() {
         render::print_note(&format!("serving {shown}; press Enter to open it again, Ctrl-C to stop"));
         return Ok(());
     }
@@ -91,6 +94,13 @@ fn open(publisher: &Publisher, prints: bool) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{address}")?;
     Ok(stdout.flush()?)
+}
+
+/// Returns false without a graphical session, in which programs that open a browser start and fail.
+fn has_display() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !cfg!(target_os = "linux")
+        || ["BROWSER", "DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"].into_iter().any(is_set)
 }
 
 /// The time after which the file that redirects the browser to the page is removed.

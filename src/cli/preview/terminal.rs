@@ -14,6 +14,7 @@ use crate::preview::Session;
 use crate::preview::terminal::{self, TerminalOptions, event_channel};
 use smp_files::Watcher;
 use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::source::SourceMap;
 
 /// Rejects standard input or output that is not a terminal.
 ///
@@ -29,10 +30,10 @@ fn check() -> Result<(), Failure> {
 }
 
 /// Builds all targets, and shows them until the user quits.
-pub(super) fn run(args: PreviewArgs) -> Outcome {
+pub(super) fn run(args: PreviewArgs, sources: &SourceMap) -> Outcome {
     check()?;
     let watcher = Watcher::new(args.poll.interval()).map_err(|error| cannot_watch(&error))?;
-    let session = Arc::new(Session::new(Box::new(TargetEvaluator::new(args)?))?);
+    let session = Arc::new(Session::new(Box::new(TargetEvaluator::new(args)?), sources)?);
     show(&session, watcher)
 }
 

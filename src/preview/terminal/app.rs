@@ -258,13 +258,17 @@ impl<'d> App<'d> {
         let Some(view) = self.view.as_ref() else { return Vec::new() };
         let Some(error) = &view.error else { return Vec::new() };
         let width = usize::from(area.body.width).saturating_sub(1);
-        let error_text = format!("✗ error: {}", error.message.replace('\n', " "));
-        let mut lines: Vec<String> = wrap(&error_text, width);
-        if lines.len() > MAX_BANNER {
-            lines.truncate(MAX_BANNER);
-            lines.push("  … see the findings".into());
-        }
+        let mut lines = wrap(&format!("✗ error: {}", error.message), width);
+        let is_cut = lines.len() > MAX_BANNER;
+        lines.truncate(MAX_BANNER);
         lines.extend(error.location.iter().flat_map(|at| wrap(&format!("  {}", shown_location(at)), width)));
+        let others =
+            view.findings.iter().filter(|finding| finding.severity == "error").count().saturating_sub(1);
+        match (is_cut, others) {
+            (false, 0) => {}
+            (true, 0) => lines.push("  … see the findings".into()),
+            _ => lines.push(format!("  and {}: see the findings", counted(others, "more error"))),
+        }
         let mut lines: Vec<_> = lines.into_iter().map(|text| ShownLine { text, tone: Tone::Error }).collect();
         if view.stale {
             let what = match self.mode {

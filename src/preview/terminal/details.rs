@@ -184,9 +184,10 @@ fn add_link(rows: &mut Rows, link: &ChainLink, wins: bool) {
     let note = if wins { " (in effect)" } else { "" };
     let value: String = link.value.chars().take(MAX_VALUE).collect();
     let more = if value.len() < link.value.len() { "…" } else { "" };
-    // The line breaks of a value are shown as `\n`.
-    let value = value.replace('\n', "\\n");
-    rows.add(&format!("{mark} {value}{more}  by {}{note}", link.by), tone, at);
+    let value = format!("{}{more}  by {}{note}", value.trim_end_matches('\n'), link.by);
+    for (i, line) in value.split('\n').enumerate() {
+        rows.add(&format!("{} {line}", if i == 0 { mark } else { "  " }), tone, at);
+    }
     if let Some(at) = &link.at {
         rows.add_location(Some(at));
     } else {

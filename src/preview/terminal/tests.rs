@@ -19,6 +19,7 @@ use super::super::model::{
 };
 use super::app::{Action, App, Input};
 use super::data::PreviewData;
+use super::details::provenance_rows;
 use super::draw::draw;
 use super::editor::EditorTarget;
 
@@ -158,6 +159,7 @@ fn summary(view: &TargetView, generation: u64) -> TargetSummary {
         errors: usize::from(view.state == TargetState::Error),
         error: None,
         warnings: usize::from(view.state == TargetState::Warning),
+        stale: view.stale,
         dangers: 0,
         danger_errors: 0,
         changes: Some(2),
@@ -298,6 +300,54 @@ fn an_error_keeps_the_last_output() {
     let shown = screen(&app);
     assert!(shown.contains("The diff is that of the last successful build:"), "{shown}");
     assert!(shown.contains(" +  replicas: 3"), "{shown}");
+}
+
+#[test]
+fn banner_has_each_line_of_the_error_and_counts_the_others() {
+    let fake = shop();
+    let mut broken = view("overlays/prod", "3");
+    let message = "several patches match:\n- a.yaml\n- b.yaml";
+    broken.error = Some(ErrorView { message: message.into(), text: message.into(), location: None });
+    let error = || FindingView { severity: "error", ..finding() };
+    (broken.state, broken.findings) = (TargetState::Error, vec![error(), finding(), error(), error()]);
+    fake.views.borrow_mut()[1] = broken;
+    let mut app = app(&fake);
+    keys(&mut app, "]");
+    let rows = rows(&app);
+    let right: Vec<&str> =
+        rows.iter().filter_map(|row| row.split_once('│')).map(|(_, right)| right).collect();
+    let lines = [
+        " ✗ error: several patches match:",
+        " - a.yaml",
+        " - b.yaml",
+        "   and 2 more errors: see the findings",
+    ];
+    assert_eq!(right[1..5], lines, "{right:#?}");
+}
+
+#[test]
+fn lines_of_a_value_are_rows_of_the_provenance() {
+    let link = |value: &str| ChainLink {
+        value: value.into(),
+        by: "manifest".into(),
+        at: None,
+        excerpt: Vec::new(),
+        caused_at: None,
+    };
+    let chain = vec![link("a: 1\n\n  b: 2\n"), link("one\r\ttab")];
+    let field =
+        FieldView { resource: "ConfigMap a".into(), pointer: "/data/x".into(), path: "data.x".into(), chain };
+    let rows: Vec<String> = provenance_rows(&field, 60).into_iter().map(|row| row.line.text).collect();
+    let want = [
+        "data.x of ConfigMap a",
+        "=> a: 1",
+        "   ",
+        "     b: 2  by manifest (in effect)",
+        "   no source location",
+        "   one\\r\\ttab  by manifest",
+        "   no source location",
+    ];
+    assert_eq!(rows, want);
 }
 
 #[test]

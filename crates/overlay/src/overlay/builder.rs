@@ -119,6 +119,12 @@ impl Builder {
         self.reader.sources()
     }
 
+    /// Returns the files that targets are read from.
+    #[must_use]
+    pub fn tree(&self) -> &Arc<dyn FileTree> {
+        &self.options.tree
+    }
+
     /// Builds one target. A target is a directory with a kustomization, a kustomization file, a directory with a
     /// plain overlay, or a single manifest. A manifest is built over the base of its directory, if there is one.
     ///
@@ -166,8 +172,17 @@ impl Builder {
     /// # Errors
     /// As [`Builder::build`].
     pub fn manifests(&self, target: &Path) -> Result<Option<Built>> {
-        let run = self.run(target)?;
-        let reader = run.reader.with_remotes(run.reader.remotes().for_build());
+        self.manifests_from_tree(Arc::clone(&self.options.tree), target)
+    }
+
+    /// Returns the objects of a target that consists of manifests only, from another tree with the same files.
+    ///
+    /// # Errors
+    /// As [`Builder::build`].
+    pub fn manifests_from_tree(&self, tree: Arc<dyn FileTree>, target: &Path) -> Result<Option<Built>> {
+        let (run, _) = self.run_of(&*tree, target)?;
+        let reader = run.reader.with_tree(tree);
+        let reader = reader.with_remotes(reader.remotes().for_build());
         let (root, file) = reader.open_target(target)?;
         let context = self.context(&run, root.path());
         if root.kustomization_file()?.is_some() {

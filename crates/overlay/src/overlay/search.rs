@@ -66,8 +66,10 @@ impl TargetSearch {
     /// Skips hidden directories, `node_modules`, `charts`, symlinks, paths that git ignores, and directories of rendered
     /// output.
     ///
+    /// A directory that cannot be listed counts as a target, so that its build reports the error.
+    ///
     /// # Errors
-    /// A directory cannot be read, or there is no target.
+    /// `directory` cannot be read, or there is no target.
     pub fn find_below(&self, directory: &Path, selected: TargetSelection) -> Result<Vec<PathBuf>> {
         self.find_below_except(directory, selected, &|_| false)
     }
@@ -101,7 +103,7 @@ impl TargetSearch {
     /// [`TargetSearch::find_below`].
     ///
     /// # Errors
-    /// A directory cannot be read.
+    /// `directory` cannot be read.
     pub fn find_components(&self, directory: &Path) -> Result<Vec<PathBuf>> {
         let top = self.reader.open(directory)?;
         let found = self.walk(&top, TargetSelection::All, &|_| false)?;
@@ -110,7 +112,7 @@ impl TargetSearch {
 
     fn walk(&self, top: &Root, selected: TargetSelection, skip: SkipDirectory<'_>) -> Result<FoundTargets> {
         let walk = SearchWalk { search: self, selected, skip, top: top.clone(), ignored: OnceLock::new() };
-        walk.visit(top, Above::Nothing)
+        walk.visit(top, &entries_of(top)?, Above::Nothing)
     }
 
     /// Returns the paths below a directory that git ignores. Returns nothing without git or a repository.
@@ -170,14 +172,14 @@ struct SearchWalk<'s> {
 }
 
 impl SearchWalk<'_> {
-    fn visit(&self, root: &Root, above: Above) -> Result<FoundTargets> {
-        let (entries, mut found) = (entries_of(root)?, FoundTargets::default());
+    fn visit(&self, root: &Root, entries: &[DirectoryEntry], above: Above) -> Result<FoundTargets> {
+        let mut found = FoundTargets::default();
         let has_kustomization = entries.iter().any(is_kustomization_file);
         if has_kustomization {
             if self.selected == TargetSelection::All && (self.skip)(root.path()) {
                 return Ok(found);
             }
-            self.kustomization(root, &entries, &mut found);
+            self.kustomization(root, entries, &mut found);
         } else if root.path() != self.top.path() && entries.iter().any(|entry| entry.name == OUTPUT_LIST) {
             return Ok(found);
         } else if above == Above::Nothing
@@ -188,8 +190,8 @@ impl SearchWalk<'_> {
             return Ok(found);
         }
         let above = if has_kustomization { Above::Kustomization } else { above };
-        let below: Vec<_> = self.below(root, &entries).collect();
-        let below: Vec<_> = below.into_par_iter().map(|below| self.visit(&below?, above)).collect();
+        let below: Vec<_> = self.below(root, entries).collect();
+        let below: Vec<_> = below.into_par_iter().map(|below| self.visit_below(&below?, above)).collect();
         for other in below {
             let FoundTargets { targets, used, components } = other?;
             found.targets.extend(targets);
@@ -197,6 +199,17 @@ impl SearchWalk<'_> {
             found.components.extend(components);
         }
         Ok(found)
+    }
+
+    /// Visits a directory below another one. If it cannot be listed, it counts as a target, so that its build reports
+    /// the error and the others are found.
+    fn visit_below(&self, root: &Root, above: Above) -> Result<FoundTargets> {
+        match entries_of(root) {
+            Ok(entries) => self.visit(root, &entries, above),
+            Err(_) => {
+                Ok(FoundTargets { targets: [root.path().to_path_buf()].into(), ..FoundTargets::default() })
+            }
+        }
     }
 
     fn is_ignored(&self, directory: &Path) -> bool {
@@ -215,11 +228,11 @@ impl SearchWalk<'_> {
         below.collect::<Vec<_>>().into_iter()
     }
 
-    /// Returns true if there is a kustomization below a directory.
+    /// Returns true if there is a kustomization below a directory. Directories that cannot be listed count as empty.
     fn has_kustomizations_below(&self, root: &Root) -> Result<bool> {
-        for below in self.below(root, &entries_of(root)?) {
+        for below in self.below(root, &entries_of(root).unwrap_or_default()) {
             let below = below?;
-            if entries_of(&below)?.iter().any(is_kustomization_file)
+            if entries_of(&below).unwrap_or_default().iter().any(is_kustomization_file)
                 || self.has_kustomizations_below(&below)?
             {
                 return Ok(true);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Root;
 use smp_files::{FileKind, Located, SPECIAL_FILE, WalkEntry, WalkError, is_outside_error};
-use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::diagnostic::{Code, Diagnostic, Result, read_error};
 use smp_text::source::Span;
 
 impl Root {
@@ -118,7 +118,10 @@ impl Root {
             WalkError::Io { path, cause } if is_outside_error(cause) => {
                 self.outside_repository_error(&self.reader.shown(path))
             }
-            _ => Diagnostic::error(Code::Io, error.to_string()),
+            WalkError::Io { path, cause } => {
+                read_error(format_args!("`{}`", self.reader.shown(path).display()), cause)
+            }
+            WalkError::Loop { .. } => Diagnostic::error(Code::Io, error.to_string()),
         }
     }
 

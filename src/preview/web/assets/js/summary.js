@@ -76,7 +76,8 @@ function renderComparison() {
   const { comparison } = state;
   byId("comparison").hidden = !comparison;
   setText(byId("comparison"), comparison ? `compared with ${comparison}` : "");
-  byId("export").hidden = !comparison;
+  // The changes in a cluster are not a comparison of two builds.
+  byId("export").hidden = !comparison || comparison === "cluster";
 }
 
 /** Connects the heading, the error and the tabs to the state. */
