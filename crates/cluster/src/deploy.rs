@@ -106,8 +106,8 @@ impl DeploySummary {
 /// Applies objects, waits until they are ready, and prunes objects that left their ApplySet.
 ///
 /// Nothing is pruned unless all objects were applied and became ready. Objects that failed must not count as removed
-/// from the set, and objects that are not ready may still need objects that would be pruned. The resources get the label of the
-/// ApplySet.
+/// from the set, and objects that are not ready may still need objects that would be pruned. The resources get the
+/// label of the ApplySet.
 ///
 /// ```no_run
 /// use smp_cluster::{

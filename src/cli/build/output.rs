@@ -42,8 +42,8 @@ pub(super) struct OutputArgs {
     #[arg(long, requires = "output_dir")]
     prune: bool,
 
-    /// The path given to kustomize's `--output`. Unlike in `output`, its extension or name does not select a
-    /// format.
+    /// The path given to kustomize's `--output`. Unlike in `output`, its extension or name does not
+    /// select a format.
     #[arg(skip)]
     path: Option<PathBuf>,
 }
@@ -205,7 +205,8 @@ impl Sink {
     }
 }
 
-/// Reads the directory of the output through the recording tree, so that --watch runs again when it is created.
+/// Reads the directory of the output through the recording tree, so that --watch runs again when it
+/// is created.
 fn record_directory(path: &Path) {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         disk_tree().is_directory(directory);

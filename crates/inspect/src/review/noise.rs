@@ -68,8 +68,8 @@ impl NoiseRules {
         self.pointers.is_empty() && self.kinds.is_empty() && self.paths.is_empty()
     }
 
-    /// Returns the change of a field unless it is ignored, and counts ignored changes. The change of a map that is only on
-    /// one side is divided into those of its fields if some of them are ignored.
+    /// Returns the change of a field unless it is ignored, and counts ignored changes. The change of a map that is only
+    /// on one side is divided into those of its fields if some of them are ignored.
     pub(super) fn without(
         &self,
         change: FieldChange,

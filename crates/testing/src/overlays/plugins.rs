@@ -5,8 +5,8 @@ use super::resource_model::{FieldType, ModelResource, distinct};
 use super::{OverlayGenerator, indent, line};
 
 impl OverlayGenerator {
-    /// Sometimes writes `generators`, `transformers`, `validators`, `configurations` and `crds`. `percent` is the chance
-    /// of an ordinary field; theirs are lower.
+    /// Sometimes writes `generators`, `transformers`, `validators`, `configurations` and `crds`. `percent` is the
+    /// chance of an ordinary field; theirs are lower.
     pub fn plugins(&mut self, draft: &mut Draft, percent: usize) {
         if self.dice.chance(percent / 3) {
             let mut all = Vec::new();

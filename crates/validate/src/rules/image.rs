@@ -3,7 +3,8 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "image",
-        meaning: "The image of a container is missing (in `check`: `container-without-image`), or has leading or trailing spaces.",
+        meaning: "The image of a container is missing (in `check`: `container-without-image`), or has leading or \
+                  trailing spaces.",
         remedy: "Set `image`, without leading or trailing spaces.",
     },
     why: "The API server rejects every container without an image, in Pods and in the templates of \

@@ -69,8 +69,8 @@ fn key(field: &FieldChange, renderer: &MessageRenderer<'_>) -> Option<FoldKey> {
         value.as_ref().map(|value| to_json(value).unwrap_or_default()).unwrap_or_default()
     };
     let name = field.path.elements().last().map(ToString::to_string).unwrap_or_default();
-    // The key has the location of the new value, or that of the old one if the field was removed. The other location may
-    // differ per object.
+    // The key has the location of the new value, or that of the old one if the field was removed. The other location
+    // may differ per object.
     let shown = |at: Span| renderer.location(at).map(|at| format!("{}:{}:{}", at.file, at.line, at.column));
     let at =
         if let Some(new) = field.at[1] { [None, shown(new)] } else { [field.at[0].and_then(shown), None] };
