@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::format::ReportFormat;
+use super::progress::map_with_counter;
 use super::report::{print, print_json};
 use super::review::{RevisionRange, RevisionSides, Revisions, TargetFlags, TargetPair};
 use super::select::SelectArgs;
@@ -57,12 +57,14 @@ pub(super) fn run(args: &AffectedArgs, sources: &SourceMap) -> Outcome {
     let (select, build) = (&args.select, &args.target);
     let flags = TargetFlags { select, build, is_trusted: args.trust_head, histories: Histories::Disabled };
     let sides = RevisionSides::new(&flags, &revisions, sources)?;
-    let listed = |pair| {
+    let listed = |pair: &TargetPair| {
         let target = sides.affected(pair)?;
         let is_listed = !args.exact || sides.has_different_output(pair, &target);
-        is_listed.then(|| (pair, sides.reasons(&target)))
+        is_listed.then(|| sides.reasons(&target))
     };
-    let found: Vec<Listed<'_>> = sides.candidates.par_iter().filter_map(listed).collect();
+    let reasons = map_with_counter(&sides.candidates, "targets built", listed);
+    let found = sides.candidates.iter().zip(reasons);
+    let found: Vec<Listed<'_>> = found.filter_map(|(pair, reasons)| Some((pair, reasons?))).collect();
     render::print(&inexact_names(&found), sources);
     match args.output {
         ReportFormat::Json => {

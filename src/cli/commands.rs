@@ -275,7 +275,7 @@ fn single_command(name: &str) -> Option<clap::Command> {
 }
 
 /// Words of other tools, with the help that names our command.
-const OTHER_WORDS: [(&str, &str); 14] = [
+const OTHER_WORDS: [(&str, &str); 17] = [
     ("template", "use `kubectl smp build`"),
     ("generate", "use `kubectl smp build`"),
     ("validate", "use `kubectl smp check`"),
@@ -286,6 +286,9 @@ const OTHER_WORDS: [(&str, &str); 14] = [
     ("list", "use `kubectl smp tree`"),
     ("live", "use `kubectl smp apply`"),
     ("sync", "use `kubectl smp apply`"),
+    ("install", "use `kubectl smp apply`"),
+    ("deploy", "use `kubectl smp apply`"),
+    ("uninstall", "use `kubectl smp delete`"),
     ("destroy", "use `kubectl smp delete`"),
     ("upgrade", "use `kubectl smp merge3`"),
     ("update", "use `kubectl smp merge3`"),

@@ -100,7 +100,8 @@ fn with_command_help(command: Command, words: &str) -> Command {
         id if inherited.contains(id) || hidden.contains(&id.as_str()) => arg.hide(true),
         id if kustomize.contains(id) => {
             let hide = builds_nothing || arg.is_hide_set();
-            arg.hide_short_help(true).hide(hide)
+            // kustomize has no shorter help.
+            arg.hide_short_help(words != "kustomize build").hide(hide)
         }
         id if is_build && !builds_nothing && build.contains(id) => arg.help_heading("Build options"),
         id if has_schema && schema.contains(id) => arg.help_heading("Schema options"),

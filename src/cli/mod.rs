@@ -199,7 +199,11 @@ fn execute(command: Command, sources: &SourceMap) -> Outcome {
 fn suggestion(line: &str) -> String {
     let tip = line.strip_prefix("tip: ").filter(|tip| tip.contains("similar"));
     match tip.and_then(|tip| tip.split_once(": ")) {
-        Some((_, names)) => format!("did you mean {}?", names.replace('\'', "`")),
+        // clap puts the most similar name last.
+        Some((_, names)) => {
+            let names: Vec<&str> = names.rsplit(", ").collect();
+            format!("did you mean {}?", names.join(", ").replace('\'', "`"))
+        }
         None => line.into(),
     }
 }

@@ -135,6 +135,8 @@ fn commands_flags_and_values_are_completed() {
         (&["build", "--dialect=k"], &["--dialect=kustomize"], ":4"),
         (&["-q", "--color", "never", "tre"], &["tree"], ":4"),
         (&["build", "-o", "js"], &["json"], ":0"),
+        (&["version", "-o", ""], &["text", "json", "yaml"], ":4"),
+        (&["kustomize", "version", "-o", ""], &["yaml", "json"], ":4"),
         (&["build", "--output-dir", ""], &[], ":16"),
         (&["build", "--", "--dial"], &[], ":16"),
         (&["build", "--offline", "--off"], &[], ":4"),

@@ -47,6 +47,24 @@ fn edit_changes_only_the_edited_lines() {
 }
 
 #[test]
+fn lost_markers_of_flux_are_reported() {
+    let marked = WEB.replace("\"1.0\"", "\"1.0\" # {\"$imagepolicy\": \"flux-system:web:tag\"}");
+    let directory = temp_dir(&[("kustomization.yaml", &marked), ("web.yaml", "kind: A")]);
+    let text = || fs::read_to_string(directory.path().join("kustomization.yaml")).expect("a file");
+    let output = smp(directory.path(), &["edit", "set", "image", "web=shop/web:2.0"]);
+    assert!(!stderr(&output).contains("removed"), "{}", stderr(&output));
+    assert!(text().contains("newTag: \"2.0\" # {\"$imagepolicy\""), "{}", text());
+
+    // The marker of a tag would make Flux write a tag to the digest.
+    let output = smp(directory.path(), &["edit", "set", "image", "web@sha256:1"]);
+    insta::assert_snapshot!(stderr(&output), @r#"
+    note: the comment `# {"$imagepolicy": "flux-system:web:tag"}` was removed: write the marker of the new field behind it, so that Flux updates it
+    kustomization.yaml: changed
+    "#);
+    assert!(!text().contains("$imagepolicy"), "{}", text());
+}
+
+#[test]
 fn called_as_kustomize_unknown_fields_are_rejected_with_status_1() {
     let directory = temp_dir(&[("kustomization.yaml", WEB)]);
     let link = directory.path().join("kustomize");

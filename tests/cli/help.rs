@@ -157,7 +157,7 @@ fn overview_lists_all_commands_in_groups() {
 
 #[test]
 fn help_pages_are_short() {
-    for words in COMMANDS.iter().chain(&[""]) {
+    for words in COMMANDS.iter().chain(&["", "kustomize build"]) {
         let page = help(words, "-h");
         assert!(page.lines().count() < 60, "{words}: {} lines", page.lines().count());
     }
@@ -438,13 +438,23 @@ fn aliases_from_other_tools_work() {
 
 #[test]
 fn words_of_other_tools_have_a_suggestion() {
-    for (word, command) in
-        [("validate", "check"), ("template", "build"), ("upgrade", "merge3"), ("buidl", "build")]
-    {
-        let output = Command::new(env!("CARGO_BIN_EXE_kubectl-smp")).arg(word).output().expect("runs");
+    for (words, help) in [
+        (&["validate"][..], "`kubectl smp check`"),
+        (&["template"], "`kubectl smp build`"),
+        (&["upgrade"], "`kubectl smp merge3`"),
+        (&["install"], "`kubectl smp apply`"),
+        (&["buidl"], "did you mean `build`?"),
+        (&["kustomise"], "did you mean `kustomize`?"),
+        (&["build", "--recursve"], "did you mean `--recursive`?"),
+        // The most similar name comes first.
+        (&["dif"], "did you mean `diff`"),
+        #[cfg(feature = "cluster")]
+        (&["aply"], "did you mean `apply`"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_kubectl-smp")).args(words).output().expect("runs");
         let stderr = String::from_utf8(output.stderr).expect("UTF-8");
-        assert_eq!(output.status.code(), Some(2), "{word}");
-        assert!(stderr.contains(command), "{word}: {stderr}");
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(stderr.contains(help), "{words:?}: {stderr}");
     }
     let output =
         Command::new(env!("CARGO_BIN_EXE_kubectl-smp")).args(["edit", "update"]).output().expect("runs");

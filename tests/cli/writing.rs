@@ -447,6 +447,30 @@ fn prune_removes_only_outdated_files() {
 }
 
 #[test]
+fn replaced_edits_of_an_output_directory_are_named() {
+    let home = targets();
+    let at = |name: &str| home.path().join("out").join(name);
+    let build = ["build", "many", "--output-dir", "out"];
+    many(&home.path().join("many"), 2, "one");
+    succeed(home.path(), &build);
+    many(&home.path().join("many"), 2, "two");
+    let stderr = || String::from_utf8(run(home.path(), &build).stderr).expect("text");
+    assert_eq!(stderr(), "out: 2 files written\n");
+
+    fs::write(at("many/v1_configmap_c1.yaml"), "edited").expect("written");
+    let strict = fail(home.path(), &[&build[..], &["--strict"]].concat());
+    assert!(strict.contains("out/many/v1_configmap_c1.yaml"), "{strict}");
+    assert_eq!(read(&at("many/v1_configmap_c1.yaml")), "edited");
+    insta::assert_snapshot!(stderr(), @r"
+    warning[io]: changes since the last run are overwritten: out/many/v1_configmap_c1.yaml
+     |
+     = help: change the kustomization instead of its output
+    out: 2 files written
+    ");
+    assert!(read(&at("many/v1_configmap_c1.yaml")).contains("two"));
+}
+
+#[test]
 fn foreign_files_in_an_output_directory_are_not_replaced() {
     let home = targets();
     let at = |name: &str| home.path().join("out").join(name);

@@ -11,7 +11,7 @@ use smol_str::SmolStr;
 use super::layout::{Layout, relative, without_directories};
 use super::written_files::{WrittenFiles, sha256};
 use crate::cli::format::OutputFormat;
-use crate::cli::render;
+use crate::cli::{Failure, render};
 use smp_files::{
     DiskTree, Expected, FileChange, FileKind, FileStamp, FileTree as _, change_files,
     recover_directory_and_parents,
@@ -19,8 +19,11 @@ use smp_files::{
 use smp_overlay::overlay::OUTPUT_LIST;
 use smp_overlay::resource::{ResId, Resource, ResourceSet};
 use smp_text::diagnostic::{Code, Diagnostic, Result, counted};
-use smp_text::source::Span;
+use smp_text::source::{SourceMap, Span};
 use smp_text::yaml;
+
+/// The number of files that a warning names.
+const SHOWN_FILES: usize = 5;
 
 /// The handling of files that an earlier run wrote and this one does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -204,13 +207,15 @@ impl OutputDirectory {
     /// Writes all files.
     ///
     /// # Errors
-    /// A file cannot be written; in this case none is written.
-    pub(super) fn write(self) -> Result<()> {
+    /// A file cannot be written, or under `--strict`, it was edited. In this case none is written.
+    pub(super) fn write(self) -> std::result::Result<(), Failure> {
         // An interrupted write may have changed the list of earlier files: complete it first.
         recover_directory_and_parents(&self.path)?;
         let paths = self.paths();
         let texts = self.files.iter().map(|file| file.text(self.format)).collect::<Result<Vec<_>>>()?;
         let earlier = self.written_files(&texts)?;
+        let edited = self.edited_files(&earlier, &texts);
+        render::print_or_reject(edited.as_slice(), &SourceMap::default())?;
         let stale = self.stale_files(earlier)?;
         let mut changes: Vec<_> = paths
             .iter()
@@ -261,6 +266,27 @@ impl OutputDirectory {
             Some(first) => Err(self.foreign_error(first, foreign.count(), list.is_some())),
             None => Ok(list.unwrap_or_default()),
         }
+    }
+
+    /// Returns a warning about the files that somebody edited since an earlier run wrote them, and that this run
+    /// replaces.
+    fn edited_files(&self, earlier: &WrittenFiles, texts: &[Cow<'_, str>]) -> Option<Diagnostic> {
+        let is_edited = |(file, text): &(&OutputFile, &Cow<'_, str>)| {
+            let found = earlier.files.get(&file.path).zip(DiskTree.read(&self.path.join(&file.path)).ok());
+            found.is_some_and(|(hash, found)| found != text.as_bytes() && sha256(&found) != *hash)
+        };
+        let edited = self.files.iter().zip(texts).filter(is_edited);
+        let mut edited = edited.map(|(file, _)| self.path.join(&file.path).display().to_string());
+        let mut shown = edited.by_ref().take(SHOWN_FILES).collect::<Vec<_>>().join(", ");
+        if shown.is_empty() {
+            return None;
+        }
+        match edited.count() {
+            0 => {}
+            others => shown.extend([" and ", &counted(others, "other file")]),
+        }
+        let message = format!("changes since the last run are overwritten: {shown}");
+        Some(Diagnostic::warning(Code::Io, message).help("change the kustomization instead of its output"))
     }
 
     /// Returns the error for files that no earlier run wrote.

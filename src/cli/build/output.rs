@@ -199,7 +199,7 @@ impl Sink {
             Self::Directory(directory) => {
                 check_not_read(&directory.paths(), sources)?;
                 render::print_or_reject(&without_suppressed(directory.warnings(), sources), sources)?;
-                Ok(directory.write()?)
+                directory.write()
             }
         }
     }

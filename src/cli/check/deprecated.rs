@@ -7,6 +7,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use super::super::progress::map_with_counter;
 use super::super::render;
 use crate::cli::select::{SelectArgs, Selection};
@@ -53,11 +55,10 @@ struct OldFile {
     has_vars: bool,
 }
 
-/// The output of a target and the files that its build read.
+/// A target and its output; none if it cannot be built.
 struct BuiltTarget {
     target: PathBuf,
     output: Option<String>,
-    files: BTreeSet<PathBuf>,
 }
 
 /// Builds targets to compare their outputs.
@@ -65,6 +66,8 @@ struct Proof<'s> {
     args: &'s TargetArgs,
     selection: &'s Selection,
     targets: Vec<BuiltTarget>,
+    /// The targets whose builds read each file.
+    readers: FxHashMap<PathBuf, Vec<usize>>,
 }
 
 /// Returns the directories of all Components that a recursive selection finds. No target may use them.
@@ -277,35 +280,53 @@ fn add_unreported(files: &mut BTreeMap<PathBuf, OldFile>, directories: &[PathBuf
 impl<'s> Proof<'s> {
     /// Builds the targets. Files that none of them reads are built as targets of their own.
     fn new(args: &'s TargetArgs, selection: &'s Selection, files: &BTreeMap<PathBuf, OldFile>) -> Self {
-        let mut proof = Self { args, selection, targets: Vec::new() };
-        proof.targets = map_with_counter(&selection.targets, "targets built", |target| proof.build(target));
-        let unread = files.iter().filter(|(path, _)| !proof.is_read(path));
+        let mut proof = Self { args, selection, targets: Vec::new(), readers: FxHashMap::default() };
+        let built = map_with_counter(&selection.targets, "targets built", |target| proof.build(target));
+        proof.extend(built);
+        let unread = files.iter().filter(|(path, _)| proof.readers(path).is_empty());
         let directories = unread.filter_map(|(_, file)| file.shown.parent());
         let own = directories.map(|directory| proof.build(directory));
         // A build without output proves nothing.
         let own: Vec<_> =
-            own.filter(|built| built.output.as_ref().is_some_and(|text| !text.is_empty())).collect();
-        proof.targets.extend(own);
+            own.filter(|(built, _)| built.output.as_ref().is_some_and(|text| !text.is_empty())).collect();
+        proof.extend(own);
         proof
     }
 
-    fn build(&self, target: &Path) -> BuiltTarget {
+    /// Builds a target. Returns it, and the files that the build read.
+    fn build(&self, target: &Path) -> (BuiltTarget, BTreeSet<PathBuf>) {
         let tree = Arc::new(RecordingTree::new(Arc::new(DiskTree)));
         let output = self.output(Arc::clone(&tree) as Arc<dyn FileTree>, target);
-        BuiltTarget { target: target.to_path_buf(), output, files: tree.read_set().files }
+        (BuiltTarget { target: target.to_path_buf(), output }, tree.read_set().files)
     }
 
-    fn is_read(&self, path: &PathBuf) -> bool {
-        self.targets.iter().any(|target| target.files.contains(path))
+    /// Adds built targets.
+    fn extend(&mut self, built: Vec<(BuiltTarget, BTreeSet<PathBuf>)>) {
+        for (target, files) in built {
+            for file in files {
+                self.readers.entry(file).or_default().push(self.targets.len());
+            }
+            self.targets.push(target);
+        }
+    }
+
+    /// Returns the targets whose builds read a file.
+    fn readers(&self, path: &PathBuf) -> &[usize] {
+        self.readers.get(path).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the reason why no edit of a file can be proved.
     fn obstacle_of(&self, path: &PathBuf) -> Option<Obstacle<'_>> {
-        let mut readers = self.targets.iter().filter(|target| target.files.contains(path)).peekable();
-        if readers.peek().is_none() {
-            return Some(Obstacle::Unused);
+        match self.readers(path) {
+            [] => Some(Obstacle::Unused),
+            readers => self.failed(readers.iter().copied()),
         }
-        readers.find(|one| one.output.is_none()).map(|failed| Obstacle::Failed(&failed.target))
+    }
+
+    /// Returns the first of some targets that cannot be built.
+    fn failed(&self, targets: impl IntoIterator<Item = usize>) -> Option<Obstacle<'_>> {
+        let mut targets = targets.into_iter().map(|i| &self.targets[i]);
+        targets.find(|one| one.output.is_none()).map(|failed| Obstacle::Failed(&failed.target))
     }
 
     /// Returns the output of a target, or `None` if the build fails.
@@ -321,16 +342,14 @@ impl<'s> Proof<'s> {
     /// All targets that read the edited files must build to the same output. Each file must be read.
     fn obstacle(&self, texts: &BTreeMap<PathBuf, String>) -> Option<Obstacle<'_>> {
         let tree: Arc<dyn FileTree> = Arc::new(EditedTree::new(Arc::new(DiskTree), texts.clone()));
-        let affected: Vec<_> = self
-            .targets
-            .iter()
-            .filter(|target| texts.keys().any(|path| target.files.contains(path)))
-            .collect();
-        if let Some(failed) = affected.iter().find(|one| one.output.is_none()) {
-            return Some(Obstacle::Failed(&failed.target));
+        let affected: BTreeSet<usize> = texts.keys().flat_map(|path| self.readers(path)).copied().collect();
+        if let Some(failed) = self.failed(affected.iter().copied()) {
+            return Some(failed);
         }
+        let affected: Vec<&BuiltTarget> = affected.into_iter().map(|i| &self.targets[i]).collect();
         let is_same = |one: &&BuiltTarget| self.output(Arc::clone(&tree), &one.target) == one.output;
-        let is_proved = texts.keys().all(|path| self.is_read(path)) && affected.iter().all(is_same);
+        let is_proved = texts.keys().all(|path| !self.readers(path).is_empty())
+            && map_with_counter(&affected, "targets compared", is_same).into_iter().all(|is_same| is_same);
         (!is_proved).then_some(Obstacle::Output)
     }
 }

@@ -59,6 +59,8 @@ pub(super) fn values(line: &Line<'_>, arg: &Arg, typed: &str) -> Completions {
         ("layout", _) => Completions::closed(
             ["resource", "target", "single", "{target}/{kind}-{name}.yaml"].map(Candidate::plain).into(),
         ),
+        // Any other format is accepted by `kustomize version`, and prints nothing.
+        ("output", "FORMAT") => Completions::closed(["yaml", "json"].map(Candidate::plain).into()),
         (_, "OPTION,...") => Completions::closed(BUILD_METADATA.map(Candidate::plain).into()),
         (_, "DIR") => Completions::by_shell(Directive::Directories),
         (_, "FORMAT|PATH") => Completions {

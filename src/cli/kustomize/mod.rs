@@ -87,7 +87,7 @@ fn without_value(word: OsString) -> Option<OsString> {
     let (flag, value) = text.split_once('=').unwrap_or((&text, "true"));
     match (flag, parse_bool(value)) {
         ("--stack-trace", Some(_)) | ("--help" | "-h", Some(false)) => None,
-        ("--help" | "-h", Some(true)) => Some("--help".into()),
+        ("--help" | "-h", Some(true)) => Some(flag.into()),
         _ => Some(word),
     }
 }

@@ -84,24 +84,22 @@ pub struct Replaced {
 /// Fails if the text is not valid YAML.
 pub fn replace_deprecated(text: &str, selected: &[&str]) -> Result<Replaced> {
     let mut result = Replaced { text: text.to_string(), ..Replaced::default() };
+    let mut before = document(text)?;
     for successor in SUCCESSORS.iter().filter(|successor| selected.contains(&successor.old)) {
-        let before = document(&result.text)?;
-        let Some(fields) = before.first().and_then(Node::as_map) else { continue };
+        let Some(fields) = before.first().and_then(Node::as_map) else { break };
         if position(fields, successor.old).is_none() {
-            continue;
-        }
-        if let Some(text) = without_empty(&result.text, &before, successor.old) {
-            result.text = text;
-            result.fields.push(successor.old);
             continue;
         }
         let attempt = |is_renamed| {
             let after = replaced(&result.text, &before, successor, is_renamed)?;
             Ok(after.filter(|after| comments(after) == comments(&result.text)))
         };
+        let without = without_empty(&result.text, &before, successor.old);
         // A rename in place keeps all lines. Where entries get another form, their comments may be in the way.
-        match attempt(true)?.map_or_else(|| attempt(false), |after| Ok(Some(after)))? {
+        let renamed = without.map_or_else(|| attempt(true), |text| Ok(Some(text)))?;
+        match renamed.map_or_else(|| attempt(false), |after| Ok(Some(after)))? {
             Some(after) => {
+                before = document(&after)?;
                 result.text = after;
                 result.fields.push(successor.old);
             }
@@ -137,7 +135,7 @@ fn replaced(text: &str, before: &[Node], successor: &Successor, is_renamed: bool
 }
 
 /// Returns the comments of a text, sorted.
-fn comments(text: &str) -> Vec<&str> {
+pub(super) fn comments(text: &str) -> Vec<&str> {
     let starts = comment_positions(text).unwrap_or_default();
     let line = |start: usize| text.get(start..)?.lines().next().map(str::trim_end);
     let mut comments: Vec<&str> = starts.into_iter().filter_map(line).collect();
@@ -174,10 +172,23 @@ pub(super) fn fix(draft: &mut Draft<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Changes maps and lists with comments between their brackets to block style, which keeps them.
+fn without_brackets(mut node: Node) -> Node {
+    node.for_each_mut(&mut |node| {
+        if node.meta.style == Style::Flow && has_inner_comments(node) {
+            node.meta.style = Style::Block;
+        }
+    });
+    node
+}
+
 fn has_comments(node: &Node) -> bool {
-    let is_in_map = |map: &Map| map.iter().any(|(_, value)| has_comments(value));
-    node.meta.comments.is_some()
-        || node.as_map().is_some_and(is_in_map)
+    node.meta.comments.is_some() || has_inner_comments(node)
+}
+
+fn has_inner_comments(node: &Node) -> bool {
+    let is_commented = |entry: &Entry| entry.key.meta.comments.is_some() || has_comments(&entry.value);
+    node.as_map().is_some_and(|map| map.entries().iter().any(is_commented))
         || node.as_list().is_some_and(|list| list.iter().any(has_comments))
 }
 
@@ -199,14 +210,19 @@ fn inline_missing(draft: &mut Draft<'_>) {
 }
 
 /// Returns the text of a kustomization without the deprecated fields that have no entries but comments, which stay.
-/// `is_fix` also removes fields that only `edit fix` replaces.
-pub(super) fn without_empty_fields(text: &str, is_fix: bool) -> Result<Option<String>> {
-    let mut result = None;
+/// `is_fix` also removes fields that only `edit fix` replaces. `documents` are those of the text.
+pub(super) fn without_empty_fields(text: &str, documents: &[Node], is_fix: bool) -> Result<Option<String>> {
+    let mut result: Option<(String, Vec<Node>)> = None;
     for successor in SAME_VALUES.iter().chain(BY_KUSTOMIZE.iter().filter(|_| is_fix)) {
-        let now = result.as_deref().unwrap_or(text);
-        result = without_empty(now, &document(now)?, successor.old).or(result);
+        let (now, documents) = result.as_ref().map_or((text, documents), |(text, all)| (text, all));
+        if let [_] = documents
+            && let Some(rest) = without_empty(now, documents, successor.old)
+        {
+            let documents = document(&rest)?;
+            result = Some((rest, documents));
+        }
     }
-    Ok(result)
+    Ok(result.map(|(text, _)| text))
 }
 
 /// Returns the text of a kustomization without a deprecated field that has no entries, whose comments stay. Returns
@@ -261,7 +277,8 @@ pub(super) fn move_entries(map: &mut Map, successor: &Successor) -> Option<()> {
     if position(map, successor.old).is_none() {
         return Some(());
     }
-    let mut moved = (successor.entries)(map.entries()[old].value.clone())?;
+    let moved = (successor.entries)(map.entries()[old].value.clone())?;
+    let mut moved: List = moved.into_iter().map(without_brackets).collect();
     let Some(new) = position(map, successor.new) else {
         let Entry { key, value } = &mut map.entries_mut()[old];
         key.text = successor.new.into();
@@ -302,7 +319,7 @@ fn without_head(key: &mut Key) -> Vec<SmolStr> {
 }
 
 /// Moves the comments of a removed field, and the one behind its value, above the first of its entries.
-fn keep_comments(key: Key, behind: Option<SmolStr>, first: &mut Node) {
+pub(super) fn keep_comments(key: Key, behind: Option<SmolStr>, first: &mut Node) {
     let comments = key.meta.comments.unwrap_or_default();
     let above: Vec<SmolStr> = comments.head.into_iter().chain(comments.line).chain(behind).collect();
     if above.is_empty() {

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::deprecated::without_empty_fields;
+use super::deprecated::{comments, without_empty_fields};
 use super::draft::{Applied, Draft, EditOptions, EditedText};
+use super::images::has_flux_marker;
 use super::normalize::normalize;
 use super::operation::Edit;
 use super::text::{Layout, parsed, printed_as, read_fields};
@@ -64,7 +65,7 @@ pub fn edit_kustomization(root: &Root, edit: &Edit, options: EditOptions) -> Res
     let mut fields = read_fields(&documents, options)?;
     let mut text = before.clone();
     if repeated.is_empty()
-        && let Some(rest) = without_empty_fields(&text, matches!(*edit, Edit::Fix { .. }))?
+        && let Some(rest) = without_empty_fields(&text, &documents, matches!(*edit, Edit::Fix { .. }))?
     {
         (documents, fields) = parsed(&rest, &SourceMap::default())?;
         text = rest;
@@ -78,7 +79,29 @@ pub fn edit_kustomization(root: &Root, edit: &Edit, options: EditOptions) -> Res
             printed_as(&draft.text, &documents, draft.fields, layout)?
         }
     };
-    Ok(EditedKustomization { path: shown, before, after, notes: draft.notes, files: draft.files })
+    let mut notes = draft.notes;
+    if !edit.removes() {
+        notes.extend(lost_comments(&before, &after));
+    }
+    Ok(EditedKustomization { path: shown, before, after, notes, files: draft.files })
+}
+
+/// Returns a remark for each comment that is no longer in the text.
+fn lost_comments(before: &str, after: &str) -> Vec<String> {
+    let mut kept = comments(after).into_iter().peekable();
+    let lost = comments(before).into_iter().filter(|comment| {
+        while kept.next_if(|kept| kept < comment).is_some() {}
+        kept.next_if_eq(comment).is_none()
+    });
+    let note = |comment| {
+        let end = if has_flux_marker(comment) {
+            ": write the marker of the new field behind it, so that Flux updates it"
+        } else {
+            ", together with the field that had it"
+        };
+        format!("the comment `{comment}` was removed{end}")
+    };
+    lost.map(note).collect()
 }
 
 /// Returns the name of the only kustomization file of a directory.

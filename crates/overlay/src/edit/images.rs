@@ -1,10 +1,10 @@
 //! `images`: new names, tags and digests.
 
 use super::draft::Draft;
-use super::fields::{entry_of, entry_text, set_text, update_list};
+use super::fields::{entry_of, entry_text, position, set_text, update_list};
 use rustc_hash::FxHashSet;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
-use smp_text::yaml::{List, Map, Node};
+use smp_text::yaml::{Entry, List, Map, Node};
 
 /// The value that keeps the existing one.
 const KEEP: &str = "*";
@@ -106,11 +106,38 @@ fn set_one(images: &mut List, edit: &ImageEdit) {
         images[i] = Node::map(Map::new());
     }
     if let Some(entry) = images[i].as_map_mut() {
+        rename_replaced(entry, &values);
         for (field, text) in &values {
             set_text(entry, field, text);
         }
         set_text(entry, "tagSuffix", "");
     }
+}
+
+/// Gives a tag that a digest replaces the name `digest`, and the reverse, so that the new field has the position and
+/// the comments of the old one. A marker of Flux would write a tag to `digest`, and is not kept.
+fn rename_replaced(entry: &mut Map, values: &[(&str, String)]) {
+    let is_set = |field| values.iter().any(|(name, text)| *name == field && !text.is_empty());
+    for (old, new) in [("newTag", "digest"), ("digest", "newTag")] {
+        if is_set(old) || !is_set(new) || position(entry, new).is_some() {
+            continue;
+        }
+        if let Some(i) = position(entry, old)
+            && !has_marker(&entry.entries()[i])
+        {
+            entry.entries_mut()[i].key.text = new.into();
+        }
+    }
+}
+
+/// Returns true for the comment by which Flux finds a value that it updates.
+pub(super) fn has_flux_marker(comment: &str) -> bool {
+    comment.contains("$imagepolicy")
+}
+
+fn has_marker(field: &Entry) -> bool {
+    let comments = field.value.meta.comments.as_deref().into_iter().chain(field.key.meta.comments.as_deref());
+    comments.flat_map(|all| &all.line).any(|line| has_flux_marker(line))
 }
 
 #[cfg(test)]

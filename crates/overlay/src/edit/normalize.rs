@@ -1,7 +1,7 @@
 //! The changes that `kustomize edit` makes to every file that it writes: the type of the file, and fields whose
 //! successors take the same values.
 
-use super::deprecated::{SAME_VALUES, move_entries, release_comments};
+use super::deprecated::{SAME_VALUES, keep_comments, move_entries, release_comments};
 use super::fields::{
     entry_text, get, list, new_string, position, remove, set_text, text, update_list, update_map,
 };
@@ -56,13 +56,19 @@ fn add_type(fields: &mut Map, keeps_first: bool) {
     }
 }
 
-/// Moves `env` to the end of `envs`.
+/// Moves `env` to the end of `envs`. Without `envs`, the field is renamed in place, which keeps its comments.
 fn move_env(generator: &mut Map) {
-    let env = text(generator, "env").to_string();
-    if !env.is_empty() {
-        remove(generator, "env");
-        update_list(generator, "envs", |envs| envs.push(new_string(&env)));
+    let Some(i) = position(generator, "env").filter(|_| !text(generator, "env").is_empty()) else { return };
+    let mut path = new_string(text(generator, "env"));
+    if position(generator, "envs").is_none() {
+        let Entry { key, value } = &mut generator.entries_mut()[i];
+        key.text = "envs".into();
+        *value = Node::list(vec![path]);
+        return;
     }
+    let Entry { key, value } = generator.entries_mut().remove(i);
+    keep_comments(key, value.meta.comments.and_then(|comments| comments.line), &mut path);
+    update_list(generator, "envs", |envs| envs.push(path));
 }
 
 const OLD_CHARTS: &str = "helmChartInflationGenerator";

@@ -157,6 +157,19 @@ impl Edit {
         Ok((!is_nothing).then_some(Cow::Owned(expanded)))
     }
 
+    /// Returns true if the edit removes fields or entries, whose comments go with them.
+    pub(super) fn removes(&self) -> bool {
+        match self {
+            Self::SetField(_, text) => text.is_empty(),
+            Self::RemovePaths { .. }
+            | Self::RemovePatch(_)
+            | Self::RemoveGenerators { .. }
+            | Self::RemoveMetadata { .. }
+            | Self::RemoveBuildMetadata(_) => true,
+            _ => false,
+        }
+    }
+
     /// Applies an expanded edit.
     pub(super) fn apply(&self, draft: &mut Draft<'_>) -> Result<Applied> {
         match self {

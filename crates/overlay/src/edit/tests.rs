@@ -270,6 +270,18 @@ fn entries_keep_comments_and_quotes() {
 }
 
 #[test]
+fn digests_take_the_comments_of_tags() {
+    let text =
+        "images:\n- name: web\n  # pinned\n  newTag: '1' # old\n- name: db\n  digest: sha256:1 # fixed\n";
+    let want =
+        "images:\n- name: web\n  # pinned\n  digest: 'sha256:2' # old\n- name: db\n  newTag: \"2\" # fixed\n";
+    assert_eq!(apply(text, &images(&["web@sha256:2", "db:2"]), false).as_deref(), Ok(want));
+    let both = "images:\n- name: web\n  newTag: '1' # tag\n  digest: sha256:1 # digest\n";
+    let want = "images:\n- name: web\n  digest: sha256:2 # digest\n";
+    assert_eq!(apply(both, &images(&["web@sha256:2"]), false).as_deref(), Ok(want));
+}
+
+#[test]
 fn stars_keep_values_and_new_images_are_added() {
     let text = "images:\n- {name: b, newName: c, newTag: '1', tagSuffix: x}\n- {name: b, newTag: '2'}\n";
     let got = after(text, &images(&["b=*:2", "a@sha256:1"]));
@@ -285,6 +297,27 @@ fn deprecated_fields_are_replaced_with_every_edit() {
     let want = "# license\n\n# the bases\nresources: # two\n- ../a # a\nimages:\n- name: x\nconfigMapGenerator:\n- name: c\n  envs:\n  - e.env\n\
                 helmGlobals:\n  chartHome: h\nhelmCharts:\n- name: web\n  valuesFile: v.yaml\napiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamespace: shop\n";
     assert_eq!(after(text, &Edit::SetField(ScalarField::Namespace, "shop".into())), want);
+}
+
+#[test]
+fn comments_of_fields_that_get_another_form_stay() {
+    let edit = Edit::SetField(ScalarField::Namespace, "shop".into());
+    let env = "configMapGenerator:\n- name: c\n  # file\n  env: e.env # why\n";
+    let want = "configMapGenerator:\n- name: c\n  # file\n  envs: # why\n  - e.env\nnamespace: shop\n";
+    assert_eq!(apply(env, &edit, true).as_deref(), Ok(want));
+    let both = "configMapGenerator:\n- name: c\n  env: e.env # why\n  envs:\n  - f.env\n";
+    let want = "configMapGenerator:\n- name: c\n  envs:\n  - f.env\n  # why\n  - e.env\nnamespace: shop\n";
+    assert_eq!(apply(both, &edit, true).as_deref(), Ok(want));
+
+    let labels = "commonLabels: {\n  a: b, # one\n  # two\n  c: d\n}\n";
+    let fixed = apply(labels, &Edit::Fix { vars: false }, true).expect("valid");
+    assert!(fixed.contains("# one") && fixed.contains("# two"), "{fixed}");
+    let line = "patchesStrategicMerge:\n- |-\n  {apiVersion: v1, kind: A}\n";
+    let want = "patches:\n- patch: |-\n    {apiVersion: v1, kind: A}\n";
+    assert_eq!(apply(line, &Edit::Fix { vars: false }, true).as_deref(), Ok(want));
+
+    let above = after("# first\n---\n# second\n", &edit);
+    assert_eq!(above, format!("# first\n---\n# second\n{HEAD}namespace: shop\n"));
 }
 
 #[test]

@@ -105,6 +105,7 @@ pub(in crate::yaml) fn format_unfolded(text: &str, style: Style, context: String
         Style::SingleQuoted if !traits.has_break() && !traits.needs_double_quotes() => StringStyle::Single,
         Style::DoubleQuoted => StringStyle::Double,
         _ if traits.has_forbidden() => StringStyle::Double,
+        Style::Literal | Style::Folded if !flow && is_block_line(text, traits) => StringStyle::Literal,
         _ => match traits.style(text) {
             // Parsers disagree on which line breaks besides LF end a line of such a text.
             StringStyle::Literal if flow || text.contains(is_other_break) => StringStyle::Double,
@@ -124,9 +125,17 @@ pub(in crate::yaml) fn format_unfolded(text: &str, style: Style, context: String
             if out.ends_with('\n') {
                 out.pop();
             }
+            if style == Style::Folded && !traits.has_break() {
+                out.replace_range(..1, ">");
+            }
             out
         }
     }
+}
+
+/// Returns true if a text is a single line that needs no indicators in a block scalar.
+fn is_block_line(text: &str, traits: StringTraits) -> bool {
+    !text.is_empty() && !traits.needs_double_quotes() && !text.starts_with(' ') && !text.ends_with(' ')
 }
 
 fn is_other_break(c: char) -> bool {
