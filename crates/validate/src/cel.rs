@@ -56,6 +56,15 @@ pub(super) enum CelOutcome {
 }
 
 impl CelOutcome {
+    /// Creates the outcome of a boolean expression. Any other value counts as false, as in the API server.
+    pub(super) fn new(value: Result<CelValue, Self>) -> Self {
+        match value {
+            Ok(CelValue::Bool(true)) => Self::True,
+            Ok(_) => Self::False,
+            Err(outcome) => outcome,
+        }
+    }
+
     /// Returns the reason why there is no result.
     pub(super) fn reason(&self) -> String {
         match self {
@@ -87,13 +96,11 @@ impl CelOutcome {
     }
 }
 
-/// Returns true unless a text is certainly not a CEL expression. Accepts syntax that the crate does not support
-/// (`a.?b`, `a[?b]`).
+/// Returns true unless a text is certainly not a CEL expression. Accepts functions and types that the crate does not
+/// support.
 pub(super) fn may_be_expression(text: &str) -> bool {
     match TimedProgram::compile(text, LIMIT) {
-        Err(NotCompiled::Invalid { all, .. }) => {
-            all.contains("unsupported syntax") || !all.contains("Syntax error")
-        }
+        Err(NotCompiled::Invalid { all, .. }) => !all.contains("Syntax error"),
         Ok(_) | Err(NotCompiled::TooLarge | NotCompiled::Unsupported) => true,
     }
 }
@@ -134,13 +141,15 @@ impl Expression {
         program.execute(variables).map_err(|error| self.failure(error, program.is_plain()))
     }
 
-    /// Evaluates a boolean expression. Any other value counts as false, as in the API server.
+    /// Evaluates the expression. An error is the one that a server reports.
+    pub(super) fn value_as_server(&self, variables: &Variables<'_>) -> Result<CelValue, CelOutcome> {
+        let program = self.program.as_ref().map_err(|why| CelOutcome::Unknown(why.clone()))?;
+        program.execute_as_server(variables).map_err(|error| self.failure(error, program.is_plain()))
+    }
+
+    /// Evaluates a boolean expression.
     pub(super) fn outcome(&self, variables: &Variables<'_>) -> CelOutcome {
-        match self.value(variables) {
-            Ok(CelValue::Bool(true)) => CelOutcome::True,
-            Ok(_) => CelOutcome::False,
-            Err(outcome) => outcome,
-        }
+        CelOutcome::new(self.value(variables))
     }
 
     /// Converts an evaluation error. Errors of the crate quote values, so their texts are not used.
@@ -160,8 +169,11 @@ impl Expression {
             ExecutionError::FunctionError { message, .. } if is_over_limit(&error) => {
                 CelOutcome::Unknown(message)
             }
-            ExecutionError::FunctionError { function, .. } if !PATTERNS.contains(&function.as_str()) => {
-                CelOutcome::failed(format!("invalid arguments for `{function}`"), NO_OVERLOAD)
+            ExecutionError::FunctionError { function, message } if !PATTERNS.contains(&function.as_str()) => {
+                let target = CONVERSIONS.iter().find(|(name, _)| *name == function);
+                let server =
+                    target.map(|(_, target)| format!("type conversion error from 'string' to '{target}'"));
+                CelOutcome::failed(format!("invalid arguments for `{function}`"), server.unwrap_or(message))
             }
             // The API server supports more comparisons for other types, such as times.
             ExecutionError::NoSuchOverload
@@ -182,6 +194,16 @@ impl Expression {
 const OUT_OF_BOUNDS: &str = "index out of bounds";
 /// The reason in the words of the server if a function or operator does not exist for the types of its arguments.
 const NO_OVERLOAD: &str = "no such overload";
+
+/// Functions that convert strings, and the names of their results on the server.
+const CONVERSIONS: [(&str, &str); 6] = [
+    ("bool", "bool"),
+    ("double", "double"),
+    ("duration", "google.protobuf.Duration"),
+    ("int", "int"),
+    ("timestamp", "google.protobuf.Timestamp"),
+    ("uint", "uint"),
+];
 
 /// Functions with regular expressions in Go syntax, which may not be supported here.
 const PATTERNS: [&str; 3] = ["matches", "find", "findAll"];

@@ -207,7 +207,7 @@ impl AdmissionPolicy {
         objects: &dyn PolicyObjects,
     ) -> Vec<Outcome> {
         let (Some(kind), Some(param_ref)) = (self.spec.get("paramKind"), binding.spec.get("paramRef")) else {
-            return self.evaluate(reviewed, version, CelValue::Null);
+            return self.evaluate(reviewed, version, &CelValue::Null);
         };
         let wanted = WantedParameters::new(kind, param_ref, reviewed.request.namespace);
         let parameters = match objects.parameters(&wanted) {
@@ -217,35 +217,58 @@ impl AdmissionPolicy {
         if parameters.is_empty() && text(param_ref, &["parameterNotFoundAction"]) != "Allow" {
             return vec![Outcome::Unbound];
         }
-        let each = |parameter: &Arc<PolicyObject>| self.evaluate(reviewed, version, parameter.value());
+        let each = |parameter: &Arc<PolicyObject>| self.evaluate(reviewed, version, &parameter.value());
         parameters.iter().flat_map(each).collect()
     }
 
-    fn evaluate(&self, reviewed: &Reviewed<'_>, version: usize, parameter: CelValue) -> Vec<Outcome> {
-        let Some(shared) = reviewed.variables(version) else { return Vec::new() };
-        let mut variables = shared.inner();
-        variables.add("params", parameter);
-        let failed = self.bind_variables(&mut variables);
-        let input = PolicyInput { variables, failed, request: reviewed.request };
-        match self.is_met(&input) {
-            Ok(true) => {}
-            Ok(false) => return Vec::new(),
-            Err(outcome) => return vec![outcome],
+    fn evaluate(&self, reviewed: &Reviewed<'_>, version: usize, parameter: &CelValue) -> Vec<Outcome> {
+        let namespace = reviewed.namespace_value();
+        if !self.conditions.is_empty() {
+            // On a server, match conditions do not see the Namespace.
+            let is_seen = reviewed.request.manifest.is_some();
+            let seen = if is_seen { namespace.clone() } else { Some(CelValue::Null) };
+            match self.input(reviewed, version, parameter, seen).map(|input| self.is_met(&input)) {
+                Some(Ok(true)) => {}
+                Some(Err(outcome)) => return vec![outcome],
+                Some(Ok(false)) | None => return Vec::new(),
+            }
         }
+        let Some(input) = self.input(reviewed, version, parameter, namespace) else { return Vec::new() };
         let validations = self.validations.iter().filter_map(|validation| validation.outcome(&input));
         // The values of audit annotations are no concern of manifests.
         let annotations = if input.request.manifest.is_some() { &[][..] } else { &self.annotations };
         validations.chain(annotations.iter().filter_map(|value| annotation_outcome(value, &input))).collect()
     }
 
+    /// Returns the variables of expressions, with those of the policy.
+    fn input<'s>(
+        &'s self,
+        reviewed: &'s Reviewed<'_>,
+        version: usize,
+        parameter: &CelValue,
+        namespace: Option<CelValue>,
+    ) -> Option<PolicyInput<'s>> {
+        let mut variables = reviewed.variables(version)?.inner();
+        variables.add("params", parameter.clone());
+        if let Some(namespace) = namespace {
+            variables.add("namespaceObject", namespace);
+        }
+        let failed = self.bind_variables(reviewed.request, &mut variables);
+        Some(PolicyInput { variables, failed, request: reviewed.request })
+    }
+
     /// Evaluates the variables. A failing variable is an error only where it is used, as in the API server.
-    fn bind_variables(&self, variables: &mut Variables<'_>) -> Vec<(&str, CelOutcome)> {
+    fn bind_variables(
+        &self,
+        request: &AdmissionRequest<'_>,
+        variables: &mut Variables<'_>,
+    ) -> Vec<(&str, CelOutcome)> {
         let mut known: Vec<(&str, CelValue)> = Vec::new();
         let mut failed = Vec::new();
         for (name, expression) in &self.variables {
             let mut inner = variables.inner();
             inner.add("variables", map_of(known.iter().cloned()));
-            match expression.value(&inner) {
+            match request.value(expression, &inner) {
                 Ok(value) => known.push((name, value)),
                 Err(outcome) => {
                     let cause = cause_of(outcome, &failed);
@@ -258,7 +281,7 @@ impl AdmissionPolicy {
     }
 
     /// Evaluates the match conditions. An error counts only if no condition is false.
-    fn is_met(&self, input: &PolicyInput<'_, '_>) -> Result<bool, Outcome> {
+    fn is_met(&self, input: &PolicyInput<'_>) -> Result<bool, Outcome> {
         let mut errors = Vec::new();
         for condition in &self.conditions {
             match input.outcome(condition) {
@@ -272,7 +295,7 @@ impl AdmissionPolicy {
 }
 
 impl PolicyValidation {
-    fn outcome(&self, input: &PolicyInput<'_, '_>) -> Option<Outcome> {
+    fn outcome(&self, input: &PolicyInput<'_>) -> Option<Outcome> {
         Some(match input.outcome(&self.expression) {
             CelOutcome::True => return None,
             CelOutcome::False => {
@@ -306,8 +329,8 @@ impl Outcome {
 }
 
 /// Returns the outcome of an audit annotation that is neither a text nor null.
-fn annotation_outcome(value: &Expression, input: &PolicyInput<'_, '_>) -> Option<Outcome> {
-    let kind = match value.value(&input.variables) {
+fn annotation_outcome(value: &Expression, input: &PolicyInput<'_>) -> Option<Outcome> {
+    let kind = match value.value_as_server(&input.variables) {
         Ok(CelValue::String(_) | CelValue::Null) => return None,
         Ok(CelValue::Int(_)) => "int",
         Ok(CelValue::UInt(_)) => "uint",
@@ -345,20 +368,21 @@ fn unevaluated(expression: &Expression, outcome: CelOutcome) -> Outcome {
 }
 
 /// The input of the expressions of a policy.
-struct PolicyInput<'s, 'o> {
+struct PolicyInput<'s> {
     variables: Variables<'s>,
     /// The variables without a value, and the reasons.
     failed: Vec<(&'s str, CelOutcome)>,
-    request: &'s AdmissionRequest<'o>,
+    request: &'s AdmissionRequest<'s>,
 }
 
-impl PolicyInput<'_, '_> {
+impl PolicyInput<'_> {
     /// Evaluates a boolean expression. A missing key makes the result unknown if the API server may set it in a
     /// manifest.
     fn outcome(&self, expression: &Expression) -> CelOutcome {
         let may_be_set =
             |key: &str| self.request.manifest.is_some() && may_be_filled_in(&self.request.resource.kind, key);
-        match cause_of(expression.outcome(&self.variables), &self.failed) {
+        let outcome = CelOutcome::new(self.request.value(expression, &self.variables));
+        match cause_of(outcome, &self.failed) {
             outcome @ CelOutcome::MissingKey { .. } if outcome.missing_key().is_some_and(may_be_set) => {
                 CelOutcome::Unknown(format!("{}, but the API server may set it", outcome.reason()))
             }

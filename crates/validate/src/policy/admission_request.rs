@@ -8,7 +8,7 @@ use kube_cel::cel::Value as CelValue;
 use kube_cel::cel::objects::{Key, Map as CelMap};
 
 use super::objects::{PolicyObject, PolicyObjects};
-use crate::cel::value_of;
+use crate::cel::{CelOutcome, Expression, value_of};
 use crate::defaults::filled;
 use crate::timed_cel::Variables;
 use smp_merge::schema::{Cursor, Gvk, is_built_in_group};
@@ -101,6 +101,19 @@ impl AdmissionRequest<'_> {
         self.resource.plural == "namespaces" && self.resource.group.is_empty()
     }
 
+    /// Evaluates an expression. Errors of requests to a server have its words.
+    pub(super) fn value(
+        &self,
+        expression: &Expression,
+        variables: &Variables<'_>,
+    ) -> Result<CelValue, CelOutcome> {
+        if self.manifest.is_some() {
+            expression.value(variables)
+        } else {
+            expression.value_as_server(variables)
+        }
+    }
+
     /// Returns the resource in the version by which a rule selected it.
     fn resource_at(&self, position: usize) -> &RequestResource {
         match &self.equivalents {
@@ -117,7 +130,7 @@ impl AdmissionRequest<'_> {
     }
 
     /// Returns an object as a variable, in a version. A manifest gets the defaults of its CRD.
-    fn value(&self, object: Option<&Node>, kind: &Gvk) -> CelValue {
+    fn value_of(&self, object: Option<&Node>, kind: &Gvk) -> CelValue {
         let Some(object) = object else { return CelValue::Null };
         match self.manifest {
             Some(cursor) if is_built_in_group(&kind.group) => value_of(object, cursor),
@@ -151,18 +164,22 @@ impl AdmissionRequest<'_> {
         };
         let mut fields = vec![
             ("operation", string(self.operation.name())),
-            ("name", string(self.name)),
-            ("namespace", string(self.namespace.unwrap_or_default())),
             ("dryRun", CelValue::Bool(self.is_dry)),
-            ("subResource", string(self.subresource)),
             ("kind", kind(&matched.kind)),
             ("resource", resource(matched)),
             ("requestKind", kind(&self.resource.kind)),
             ("requestResource", resource(&self.resource)),
         ];
+        let texts = [
+            ("name", self.name),
+            ("namespace", self.namespace.unwrap_or_default()),
+            ("subResource", self.subresource),
+            ("requestSubResource", self.subresource),
+        ];
+        // A server leaves out what is empty. Some of it may be set for a manifest.
+        let is_there = |(_, text): &(&str, &str)| !text.is_empty() || self.manifest.is_some();
+        fields.extend(texts.into_iter().filter(is_there).map(|(name, text)| (name, string(text))));
         if let Some([user, options]) = self.user_and_options {
-            fields.push(("requestSubResource", string(self.subresource)));
-            fields.push(("uid", string("")));
             fields.push(("userInfo", value_of(user, Cursor::unknown())));
             fields.push(("options", value_of(options, Cursor::unknown())));
         }
@@ -191,23 +208,25 @@ impl<'o> Reviewed<'o> {
         reviewed
     }
 
-    /// Returns the variables that all policies share. Without the Namespace, `namespaceObject` is left out, so that
-    /// an expression that reads it is reported as not checked.
+    /// Returns the variable `namespaceObject`. Without the Namespace it is left out, so that an expression that reads
+    /// it is reported as not checked.
+    pub(super) fn namespace_value(&self) -> Option<CelValue> {
+        if self.request.namespace.is_none() || self.request.is_namespace() {
+            return Some(CelValue::Null);
+        }
+        self.namespace_object.as_ref().map(|object| object.value())
+    }
+
+    /// Returns the variables that all policies share.
     pub(super) fn variables(&self, version: usize) -> Option<&Variables<'static>> {
         let request = self.request;
         let cell = self.variables.get(version)?;
         Some(cell.get_or_init(|| {
             let matched = request.resource_at(version);
             let mut variables = Variables::with_functions();
-            variables.add("object", request.value(request.object, &matched.kind));
-            variables.add("oldObject", request.value(request.old_object, &matched.kind));
+            variables.add("object", request.value_of(request.object, &matched.kind));
+            variables.add("oldObject", request.value_of(request.old_object, &matched.kind));
             variables.add("request", request.value_of_request(matched));
-            match (request.namespace, &self.namespace_object) {
-                (None, _) => variables.add("namespaceObject", CelValue::Null),
-                (Some(_), _) if request.is_namespace() => variables.add("namespaceObject", CelValue::Null),
-                (Some(_), Some(namespace)) => variables.add("namespaceObject", namespace.value()),
-                (Some(_), None) => {}
-            }
             variables
         }))
     }
