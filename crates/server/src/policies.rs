@@ -99,23 +99,13 @@ impl State {
         let [object, old] = [object, old].map(|object| object.map(Node::from));
         let user = Node::from(&reviews::user_info(options.sender));
         let sent = Node::from(&sent_options(operation, &options.sent));
-        let resource = &target.resource;
-        let is_namespace = resource.collection() == "namespaces";
         let request = AdmissionRequest {
-            operation: match operation {
-                Operation::Create => PolicyOperation::Create,
-                Operation::Update => PolicyOperation::Update,
-                Operation::Delete => PolicyOperation::Delete,
-            },
-            resource: request_resource(resource, target),
+            operation: operation.into(),
+            resource: request_resource(&target.resource, target),
             equivalents: Equivalents::Known(self.equivalents(target)),
             subresource: target.subresource_name(),
             name: &target.name,
-            namespace: (resource.is_namespaced || is_namespace).then_some(if is_namespace {
-                &target.name
-            } else {
-                &target.namespace
-            }),
+            namespace: namespace_of(target),
             object: object.as_ref(),
             old_object: old.as_ref(),
             is_dry: options.is_dry,
@@ -148,6 +138,24 @@ impl State {
         };
         let others = self.resources.all().iter().filter(is_other);
         others.map(|other| request_resource(other, target)).collect()
+    }
+}
+
+impl From<Operation> for PolicyOperation {
+    fn from(operation: Operation) -> Self {
+        match operation {
+            Operation::Create => Self::Create,
+            Operation::Update => Self::Update,
+            Operation::Delete => Self::Delete,
+        }
+    }
+}
+
+/// Returns the namespace of a request. That of a Namespace is itself.
+fn namespace_of(target: &Target) -> Option<&str> {
+    match &*target.resource.collection() {
+        "namespaces" => Some(&target.name),
+        _ => target.resource.is_namespaced.then_some(target.namespace.as_str()),
     }
 }
 
@@ -234,7 +242,6 @@ const UNBOUND: &str = "no params found for policy binding with `Deny` parameterN
 impl Denial {
     fn failure(&self, target: &Target) -> Failure {
         let (code, reason) = match self.reason.as_str() {
-            "Unauthorized" => (401, "Unauthorized"),
             "Forbidden" => (403, "Forbidden"),
             "RequestEntityTooLarge" => (413, "RequestEntityTooLarge"),
             _ => (422, "Invalid"),

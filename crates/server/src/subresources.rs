@@ -74,9 +74,9 @@ impl State {
     /// Deletes a Pod, unless a disruption budget forbids it.
     fn evict(&mut self, target: &Target, request: &Request, options: &mut WriteOptions) -> Result<Value> {
         let eviction = body_of(target, request)?;
-        let pod = self.object(target)?;
         options.is_dry |= is_dry_run(&eviction["deleteOptions"]);
         self.review_policies(Operation::Create, target, Some(&eviction), None, options)?;
+        let pod = self.object(target)?;
         let budgets = self.store.list("poddisruptionbudgets.policy", &target.namespace, "");
         let is_protected = |budget: &Value| {
             let selector = LabelSelector::parse(&selector_text(&budget["spec"]["selector"]));

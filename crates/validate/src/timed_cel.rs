@@ -297,8 +297,11 @@ impl Rewriting {
             | operators::GREATER
             | operators::GREATER_EQUALS
             | operators::IN => meter(expression),
-            // The optional selection of the crate fails if the field is absent.
-            operators::OPT_SELECT => called.func_name = operators::OPT_INDEX.into(),
+            // The optional selection of the crate fails if the field is absent, and for null.
+            operators::OPT_SELECT | operators::OPT_INDEX => {
+                called.func_name = operators::OPT_INDEX.into();
+                none_of_null(expression);
+            }
             operators::ADD => called.args.iter_mut().for_each(meter_made),
             name if !name.starts_with(|c: char| c.is_ascii_alphabetic()) => {}
             name => {
@@ -315,6 +318,18 @@ impl Rewriting {
         }
         Ok(())
     }
+}
+
+/// Makes the optional selection from a variable that is null return none.
+fn none_of_null(expression: &mut IdedExpr) {
+    let Expr::Call(CallExpr { args, .. }) = &expression.expr else { return };
+    let Some(variable @ IdedExpr { expr: Expr::Ident(_), .. }) = args.first() else { return };
+    let new = |expr| IdedExpr { id: 0, expr };
+    let is_null = call(operators::EQUALS, vec![variable.clone(), new(Expr::Literal(LiteralValue::Null))]);
+    let optional = Some(Box::new(new(Expr::Ident("optional".into()))));
+    let none = Expr::Call(CallExpr { func_name: "none".into(), target: optional, args: Vec::new() });
+    let selection = std::mem::take(expression);
+    expression.expr = call(operators::CONDITIONAL, vec![new(is_null), new(none), selection]);
 }
 
 /// Returns the first error of an expression that fails with `error`.
