@@ -14,11 +14,32 @@ use super::responses::requester::block_on;
 /// The behaviour of the real server in a row, and a check of ours.
 type Row = (&'static str, fn(&TestCluster) -> bool);
 
-const ROWS: [Row; 14] = [
+const ROWS: [Row; 19] = [
     ("requests are authorized", |cluster| send(cluster, "GET", "/api/v1/secrets", "", &Value::Null).0 == 200),
     ("admission webhooks are called", |cluster| {
         cluster.create(webhook()).expect("a webhook");
         cluster.create(pod()).is_ok()
+    }),
+    ("MutatingAdmissionPolicies change objects", |cluster| {
+        create_all(cluster, mutating());
+        cluster.create(pod()).expect("a Pod")["metadata"]["labels"].is_null()
+    }),
+    ("ValidatingAdmissionPolicies are used a second after they are created, in a random order", |cluster| {
+        create_all(cluster, validating("b", "false"));
+        create_all(cluster, validating("a", "false"));
+        cluster.create(pod()).is_err_and(|error| error.message().contains("ValidatingAdmissionPolicy 'a'"))
+    }),
+    ("expressions of policies may use the `authorizer`, and may cost a certain amount", |cluster| {
+        create_all(cluster, validating("a", "authorizer.path('/a').check('get').allowed()"));
+        cluster.create(pod()).is_err_and(|error| error.message().contains("cannot evaluate the expression"))
+    }),
+    ("expressions of policies must have the right types when they are created", |cluster| {
+        let [policy, _] = validating("a", "1 + 1");
+        cluster.create(policy).is_ok()
+    }),
+    ("the status of a ValidatingAdmissionPolicy has the warnings of a type check", |cluster| {
+        create_all(cluster, validating("a", "object.spec.none == 1"));
+        cluster.objects("ValidatingAdmissionPolicy")[0]["status"] == json!({})
     }),
     ("`exec`, `attach`, `portforward` and `proxy` reach containers", |cluster| {
         let path = |name: &str| format!("/api/v1/namespaces/default/pods/a/{name}");
@@ -96,6 +117,40 @@ fn job() -> Value {
 fn deployment(seconds: i64) -> Value {
     json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": {
         "replicas": 2, "minReadySeconds": seconds, "selector": {"matchLabels": {"app": "a"}}, "template": template("Always")}})
+}
+
+fn create_all(cluster: &TestCluster, objects: [Value; 2]) {
+    for object in objects {
+        cluster.create(object).expect("a policy or a binding");
+    }
+}
+
+/// Returns an object of the group of policies about Pods.
+fn admission(kind: &str, name: &str, spec: &Value) -> Value {
+    json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": name}, "spec": spec})
+}
+
+fn pods() -> Value {
+    json!({"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]})
+}
+
+fn validating(name: &str, expression: &str) -> [Value; 2] {
+    let spec = json!({"matchConstraints": pods(), "validations": [{"expression": expression}]});
+    let bound = json!({"policyName": name, "validationActions": ["Deny"]});
+    [
+        admission("ValidatingAdmissionPolicy", name, &spec),
+        admission("ValidatingAdmissionPolicyBinding", name, &bound),
+    ]
+}
+
+fn mutating() -> [Value; 2] {
+    let expression = "Object{metadata: Object.metadata{labels: {'a': 'b'}}}";
+    let change = json!({"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}});
+    let spec = json!({"matchConstraints": pods(), "reinvocationPolicy": "Never", "mutations": [change]});
+    [
+        admission("MutatingAdmissionPolicy", "a", &spec),
+        admission("MutatingAdmissionPolicyBinding", "a", &json!({"policyName": "a"})),
+    ]
 }
 
 fn webhook() -> Value {

@@ -8,6 +8,9 @@ use crate::request::Target;
 use crate::state::{State, text};
 use crate::status::{Cause, Failure, Result};
 
+/// Namespaces that cannot be deleted.
+const PERMANENT: [&str; 3] = ["default", "kube-system", "kube-public"];
+
 /// The taints of failing nodes, which Pods tolerate for a time.
 const TOLERATIONS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 /// The seconds for which Pods tolerate them.
@@ -50,6 +53,9 @@ impl State {
 
     /// Admits a deletion.
     pub(crate) fn admit_delete(&self, target: &Target, old: &Value) -> Result<()> {
+        if target.resource.collection() == "namespaces" && PERMANENT.contains(&target.name.as_str()) {
+            return Err(Failure::forbidden(target.named(), "this namespace may not be deleted"));
+        }
         self.call_hooks(Operation::Delete, target, &mut Value::Null, Some(old))
     }
 

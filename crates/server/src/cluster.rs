@@ -9,7 +9,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use crate::clock::Clock;
 use crate::hook::{Hook, Review};
 use crate::metadata::meta;
-use crate::request::{FieldValidation, Target, WriteOptions};
+use crate::request::{FieldValidation, Sender, Target, WriteOptions};
 use crate::resources::Verb;
 use crate::service::ClusterService;
 use crate::state::{Controller, CustomResources, Settings, Shared, State, Validation};
@@ -121,6 +121,8 @@ impl TestCluster {
             manager: "test".into(),
             field_validation: FieldValidation::Strict,
             warnings: Vec::new(),
+            sender: Sender::Client,
+            sent: Value::Null,
         };
         let created = state.create_from(&target, object, &mut options).map_err(|failure| {
             let status = failure.to_status();
@@ -132,7 +134,8 @@ impl TestCluster {
 }
 
 impl Builder {
-    /// Adds objects. CRDs come first, then namespaces; objects in other namespaces than these are rejected.
+    /// Adds objects. CRDs come first, then namespaces; objects in other namespaces than these are rejected. Admission
+    /// policies come last, and do not concern the others.
     #[must_use]
     pub fn objects(mut self, objects: impl IntoIterator<Item = Value>) -> Self {
         self.objects.extend(objects);
@@ -264,6 +267,8 @@ impl Builder {
         let rank = |object: &Value| match object["kind"].as_str() {
             Some("CustomResourceDefinition") => 0,
             Some("Namespace") => 1,
+            // Policies do not concern the objects beside which they start.
+            Some("ValidatingAdmissionPolicy" | "ValidatingAdmissionPolicyBinding") => 3,
             _ => 2,
         };
         let mut objects = self.objects;

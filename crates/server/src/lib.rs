@@ -22,6 +22,8 @@ mod managers;
 mod manifests;
 mod metadata;
 mod openapi;
+#[cfg_attr(not(feature = "cel"), path = "no_policies.rs")]
+mod policies;
 mod request;
 mod resources;
 mod reviews;

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::request::Parts;
 use http::{HeaderMap, Method};
+use serde_json::{Map, Value};
 use smp_merge::schema::PathParts;
 
 use crate::faults::Effect;
@@ -66,6 +67,22 @@ impl Request {
 
     pub(crate) fn accept(&self) -> &str {
         self.header(&ACCEPT)
+    }
+
+    /// Returns the options of a change, as its query has them.
+    pub(crate) fn sent_options(&self) -> Value {
+        let mut options = Map::new();
+        for name in ["fieldManager", "fieldValidation"] {
+            let text = self.parameter(name);
+            if !text.is_empty() {
+                options.insert(name.into(), text.into());
+            }
+        }
+        let dry_run = self.parameter("dryRun");
+        if !dry_run.is_empty() {
+            options.insert("dryRun".into(), vec![dry_run].into());
+        }
+        Value::Object(options)
     }
 
     /// Returns true if a client prefers tables.
@@ -179,6 +196,18 @@ pub(crate) struct WriteOptions {
     pub(crate) manager: String,
     pub(crate) field_validation: FieldValidation,
     pub(crate) warnings: Vec<String>,
+    pub(crate) sender: Sender,
+    /// The options as the client sent them, for policies.
+    pub(crate) sent: Value,
+}
+
+/// The sender of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sender {
+    /// The client.
+    Client,
+    /// A stand-in for a controller.
+    Controller,
 }
 
 impl WriteOptions {
@@ -205,7 +234,15 @@ impl WriteOptions {
             }
         };
         let is_forced = request.is_set("force");
-        Ok(Self { is_dry, is_forced, manager: request.manager(), field_validation, warnings: Vec::new() })
+        Ok(Self {
+            is_dry,
+            is_forced,
+            manager: request.manager(),
+            field_validation,
+            warnings: Vec::new(),
+            sender: Sender::Client,
+            sent: Value::Null,
+        })
     }
 }
 

@@ -4,6 +4,8 @@
 use serde_json::{Value, json};
 
 use crate::metadata::{self, meta};
+#[cfg(feature = "cel")]
+use crate::request::Sender;
 use crate::request::{Request, Target, WriteOptions};
 use crate::state::State;
 use crate::status::{Cause, Failure, Named, Result};
@@ -11,6 +13,18 @@ use crate::status::{Cause, Failure, Named, Result};
 /// The name and uid of the user who sends all requests.
 const USER: &str = "admin";
 const GROUPS: [&str; 2] = ["system:masters", "system:authenticated"];
+
+/// Returns the user who sends a request.
+#[cfg(feature = "cel")]
+pub(crate) fn user_info(sender: Sender) -> Value {
+    match sender {
+        Sender::Client => json!({"username": USER, "uid": USER, "groups": GROUPS}),
+        Sender::Controller => {
+            let name = "system:kube-controller-manager";
+            json!({"username": name, "uid": name, "groups": ["system:authenticated"]})
+        }
+    }
+}
 
 /// Sets the user who requests a certificate.
 pub(crate) fn set_requestor(request: &mut Value) {

@@ -204,6 +204,9 @@ fn call_verb(
     }
     let state = &mut locked.state;
     let mut options = WriteOptions::parse(request, kind)?;
+    if !state.policies.is_empty() {
+        options.sent = request.sent_options();
+    }
     if let Some(reply) = state.subresource(target, request, &mut options) {
         warnings.append(&mut options.warnings);
         return reply.map(|(code, body)| as_table(state, target, request, Reply::Object(code, body)));

@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::controllers::{Item, Work};
 use crate::faults::{Fault, LoggedRequest};
 use crate::hook::Hook;
+use crate::policies::Policies;
 use crate::request::Target;
 use crate::resources::{Resource, Resources};
 use crate::status::{Failure, Result};
@@ -123,6 +124,7 @@ pub(crate) struct State {
     /// The schema without the CRDs in the store.
     pub(crate) base_schema: Schema,
     pub(crate) validate: ValidateOptions,
+    pub(crate) policies: Policies,
     pub(crate) settings: Settings,
     /// The number of generated uids and names.
     count: u64,
@@ -154,6 +156,7 @@ impl State {
             base_schema: schema.clone(),
             schema,
             validate: ValidateOptions::default().with_positions(),
+            policies: Policies::default(),
             settings,
             count: 0,
             addresses: 0,
@@ -206,8 +209,6 @@ impl State {
         let stored = self.write_collection(&collection, key, object);
         if collection == DEFINITIONS {
             self.read_definitions();
-        } else if resource.gvk.group == "admissionregistration.k8s.io" {
-            self.read_policies();
         }
         stored
     }
@@ -222,6 +223,7 @@ impl State {
         let previous = self.store.get(collection, key).cloned();
         let is_there = object.is_some();
         let stored = self.store.write(collection, key, object);
+        self.policies.note_change(collection, key, is_there.then_some(&*stored));
         let item = Item { collection: collection.clone(), key: key.clone() };
         self.note_change(&item, previous.as_deref(), is_there.then_some(&*stored));
         stored
@@ -241,23 +243,6 @@ impl State {
         let kind = |one: Arc<Value>| ((name(&one, "/spec/group"), name(&one, "/spec/names/kind")), one);
         self.definitions = found.into_iter().map(kind).collect();
     }
-
-    #[cfg(feature = "cel")]
-    fn read_policies(&mut self) {
-        let of = |plural: &str| {
-            let name = crate::resources::collection(plural, "admissionregistration.k8s.io");
-            let objects =
-                self.store.list(&name, "", "").map(|(_, object)| smp_text::yaml::Node::from(&**object));
-            objects.collect::<Vec<_>>()
-        };
-        let mut manifests = of("validatingadmissionpolicies");
-        manifests.extend(of("validatingadmissionpolicybindings"));
-        self.validate = ValidateOptions::default().with_positions().with_policies(&manifests);
-    }
-
-    #[cfg(not(feature = "cel"))]
-    #[expect(clippy::unused_self, reason = "policies need CEL")]
-    fn read_policies(&mut self) {}
 }
 
 /// Mixes the bits of a number, so that successive numbers look random.

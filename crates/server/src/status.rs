@@ -109,6 +109,12 @@ impl Failure {
         Self::new(403, "Forbidden", message).with(named.details())
     }
 
+    /// Sets another code and reason.
+    #[cfg(feature = "cel")]
+    pub(crate) fn with_reason(self, code: u16, reason: &'static str) -> Self {
+        Self { code, reason, ..self }
+    }
+
     /// Adds causes to the details.
     pub(crate) fn causes(mut self, causes: &[Cause]) -> Self {
         let all = causes.iter().map(|cause| {

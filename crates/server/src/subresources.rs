@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use smp_validate::LabelSelector;
 
+use crate::hook::Operation;
 use crate::metadata::{self, meta};
 use crate::request::{Request, Target, WriteOptions};
 use crate::resources::Verb;
@@ -11,7 +12,7 @@ use crate::state::{State, in_version, text};
 use crate::status::{Failure, Result};
 use crate::store::key;
 use crate::verbs::body;
-use crate::verbs::delete::is_dry_run;
+use crate::verbs::delete::{is_dry_run, is_pending};
 
 impl State {
     /// Answers a request for a subresource with a body of its own. Returns `None` for others, such as `status`.
@@ -62,13 +63,19 @@ impl State {
         object["metadata"]["resourceVersion"] = version.into();
         let object = self.with_managers(target, Some(&old), object, options);
         let main = Target { subresource: None, ..target.clone() };
-        let stored = self.replace(&main, &old, object, options)?;
+        let mut object = object;
+        self.prepare_replacement(&main, &old, &mut object, options)?;
+        let new = scale_of(target, &object);
+        self.review_policies(Operation::Update, target, Some(&new), Some(&scale), options)?;
+        let stored = self.store_replacement(&main, &old, object, options);
         Ok(scale_of(target, &stored))
     }
 
     /// Deletes a Pod, unless a disruption budget forbids it.
     fn evict(&mut self, target: &Target, request: &Request, options: &mut WriteOptions) -> Result<Value> {
-        let eviction = body::parse_json(&request.body)?;
+        let eviction = body_of(target, request)?;
+        options.is_dry |= is_dry_run(&eviction["deleteOptions"]);
+        self.review_policies(Operation::Create, target, Some(&eviction), None, options)?;
         let pod = self.object(target)?;
         let budgets = self.store.list("poddisruptionbudgets.policy", &target.namespace, "");
         let is_protected = |budget: &Value| {
@@ -83,21 +90,36 @@ impl State {
         }
         let main = Target { subresource: None, ..target.clone() };
         let wanted = &eviction["deleteOptions"];
-        options.is_dry |= is_dry_run(wanted);
-        self.delete_object(&main, wanted, options)?;
+        metadata::check_preconditions(&main, wanted, &pod)?;
+        if !is_pending(&main, &pod, wanted) {
+            self.delete_admitted(&main, &pod, wanted, options);
+        }
         Ok(success())
     }
 
     /// Assigns the Pod that a binding names to a node.
-    fn bind_named(&mut self, target: &Target, request: &Request, options: &WriteOptions) -> Result<Value> {
-        let name = meta(&body::parse_json(&request.body)?, "name").to_string();
+    fn bind_named(
+        &mut self,
+        target: &Target,
+        request: &Request,
+        options: &mut WriteOptions,
+    ) -> Result<Value> {
+        let binding = body_of(target, request)?;
+        let target = &Target { name: meta(&binding, "name").into(), ..target.clone() };
+        self.review_policies(Operation::Create, target, Some(&binding), None, options)?;
         let pods = self.resources.find("v1", "pods").cloned().ok_or_else(Failure::not_served)?;
-        self.bind(&Target { resource: pods, name, ..target.clone() }, request, options)
+        self.assign(&Target { resource: pods, ..target.clone() }, &binding, options)
+    }
+
+    /// Assigns the Pod of the path to a node.
+    fn bind(&mut self, target: &Target, request: &Request, options: &mut WriteOptions) -> Result<Value> {
+        let binding = body_of(target, request)?;
+        self.review_policies(Operation::Create, target, Some(&binding), None, options)?;
+        self.assign(target, &binding, options)
     }
 
     /// Assigns a Pod to a node.
-    fn bind(&mut self, target: &Target, request: &Request, options: &WriteOptions) -> Result<Value> {
-        let binding = body::parse_json(&request.body)?;
+    fn assign(&mut self, target: &Target, binding: &Value, options: &WriteOptions) -> Result<Value> {
         let mut pod = Value::clone(&*self.object(target)?);
         let node = text(&pod, "/spec/nodeName");
         if !node.is_empty() {
@@ -118,12 +140,14 @@ impl State {
     }
 
     /// Replaces the finalizers in the spec of a namespace. It is gone once it has none.
-    fn finalize(&mut self, target: &Target, request: &Request, options: &WriteOptions) -> Result<Value> {
+    fn finalize(&mut self, target: &Target, request: &Request, options: &mut WriteOptions) -> Result<Value> {
         let wanted = body::parse_json(&request.body)?;
-        let mut namespace = Value::clone(&*self.object(target)?);
+        let old = self.object(target)?;
+        let mut namespace = Value::clone(&old);
         let finalizers = wanted["spec"]["finalizers"].as_array().cloned().unwrap_or_default();
         let is_empty = finalizers.is_empty();
         namespace["spec"] = if is_empty { json!({}) } else { json!({"finalizers": finalizers}) };
+        self.review_policies(Operation::Update, target, Some(&namespace), Some(&old), options)?;
         if !options.is_dry {
             let is_finished =
                 is_empty && metadata::is_deleted(&namespace) && metadata::finalizers(&namespace).is_empty();
@@ -131,6 +155,20 @@ impl State {
         }
         Ok(namespace)
     }
+}
+
+/// Returns the body of a request for a subresource, with its kind and namespace.
+fn body_of(target: &Target, request: &Request) -> Result<Value> {
+    let mut object = body::parse_json(&request.body)?;
+    let gvk = target.subresource.as_ref().map_or(&target.resource.gvk, |sub| &sub.gvk);
+    if object.is_object() {
+        object["apiVersion"] = gvk.api_version().as_str().into();
+        object["kind"] = gvk.kind.as_str().into();
+        if meta(&object, "namespace").is_empty() {
+            metadata::set(&mut object, "namespace", target.namespace.as_str().into());
+        }
+    }
+    Ok(object)
 }
 
 fn success() -> Value {

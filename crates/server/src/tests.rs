@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 
 use crate::{Clock, Controller, TestCluster, Verb};
 
+#[cfg(feature = "cel")]
+mod policies;
 mod workloads;
 
 fn run<F: Future>(future: F) -> F::Output {
@@ -353,4 +355,20 @@ fn deployments_are_scaled() {
         let web = deployments.get("web").await.expect("there");
         assert_eq!(web.spec.replicas, Some(4));
     });
+}
+
+#[test]
+#[cfg(not(feature = "cel"))]
+fn policies_are_rejected_without_cel() {
+    let cluster = TestCluster::new();
+    let policy = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "p"},
+        "spec": {"validations": [{"expression": "false"}], "matchConstraints": {"resourceRules": [
+            {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]}}});
+    let path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+    let (code, body) = run(send(&cluster, "POST", path, "", &policy));
+    assert_eq!(code, 501);
+    assert_eq!(
+        body["message"],
+        "this test server has no ValidatingAdmissionPolicies; enable its feature `cel`"
+    );
 }

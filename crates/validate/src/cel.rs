@@ -42,32 +42,65 @@ pub(super) enum CelOutcome {
         key: String,
         /// True if the expression contains the key. Other keys may be copied from secret values.
         is_named: bool,
+        /// The reason in the words of the server.
+        server: String,
     },
     /// The server cannot evaluate the expression either.
-    Failed(String),
+    Failed {
+        why: String,
+        /// The reason in the words of the server, which may quote values.
+        server: String,
+    },
     /// The expression could not be evaluated here.
     Unknown(String),
 }
 
 impl CelOutcome {
+    /// Creates the outcome of a boolean expression. Any other value counts as false, as in the API server.
+    pub(super) fn new(value: Result<CelValue, Self>) -> Self {
+        match value {
+            Ok(CelValue::Bool(true)) => Self::True,
+            Ok(_) => Self::False,
+            Err(outcome) => outcome,
+        }
+    }
+
     /// Returns the reason why there is no result.
     pub(super) fn reason(&self) -> String {
         match self {
-            Self::MissingKey { key, is_named: true } => format!("no such key: `{key}`"),
+            Self::MissingKey { key, is_named: true, .. } => format!("no such key: `{key}`"),
             Self::MissingKey { .. } => "a key is missing".to_string(),
-            Self::Failed(why) | Self::Unknown(why) => why.clone(),
+            Self::Failed { why, .. } | Self::Unknown(why) => why.clone(),
             Self::True | Self::False => String::new(),
         }
     }
+
+    /// Returns the outcome of an expression that uses a variable of a policy with this outcome.
+    pub(super) fn of_variable(mut self, name: &str) -> Self {
+        if let Self::MissingKey { server, .. } | Self::Failed { server, .. } = &mut self {
+            *server = format!("composited variable {name:?} fails to evaluate: {server}");
+        }
+        self
+    }
+
+    pub(super) fn missing_key(&self) -> Option<&str> {
+        if let Self::MissingKey { key, .. } = self { Some(key) } else { None }
+    }
+
+    fn missing(key: &str, is_named: bool) -> Self {
+        Self::MissingKey { key: key.into(), is_named, server: format!("no such key: {key}") }
+    }
+
+    fn failed(why: impl Into<String>, server: impl Into<String>) -> Self {
+        Self::Failed { why: why.into(), server: server.into() }
+    }
 }
 
-/// Returns true unless a text is certainly not a CEL expression. Accepts syntax that the crate does not support
-/// (`a.?b`, `a[?b]`).
+/// Returns true unless a text is certainly not a CEL expression. Accepts functions and types that the crate does not
+/// support.
 pub(super) fn may_be_expression(text: &str) -> bool {
     match TimedProgram::compile(text, LIMIT) {
-        Err(NotCompiled::Invalid { all, .. }) => {
-            all.contains("unsupported syntax") || !all.contains("Syntax error")
-        }
+        Err(NotCompiled::Invalid { all, .. }) => !all.contains("Syntax error"),
         Ok(_) | Err(NotCompiled::TooLarge | NotCompiled::Unsupported) => true,
     }
 }
@@ -83,6 +116,10 @@ impl Expression {
             NotCompiled::Invalid { first, .. } => format!("invalid expression: {first}"),
         };
         Self { text: text.to_string(), program: TimedProgram::compile(text, LIMIT).map_err(why) }
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 
     /// Compiles a `messageExpression`; returns none if it is empty.
@@ -104,34 +141,39 @@ impl Expression {
         program.execute(variables).map_err(|error| self.failure(error, program.is_plain()))
     }
 
-    /// Evaluates a boolean expression. Any other value counts as false, as in the API server.
+    /// Evaluates the expression. An error is the one that a server reports.
+    pub(super) fn value_as_server(&self, variables: &Variables<'_>) -> Result<CelValue, CelOutcome> {
+        let program = self.program.as_ref().map_err(|why| CelOutcome::Unknown(why.clone()))?;
+        program.execute_as_server(variables).map_err(|error| self.failure(error, program.is_plain()))
+    }
+
+    /// Evaluates a boolean expression.
     pub(super) fn outcome(&self, variables: &Variables<'_>) -> CelOutcome {
-        match self.value(variables) {
-            Ok(CelValue::Bool(true)) => CelOutcome::True,
-            Ok(_) => CelOutcome::False,
-            Err(outcome) => outcome,
-        }
+        CelOutcome::new(self.value(variables))
     }
 
     /// Converts an evaluation error. Errors of the crate quote values, so their texts are not used.
     fn failure(&self, error: ExecutionError, is_plain: bool) -> CelOutcome {
         match error {
-            ExecutionError::NoSuchKey(key) => {
-                CelOutcome::MissingKey { is_named: names_key(&self.text, &key), key: key.to_string() }
+            ExecutionError::NoSuchKey(key) => CelOutcome::missing(&key, names_key(&self.text, &key)),
+            ExecutionError::IndexOutOfBounds(at) => {
+                let CelValue::Int(at) = at else { return CelOutcome::failed(OUT_OF_BOUNDS, OUT_OF_BOUNDS) };
+                CelOutcome::failed(OUT_OF_BOUNDS, format!("{OUT_OF_BOUNDS}: {at}"))
             }
-            ExecutionError::IndexOutOfBounds(_) => CelOutcome::Failed("index out of bounds".into()),
-            ExecutionError::DivisionByZero(_) | ExecutionError::RemainderByZero(_) => {
-                CelOutcome::Failed("division by zero".into())
-            }
-            ExecutionError::Overflow(..) => CelOutcome::Failed("integer overflow".into()),
+            ExecutionError::DivisionByZero(_) => CelOutcome::failed("division by zero", "division by zero"),
+            ExecutionError::RemainderByZero(_) => CelOutcome::failed("division by zero", "modulus by zero"),
+            ExecutionError::Overflow(..) => CelOutcome::failed("integer overflow", "integer overflow"),
             ExecutionError::UndeclaredReference(name) => {
                 CelOutcome::Unknown(format!("undeclared reference to `{name}`"))
             }
             ExecutionError::FunctionError { message, .. } if is_over_limit(&error) => {
                 CelOutcome::Unknown(message)
             }
-            ExecutionError::FunctionError { function, .. } if !PATTERNS.contains(&function.as_str()) => {
-                CelOutcome::Failed(format!("invalid arguments for `{function}`"))
+            ExecutionError::FunctionError { function, message } if !PATTERNS.contains(&function.as_str()) => {
+                let target = CONVERSIONS.iter().find(|(name, _)| *name == function);
+                let server =
+                    target.map(|(_, target)| format!("type conversion error from 'string' to '{target}'"));
+                CelOutcome::failed(format!("invalid arguments for `{function}`"), server.unwrap_or(message))
             }
             // The API server supports more comparisons for other types, such as times.
             ExecutionError::NoSuchOverload
@@ -142,12 +184,26 @@ impl Expression {
             | ExecutionError::UnsupportedIndex(..)
                 if is_plain =>
             {
-                CelOutcome::Failed("a value has the wrong type".into())
+                CelOutcome::failed("a value has the wrong type", NO_OVERLOAD)
             }
             _ => CelOutcome::Unknown("the expression uses an unsupported feature".into()),
         }
     }
 }
+
+const OUT_OF_BOUNDS: &str = "index out of bounds";
+/// The reason in the words of the server if a function or operator does not exist for the types of its arguments.
+const NO_OVERLOAD: &str = "no such overload";
+
+/// Functions that convert strings, and the names of their results on the server.
+const CONVERSIONS: [(&str, &str); 6] = [
+    ("bool", "bool"),
+    ("double", "double"),
+    ("duration", "google.protobuf.Duration"),
+    ("int", "int"),
+    ("timestamp", "google.protobuf.Timestamp"),
+    ("uint", "uint"),
+];
 
 /// Functions with regular expressions in Go syntax, which may not be supported here.
 const PATTERNS: [&str; 3] = ["matches", "find", "findAll"];
@@ -327,7 +383,7 @@ mod tests {
         assert_eq!(outcome("self.l.all(x, x.startsWith('a'))", "{l: [ab, ac]}"), CelOutcome::True);
         assert_eq!(outcome("quantity(self.q).isGreaterThan(quantity('1Gi'))", "{q: 2Gi}"), CelOutcome::True);
         assert_eq!(outcome("size(self.t) == 2 && self.t.size() == 2", "{t: \u{e4}\u{f6}}"), CelOutcome::True);
-        let missing = |key: &str| CelOutcome::MissingKey { key: key.into(), is_named: true };
+        let missing = |key: &str| CelOutcome::missing(key, true);
         assert_eq!(outcome("self.b == 1", "{a: 1}"), missing("b"));
         for text in [
             "size(self.b)",
@@ -341,7 +397,7 @@ mod tests {
             ["int(self.a) > 3", "self.a.b == 1", "self.l[2] == 1", "1 / size(self.l) == 1", "self.a < 3"]
         {
             let outcome = outcome(text, "{a: x, l: []}");
-            assert!(matches!(outcome, CelOutcome::Failed(_)), "{text} {outcome:?}");
+            assert!(matches!(outcome, CelOutcome::Failed { .. }), "{text} {outcome:?}");
         }
         assert!(matches!(outcome("self.a.matches('[')", "{a: x}"), CelOutcome::Unknown(_)));
         assert_eq!(outcome("self.a", "{a: x}"), CelOutcome::False, "a server takes it for false");

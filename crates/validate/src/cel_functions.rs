@@ -20,6 +20,7 @@ pub(super) static FUNCTIONS: LazyLock<Context<'static>> = LazyLock::new(|| {
     context.add_function("replace", replace);
     context.add_function("join", join);
     context.add_function("format", format);
+    context.add_function("string", string);
     context
 });
 
@@ -55,6 +56,15 @@ fn replace(call: &FunctionContext<'_, '_>) -> ResolveResult {
     if let (Some(Value::String(text)), [Value::String(from), Value::String(to), ..]) = (&call.this, &*args) {
         let most = if from.is_empty() { text.len() + 1 } else { text.len() / from.len() };
         charge(most.saturating_mul(to.len()))?;
+    }
+    original(call, args)
+}
+
+/// Converts a value to a string. The function of the crate converts no booleans.
+fn string(call: &FunctionContext<'_, '_>) -> ResolveResult {
+    let args = arguments(call)?;
+    if let (None, [Value::Bool(value)]) = (&call.this, &*args) {
+        return Ok(Value::String(Arc::new(value.to_string())));
     }
     original(call, args)
 }

@@ -49,7 +49,7 @@ mod misplaced_field;
 mod names;
 mod options;
 #[cfg(feature = "cel")]
-mod policy;
+pub mod policy;
 mod quantity;
 mod rule;
 mod rules;

@@ -1,355 +1,390 @@
-//! ValidatingAdmissionPolicies among the manifests, with their bindings and parameters.
+//! ValidatingAdmissionPolicies, evaluated for a request.
 //!
-//! Evaluates them for the creation of an object. The user and the content of the cluster are unknown. A policy
-//! that needs them cannot be evaluated, which is a warning.
+//! A policy reviews an [`AdmissionRequest`] with its bindings, whose parameters it finds in [`PolicyObjects`]. The
+//! result is a list of [`Decision`]s. `manifests` turns those about a manifest into violations: there the user and
+//! the content of the cluster are unknown. A policy that needs them cannot be evaluated, which is a warning.
 
-mod create_request;
+mod admission_request;
+mod manifests;
 mod matching;
+mod objects;
 
-use std::cell::OnceCell;
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use kube_cel::cel::Value as CelValue;
-use rustc_hash::FxHashMap;
 
-use self::create_request::{CreateRequest, ParameterObject, labels, list, map_of, text};
+pub use self::admission_request::{AdmissionRequest, Equivalents, Operation, RequestResource};
+use self::admission_request::{Reviewed, list, map_of, text};
+pub use self::manifests::AdmissionPolicies;
 use self::matching::Match;
+pub use self::objects::{PolicyObject, PolicyObjects, WantedParameters};
 use super::cel::{CelOutcome, Expression};
-use super::labels::selects;
-use super::rules;
 use super::server_fields::may_be_filled_in;
 use super::timed_cel::Variables;
-use super::violation::Violation;
-use smp_merge::schema::{Cursor, Gvk, Schema, Scope};
-use smp_text::diagnostic::Severity;
-use smp_text::path::FieldPath;
 use smp_text::yaml::Node;
 
-/// Policies with their bindings, and the objects to which they may refer.
-#[derive(Debug, Default)]
-pub struct AdmissionPolicies {
-    policies: Vec<AdmissionPolicy>,
-    /// Parameters and namespaces.
-    others: Vec<ParameterObject>,
-    /// The indexes of namespaces in `others`, by name.
-    namespaces: FxHashMap<String, usize>,
-    /// The indexes of all `others`, by `apiVersion` and `kind`.
-    kinds: FxHashMap<[String; 2], KindPositions>,
-}
-
-/// The indexes of the objects of a kind.
-#[derive(Debug, Default)]
-struct KindPositions {
-    all: Vec<usize>,
-    by_name: FxHashMap<String, Vec<usize>>,
-}
-
+/// A compiled ValidatingAdmissionPolicy.
 #[derive(Debug)]
-struct AdmissionPolicy {
+pub struct AdmissionPolicy {
     name: String,
     spec: Node,
-    bindings: Vec<Node>,
     conditions: Vec<Expression>,
     variables: Vec<(String, Expression)>,
     validations: Vec<PolicyValidation>,
+    /// The values of `auditAnnotations`. They are not stored, but their errors deny requests.
+    annotations: Vec<Expression>,
 }
 
 #[derive(Debug)]
 struct PolicyValidation {
-    text: String,
     message: Option<String>,
-    made: Option<Expression>,
+    computed: Option<Expression>,
+    reason: String,
     expression: Expression,
 }
 
-impl AdmissionPolicies {
-    /// Collects the policies among manifests. The other manifests may be their parameters.
+/// A ValidatingAdmissionPolicyBinding.
+#[derive(Debug, Clone)]
+pub struct PolicyBinding {
+    /// The name.
+    pub name: String,
+    /// The name of the policy.
+    pub policy: String,
+    /// True if the action `Deny` is listed.
+    pub denies: bool,
+    /// True if the action `Warn` is listed.
+    pub warns: bool,
+    spec: Node,
+}
+
+impl PolicyBinding {
+    /// Reads a binding.
     #[must_use]
-    pub fn new(manifests: &[Node]) -> Self {
-        let is = |node: &&Node, kind: &str| {
-            text(node, &["kind"]) == kind
-                && text(node, &["apiVersion"]).starts_with("admissionregistration.k8s.io/")
-        };
-        let mut bindings: FxHashMap<&str, Vec<&Node>> = FxHashMap::default();
-        for binding in manifests.iter().filter(|node| is(node, "ValidatingAdmissionPolicyBinding")) {
-            bindings.entry(text(binding, &["spec", "policyName"])).or_default().push(binding);
-        }
-        let policies = manifests.iter().filter(|node| is(node, "ValidatingAdmissionPolicy"));
-        let policies = policies.map(|node| {
-            let own = bindings.get(text(node, &["metadata", "name"]));
-            AdmissionPolicy::new(node, own.map(Vec::as_slice).unwrap_or_default())
-        });
-        let policies: Vec<AdmissionPolicy> = policies.collect();
-        if policies.is_empty() { Self::default() } else { Self::with_objects(policies, manifests) }
-    }
-
-    fn with_objects(policies: Vec<AdmissionPolicy>, manifests: &[Node]) -> Self {
-        let mut all = Self { policies, ..Self::default() };
-        for (i, node) in manifests.iter().enumerate() {
-            let kind = [["apiVersion"], ["kind"]].map(|path| text(node, &path).to_string());
-            let name = text(node, &["metadata", "name"]);
-            if kind == ["v1", "Namespace"] {
-                all.namespaces.entry(name.to_string()).or_insert(i);
-            }
-            let of_kind = all.kinds.entry(kind).or_default();
-            of_kind.all.push(i);
-            of_kind.by_name.entry(name.to_string()).or_default().push(i);
-            all.others.push(ParameterObject { node: node.clone(), value: OnceLock::new() });
-        }
-        all
-    }
-
-    /// Evaluates the policies for an object.
-    pub(super) fn validate(&self, object: &Node, schema: &Schema) -> Vec<Violation> {
-        if self.policies.is_empty() {
-            return Vec::new();
-        }
-        let gvk = Gvk::from_manifest(text(object, &["apiVersion"]), text(object, &["kind"]));
-        let Some(plural) = schema.graphs().find_map(|(_, graph)| graph.plural(&gvk)) else {
-            return Vec::new();
-        };
-        let cursor = schema.kind(&gvk).unwrap_or_else(Cursor::unknown);
-        let namespace = match schema.scope(&gvk) {
-            Some(Scope::Cluster) => None,
-            _ => Some(text(object, &["metadata", "namespace"])),
-        };
-        let name = text(object, &["metadata", "name"]);
-        let namespace_object = namespace.and_then(|name| self.others.get(*self.namespaces.get(name)?));
-        let variables = OnceCell::new();
-        let mut created = CreateRequest {
-            object,
-            gvk,
-            cursor,
-            plural,
-            namespace,
-            name,
-            namespace_object,
-            namespace_labels: None,
-            variables,
-        };
-        created.namespace_labels = created.labels_of_namespace();
-        let created = created;
-        self.policies.iter().flat_map(|policy| self.validate_with_policy(policy, &created)).collect()
-    }
-
-    fn validate_with_policy(&self, policy: &AdmissionPolicy, created: &CreateRequest<'_>) -> Vec<Violation> {
-        let constraints = policy.spec.get("matchConstraints");
-        let of_policy = constraints.map_or(Match::No, |constraints| created.matches(constraints, true));
-        if of_policy == Match::No {
-            return Vec::new();
-        }
-        let (mut found, mut is_unknown) = (Vec::new(), false);
-        for binding in &policy.bindings {
-            let resources = binding.get("matchResources");
-            let of_binding = resources.map_or(Match::Yes, |resources| created.matches(resources, false));
-            let Some(severity) = severity(binding) else { continue };
-            match of_policy.min(of_binding) {
-                Match::No => {}
-                Match::Yes => found.extend(self.validate_with_binding(policy, binding, created, severity)),
-                // Unknown labels do not matter if the policy accepts the object anyway.
-                Match::Unknown => {
-                    is_unknown |= !self.validate_with_binding(policy, binding, created, severity).is_empty();
-                }
-            }
-        }
-        if is_unknown {
-            found.push(policy.unchecked(created, &created.unknown_labels()));
-        }
-        found
-    }
-
-    /// Evaluates a policy with the parameters of a binding.
-    fn validate_with_binding(
-        &self,
-        policy: &AdmissionPolicy,
-        binding: &Node,
-        created: &CreateRequest<'_>,
-        severity: Severity,
-    ) -> Vec<Violation> {
-        match self.parameters(policy, binding, created) {
-            Ok(parameters) => {
-                let each = |parameter| policy.evaluate(created, parameter, severity);
-                parameters.into_iter().flat_map(each).collect()
-            }
-            Err(why) => vec![policy.unchecked(created, why)],
-        }
-    }
-
-    /// Returns the parameter objects that a binding selects, or a single `None` if the policy has no parameters.
-    fn parameters(
-        &self,
-        policy: &AdmissionPolicy,
-        binding: &Node,
-        created: &CreateRequest<'_>,
-    ) -> Result<Vec<Option<&ParameterObject>>, &'static str> {
-        let (Some(kind), Some(param_ref)) = (policy.spec.get("paramKind"), binding.get("paramRef")) else {
-            return Ok(vec![None]);
-        };
-        let namespace = match text(param_ref, &["namespace"]) {
-            "" => created.namespace.unwrap_or_default(),
-            name => name,
-        };
-        let name = text(param_ref, &["name"]);
-        let is_meant = |object: &&ParameterObject| {
-            let node = &object.node;
-            let own = text(node, &["metadata", "namespace"]);
-            (own.is_empty() || own == namespace)
-                && param_ref.get("selector").is_none_or(|selector| selects(selector, labels(node)))
-        };
-        let kind = [["apiVersion"], ["kind"]].map(|path| text(kind, &path).to_string());
-        let of_kind = self.kinds.get(&kind);
-        let named = match name {
-            "" => of_kind.map(|of_kind| &of_kind.all),
-            name => of_kind.and_then(|of_kind| of_kind.by_name.get(name)),
-        };
-        let named = named.into_iter().flatten().filter_map(|position| self.others.get(*position));
-        let found: Vec<Option<&ParameterObject>> = named.filter(is_meant).map(Some).collect();
-        match found.is_empty() {
-            true if text(param_ref, &["parameterNotFoundAction"]) == "Allow" => Ok(found),
-            true => Err("no parameter object among the manifests"),
-            false => Ok(found),
+    pub fn new(node: &Node) -> Self {
+        let spec = node.get("spec").cloned().unwrap_or_else(Node::null);
+        let has = |word| list(&spec, "validationActions").iter().any(|action| action.as_str() == Some(word));
+        Self {
+            name: text(node, &["metadata", "name"]).into(),
+            policy: text(&spec, &["policyName"]).into(),
+            denies: has("Deny"),
+            warns: has("Warn"),
+            spec,
         }
     }
 }
 
-/// Returns the severity of a denial by a binding; none if the server only audits it.
-fn severity(binding: &Node) -> Option<Severity> {
-    let has = |word| list(binding, "validationActions").iter().any(|action| action.as_str() == Some(word));
-    if has("Deny") { Some(Severity::Error) } else { has("Warn").then_some(Severity::Warning) }
+/// The answer of a policy to a request that it does not accept.
+#[derive(Debug)]
+pub struct Decision<'p> {
+    /// The binding; none if the policy itself is at fault.
+    pub binding: Option<&'p PolicyBinding>,
+    /// True if the binding selects labels of a namespace that is not among the manifests.
+    pub depends_on_namespace: bool,
+    /// The reason.
+    pub outcome: Outcome,
+}
+
+/// The reason why a policy does not accept a request.
+#[derive(Debug)]
+pub enum Outcome {
+    /// A validation is false.
+    Denied {
+        /// The result of the `messageExpression`, which may quote the object.
+        computed: Option<String>,
+        /// The message of the validation, if it has one.
+        message: Option<String>,
+        /// The expression.
+        expression: String,
+        /// The reason, such as `Forbidden`; empty if the validation has none.
+        reason: String,
+    },
+    /// An expression has no value: on a server, too.
+    Failed {
+        /// The reason in our words.
+        why: String,
+        /// The message of the server.
+        message: String,
+        /// True for an audit annotation, which denies the request whatever the binding's actions.
+        is_annotation: bool,
+    },
+    /// An expression cannot be evaluated here.
+    Unknown {
+        /// The reason.
+        why: String,
+        /// The expression.
+        expression: String,
+    },
+    /// A binding with `parameterNotFoundAction: Deny` has no parameters.
+    Unbound,
+    /// The parameters cannot be looked up.
+    Misconfigured(String),
 }
 
 impl AdmissionPolicy {
-    fn new(node: &Node, bindings: &[&Node]) -> Self {
-        let name = text(node, &["metadata", "name"]);
+    /// Compiles a policy.
+    #[must_use]
+    pub fn new(node: &Node) -> Self {
         let spec = node.get("spec").cloned().unwrap_or_else(Node::null);
         let expression = |entry: &Node| Expression::compile(text(entry, &["expression"]));
         let validation = |entry: &Node| PolicyValidation {
-            text: text(entry, &["expression"]).trim().to_string(),
             message: Some(text(entry, &["message"]).trim().to_string()).filter(|message| !message.is_empty()),
-            made: Expression::of_message(text(entry, &["messageExpression"])),
+            computed: Expression::of_message(text(entry, &["messageExpression"])),
+            reason: text(entry, &["reason"]).into(),
             expression: expression(entry),
         };
+        let annotation = |entry: &Node| Expression::compile(text(entry, &["valueExpression"]));
         Self {
-            name: name.to_string(),
-            bindings: bindings.iter().filter_map(|binding| binding.get("spec")).cloned().collect(),
+            name: text(node, &["metadata", "name"]).into(),
             conditions: list(&spec, "matchConditions").iter().map(expression).collect(),
             variables: list(&spec, "variables")
                 .iter()
                 .map(|entry| (text(entry, &["name"]).to_string(), expression(entry)))
                 .collect(),
             validations: list(&spec, "validations").iter().map(validation).collect(),
+            annotations: list(&spec, "auditAnnotations").iter().map(annotation).collect(),
             spec,
         }
     }
 
-    fn evaluate(
+    /// Returns the name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns true if errors of expressions are ignored.
+    #[must_use]
+    pub fn ignores_failures(&self) -> bool {
+        text(&self.spec, &["failurePolicy"]) == "Ignore"
+    }
+
+    /// Evaluates the policy for a request, with each of its bindings.
+    fn review<'p>(
         &self,
-        created: &CreateRequest<'_>,
-        parameter: Option<&ParameterObject>,
-        severity: Severity,
-    ) -> Vec<Violation> {
-        let mut variables = created.variables().inner();
-        variables.add("params", parameter.map_or(CelValue::Null, ParameterObject::value));
-        let failed = self.bind_variables(&mut variables);
-        self.evaluate_in(&PolicyInput { variables, failed, created }, severity)
+        bindings: impl IntoIterator<Item = &'p PolicyBinding>,
+        reviewed: &Reviewed<'_>,
+        objects: &dyn PolicyObjects,
+    ) -> Vec<Decision<'p>> {
+        let constraints = self.spec.get("matchConstraints");
+        let (of_policy, version) =
+            constraints.map_or((Match::No, 0), |constraints| reviewed.matches(constraints, true));
+        if of_policy == Match::No {
+            return Vec::new();
+        }
+        let mut bindings = bindings.into_iter().peekable();
+        let kind = self.spec.get("paramKind").filter(|_| bindings.peek().is_some());
+        if let Some(Err(why)) =
+            kind.map(|kind| objects.check_kind(text(kind, &["apiVersion"]), text(kind, &["kind"])))
+        {
+            let outcome = Outcome::Misconfigured(why);
+            return vec![Decision { binding: None, depends_on_namespace: false, outcome }];
+        }
+        let mut found = Vec::new();
+        for binding in bindings {
+            let resources = binding.spec.get("matchResources");
+            let of_binding = resources.map_or(Match::Yes, |resources| reviewed.matches(resources, false).0);
+            let selected = of_policy.min(of_binding);
+            if selected == Match::No {
+                continue;
+            }
+            let depends_on_namespace = selected == Match::Unknown;
+            let outcomes = self.outcomes(binding, reviewed, version, objects).into_iter();
+            found.extend(outcomes.map(|outcome| Decision {
+                binding: Some(binding),
+                depends_on_namespace,
+                outcome,
+            }));
+        }
+        found
+    }
+
+    /// Evaluates the policy with the parameters of a binding.
+    fn outcomes(
+        &self,
+        binding: &PolicyBinding,
+        reviewed: &Reviewed<'_>,
+        version: usize,
+        objects: &dyn PolicyObjects,
+    ) -> Vec<Outcome> {
+        let (Some(kind), Some(param_ref)) = (self.spec.get("paramKind"), binding.spec.get("paramRef")) else {
+            return self.evaluate(reviewed, version, &CelValue::Null);
+        };
+        let wanted = WantedParameters::new(kind, param_ref, reviewed.request.namespace);
+        let parameters = match objects.parameters(&wanted) {
+            Ok(parameters) => parameters,
+            Err(why) => return vec![Outcome::Misconfigured(why)],
+        };
+        if parameters.is_empty() && text(param_ref, &["parameterNotFoundAction"]) != "Allow" {
+            return vec![Outcome::Unbound];
+        }
+        let each = |parameter: &Arc<PolicyObject>| self.evaluate(reviewed, version, &parameter.value());
+        parameters.iter().flat_map(each).collect()
+    }
+
+    fn evaluate(&self, reviewed: &Reviewed<'_>, version: usize, parameter: &CelValue) -> Vec<Outcome> {
+        let namespace = reviewed.namespace_value();
+        if !self.conditions.is_empty() {
+            // On a server, match conditions do not see the Namespace.
+            let is_seen = reviewed.request.manifest.is_some();
+            let seen = if is_seen { namespace.clone() } else { Some(CelValue::Null) };
+            match self.input(reviewed, version, parameter, seen).map(|input| self.is_met(&input)) {
+                Some(Ok(true)) => {}
+                Some(Err(outcome)) => return vec![outcome],
+                Some(Ok(false)) | None => return Vec::new(),
+            }
+        }
+        let Some(input) = self.input(reviewed, version, parameter, namespace) else { return Vec::new() };
+        let validations = self.validations.iter().filter_map(|validation| validation.outcome(&input));
+        // The values of audit annotations are no concern of manifests.
+        let annotations = if input.request.manifest.is_some() { &[][..] } else { &self.annotations };
+        validations.chain(annotations.iter().filter_map(|value| annotation_outcome(value, &input))).collect()
+    }
+
+    /// Returns the variables of expressions, with those of the policy.
+    fn input<'s>(
+        &'s self,
+        reviewed: &'s Reviewed<'_>,
+        version: usize,
+        parameter: &CelValue,
+        namespace: Option<CelValue>,
+    ) -> Option<PolicyInput<'s>> {
+        let mut variables = reviewed.variables(version)?.inner();
+        variables.add("params", parameter.clone());
+        if let Some(namespace) = namespace {
+            variables.add("namespaceObject", namespace);
+        }
+        let failed = self.bind_variables(reviewed.request, &mut variables);
+        Some(PolicyInput { variables, failed, request: reviewed.request })
     }
 
     /// Evaluates the variables. A failing variable is an error only where it is used, as in the API server.
-    fn bind_variables(&self, variables: &mut Variables<'_>) -> Vec<(&str, CelOutcome)> {
+    fn bind_variables(
+        &self,
+        request: &AdmissionRequest<'_>,
+        variables: &mut Variables<'_>,
+    ) -> Vec<(&str, CelOutcome)> {
         let mut known: Vec<(&str, CelValue)> = Vec::new();
         let mut failed = Vec::new();
         for (name, expression) in &self.variables {
             let mut inner = variables.inner();
             inner.add("variables", map_of(known.iter().cloned()));
-            match expression.value(&inner) {
+            match request.value(expression, &inner) {
                 Ok(value) => known.push((name, value)),
-                Err(outcome) => failed.push((name.as_str(), cause_of(outcome, &failed))),
+                Err(outcome) => {
+                    let cause = cause_of(outcome, &failed);
+                    failed.push((name.as_str(), cause.of_variable(name)));
+                }
             }
         }
         variables.add("variables", map_of(known));
         failed
     }
 
-    fn evaluate_in(&self, input: &PolicyInput<'_, '_>, severity: Severity) -> Vec<Violation> {
+    /// Evaluates the match conditions. An error counts only if no condition is false.
+    fn is_met(&self, input: &PolicyInput<'_>) -> Result<bool, Outcome> {
+        let mut errors = Vec::new();
         for condition in &self.conditions {
             match input.outcome(condition) {
                 CelOutcome::True => {}
-                CelOutcome::False => return Vec::new(),
-                outcome => return vec![self.unevaluated(input.created, &outcome, severity)],
+                CelOutcome::False => return Ok(false),
+                outcome => errors.push(unevaluated(condition, outcome)),
             }
         }
-        let mut found = Vec::new();
-        for validation in &self.validations {
-            match input.outcome(&validation.expression) {
-                CelOutcome::True => {}
-                CelOutcome::False => {
-                    let expression = || format!("failed expression: `{}`", validation.text);
-                    // A message that is computed from a Secret is never shown.
-                    let made = validation.made.as_ref().filter(|_| input.created.gvk.kind != "Secret");
-                    let made = made.and_then(|made| made.message(&input.variables));
-                    let text = made.or_else(|| validation.message.clone()).unwrap_or_else(expression);
-                    let message =
-                        format!("ValidatingAdmissionPolicy {} denies the object: {text}", self.name);
-                    found.push(self.violation(input.created, message, severity));
+        errors.into_iter().reduce(Outcome::and).map_or(Ok(true), Err)
+    }
+}
+
+impl PolicyValidation {
+    fn outcome(&self, input: &PolicyInput<'_>) -> Option<Outcome> {
+        Some(match input.outcome(&self.expression) {
+            CelOutcome::True => return None,
+            CelOutcome::False => {
+                let computed = self.computed.as_ref();
+                Outcome::Denied {
+                    computed: computed.and_then(|computed| computed.message(&input.variables)),
+                    message: self.message.clone(),
+                    expression: self.expression.text().trim().into(),
+                    reason: self.reason.clone(),
                 }
-                outcome => found.push(self.unevaluated(input.created, &outcome, severity)),
             }
-        }
-        found
+            outcome => unevaluated(&self.expression, outcome),
+        })
     }
+}
 
-    /// Reports an expression without a value. The server then rejects the object, unless `failurePolicy` is
-    /// `Ignore`.
-    fn unevaluated(
-        &self,
-        created: &CreateRequest<'_>,
-        outcome: &CelOutcome,
-        severity: Severity,
-    ) -> Violation {
-        let why = outcome.reason();
-        match outcome {
-            CelOutcome::MissingKey { .. } | CelOutcome::Failed(_) => {
-                let is_ignored = text(&self.spec, &["failurePolicy"]) == "Ignore";
-                let (ending, severity) = if is_ignored {
-                    (" (`failurePolicy` is `Ignore`)", Severity::Note)
-                } else {
-                    ("", severity)
-                };
-                let message =
-                    format!("ValidatingAdmissionPolicy {} cannot be evaluated: {why}{ending}", self.name);
-                self.violation(created, message, severity)
+impl Outcome {
+    /// Joins the errors of two match conditions. What is unknown here stays unknown.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Failed { why, message, is_annotation }, Self::Failed { message: other, .. })
+                if message != other =>
+            {
+                let all = message.strip_prefix('[').and_then(|all| all.strip_suffix(']')).unwrap_or(&message);
+                Self::Failed { why, message: format!("[{all}, {other}]"), is_annotation }
             }
-            _ => self.unchecked(created, &why),
+            (_, unknown @ Self::Unknown { .. }) => unknown,
+            (first, _) => first,
         }
     }
+}
 
-    fn unchecked(&self, created: &CreateRequest<'_>, why: &str) -> Violation {
-        let message = format!("ValidatingAdmissionPolicy {} was not checked: {why}", self.name);
-        self.violation(created, message, Severity::Warning)
-    }
+/// Returns the outcome of an audit annotation that is neither a text nor null.
+fn annotation_outcome(value: &Expression, input: &PolicyInput<'_>) -> Option<Outcome> {
+    let kind = match value.value_as_server(&input.variables) {
+        Ok(CelValue::String(_) | CelValue::Null) => return None,
+        Ok(CelValue::Int(_)) => "int",
+        Ok(CelValue::UInt(_)) => "uint",
+        Ok(CelValue::Float(_)) => "double",
+        Ok(CelValue::Bool(_)) => "bool",
+        Ok(CelValue::List(_)) => "list",
+        Ok(CelValue::Map(_)) => "map",
+        Ok(_) => "dyn",
+        Err(outcome) => {
+            let outcome = unevaluated(value, cause_of(outcome, &input.failed));
+            return Some(match outcome {
+                Outcome::Failed { why, message, .. } => Outcome::Failed { why, message, is_annotation: true },
+                outcome => outcome,
+            });
+        }
+    };
+    let message = format!(
+        "valueExpression '{}' resulted in unsupported return type: {kind}. Return type must be either string or null.",
+        value.text()
+    );
+    Some(Outcome::Failed { why: message.clone(), message, is_annotation: true })
+}
 
-    #[expect(clippy::unused_self, reason = "keeps the calls uniform")]
-    fn violation(&self, created: &CreateRequest<'_>, message: String, severity: Severity) -> Violation {
-        let at = created.object.span();
-        Violation::error(&rules::cel::RULE, FieldPath::root(), at, message).severity(severity)
+/// Returns the outcome of an expression without a value.
+fn unevaluated(expression: &Expression, outcome: CelOutcome) -> Outcome {
+    let (why, text) = (outcome.reason(), expression.text());
+    match outcome {
+        CelOutcome::MissingKey { server, .. } | CelOutcome::Failed { server, .. } => Outcome::Failed {
+            why,
+            message: format!("expression '{text}' resulted in error: {server}"),
+            is_annotation: false,
+        },
+        _ => Outcome::Unknown { why, expression: text.into() },
     }
 }
 
 /// The input of the expressions of a policy.
-struct PolicyInput<'s, 'o> {
+struct PolicyInput<'s> {
     variables: Variables<'s>,
     /// The variables without a value, and the reasons.
     failed: Vec<(&'s str, CelOutcome)>,
-    created: &'s CreateRequest<'o>,
+    request: &'s AdmissionRequest<'s>,
 }
 
-impl PolicyInput<'_, '_> {
-    /// Evaluates a boolean expression. A missing key that the API server may set makes the result unknown.
+impl PolicyInput<'_> {
+    /// Evaluates a boolean expression. A missing key makes the result unknown if the API server may set it in a
+    /// manifest.
     fn outcome(&self, expression: &Expression) -> CelOutcome {
-        match cause_of(expression.outcome(&self.variables), &self.failed) {
-            CelOutcome::MissingKey { key, is_named } if may_be_filled_in(&self.created.gvk, &key) => {
-                let why = CelOutcome::MissingKey { key, is_named }.reason();
-                CelOutcome::Unknown(format!("{why}, but the API server may set it"))
+        let may_be_set =
+            |key: &str| self.request.manifest.is_some() && may_be_filled_in(&self.request.resource.kind, key);
+        let outcome = CelOutcome::new(self.request.value(expression, &self.variables));
+        match cause_of(outcome, &self.failed) {
+            outcome @ CelOutcome::MissingKey { .. } if outcome.missing_key().is_some_and(may_be_set) => {
+                CelOutcome::Unknown(format!("{}, but the API server may set it", outcome.reason()))
             }
             outcome => outcome,
         }
@@ -363,6 +398,19 @@ fn cause_of(outcome: CelOutcome, failed: &[(&str, CelOutcome)]) -> CelOutcome {
         _ => None,
     };
     cause.map_or(outcome, |(_, cause)| cause.clone())
+}
+
+/// Policies with their bindings, in the order in which they are evaluated.
+pub fn review<'p, B: IntoIterator<Item = &'p PolicyBinding>>(
+    policies: impl IntoIterator<Item = (&'p AdmissionPolicy, B)>,
+    request: &AdmissionRequest<'_>,
+    objects: &dyn PolicyObjects,
+) -> Vec<(&'p AdmissionPolicy, Decision<'p>)> {
+    let reviewed = Reviewed::new(request, objects);
+    let each = |(policy, bindings): (&'p AdmissionPolicy, B)| {
+        policy.review(bindings, &reviewed, objects).into_iter().map(move |decision| (policy, decision))
+    };
+    policies.into_iter().flat_map(each).collect()
 }
 
 #[cfg(test)]

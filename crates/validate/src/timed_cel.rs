@@ -12,7 +12,8 @@ use std::time::Duration;
 use std::time::Instant;
 
 use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, LiteralValue, operators};
-use kube_cel::cel::{Context, IdedExpr, Program, ResolveResult, Value};
+use kube_cel::cel::parser::Parser;
+use kube_cel::cel::{Context, ExecutionError, IdedExpr, ResolveResult, Value};
 
 use super::cel_depth::depth;
 use super::cel_functions::FUNCTIONS;
@@ -158,12 +159,12 @@ impl TimedProgram {
             return Err(NotCompiled::TooLarge);
         }
         let parse = || {
-            let program = Program::compile(text).map_err(|errors| NotCompiled::Invalid {
+            let parser = Parser::default().enable_optional_syntax(true);
+            let root = parser.parse(text).map_err(|errors| NotCompiled::Invalid {
                 first: errors.errors.first().map(|error| short(&error.msg)).unwrap_or_default(),
                 all: errors.to_string(),
             })?;
-            let mut rewriting =
-                Rewriting { root: program.expression().clone(), is_plain: true, is_linear: true };
+            let mut rewriting = Rewriting { root, is_plain: true, is_linear: true };
             rewriting.run()?;
             Ok(rewriting)
         };
@@ -205,6 +206,19 @@ impl TimedProgram {
             self.is_costly.store(true, Ordering::Relaxed);
         }
         value
+    }
+
+    /// Evaluates the expression. An error is the one that a server reports: the first of two errors beside `&&` or
+    /// `||`, and the missing key if a field of a value without fields is selected.
+    pub(crate) fn execute_as_server(self: &Arc<Self>, variables: &Variables<'_>) -> ResolveResult {
+        let value = self.execute(variables);
+        match value {
+            Err(error) if !self.on_worker && !is_over_limit(&error) => {
+                let first = limited(self.limit, || Err(first_error(&self.root, error.clone(), variables)));
+                if first.as_ref().err().is_some_and(is_over_limit) { Err(error) } else { first }
+            }
+            value => value,
+        }
     }
 
     /// Evaluates the expression on this thread. Only its metered steps check the deadline.
@@ -283,6 +297,11 @@ impl Rewriting {
             | operators::GREATER
             | operators::GREATER_EQUALS
             | operators::IN => meter(expression),
+            // The optional selection of the crate fails if the field is absent, and for null.
+            operators::OPT_SELECT | operators::OPT_INDEX => {
+                called.func_name = operators::OPT_INDEX.into();
+                none_of_null(expression);
+            }
             operators::ADD => called.args.iter_mut().for_each(meter_made),
             name if !name.starts_with(|c: char| c.is_ascii_alphabetic()) => {}
             name => {
@@ -299,6 +318,54 @@ impl Rewriting {
         }
         Ok(())
     }
+}
+
+/// Makes the optional selection from a variable that is null return none.
+fn none_of_null(expression: &mut IdedExpr) {
+    let Expr::Call(CallExpr { args, .. }) = &expression.expr else { return };
+    let Some(variable @ IdedExpr { expr: Expr::Ident(_), .. }) = args.first() else { return };
+    let new = |expr| IdedExpr { id: 0, expr };
+    let is_null = call(operators::EQUALS, vec![variable.clone(), new(Expr::Literal(LiteralValue::Null))]);
+    let optional = Some(Box::new(new(Expr::Ident("optional".into()))));
+    let none = Expr::Call(CallExpr { func_name: "none".into(), target: optional, args: Vec::new() });
+    let selection = std::mem::take(expression);
+    expression.expr = call(operators::CONDITIONAL, vec![new(is_null), new(none), selection]);
+}
+
+/// Returns the first error of an expression that fails with `error`.
+fn first_error(expression: &IdedExpr, error: ExecutionError, variables: &Variables<'_>) -> ExecutionError {
+    if let Expr::Call(called) = &expression.expr
+        && let (operators::LOGICAL_OR | operators::LOGICAL_AND, [first, second]) =
+            (called.func_name.as_str(), &*called.args)
+    {
+        return match Value::resolve(first, &variables.context) {
+            Err(error) => first_error(first, error, variables),
+            Ok(_) => first_error(second, error, variables),
+        };
+    }
+    let is_overload = matches!(error, ExecutionError::NoSuchOverload);
+    let field = if is_overload { field_of_scalar(expression, variables) } else { None };
+    field.map_or(error, |field| ExecutionError::no_such_key(&field))
+}
+
+/// Returns the first field that an expression selects from a value without fields.
+fn field_of_scalar(expression: &IdedExpr, variables: &Variables<'_>) -> Option<String> {
+    let Expr::Call(called) = &expression.expr else { return None };
+    let parts = called.target.as_deref().into_iter().chain(&called.args);
+    if let Some(field) = parts.into_iter().find_map(|part| field_of_scalar(part, variables)) {
+        return Some(field);
+    }
+    let (operators::INDEX, [operand, IdedExpr { expr: Expr::Literal(LiteralValue::String(field)), .. }]) =
+        (called.func_name.as_str(), &*called.args)
+    else {
+        return None;
+    };
+    let operand = Value::resolve(operand, &variables.context).ok()?;
+    let has_no_fields = matches!(
+        operand,
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::String(_)
+    );
+    has_no_fields.then(|| field.inner().to_string())
 }
 
 fn call(name: &str, args: Vec<IdedExpr>) -> Expr {

@@ -254,8 +254,8 @@ impl<'n> SchemaWalk<'n> {
                 CelOutcome::True => continue,
                 CelOutcome::False => (text(), Severity::Error),
                 // The server evaluates no rules of an invalid object.
-                CelOutcome::MissingKey { .. } | CelOutcome::Failed(_) if self.is_invalid() => continue,
-                outcome @ (CelOutcome::MissingKey { .. } | CelOutcome::Failed(_)) => {
+                CelOutcome::MissingKey { .. } | CelOutcome::Failed { .. } if self.is_invalid() => continue,
+                outcome @ (CelOutcome::MissingKey { .. } | CelOutcome::Failed { .. }) => {
                     let why = outcome.reason();
                     (format!("rule `{expression}` cannot be evaluated: {why}"), Severity::Error)
                 }

@@ -6,6 +6,7 @@
 
 mod answers;
 mod differences;
+mod policies;
 mod samples;
 mod sequence;
 mod statuses;

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use smp_validate::LabelSelector;
 
 use crate::metadata::{self, meta};
-use crate::request::{FieldValidation, Target, WriteOptions};
+use crate::request::{FieldValidation, Sender, Target, WriteOptions};
 use crate::resources::{Resource, Verb};
 use crate::state::{Controller, State};
 use crate::subresources::selector_text;
@@ -126,7 +126,7 @@ impl State {
         let Some(target) = self.target_of(&resource.collection(), object) else { return };
         let delete_options = json!({"propagationPolicy": "Background", "gracePeriodSeconds": 0});
         // An object that is already gone needs no deletion.
-        let _ = self.delete_object(&target, &delete_options, &options(MANAGER));
+        let _ = self.delete_object(&target, &delete_options, &mut options(MANAGER));
     }
 
     /// Returns the objects of a collection that an object controls, in the order of their keys.
@@ -165,6 +165,8 @@ fn options(manager: &str) -> WriteOptions {
         manager: manager.into(),
         field_validation: FieldValidation::Ignore,
         warnings: Vec::new(),
+        sender: Sender::Controller,
+        sent: Value::Null,
     }
 }
 

@@ -72,7 +72,7 @@ impl State {
     pub(super) fn delete_pod(&mut self, pod: &Value) {
         let Some(target) = self.target_of(PODS, pod) else { return };
         // A Pod that is already gone needs no deletion.
-        let _ = self.delete_object(&target, &json!({}), &super::options(super::MANAGER));
+        let _ = self.delete_object(&target, &json!({}), &mut super::options(super::MANAGER));
     }
 }
 

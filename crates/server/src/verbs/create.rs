@@ -3,6 +3,7 @@
 use serde_json::Value;
 use smp_merge::defaults::has_generation;
 
+use crate::hook::Operation;
 use crate::metadata::{self, meta};
 use crate::request::{Request, Target, WriteOptions};
 use crate::state::State;
@@ -67,6 +68,7 @@ impl State {
         self.prepare_create(target, &mut object)?;
         self.validate_create(target, &object, options)?;
         let target = &Target { name: meta(&object, "name").into(), ..target.clone() };
+        self.review_policies(Operation::Create, target, Some(&object), None, options)?;
         let key = key(&target.namespace, &target.name);
         let has_version = meta(&object, "resourceVersion").parse::<u64>().is_ok_and(|version| version != 0);
         if has_version && !options.is_dry {

@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 
 use super::body;
 use super::list::list_of;
+use crate::hook::Operation;
 use crate::metadata::{self, meta};
 use crate::request::{Request, Target, WriteOptions};
-use crate::resources::Trait;
+use crate::resources::{Trait, Verb};
 use crate::state::{State, in_version};
 use crate::status::{Cause, Failure, Named, Result};
 use crate::store::key;
@@ -18,9 +19,6 @@ const FOREGROUND: &str = "foregroundDeletion";
 /// The warning about the deletion of a Job without a policy.
 const ORPHANED_PODS: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background \
                              to remove them or set propagationPolicy=Orphan to suppress this warning";
-
-/// Namespaces that cannot be deleted.
-const PERMANENT: [&str; 3] = ["default", "kube-system", "kube-public"];
 
 /// The options of a deletion: the body, completed by the query.
 fn read_options(request: &Request, options: &mut WriteOptions) -> Result<Value> {
@@ -35,6 +33,7 @@ fn read_options(request: &Request, options: &mut WriteOptions) -> Result<Value> 
         }
     }
     options.is_dry |= is_dry_run(&found);
+    options.sent = found.clone();
     let policy = found["propagationPolicy"].as_str().unwrap_or("Background");
     if !matches!(policy, "Background" | "Foreground" | "Orphan") {
         let why = format!(
@@ -114,37 +113,51 @@ impl State {
         &mut self,
         target: &Target,
         wanted: &Value,
-        options: &WriteOptions,
+        options: &mut WriteOptions,
     ) -> Result<(Value, bool)> {
-        let resource = &target.resource;
         let old = self.object(target)?;
         metadata::check_preconditions(target, wanted, &old)?;
+        if is_pending(target, &old, wanted) {
+            return Ok((Value::clone(&old), false));
+        }
         self.admit_delete(target, &old)?;
+        let named = if target.verb == Verb::DeleteCollection { "" } else { &target.name };
+        let asked = Target { name: named.into(), ..target.clone() };
+        self.review_policies(Operation::Delete, &asked, None, Some(&old), options)?;
+        Ok(self.delete_admitted(target, &old, wanted, options))
+    }
+
+    /// Deletes an object whose deletion is admitted.
+    pub(crate) fn delete_admitted(
+        &mut self,
+        target: &Target,
+        old: &Value,
+        wanted: &Value,
+        options: &WriteOptions,
+    ) -> (Value, bool) {
+        let resource = &target.resource;
         if resource.collection() == "namespaces" {
-            return self.delete_namespace(target, &old, wanted, options);
+            return self.delete_namespace(target, old, wanted, options);
         }
-        let grace = pod_grace(target, &old, wanted);
-        let mut object = Value::clone(&old);
-        let was_deleted = metadata::is_deleted(&old);
-        if was_deleted && grace.is_some_and(|grace| grace > 0) && !is_shorter(&old, grace) {
-            return Ok((object, false));
-        }
-        let finalizers = finalizers_after(target, &old, wanted);
+        let grace = pod_grace(target, old, wanted);
+        let mut object = old.clone();
+        let was_deleted = metadata::is_deleted(old);
+        let finalizers = finalizers_after(target, old, wanted);
         let is_blocked = !finalizers.is_empty();
         if !is_blocked && grace.is_none() {
-            return Ok(self.remove(target, object, options));
+            return self.remove(target, object, options);
         }
         set_finalizers(&mut object, finalizers);
-        if !was_deleted || is_shorter(&old, grace) {
+        if !was_deleted || is_shorter(old, grace) {
             self.mark_deleted(&mut object, grace.unwrap_or_default(), was_deleted);
         }
         if !options.is_dry && object != *old {
             object = Value::clone(&self.write(resource, &key(&target.namespace, &target.name), Some(object)));
         }
         if is_blocked || grace.is_some_and(|grace| grace > 0) {
-            return Ok((object, false));
+            return (object, false);
         }
-        Ok(self.remove(target, object, options))
+        self.remove(target, object, options)
     }
 
     fn remove(&mut self, target: &Target, object: Value, options: &WriteOptions) -> (Value, bool) {
@@ -170,10 +183,7 @@ impl State {
         old: &Value,
         wanted: &Value,
         options: &WriteOptions,
-    ) -> Result<(Value, bool)> {
-        if PERMANENT.contains(&target.name.as_str()) {
-            return Err(Failure::forbidden(target.named(), "this namespace may not be deleted"));
-        }
+    ) -> (Value, bool) {
         let mut object = old.clone();
         if !metadata::is_deleted(old) {
             set_finalizers(&mut object, finalizers_after(target, old, wanted));
@@ -182,13 +192,25 @@ impl State {
         }
         let has_own = object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
         if !has_own && metadata::finalizers(&object).is_empty() {
-            return Ok(self.remove(target, object, options));
+            return self.remove(target, object, options);
         }
         if !options.is_dry && object != *old {
             object = Value::clone(&self.write(&target.resource, &key("", &target.name), Some(object)));
         }
-        Ok((object, false))
+        (object, false)
     }
+}
+
+/// Returns true if an object is already being deleted, and another request does not change that.
+pub(crate) fn is_pending(target: &Target, old: &Value, wanted: &Value) -> bool {
+    if !metadata::is_deleted(old) {
+        return false;
+    }
+    if target.resource.collection() == "namespaces" {
+        return old["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
+    }
+    let grace = pod_grace(target, old, wanted);
+    grace.is_some_and(|grace| grace > 0) && !is_shorter(old, grace)
 }
 
 /// Returns true if a pending deletion gets a shorter grace period.

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use smp_merge::managed_fields::keep_times;
 
+use crate::hook::Operation;
 use crate::metadata::{self, meta};
 use crate::request::{Request, Target, WriteOptions};
 use crate::resources::Trait;
@@ -55,22 +56,45 @@ impl State {
         object: Value,
         options: &mut WriteOptions,
     ) -> Result<Value> {
-        let resource = &target.resource;
         let mut object = object;
-        check_number(&object)?;
-        let version = meta(&object, "resourceVersion");
+        self.prepare_replacement(target, old, &mut object, options)?;
+        self.review_policies(Operation::Update, target, Some(&object), Some(old), options)?;
+        Ok(self.store_replacement(target, old, object, options))
+    }
+
+    /// Admits, prepares and validates a new version of an object.
+    pub(crate) fn prepare_replacement(
+        &mut self,
+        target: &Target,
+        old: &Value,
+        object: &mut Value,
+        options: &mut WriteOptions,
+    ) -> Result<()> {
+        check_number(object)?;
+        let version = meta(object, "resourceVersion");
         if !matches!(version, "" | "0") {
             check_unmodified(target, version, old)?;
         }
-        metadata::set(&mut object, "resourceVersion", old["metadata"]["resourceVersion"].clone());
-        metadata::set(&mut object, "generation", old["metadata"]["generation"].clone());
-        self.admit_update(target, &mut object, old)?;
-        self.prepare_update(target, &mut object, old)?;
-        let causes = metadata::carry_over(&mut object, old);
-        self.validate_update(target, &object, old, causes, options)?;
+        metadata::set(object, "resourceVersion", old["metadata"]["resourceVersion"].clone());
+        metadata::set(object, "generation", old["metadata"]["generation"].clone());
+        self.admit_update(target, object, old)?;
+        self.prepare_update(target, object, old)?;
+        let causes = metadata::carry_over(object, old);
+        self.validate_update(target, object, old, causes, options)
+    }
+
+    /// Stores a new version of an object that is valid, unless nothing changed.
+    pub(crate) fn store_replacement(
+        &mut self,
+        target: &Target,
+        old: &Value,
+        object: Value,
+        options: &WriteOptions,
+    ) -> Value {
+        let mut object = object;
         keep_times(old, &mut object);
         if object == *old {
-            return Ok(object);
+            return object;
         }
         let key = key(&target.namespace, &target.name);
         let is_finished = metadata::is_deleted(&object)
@@ -78,13 +102,13 @@ impl State {
             && object["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or_default() == 0
             && self.may_finish(target, &object);
         if options.is_dry {
-            return Ok(object);
+            return object;
         }
-        let stored = self.write(resource, &key, (!is_finished).then(|| object.clone()));
+        let stored = self.write(&target.resource, &key, (!is_finished).then(|| object.clone()));
         if is_finished {
             self.after_delete(target, &object);
         }
-        Ok(if is_finished { object } else { Value::clone(&stored) })
+        if is_finished { object } else { Value::clone(&stored) }
     }
 }
 

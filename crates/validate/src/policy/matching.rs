@@ -1,6 +1,8 @@
-//! Matching of policies and bindings: the resources, objects and namespaces that they select.
+//! Matching of policies and bindings: the requests that they select.
 
-use super::create_request::{CreateRequest, labels, list, text};
+use super::admission_request::{
+    AdmissionRequest, Equivalents, Operation, RequestResource, Reviewed, labels, list, text,
+};
 use crate::labels::{selects, selects_by};
 use smp_text::yaml::{Map, Node};
 
@@ -22,31 +24,42 @@ impl From<bool> for Match {
     }
 }
 
-impl CreateRequest<'_> {
-    /// Returns true if the match rules select this object. A policy needs rules, but a binding may have none.
-    pub(super) fn matches(&self, constraints: &Node, of_policy: bool) -> Match {
+/// Returns true if a selector is absent or empty.
+fn is_empty(selector: &Node) -> bool {
+    list(selector, "matchExpressions").is_empty()
+        && selector.get("matchLabels").and_then(Node::as_map).is_none_or(Map::is_empty)
+}
+
+impl Reviewed<'_> {
+    /// Returns the result of the match rules, and the position of the version that they select. A policy needs rules,
+    /// but a binding may have none.
+    pub(super) fn matches(&self, constraints: &Node, of_policy: bool) -> (Match, usize) {
+        let request = self.request;
         let exact = text(constraints, &["matchPolicy"]) == "Exact";
         let rules = list(constraints, "resourceRules");
-        let is_matched = ((rules.is_empty() && !of_policy)
-            || rules.iter().any(|rule| self.selects_creation(rule, exact)))
-            && !list(constraints, "excludeResourceRules")
-                .iter()
-                .any(|rule| self.selects_creation(rule, exact))
-            && constraints
-                .get("objectSelector")
-                .is_none_or(|selector| selects(selector, labels(self.object)));
-        match constraints.get("namespaceSelector") {
-            Some(selector) if is_matched => self.is_namespace_selected(selector),
-            _ => is_matched.into(),
+        let selected =
+            if rules.is_empty() && !of_policy { Some(0) } else { request.version_of(rules, exact) };
+        let excluded = request.version_of(list(constraints, "excludeResourceRules"), exact);
+        let (Some(version), None) = (selected, excluded) else { return (Match::No, 0) };
+        let has_labels = |selector: &Node| {
+            let objects = [request.object, request.old_object];
+            is_empty(selector)
+                || objects.into_iter().flatten().any(|object| selects(selector, labels(object)))
+        };
+        if !constraints.get("objectSelector").is_none_or(has_labels) {
+            return (Match::No, 0);
         }
+        let namespaces = constraints.get("namespaceSelector");
+        (namespaces.map_or(Match::Yes, |selector| self.is_namespace_selected(selector)), version)
     }
 
     fn is_namespace_selected(&self, selector: &Node) -> Match {
-        if self.namespace.is_none() && !self.is_namespace() {
+        let is_namespace = self.request.is_namespace();
+        if self.request.namespace.is_none() && !is_namespace {
             return Match::Yes;
         }
         let own = self.namespace_labels.as_ref();
-        if self.is_namespace() || self.namespace_object.is_some() {
+        if is_namespace || self.namespace_object.is_some() {
             return selects(selector, own).into();
         }
         selects_by(selector, NAME_LABEL, own).map_or(Match::Unknown, Match::from)
@@ -54,45 +67,63 @@ impl CreateRequest<'_> {
 
     /// Returns the reason why the result of a `namespaceSelector` is unknown.
     pub(super) fn unknown_labels(&self) -> String {
-        match self.namespace.unwrap_or_default() {
+        match self.request.namespace.unwrap_or_default() {
             "" => "the labels of the namespace are unknown".into(),
             name => format!("the labels of namespace {name} are unknown"),
         }
     }
 
-    fn is_namespace(&self) -> bool {
-        self.gvk.kind == "Namespace" && self.gvk.group.is_empty()
-    }
-
-    /// Returns the labels of the namespace, including the one with its name that the API server sets.
+    /// Returns the labels of the namespace, including the one with its name that the API server sets. The labels of a
+    /// new or changed Namespace are those of the request.
     pub(super) fn labels_of_namespace(&self) -> Option<Map> {
-        let is_namespace = self.is_namespace();
-        let namespace =
-            if is_namespace { Some(self.object) } else { self.namespace_object.map(|object| &object.node) };
+        let request = self.request;
+        let own = request.object.filter(|_| {
+            request.is_namespace() && request.subresource.is_empty() && request.operation != Operation::Delete
+        });
+        let namespace = own.or_else(|| self.namespace_object.as_ref().map(|object| &object.node));
         let mut all = namespace.and_then(labels).cloned().unwrap_or_default();
-        let name = if is_namespace { self.name } else { self.namespace? };
+        let name = if request.is_namespace() { request.name } else { request.namespace? };
         all.insert(NAME_LABEL, Node::string(name));
         Some(all)
     }
+}
 
-    /// Returns true if a rule matches the creation of this object. By default it matches all versions.
-    fn selects_creation(&self, rule: &Node, exact: bool) -> bool {
+impl AdmissionRequest<'_> {
+    /// Returns the position of the version of the resource that rules select: 0 for that of the request.
+    fn version_of(&self, rules: &[Node], exact: bool) -> Option<usize> {
+        let any_version = !exact && matches!(self.equivalents, Equivalents::AnyVersion);
+        if rules.iter().any(|rule| self.selects(rule, &self.resource, any_version)) {
+            return Some(0);
+        }
+        let Equivalents::Known(others) = &self.equivalents else { return None };
+        let is_selected = |rule: &Node| others.iter().position(|other| self.selects(rule, other, false));
+        if exact { None } else { rules.iter().find_map(is_selected).map(|position| position + 1) }
+    }
+
+    /// Returns true if a rule selects the request.
+    fn selects(&self, rule: &Node, resource: &RequestResource, any_version: bool) -> bool {
         let has = |field: &str, own: &str| {
             list(rule, field)
                 .iter()
                 .any(|entry| entry.as_str().is_some_and(|word| word == "*" || word == own))
         };
-        let any_resource = || list(rule, "resources").iter().any(|entry| entry.as_str() == Some("*/*"));
+        let is_resource = |entry: &Node| {
+            let entry = entry.as_str().unwrap_or_default();
+            let (plural, subresource) = entry.split_once('/').unwrap_or((entry, ""));
+            (plural == "*" || plural == resource.plural)
+                && (subresource == "*" || subresource == self.subresource)
+        };
+        let is_in_namespace = self.namespace.is_some() && !self.is_namespace();
         let scope = match text(rule, &["scope"]) {
-            "Namespaced" => self.namespace.is_some(),
-            "Cluster" => self.namespace.is_none(),
+            "Namespaced" => is_in_namespace,
+            "Cluster" => !is_in_namespace,
             _ => true,
         };
         let names = list(rule, "resourceNames");
-        has("apiGroups", &self.gvk.group)
-            && (!exact || has("apiVersions", &self.gvk.version))
-            && (has("resources", self.plural) || any_resource())
-            && has("operations", "CREATE")
+        has("apiGroups", &resource.group)
+            && (any_version || has("apiVersions", &resource.version))
+            && list(rule, "resources").iter().any(is_resource)
+            && has("operations", self.operation.name())
             && scope
             && (names.is_empty() || names.iter().any(|name| name.as_str() == Some(self.name)))
     }

@@ -1,5 +1,7 @@
 use super::*;
 use crate::{ValidateOptions, validate};
+use smp_merge::schema::Schema;
+use smp_text::diagnostic::Severity;
 
 const POLICY: &str = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, \
     metadata: {name: few}, spec: {paramKind: {apiVersion: v1, kind: ConfigMap}, \
@@ -152,4 +154,209 @@ fn evaluation_errors_deny_unless_failure_policy_is_ignore() {
     let variable = POLICY.replace("int(params.data.most)", "int(params.data.name)");
     let found = found(&[&variable, BINDING, PARAMETER, NAMESPACE], "web", "a", "replicas: 5,");
     assert_eq!(found, denied("no such key: `name`"), "the variable has no value");
+}
+
+/// The content of a cluster: a namespace, and parameters.
+struct Cluster(Vec<Node>);
+
+impl PolicyObjects for Cluster {
+    fn namespace(&self, name: &str) -> Option<Arc<PolicyObject>> {
+        (name == "a").then(|| Arc::new(PolicyObject::new(NAMESPACE.parse().expect("test text"))))
+    }
+
+    fn check_kind(&self, _: &str, kind: &str) -> Result<(), String> {
+        if kind == "Nothing" { Err("no such kind".into()) } else { Ok(()) }
+    }
+
+    fn parameters(&self, wanted: &WantedParameters<'_>) -> Result<Vec<Arc<PolicyObject>>, String> {
+        let is_wanted = |node: &&Node| {
+            (wanted.name.is_empty() || text(node, &["metadata", "name"]) == wanted.name)
+                && wanted.selects(node)
+        };
+        Ok(self.0.iter().filter(is_wanted).map(|node| Arc::new(PolicyObject::new(node.clone()))).collect())
+    }
+}
+
+/// The resource of a request: plural, subresource, kind, and whether it has a namespace.
+type Asked<'t> = (Operation, &'t str, &'t str, Option<&'t str>);
+
+/// Returns the outcomes of a policy with one binding for a request about `object`, which was `old`.
+fn outcomes(policy: &str, binding: &str, asked: Asked<'_>, [object, old]: [&str; 2]) -> Vec<String> {
+    let node = |text: &str| text.parse::<Node>().expect("test text");
+    let policy = AdmissionPolicy::new(&node(&format!("{{metadata: {{name: p}}, spec: {policy}}}")));
+    let binding = PolicyBinding::new(&node(&format!(
+        "{{metadata: {{name: b}}, spec: {{policyName: p, validationActions: [Deny]{binding}}}}}"
+    )));
+    let objects = [object, old].map(|text| (!text.is_empty()).then(|| node(text)));
+    let (operation, plural, subresource, namespace) = asked;
+    let resource = |version: &str| RequestResource {
+        group: "example.com".into(),
+        version: version.into(),
+        plural: plural.into(),
+        kind: smp_merge::schema::Gvk::from_manifest(&format!("example.com/{version}"), "Widget"),
+    };
+    let unknown = Node::null();
+    let request = AdmissionRequest {
+        operation,
+        resource: resource("v1"),
+        equivalents: Equivalents::Known(vec![resource("v2")]),
+        subresource,
+        name: "web",
+        namespace,
+        object: objects[0].as_ref(),
+        old_object: objects[1].as_ref(),
+        is_dry: false,
+        user_and_options: Some([&unknown, &unknown]),
+        manifest: None,
+    };
+    let parameters = ["one", "two"].map(|name| {
+        node(&format!(
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, labels: {{is: {name}}}}}}}"
+        ))
+    });
+    let found = review([(&policy, [&binding])], &request, &Cluster(parameters.into()));
+    let shown = |(_, decision): (&AdmissionPolicy, Decision<'_>)| match decision.outcome {
+        Outcome::Denied { computed, message, expression, reason } => {
+            format!("{}{reason}", computed.or(message).unwrap_or(expression))
+        }
+        Outcome::Failed { message, .. } => message,
+        Outcome::Unknown { why, .. } => format!("unknown: {why}"),
+        Outcome::Unbound => "unbound".into(),
+        Outcome::Misconfigured(why) => format!("{why} {}", decision.binding.is_some()),
+    };
+    found.into_iter().map(shown).collect()
+}
+
+const WIDGET: &str =
+    "{apiVersion: example.com/v1, kind: Widget, metadata: {name: web, labels: {is: new}}, size: 5}";
+const OLD_WIDGET: &str =
+    "{apiVersion: example.com/v1, kind: Widget, metadata: {name: web, labels: {was: old}}, size: 3}";
+
+#[test]
+fn rules_select_requests_as_servers_do() {
+    use Operation::{Create, Delete, Update};
+    let is_selected = |rule: &str, more: &str, asked: Asked<'_>| {
+        let policy = format!(
+            "{{matchConstraints: {{resourceRules: [{{apiGroups: ['*'], {rule}}}]{more}}}, \
+             validations: [{{expression: 'false'}}]}}"
+        );
+        let objects = match asked.0 {
+            Operation::Create => [WIDGET, ""],
+            Operation::Update => [WIDGET, OLD_WIDGET],
+            Operation::Delete => ["", OLD_WIDGET],
+        };
+        !outcomes(&policy, "", asked, objects).is_empty()
+    };
+    let all = |resource: &str| format!("apiVersions: ['*'], operations: ['*'], resources: ['{resource}']");
+    for (resource, plain, status, scale) in [
+        ("widgets", true, false, false),
+        ("*", true, false, false),
+        ("widgets/status", false, true, false),
+        ("widgets/*", true, true, true),
+        ("*/scale", false, false, true),
+        ("*/*", true, true, true),
+        ("others/*", false, false, false),
+    ] {
+        let found = ["", "status", "scale"]
+            .map(|subresource| is_selected(&all(resource), "", (Update, "widgets", subresource, Some("a"))));
+        assert_eq!(found, [plain, status, scale], "{resource}");
+    }
+    let operations = "apiVersions: [v1], operations: [UPDATE, DELETE], resources: [widgets]";
+    let found =
+        [Create, Update, Delete].map(|one| is_selected(operations, "", (one, "widgets", "", Some("a"))));
+    assert_eq!(found, [false, true, true]);
+    let asked = (Update, "widgets", "", Some("a"));
+    for (more, want) in [
+        (", objectSelector: {matchLabels: {was: old}}", true),
+        (", objectSelector: {matchLabels: {is: new}}", true),
+        (", objectSelector: {matchLabels: {is: old}}", false),
+        (", namespaceSelector: {matchLabels: {team: a}}", true),
+        (", namespaceSelector: {matchLabels: {team: b}}", false),
+        (
+            ", excludeResourceRules: [{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*']}]",
+            false,
+        ),
+    ] {
+        assert_eq!(is_selected(&all("widgets"), more, asked), want, "{more}");
+    }
+    let newer = "apiVersions: [v2], operations: ['*'], resources: [widgets]";
+    assert!(is_selected(newer, ", matchPolicy: Equivalent", asked));
+    assert!(!is_selected(newer, ", matchPolicy: Exact", asked));
+    for (rest, namespaced, cluster) in [
+        ("scope: Namespaced", true, false),
+        ("scope: Cluster", false, true),
+        ("scope: '*'", true, true),
+        ("resourceNames: [web]", true, true),
+        ("resourceNames: [other]", false, false),
+    ] {
+        let rule = format!("{}, {rest}", all("*"));
+        let found =
+            [Some("a"), None].map(|namespace| is_selected(&rule, "", (Create, "widgets", "", namespace)));
+        assert_eq!(found, [namespaced, cluster], "{rest}");
+    }
+}
+
+#[test]
+fn expressions_of_requests_have_the_words_of_servers() {
+    let with = |rest: &str, operation: Operation| {
+        let rule = "{apiGroups: ['*'], apiVersions: [v2, v1], operations: ['*'], resources: ['*']}";
+        let policy = format!("{{matchConstraints: {{resourceRules: [{rule}]}}, {rest}}}");
+        let object = if operation == Operation::Delete { "" } else { WIDGET };
+        outcomes(&policy, "", (operation, "widgets", "", Some("a")), [object, OLD_WIDGET])
+    };
+    let one = |expression: &str| {
+        with(&format!("validations: [{{expression: \"{expression}\"}}]"), Operation::Update)
+    };
+    assert_eq!(one("object.size > oldObject.size && request.operation == 'UPDATE'"), [""; 0]);
+    assert_eq!(
+        one("namespaceObject.metadata.labels.team != 'a'"),
+        ["namespaceObject.metadata.labels.team != 'a'"]
+    );
+    let error = |text: &str, why: &str| format!("expression '{text}' resulted in error: {why}");
+    for (text, why) in [
+        ("object.metadata.none == 'a'", "no such key: none"),
+        ("1 / (object.size - 5) == 1", "division by zero"),
+        ("1 % (object.size - 5) == 1", "modulus by zero"),
+        ("[1][object.size] == 1", "index out of bounds: 5"),
+    ] {
+        assert_eq!(one(text), [error(text, why)]);
+    }
+    assert_eq!(one("authorizer.path('/x').check('get').allowed()").len(), 1);
+    let deleted = with(
+        "validations: [{expression: 'object != null', messageExpression: \"'had ' + string(oldObject.size)\", reason: Forbidden}]",
+        Operation::Delete,
+    );
+    assert_eq!(deleted, ["had 3Forbidden"]);
+    let variables = "variables: [{name: owner, expression: object.owner}, {name: mine, expression: variables.owner == 'me'}]";
+    let found =
+        with(&format!("{variables}, validations: [{{expression: variables.mine}}]"), Operation::Update);
+    let why = "composited variable \"mine\" fails to evaluate: composited variable \"owner\" fails to evaluate: no such key: owner";
+    assert_eq!(found, [error("variables.mine", why)]);
+    let conditions = |last: &str| {
+        let all = format!("[{{expression: object.a}}, {{expression: object.b}}, {{expression: '{last}'}}]");
+        with(&format!("matchConditions: {all}, validations: [{{expression: 'false'}}]"), Operation::Update)
+    };
+    assert_eq!(conditions("false"), [""; 0], "a false condition outweighs errors");
+    let [first, second] =
+        ["a", "b"].map(|key| error(&format!("object.{key}"), &format!("no such key: {key}")));
+    assert_eq!(conditions("true"), [format!("[{first}, {second}]")]);
+}
+
+#[test]
+fn bindings_choose_the_parameters() {
+    let with = |kind: &str, param_ref: &str| {
+        let policy = format!(
+            "{{paramKind: {{apiVersion: v1, kind: {kind}}}, matchConstraints: {{resourceRules: [{{apiGroups: ['*'], \
+             apiVersions: ['*'], operations: ['*'], resources: ['*']}}]}}, \
+             validations: [{{expression: 'false', messageExpression: params.metadata.name}}]}}"
+        );
+        outcomes(&policy, param_ref, (Operation::Create, "widgets", "", Some("a")), [WIDGET, ""])
+    };
+    assert_eq!(with("ConfigMap", ", paramRef: {name: two}"), ["two"]);
+    assert_eq!(with("ConfigMap", ", paramRef: {selector: {}}"), ["one", "two"]);
+    assert_eq!(with("ConfigMap", ", paramRef: {selector: {matchLabels: {is: one}}}"), ["one"]);
+    let missing = ", paramRef: {name: none, parameterNotFoundAction: ";
+    assert_eq!(with("ConfigMap", &format!("{missing}Deny}}")), ["unbound"]);
+    assert_eq!(with("ConfigMap", &format!("{missing}Allow}}")), [""; 0]);
+    assert_eq!(with("Nothing", ", paramRef: {name: two}"), ["no such kind false"]);
 }

@@ -1,0 +1,41 @@
+//! Without the feature `cel`, ValidatingAdmissionPolicies are rejected: they would be stored and never evaluated.
+
+use serde_json::Value;
+use smol_str::SmolStr;
+
+use crate::hook::Operation;
+use crate::request::{Target, WriteOptions};
+use crate::state::State;
+use crate::status::{Failure, Result};
+
+/// No policies.
+#[derive(Debug, Default)]
+pub(crate) struct Policies;
+
+impl Policies {
+    #[expect(clippy::unused_self, reason = "the signature of the feature `cel`")]
+    pub(crate) fn is_empty(&self) -> bool {
+        true
+    }
+
+    #[expect(clippy::unused_self, reason = "the signature of the feature `cel`")]
+    pub(crate) fn note_change(&mut self, _collection: &str, _name: &SmolStr, _object: Option<&Value>) {}
+}
+
+impl State {
+    /// Rejects new policies.
+    #[expect(clippy::unused_self, reason = "the signature of the feature `cel`")]
+    pub(crate) fn review_policies(
+        &self,
+        operation: Operation,
+        target: &Target,
+        _object: Option<&Value>,
+        _old: Option<&Value>,
+        _options: &mut WriteOptions,
+    ) -> Result<()> {
+        if operation == Operation::Create && target.resource.gvk.kind == "ValidatingAdmissionPolicy" {
+            return Err(Failure::not_implemented("ValidatingAdmissionPolicies; enable its feature `cel`"));
+        }
+        Ok(())
+    }
+}
