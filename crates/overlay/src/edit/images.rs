@@ -4,6 +4,7 @@ use super::draft::Draft;
 use super::fields::{entry_of, entry_text, position, set_text, update_list};
 use rustc_hash::FxHashSet;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::source::Span;
 use smp_text::yaml::{Entry, List, Map, Node};
 
 /// The value that keeps the existing one.
@@ -122,10 +123,15 @@ fn rename_replaced(entry: &mut Map, values: &[(&str, String)]) {
         if is_set(old) || !is_set(new) || position(entry, new).is_some() {
             continue;
         }
-        if let Some(i) = position(entry, old)
-            && !has_marker(&entry.entries()[i])
-        {
-            entry.entries_mut()[i].key.text = new.into();
+        if let Some(i) = position(entry, old) {
+            let Entry { key, value } = &mut entry.entries_mut()[i];
+            key.text = new.into();
+            let line = value.meta.comments.as_ref().and_then(|comments| comments.line.as_ref());
+            if line.is_some_and(|line| has_flux_marker(line)) {
+                // Without its location, the field is a new one, which does not keep the end of its line.
+                key.meta.span = Span::default();
+                value.meta.comments = None;
+            }
         }
     }
 }
@@ -133,11 +139,6 @@ fn rename_replaced(entry: &mut Map, values: &[(&str, String)]) {
 /// Returns true for the comment by which Flux finds a value that it updates.
 pub(super) fn has_flux_marker(comment: &str) -> bool {
     comment.contains("$imagepolicy")
-}
-
-fn has_marker(field: &Entry) -> bool {
-    let comments = field.value.meta.comments.as_deref().into_iter().chain(field.key.meta.comments.as_deref());
-    comments.flat_map(|all| &all.line).any(|line| has_flux_marker(line))
 }
 
 #[cfg(test)]

@@ -276,6 +276,9 @@ fn digests_take_the_comments_of_tags() {
     let want =
         "images:\n- name: web\n  # pinned\n  digest: 'sha256:2' # old\n- name: db\n  newTag: \"2\" # fixed\n";
     assert_eq!(apply(text, &images(&["web@sha256:2", "db:2"]), false).as_deref(), Ok(want));
+    let marked = "images:\n- name: web\n  # pinned\n  newTag: '1' # {\"$imagepolicy\": \"a:b:tag\"}\n";
+    let want = "images:\n- name: web\n  # pinned\n  digest: 'sha256:2'\n";
+    assert_eq!(apply(marked, &images(&["web@sha256:2"]), true).as_deref(), Ok(want));
     let both = "images:\n- name: web\n  newTag: '1' # tag\n  digest: sha256:1 # digest\n";
     let want = "images:\n- name: web\n  digest: sha256:2 # digest\n";
     assert_eq!(apply(both, &images(&["web@sha256:2"]), false).as_deref(), Ok(want));

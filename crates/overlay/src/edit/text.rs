@@ -55,7 +55,7 @@ pub(super) fn printed_as(before: &str, documents: &[Node], fields: Map, layout: 
             node.value = Value::Map(fields);
             node.clone()
         }
-        None => with_comments(Node::map(fields), documents.first()),
+        None => Node::map(fields),
     };
     let rest = documents.iter().skip(1).cloned();
     let all: Vec<Node> = std::iter::once(first).chain(rest).collect();
@@ -71,16 +71,6 @@ pub(super) fn printed_as(before: &str, documents: &[Node], fields: Map, layout: 
         }
         Layout::Rewritten => Ok(write_documents_in_source_style(&all)),
     }
-}
-
-/// Adds the comments of an empty document above a new one.
-fn with_comments(mut node: Node, empty: Option<&Node>) -> Node {
-    node.meta.comments = empty.and_then(|empty| empty.meta.comments.clone());
-    if let Some(comments) = &mut node.meta.comments {
-        let below = comments.line.take().into_iter().chain(std::mem::take(&mut comments.foot));
-        comments.head.extend(below);
-    }
-    node
 }
 
 /// Returns the fields of the first document. Checks their types, and rejects unknown fields like kustomize.

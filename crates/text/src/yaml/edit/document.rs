@@ -128,7 +128,8 @@ fn write_whole(
     };
     let mut out = text[document.range.start..document.content.start].to_string();
     match above {
-        Some(above) => out.push_str(above),
+        Some(above) if above.ends_with('\n') => out.push_str(above),
+        Some(above) => out.extend([above, style.line_break]),
         None if document.has_separator => out.push_str(style.line_break),
         None => {}
     }
@@ -137,15 +138,25 @@ fn write_whole(
     out
 }
 
-/// Returns the lines above the first field of a block map, with the comment behind `---`, if they have comments.
+/// Returns the lines above the first field of a block map, or all lines of a document without a value, with the comment
+/// behind `---`, if they have comments.
 fn comments_above_root<'t>(text: &'t str, document: &DocumentOutline) -> Option<&'t str> {
-    let root = document.root.as_ref().filter(|root| matches!(root.kind, ValueKind::Map { .. }))?;
+    let root = document.root.as_ref()?;
+    if root.is_absent() {
+        return text.get(document.content.clone()).filter(|all| all.contains('#'));
+    }
+    if !matches!(root.kind, ValueKind::Map { .. }) {
+        return None;
+    }
     let first = root.first_start().unwrap_or(root.start);
     text.get(document.content.start..line_start(text, first)).filter(|above| above.contains('#'))
 }
 
 /// Removes the comments above the first field of `before` from `after`. There are `above` lines of them.
 fn remove_first_comments(before: &Node, after: &mut Node, above: usize) {
+    if before.is_null() && before.meta.comments == after.meta.comments {
+        after.meta.comments = None;
+    }
     if before.is_empty_collection()
         && let Some(comments) = &mut after.meta.comments
     {

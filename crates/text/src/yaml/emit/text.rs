@@ -125,7 +125,8 @@ pub(in crate::yaml) fn format_unfolded(text: &str, style: Style, context: String
             if out.ends_with('\n') {
                 out.pop();
             }
-            if style == Style::Folded && !traits.has_break() {
+            let line = text.trim_end_matches('\n');
+            if style == Style::Folded && !line.is_empty() && !line.contains(is_break) {
                 out.replace_range(..1, ">");
             }
             out
