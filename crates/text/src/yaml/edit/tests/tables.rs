@@ -394,7 +394,7 @@ const DOCUMENTS: &[(&str, &[Option<&str>], &str)] = &[
         "a: 1\n...\n%YAML 1.2\n---\nc: 3\n",
     ),
     ("a: 1\n---\n---\nb: 2\n", &[KEEP, KEEP, Some("b: 3")], "a: 1\n---\n---\nb: 3\n"),
-    ("a: 1\n---\n# none\n---\nb: 2\n", &[KEEP, Some("x: 1"), KEEP], "a: 1\n---\nx: 1\n---\nb: 2\n"),
+    ("a: 1\n---\n# none\n---\nb: 2\n", &[KEEP, Some("x: 1"), KEEP], "a: 1\n---\n# none\nx: 1\n---\nb: 2\n"),
     ("a: |+\n  x\n\n---\nb: 2\n", &[Some("a: z"), KEEP], "a: z\n---\nb: 2\n"),
     ("\u{feff}a: 1\n---\nb: 2\n", &[None, KEEP], "\u{feff}b: 2\n"),
     ("a: 1\u{2028}---\nb: 2\n", &[KEEP, KEEP], "a: 1\u{2028}---\nb: 2\n"),
@@ -421,7 +421,7 @@ fn a_document_that_cannot_be_edited_is_rewritten_alone() {
     assert!(edited.starts_with("z:   1\n---\n"), "{edited}");
     assert!(edited.ends_with("---\ny:   1\n"), "{edited}");
     // A line break after `x` would belong to its value.
-    assert_eq!(changed("a: |\n  x", ". + b: 1"), "a: x\nb: 1\n");
+    assert_eq!(changed("a: |\n  x", ". + b: 1"), "a: |-\n  x\nb: 1\n");
 }
 
 #[test]
