@@ -36,7 +36,7 @@ const EXEMPT: [&str; 4] = [
 /// The compiled policies, in the order of their names.
 #[derive(Debug, Default)]
 pub(crate) struct Policies {
-    policies: BTreeMap<SmolStr, AdmissionPolicy>,
+    compiled: BTreeMap<SmolStr, AdmissionPolicy>,
     /// The bindings by their policies.
     bindings: BTreeMap<String, BTreeMap<SmolStr, PolicyBinding>>,
     /// The policies by the names of their bindings.
@@ -54,9 +54,9 @@ impl Policies {
         match collection {
             POLICIES => match object {
                 Some(object) => {
-                    self.policies.insert(name.clone(), AdmissionPolicy::new(&Node::from(object)));
+                    self.compiled.insert(name.clone(), AdmissionPolicy::new(&Node::from(object)));
                 }
-                None => drop(self.policies.remove(name)),
+                None => drop(self.compiled.remove(name)),
             },
             BINDINGS => {
                 if let Some(bindings) = self.bound.remove(name).and_then(|old| self.bindings.get_mut(&old)) {
@@ -79,7 +79,7 @@ impl Policies {
     ) -> Vec<(&AdmissionPolicy, Decision<'_>)> {
         let bindings =
             |name: &SmolStr| self.bindings.get(name.as_str()).into_iter().flat_map(BTreeMap::values);
-        review(self.policies.iter().map(|(name, policy)| (policy, bindings(name))), request, objects)
+        review(self.compiled.iter().map(|(name, policy)| (policy, bindings(name))), request, objects)
     }
 }
 
