@@ -22,8 +22,10 @@ mod managers;
 mod manifests;
 mod metadata;
 mod openapi;
-#[cfg_attr(not(feature = "cel"), path = "no_policies.rs")]
+#[cfg_attr(not(feature = "cel"), path = "without_cel/policies.rs")]
 mod policies;
+#[cfg_attr(not(feature = "cel"), path = "without_cel/policy_review.rs")]
+mod policy_review;
 mod request;
 mod resources;
 mod reviews;

@@ -1,26 +1,11 @@
 //! Without the feature `cel`, ValidatingAdmissionPolicies are rejected: they would be stored and never evaluated.
 
 use serde_json::Value;
-use smol_str::SmolStr;
 
 use crate::hook::Operation;
 use crate::request::{Target, WriteOptions};
 use crate::state::State;
 use crate::status::{Failure, Result};
-
-/// No policies.
-#[derive(Debug, Default)]
-pub(crate) struct Policies;
-
-impl Policies {
-    #[expect(clippy::unused_self, reason = "the signature of the feature `cel`")]
-    pub(crate) fn is_empty(&self) -> bool {
-        true
-    }
-
-    #[expect(clippy::unused_self, reason = "the signature of the feature `cel`")]
-    pub(crate) fn note_change(&mut self, _collection: &str, _name: &SmolStr, _object: Option<&Value>) {}
-}
 
 impl State {
     /// Rejects new policies.
