@@ -84,11 +84,15 @@ impl Run {
         let affected: BTreeSet<PathBuf> =
             affected_results(changed, known, &common, is_known).into_iter().collect();
         let mut all = ReadSet::default();
-        builds.values().for_each(|build| all.add(&build.reads));
+        for build in builds.values() {
+            all.add(&build.reads);
+        }
         let former: BTreeMap<_, _> =
             builds.into_iter().filter(|(target, _)| !affected.contains(target)).collect();
         let mut kept = common;
-        former.values().for_each(|build| kept.add(&build.reads));
+        for build in former.values() {
+            kept.add(&build.reads);
+        }
         let here = DiskTree.working_directory().unwrap_or_default();
         let sources = sources.retained(|source| is_kept(&here.join(source.name()), &kept, &all));
         Self { sources, former, ..Self::default() }

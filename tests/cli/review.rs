@@ -421,7 +421,7 @@ mod revisions {
         let args = ["check", "-R", "--rev", "HEAD", "-o", "short"];
         assert_eq!(lines(home.path(), &args), [""; 0]);
         let summary = stderr(&run(home.path(), &args[..4]));
-        assert!(summary.contains("no findings in 3 targets, 1 also in the old revision"), "{summary}");
+        assert!(summary.contains("no findings in 5 targets, 2 also in the old revision"), "{summary}");
         edit(home.path(), "b/kustomization.yaml", "images: []", "images: [{name: new, newTag: '1'}]");
         edit(
             home.path(),

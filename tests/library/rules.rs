@@ -133,8 +133,8 @@ these pages.
         page.extend(["\n## ", group.title(), "\n\n"]);
         if group == RuleGroup::RejectedByServer {
             page.push_str(
-                "The API server rejects these objects, some only with strict field validation. `deprecated-api` warns of a \
-                 later release. A finding in a base is reported only if all targets that use the base have it.\n\n",
+                "The API server rejects these objects, some only with strict field validation. `deprecated-api` only \
+                 warns: a later release may remove the API version. A finding in a base is reported only if all targets that use the base have it.\n\n",
             );
         }
         page.push_str("| code | severity | |\n|---|---|---|\n");

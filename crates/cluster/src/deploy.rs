@@ -146,7 +146,7 @@ pub fn deploy(
     }
     let mut begin = |set| {
         ApplySetRun::begin(cluster, set, resources, &apply_options, &mut |event| {
-            report(DeployEvent::Set(event))
+            report(DeployEvent::Set(event));
         })
     };
     let mut set = set.map(&mut begin).transpose()?;

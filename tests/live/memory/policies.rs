@@ -51,7 +51,7 @@ fn delete(path: impl Into<String>) -> Request {
 }
 
 /// Returns a ConfigMap that the policy of a case selects.
-fn map(case: &str, name: &str, data: Value) -> Value {
+fn map(case: &str, name: &str, data: &Value) -> Value {
     json!({"metadata": {"name": name, "labels": {"case": case}}, "data": data})
 }
 
@@ -59,8 +59,8 @@ fn map(case: &str, name: &str, data: Value) -> Value {
 fn life(case: &'static str) -> Vec<Request> {
     let path = format!("{MAPS}/{case}");
     vec![
-        post(MAPS, map(case, case, json!({"a": "1"}))),
-        post(&format!("{MAPS}?dryRun=All&fieldManager=me"), map(case, case, json!({"a": "2"}))),
+        post(MAPS, map(case, case, &json!({"a": "1"}))),
+        post(&format!("{MAPS}?dryRun=All&fieldManager=me"), map(case, case, &json!({"a": "2"}))),
         patch(path.as_str(), json!({"data": {"a": "3"}})),
         patch(path.as_str(), json!({"data": {"a": "3"}})),
         patch(path.as_str(), json!({"metadata": {"annotations": {"keep": "no"}}})),
@@ -487,7 +487,7 @@ async fn difference(sides: &mut [Side; 2], request: &Request, name: &str) -> Opt
 
 /// Waits until the real server uses the policies: it denies what the last one forbids.
 async fn wait(real: &mut Side, name: &str) {
-    let marked = named(&post(&format!("{MAPS}?dryRun=All"), map("marker", "marker", json!({}))), name);
+    let marked = named(&post(&format!("{MAPS}?dryRun=All"), map("marker", "marker", &json!({}))), name);
     for _ in 0..300 {
         if real.answer(&marked, name).await.code == 422 {
             return;

@@ -32,7 +32,7 @@ pub fn config_map(
             match String::from_utf8(value) {
                 Ok(text) => data.push(key.as_str(), string_node(text, value_span)),
                 Err(error) => {
-                    binary.push(key.as_str(), string_node(base64_lines(error.as_bytes()), value_span))
+                    binary.push(key.as_str(), string_node(base64_lines(error.as_bytes()), value_span));
                 }
             }
         }
