@@ -14,10 +14,11 @@ use std::sync::Arc;
 use kube_cel::cel::Value as CelValue;
 
 pub use self::admission_request::{AdmissionRequest, Equivalents, Operation, RequestResource};
-use self::admission_request::{Reviewed, list, map_of, text};
+use self::admission_request::{Reviewed, map_of};
 pub use self::manifests::AdmissionPolicies;
 use self::matching::Match;
 pub use self::objects::{PolicyObject, PolicyObjects, WantedParameters};
+use self::objects::{list, text};
 use super::cel::{CelOutcome, Expression};
 use super::server_fields::may_be_filled_in;
 use super::timed_cel::Variables;

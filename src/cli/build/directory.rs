@@ -268,7 +268,7 @@ impl OutputDirectory {
         }
     }
 
-    /// Returns a warning about the files that somebody edited since an earlier run wrote them, and that this run
+    /// Returns a warning about files that were edited since the last run wrote them, and that this run
     /// replaces.
     fn edited_files(&self, earlier: &WrittenFiles, texts: &[Cow<'_, str>]) -> Option<Diagnostic> {
         let is_edited = |(file, text): &(&OutputFile, &Cow<'_, str>)| {

@@ -84,18 +84,6 @@ pub struct AdmissionRequest<'o> {
     pub manifest: Option<Cursor<'o>>,
 }
 
-pub(super) fn text<'n>(node: &'n Node, path: &[&str]) -> &'n str {
-    node.get_path(path).and_then(Node::as_str).unwrap_or_default()
-}
-
-pub(super) fn list<'n>(node: &'n Node, field: &str) -> &'n [Node] {
-    node.get(field).and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default()
-}
-
-pub(super) fn labels(node: &Node) -> Option<&Map> {
-    node.get_path(&["metadata", "labels"])?.as_map()
-}
-
 impl AdmissionRequest<'_> {
     pub(super) fn is_namespace(&self) -> bool {
         self.resource.plural == "namespaces" && self.resource.group.is_empty()

@@ -2,8 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::admission_request::text;
-use super::objects::ManifestObjects;
+use super::objects::{ManifestObjects, text};
 use super::{
     AdmissionPolicy, AdmissionRequest, Decision, Equivalents, Operation, Outcome, PolicyBinding,
     RequestResource, Reviewed,

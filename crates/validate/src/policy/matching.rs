@@ -1,8 +1,7 @@
 //! Matching of policies and bindings: the requests that they select.
 
-use super::admission_request::{
-    AdmissionRequest, Equivalents, Operation, RequestResource, Reviewed, labels, list, text,
-};
+use super::admission_request::{AdmissionRequest, Equivalents, Operation, RequestResource, Reviewed};
+use super::objects::{labels, list, text};
 use crate::labels::{selects, selects_by};
 use smp_text::yaml::{Map, Node};
 

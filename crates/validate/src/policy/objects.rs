@@ -5,11 +5,22 @@ use std::sync::{Arc, OnceLock};
 use kube_cel::cel::Value as CelValue;
 use rustc_hash::FxHashMap;
 
-use super::admission_request::{labels, text};
 use crate::cel::value_of;
 use crate::labels::selects;
 use smp_merge::schema::Cursor;
-use smp_text::yaml::Node;
+use smp_text::yaml::{Map, Node};
+
+pub(super) fn text<'n>(node: &'n Node, path: &[&str]) -> &'n str {
+    node.get_path(path).and_then(Node::as_str).unwrap_or_default()
+}
+
+pub(super) fn list<'n>(node: &'n Node, field: &str) -> &'n [Node] {
+    node.get(field).and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default()
+}
+
+pub(super) fn labels(node: &Node) -> Option<&Map> {
+    node.get_path(&["metadata", "labels"])?.as_map()
+}
 
 /// An object that policies may read.
 #[derive(Debug)]
