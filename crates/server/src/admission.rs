@@ -60,7 +60,7 @@ impl State {
     }
 
     /// Calls the hooks of a test. What they change gets defaults again.
-    fn call_hooks(
+    pub(crate) fn call_hooks(
         &self,
         operation: Operation,
         target: &Target,
@@ -71,11 +71,12 @@ impl State {
             return Ok(());
         }
         let resource = &target.resource;
+        let gvk = target.subresource.as_ref().map_or(&resource.gvk, |sub| &sub.gvk);
         let before = object.clone();
         for hook in &self.settings.hooks {
             let mut review = Review {
                 operation,
-                kind: &resource.gvk.kind,
+                kind: &gvk.kind,
                 namespace: &target.namespace,
                 name: if target.name.is_empty() { meta(&before, "name") } else { &target.name },
                 subresource: target.subresource_name(),
@@ -90,7 +91,7 @@ impl State {
                 )
             })?;
         }
-        if *object != before && !object.is_null() {
+        if *object != before && !object.is_null() && *gvk == resource.gvk {
             self.set_defaults(object, &resource.gvk, resource.is_custom);
         }
         Ok(())

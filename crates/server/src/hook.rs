@@ -22,7 +22,7 @@ pub enum Operation {
 pub struct Review<'r> {
     /// The operation.
     pub operation: Operation,
-    /// The kind, such as `Pod`.
+    /// The kind of the object, such as `Pod`; that of the body for a subresource such as `eviction`.
     pub kind: &'r str,
     /// The namespace; empty for kinds without one.
     pub namespace: &'r str,

@@ -196,6 +196,7 @@ pub(crate) struct WriteOptions {
     pub(crate) manager: String,
     pub(crate) field_validation: FieldValidation,
     pub(crate) warnings: Vec<String>,
+    #[cfg_attr(not(feature = "cel"), expect(dead_code, reason = "only policies read it"))]
     pub(crate) sender: Sender,
     /// The options as the client sent them, for policies.
     pub(crate) sent: Value,

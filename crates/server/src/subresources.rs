@@ -73,9 +73,9 @@ impl State {
 
     /// Deletes a Pod, unless a disruption budget forbids it.
     fn evict(&mut self, target: &Target, request: &Request, options: &mut WriteOptions) -> Result<Value> {
-        let eviction = body_of(target, request)?;
+        let mut eviction = body_of(target, request)?;
         options.is_dry |= is_dry_run(&eviction["deleteOptions"]);
-        self.review_policies(Operation::Create, target, Some(&eviction), None, options)?;
+        self.admit_body(target, &mut eviction, options)?;
         let pod = self.object(target)?;
         let budgets = self.store.list("poddisruptionbudgets.policy", &target.namespace, "");
         let is_protected = |budget: &Value| {
@@ -104,17 +104,17 @@ impl State {
         request: &Request,
         options: &mut WriteOptions,
     ) -> Result<Value> {
-        let binding = body_of(target, request)?;
+        let mut binding = body_of(target, request)?;
         let target = &Target { name: meta(&binding, "name").into(), ..target.clone() };
-        self.review_policies(Operation::Create, target, Some(&binding), None, options)?;
+        self.admit_body(target, &mut binding, options)?;
         let pods = self.resources.find("v1", "pods").cloned().ok_or_else(Failure::not_served)?;
         self.assign(&Target { resource: pods, ..target.clone() }, &binding, options)
     }
 
     /// Assigns the Pod of the path to a node.
     fn bind(&mut self, target: &Target, request: &Request, options: &mut WriteOptions) -> Result<Value> {
-        let binding = body_of(target, request)?;
-        self.review_policies(Operation::Create, target, Some(&binding), None, options)?;
+        let mut binding = body_of(target, request)?;
+        self.admit_body(target, &mut binding, options)?;
         self.assign(target, &binding, options)
     }
 
@@ -137,6 +137,12 @@ impl State {
             self.write(&target.resource, &key(&target.namespace, &target.name), Some(pod));
         }
         Ok(success())
+    }
+
+    /// Admits the body of a request for a subresource, which counts as a creation.
+    fn admit_body(&self, target: &Target, body: &mut Value, options: &mut WriteOptions) -> Result<()> {
+        self.call_hooks(Operation::Create, target, body, None)?;
+        self.review_policies(Operation::Create, target, Some(body), None, options)
     }
 
     /// Replaces the finalizers in the spec of a namespace. It is gone once it has none.

@@ -229,6 +229,25 @@ fn dry_runs_of_evictions_keep_the_pod() {
 }
 
 #[test]
+fn evictions_are_admitted_as_creations_of_their_own_kind() {
+    let pods = "/api/v1/namespaces/default/pods";
+    let admit = |review: &mut crate::Review<'_>| match review.kind {
+        "Eviction" => Err(format!("{:?} of {}", review.operation, review.subresource)),
+        _ => Ok(()),
+    };
+    let cluster = TestCluster::builder().admission(admit).build().expect("a cluster");
+    run(async {
+        let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "c:1"}]}});
+        assert_eq!(send(&cluster, "POST", pods, "", &pod).await.0, 201);
+        let eviction = json!({"metadata": {"name": "p"}});
+        let (code, body) = send(&cluster, "POST", &format!("{pods}/p/eviction"), "", &eviction).await;
+        let message = r#"admission webhook "test" denied the request: Create of eviction"#;
+        assert_eq!((code, &body["message"]), (403, &json!(message)));
+        assert_eq!(send(&cluster, "GET", &format!("{pods}/p"), "", &Value::Null).await.0, 200);
+    });
+}
+
+#[test]
 fn watches_of_tables_describe_the_columns_once() {
     let cluster = TestCluster::new();
     run(async {

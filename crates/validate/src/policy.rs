@@ -167,9 +167,9 @@ impl AdmissionPolicy {
         objects: &dyn PolicyObjects,
     ) -> Vec<Decision<'p>> {
         let constraints = self.spec.get("matchConstraints");
-        let (of_policy, version) =
+        let (policy_match, version) =
             constraints.map_or((Match::No, 0), |constraints| reviewed.matches(constraints, true));
-        if of_policy == Match::No {
+        if policy_match == Match::No {
             return Vec::new();
         }
         let mut bindings = bindings.into_iter().peekable();
@@ -183,8 +183,9 @@ impl AdmissionPolicy {
         let mut found = Vec::new();
         for binding in bindings {
             let resources = binding.spec.get("matchResources");
-            let of_binding = resources.map_or(Match::Yes, |resources| reviewed.matches(resources, false).0);
-            let selected = of_policy.min(of_binding);
+            let binding_match =
+                resources.map_or(Match::Yes, |resources| reviewed.matches(resources, false).0);
+            let selected = policy_match.min(binding_match);
             if selected == Match::No {
                 continue;
             }

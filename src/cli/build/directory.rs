@@ -272,8 +272,10 @@ impl OutputDirectory {
     /// replaces.
     fn edited_files(&self, earlier: &WrittenFiles, texts: &[Cow<'_, str>]) -> Option<Diagnostic> {
         let is_edited = |(file, text): &(&OutputFile, &Cow<'_, str>)| {
-            let found = earlier.files.get(&file.path).zip(DiskTree.read(&self.path.join(&file.path)).ok());
-            found.is_some_and(|(hash, found)| found != text.as_bytes() && sha256(&found) != *hash)
+            earlier.files.get(&file.path).is_some_and(|hash| {
+                let found = DiskTree.read(&self.path.join(&file.path));
+                found.is_ok_and(|found| found != text.as_bytes() && sha256(&found) != *hash)
+            })
         };
         let edited = self.files.iter().zip(texts).filter(is_edited);
         let mut edited = edited.map(|(file, _)| self.path.join(&file.path).display().to_string());

@@ -12,7 +12,7 @@ use crate::status::{Cause, Failure, Result};
 use crate::store::key;
 use crate::verbs::kinds;
 
-/// Metadata that differs between requests of which none changes anything.
+/// The reason why a replacement of an older version is rejected.
 const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 

@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 
 /// No policies.
 #[derive(Debug, Default)]
-pub(crate) struct Policies;
+pub(crate) struct Policies {}
 
 impl Policies {
     #[expect(clippy::unused_self, reason = "the signature of the feature `cel`")]

@@ -32,12 +32,12 @@ fn is_empty(selector: &Node) -> bool {
 impl Reviewed<'_> {
     /// Returns the result of the match rules, and the position of the version that they select. A policy needs rules,
     /// but a binding may have none.
-    pub(super) fn matches(&self, constraints: &Node, of_policy: bool) -> (Match, usize) {
+    pub(super) fn matches(&self, constraints: &Node, requires_rules: bool) -> (Match, usize) {
         let request = self.request;
         let exact = text(constraints, &["matchPolicy"]) == "Exact";
         let rules = list(constraints, "resourceRules");
         let selected =
-            if rules.is_empty() && !of_policy { Some(0) } else { request.version_of(rules, exact) };
+            if rules.is_empty() && !requires_rules { Some(0) } else { request.version_of(rules, exact) };
         let excluded = request.version_of(list(constraints, "excludeResourceRules"), exact);
         let (Some(version), None) = (selected, excluded) else { return (Match::No, 0) };
         let has_labels = |selector: &Node| {
