@@ -106,12 +106,17 @@ impl Tested {
         let kind = from.choose(KINDS)?;
         let method = *from.choose(&["POST", "PUT", "PATCH", "PATCH", "DELETE", "GET"])?;
         let name = *from.choose(&["a", "b", ""])?;
-        let sub = *from.choose(&["", "", "", "/status", "/scale", "/eviction"])?;
+        let sub = *from.choose(&["", "", "/binding", "/status", "/scale", "/eviction"])?;
         let (name, sub) =
             if method == "POST" && sub.is_empty() || name.is_empty() { ("", "") } else { (name, sub) };
         let slash = if name.is_empty() { "" } else { "/" };
         let uri = format!("{}{slash}{name}{sub}{}", path(kind), from.choose(QUERIES)?);
-        let body = self.body(from, kind, name)?;
+        let own = match sub {
+            "/eviction" => &("policy/v1", "Eviction", ""),
+            "/binding" => &("v1", "Binding", ""),
+            _ => kind,
+        };
+        let body = self.body(from, own, name)?;
         let (code, body) = send(&self.cluster, method, &uri, from.choose(TYPES)?, body);
         let bytes = body.collect().now_or_never().expect("a complete body").expect("no fault").to_bytes();
         if bytes.first() == Some(&b'{') || code < 300 {

@@ -258,7 +258,8 @@ fn unsupported(kind: &str, field: &str, value: &str, supported: &[&str]) -> Fail
     )
 }
 
-fn invalid_option(kind: &str, field: &str, message: &str) -> Failure {
+/// Returns the error for a value of an option that is not supported.
+pub(crate) fn invalid_option(kind: &str, field: &str, message: &str) -> Failure {
     let named = Named { group: "meta.k8s.io", what: kind, name: "" };
     Failure::invalid_named(named, &[crate::status::Cause::new("FieldValueNotSupported", field, message)])
 }

@@ -9,7 +9,7 @@ use crate::request::{Request, Target, WriteOptions};
 use crate::resources::Verb;
 use crate::reviews::is_review;
 use crate::state::{State, in_version, text};
-use crate::status::{Failure, Result};
+use crate::status::{Failure, Named, Result};
 use crate::store::key;
 use crate::verbs::body;
 use crate::verbs::delete::{is_dry_run, is_pending};
@@ -27,7 +27,7 @@ impl State {
                 self.review(target, request, options).map(|review| (201, review))
             }
             ("", Verb::Create) if target.resource.gvk.kind == "Binding" => {
-                self.bind_named(target, request, options).map(|status| (201, status))
+                self.bind(target, request, options).map(|status| (201, status))
             }
             ("scale", Verb::Get) => self.object(target).map(|object| (200, scale_of(target, &object))),
             ("scale", _) => self.set_scale(target, request, options).map(|scale| (200, scale)),
@@ -73,8 +73,9 @@ impl State {
 
     /// Deletes a Pod, unless a disruption budget forbids it.
     fn evict(&mut self, target: &Target, request: &Request, options: &mut WriteOptions) -> Result<Value> {
-        let mut eviction = body_of(target, request)?;
-        options.is_dry |= is_dry_run(&eviction["deleteOptions"]);
+        let mut eviction = self.read_body(target, request, options)?;
+        check_name(&eviction, target)?;
+        options.is_dry |= is_dry_run(&eviction["deleteOptions"])?;
         self.admit_body(target, &mut eviction, options)?;
         let pod = self.object(target)?;
         let budgets = self.store.list("poddisruptionbudgets.policy", &target.namespace, "");
@@ -97,36 +98,36 @@ impl State {
         Ok(success())
     }
 
-    /// Assigns the Pod that a binding names to a node.
-    fn bind_named(
-        &mut self,
-        target: &Target,
-        request: &Request,
-        options: &mut WriteOptions,
-    ) -> Result<Value> {
-        let mut binding = body_of(target, request)?;
-        let target = &Target { name: meta(&binding, "name").into(), ..target.clone() };
-        self.admit_body(target, &mut binding, options)?;
-        let pods = self.resources.find("v1", "pods").cloned().ok_or_else(Failure::not_served)?;
-        self.assign(&Target { resource: pods, ..target.clone() }, &binding, options)
-    }
-
-    /// Assigns the Pod of the path to a node.
+    /// Assigns a Pod to a node: that of the path, or for the collection `bindings`, the one that the body names.
     fn bind(&mut self, target: &Target, request: &Request, options: &mut WriteOptions) -> Result<Value> {
-        let mut binding = body_of(target, request)?;
-        self.admit_body(target, &mut binding, options)?;
-        self.assign(target, &binding, options)
+        let mut binding = self.read_body(target, request, options)?;
+        let name = meta(&binding, "name").to_string();
+        let pods = self.resources.find("v1", "pods").cloned().ok_or_else(Failure::not_served)?;
+        let pod = Target { resource: pods, name: name.into(), ..target.clone() };
+        if target.subresource.is_some() {
+            check_name(&binding, target)?;
+        }
+        check_node(&binding)?;
+        self.admit_body(&Target { name: pod.name.clone(), ..target.clone() }, &mut binding, options)?;
+        if pod.name.is_empty() {
+            return Err(Failure::bad_request("Name parameter required."));
+        }
+        self.assign(&pod, &binding, options)
     }
 
-    /// Assigns a Pod to a node.
+    /// Assigns a Pod to a node, and adds the labels and annotations of the binding.
     fn assign(&mut self, target: &Target, binding: &Value, options: &WriteOptions) -> Result<Value> {
         let mut pod = Value::clone(&*self.object(target)?);
-        let node = text(&pod, "/spec/nodeName");
-        if !node.is_empty() {
-            let why = format!("pod {} is already assigned to node {node:?}", target.name);
-            return Err(Failure::conflict(target.resource.named(&target.name), &why));
+        if let Some(why) = unassignable(&pod) {
+            let named = Named { what: "pods/binding", ..target.resource.named(&target.name) };
+            return Err(Failure::conflict(named, &why));
         }
         pod["spec"]["nodeName"] = binding["target"]["name"].clone();
+        for field in ["labels", "annotations"] {
+            for (name, value) in binding["metadata"][field].as_object().into_iter().flatten() {
+                pod["metadata"][field][name] = value.clone();
+            }
+        }
         let now = self.settings.clock.now();
         let condition = json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": now});
         if !pod["status"]["conditions"].is_array() {
@@ -137,6 +138,14 @@ impl State {
             self.write(&target.resource, &key(&target.namespace, &target.name), Some(pod));
         }
         Ok(success())
+    }
+
+    /// Decodes the body of a request for a subresource.
+    fn read_body(&self, target: &Target, request: &Request, options: &mut WriteOptions) -> Result<Value> {
+        let gvk = target.subresource.as_ref().map_or(&target.resource.gvk, |sub| &sub.gvk);
+        let mut body = self.read_object(request, &target.resource, gvk, options)?;
+        metadata::check_namespace(&mut body, target)?;
+        Ok(body)
     }
 
     /// Admits the body of a request for a subresource, which counts as a creation.
@@ -163,18 +172,41 @@ impl State {
     }
 }
 
-/// Returns the body of a request for a subresource, with its kind and namespace.
-fn body_of(target: &Target, request: &Request) -> Result<Value> {
-    let mut object = body::parse_json(&request.body)?;
-    let gvk = target.subresource.as_ref().map_or(&target.resource.gvk, |sub| &sub.gvk);
-    if object.is_object() {
-        object["apiVersion"] = gvk.api_version().as_str().into();
-        object["kind"] = gvk.kind.as_str().into();
-        if meta(&object, "namespace").is_empty() {
-            metadata::set(&mut object, "namespace", target.namespace.as_str().into());
-        }
+/// Checks the node in a binding. The error is a plain one, as that of the server.
+fn check_node(binding: &Value) -> Result<()> {
+    let (kind, name) = (text(binding, "/target/kind"), text(binding, "/target/name"));
+    let kind = (!matches!(kind, "" | "Node")).then(|| {
+        format!("target.kind: Unsupported value: {kind:?}: supported values: \"Node\", \"<empty>\"")
+    });
+    let name = name.is_empty().then(|| "target.name: Required value".to_string());
+    let causes: Vec<String> = [kind, name].into_iter().flatten().collect();
+    match &*causes {
+        [] => Ok(()),
+        [one] => Err(Failure::new(500, "", one.clone())),
+        all => Err(Failure::new(500, "", format!("[{}]", all.join(", ")))),
     }
-    Ok(object)
+}
+
+/// Returns why a Pod cannot be assigned to a node.
+fn unassignable(pod: &Value) -> Option<String> {
+    let (name, node) = (meta(pod, "name"), text(pod, "/spec/nodeName"));
+    if metadata::is_deleted(pod) {
+        return Some(format!("pod {name} is being deleted, cannot be assigned to a host"));
+    }
+    if !node.is_empty() {
+        return Some(format!("pod {name} is already assigned to node {node:?}"));
+    }
+    let has_gates = pod["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty());
+    has_gates.then(|| format!("pod {name} has non-empty .spec.schedulingGates"))
+}
+
+/// Checks the name in the body of a request for a subresource against that of the path.
+fn check_name(body: &Value, target: &Target) -> Result<()> {
+    if meta(body, "name") == target.name {
+        return Ok(());
+    }
+    let message = format!("name in URL does not match name in {} object", text(body, "/kind"));
+    Err(Failure::bad_request(message))
 }
 
 fn success() -> Value {

@@ -6,7 +6,7 @@ use super::body;
 use super::list::list_of;
 use crate::hook::Operation;
 use crate::metadata::{self, meta};
-use crate::request::{Request, Target, WriteOptions};
+use crate::request::{Request, Target, WriteOptions, invalid_option};
 use crate::resources::{Trait, Verb};
 use crate::state::{State, in_version};
 use crate::status::{Cause, Failure, Named, Result};
@@ -32,7 +32,7 @@ fn read_options(request: &Request, options: &mut WriteOptions) -> Result<Value> 
             found[name] = serde_json::from_str(text).unwrap_or_else(|_| text.into());
         }
     }
-    options.is_dry |= is_dry_run(&found);
+    options.is_dry |= is_dry_run(&found)?;
     options.sent = found.clone();
     let policy = found["propagationPolicy"].as_str().unwrap_or("Background");
     if !matches!(policy, "Background" | "Foreground" | "Orphan") {
@@ -49,8 +49,13 @@ fn read_options(request: &Request, options: &mut WriteOptions) -> Result<Value> 
 }
 
 /// Returns true if the options of a deletion want a dry run.
-pub(crate) fn is_dry_run(wanted: &Value) -> bool {
-    wanted["dryRun"].as_array().is_some_and(|list| list.iter().any(|one| one == "All"))
+pub(crate) fn is_dry_run(wanted: &Value) -> Result<bool> {
+    let stages = wanted["dryRun"].as_array().map_or(&[][..], Vec::as_slice);
+    if stages.iter().all(|stage| stage == "All") {
+        return Ok(!stages.is_empty());
+    }
+    let shown = format!("Unsupported value: {}: supported values: \"All\"", Value::from(stages));
+    Err(invalid_option("DeleteOptions", "dryRun", &shown))
 }
 
 /// Adds the warning about a deletion of Jobs that says nothing of their Pods.

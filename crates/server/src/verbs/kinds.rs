@@ -52,7 +52,9 @@ impl State {
     pub(crate) fn mismatch(&self, api_version: &str, kind: &str, wanted: &Gvk) -> Option<String> {
         let (api_version, kind) = with_defaults(api_version, kind, wanted);
         let gvk = Gvk::from_manifest(&api_version, kind);
-        if gvk == *wanted {
+        // Both versions of evictions are accepted, although none is a resource.
+        let is_old = wanted.kind == "Eviction" && kind == "Eviction" && api_version == "policy/v1beta1";
+        if gvk == *wanted || is_old {
             return None;
         }
         if self.base_schema.kind(&gvk).is_none() {
