@@ -103,7 +103,7 @@ impl State {
         let mut binding = self.read_body(target, request, options)?;
         let name = meta(&binding, "name").to_string();
         let pods = self.resources.find("v1", "pods").cloned().ok_or_else(Failure::not_served)?;
-        let pod = Target { resource: pods, name: name.into(), ..target.clone() };
+        let pod = Target { resource: pods, name, ..target.clone() };
         if target.subresource.is_some() {
             check_name(&binding, target)?;
         }
