@@ -101,10 +101,13 @@ seed() { # folder
 # The files that each piece leaves and no later one uses.
 declare -A disposable=()
 
+# The piece that a run of all pieces starts first, beside the others, and the piece that must not run beside it.
+beside='' alone=''
+
 # Runs the named pieces, or all in the order of `pieces`, each in its own process, and prints the durations.
 # A piece that hangs is stopped after `limit`, so that its last output can be read.
 run_pieces() {
-  local piece start status=0 all=
+  local piece status=0 all=
   (($#)) || { set -- "${pieces[@]}"; all=yes; }
   for piece in "$@"; do
     if [[ " ${pieces[*]} " != *" $piece "* ]]; then
@@ -118,13 +121,13 @@ run_pieces() {
     return
   fi
   durations=()
+  [ -z "$all" ] || start_beside
   for piece in "$@"; do
-    start=$SECONDS
-    timeout "$limit" bash ".ci/${0##*/}" "$piece" || status=$?
-    durations+=("$(printf '%-12s %5d s' "$piece" $((SECONDS - start)))")
-    ((status == 0)) || break
-    # shellcheck disable=SC2086 # Patterns are expanded.
-    [ -z "$all" ] || rm -rf ${disposable[$piece]:-}
+    [[ -z $all || $piece != "$beside" ]] || continue
+    if [[ -n $all && $piece = "$alone" ]]; then
+      finish_beside || { status=$?; piece=$beside; break; }
+    fi
+    run_piece "$piece" || { status=$?; break; }
   done
   printf '\n== time\n'
   printf '%s\n' "${durations[@]}" "$(printf '%-12s %5d s' total "$SECONDS")"
@@ -132,4 +135,35 @@ run_pieces() {
     echo "== $piece failed with status $status (124: not finished within $limit)" >&2
     exit "$status"
   fi
+}
+
+run_piece() {
+  local start=$SECONDS status=0
+  timeout "$limit" bash ".ci/${0##*/}" "$1" || status=$?
+  durations+=("$(printf '%-12s %5d s' "$1" $((SECONDS - start)))")
+  # shellcheck disable=SC2086 # Patterns are expanded.
+  ((status)) || [ -z "$all" ] || rm -rf ${disposable[$1]:-}
+  return "$status"
+}
+
+# Starts the piece `beside`. Its output is kept, and it ends with this run.
+start_beside() {
+  [ -n "$beside" ] || return 0
+  besides_output=$(mktemp) besides_start=$SECONDS
+  timeout "$limit" bash ".ci/${0##*/}" "$beside" >"$besides_output" 2>&1 &
+  besides_process=$!
+  # shellcheck disable=SC2064 # The process and file are those of now.
+  trap "kill $besides_process 2>/dev/null || true; rm -f '$besides_output'" EXIT
+}
+
+# Waits for the piece `beside`, and prints its output. Returns its status.
+finish_beside() {
+  local status=0
+  [ -n "$beside" ] || return 0
+  wait "$besides_process" || status=$?
+  cat "$besides_output"
+  durations+=("$(printf '%-12s %5d s, beside others' "$beside" $((SECONDS - besides_start)))")
+  # shellcheck disable=SC2086 # Patterns are expanded.
+  ((status)) || rm -rf ${disposable[$beside]:-}
+  return "$status"
 }
