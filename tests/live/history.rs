@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::documents;
 use super::rig::{Ran, Rig};
-use super::sets::{Sets, maps, names};
+use super::sets::{Sets, maps, names, shelf};
 
 const SECRET: &str = "\
 apiVersion: v1
@@ -198,6 +198,33 @@ fn apply_succeeds_without_permission_for_the_history() {
     let ran = rig.smp(&args).ended(0);
     assert_eq!(ran.stderr.matches("no revision was recorded: secrets is forbidden").count(), 1, "{ran:?}");
     assert!(!rig.smp(&[&args[..], &["--history=0"]].concat()).ended(0).stderr.contains("revision"));
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn history_of_a_cluster_scoped_parent_is_in_the_namespace_that_it_names() {
+    let rig = Rig::new();
+    let set = shelf(&rig);
+    let apply = |name: &str| {
+        rig.file("maps.yaml", &maps(&[name]));
+        rig.smp(&["apply", "--prune", "--prune-limit=100%", "--applyset", &set, "-f", "maps.yaml"]).ended(0)
+    };
+    let ran = apply("a");
+    assert!(ran.stderr.contains("no revision was recorded: the cluster-scoped parent"), "{ran:?}");
+    let none = rig.smp(&["applyset", "history", &set]).ended(1);
+    assert!(none.stderr.contains("smp.kubectl.dev/history-namespace=NAMESPACE"), "{none:?}");
+
+    rig.kubectl(&["annotate", &set, &format!("smp.kubectl.dev/history-namespace={}", rig.name)]);
+    for name in ["a", "b"] {
+        assert!(!apply(name).stderr.contains("revision"));
+    }
+    let listed = rig.smp(&["applyset", "history", &set, "-o", "json"]).ended(0).stdout;
+    let listed: Vec<Value> = serde_json::from_str(&listed).expect("JSON");
+    assert_eq!((listed.len(), stored(&rig).len()), (2, 2), "{listed:?}");
+    assert_eq!(stored(&rig)[0]["metadata"]["ownerReferences"][0]["kind"], "Shelf");
+    rig.smp(&["applyset", "rollback", &set, "--prune-limit=100%"]).ended(0);
+    assert_eq!(rig.kubectl(&["-n", &rig.name, "get", "cm", "a", "-o", "name"]), "configmap/a\n");
+    assert_ne!(rig.try_kubectl(&["-n", &rig.name, "get", "cm", "b"]).status, 0, "pruned");
 }
 
 #[test]

@@ -31,6 +31,9 @@ pub(super) const TARGET: &str = "smp.kubectl.dev/target";
 /// The annotation of a parent with the repository of that target.
 pub(super) const REPOSITORY: &str = "smp.kubectl.dev/repository";
 
+/// The annotation of a cluster-scoped parent with the namespace of its history. Users set it.
+pub(super) const HISTORY_NAMESPACE: &str = "smp.kubectl.dev/history-namespace";
+
 /// The label of a stored revision with the ID of its set.
 pub(super) const HISTORY_OF: &str = "smp.kubectl.dev/history-of";
 

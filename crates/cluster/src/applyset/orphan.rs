@@ -152,7 +152,7 @@ async fn remove_parent(
     let path = parent.parent_ref.path();
     let object: Option<Value> = cluster.find_json(&ApiRequest::object(path.as_str())).await?;
     let Some(object) = object else { return Ok(()) };
-    if object.pointer("/metadata/uid").and_then(Value::as_str) != Some(lock.parent_uid()) {
+    if object.pointer("/metadata/uid").and_then(Value::as_str) != Some(lock.parent().uid.as_str()) {
         return Err(Diagnostic::error(
             Code::Conflict,
             "the parent of the ApplySet was deleted and recreated meanwhile",
@@ -162,7 +162,7 @@ async fn remove_parent(
         |field: &str| object.get(field).and_then(Value::as_object).is_some_and(|map| !map.is_empty());
     let version = &object["metadata"]["resourceVersion"];
     let request = if parent.parent_ref.is_built_in() && !has_entries("data") && !has_entries("binaryData") {
-        let preconditions = json!({"uid": lock.parent_uid(), "resourceVersion": version});
+        let preconditions = json!({"uid": lock.parent().uid, "resourceVersion": version});
         ApiRequest::delete(path, json!({"preconditions": preconditions}))
     } else {
         let text =
@@ -178,7 +178,7 @@ async fn remove_parent(
 fn clear_parent(parent: &SetParent, lock: &SetLock<'_>, version: &Value) -> ApiRequest {
     let nothing = Value::Null;
     let body = json!({"metadata": {
-        "uid": lock.parent_uid(), "resourceVersion": version, "labels": {ID: nothing},
+        "uid": lock.parent().uid, "resourceVersion": version, "labels": {ID: nothing},
         "annotations": {
             TOOLING: nothing, GROUP_KINDS: nothing, GROUP_RESOURCES: nothing, NAMESPACES: nothing, LOCK_ANNOTATION: nothing,
             TARGET: nothing, REPOSITORY: nothing,

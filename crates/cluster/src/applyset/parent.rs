@@ -10,7 +10,9 @@ use serde_json::{Map, Value, json};
 use smol_str::SmolStr;
 
 use super::events::ApplySetSource;
-use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, NAMESPACES, REPOSITORY, TARGET, TOOLING};
+use super::id::{
+    GROUP_KINDS, GROUP_RESOURCES, HISTORY_NAMESPACE, ID, NAMESPACES, REPOSITORY, TARGET, TOOLING,
+};
 use super::lock_record::{LOCK_ANNOTATION, LockRecord};
 use super::parent_ref::ParentRef;
 use super::scope::{GroupKind, SetScope, split_annotation};
@@ -46,6 +48,8 @@ pub(super) struct LiveParent {
     pub(super) uid: String,
     version: String,
     pub(super) state: ParentState,
+    /// The namespace of the history; empty if the set has none.
+    pub(super) history_namespace: SmolStr,
 }
 
 /// Result of a write.
@@ -184,7 +188,30 @@ impl SetParent {
             return Err(invalid(&"the response contains another object"));
         }
         let state = self.state(cluster, &object)?;
-        Ok(LiveParent { uid, version, state })
+        let history_namespace = self.history_namespace(&object);
+        Ok(LiveParent { uid, version, state, history_namespace })
+    }
+
+    /// Reads the namespace of the history without validating the parent; empty if the set has none.
+    ///
+    /// # Errors
+    /// A cluster-scoped parent cannot be read.
+    pub(super) async fn read_history_namespace(&self, cluster: &Cluster) -> Result<SmolStr> {
+        if !self.parent_ref.namespace.is_empty() {
+            return Ok(self.parent_ref.namespace.clone());
+        }
+        let Some(response) = self.get(cluster).await? else { return Ok(SmolStr::default()) };
+        Ok(self.history_namespace(&cluster.parse_response(json::decode, &response)?))
+    }
+
+    /// The namespace of the parent, or what the annotation of a cluster-scoped one names.
+    fn history_namespace(&self, object: &Value) -> SmolStr {
+        let own = &self.parent_ref.namespace;
+        if own.is_empty() {
+            metadata_entry(object, "annotations", HISTORY_NAMESPACE).unwrap_or_default().into()
+        } else {
+            own.clone()
+        }
     }
 
     /// Validates the parent and parses its annotations.

@@ -284,7 +284,7 @@ impl<'c> ApplySetRun<'c> {
     /// Records the applied resources in the history of the set. Problems are reported, and do not affect the run.
     pub(crate) fn record_revision(&self, resources: &[Resource], report: SetEventSink<'_>) {
         let Some(lock) = &self.lock else { return };
-        let parent = (&self.parent.parent_ref, lock.parent_uid());
+        let parent = (&self.parent.parent_ref, lock.parent());
         match self.cluster.block_on(history::record(self.cluster, parent, &self.options, resources)) {
             Ok(None) => {}
             Ok(Some(reason)) => {
@@ -362,7 +362,7 @@ impl<'c> ApplySetRun<'c> {
         self.cluster.discover_all().await?;
         let (mappings, unserved) = self.served_mappings(scope).await?;
         let unserved = self.kept_kinds(unserved, report).await;
-        let parent_uid = lock.as_ref().map(|lock| lock.parent_uid().to_string());
+        let parent_uid = lock.as_ref().map(|lock| lock.parent().uid.clone());
         let found = self.list_members(&mappings, scope).await?;
         let pruned_members = found.into_iter().filter(|member| {
             let is_applied =

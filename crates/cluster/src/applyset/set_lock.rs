@@ -89,8 +89,9 @@ impl<'c> SetLock<'c> {
         self.new_source.clone().or_else(|| self.current.state.source.clone())
     }
 
-    pub(super) fn parent_uid(&self) -> &str {
-        &self.current.uid
+    /// The parent as it was last written.
+    pub(super) fn parent(&self) -> &LiveParent {
+        &self.current
     }
 
     /// Renews the lock of a pruning run if a renewal is due.

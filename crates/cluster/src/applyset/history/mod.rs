@@ -7,8 +7,10 @@ mod store;
 use serde_json::Value;
 
 use super::events::ApplySetOptions;
-use super::id::PART_OF;
+use super::id::{HISTORY_NAMESPACE, PART_OF};
+use super::parent::{LiveParent, SetParent};
 use super::parent_ref::ParentRef;
+use super::tooling::ApplySetTooling;
 use crate::client::Cluster;
 use crate::json;
 use crate::mapping::crd_path;
@@ -17,6 +19,7 @@ use crate::request::ApiRequest;
 use content::{RevisionContent, WithheldValue};
 use k8s_openapi::jiff::Timestamp;
 pub use revision::{HistoryOptions, Revision};
+use smol_str::SmolStr;
 use smp_merge::schema::{Gvk, Schema};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
@@ -30,20 +33,22 @@ use store::{HistoryStore, chunk_count};
 /// The server does not respond.
 pub(super) async fn record(
     cluster: &Cluster,
-    (parent, parent_uid): (&ParentRef, &str),
+    (parent, live): (&ParentRef, &LiveParent),
     options: &ApplySetOptions,
     resources: &[Resource],
 ) -> Result<Option<String>> {
-    // Cluster-scoped parents have no namespace for Secrets.
-    if options.history.limit == 0 || parent.namespace.is_empty() {
+    if options.history.limit == 0 {
         return Ok(None);
+    }
+    if live.history_namespace.is_empty() {
+        return Ok(Some(format!("{}; {}", lacks_namespace(parent), set_namespace(parent))));
     }
     let plan = ObjectPlan::resolve(cluster, resources).await?;
     let objects = plan.targets.iter().map(manifest).collect();
     let content = RevisionContent::new(objects, options.history.with_secrets);
     let failed = |error: std::io::Error| Diagnostic::error(Code::Io, error.to_string());
     let (digest, bytes) = content.encode().map_err(failed)?;
-    let store = HistoryStore { cluster, parent };
+    let store = HistoryStore { cluster, parent, namespace: &live.history_namespace };
     let known = match store.list().await? {
         Ok(known) => known,
         Err(api_error) => return Ok(Some(api_error.message)),
@@ -62,7 +67,7 @@ pub(super) async fn record(
         target: options.source.as_ref().map(ToString::to_string),
         rollback_of,
     };
-    let written = store.write(&revision, &bytes, parent_uid, (&known, options.history.limit)).await?;
+    let written = store.write(&revision, &bytes, &live.uid, (&known, options.history.limit)).await?;
     Ok(written.err().map(|api_error| api_error.message))
 }
 
@@ -86,16 +91,34 @@ fn manifest(target: &ObjectTarget<'_>) -> Value {
 /// The parent is invalid, or the Secrets of its namespace cannot be listed.
 pub fn list_revisions(cluster: &Cluster, parent: &str) -> Result<Vec<Revision>> {
     cluster.block_on(async {
-        let parent = ParentRef::resolve(cluster, parent).await?;
-        revisions(&HistoryStore { cluster, parent: &parent }).await
+        let (parent, namespace) = resolve(cluster, parent).await?;
+        revisions(&HistoryStore { cluster, parent: &parent, namespace: &namespace }).await
     })
 }
 
+/// Resolves a parent, and the namespace of its history.
+async fn resolve(cluster: &Cluster, parent: &str) -> Result<(ParentRef, SmolStr)> {
+    let parent_ref = ParentRef::resolve(cluster, parent).await?;
+    let parent = SetParent { parent_ref, tooling: ApplySetTooling::default() };
+    let namespace = parent.read_history_namespace(cluster).await?;
+    Ok((parent.parent_ref, namespace))
+}
+
+fn lacks_namespace(parent: &ParentRef) -> String {
+    format!("the cluster-scoped parent {} names no namespace for the history", parent.object())
+}
+
+fn set_namespace(parent: &ParentRef) -> String {
+    let resource = format!("{}.{}", parent.mapping.plural, parent.mapping.gvk.group);
+    format!("set it: kubectl annotate {resource} {} {HISTORY_NAMESPACE}=NAMESPACE", parent.name)
+}
+
 async fn revisions(store: &HistoryStore<'_>) -> Result<Vec<Revision>> {
-    if store.parent.namespace.is_empty() {
+    if store.namespace.is_empty() {
         let message = format!("the ApplySet {} has no history", store.parent.object());
         return Err(Diagnostic::error(Code::NoMatch, message)
-            .note("its parent is cluster-scoped, and revisions are stored in the namespace of the parent"));
+            .note(lacks_namespace(store.parent))
+            .help(set_namespace(store.parent)));
     }
     let listed = store.list().await?;
     let chunks = listed.map_err(|api_error| api_error.diagnostic(&store.cluster.endpoint))?;
@@ -114,8 +137,8 @@ pub fn read_revision(
     number: Option<u64>,
 ) -> Result<(Revision, Vec<Resource>)> {
     cluster.block_on(async {
-        let parent = ParentRef::resolve(cluster, parent).await?;
-        let store = HistoryStore { cluster, parent: &parent };
+        let (parent, namespace) = resolve(cluster, parent).await?;
+        let store = HistoryStore { cluster, parent: &parent, namespace: &namespace };
         let known = revisions(&store).await?;
         let revision = select(&known, number, &parent.object())?;
         let content = store.read(&revision).await?;

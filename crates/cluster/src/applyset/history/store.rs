@@ -1,4 +1,4 @@
-//! The Secrets that store revisions, next to the parent.
+//! The Secrets that store revisions, in the namespace of the parent or in that which a cluster-scoped parent names.
 //!
 //! A revision may need several Secrets. The first one has the annotations and is written last, so a revision exists
 //! completely or not at all.
@@ -38,6 +38,8 @@ pub(super) type Answered<T> = std::result::Result<T, ApiError>;
 pub(super) struct HistoryStore<'s> {
     pub(super) cluster: &'s Cluster,
     pub(super) parent: &'s ParentRef,
+    /// The namespace of the Secrets.
+    pub(super) namespace: &'s str,
 }
 
 /// A Secret of the history.
@@ -110,7 +112,7 @@ impl Chunk {
 
 impl HistoryStore<'_> {
     fn collection(&self) -> String {
-        format!("/api/v1/namespaces/{}/secrets", encode_segment(&self.parent.namespace))
+        format!("/api/v1/namespaces/{}/secrets", encode_segment(self.namespace))
     }
 
     fn name(&self, revision: u64, chunk: usize) -> String {
@@ -167,7 +169,7 @@ impl HistoryStore<'_> {
             "apiVersion": "v1", "kind": "Secret", "type": SECRET_TYPE,
             "metadata": {
                 "name": self.name(revision.number, index),
-                "namespace": self.parent.namespace.as_str(),
+                "namespace": self.namespace,
                 "labels": {HISTORY_OF: self.parent.id(), REVISION: revision.number.to_string()},
                 "annotations": annotations,
                 "ownerReferences": [owner],
