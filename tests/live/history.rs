@@ -203,8 +203,9 @@ fn apply_succeeds_without_permission_for_the_history() {
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
 fn history_of_a_cluster_scoped_parent_is_in_the_namespace_that_it_names() {
-    let rig = Rig::new();
-    let set = shelf(&rig);
+    let sets = Sets::new();
+    let rig = &sets.rig;
+    let set = shelf(rig);
     let apply = |name: &str| {
         rig.file("maps.yaml", &maps(&[name]));
         rig.smp(&["apply", "--prune", "--prune-limit=100%", "--applyset", &set, "-f", "maps.yaml"]).ended(0)
@@ -220,8 +221,8 @@ fn history_of_a_cluster_scoped_parent_is_in_the_namespace_that_it_names() {
     }
     let listed = rig.smp(&["applyset", "history", &set, "-o", "json"]).ended(0).stdout;
     let listed: Vec<Value> = serde_json::from_str(&listed).expect("JSON");
-    assert_eq!((listed.len(), stored(&rig).len()), (2, 2), "{listed:?}");
-    assert_eq!(stored(&rig)[0]["metadata"]["ownerReferences"][0]["kind"], "Shelf");
+    assert_eq!((listed.len(), stored(rig).len()), (2, 2), "{listed:?}");
+    assert_eq!(stored(rig)[0]["metadata"]["ownerReferences"][0]["kind"], "Shelf");
     rig.smp(&["applyset", "rollback", &set, "--prune-limit=100%"]).ended(0);
     assert_eq!(rig.kubectl(&["-n", &rig.name, "get", "cm", "a", "-o", "name"]), "configmap/a\n");
     assert_ne!(rig.try_kubectl(&["-n", &rig.name, "get", "cm", "b"]).status, 0, "pruned");
