@@ -55,10 +55,10 @@ impl Form {
                 let items: Vec<Value> = items.iter().map(metadata_of_one).collect();
                 // The server writes null for no items.
                 let items = if items.is_empty() { Value::Null } else { items.into() };
-                let metadata = &object["metadata"];
-                Ok(
-                    json!({"kind": "PartialObjectMetadataList", "apiVersion": VERSION, "metadata": metadata, "items": items}),
-                )
+                Ok(json!({
+                    "kind": "PartialObjectMetadataList", "apiVersion": VERSION,
+                    "metadata": object["metadata"], "items": items,
+                }))
             }
             (Self::Metadata, _) if !is_list => Ok(metadata_of_one(&object)),
             (Self::Metadata, _) => Err(not_acceptable("PartialObjectMetadata", "a list")),
