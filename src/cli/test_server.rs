@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
@@ -83,27 +83,35 @@ pub(super) fn run(args: &TestServerArgs) -> Outcome {
     let runtime = runtime.map_err(|error| failed("the server failed", &error))?;
     runtime.block_on(async {
         let server = Server::bind(&cluster, args.port, args.insecure_http).await;
-        let server = server.map_err(|error| failed("the server cannot listen", &error))?;
+        let server = server.map_err(|error| cannot_listen(args.port, &error))?;
+        let Some(path) = &args.kubeconfig else { return serve(server, &stop).await };
         let kubeconfig = server.kubeconfig();
-        if let Some(path) = &args.kubeconfig {
-            replace_private_file(path, kubeconfig.as_bytes())?;
-        }
-        print_line(&server.url())?;
-        finish_printing()?;
-        let stopped = async {
-            while !stop.load(Ordering::Relaxed) {
-                tokio::time::sleep(SIGNAL_INTERVAL).await;
-            }
-        };
-        let ended = tokio::select! {
-            ended = server.run() => ended.map_err(|error| failed("the server failed", &error).into()),
-            () = stopped => Ok(()),
-        };
-        if let Some(path) = &args.kubeconfig {
-            remove_own_file(path, kubeconfig.as_bytes())?;
-        }
-        ended.map(|()| ExitCode::SUCCESS)
+        replace_private_file(path, kubeconfig.as_bytes())?;
+        let served = serve(server, &stop).await;
+        remove_own_file(path, kubeconfig.as_bytes())?;
+        served
     })
+}
+
+/// Serves until the first signal.
+async fn serve(server: Server, stop: &AtomicBool) -> Outcome {
+    print_line(&server.url())?;
+    finish_printing()?;
+    let stopped = async {
+        while !stop.load(Ordering::Relaxed) {
+            tokio::time::sleep(SIGNAL_INTERVAL).await;
+        }
+    };
+    tokio::select! {
+        () = server.run() => {}
+        () = stopped => {}
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn cannot_listen(port: u16, error: &std::io::Error) -> Diagnostic {
+    let help = "use another --port, or 0 for a free one";
+    failed(&format!("the server cannot listen on 127.0.0.1:{port}"), error).help(help)
 }
 
 fn failed(what: &str, error: &std::io::Error) -> Diagnostic {

@@ -1,12 +1,15 @@
 //! The served form: its kubeconfig, its end, and the requests that it refuses.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::rig::Rig;
+use super::rig::{PROGRAM, Rig};
 
 const HEADERS: &str = "Host: HOST\nAuthorization: Bearer TOKEN\nConnection: close\n";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -36,6 +39,50 @@ fn kubeconfig_of_another_program_stays() {
     fs::write(rig.kubeconfig(), other).expect("written");
     assert_eq!(rig.end(Signal::TERM), Some(0));
     assert_eq!(fs::read_to_string(rig.kubeconfig()).expect("it is still there"), other);
+}
+
+#[test]
+fn more_connections_than_files_do_not_end_the_server() {
+    let limited = format!("ulimit -n 40; exec {PROGRAM} test-server --insecure-http");
+    let mut server =
+        Command::new("sh").args(["-c", &limited]).stdout(Stdio::piped()).spawn().expect("a shell");
+    let mut url = String::new();
+    let stdout = server.stdout.take().expect("its output");
+    BufReader::new(stdout).read_line(&mut url).expect("its URL");
+    let host = url.trim().strip_prefix("http://").expect("a URL").to_string();
+    let many: Vec<_> = (0..60).map_while(|_| TcpStream::connect(&host).ok()).collect();
+    assert!(many.len() > 40, "{}", many.len());
+    std::thread::sleep(Duration::from_millis(200));
+    drop(many);
+    let mut stream = TcpStream::connect(&host).expect("connected");
+    write!(stream, "GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").expect("sent");
+    let mut response = String::new();
+    stream.read_to_string(&mut response).expect("a response");
+    assert_eq!(status(&response), "200");
+    server.kill().expect("ended");
+    server.wait().expect("its end");
+}
+
+#[test]
+fn kubeconfig_is_removed_if_the_url_cannot_be_printed() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("kubeconfig");
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a full device");
+    let mut command = Command::new(PROGRAM);
+    command.args(["test-server", "--kubeconfig"]).arg(&path).stdout(full).stderr(Stdio::null());
+    assert_eq!(command.status().expect("the server").code(), Some(1));
+    assert!(!path.exists());
+}
+
+#[test]
+fn port_in_use_is_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    let output = Command::new(PROGRAM).args(["test-server", "--port", &port]).output().expect("the program");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(message.contains(&format!("cannot listen on 127.0.0.1:{port}")), "{message}");
+    assert!(message.contains("use another --port"), "{message}");
 }
 
 #[test]

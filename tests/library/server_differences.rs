@@ -14,7 +14,7 @@ use super::responses::requester::block_on;
 /// The behaviour of the real server in a row, and a check of ours.
 type Row = (&'static str, fn(&TestCluster) -> bool);
 
-const ROWS: [Row; 19] = [
+const ROWS: [Row; 21] = [
     ("requests are authorized", |cluster| send(cluster, "GET", "/api/v1/secrets", "", &Value::Null).0 == 200),
     ("admission webhooks are called", |cluster| {
         cluster.create(webhook()).expect("a webhook");
@@ -69,6 +69,15 @@ const ROWS: [Row; 19] = [
     ("the health of etcd is a ComponentStatus", |cluster| {
         let list = send(cluster, "GET", "/api/v1/componentstatuses", "", &Value::Null).1;
         list["items"].as_array().is_some_and(Vec::is_empty)
+    }),
+    ("`kubectl explain` describes fields", |cluster| {
+        let document = send(cluster, "GET", "/openapi/v3/api/v1", "", &Value::Null).1;
+        document["components"].is_object() && !document.to_string().contains(r#""description":"#)
+    }),
+    ("the second of two CRDs with the same kind and group is not served", |cluster| {
+        let both = ["as", "bs"].map(definition);
+        create_all(cluster, both);
+        send(cluster, "GET", "/apis/example.com/v1/bs", "", &Value::Null).0 == 200
     }),
     ("`autoscaling/v1` and `v2`, and events of both groups, are converted", |cluster| {
         cluster.create(autoscaler()).expect("an autoscaler");
@@ -186,6 +195,15 @@ fn send(cluster: &TestCluster, method: &str, path: &str, kind: &str, body: &Valu
         let code = response.status().as_u16();
         let bytes = response.into_body().collect().await.expect("a body").to_bytes();
         (code, serde_json::from_slice(&bytes).unwrap_or_default())
+    })
+}
+
+fn definition(plural: &str) -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.example.com")},
+        "spec": {"group": "example.com", "scope": "Cluster", "names": {"kind": "A", "plural": plural},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}]},
     })
 }
 

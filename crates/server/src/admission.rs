@@ -23,12 +23,14 @@ const PRIORITY_CLASSES: [(&str, i64); 2] =
 impl State {
     /// Admits a new object.
     pub(crate) fn admit_create(&mut self, target: &Target, object: &mut Value) -> Result<()> {
+        self.check_definition(target, object)?;
         self.check_namespace_exists(target, object)?;
         match &*target.resource.collection() {
             "pods" => {
                 add_tolerations(object);
                 self.set_priority(target, object)?;
             }
+            "nodes" => add_taint(object),
             "persistentvolumeclaims" => add_finalizer(object, "kubernetes.io/pvc-protection"),
             "persistentvolumes" => add_finalizer(object, "kubernetes.io/pv-protection"),
             _ => {}
@@ -151,6 +153,18 @@ impl State {
             pod["spec"]["preemptionPolicy"] = policy.unwrap_or_else(|| "PreemptLowerPriority".into());
         }
         Ok(())
+    }
+}
+
+/// Taints a new node, which is not ready.
+fn add_taint(node: &mut Value) {
+    let key = "node.kubernetes.io/not-ready";
+    if !node["spec"]["taints"].is_array() {
+        node["spec"]["taints"] = json!([]);
+    }
+    let Some(taints) = node["spec"]["taints"].as_array_mut() else { return };
+    if !taints.iter().any(|one| one["key"] == key && one["effect"] == "NoSchedule") {
+        taints.push(json!({"key": key, "effect": "NoSchedule"}));
     }
 }
 

@@ -209,7 +209,7 @@ impl Builder {
         self.add(found)
     }
 
-    /// Adds the objects that a kustomization or a plain overlay builds.
+    /// Adds the objects that a kustomization or a plain overlay builds, or those of a directory of manifests.
     #[cfg(feature = "overlay")]
     #[must_use]
     pub fn overlay(self, path: impl AsRef<std::path::Path>) -> Self {

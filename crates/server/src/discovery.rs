@@ -60,6 +60,7 @@ pub(crate) fn respond(resources: &Resources, request: &Request) -> Option<(Value
 /// Returns true for a path of the health checks.
 pub(crate) fn is_health_path(path: &str) -> bool {
     matches!(path, "/healthz" | "/livez" | "/readyz")
+        || path.starts_with("/healthz/")
         || path.starts_with("/readyz/")
         || path.starts_with("/livez/")
 }

@@ -25,6 +25,11 @@ const IMMUTABLE: &[(&str, &[&str], &str)] = &[
     ("RoleBinding", &["roleRef"], "cannot change roleRef"),
     ("ClusterRoleBinding", &["roleRef"], "cannot change roleRef"),
     ("EndpointSlice", &["addressType"], FIELD),
+    (
+        "CustomResourceDefinition",
+        &["spec.scope", "spec.names.kind", "spec.group", "spec.names.plural"],
+        FIELD,
+    ),
     ("CSIDriver", &["spec.attachRequired", "spec.fsGroupPolicy"], FIELD),
 ];
 

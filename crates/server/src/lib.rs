@@ -6,6 +6,7 @@
 //!
 //! It has no authorization, no admission webhooks, and no containers: `exec`, `log` and `proxy` are answered with 501.
 
+mod accept;
 mod admission;
 mod body;
 mod causes;
@@ -13,6 +14,7 @@ mod clock;
 mod cluster;
 mod controllers;
 mod defaults;
+mod definitions;
 mod discovery;
 mod faults;
 mod hook;

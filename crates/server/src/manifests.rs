@@ -20,9 +20,14 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Value>> {
     Ok(objects(&built))
 }
 
-/// Returns the objects that a kustomization or a plain overlay builds.
+/// Returns the objects that a kustomization or a plain overlay builds, or those of a directory of manifests.
 pub(crate) fn build(path: &Path) -> Result<Vec<Value>> {
-    Ok(objects(&Builder::new(BuildOptions::default())?.build(path)?))
+    let builder = Builder::new(BuildOptions::default())?;
+    let built = match builder.manifests(path)? {
+        Some(manifests) => manifests,
+        None => builder.build(path)?,
+    };
+    Ok(objects(&built))
 }
 
 fn objects(built: &Built) -> Vec<Value> {
@@ -38,4 +43,26 @@ pub(crate) fn schema(path: &Path) -> Result<Schema> {
     let mut schema = Schema::empty();
     schema.push_front(path.display().to_string(), Arc::new(graph));
     Ok(schema)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn directories_of_manifests_need_no_kustomization() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let map = |name: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n");
+        fs::write(directory.path().join("a.yaml"), map("a")).expect("written");
+        let names = || {
+            let built = build(directory.path()).expect("objects");
+            built.iter().map(|one| one["metadata"]["name"].clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(), ["a"]);
+        let kustomization = "namePrefix: x-\nresources: [a.yaml]\n";
+        fs::write(directory.path().join("kustomization.yaml"), kustomization).expect("written");
+        assert_eq!(names(), ["x-a"]);
+    }
 }

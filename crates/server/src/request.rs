@@ -10,9 +10,10 @@ use http::{HeaderMap, Method};
 use serde_json::{Map, Value};
 use smp_merge::schema::PathParts;
 
+use crate::accept::Form;
 use crate::faults::Effect;
 use crate::resources::{Resource, Resources, Subresource, Verb};
-use crate::status::{Failure, Named, Result};
+use crate::status::{Cause, Failure, Named, Result};
 
 /// A request whose body has arrived.
 #[derive(Debug, Clone)]
@@ -29,20 +30,13 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    pub(crate) fn new(head: Parts, body: Bytes) -> Self {
+    /// Creates a request. The error is that of a path that cannot be decoded.
+    pub(crate) fn new(head: Parts, body: Bytes) -> Result<Self> {
         let query = form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes());
         let query = query.into_owned().collect();
-        // Names in paths have no characters that are encoded.
+        let path = decode_path(head.uri.path()).ok_or_else(|| Failure::bad_request("400 Bad Request"))?;
         let uri = head.uri.path_and_query().map_or_else(String::new, ToString::to_string);
-        Self {
-            method: head.method,
-            path: head.uri.path().into(),
-            uri,
-            query,
-            headers: head.headers,
-            body,
-            effect: Effect::None,
-        }
+        Ok(Self { method: head.method, path, uri, query, headers: head.headers, body, effect: Effect::None })
     }
 
     /// Returns a parameter of the query; an empty text if it is absent.
@@ -50,9 +44,28 @@ impl Request {
         self.query.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
     }
 
-    /// Returns true for a parameter such as `watch=1`.
+    /// Returns the values of a parameter.
+    pub(crate) fn values<'r>(&'r self, name: &'r str) -> impl Iterator<Item = &'r str> {
+        self.query.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns true for a parameter such as `watch=1`. All values but `0` and `false` are true, as in servers.
     pub(crate) fn is_set(&self, name: &str) -> bool {
-        matches!(self.parameter(name), "1" | "true" | "True" | "TRUE" | "t" | "T")
+        let value = self.values(name).next();
+        value.is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
+    }
+
+    /// Checks that a parameter is an integer, if the request has it.
+    pub(crate) fn check_integer(&self, name: &str) -> Result<()> {
+        use std::num::IntErrorKind::{NegOverflow, PosOverflow};
+        let text = self.parameter(name);
+        let Err(error) = text.parse::<i64>() else { return Ok(()) };
+        if text.is_empty() {
+            return Ok(());
+        }
+        let is_large = matches!(error.kind(), NegOverflow | PosOverflow);
+        let why = if is_large { "value out of range" } else { "invalid syntax" };
+        Err(Failure::bad_request(format!("strconv.ParseInt: parsing {text:?}: {why}")))
     }
 
     fn header(&self, name: &http::HeaderName) -> &str {
@@ -62,7 +75,11 @@ impl Request {
     /// Returns the media type of the body without parameters.
     pub(crate) fn content_type(&self) -> Cow<'_, str> {
         let text = self.header(&CONTENT_TYPE);
-        text.split(';').next().unwrap_or_default().trim().into()
+        let media_type = text.split(';').next().unwrap_or_default().trim();
+        if media_type.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            return media_type.to_ascii_lowercase().into();
+        }
+        media_type.into()
     }
 
     pub(crate) fn accept(&self) -> &str {
@@ -85,9 +102,9 @@ impl Request {
         Value::Object(options)
     }
 
-    /// Returns true if a client prefers tables.
-    pub(crate) fn wants_table(&self) -> bool {
-        self.accept().split(',').next().unwrap_or_default().contains("as=Table")
+    /// Returns the form in which the client wants objects; `None` if servers have no such form.
+    pub(crate) fn form(&self) -> Option<Form> {
+        Form::accepted(self.accept())
     }
 
     /// Returns the field manager: that of the query, or the first word of the user agent.
@@ -99,6 +116,21 @@ impl Request {
         let agent = self.header(&USER_AGENT).split('/').next().unwrap_or_default();
         agent.chars().filter(|c| !c.is_control()).take(128).collect()
     }
+}
+
+/// Decodes the path of a URL. Returns `None` for a `%` that begins no encoded byte.
+fn decode_path(path: &str) -> Option<String> {
+    if !path.contains('%') {
+        return Some(path.into());
+    }
+    let mut parts = path.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let digits = part.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend(part.bytes().skip(2));
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The resource of a request, and the part of it that is meant.
@@ -116,7 +148,7 @@ impl Target {
     /// Finds the target of a request. Returns `None` if nothing is served at its path.
     pub(crate) fn find(resources: &Resources, request: &Request) -> Option<Result<Self>> {
         let PathParts { api_version, namespace, plural, name, subresource } =
-            PathParts::parse(&request.path)?;
+            PathParts::parse(request.path.strip_suffix('/').unwrap_or(&request.path))?;
         let resource = Arc::clone(resources.find(api_version, plural)?);
         let is_there = if resource.is_namespaced {
             name.is_empty() || !namespace.is_empty()
@@ -131,7 +163,9 @@ impl Target {
             name => Some(resource.subresource(name.split('/').next().unwrap_or_default())?.clone()),
         };
         let is_collection = name.is_empty();
-        let verb = verb(request, is_collection)?;
+        let Some(verb) = verb(request, is_collection) else {
+            return Some(Err(Failure::method_not_allowed()));
+        };
         let is_served = match &sub {
             None => resource.has_verb(verb),
             Some(sub) if STREAMS.contains(&&*sub.name) => {
@@ -168,7 +202,7 @@ const STREAMS: [&str; 6] = ["attach", "exec", "log", "portforward", "proxy", "to
 
 fn verb(request: &Request, is_collection: bool) -> Option<Verb> {
     Some(match (&request.method, is_collection) {
-        (&Method::GET, _) if request.is_set("watch") => Verb::Watch,
+        (&Method::GET, true) if request.is_set("watch") => Verb::Watch,
         (&Method::GET, true) => Verb::List,
         (&Method::GET, false) => Verb::Get,
         (&Method::POST, _) => Verb::Create,
@@ -226,17 +260,15 @@ impl WriteOptions {
                 ));
             }
         };
-        let is_dry = match request.parameter("dryRun") {
-            "" => false,
-            "All" => true,
-            other => {
-                let shown = format!("Unsupported value: [\"{other}\"]: supported values: \"All\"");
-                return Err(invalid_option(options_kind, "dryRun", &shown));
-            }
-        };
+        let stages: Vec<&str> = request.values("dryRun").collect();
+        if stages.iter().any(|stage| *stage != "All") {
+            let shown = format!("Unsupported value: {}: supported values: \"All\"", Value::from(stages));
+            return Err(invalid_option(options_kind, "dryRun", &shown));
+        }
         let is_forced = request.is_set("force");
+        check_manager(options_kind, request.parameter("fieldManager"))?;
         Ok(Self {
-            is_dry,
+            is_dry: !stages.is_empty(),
             is_forced,
             manager: request.manager(),
             field_validation,
@@ -245,6 +277,23 @@ impl WriteOptions {
             sent: Value::Null,
         })
     }
+}
+
+/// Checks the name of a field manager.
+fn check_manager(options_kind: &str, name: &str) -> Result<()> {
+    const LONGEST: usize = 128;
+    let cause = |reason, message: String| {
+        let named = Named { group: "meta.k8s.io", what: options_kind, name: "" };
+        Failure::invalid_named(named, &[Cause::new(reason, "fieldManager", message)])
+    };
+    if name.len() > LONGEST {
+        return Err(cause("FieldValueTooLong", format!("Too long: may not be more than {LONGEST} bytes")));
+    }
+    let Some((at, control)) = name.chars().enumerate().find(|(_, c)| c.is_control()) else { return Ok(()) };
+    let code = u32::from(control);
+    let shown = Value::from(name);
+    let message = format!("Invalid value: {shown}: invalid character U+{code:04X} (at position {at})");
+    Err(cause("FieldValueInvalid", message))
 }
 
 fn unsupported(kind: &str, field: &str, value: &str, supported: &[&str]) -> Failure {
@@ -261,5 +310,5 @@ fn unsupported(kind: &str, field: &str, value: &str, supported: &[&str]) -> Fail
 /// Returns the error for a value of an option that is not supported.
 pub(crate) fn invalid_option(kind: &str, field: &str, message: &str) -> Failure {
     let named = Named { group: "meta.k8s.io", what: kind, name: "" };
-    Failure::invalid_named(named, &[crate::status::Cause::new("FieldValueNotSupported", field, message)])
+    Failure::invalid_named(named, &[Cause::new("FieldValueNotSupported", field, message)])
 }

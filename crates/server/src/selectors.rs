@@ -124,19 +124,60 @@ fn default_text(name: &str) -> &'static str {
 }
 
 fn parse_fields(text: &str, resource: &Resource) -> Result<Vec<FieldRequirement>> {
-    let parts = text.split(',').filter(|part| !part.is_empty());
+    let parts = split_terms(text).into_iter().filter(|part| !part.is_empty());
     parts
         .map(|part| {
             let found =
                 ["!=", "==", "="].into_iter().find_map(|sign| Some((part.split_once(sign)?, sign != "!=")));
             let Some(((field, value), is_equal)) = found else {
-                let message = format!("invalid selector: {text:?}; can't understand {part:?}");
+                let message = format!("invalid selector: '{text}'; can't understand '{part}'");
                 return Err(Failure::bad_request(message));
             };
+            let value = unescaped(value)?;
+            if field.is_empty() && value.is_empty() {
+                return Ok(None);
+            }
             check_field(field, resource)?;
-            Ok(FieldRequirement { field: field.into(), value: value.into(), is_equal })
+            Ok(Some(FieldRequirement { field: field.into(), value, is_equal }))
         })
+        .filter_map(Result::transpose)
         .collect()
+}
+
+/// Splits a selector at its commas, except those behind a backslash.
+fn split_terms(text: &str) -> Vec<&str> {
+    let mut terms = Vec::new();
+    let (mut start, mut is_escaped) = (0, false);
+    for (at, byte) in text.bytes().enumerate() {
+        if byte == b',' && !is_escaped {
+            terms.push(text.get(start..at).unwrap_or_default());
+            start = at + 1;
+        }
+        is_escaped = byte == b'\\' && !is_escaped;
+    }
+    terms.push(text.get(start..).unwrap_or_default());
+    terms
+}
+
+/// Returns a value without the backslashes before commas, equal signs and backslashes.
+fn unescaped(value: &str) -> Result<String> {
+    let invalid = |why: String| Failure::bad_request(format!("invalid field selector: {why}"));
+    let mut text = String::new();
+    let mut characters = value.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => match characters.next() {
+                Some(escaped @ ('\\' | ',' | '=')) => text.push(escaped),
+                other => {
+                    let shown: String = other.into_iter().collect();
+                    return Err(invalid(format!("invalid escape sequence: \\{shown}")));
+                }
+            },
+            '=' => return Err(invalid(format!("unescaped character in value: {}", u32::from('=')))),
+            other => text.push(other),
+        }
+    }
+    Ok(text)
 }
 
 fn check_field(name: &str, resource: &Resource) -> Result<()> {

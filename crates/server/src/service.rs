@@ -2,16 +2,17 @@
 
 use std::future::Future;
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
+use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER, WARNING};
 use http::{Method, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use serde_json::Value;
 
+use crate::accept::Form;
 use crate::body::{Body, closed};
 use crate::discovery;
 use crate::faults::{self, Effect, Fault, LoggedRequest};
@@ -57,10 +58,11 @@ where
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
             let (head, body) = request.into_parts();
-            // A body that breaks off is answered as an incomplete one.
-            let bytes =
-                body.collect().await.map_or_else(|_| Bytes::new(), http_body_util::Collected::to_bytes);
-            let mut request = Request::new(head, bytes);
+            let request = read_body(body).await.and_then(|body| Request::new(head, body));
+            let mut request = match request {
+                Ok(request) => request,
+                Err(failure) => return Ok(failed(&failure)),
+            };
             let (response, fault) = answer(&shared, &mut request);
             if !fault.delay.is_zero() {
                 tokio::time::sleep(fault.delay).await;
@@ -72,6 +74,24 @@ where
             }
         })
     }
+}
+
+/// The size of the largest body that servers read.
+const MAX_BODY: usize = 3 << 20;
+
+/// Reads a body. A request whose body is too large, or breaks off, has no effect.
+async fn read_body<B: http_body::Body>(body: B) -> Result<Bytes> {
+    let mut body = pin!(body);
+    let mut bytes = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Failure::new(500, "", "unexpected EOF"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if bytes.len() + data.remaining() > MAX_BODY {
+            return Err(Failure::too_large(&format!("limit is {MAX_BODY}")));
+        }
+        bytes.put(data);
+    }
+    Ok(bytes.freeze())
 }
 
 /// Answers a request. Returns the response, and the fault that spoils it.
@@ -95,6 +115,9 @@ fn answer(shared: &Arc<Mutex<Shared>>, request: &mut Request) -> (Response<Body>
         }
     };
     locked.state.run_controllers();
+    if request.method != Method::GET {
+        locked.state.finish_definitions();
+    }
     let is_dropped = matches!(fault.effect, Effect::DropRequest | Effect::DropResponse);
     let code = if is_dropped { 0 } else { code_of(reply.as_ref()) };
     log(&mut locked, request, target.and_then(Result::ok).as_ref(), code);
@@ -147,7 +170,7 @@ fn respond(
         return Some(Err(Failure::not_acceptable()));
     }
     if let Some(reply) = about_server(locked, request) {
-        return Some(Ok(reply));
+        return Some(reply);
     }
     let is_below_api = request.path.starts_with("/api/") || request.path.starts_with("/apis/");
     let not_served = || is_below_api.then(|| Err(Failure::not_served()));
@@ -160,19 +183,23 @@ fn respond(
 
 /// Returns true if a client accepts JSON.
 fn is_acceptable(accept: &str) -> bool {
+    let accept = accept.to_ascii_lowercase();
     let kinds = accept.split(',').map(|kind| kind.split(';').next().unwrap_or_default().trim());
     accept.is_empty()
         || kinds.into_iter().any(|kind| matches!(kind, "*/*" | "application/*" | "application/json"))
 }
 
 /// Answers a request that is about the server, not about objects.
-fn about_server(locked: &Shared, request: &Request) -> Option<Reply> {
-    if request.method != Method::GET {
-        return None;
-    }
+fn about_server(locked: &Shared, request: &Request) -> Option<Result<Reply>> {
     if discovery::is_health_path(&request.path) {
-        return Some(Reply::Text("ok"));
+        return Some(Ok(Reply::Text("ok")));
     }
+    let reply = about_kinds(locked, request)?;
+    Some(if request.method == Method::GET { Ok(reply) } else { Err(Failure::method_not_allowed()) })
+}
+
+/// Answers a request for the documents about the served kinds, or for the version.
+fn about_kinds(locked: &Shared, request: &Request) -> Option<Reply> {
     if request.path.starts_with("/openapi/") {
         return Some(match locked.state.openapi(request)? {
             Document::Json(document) => Reply::Object(200, document),
@@ -197,6 +224,7 @@ fn call_verb(
         _ => "DeleteOptions",
     };
     warnings.extend(deprecation(target));
+    let form = request.form().ok_or_else(Failure::not_acceptable)?;
     if target.verb == Verb::Watch {
         locked.watches += 1;
         let watch = locked.state.watch(target, request, shared, locked.watches)?;
@@ -209,7 +237,8 @@ fn call_verb(
     }
     if let Some(reply) = state.subresource(target, request, &mut options) {
         warnings.append(&mut options.warnings);
-        return reply.map(|(code, body)| as_table(state, target, request, Reply::Object(code, body)));
+        return reply
+            .and_then(|(code, body)| in_form(form, state, target, request, Reply::Object(code, body)));
     }
     let reply = match target.verb {
         Verb::Get | Verb::List | Verb::Watch => read(state, target, request),
@@ -228,7 +257,7 @@ fn call_verb(
         }
     };
     warnings.append(&mut options.warnings);
-    reply.map(|reply| as_table(state, target, request, reply))
+    reply.and_then(|reply| in_form(form, state, target, request, reply))
 }
 
 /// Returns the warning about a deprecated kind.
@@ -251,7 +280,7 @@ fn read(state: &State, target: &Target, request: &Request) -> Result<Reply> {
         let object = state.read_object_of(target, request)?;
         return Ok(Reply::Object(200, in_version(&object, &resource.gvk)));
     }
-    if !request.wants_table() {
+    if request.form() != Some(Form::Table) {
         return Ok(Reply::Object(200, state.list(target, request)?));
     }
     let (objects, metadata) = state.page(target, request)?;
@@ -260,15 +289,16 @@ fn read(state: &State, target: &Target, request: &Request) -> Result<Reply> {
     Ok(Reply::Object(200, table(resource, &objects, &metadata, include, state.settings.clock.seconds())))
 }
 
-/// Returns the object of a reply as a table if the client prefers that.
-fn as_table(state: &State, target: &Target, request: &Request, reply: Reply) -> Reply {
-    let Reply::Object(code, object) = reply else { return reply };
+/// Returns the object of a reply in the form that the client prefers.
+fn in_form(form: Form, state: &State, target: &Target, request: &Request, reply: Reply) -> Result<Reply> {
+    let Reply::Object(code, object) = reply else { return Ok(reply) };
     let has_columns = object["kind"] == *target.resource.gvk.kind || object["kind"] == "Scale";
-    if !request.wants_table() || !has_columns {
-        return Reply::Object(code, object);
+    if form != Form::Table || !has_columns {
+        return Ok(Reply::Object(code, form.metadata_of(object)?));
     }
     let now = state.settings.clock.seconds();
-    Reply::Object(code, table_of_one(&target.resource, object, request.parameter("includeObject"), now))
+    let table = table_of_one(&target.resource, object, request.parameter("includeObject"), now);
+    Ok(Reply::Object(code, table))
 }
 
 fn response(code: u16, content_type: &str, body: Body) -> Response<Body> {

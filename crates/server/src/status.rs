@@ -207,6 +207,10 @@ impl Failure {
         Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type").with(Map::new())
     }
 
+    pub(crate) fn too_large(why: &str) -> Self {
+        Self::new(413, "RequestEntityTooLarge", format!("Request entity too large: {why}"))
+    }
+
     pub(crate) fn not_acceptable() -> Self {
         let message = "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf, application/cbor";
         Self::new(406, "NotAcceptable", message)

@@ -96,19 +96,6 @@ impl State {
         let key = metadata::meta(stored, "name").into();
         self.write(&target.resource, &key, Some(definition));
     }
-
-    /// Updates what depends on a deleted object: the objects of a deleted definition are gone, too.
-    pub(crate) fn after_delete(&mut self, target: &Target, object: &Value) {
-        if target.resource.collection() != crate::state::DEFINITIONS {
-            return;
-        }
-        let part = |pointer: &str| crate::state::text(object, pointer).to_string();
-        let collection = crate::resources::collection(&part("/spec/names/plural"), &part("/spec/group"));
-        let keys: Vec<_> = self.store.list(&collection, "", "").map(|(key, _)| key.clone()).collect();
-        for key in keys {
-            self.write_collection(&collection, &key, None);
-        }
-    }
 }
 
 fn keep(object: &mut Value, old: &Value, field: &str) {
@@ -139,7 +126,12 @@ fn keep_all_but_status(target: &Target, object: &mut Value, old: &Value) {
     }
     keep(object, old, "spec");
     let fields: &[&str] = match &*target.resource.gvk.kind {
-        "Pod" => &["deletionTimestamp", "ownerReferences"],
+        "Pod" => {
+            if object["status"].get("qosClass").is_none() {
+                object["status"]["qosClass"] = old["status"]["qosClass"].clone();
+            }
+            &["deletionTimestamp", "ownerReferences"]
+        }
         "Deployment" => &["labels"],
         _ => &[],
     };

@@ -9,7 +9,7 @@ use crate::request::{Request, Target, WriteOptions};
 use crate::resources::Verb;
 use crate::reviews::is_review;
 use crate::state::{State, in_version, text};
-use crate::status::{Failure, Named, Result};
+use crate::status::{Cause, Failure, Named, Result};
 use crate::store::key;
 use crate::verbs::body;
 use crate::verbs::delete::{is_dry_run, is_pending};
@@ -53,6 +53,11 @@ impl State {
                 changed
             }
         };
+        let count = &changed["spec"]["replicas"];
+        if target.resource.is_custom && count.as_i64().is_some_and(i64::is_negative) {
+            let cause = Cause::invalid(".spec.replicas", count, "should be a non-negative integer");
+            return Err(Failure::invalid(&target.resource.gvk, &target.name, &[cause]));
+        }
         let version = meta(&changed, "resourceVersion").to_string();
         let mut object = old.clone();
         set_at(

@@ -13,6 +13,7 @@ use crate::{Clock, Controller, TestCluster, Verb};
 
 #[cfg(feature = "cel")]
 mod policies;
+mod requests;
 mod workloads;
 
 fn run<F: Future>(future: F) -> F::Output {

@@ -96,8 +96,29 @@ impl State {
         let all = causes::from_violations(&new, object, target.resource.is_custom)
             .into_iter()
             .filter(|cause| !is_generated(cause));
-        all.chain(group).collect()
+        all.chain(group).chain(size_cause(object)).collect()
     }
+}
+
+/// Returns the cause if the data of a ConfigMap or Secret is too large.
+fn size_cause(object: &Value) -> Option<Cause> {
+    const LIMIT: usize = 1 << 20;
+    let length = |field: &str, of: fn(&str) -> usize| -> usize {
+        let values = object[field].as_object().into_iter().flatten();
+        values.filter_map(|(_, value)| value.as_str()).map(of).sum()
+    };
+    let (field, size) = match object["kind"].as_str()? {
+        "ConfigMap" => ("[]", length("data", str::len) + length("binaryData", decoded_length)),
+        "Secret" => ("data", length("data", decoded_length)),
+        _ => return None,
+    };
+    let message = format!("Too long: may not be more than {LIMIT} bytes");
+    (object["apiVersion"] == "v1" && size > LIMIT).then(|| Cause::new("FieldValueTooLong", field, message))
+}
+
+/// Returns the number of bytes that a text in base64 encodes.
+fn decoded_length(text: &str) -> usize {
+    text.trim_end_matches('=').len() * 3 / 4
 }
 
 fn is_same(one: &Violation, other: &Violation) -> bool {

@@ -64,7 +64,8 @@ pub fn replace_private_file(path: &Path, content: &[u8]) -> Result<()> {
 pub fn remove_own_file(path: &Path, content: &[u8]) -> Result<()> {
     let failed = |error: io::Error| write_error(path, &error);
     match std::fs::read(path) {
-        Ok(found) if found == content => std::fs::remove_file(path).map_err(failed),
+        // The target of a symlink is the file that was written.
+        Ok(found) if found == content => path.canonicalize().and_then(std::fs::remove_file).map_err(failed),
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(failed(error)),

@@ -393,6 +393,17 @@ mod unix {
     }
 
     #[test]
+    fn private_file_behind_a_symlink_is_removed_and_the_link_stays() {
+        let directory = directory(&[]);
+        let at = |name: &str| directory.path().join(name);
+        symlink("made", at("link")).expect("linked");
+        replace_private_file(&at("link"), b"secret").expect("written");
+        remove_own_file(&at("link"), b"secret").expect("removed");
+        assert!(fs::symlink_metadata(at("link")).expect("there").is_symlink());
+        assert!(!at("made").exists());
+    }
+
+    #[test]
     fn dangling_symlink_is_followed() {
         let directory = directory(&[]);
         let at = |name: &str| directory.path().join(name);

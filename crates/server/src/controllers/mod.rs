@@ -122,7 +122,7 @@ impl State {
         let _ = self.replace(&target, &old, object, &mut options);
     }
 
-    pub(super) fn delete_now(&mut self, resource: &Arc<Resource>, object: &Value) {
+    pub(crate) fn delete_now(&mut self, resource: &Arc<Resource>, object: &Value) {
         let Some(target) = self.target_of(&resource.collection(), object) else { return };
         let delete_options = json!({"propagationPolicy": "Background", "gracePeriodSeconds": 0});
         // An object that is already gone needs no deletion.

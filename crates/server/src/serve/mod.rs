@@ -6,6 +6,7 @@ mod certificates;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -18,6 +19,9 @@ use tower::ServiceExt as _;
 use crate::cluster::TestCluster;
 use crate::service::ClusterService;
 use access::Access;
+
+/// The time after which a connection is accepted that could not be.
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A cluster that listens on a port, see [`Server::bind`].
 pub struct Server {
@@ -103,12 +107,13 @@ users:
     }
 
     /// Answers requests until the future is dropped.
-    ///
-    /// # Errors
-    /// Fails if the listener does.
-    pub async fn run(self) -> io::Result<()> {
+    pub async fn run(self) {
         loop {
-            let (stream, _) = self.listener.accept().await?;
+            let Ok((stream, _)) = self.listener.accept().await else {
+                // Clients have too many connections, or closed one early. The others are served on.
+                tokio::time::sleep(RETRY_INTERVAL).await;
+                continue;
+            };
             let (service, access) = (self.service.clone(), Arc::clone(&self.access));
             match self.tls.clone() {
                 None => drop(tokio::spawn(connection(stream, service, access))),

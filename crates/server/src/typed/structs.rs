@@ -47,10 +47,12 @@ impl Decoder {
     /// Decodes the fields of a struct.
     fn fields(&mut self, fields: &mut Map<String, Value>, cursor: Cursor<'_>) -> Decoded<()> {
         let definition = cursor.type_name().unwrap_or_default();
-        let facts = go_types::facts(definition);
+        let (facts, order) = (go_types::facts(definition), go_types::order(definition));
         let depth = self.steps.len() + 1;
         for (name, mut value) in std::mem::take(fields) {
-            let Some(field) = cursor.declared(&name) else {
+            // Types of the server lack the fields of older and newer versions that the schema knows.
+            let is_known = order.is_none_or(|order| order.contains(&name.as_str()));
+            let Some(field) = cursor.declared(&name).filter(|_| is_known) else {
                 self.undeclared(name, value, cursor, fields);
                 continue;
             };
@@ -132,7 +134,10 @@ impl Decoder {
             | (TypeKind::IntOrString, Value::String(_) | Value::Number(_))
             | (TypeKind::Boolean, Value::Bool(_))
             | (TypeKind::Number, Value::Number(_)) => Ok(()),
-            (TypeKind::String, Value::String(text)) => check_bytes(text, cursor),
+            (TypeKind::String, Value::String(text)) => {
+                check_time(text, cursor)?;
+                check_bytes(text, cursor)
+            }
             (TypeKind::Integer, Value::Number(number)) if number.is_i64() => Ok(()),
             (TypeKind::Array, Value::Array(list)) => self.list(list, cursor.element(), owner),
             (TypeKind::Object, Value::Object(fields)) => self.object(fields, cursor, owner),
@@ -190,6 +195,32 @@ impl Decoder {
             names.join(".")
         )
     }
+}
+
+/// Checks the text of a time.
+fn check_time(text: &str, cursor: Cursor<'_>) -> Decoded<()> {
+    let format = match cursor.type_name().and_then(|name| name.rsplit('.').next()) {
+        Some("Time") => "2006-01-02T15:04:05Z07:00",
+        Some("MicroTime") => "2006-01-02T15:04:05.000000Z07:00",
+        _ => return Ok(()),
+    };
+    if is_time(text) {
+        return Ok(());
+    }
+    Err(format!("parsing time {text:?} as {format:?}: cannot parse {text:?} as \"2006\""))
+}
+
+/// Returns true for a time such as `2026-01-31T12:00:00.5+01:00`.
+fn is_time(text: &str) -> bool {
+    const SHAPE: &str = "0000-00-00T00:00:00";
+    let fits = |text: &str, shape: &str| {
+        let same = |(a, b): (u8, u8)| if b == b'0' { a.is_ascii_digit() } else { a == b };
+        text.len() == shape.len() && text.bytes().zip(shape.bytes()).all(same)
+    };
+    let Some((start, rest)) = text.split_at_checked(SHAPE.len()) else { return false };
+    let zone =
+        rest.strip_prefix('.').map_or(rest, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    fits(start, SHAPE) && (zone == "Z" || fits(zone, "+00:00") || fits(zone, "-00:00"))
 }
 
 /// Checks the base64 of a field of bytes.

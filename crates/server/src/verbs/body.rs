@@ -11,22 +11,30 @@ use crate::resources::Resource;
 use crate::state::State;
 use crate::status::{Failure, Result};
 use crate::typed;
-use crate::verbs::kinds;
+use crate::verbs::{json, kinds};
 
 /// The media types of bodies.
 const ACCEPTED: [&str; 2] = ["application/json", "application/yaml"];
 
 /// Parses the body of a request, which is JSON or YAML. Returns null for an empty body.
 pub(crate) fn parse(request: &Request) -> Result<Value> {
+    Ok(parse_with_repeated(request)?.0)
+}
+
+/// Parses the body of a request. Returns the paths of its repeated fields as well.
+fn parse_with_repeated(request: &Request) -> Result<(Value, Vec<String>)> {
     let is_yaml = match &*request.content_type() {
-        "" | "*/*" | "application/json" => false,
+        "" | "application/json" => false,
         "application/yaml" => true,
         _ => return Err(Failure::unsupported_media_type(&ACCEPTED)),
     };
     if request.body.is_empty() {
-        return Ok(Value::Null);
+        return Ok((Value::Null, Vec::new()));
     }
-    if is_yaml { parse_yaml(&request.body) } else { parse_json(&request.body) }
+    if is_yaml {
+        return Ok((parse_yaml(&request.body)?, Vec::new()));
+    }
+    json::parse(&request.body).map_err(|error| Failure::bad_request(error.to_string()))
 }
 
 pub(crate) fn parse_json(body: &[u8]) -> Result<Value> {
@@ -54,9 +62,11 @@ impl State {
         gvk: &Gvk,
         options: &mut WriteOptions,
     ) -> Result<Value> {
-        let mut value = parse(request).map_err(|failure| unrecognized(gvk, &request.body, &failure))?;
+        let (mut value, repeated) =
+            parse_with_repeated(request).map_err(|failure| unrecognized(gvk, &request.body, &failure))?;
         self.check_kind(&mut value, resource, gvk, &request.body)?;
-        self.decode(value, resource.is_custom, gvk, options)
+        let repeated = repeated.into_iter().map(|path| format!("duplicate field {path:?}")).collect();
+        self.decode_strictly(value, repeated, resource.is_custom, gvk, options)
     }
 
     /// Checks that an object has the kind of its resource, or none, and sets it.
@@ -82,7 +92,7 @@ impl State {
         Ok(())
     }
 
-    /// Decodes an object, with its defaults. Unknown fields are handled according to `fieldValidation`.
+    /// Decodes an object, with its defaults.
     pub(crate) fn decode(
         &self,
         value: Value,
@@ -90,9 +100,22 @@ impl State {
         gvk: &Gvk,
         options: &mut WriteOptions,
     ) -> Result<Value> {
+        self.decode_strictly(value, Vec::new(), is_custom, gvk, options)
+    }
+
+    /// Decodes an object, with its defaults. Repeated and unknown fields are handled according to `fieldValidation`.
+    fn decode_strictly(
+        &self,
+        value: Value,
+        repeated: Vec<String>,
+        is_custom: bool,
+        gvk: &Gvk,
+        options: &mut WriteOptions,
+    ) -> Result<Value> {
         let decoded =
             typed::decode(value, self.cursor(gvk), is_custom).map_err(|error| not_handled(gvk, &error))?;
-        let unknown = decoded.unknown;
+        let mut unknown = repeated;
+        unknown.extend(decoded.unknown);
         match options.field_validation {
             FieldValidation::Strict if !unknown.is_empty() => {
                 let error = format!("strict decoding error: {}", unknown.join(", "));
@@ -166,9 +189,6 @@ fn unrecognized_type(gvk: &Gvk, body: &[u8], why: &str) -> Failure {
 }
 
 fn unrecognized_kind(value: &Value, gvk: &Gvk, body: &[u8]) -> Failure {
-    let what = kinds::json_type(value);
-    let error = format!(
-        "json: cannot unmarshal {what} into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
-    );
+    let error = kinds::not_a_type(value);
     unrecognized_type(gvk, body, &format!("couldn't get version/kind; json parse error: {error}"))
 }

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::body;
 use super::list::list_of;
+use super::{body, kinds};
 use crate::hook::Operation;
 use crate::metadata::{self, meta};
 use crate::request::{Request, Target, WriteOptions, invalid_option};
 use crate::resources::{Trait, Verb};
-use crate::state::{State, in_version};
+use crate::state::{DEFINITIONS, State, in_version};
 use crate::status::{Cause, Failure, Named, Result};
 use crate::store::key;
 
@@ -24,8 +24,13 @@ const ORPHANED_PODS: &str = "child pods are preserved by default when jobs are d
 fn read_options(request: &Request, options: &mut WriteOptions) -> Result<Value> {
     let mut found = body::parse(request)?;
     if !found.is_object() {
+        if !found.is_null() {
+            let why = kinds::not_a_type(&found);
+            return Err(Failure::bad_request(format!("couldn't get version/kind; json parse error: {why}")));
+        }
         found = json!({});
     }
+    request.check_integer("gracePeriodSeconds")?;
     for name in ["propagationPolicy", "gracePeriodSeconds", "orphanDependents"] {
         let text = request.parameter(name);
         if !text.is_empty() && found.get(name).is_none() {
@@ -45,7 +50,27 @@ fn read_options(request: &Request, options: &mut WriteOptions) -> Result<Value> 
             &[Cause::new("FieldValueNotSupported", "propagationPolicy", why)],
         ));
     }
+    check_policies(&found)?;
     Ok(found)
+}
+
+/// Checks that a deletion has one policy for dependents at most, and a grace period that is a number.
+fn check_policies(wanted: &Value) -> Result<()> {
+    let grace = &wanted["gracePeriodSeconds"];
+    if !grace.is_null() && !grace.is_i64() {
+        let what = kinds::json_type(grace);
+        let message = format!(
+            "json: cannot unmarshal {what} into Go struct field DeleteOptions.gracePeriodSeconds of type int64"
+        );
+        return Err(Failure::bad_request(message));
+    }
+    let policy = &wanted["propagationPolicy"];
+    if policy.is_null() || wanted["orphanDependents"].is_null() {
+        return Ok(());
+    }
+    let named = Named { group: "meta.k8s.io", what: "DeleteOptions", name: "" };
+    let why = "orphanDependents and deletionPropagation cannot be both set";
+    Err(Failure::invalid_named(named, &[Cause::invalid("propagationPolicy", policy, why)]))
 }
 
 /// Returns true if the options of a deletion want a dry run.
@@ -144,6 +169,9 @@ impl State {
         if resource.collection() == "namespaces" {
             return self.delete_namespace(target, old, wanted, options);
         }
+        if resource.collection() == DEFINITIONS {
+            return (self.delete_definition(target, old, options), false);
+        }
         let grace = pod_grace(target, old, wanted);
         let mut object = old.clone();
         let was_deleted = metadata::is_deleted(old);
@@ -168,7 +196,6 @@ impl State {
     fn remove(&mut self, target: &Target, object: Value, options: &WriteOptions) -> (Value, bool) {
         if !options.is_dry {
             self.write(&target.resource, &key(&target.namespace, &target.name), None);
-            self.after_delete(target, &object);
         }
         (object, true)
     }

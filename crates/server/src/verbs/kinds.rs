@@ -40,6 +40,14 @@ pub(crate) fn json_type(value: &Value) -> &'static str {
     }
 }
 
+/// Returns why a JSON value that is no object has no version and kind.
+pub(crate) fn not_a_type(value: &Value) -> String {
+    let what = json_type(value);
+    format!(
+        "json: cannot unmarshal {what} into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
+    )
+}
+
 /// Returns a version and kind as Go prints them.
 pub(crate) fn shown(api_version: &str, kind: &str) -> String {
     let slash = if api_version.contains('/') { "" } else { "/" };

@@ -109,7 +109,7 @@ impl State {
         let revision = match version {
             "" | "0" => current,
             text => text.parse::<u64>().map_err(|_| {
-                Failure::bad_request(format!("resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"))
+                Failure::bad_request(format!("invalid resource version: resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"))
             })?,
         };
         if revision > current {
@@ -127,6 +127,8 @@ impl State {
 /// Checks combinations of options that servers reject.
 pub(crate) fn check_options(request: &Request) -> Result<()> {
     let set = |name: &str| !request.parameter(name).is_empty();
+    request.check_integer("limit")?;
+    request.check_integer("timeoutSeconds")?;
     if set("continue") && set("resourceVersion") && request.parameter("resourceVersion") != "0" {
         return Err(Failure::bad_request("specifying resource version is not allowed when using continue"));
     }
@@ -141,32 +143,38 @@ fn watch_causes(request: &Request) -> Vec<Cause> {
     let has_initial = !request.parameter("sendInitialEvents").is_empty();
     let is_matched = request.parameter("resourceVersionMatch") == "NotOlderThan";
     let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-    let missing = has_initial && !is_matched;
-    missing.then(|| Cause::forbidden("resourceVersionMatch", why)).into_iter().collect()
+    let mut causes: Vec<Cause> =
+        (has_initial && !is_matched).then(|| Cause::forbidden(MATCH, why)).into_iter().collect();
+    if !has_initial && !request.parameter(MATCH).is_empty() {
+        let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+        causes.push(Cause::forbidden(MATCH, why));
+    }
+    causes
 }
 
+const MATCH: &str = "resourceVersionMatch";
+
 fn list_causes(request: &Request) -> Vec<Cause> {
-    const FIELD: &str = "resourceVersionMatch";
     let set = |name: &str| !request.parameter(name).is_empty();
     let mut causes = Vec::new();
-    let matching = request.parameter(FIELD);
-    if set(FIELD) {
+    let matching = request.parameter(MATCH);
+    if set(MATCH) {
         if !set("resourceVersion") {
             let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
-            causes.push(Cause::forbidden(FIELD, why));
+            causes.push(Cause::forbidden(MATCH, why));
         }
         if set("continue") {
             causes
-                .push(Cause::forbidden(FIELD, "resourceVersionMatch is forbidden when continue is provided"));
+                .push(Cause::forbidden(MATCH, "resourceVersionMatch is forbidden when continue is provided"));
         }
         if !matches!(matching, "Exact" | "NotOlderThan") {
             let why = format!(
                 "Unsupported value: {matching:?}: supported values: \"Exact\", \"NotOlderThan\", \"\""
             );
-            causes.push(Cause::new("FieldValueNotSupported", FIELD, why));
+            causes.push(Cause::new("FieldValueNotSupported", MATCH, why));
         } else if matching == "Exact" && request.parameter("resourceVersion") == "0" {
             let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
-            causes.push(Cause::forbidden(FIELD, why));
+            causes.push(Cause::forbidden(MATCH, why));
         }
     }
     if set("sendInitialEvents") {

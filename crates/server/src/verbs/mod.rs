@@ -3,6 +3,7 @@
 pub(crate) mod body;
 pub(crate) mod create;
 pub(crate) mod delete;
+mod json;
 pub(crate) mod kinds;
 pub(crate) mod list;
 pub(crate) mod patch;

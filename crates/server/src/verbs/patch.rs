@@ -22,6 +22,9 @@ const ACCEPTED: [&str; 4] = [
     APPLY,
 ];
 
+/// The number of operations that servers allow in a JSON patch.
+const MAX_OPERATIONS: usize = 10_000;
+
 /// The response to a patch.
 pub(crate) enum Patched {
     /// The object, and true if it was created.
@@ -42,7 +45,7 @@ impl State {
         if content_type == APPLY {
             return self.apply(target, request, options);
         }
-        if options.is_forced {
+        if request.values("force").next().is_some() {
             let cause = Cause::forbidden("force", "may not be specified for non-apply patch");
             return Err(invalid_options(&[cause]));
         }
@@ -53,6 +56,12 @@ impl State {
         self.check_strategic(target, patch_type)?;
         let old = in_version(&*self.object(target)?, gvk);
         let patch = body::parse_json(&request.body)?;
+        let operations = patch.as_array().map_or(0, Vec::len);
+        if operations > MAX_OPERATIONS {
+            return Err(Failure::too_large(&format!(
+                "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {operations}"
+            )));
+        }
         let mut patched = self.patched(&old, patch_type, &patch)?;
         if patched.is_null() {
             // `$patch: delete` leaves an object without fields.

@@ -105,9 +105,6 @@ impl State {
             return object;
         }
         let stored = self.write(&target.resource, &key, (!is_finished).then(|| object.clone()));
-        if is_finished {
-            self.after_delete(target, &object);
-        }
         if is_finished { object } else { Value::clone(&stored) }
     }
 }

@@ -15,6 +15,7 @@ use smol_str::SmolStr;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::list::check_options;
+use crate::accept::{Form, metadata_of_one};
 use crate::faults::Effect;
 use crate::request::{Request, Target};
 use crate::resources::Resource;
@@ -44,6 +45,8 @@ pub(crate) struct Watch {
     has_bookmarks: bool,
     /// Events have tables.
     table: Option<Table>,
+    /// Events have the metadata of objects only.
+    is_metadata: bool,
     /// The revision up to which changes were read.
     revision: u64,
     /// Lines to send.
@@ -85,10 +88,11 @@ impl State {
             namespace: target.namespace.clone(),
             selectors: Selectors::of(request, target)?,
             has_bookmarks: request.is_set("allowWatchBookmarks"),
-            table: request.wants_table().then(|| Table {
+            table: (request.form() == Some(Form::Table)).then(|| Table {
                 include: request.parameter("includeObject").into(),
                 is_first: AtomicBool::new(true),
             }),
+            is_metadata: matches!(request.form(), Some(Form::Metadata | Form::MetadataList)),
             revision: revision.min(self.store.revision()),
             lines: VecDeque::new(),
             has_ended: false,
@@ -102,7 +106,7 @@ impl State {
         };
         let with_initial = match request.parameter("sendInitialEvents") {
             "" => matches!(version, "" | "0"),
-            text => text == "true" || text == "1",
+            _ => request.is_set("sendInitialEvents"),
         };
         if with_initial {
             watch.initial_events(self, request.is_set("sendInitialEvents"));
@@ -115,9 +119,8 @@ impl State {
         match version {
             "" | "0" => Ok(self.store.revision()),
             text => text.parse::<u64>().map_err(|_| {
-                Failure::bad_request(format!(
-                    "Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"
-                ))
+                let why = format!("strconv.ParseUint: parsing {text:?}: invalid syntax");
+                Failure::new(500, "", format!("resourceVersion: Invalid value: {text:?}: {why}"))
             }),
         }
     }
@@ -143,7 +146,10 @@ impl Watch {
     }
 
     fn line(&self, kind: &str, object: &Value, now: i64) -> Bytes {
-        let object = in_version(object, &self.resource.gvk);
+        let mut object = in_version(object, &self.resource.gvk);
+        if self.is_metadata {
+            object = metadata_of_one(&object);
+        }
         let Some(Table { include, is_first }) = &self.table else { return event(kind, &object) };
         let mut table = table_of_one(&self.resource, object, include, now);
         if !is_first.swap(false, Ordering::Relaxed) {
@@ -221,7 +227,7 @@ impl Watch {
     fn shared_line(&self, kind: &str, object: &Value, known: &OnceLock<Bytes>, now: i64) -> Bytes {
         let gvk = &self.resource.gvk;
         let is_stored = object["apiVersion"] == *gvk.api_version() && object["kind"] == *gvk.kind;
-        if is_stored && self.table.is_none() {
+        if is_stored && self.table.is_none() && !self.is_metadata {
             known.get_or_init(|| event(kind, object)).clone()
         } else {
             self.line(kind, object, now)
