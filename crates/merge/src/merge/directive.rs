@@ -1,12 +1,12 @@
 //! The directives of a strategic merge patch: `$patch` and others.
 //!
-//! Knows their names and syntax; the merge engines implement their effect.
+//! Knows their names and syntax. The merge engines implement their effects.
 
 use super::trail::Trail;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Entry, Map, Node, Value, nearest_name};
 
-/// Deletes, replaces or merges the map, or the entry of a list, that contains it.
+/// Deletes, replaces or merges the map or list entry that contains the directive.
 pub const PATCH: &str = "$patch";
 /// Lists the fields that a map keeps.
 pub const RETAIN_KEYS: &str = "$retainKeys";
@@ -14,13 +14,13 @@ pub const RETAIN_KEYS: &str = "$retainKeys";
 pub const SET_ELEMENT_ORDER: &str = "$setElementOrder";
 /// With the suffix `/field`: the scalars to delete from that list.
 pub const DELETE_FROM_PRIMITIVE_LIST: &str = "$deleteFromPrimitiveList";
-/// Lists the merge keys of this entry of a list.
+/// Lists the merge keys of the list entry that contains the directive.
 pub const PATCH_MERGE_KEY: &str = "$patchMergeKey";
 
 /// The value of `$patch`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// `merge`: the default behaviour.
+    /// `merge`: the default behavior.
     Merge,
     /// `replace`
     Replace,
@@ -28,7 +28,7 @@ pub enum Action {
     Delete,
 }
 
-/// Returns true if a field of that name is a directive, well-formed or not.
+/// Returns true if a field with this name is a directive, well-formed or not.
 #[must_use]
 pub fn is_directive(name: &str) -> bool {
     name.starts_with('$')
@@ -49,7 +49,7 @@ const ACTIONS: [&str; 3] = ["merge", "replace", "delete"];
 /// Parses the `$patch` directive of a map.
 ///
 /// # Errors
-/// A value other than `merge`, `replace` and `delete`.
+/// The value is not `merge`, `replace` or `delete`.
 pub fn action(map: &Map, at: &Trail<'_>) -> Result<Option<Action>> {
     let Some(node) = map.get(PATCH) else { return Ok(None) };
     match node.as_str() {
