@@ -70,17 +70,17 @@ pub fn action(map: &Map, at: &Trail<'_>) -> Result<Option<Action>> {
     }
 }
 
-/// Returns true if an entry of a patch has `$patch: delete`. Outside of patches such a field is data.
+/// Returns true if an entry of a patch has `$patch: delete`. Outside of patches, such a field is ordinary data.
 pub(crate) fn is_delete(entry: &Node) -> bool {
     entry.get(PATCH).and_then(Node::as_str) == Some("delete")
 }
 
-/// Returns true if an entry has `$patch: replace`: the other entries replace the whole list.
+/// Returns true if an entry has `$patch: replace`, which means that the other entries replace the whole list.
 pub(crate) fn is_replace(entry: &Node) -> bool {
     entry.get(PATCH).and_then(Node::as_str) == Some("replace")
 }
 
-/// Returns a warning for each entry with `$patch: replace` and other fields, which are dropped.
+/// Returns a warning for each entry with `$patch: replace` that has other fields. These fields are dropped.
 pub(crate) fn dropped_entries(patch: &[Node], at: &Trail<'_>) -> Vec<Diagnostic> {
     let says_more = |entry: &Node| is_replace(entry) && entry.as_map().is_some_and(|map| map.len() > 1);
     let warning = |(i, entry): (usize, &Node)| {
@@ -94,10 +94,10 @@ pub(crate) fn dropped_entries(patch: &[Node], at: &Trail<'_>) -> Vec<Diagnostic>
     patch.iter().enumerate().filter(|(_, entry)| says_more(entry)).map(warning).collect()
 }
 
-/// Returns the fields with the list directive `name`, each with the list field that it applies to.
+/// Returns the fields with the list directive `name`, each with the list field to which it applies.
 ///
 /// # Errors
-/// A directive without a field name.
+/// A directive has no field name.
 pub(crate) fn list_directives<'p>(
     patch: &'p Map,
     name: &str,
@@ -143,7 +143,7 @@ pub fn has_patch_merge_key(entry: &Node) -> bool {
     entry.get(PATCH_MERGE_KEY).is_some()
 }
 
-/// Returns the merge keys in the `$patchMergeKey` of an entry; `None` without the directive or if it is not a
+/// Returns the merge keys in the `$patchMergeKey` of an entry. Returns `None` if there is no directive or it is not a
 /// list of names.
 #[must_use]
 pub fn patch_merge_key_names(entry: &Node) -> Option<Vec<&str>> {
@@ -160,7 +160,7 @@ pub(crate) fn misplaced_patch_merge_key(directive: &Node, at: &Trail<'_>) -> Dia
 /// Checks that each `$patchMergeKey` below a field of a patch is in an entry of a list.
 ///
 /// # Errors
-/// A `$patchMergeKey` elsewhere.
+/// A `$patchMergeKey` is not in an entry of a list.
 pub(crate) fn check_patch_merge_keys(patch: &Node, at: &Trail<'_>) -> Result<()> {
     match &patch.value {
         Value::Scalar(_) => Ok(()),
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn names_of_directives() {
-        // Expected: is it a directive, and for which list.
+        // The expected results: true if the field is a directive, and the list to which it applies.
         let table = [
             ("name", false, None),
             ("$ref", false, None),
