@@ -171,7 +171,7 @@ impl ExpectedResultRules {
         Ok(out)
     }
 
-    /// Merges the entries of a list; returns `None` if the list is replaced as a whole.
+    /// Merges the entries of a list. Returns `None` if the list is replaced as a whole.
     fn lists(self, lists: ListVersions<'_>, list: Cursor<'_>, at: &Trail<'_>) -> Result<Option<Vec<Node>>> {
         match Association::of_versions(list, self.policy) {
             Association::Unknown | Association::Atomic => Ok(None),
