@@ -357,12 +357,12 @@ impl TargetArgs {
         self.builder_with(options, sources, targets, ClusterUse::Optional)
     }
 
-    /// Creates a builder for comparisons: resources record the origin of their values, and the cluster
-    /// is not used. `change` changes the options of the build. The file of `--schema` is read from
-    /// `settings`, if it is given, or else from the tree of the build.
+    /// Creates a builder for comparisons: resources record the origin of their values, and the
+    /// cluster is not used. `change` changes the options of the build. The file of `--schema` is
+    /// read from the tree `settings` if it is set, otherwise from the tree of the build.
     ///
     /// # Errors
-    /// As [`TargetArgs::builder`].
+    /// The errors of [`TargetArgs::builder`].
     pub(super) fn hermetic_builder(
         &self,
         change: impl FnOnce(&mut BuildOptions),
@@ -382,10 +382,10 @@ impl TargetArgs {
         self.lock_file.clone().map_or(LockSource::Nearest, LockSource::File)
     }
 
-    /// Creates a builder with another lock file than the flags select.
+    /// Creates a builder with another lock file than the one that the flags select.
     ///
     /// # Errors
-    /// As [`TargetArgs::builder`].
+    /// The errors of [`TargetArgs::builder`].
     pub(super) fn builder_with_lock(
         &self,
         lock: LockSource,
@@ -453,7 +453,7 @@ impl TargetArgs {
         Ok(Builder::with_chain(sources.clone(), options, make_chain, Targets::from_count(targets.len()))?)
     }
 
-    /// Sets the rules and the flags of kustomize.
+    /// Sets the rules and flags of kustomize.
     pub(super) fn use_kustomize_rules(
         &mut self,
         restrict_loads: bool,
@@ -466,7 +466,7 @@ impl TargetArgs {
         self.kustomize = kustomize;
     }
 
-    /// Returns the bases that are given.
+    /// Returns the bases on the command line.
     pub(super) fn bases(&self) -> &[PathBuf] {
         &self.base
     }
@@ -476,7 +476,7 @@ impl TargetArgs {
         !self.restrict_loads
     }
 
-    /// Returns the flag that allows a build to run programs, if one is given.
+    /// Returns the flag that allows a build to run programs, if one is set.
     pub(super) fn program_flag(&self) -> Option<&'static str> {
         let (helm, functions) = (self.kustomize.helm(), self.kustomize.functions());
         let flags = [
@@ -487,12 +487,12 @@ impl TargetArgs {
         flags.into_iter().find_map(|(given, flag)| given.then_some(flag))
     }
 
-    /// Returns the flag that makes a build use the cluster, if it is given.
+    /// Returns the flag that makes a build use the cluster, if it is set.
     pub(super) fn cluster_flag(&self) -> Option<&'static str> {
         (self.schema.schema == SchemaChoice::Cluster).then_some("--schema cluster")
     }
 
-    /// Returns the cache directory, if one is given.
+    /// Returns the cache directory, if one is set.
     pub(super) fn cache(&self) -> Option<PathBuf> {
         self.schema.cache.root()
     }
@@ -516,8 +516,8 @@ impl TargetArgs {
     }
 }
 
-/// Replaces the cluster in builds of remote targets: untrusted content must not cause requests with
-/// the user's credentials.
+/// Replaces the cluster in builds of remote targets, since untrusted content must not cause
+/// requests with the user's credentials.
 #[cfg(feature = "cluster")]
 struct ForbiddenCluster;
 
