@@ -38,7 +38,7 @@ impl Failure {
 
 #[cfg(feature = "cluster")]
 impl Failure {
-    /// Creates the failure for a problem from the test server. An invalid argument is a usage
+    /// Creates the failure for a problem with a cluster. If an argument is invalid, it is a usage
     /// error.
     pub(super) fn from_server(problem: Diagnostic) -> Self {
         if problem.code() == Code::Usage { Self::UsageAt(problem) } else { problem.into() }
