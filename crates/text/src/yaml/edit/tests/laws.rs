@@ -447,7 +447,7 @@ proptest! {
         }
         let mut lines = Vec::new();
         kept_lines(&text, &before[0], &after, &mut lines);
-        // The first field of a map after a dash moves up to the dash.
+        // The first field of a map after a dash moves up to the line of the dash.
         let bare = |line: &'_ str| line.trim_start_matches([' ', '-']).to_string();
         let has: std::collections::HashSet<_> = edited.lines().map(bare).collect();
         for line in lines {
